@@ -1,0 +1,15 @@
+/* Every limit of the compiler. Each is checked where it could be passed, with status TC_LIMIT. */
+#ifndef TC_BASE_LIMITS_H
+#define TC_BASE_LIMITS_H
+
+enum {
+  TC_MAX_DIMS = 8,          /* dimensions of a tensor */
+  TC_MAX_INPUTS = 64,       /* operands of one operation (cat, stack) */
+  TC_MAX_ATTRS = 32,        /* attributes of one operation */
+  TC_MAX_RESULTS = 256,     /* results of one tensor function (split, unbind) */
+  TC_MAX_KERNEL_BUFFERS = 64,
+  TC_MAX_KERNEL_DIMS = 8,
+  TC_MAX_INLINE_DEPTH = 64, /* Lua calls inlined into one another by capture */
+};
+
+#endif

@@ -1,0 +1,111 @@
+/* The cache object and its in-memory level. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/internal.h"
+#include "runtime/compiled.h"
+
+#ifdef TC_HOSTILE
+enum { MEMORY_ENTRIES = 2 };
+#else
+enum { MEMORY_ENTRIES = 256 };
+#endif
+
+static const char *const part_names[TC_KEY_PARTS] = {"graph", "shapes", "configuration", "target", "generator", "artifact ABI"};
+
+const char *tc_key_part_name(enum tc_key_part part) { return part_names[part]; }
+
+static void default_directory(char path[CACHE_PATH]) {
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  if (xdg && *xdg == '/') snprintf(path, CACHE_PATH, "%s/tbench", xdg);
+  else snprintf(path, CACHE_PATH, "%s/.cache/tbench", home && *home ? home : "");
+}
+
+struct tc_cache *tc_cache_open(const struct tc_alloc *alloc, const char *directory, int64_t bound_mb) {
+  struct tc_cache *cache = TC_NEW(alloc, struct tc_cache);
+  if (!cache) return NULL;
+  cache->alloc = alloc;
+  cache->bound_bytes = bound_mb << 20;
+  if (*directory) snprintf(cache->directory, sizeof cache->directory, "%s", directory);
+  else default_directory(cache->directory);
+  return cache;
+}
+
+void tc_cache_close(struct tc_cache *cache) {
+  if (!cache) return;
+  (void)tc_cache_flush(cache, NULL);
+  tc_vec_free(cache->alloc, &cache->pending);
+  tc_cache_memory_clear(cache);
+  tc_vec_free(cache->alloc, &cache->memory);
+  TC_FREE(cache->alloc, cache);
+}
+
+const char *tc_cache_directory(struct tc_cache *cache) { return cache->directory; }
+
+/* Newest last; few entries, and the digest's first word decides nearly always. */
+struct tc_compiled *tc_cache_memory_get(struct tc_cache *cache, const struct tc_cache_key *key) {
+  for (size_t i = cache->memory.len; i-- > 0;)
+    if (!memcmp(cache->memory.data[i].key.digest, key->digest, sizeof key->digest)) return cache->memory.data[i].compiled;
+  return NULL;
+}
+
+bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled) {
+  if (cache->memory.len == MEMORY_ENTRIES) { /* the oldest goes */
+    tc_compiled_release(cache->memory.data[0].compiled);
+    memmove(cache->memory.data, cache->memory.data + 1, sizeof *cache->memory.data * --cache->memory.len);
+  }
+  if (!tc_vec_push(cache->alloc, &cache->memory, ((struct memory_entry){*key, compiled}))) return false;
+  tc_compiled_retain(compiled);
+  return true;
+}
+
+void tc_cache_memory_clear(struct tc_cache *cache) {
+  for (size_t i = 0; i < cache->memory.len; i++) tc_compiled_release(cache->memory.data[i].compiled);
+  cache->memory.len = 0;
+}
+
+static int parts_that_differ(const uint64_t a[TC_KEY_PARTS], const uint64_t b[TC_KEY_PARTS]) {
+  int n = 0;
+  for (int i = 0; i < TC_KEY_PARTS; i++) n += a[i] != b[i];
+  return n;
+}
+
+static void consider(const struct tc_cache_key *key, const uint64_t candidate[TC_KEY_PARTS], int *fewest, uint64_t nearest[TC_KEY_PARTS]) {
+  const int n = parts_that_differ(key->part, candidate);
+  if (n >= *fewest) return;
+  *fewest = n;
+  memcpy(nearest, candidate, sizeof(uint64_t) * TC_KEY_PARTS);
+}
+
+static void consider_disk(struct tc_cache *cache, const struct tc_cache_key *key, int *fewest, uint64_t nearest[TC_KEY_PARTS]) {
+  struct entry_list list = {0};
+  if (cache_list(cache, &list, NULL)) return;
+  for (size_t i = 0; i < list.len; i++) {
+    char path[CACHE_PATH + CACHE_NAME];
+    snprintf(path, sizeof path, "%s/%s", cache->directory, list.data[i].name);
+    struct entry_head head;
+    FILE *file = fopen(path, "rb");
+    if (file && fread(&head, sizeof head, 1, file) == 1) consider(key, head.part, fewest, nearest);
+    if (file) fclose(file);
+  }
+  cache_list_free(cache, &list);
+}
+
+void tc_cache_explain_miss(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_strbuf *out) {
+  int fewest = TC_KEY_PARTS + 1;
+  uint64_t nearest[TC_KEY_PARTS];
+  for (size_t i = 0; i < cache->memory.len; i++) consider(key, cache->memory.data[i].key.part, &fewest, nearest);
+  consider_disk(cache, key, &fewest, nearest);
+  if (fewest > TC_KEY_PARTS) {
+    tc_strbuf_puts(out, "the cache is empty");
+    return;
+  }
+  tc_strbuf_puts(out, "differs from the nearest entry in: ");
+  const char *comma = "";
+  for (int i = 0; i < TC_KEY_PARTS; i++) {
+    if (key->part[i] == nearest[i]) continue;
+    tc_strbuf_printf(out, "%s%s", comma, part_names[i]);
+    comma = ", ";
+  }
+}

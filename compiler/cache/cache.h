@@ -1,0 +1,52 @@
+/* Compiled artifacts by content: in memory, then on disk (see DESIGN section 9).
+ *
+ * A key is the SHA-256 of a canonical description, kept in parts so that a miss can say what differed.
+ * On disk: one file an entry, written to a temporary name, fsynced, renamed; a header with magic, version,
+ * length and checksum. A bad entry is a counted miss. Safe with many processes. Bound by size, least
+ * recently used first. Threads: one at a time a cache object. */
+#ifndef TC_CACHE_CACHE_H
+#define TC_CACHE_CACHE_H
+
+#include "base/context.h"
+#include "base/hash.h"
+
+enum tc_key_part { TC_KEY_GRAPH, TC_KEY_SHAPES, TC_KEY_CONFIG, TC_KEY_TARGET, TC_KEY_GENERATOR, TC_KEY_ABI, TC_KEY_PARTS };
+struct tc_cache_key {
+  uint64_t part[TC_KEY_PARTS];           /* hash of each part: to explain a miss */
+  unsigned char digest[TC_SHA256_BYTES]; /* the key itself */
+};
+const char *tc_key_part_name(enum tc_key_part part);
+
+struct tc_cache;
+struct tc_compiled;
+
+/* `directory` "" means $XDG_CACHE_HOME/tbench or ~/.cache/tbench. Nothing is created or read before the first use. */
+struct tc_cache *tc_cache_open(const struct tc_alloc *alloc, const char *directory, int64_t bound_mb);
+void tc_cache_close(struct tc_cache *cache); /* releases the in-memory entries */
+const char *tc_cache_directory(struct tc_cache *cache);
+
+struct tc_compiled *tc_cache_memory_get(struct tc_cache *cache, const struct tc_cache_key *key); /* borrowed */
+/* Keeps a reference. */
+bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled);
+void tc_cache_memory_clear(struct tc_cache *cache);
+
+/* Bytes of an entry (caller frees with alloc), TC_IO when there is none or it cannot be read, TC_CORRUPT when it is bad. */
+tc_status tc_cache_disk_get(struct tc_cache *cache, const struct tc_cache_key *key, unsigned char **bytes, size_t *size, struct tc_error *err);
+tc_status tc_cache_disk_put(struct tc_cache *cache, const struct tc_cache_key *key, const void *bytes, size_t size, struct tc_error *err);
+/* The same, but later: takes over `bytes` (of the cache's allocator) until tc_cache_flush writes it, so that
+ * the first kernel need not wait for the disk. tc_cache_close flushes what is left. */
+bool tc_cache_disk_defer(struct tc_cache *cache, const struct tc_cache_key *key, unsigned char *bytes, size_t size);
+tc_status tc_cache_flush(struct tc_cache *cache, struct tc_error *err);
+/* "target differs from the nearest entry (avx2)": which parts differ from the most similar entry in memory or on disk. */
+void tc_cache_explain_miss(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_strbuf *out);
+
+struct tc_cache_stat { int64_t entries, bytes, bad; };
+tc_status tc_cache_stat(struct tc_cache *cache, struct tc_cache_stat *stat, struct tc_error *err);
+/* Reads every entry and checks it; bad ones are counted and (with `remove`) removed. */
+tc_status tc_cache_verify(struct tc_cache *cache, bool remove, struct tc_cache_stat *stat, struct tc_error *err);
+tc_status tc_cache_clear(struct tc_cache *cache, struct tc_cache_stat *removed, struct tc_error *err);
+/* All entries as one file, and back. */
+tc_status tc_cache_export(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err);
+tc_status tc_cache_import(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err);
+
+#endif

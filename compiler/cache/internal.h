@@ -1,0 +1,47 @@
+/* Inside of cache/: the object, and the form of an entry's file. */
+#ifndef TC_CACHE_INTERNAL_H
+#define TC_CACHE_INTERNAL_H
+
+#include "base/vec.h"
+#include "cache/cache.h"
+
+enum { CACHE_PATH = 4096, CACHE_NAME = TC_SHA256_HEX + 8, CACHE_FORMAT = 1 };
+
+struct memory_entry { struct tc_cache_key key; struct tc_compiled *compiled; };
+
+struct pending_entry { struct tc_cache_key key; unsigned char *bytes; size_t size; };
+
+struct tc_cache {
+  const struct tc_alloc *alloc;
+  char directory[CACHE_PATH];
+  int64_t bound_bytes;
+  TC_VEC(struct memory_entry) memory;
+  TC_VEC(struct pending_entry) pending;
+  uint64_t temporaries; /* made so far: part of their names */
+};
+
+/* Head of an entry's file; numbers little-endian. The payload follows. */
+struct entry_head {
+  char magic[8]; /* "TBENCH\0" and the format number */
+  uint64_t payload_bytes;
+  uint64_t part[TC_KEY_PARTS];
+  unsigned char key[TC_SHA256_BYTES];
+  unsigned char checksum[TC_SHA256_BYTES]; /* of the payload */
+};
+
+void cache_entry_path(const struct tc_cache *cache, const unsigned char digest[TC_SHA256_BYTES], char path[CACHE_PATH + CACHE_NAME]);
+/* Reads and checks a whole file. */
+tc_status cache_read_entry(const struct tc_alloc *alloc, const char *path, struct entry_head *head, unsigned char **payload, size_t *size,
+                           struct tc_error *err);
+/* Temporary file, fsync, rename. */
+tc_status cache_write_entry(struct tc_cache *cache, const struct entry_head *head, const void *payload, struct tc_error *err);
+void cache_fill_head(struct entry_head *head, const struct tc_cache_key *key, const void *payload, size_t size);
+bool cache_is_entry_name(const char *name);
+
+/* One entry file of the directory. */
+struct entry_file { char name[CACHE_NAME]; int64_t bytes; int64_t used_ns; };
+struct entry_list { struct entry_file *data; size_t len, cap; };
+tc_status cache_list(struct tc_cache *cache, struct entry_list *out, struct tc_error *err);
+void cache_list_free(struct tc_cache *cache, struct entry_list *list);
+
+#endif

@@ -1,0 +1,75 @@
+#include "cache/key.h"
+
+#include <string.h>
+
+static uint64_t hash_text(uint64_t hash, const char *text) { return tc_hash_bytes(hash, text, strlen(text)); }
+
+/* Symbols by structure: constants by value, others by their text. */
+static bool add_sym(struct tc_strbuf *out, tc_sym s) {
+  if (tc_sym_is_const(s)) {
+    const int64_t value = tc_sym_value(s);
+    tc_strbuf_bytes(out, &value, sizeof value);
+  } else {
+    tc_strbuf_puts(out, "(");
+    tc_sym_print(out, s);
+    tc_strbuf_puts(out, ")");
+  }
+  return tc_sym_valid(s);
+}
+
+static void add_int(struct tc_strbuf *out, int value) { tc_strbuf_bytes(out, &value, sizeof value); }
+
+/* Operations and their wiring. */
+static void add_structure(struct tc_strbuf *out, const struct tc_node *node) {
+  tc_strbuf_puts(out, tc_op_row(node->op)->name);
+  add_int(out, node->n_in);
+  for (int i = 0; i < node->n_in; i++) add_int(out, node->in[i]->id);
+  add_int(out, (int)node->meta.dtype);
+  add_int(out, node->draw);
+  add_int(out, node->attrs.n_nums);
+  tc_strbuf_bytes(out, node->attrs.nums, sizeof(double) * (size_t)node->attrs.n_nums);
+}
+
+/* Sizes, strides and integer attributes. */
+static void add_shapes(struct tc_strbuf *out, const struct tc_node *node) {
+  add_int(out, node->attrs.n_ints);
+  for (int i = 0; i < node->attrs.n_ints; i++) add_sym(out, node->attrs.ints[i]);
+  add_int(out, node->meta.ndim);
+  for (int i = 0; i < node->meta.ndim; i++) add_sym(out, node->meta.sizes[i]);
+  for (int i = 0; node->strides && i < node->meta.ndim; i++) add_sym(out, node->strides[i]);
+}
+
+static uint64_t hash_target(const struct tc_target *t) {
+  uint64_t hash = hash_text(0, t->name);
+  hash = hash_text(hash, t->llvm_features);
+  const int64_t numbers[] = {t->vector_bytes, t->l1_bytes, t->l2_bytes, t->l3_bytes};
+  return tc_hash_bytes(hash, numbers, sizeof numbers);
+}
+
+tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *config, const struct tc_target *target,
+                          const struct tc_codegen *const *codegens, int artifact_abi, struct tc_cache_key *key, struct tc_error *err) {
+  struct tc_strbuf structure, shapes;
+  tc_strbuf_init(&structure, tc_arena_alloc(g->arena));
+  tc_strbuf_init(&shapes, tc_arena_alloc(g->arena));
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    add_structure(&structure, g->nodes.data[i]);
+    add_shapes(&shapes, g->nodes.data[i]);
+  }
+  for (size_t i = 0; i < g->outputs.len; i++) add_int(&structure, g->outputs.data[i]->id);
+  if (structure.failed || shapes.failed) return tc_fail(err, TC_NOMEM, "cache", "out of memory for the cache key");
+  uint64_t generators = 0;
+  for (int i = 0; codegens[i]; i++) generators = hash_text(hash_text(generators, codegens[i]->name), codegens[i]->version);
+  key->part[TC_KEY_GRAPH] = tc_hash_bytes(0, structure.data, structure.len);
+  key->part[TC_KEY_SHAPES] = tc_hash_bytes(0, shapes.data, shapes.len);
+  key->part[TC_KEY_CONFIG] = tc_config_key(config);
+  key->part[TC_KEY_TARGET] = hash_target(target);
+  key->part[TC_KEY_GENERATOR] = generators;
+  key->part[TC_KEY_ABI] = (uint64_t)artifact_abi;
+  struct tc_sha256 sha;
+  tc_sha256_init(&sha);
+  tc_sha256_add(&sha, structure.data, structure.len);
+  tc_sha256_add(&sha, shapes.data, shapes.len);
+  tc_sha256_add(&sha, &key->part[TC_KEY_CONFIG], sizeof *key->part * (TC_KEY_PARTS - TC_KEY_CONFIG));
+  tc_sha256_end(&sha, key->digest);
+  return TC_OK;
+}

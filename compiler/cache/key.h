@@ -1,0 +1,13 @@
+/* The key of a graph's artifact: what enters it, and nothing else (no paths, ordinals, pointers). */
+#ifndef TC_CACHE_KEY_H
+#define TC_CACHE_KEY_H
+
+#include "cache/cache.h"
+#include "codegen/codegen.h"
+#include "ir/graph.h"
+
+/* `g` is decomposed and has no dead nodes. TC_NOMEM only. */
+tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *config, const struct tc_target *target,
+                          const struct tc_codegen *const *codegens, int artifact_abi, struct tc_cache_key *key, struct tc_error *err);
+
+#endif

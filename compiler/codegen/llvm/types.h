@@ -1,0 +1,165 @@
+/* Inside of codegen/llvm/: the module under construction, and the emitter of one kernel.
+ *
+ * 1. A value is emitted once in its *scope*: the outermost place where all it depends on is known. So
+ *    loop-invariant values are hoisted and equal expressions are shared, with no LLVM pass run.
+ * 2. A value is *varying* if it differs between lanes (an LLVM vector of `lanes` elements), else a scalar
+ *    that is splatted where a vector is wanted. One lane: everything is scalar.
+ * 3. A load from memory that the kernel writes is *fresh*: emitted again in each phase, never hoisted out of it.
+ * 4. A failure is sticky in `status`: emitters go on with undefined values, and the caller looks at the end. */
+#ifndef TC_CODEGEN_LLVM_TYPES_H
+#define TC_CODEGEN_LLVM_TYPES_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "codegen/codegen.h"
+
+enum ll_intrinsic {
+  LL_FABS, LL_FLOOR, LL_CEIL, LL_ROUNDEVEN, LL_SQRT, LL_FMA, LL_COPYSIGN,
+  LL_MASKED_LOAD, LL_MASKED_STORE, LL_GATHER, LL_SCATTER, LL_SFENCE, LL_INTRINSIC_COUNT
+};
+enum { LL_DECLARATIONS = 48 };
+struct ll_declaration { enum ll_intrinsic which; LLVMTypeRef type, function_type; LLVMValueRef function; };
+
+struct tc_module {
+  const struct tc_alloc *alloc;
+  const struct tc_target *target;
+  bool avx512;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMBuilderRef builder;
+  LLVMTargetMachineRef machine;
+  LLVMTypeRef void_, i1, i8, i16, i32, i64, f32, f64, ptr, kernel_type;
+  LLVMAttributeRef nounwind;
+  LLVMValueRef nontemporal;      /* metadata node */
+  unsigned nontemporal_kind;
+  int n_declarations;
+  struct ll_declaration declarations[LL_DECLARATIONS];
+};
+
+/* Scopes, outermost first. LL_INNER + d is the body of the loop over inner dimension d. */
+enum { LL_FUNCTION, LL_ITEM, LL_PHASE, LL_INNER, LL_SCOPES = LL_INNER + TC_MAX_KERNEL_DIMS };
+
+/* Where values of a scope go: before `anchor`, or (NULL) at the end of `block`. `stamp` differs between
+ * emitted instances of the scope (phases, copies of an unrolled body): values of another one are not known. */
+struct ll_scope { LLVMBasicBlockRef block; LLVMValueRef anchor; unsigned stamp; };
+
+struct ll_info { /* of an expression, by id */
+  LLVMValueRef value, splat;
+  unsigned stamp, splat_stamp;
+  unsigned counted;       /* number of the phase whose weight it entered, plus one */
+  signed char scope;
+  bool analysed, varying, fresh;
+};
+
+struct ll_number { int op; LLVMValueRef a, b, value; unsigned stamp; }; /* numbered integer and address operations */
+enum { LL_NUMBERS = 512 }; /* a power of two: a cache; a full neighbourhood forgets its oldest */
+
+struct ll_emit {
+  struct tc_module *m;
+  const struct tc_kernel *k;
+  struct tc_error *err;
+  tc_status status;
+  int lanes;
+  LLVMTypeRef vectors[TC_DTYPE_COUNT], stored_vectors[TC_DTYPE_COUNT], i16s, i32s, i64s, i1s; /* of `lanes` elements, or scalar if lanes is 1 */
+  LLVMValueRef function, first, last;
+  LLVMBasicBlockRef entry, block; /* block: where control flow stands */
+  struct ll_scope scopes[LL_SCOPES];
+  unsigned stamps;
+  struct ll_info *info;
+  LLVMValueRef base[TC_MAX_KERNEL_BUFFERS];
+  LLVMValueRef *sizes, *acc;
+  LLVMValueRef outer[TC_MAX_KERNEL_DIMS], inner[TC_MAX_KERNEL_DIMS]; /* the lane dimension's: of lane 0 */
+  tc_sym lane_variable;          /* INVALID if lanes is 1 */
+  LLVMValueRef mask, active;     /* which lanes are active, and how many; NULL: all */
+  LLVMValueRef zero_slot, sink_slot; /* memory for accesses that must not happen */
+  bool nontemporal;              /* stores of streamed buffers may be non-temporal here */
+  bool nontemporal_used;
+  int status_buffer, rng_buffer; /* -1: none */
+  struct ll_number numbers[LL_NUMBERS];
+};
+
+/* --- module.c --- */
+LLVMValueRef ll_call(struct ll_emit *e, enum ll_intrinsic which, LLVMTypeRef type, LLVMTypeRef second, LLVMValueRef *args, int n);
+/* Records the first failure and returns an undefined value of `type`. */
+LLVMValueRef ll_fail(struct ll_emit *e, tc_status status, LLVMTypeRef type, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* --- values.c: positions, constants, shapes --- */
+void ll_at(struct ll_emit *e, int scope);
+LLVMValueRef ll_i64(struct ll_emit *e, int64_t value);
+LLVMValueRef ll_splat(struct ll_emit *e, LLVMValueRef scalar);   /* at the builder's position */
+LLVMValueRef ll_const_int(LLVMTypeRef type, int64_t value);      /* scalar or splat */
+LLVMValueRef ll_const_real(LLVMTypeRef type, double value);
+LLVMValueRef ll_iota(struct ll_emit *e, LLVMTypeRef element, int64_t start, int64_t step);
+LLVMTypeRef ll_like(struct ll_emit *e, LLVMTypeRef element, LLVMTypeRef shape); /* `element`, as many as `shape` has */
+bool ll_is_vector(LLVMTypeRef type);
+LLVMTypeRef ll_type(struct ll_emit *e, tc_dtype compute, bool varying);
+LLVMTypeRef ll_stored_type(struct ll_emit *e, tc_dtype stored, bool varying);
+
+/* --- index.c: symbols --- */
+int ll_sym_scope(struct ll_emit *e, tc_sym s);
+bool ll_sym_varies(struct ll_emit *e, tc_sym s);
+/* The symbol's value in lane 0. */
+LLVMValueRef ll_index(struct ll_emit *e, tc_sym s);
+/* In all lanes; `s` varies. */
+LLVMValueRef ll_index_lanes(struct ll_emit *e, tc_sym s);
+/* Difference between neighbouring lanes, if it is one constant. */
+bool ll_lane_stride(struct ll_emit *e, tc_sym s, int64_t *stride);
+/* Address of lane 0: buffer + s + offset (NULL: 0) elements. */
+LLVMValueRef ll_address(struct ll_emit *e, int buffer, tc_sym s, LLVMValueRef offset, int offset_scope);
+LLVMValueRef ll_base(struct ll_emit *e, int buffer);
+LLVMValueRef ll_buffer_word(struct ll_emit *e, int buffer, int index); /* an i64 of the buffer, read once a call */
+
+/* --- memory.c --- */
+LLVMValueRef ll_load(struct ll_emit *e, const struct tc_expr *x, const LLVMValueRef *args);
+void ll_store(struct ll_emit *e, const struct tc_kernel_store *store, LLVMValueRef value);
+LLVMValueRef ll_check(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef index);
+
+/* --- convert.c: between compute dtypes, and to and from memory's form --- */
+LLVMValueRef ll_convert(struct ll_emit *e, LLVMValueRef value, tc_dtype from, tc_dtype to);
+LLVMValueRef ll_from_stored(struct ll_emit *e, LLVMValueRef value, tc_dtype stored);
+LLVMValueRef ll_to_stored(struct ll_emit *e, LLVMValueRef value, tc_dtype compute, tc_dtype stored);
+LLVMValueRef ll_truth(struct ll_emit *e, LLVMValueRef value, tc_dtype compute);
+
+/* --- expr.c --- */
+void ll_analyse(struct ll_emit *e, const struct tc_expr *x);
+int ll_weight(struct ll_emit *e, const struct tc_expr *x, int phase, int scope); /* work done in `scope` or inside, not yet counted in this phase */
+LLVMValueRef ll_value(struct ll_emit *e, const struct tc_expr *x);               /* vector if varying, else scalar */
+LLVMValueRef ll_lanes_value(struct ll_emit *e, const struct tc_expr *x);         /* splatted if need be */
+
+/* --- arith.c: operations that take several instructions --- */
+LLVMValueRef ll_intrinsic1(struct ll_emit *e, enum ll_intrinsic which, LLVMValueRef a);
+LLVMValueRef ll_fma(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef ll_max(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+LLVMValueRef ll_min(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+LLVMValueRef ll_floordiv(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+LLVMValueRef ll_remainder(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+
+/* --- math.c: transcendental functions, F32 and F64 --- */
+LLVMValueRef ll_math1(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, tc_dtype dtype);
+LLVMValueRef ll_pow(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+
+/* --- random.c --- */
+LLVMValueRef ll_random(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef element);
+
+/* --- reduce.c --- */
+struct ll_state { LLVMValueRef value, index; }; /* index: ARGMAX and ARGMIN only */
+tc_dtype ll_reduction_dtype(const struct tc_kernel_reduction *r); /* that it accumulates in */
+struct ll_state ll_reduction_start(struct ll_emit *e, const struct tc_kernel_reduction *r);
+struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state, LLVMValueRef value,
+                                  LLVMValueRef index);
+struct ll_state ll_reduction_join(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state a, struct ll_state b);
+LLVMValueRef ll_reduction_end(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state);
+
+/* --- loops.c, strips.c --- */
+struct ll_loop { LLVMBasicBlockRef before, body, exit; LLVMValueRef variable; LLVMValueRef *phis; bool guarded; };
+void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, LLVMValueRef to, bool guarded, struct ll_state *state, int n);
+void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, LLVMValueRef step, struct ll_state *state, int n);
+void ll_seal(struct ll_emit *e, int scope); /* what follows is a new block; the scope's values go before the branch to it */
+void ll_open(struct ll_emit *e, int scope); /* the scope is the rest of the current block */
+void ll_enter(struct ll_emit *e, LLVMBasicBlockRef block);
+void ll_kernel(struct ll_emit *e);
+/* The innermost loop of a phase. */
+void ll_strips(struct ll_emit *e, const struct tc_phase *phase, int number, LLVMValueRef from, LLVMValueRef to, struct ll_state *state);
+
+#endif

@@ -1,0 +1,452 @@
+/* Transcendental functions over vectors, written once: a template of straight-line text.
+ *
+ * The eager kernels include it with compiler intrinsics as primitives; the LLVM emitter includes it with primitives
+ * that build IR. So eager and compiled code compute the same values, operation by operation. It has no include
+ * guard: define the macros below, include, undefine, and include again for the other element width. There are no
+ * branches and no loops: special cases are selected by masks.
+ *
+ * The includer defines
+ *   POLY_F64        0: 32-bit floats, 1: 64-bit floats
+ *   POLY_NAME(x)    decorates a function's name
+ *   POLY_CTX        type of the first argument of every primitive and function (an IR builder, or an int nobody reads)
+ *   POLY_V          vector of floats;  POLY_I: vector of integers of the same lanes and width;  POLY_M: mask of lanes
+ *   POLY_FN         (optional) how a function is declared; default: static inline
+ *   POLY_SCALE      (optional) defined: p_scale exists (AVX-512's vscalef)
+ * and these primitives (rounding to nearest even, denormals kept, no contraction and no reassociation):
+ *   V p_const(c, double)   a float constant in every lane     I p_iconst(c, int64_t)  an integer constant
+ *   V p_add(c,a,b)  p_sub  p_mul  p_div  p_sqrt(c,a)  p_abs(c,a)  p_neg(c,a)  p_floor(c,a)
+ *   V p_fma(c,a,b,x)       a·b + x with one rounding
+ *   V p_min(c,a,b)         a < b ? a : b  (so b where either is NaN);   p_max: a > b ? a : b
+ *   M p_lt(c,a,b)  p_le  p_eq   false where either is NaN
+ *   V p_select(c,m,a,b)    m ? a : b
+ *   M p_mand(c,m,n)  p_mor  p_mnot(c,m)
+ *   I p_bits(c,v)          the bits of a float;  V p_from_bits(c,i)
+ *   I p_iadd(c,i,j)  p_isub  p_iand  p_ixor   modulo 2^width
+ *   I p_ishl(c,i,int count)  p_ishr (zeros come in)
+ *   M p_iodd(c,i)          is the lowest bit set?
+ *   V p_scale(c,a,n)       a · 2^n for an integral float n, rounded once, to 0 and infinity as it must (if POLY_SCALE)
+ *
+ * Accuracy: the largest error seen, in units in the last place of the result's type (tests/ops/test_polynomials.c
+ * states and checks the bounds):
+ *
+ *            f32 (every input tried)      f64 (dense sample)    domain of the bound
+ *   exp      1.0                          1.0                   all
+ *   log      1.1                          1.0                   all
+ *   log1p    1.6                          2.0                   all
+ *   sin cos  1.9                          1.8                   |x| <= 2^20 (f32), 2^40 (f64)
+ *   tan      3.2                          2.9                   the same
+ *   tanh     2.0                          2.4                   all
+ *   sigmoid  1.9                          1.9                   all
+ *   erf      1.6                          1.6                   all
+ *   rsqrt    1.0                          1.0                   all
+ *   pow      0.6 (pow_of_f32)             1.2                   all
+ *
+ * Beyond its domain sin, cos and tan lose accuracy as the quotient loses bits, but stay in their range and give NaN for NaN
+ * and infinite arguments only. Signs of zero are kept; exp and sigmoid reach 0 through the denormals.
+ *
+ * Methods: Cody and Waite's reduction in two or three parts with FMA (the quotient by adding 1.5·2^p, whose low bits then
+ * hold the integer); minimax polynomials by Remez exchange, the low coefficients rounded first and the others fitted
+ * again; evaluated in Estrin's order, since these chains wait on latency. */
+
+#ifndef POLY_FN
+#define POLY_FN static inline
+#define POLY_FN_IS_OURS
+#endif
+
+/* Shorthand, undefined at the end. */
+#define K(value) p_const(c, (value))
+#define ADD(a, b) p_add(c, (a), (b))
+#define SUB(a, b) p_sub(c, (a), (b))
+#define MUL(a, b) p_mul(c, (a), (b))
+#define FMA(a, b, x) p_fma(c, (a), (b), (x))
+#define PICK(mask, a, b) p_select(c, (mask), (a), (b))
+#define POLY_INFINITY (__builtin_inf())
+#define POLY_NAN (__builtin_nan(""))
+
+#if POLY_F64
+#define POLY_MANTISSA 52
+#define POLY_MAGIC 6755399441055744.0 /* 1.5·2^52: adding it rounds to an integer, kept in the low bits */
+#define POLY_BIAS 1023
+#define POLY_SIGN INT64_MIN
+#define POLY_EXPONENT ((int64_t)0xFFF0000000000000)
+#define POLY_SQRT_HALF 0x3FE6A09E667F3BCD /* lower end of the reduced argument of log: sqrt(1/2) */
+#define POLY_TINY 2.2250738585072014e-308
+#define POLY_TINY_SCALE 18014398509481984.0 /* 2^54 */
+#define POLY_TINY_EXPONENT 54
+#define LN2_HIGH 0.6931471805598903 /* 42 bits: its product with an exponent is exact */
+#define LN2_LOW 5.497923018708371e-14
+#define LOG2_E 1.4426950408889634
+#define PI_1 3.141592653589793
+#define PI_2 1.2246467991473532e-16
+#define PI_3 -2.9947698097183397e-33
+#define ONE_OVER_PI 0.3183098861837907
+#else
+#define POLY_MANTISSA 23
+#define POLY_MAGIC 12582912.0 /* 1.5·2^23 */
+#define POLY_BIAS 127
+#define POLY_SIGN INT64_C(0x80000000)
+#define POLY_EXPONENT INT64_C(0xFF800000)
+#define POLY_SQRT_HALF 0x3F400000 /* 0.75 */
+#define POLY_TINY 1.1754943508222875e-38
+#define POLY_TINY_SCALE 33554432.0 /* 2^25 */
+#define POLY_TINY_EXPONENT 25
+#define LN2_HIGH 0.6931471824645996
+#define LN2_LOW -1.9046542121259336e-09
+#define LOG2_E 1.4426950216293335
+#define PI_1 3.1415927410125732
+#define PI_2 -8.742277657347586e-08
+#define PI_3 -3.4302490200117637e-15
+#define ONE_OVER_PI 0.31830987334251404
+#endif
+
+/* a0 + a1·x + … in Estrin's order; x2 = x², x4 = x⁴. */
+#define POLY2(x, a0, a1) FMA(x, K(a1), K(a0))
+#define POLY3(x, x2, a0, a1, a2) FMA(x2, K(a2), POLY2(x, a0, a1))
+#define POLY4(x, x2, a0, a1, a2, a3) FMA(x2, POLY2(x, a2, a3), POLY2(x, a0, a1))
+#define POLY5(x, x2, x4, a0, a1, a2, a3, a4) FMA(x4, K(a4), POLY4(x, x2, a0, a1, a2, a3))
+#define POLY6(x, x2, x4, a0, a1, a2, a3, a4, a5) FMA(x4, POLY2(x, a4, a5), POLY4(x, x2, a0, a1, a2, a3))
+#define POLY7(x, x2, x4, a0, a1, a2, a3, a4, a5, a6) FMA(x4, POLY3(x, x2, a4, a5, a6), POLY4(x, x2, a0, a1, a2, a3))
+#define POLY8(x, x2, x4, a0, a1, a2, a3, a4, a5, a6, a7) FMA(x4, POLY4(x, x2, a4, a5, a6, a7), POLY4(x, x2, a0, a1, a2, a3))
+
+/* a · 2^n; `biased` holds n in its low bits, as left by adding POLY_MAGIC. In two steps, so that the result may be denormal. */
+POLY_FN POLY_V POLY_NAME(ldexp)(POLY_CTX c, POLY_V a, POLY_V n) {
+#ifdef POLY_SCALE
+  return p_scale(c, a, n);
+#else
+  const POLY_V half_biased = FMA(n, K(0.5), K(POLY_MAGIC));
+  const POLY_V half = SUB(half_biased, K(POLY_MAGIC));
+  const POLY_V rest_biased = ADD(SUB(n, half), K(POLY_MAGIC));
+  const POLY_I bias = p_iconst(c, POLY_BIAS);
+  const POLY_V first = p_from_bits(c, p_ishl(c, p_iadd(c, p_bits(c, half_biased), bias), POLY_MANTISSA));
+  const POLY_V second = p_from_bits(c, p_ishl(c, p_iadd(c, p_bits(c, rest_biased), bias), POLY_MANTISSA));
+  return MUL(MUL(a, first), second);
+#endif
+}
+
+/* e^r - 1 for |r| <= ln2/2. */
+POLY_FN POLY_V POLY_NAME(expm1_reduced)(POLY_CTX c, POLY_V r) {
+  const POLY_V r2 = MUL(r, r), r4 = MUL(r2, r2);
+#if POLY_F64
+  const POLY_V low = POLY8(r, r2, r4, 0.5000000000000012, 0.16666666666666385, 0.04166666666651915, 0.008333333333507657,
+                           0.0013888888946919844, 0.0001984126948617186, 2.4801489352386363e-05, 2.7557597176842097e-06);
+  const POLY_V q = FMA(MUL(r4, r4), POLY2(r, 2.763168730555804e-07, 2.499899590024881e-08), low);
+#else
+  const POLY_V q = POLY5(r, r2, r4, 0.4999999403953552, 0.16666509211063385, 0.041668009012937546, 0.008370008319616318,
+                         0.0013847793452441692);
+#endif
+  return FMA(r2, q, r);
+}
+
+/* x = n·ln2 + r; *biased keeps n in its low bits. */
+POLY_FN POLY_V POLY_NAME(exp_reduce)(POLY_CTX c, POLY_V x, POLY_V *n, POLY_V *biased) {
+  *biased = FMA(x, K(LOG2_E), K(POLY_MAGIC));
+  *n = SUB(*biased, K(POLY_MAGIC));
+  const POLY_V r = FMA(*n, K(-LN2_HIGH), x);
+  return FMA(*n, K(-LN2_LOW), r);
+}
+
+/* e^x for x <= 0 or NaN: needs no bound above. */
+POLY_FN POLY_V POLY_NAME(exp_below)(POLY_CTX c, POLY_V x) {
+  POLY_V n, biased;
+#if POLY_F64
+  const POLY_V low = K(-746.0);
+#else
+  const POLY_V low = K(-104.0);
+#endif
+  const POLY_V r = POLY_NAME(exp_reduce)(c, p_max(c, low, x), &n, &biased);
+  return POLY_NAME(ldexp)(c, ADD(POLY_NAME(expm1_reduced)(c, r), K(1.0)), n);
+}
+
+POLY_FN POLY_V POLY_NAME(exp)(POLY_CTX c, POLY_V x) {
+#if POLY_F64
+  const POLY_V high = K(710.0);
+#else
+  const POLY_V high = K(89.0);
+#endif
+  return POLY_NAME(exp_below)(c, p_min(c, high, x));
+}
+
+/* e^x - 1 for -20 <= x <= 0 (f64: -40): keeps its relative accuracy near 0. */
+POLY_FN POLY_V POLY_NAME(expm1_below)(POLY_CTX c, POLY_V x) {
+  POLY_V n, biased;
+  const POLY_V r = POLY_NAME(exp_reduce)(c, x, &n, &biased);
+  const POLY_I bits = p_iadd(c, p_bits(c, biased), p_iconst(c, POLY_BIAS));
+  const POLY_V scale = p_from_bits(c, p_ishl(c, bits, POLY_MANTISSA));
+  return FMA(POLY_NAME(expm1_reduced)(c, r), scale, SUB(scale, K(1.0)));
+}
+
+/* The bits of 2^e as an offset of the exponent field, for positive normal x = m·2^e with m in the reduced interval of log. */
+POLY_FN POLY_I POLY_NAME(exponent_offset)(POLY_CTX c, POLY_V x) {
+  return p_iand(c, p_isub(c, p_bits(c, x), p_iconst(c, POLY_SQRT_HALF)), p_iconst(c, POLY_EXPONENT));
+}
+
+/* e as a float, from its offset: added to 1.0's exponent it becomes a small non-negative integer, which 1.5·2^p takes up. */
+POLY_FN POLY_V POLY_NAME(exponent_float)(POLY_CTX c, POLY_I offset) {
+  const POLY_I one = p_ishl(c, p_iconst(c, POLY_BIAS), POLY_MANTISSA);
+  const POLY_I biased = p_ishr(c, p_iadd(c, offset, one), POLY_MANTISSA);
+  const POLY_V magic = K(POLY_MAGIC);
+  return SUB(p_from_bits(c, p_iadd(c, biased, p_bits(c, magic))), K(POLY_MAGIC + POLY_BIAS));
+}
+
+/* log(1 + f) + e·ln2, with 1 + f in the reduced interval. */
+POLY_FN POLY_V POLY_NAME(log_reduced)(POLY_CTX c, POLY_V f, POLY_V e) {
+#if POLY_F64
+  const POLY_V s = p_div(c, f, ADD(f, K(2.0)));
+  const POLY_V z = MUL(s, s), z2 = MUL(z, z), z4 = MUL(z2, z2);
+  const POLY_V half = MUL(MUL(f, f), K(0.5));
+  const POLY_V series = MUL(z, POLY7(z, z2, z4, 0.6666666666666735, 0.39999999999411096, 0.28571428743262023, 0.2222219847604077,
+                                     0.1818356973721844, 0.153139033111462, 0.14797507065607862));
+  const POLY_V small = SUB(half, FMA(s, ADD(half, series), MUL(e, K(LN2_LOW))));
+  return FMA(e, K(LN2_HIGH), SUB(f, small));
+#else
+  const POLY_V f2 = MUL(f, f), f4 = MUL(f2, f2);
+  const POLY_V p = POLY8(f, f2, f4, 0.3333345055580139, -0.25000104308128357, 0.1999083161354065, -0.16647052764892578, 0.14478208124637604,
+                         -0.13163001835346222, 0.10467477887868881, -0.04510538652539253);
+  const POLY_V y = FMA(f2, FMA(f, p, K(-0.5)), f);
+  return FMA(e, K(LN2_HIGH), y);
+#endif
+}
+
+/* The result where the argument is ordinary; else inf for inf, -inf for 0, NaN for NaN and negative arguments. */
+POLY_FN POLY_V POLY_NAME(log_special)(POLY_CTX c, POLY_V x, POLY_V result) {
+  const POLY_V zero = K(0.0);
+  const POLY_V upper = PICK(p_lt(c, x, K(POLY_INFINITY)), result, x);
+  return PICK(p_lt(c, zero, x), upper, PICK(p_eq(c, x, zero), K(-POLY_INFINITY), K(POLY_NAN)));
+}
+
+POLY_FN POLY_V POLY_NAME(log)(POLY_CTX c, POLY_V x) {
+  const POLY_M tiny = p_lt(c, x, K(POLY_TINY));
+  const POLY_V normal = PICK(tiny, MUL(x, K(POLY_TINY_SCALE)), x);
+  const POLY_I offset = POLY_NAME(exponent_offset)(c, normal);
+  const POLY_V m = p_from_bits(c, p_isub(c, p_bits(c, normal), offset));
+  const POLY_V e = SUB(POLY_NAME(exponent_float)(c, offset), PICK(tiny, K(POLY_TINY_EXPONENT), K(0.0)));
+  return POLY_NAME(log_special)(c, x, POLY_NAME(log_reduced)(c, SUB(m, K(1.0)), e));
+}
+
+POLY_FN POLY_V POLY_NAME(log1p)(POLY_CTX c, POLY_V x) {
+  const POLY_V one = K(1.0), u = ADD(x, one);
+  const POLY_I offset = POLY_NAME(exponent_offset)(c, u);
+  const POLY_V m = p_from_bits(c, p_isub(c, p_bits(c, u), offset));
+  const POLY_V half_lost = MUL(SUB(x, SUB(u, one)), K(0.5)); /* what 1 + x dropped, halved, so that 2^(1-e) is never below 0 */
+  const POLY_I two = p_ishl(c, p_iconst(c, POLY_BIAS + 1), POLY_MANTISSA);
+  const POLY_V scale = p_from_bits(c, p_isub(c, two, offset));
+  const POLY_V f = FMA(half_lost, scale, SUB(m, one));
+  const POLY_V result = POLY_NAME(log_special)(c, u, POLY_NAME(log_reduced)(c, f, POLY_NAME(exponent_float)(c, offset)));
+  return PICK(p_eq(c, x, K(0.0)), x, result); /* -0 stays -0 */
+}
+
+/* sin(r) / r for |r| a little over pi/2. */
+POLY_FN POLY_V POLY_NAME(sinc_half_turn)(POLY_CTX c, POLY_V r) {
+  const POLY_V s = MUL(r, r), s2 = MUL(s, s);
+#if POLY_F64
+  const POLY_V s4 = MUL(s2, s2);
+  const POLY_V p = POLY8(s, s2, s4, -0.16666666666666666, 0.008333333333333174, -0.0001984126984120141, 2.7557319209775195e-06,
+                         -2.5052106746133326e-08, 1.6058933250043565e-10, -7.64282140459428e-13, 2.7193643492025205e-15);
+#else
+  const POLY_V p = POLY4(s, s2, -0.16666658222675323, 0.00833303015679121, -0.00019806849013548344, 2.5995050236815587e-06);
+#endif
+  return FMA(s, p, K(1.0));
+}
+
+/* x - n·pi·fraction, held within ±bound. NaN stays. */
+POLY_FN POLY_V POLY_NAME(turn_reduce)(POLY_CTX c, POLY_V x, POLY_V n, double fraction, double bound) {
+  POLY_V r = FMA(n, K(-PI_1 * fraction), x);
+  r = FMA(n, K(-PI_2 * fraction), r);
+  r = FMA(n, K(-PI_3 * fraction), r);
+  return p_max(c, K(-bound), p_min(c, K(bound), r));
+}
+
+POLY_FN POLY_V POLY_NAME(sin)(POLY_CTX c, POLY_V x) {
+  const POLY_V biased = FMA(x, K(ONE_OVER_PI), K(POLY_MAGIC));
+  const POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 1.0, 1.6);
+  const POLY_I flip = p_ishl(c, p_bits(c, biased), POLY_MANTISSA == 52 ? 63 : 31);
+  return MUL(p_from_bits(c, p_ixor(c, p_bits(c, r), flip)), POLY_NAME(sinc_half_turn)(c, r));
+}
+
+/* cos x = -(-1)^k sin(x - (k - 1/2)·pi) */
+POLY_FN POLY_V POLY_NAME(cos)(POLY_CTX c, POLY_V x) {
+  const POLY_V biased = ADD(FMA(x, K(ONE_OVER_PI), K(0.5)), K(POLY_MAGIC));
+  const POLY_V n = SUB(SUB(biased, K(POLY_MAGIC)), K(0.5));
+  const POLY_V r = POLY_NAME(turn_reduce)(c, x, n, 1.0, 1.6);
+  const POLY_I flip = p_ishl(c, p_bits(c, biased), POLY_MANTISSA == 52 ? 63 : 31);
+  return MUL(p_from_bits(c, p_ixor(c, p_bits(c, r), flip)), POLY_NAME(sinc_half_turn)(c, r));
+}
+
+/* Quarter turns: tan r, or -1/tan r where the quotient is odd; numerator and denominator change places. */
+POLY_FN POLY_V POLY_NAME(tan)(POLY_CTX c, POLY_V x) {
+  const POLY_V biased = FMA(x, K(2.0 * ONE_OVER_PI), K(POLY_MAGIC));
+  const POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 0.5, 0.8);
+  const POLY_V s = MUL(r, r);
+#if POLY_F64
+  const POLY_V s2 = MUL(s, s), s4 = MUL(s2, s2);
+  const POLY_V sine = POLY6(s, s2, s4, -0.1666666666666662, 0.008333333333319651, -0.00019841269827578, 2.7557312913047805e-06,
+                            -2.505063551440449e-08, 1.5889660656974234e-10);
+  const POLY_V cosine = POLY6(s, s2, s4, 0.04166666666666658, -0.0013888888888870913, 2.480158728741989e-05, -2.755731374255896e-07,
+                              2.087563878949677e-09, -1.1355204147234248e-11);
+  const POLY_V top = FMA(MUL(r, s), sine, r);
+  const POLY_V bottom = FMA(s2, cosine, FMA(s, K(-0.5), K(1.0)));
+#else
+  const POLY_V top = FMA(MUL(r, s), K(-0.10016319900751114), r);
+  const POLY_V bottom = POLY4(s, MUL(s, s), 1.0, -0.43349653482437134, 0.011165457777678967, 0.00010965873661916703);
+#endif
+  const POLY_M odd = p_iodd(c, p_bits(c, biased));
+  const POLY_V result = p_div(c, PICK(odd, bottom, top), PICK(odd, p_neg(c, top), bottom));
+  return PICK(p_eq(c, x, K(0.0)), x, result); /* -0 stays -0 */
+}
+
+/* |tanh x| = -(e^-2|x| - 1) / (e^-2|x| + 1) */
+POLY_FN POLY_V POLY_NAME(tanh)(POLY_CTX c, POLY_V x) {
+  const POLY_I sign = p_iand(c, p_bits(c, x), p_iconst(c, POLY_SIGN));
+  const POLY_V low = K(POLY_F64 ? -40.0 : -20.0);
+  const POLY_V e = POLY_NAME(expm1_below)(c, p_max(c, low, MUL(p_abs(c, x), K(-2.0))));
+  const POLY_V size = p_div(c, p_abs(c, e), ADD(e, K(2.0)));
+  return p_from_bits(c, p_ixor(c, p_bits(c, size), sign));
+}
+
+/* 1 / (1 + e^-|x|), or e^-|x| / (1 + e^-|x|) where x is negative. */
+POLY_FN POLY_V POLY_NAME(sigmoid)(POLY_CTX c, POLY_V x) {
+  const POLY_V one = K(1.0), e = POLY_NAME(exp_below)(c, p_neg(c, p_abs(c, x)));
+  return p_div(c, PICK(p_lt(c, x, K(0.0)), e, one), ADD(e, one));
+}
+
+/* |x| < 1: x + x·P(x²). Beyond: 1 - Q(|x|)^8, since the eighth root of erfc is nearly a straight line. */
+POLY_FN POLY_V POLY_NAME(erf)(POLY_CTX c, POLY_V x) {
+  const POLY_V one = K(1.0), s = MUL(x, x), s2 = MUL(s, s), s4 = MUL(s2, s2), size = p_abs(c, x);
+#if POLY_F64
+  const POLY_V head_low = POLY8(s, s2, s4, 0.12837916709551256, -0.37612638903183343, 0.1128379167093682, -0.02686617064192559,
+                                0.005223977596348387, -0.00085483254607421, 0.00012055279594515208, -1.4924444827846773e-05);
+  const POLY_V head = FMA(MUL(s4, s4), POLY4(s, s2, 1.6443850111627534e-06, -1.6181353148739355e-07, 1.3603830611656546e-08, -7.581086380860961e-10),
+                          head_low);
+  const POLY_V v = FMA(p_min(c, K(6.0), size), K(0.4), K(-1.4)); /* [1, 6] to [-1, 1] */
+  const POLY_V v2 = MUL(v, v), v4 = MUL(v2, v2), v8 = MUL(v4, v4);
+  const POLY_V low = POLY8(v, v2, v4, 0.1713486901010045, -0.3890739520675268, 0.31231105256887265, -0.042227079194569105,
+                           -0.09026043879283017, 0.05019879571629103, 0.0055403594276545965, -0.013038769301076112);
+  const POLY_V high = POLY8(v, v2, v4, 0.0026124958000448115, 0.0015642459150333621, -0.0007184942967791048, -6.706951883584613e-05,
+                            8.793328458943532e-05, -6.0141690648647226e-05, -7.005840666652337e-05, -3.53222836555846e-05);
+  const POLY_V top = POLY2(v, -1.282833435323234e-05, -2.183667321372932e-06);
+  const POLY_V root = FMA(v8, FMA(v8, top, high), low);
+#else
+  const POLY_V head = POLY6(s, s2, s4, 0.12837912142276764, -0.37612318992614746, 0.11280124634504318, -0.02670956961810589,
+                            0.004915353376418352, -0.0005621797754429281);
+  const POLY_V v = p_min(c, K(4.0), size), v2 = MUL(v, v), v4 = MUL(v2, v2);
+  const POLY_V root = POLY7(v, v2, v4, 1.0008219480514526, -0.1450100839138031, -0.06150775030255318, -0.011305221356451511,
+                            0.012894381769001484, -0.002462191041558981, 0.00014911619655322284);
+#endif
+  const POLY_V root2 = MUL(root, root), root4 = MUL(root2, root2);
+  const POLY_V tail = FMA(p_neg(c, root4), root4, one);
+  const POLY_I sign = p_iand(c, p_bits(c, x), p_iconst(c, POLY_SIGN));
+  return PICK(p_lt(c, size, one), FMA(x, head, x), p_from_bits(c, p_ixor(c, p_bits(c, tail), sign)));
+}
+
+POLY_FN POLY_V POLY_NAME(rsqrt)(POLY_CTX c, POLY_V x) { return p_div(c, K(1.0), p_sqrt(c, x)); }
+
+#if POLY_F64
+/* The signs and exceptions of pow (C17 F.10.4.4), around `size` = |x|^y computed for ordinary operands. */
+POLY_FN POLY_V POLY_NAME(pow_special)(POLY_CTX c, POLY_V x, POLY_V y, POLY_V size) {
+  const POLY_V zero = K(0.0), one = K(1.0), infinity = K(POLY_INFINITY), nan = K(POLY_NAN);
+  const POLY_V ax = p_abs(c, x), ay = p_abs(c, y);
+  const POLY_V half = MUL(y, K(0.5));
+  const POLY_M integral = p_eq(c, p_floor(c, y), y); /* infinities too: even */
+  const POLY_M odd = p_mand(c, p_mand(c, integral, p_lt(c, ay, infinity)), p_mnot(c, p_eq(c, p_floor(c, half), half)));
+  const POLY_M grows = p_lt(c, one, ax), positive = p_lt(c, zero, y);
+  /* |x| of 0 or infinity, or |y| infinite: 0, 1 or infinity, as |x| > 1 and y > 0 agree. */
+  const POLY_M agree = p_mor(c, p_mand(c, grows, positive), p_mnot(c, p_mor(c, grows, positive)));
+  const POLY_V extreme = PICK(p_eq(c, ax, one), one, PICK(agree, infinity, zero));
+  const POLY_M ordinary = p_mand(c, p_mand(c, p_lt(c, zero, ax), p_lt(c, ax, infinity)), p_lt(c, ay, infinity));
+  POLY_V result = PICK(ordinary, size, extreme);
+  result = PICK(p_mand(c, p_mand(c, ordinary, p_lt(c, x, zero)), p_mnot(c, integral)), nan, result);
+  const POLY_I sign = p_iand(c, p_bits(c, x), p_iconst(c, POLY_SIGN));
+  result = PICK(odd, p_from_bits(c, p_ixor(c, p_bits(c, result), sign)), result);
+  const POLY_M ordered = p_mand(c, p_eq(c, x, x), p_eq(c, y, y));
+  result = PICK(ordered, result, nan);
+  return PICK(p_mor(c, p_eq(c, y, zero), p_eq(c, x, one)), one, result);
+}
+
+/* Splits |x| (made positive, ordinary or not) into m - 1 and e. */
+POLY_FN POLY_V POLY_NAME(pow_split)(POLY_CTX c, POLY_V ax, POLY_V *e) {
+  const POLY_M tiny = p_lt(c, ax, K(POLY_TINY));
+  const POLY_V normal = PICK(tiny, MUL(ax, K(POLY_TINY_SCALE)), ax);
+  const POLY_I offset = POLY_NAME(exponent_offset)(c, normal);
+  *e = SUB(POLY_NAME(exponent_float)(c, offset), PICK(tiny, K(POLY_TINY_EXPONENT), K(0.0)));
+  return SUB(p_from_bits(c, p_isub(c, p_bits(c, normal), offset)), K(1.0));
+}
+
+/* x^y by e^(y·log x), the logarithm in two doubles: log m = 2s + s·z·(2/3 + z·Q(z)), s = f/(2+f), z = s². */
+POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
+  POLY_V e;
+  const POLY_V f = POLY_NAME(pow_split)(c, p_abs(c, x), &e);
+  const POLY_V d = ADD(f, K(2.0)), d_low = SUB(f, SUB(d, K(2.0)));
+  const POLY_V s = p_div(c, f, d);
+  const POLY_V s_low = p_div(c, FMA(p_neg(c, s), d_low, FMA(p_neg(c, s), d, f)), d);
+  const POLY_V z = MUL(s, s), z_low = FMA(ADD(s, s), s_low, FMA(s, s, p_neg(c, z)));
+  const POLY_V z2 = MUL(z, z), z4 = MUL(z2, z2);
+  const POLY_V q = POLY7(z, z2, z4, 0.4000000000005647, 0.2857142855591168, 0.22222224286848824, 0.18181666458311568, 0.15391092806615128,
+                         0.13173922079294006, 0.1384085129175846);
+  /* w = 2/3 + z·q in two parts, p = z·w, then log m = 2s + s·p. */
+  const POLY_V w = FMA(z, q, K(0.6666666666666666));
+  const POLY_V w_low = ADD(FMA(z, q, SUB(K(0.6666666666666666), w)), K(3.700743415417188e-17));
+  const POLY_V p = MUL(z, w), p_low = FMA(z, w_low, FMA(z_low, w, FMA(z, w, p_neg(c, p))));
+  const POLY_V t = MUL(s, p), t_low = FMA(s, p_low, FMA(s_low, p, FMA(s, p, p_neg(c, t))));
+  const POLY_V two_s = ADD(s, s);
+  /* e·ln2 is exact in its high part; every sum keeps what it drops. */
+  const POLY_V base = MUL(e, K(LN2_HIGH));
+  const POLY_V sum1 = ADD(base, two_s), drop1 = ADD(SUB(base, SUB(sum1, SUB(sum1, base))), SUB(two_s, SUB(sum1, base)));
+  const POLY_V sum2 = ADD(sum1, t), drop2 = ADD(SUB(sum1, SUB(sum2, SUB(sum2, sum1))), SUB(t, SUB(sum2, sum1)));
+  const POLY_V rest = ADD(ADD(drop1, drop2), FMA(e, K(LN2_LOW), FMA(K(2.0), s_low, t_low)));
+  const POLY_V high = ADD(sum2, rest), low = SUB(rest, SUB(high, sum2));
+  /* y·log x in two parts, then e^ that. The bounds keep the reduction finite: beyond them it is 0 or infinity. */
+  const POLY_V product = MUL(y, high);
+  const POLY_V bounded = p_max(c, K(-746.0), p_min(c, K(710.0), product));
+  const POLY_V product_low = FMA(y, low, FMA(y, high, p_neg(c, product)));
+  POLY_V n, biased;
+  const POLY_V r = POLY_NAME(exp_reduce)(c, bounded, &n, &biased);
+  const POLY_V fine = PICK(p_eq(c, bounded, product), product_low, K(0.0));
+  const POLY_V raised = ADD(POLY_NAME(expm1_reduced)(c, ADD(r, fine)), K(1.0));
+  return POLY_NAME(pow_special)(c, x, y, POLY_NAME(ldexp)(c, raised, n));
+}
+
+/* x^y for operands widened from f32, to be rounded to f32: one double carries the logarithm. */
+POLY_FN POLY_V POLY_NAME(pow_of_f32)(POLY_CTX c, POLY_V x, POLY_V y) {
+  POLY_V e;
+  const POLY_V f = POLY_NAME(pow_split)(c, p_abs(c, x), &e);
+  const POLY_V logarithm = POLY_NAME(log_reduced)(c, f, e);
+  const POLY_V bounded = p_max(c, K(-746.0), p_min(c, K(710.0), MUL(y, logarithm)));
+  return POLY_NAME(pow_special)(c, x, y, POLY_NAME(exp_below)(c, bounded));
+}
+#endif
+
+#undef K
+#undef ADD
+#undef SUB
+#undef MUL
+#undef FMA
+#undef PICK
+#undef POLY2
+#undef POLY3
+#undef POLY4
+#undef POLY5
+#undef POLY6
+#undef POLY7
+#undef POLY8
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef LOG2_E
+#undef PI_1
+#undef PI_2
+#undef PI_3
+#undef ONE_OVER_PI
+#undef POLY_MANTISSA
+#undef POLY_MAGIC
+#undef POLY_BIAS
+#undef POLY_SIGN
+#undef POLY_EXPONENT
+#undef POLY_SQRT_HALF
+#undef POLY_TINY
+#undef POLY_TINY_SCALE
+#undef POLY_TINY_EXPONENT
+#undef POLY_INFINITY
+#undef POLY_NAN
+#ifdef POLY_FN_IS_OURS
+#undef POLY_FN
+#undef POLY_FN_IS_OURS
+#endif

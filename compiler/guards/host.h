@@ -1,0 +1,20 @@
+/* What capture and guards need to know of the Lua module's own objects. The module (lua/) fills one
+ * and hands it in, so that no stage depends on the module. Stack indices are absolute. None of these
+ * may raise a Lua error or run Lua code. */
+#ifndef TC_GUARDS_HOST_H
+#define TC_GUARDS_HOST_H
+
+#include <lua.h>
+
+#include "ops/function.h"
+
+struct tc_host {
+  const struct tc_tensor *(*tensor_at)(lua_State *L, int index);     /* borrowed; NULL: not a tensor */
+  const struct tc_function *(*function_at)(lua_State *L, int index); /* the tensor function behind a C closure; NULL */
+  /* Of creation functions and of float results of integers; may be changed between calls. */
+  tc_dtype (*default_dtype)(lua_State *L);
+  /* Pushes a tensor object; takes over the reference. May raise only for memory. */
+  void (*push_tensor)(lua_State *L, struct tc_tensor tensor);
+};
+
+#endif

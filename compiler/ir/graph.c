@@ -1,0 +1,125 @@
+/* Building of graphs, liveness, and the recording builder.
+ *
+ * 1. A node's operands stand before it. 2. A meta is always what the operation's rules infer.
+ * 3. Nothing is shared between graphs except an arena and its symbols. */
+#include "ir/graph.h"
+
+#include <string.h>
+
+struct tc_graph *tc_graph_new(struct tc_arena *arena) {
+  struct tc_graph *g = TC_NEW(tc_arena_alloc(arena), struct tc_graph);
+  if (!g) return NULL;
+  g->arena = arena;
+  g->tab = tc_symtab_new(tc_arena_alloc(arena));
+  return g->tab ? g : NULL;
+}
+
+static void *copy(struct tc_arena *arena, const void *data, size_t bytes) {
+  void *block = tc_arena_bytes(arena, bytes);
+  if (block && bytes) memcpy(block, data, bytes);
+  return block;
+}
+
+static bool append(struct tc_graph *g, struct tc_node *node) {
+  node->id = (int)g->nodes.len;
+  return tc_vec_push(tc_arena_alloc(g->arena), &g->nodes, node);
+}
+
+static bool copy_attrs(struct tc_arena *arena, const struct tc_attrs *from, struct tc_attrs *to) {
+  *to = (struct tc_attrs){0};
+  if (!from) return true;
+  to->n_ints = from->n_ints;
+  to->n_nums = from->n_nums;
+  to->ints = copy(arena, from->ints, sizeof *from->ints * (size_t)from->n_ints);
+  to->nums = copy(arena, from->nums, sizeof *from->nums * (size_t)from->n_nums);
+  return to->ints && to->nums;
+}
+
+static struct tc_node *new_node(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs) {
+  struct tc_node *node = TC_NEW(tc_arena_alloc(g->arena), struct tc_node);
+  if (!node) return NULL;
+  node->op = op;
+  node->n_in = n_in;
+  node->in = copy(g->arena, in, sizeof *in * (size_t)n_in);
+  return node->in && copy_attrs(g->arena, attrs, &node->attrs) ? node : NULL;
+}
+
+struct tc_node *tc_graph_input(struct tc_graph *g, const struct tc_meta *meta, const tc_sym *strides) {
+  const tc_sym number = tc_sym_const((int64_t)g->inputs.len);
+  const struct tc_attrs attrs = {.ints = &number, .n_ints = 1};
+  struct tc_node *node = new_node(g, TC_OP_input, 0, NULL, &attrs);
+  if (!node) return NULL;
+  node->meta = *meta;
+  node->strides = copy(g->arena, strides, sizeof *strides * (size_t)meta->ndim);
+  if (!node->strides || !append(g, node)) return NULL;
+  return tc_vec_push(tc_arena_alloc(g->arena), &g->inputs, node) ? node : NULL;
+}
+
+tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs, struct tc_node **out,
+                       struct tc_error *err) {
+  if (n_in > TC_MAX_INPUTS)
+    return tc_fail(err, TC_LIMIT, "ir", "%s: %d operands; at most %d are supported", tc_op_row(op)->name, n_in, TC_MAX_INPUTS);
+  const struct tc_meta *metas[TC_MAX_INPUTS];
+  for (int i = 0; i < n_in; i++) metas[i] = &in[i]->meta;
+  static const struct tc_attrs none = {0};
+  struct tc_meta meta;
+  const tc_status status = tc_op_infer(g->tab, op, n_in, metas, attrs ? attrs : &none, &meta, err);
+  if (status) return status;
+  struct tc_node *node = new_node(g, op, n_in, in, attrs);
+  if (!node || !append(g, node)) return tc_fail(err, TC_NOMEM, "ir", "out of memory for the graph");
+  node->meta = meta;
+  if (tc_op_row(op)->kind == TC_KIND_RANDOM) node->draw = g->draws++;
+  *out = node;
+  return TC_OK;
+}
+
+bool tc_graph_output(struct tc_graph *g, struct tc_node *node) { return tc_vec_push(tc_arena_alloc(g->arena), &g->outputs, node); }
+
+void tc_graph_count_uses(struct tc_graph *g) {
+  for (size_t i = 0; i < g->nodes.len; i++) g->nodes.data[i]->uses = 0;
+  for (size_t i = 0; i < g->nodes.len; i++)
+    for (int k = 0; k < g->nodes.data[i]->n_in; k++) g->nodes.data[i]->in[k]->uses++;
+  for (size_t i = 0; i < g->outputs.len; i++) g->outputs.data[i]->uses++;
+}
+
+void tc_graph_remove_dead(struct tc_graph *g) {
+  tc_graph_count_uses(g);
+  for (size_t i = g->nodes.len; i-- > 0;) { /* users before what they use */
+    const struct tc_node *node = g->nodes.data[i];
+    if (!node->uses && node->op != TC_OP_input)
+      for (int k = 0; k < node->n_in; k++) node->in[k]->uses--;
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    struct tc_node *node = g->nodes.data[i];
+    if (!node->uses && node->op != TC_OP_input) continue;
+    node->id = (int)kept;
+    g->nodes.data[kept++] = node;
+  }
+  g->nodes.len = kept;
+}
+
+static tc_status record(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs,
+                        struct tc_value **out, struct tc_error *err) {
+  struct tc_graph_builder *gb = (struct tc_graph_builder *)b;
+  if (n_in > TC_MAX_INPUTS)
+    return tc_fail(err, TC_LIMIT, "ir", "%s: %d operands; at most %d are supported", tc_op_row(op)->name, n_in, TC_MAX_INPUTS);
+  struct tc_node *nodes[TC_MAX_INPUTS], *node;
+  for (int i = 0; i < n_in; i++) nodes[i] = tc_node_of(in[i]);
+  const tc_status status = tc_graph_add(gb->graph, op, n_in, nodes, attrs, &node, err);
+  if (status) return status;
+  node->line = gb->line;
+  node->source = gb->source;
+  *out = tc_value_of(node);
+  return TC_OK;
+}
+
+static void node_meta(struct tc_builder *b, const struct tc_value *value, struct tc_meta *out) {
+  (void)b;
+  *out = ((const struct tc_node *)value)->meta;
+}
+
+void tc_graph_builder_init(struct tc_graph_builder *b, struct tc_graph *g) {
+  static const struct tc_builder_methods methods = {record, node_meta};
+  *b = (struct tc_graph_builder){.builder = {&methods, g->tab, TC_F32}, .graph = g};
+}

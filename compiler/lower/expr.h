@@ -1,0 +1,60 @@
+/* Expressions of the loop IR: hash-consed, so equal expressions are equal pointers and a kernel
+ * computes each once. MAX, MIN and RELU pass NaN on; comparisons with NaN are false (NE: true).
+ *
+ * Ownership: the table's arena. Threads: one a table; finished expressions are immutable and may be
+ * read by any thread (compile threads do). */
+#ifndef TC_LOWER_EXPR_H
+#define TC_LOWER_EXPR_H
+
+#include "base/arena.h"
+#include "sym/sym.h"
+#include "tensor/dtype.h"
+
+enum tc_expr_op {
+#define TC_EXPR(NAME, operands, result) TC_E_##NAME,
+#include "lower/expr.def"
+#undef TC_EXPR
+  TC_E_COUNT
+};
+
+enum { TC_EXPR_ARGS = 3 };
+
+struct tc_expr {
+  enum tc_expr_op op;
+  tc_dtype dtype;   /* compute dtype of the result: BOOL, I64, F32 or F64 */
+  int id;           /* dense within the table, in order of creation: operands have smaller ids */
+  const struct tc_expr *args[TC_EXPR_ARGS]; /* unused: NULL. LOAD: offset or NULL, predicate or NULL */
+  int buffer;       /* LOAD: index of a loop buffer, or (in a kernel) of a kernel buffer */
+  int acc;          /* ACC, UNIFORM, NORMAL */
+  tc_sym address;   /* LOAD, INDEX, CHECK, UNIFORM, NORMAL */
+  double number;    /* CONST of a float dtype */
+  int64_t integer;  /* CONST of I64 or BOOL */
+};
+
+struct tc_expr_table;
+struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena);
+int tc_expr_count(const struct tc_expr_table *table); /* ids are 0 … count-1 */
+
+/* Interns `proto` (its id is ignored). NULL when memory is out. Folds constants and the identities
+ * that keep every bit (x·1, select of a constant condition, cast to the same dtype). */
+const struct tc_expr *tc_expr_make(struct tc_expr_table *table, const struct tc_expr *proto);
+const struct tc_expr *tc_expr_num(struct tc_expr_table *table, tc_dtype dtype, double value);
+/* The same for an integer value of any dtype. */
+const struct tc_expr *tc_expr_int(struct tc_expr_table *table, tc_dtype dtype, int64_t value);
+/* An index symbol as an I64 value. */
+const struct tc_expr *tc_expr_index(struct tc_expr_table *table, tc_sym value);
+const struct tc_expr *tc_expr_1(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a);
+const struct tc_expr *tc_expr_2(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b);
+const struct tc_expr *tc_expr_3(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b, const struct tc_expr *c);
+const struct tc_expr *tc_expr_cast(struct tc_expr_table *table, const struct tc_expr *a, tc_dtype dtype);
+const char *tc_expr_op_name(enum tc_expr_op op);
+int tc_expr_arity(enum tc_expr_op op);
+/* The dtype that a stored dtype is computed in (BF16 → F32, else itself). */
+static inline tc_dtype tc_compute_dtype(tc_dtype stored) { return stored == TC_BF16 ? TC_F32 : stored; }
+/* "add(load b0[i0*4 + i1], 2.5)", appended. */
+void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e);
+
+enum tc_reduction { TC_RED_SUM, TC_RED_PROD, TC_RED_MAX, TC_RED_MIN, TC_RED_ANY, TC_RED_ALL, TC_RED_ARGMAX, TC_RED_ARGMIN };
+const char *tc_reduction_name(enum tc_reduction r);
+
+#endif

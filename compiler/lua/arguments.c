@@ -1,0 +1,130 @@
+/* Lua values become arguments of a tensor function.
+ *
+ * Invariants:
+ *  1. Nothing raises and nothing is allocated: lists lie in the call's own array, bounded with TC_LIMIT.
+ *  2. Tensors and texts are borrowed from the Lua stack, which the caller leaves alone meanwhile. A text that lies in a table
+ *     stays alive with the table.
+ *  3. The last argument is a table of named arguments when it has a text key. Its sequence part is then an error. */
+#include "device/eager.h"
+#include "lua/module.h"
+
+struct reader { lua_State *L; struct tc_eager *e; struct tc_lua_arguments *out; struct tc_error *err; };
+
+enum { LIST_DEPTH = 4, STACK_SLOTS = 4 };
+
+static tc_status read_value(struct reader *r, int index, int depth, struct tc_arg *arg);
+
+static tc_status read_list(struct reader *r, int index, int depth, struct tc_arg *arg) {
+  const int count = (int)lua_rawlen(r->L, index);
+  if (count > TC_LUA_MAX_ITEMS - r->out->n_items) {
+    return tc_fail(r->err, TC_LIMIT, "lua", "a list of %d items; a call takes at most %d in all", count, TC_LUA_MAX_ITEMS);
+  }
+  if (depth >= LIST_DEPTH || !lua_checkstack(r->L, STACK_SLOTS)) return tc_fail(r->err, TC_LIMIT, "lua", "lists are nested too deeply");
+  struct tc_arg *items = &r->out->items[r->out->n_items];
+  r->out->n_items += count;
+  tc_status status = TC_OK;
+  for (int i = 0; i < count && !status; i++) {
+    lua_rawgeti(r->L, index, i + 1);
+    status = read_value(r, lua_gettop(r->L), depth + 1, &items[i]);
+    lua_pop(r->L, 1);
+  }
+  arg->kind = TC_ARG_LIST;
+  arg->list.items = items;
+  arg->list.count = count;
+  return status;
+}
+
+static tc_status read_number(struct reader *r, int index, struct tc_arg *arg) {
+  if (!lua_isinteger(r->L, index)) {
+    arg->kind = TC_ARG_NUM;
+    arg->number = lua_tonumber(r->L, index);
+    return TC_OK;
+  }
+  const int64_t value = lua_tointeger(r->L, index);
+  arg->kind = TC_ARG_INT;
+  arg->integer = tc_sym_const(value);
+  if (tc_sym_valid(arg->integer)) return TC_OK;
+  return tc_fail(r->err, TC_LIMIT, "lua", "the integer %lld does not fit into 62 bits; pass it as a tensor of dtype i64", (long long)value);
+}
+
+static tc_status read_tensor(struct reader *r, int index, struct tc_arg *arg) {
+  const struct tc_tensor *tensor = tc_lua_tensor(r->L, index);
+  if (!tensor) return tc_fail(r->err, TC_ARG, "lua", "a userdata that is no tensor");
+  arg->kind = TC_ARG_VALUE;
+  arg->value = tc_eager_wrap(r->e, tensor);
+  return arg->value ? TC_OK : tc_fail(r->err, TC_LIMIT, "lua", "too many tensors in one call");
+}
+
+static tc_status read_value(struct reader *r, int index, int depth, struct tc_arg *arg) {
+  switch (lua_type(r->L, index)) {
+  case LUA_TUSERDATA: return read_tensor(r, index, arg);
+  case LUA_TNUMBER: return read_number(r, index, arg);
+  case LUA_TTABLE: return read_list(r, index, depth, arg);
+  case LUA_TNIL: arg->kind = TC_ARG_NIL; return TC_OK;
+  case LUA_TBOOLEAN:
+    arg->kind = TC_ARG_BOOL;
+    arg->boolean = lua_toboolean(r->L, index);
+    return TC_OK;
+  case LUA_TSTRING:
+    arg->kind = TC_ARG_TEXT;
+    arg->text = lua_tostring(r->L, index);
+    return TC_OK;
+  default: return tc_fail(r->err, TC_ARG, "lua", "a %s is no argument of a tensor function", luaL_typename(r->L, index));
+  }
+}
+
+/* Does the table at `index` have a text key? */
+static bool has_names(lua_State *L, int index) {
+  if (!lua_checkstack(L, STACK_SLOTS)) return false;
+  bool found = false;
+  lua_pushnil(L);
+  while (!found && lua_next(L, index)) {
+    found = lua_type(L, -2) == LUA_TSTRING;
+    lua_pop(L, found ? 2 : 1);
+  }
+  return found;
+}
+
+static tc_status read_names(struct reader *r, int index) {
+  tc_status status = TC_OK;
+  lua_pushnil(r->L);
+  while (lua_next(r->L, index)) {
+    struct tc_named_arg *named = &r->out->named[r->out->n_named];
+    if (lua_type(r->L, -2) != LUA_TSTRING) status = tc_fail(r->err, TC_ARG, "lua", "a table mixes named arguments with others; pass a list and a table of names apart");
+    else if (r->out->n_named == TC_MAX_ARGS) status = tc_fail(r->err, TC_LIMIT, "lua", "more than %d named arguments", TC_MAX_ARGS);
+    else {
+      named->name = lua_tostring(r->L, -2);
+      status = read_value(r, lua_gettop(r->L), 0, &named->arg);
+    }
+    if (status) {
+      lua_pop(r->L, 2);
+      return status;
+    }
+    r->out->n_named++;
+    lua_pop(r->L, 1);
+  }
+  return TC_OK;
+}
+
+tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, struct tc_lua_arguments *out, struct tc_error *err) {
+  struct reader r = {L, e, out, err};
+  out->n_positional = out->n_named = out->n_items = 0;
+  int n_positional = n;
+  if (n > 0 && lua_type(L, n) == LUA_TTABLE && has_names(L, n)) {
+    const tc_status status = read_names(&r, n);
+    if (status) return status;
+    n_positional--;
+  }
+  if (n_positional > TC_LUA_MAX_POSITIONAL) {
+    return tc_fail(err, TC_LIMIT, "lua", "%d arguments; at most %d are supported (pass a list)", n_positional, TC_LUA_MAX_POSITIONAL);
+  }
+  for (int i = 0; i < n_positional; i++) {
+    const tc_status status = read_value(&r, i + 1, 0, &out->positional[i]);
+    if (status) {
+      tc_error_at(err, "argument %d", i + 1);
+      return status;
+    }
+  }
+  out->n_positional = n_positional;
+  return TC_OK;
+}

@@ -1,0 +1,276 @@
+/* A call of a compiled object.
+ *
+ * 1. Guards of the entries are checked, most recently used first; a call whose guards pass enters no Lua code.
+ * 2. No entry fits: capture, compile, run; within the limit of recompiles.
+ * 3. Whatever cannot be compiled runs the plain function, and is noted (never silently).
+ * Lua errors are raised only where no C resource is held. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cache/cache.h"
+#include "lua/compiled_object.h"
+
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* --- results --- */
+
+static void push_recipe(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame, const struct tc_recipe *r, int first_output);
+
+static void push_table(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame, const struct tc_recipe *r, int first_output) {
+  lua_createtable(L, r->table.count, 0);
+  for (int i = 0; i < r->table.count; i++) {
+    push_recipe(L, e, frame, &r->table.keys[i], first_output);
+    push_recipe(L, e, frame, &r->table.values[i], first_output);
+    lua_rawset(L, -3);
+  }
+  if (r->table.metatable_source < 0) return;
+  tc_guards_push_source(e->guards, frame, r->table.metatable_source);
+  lua_setmetatable(L, -2);
+}
+
+static void push_recipe(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame, const struct tc_recipe *r, int first_output) {
+  luaL_checkstack(L, LUA_MINSTACK, "results");
+  switch (r->kind) {
+    case TC_RECIPE_NIL: lua_pushnil(L); break;
+    case TC_RECIPE_BOOL: lua_pushboolean(L, r->boolean); break;
+    case TC_RECIPE_INT: lua_pushinteger(L, r->integer); break;
+    case TC_RECIPE_NUM: lua_pushnumber(L, r->number); break;
+    case TC_RECIPE_TEXT: lua_pushlstring(L, r->text.bytes, r->text.length); break;
+    case TC_RECIPE_OUTPUT: lua_pushvalue(L, first_output + r->output); break;
+    case TC_RECIPE_SOURCE: tc_guards_push_source(e->guards, frame, r->source); break;
+    case TC_RECIPE_TABLE: push_table(L, e, frame, r, first_output); break;
+  }
+}
+
+/* Runs an entry (in a closure of the module); returns the number of results pushed. */
+static int run_entry(lua_State *L, struct compiled_object *o, struct compiled_entry *e, const struct tc_frame *frame,
+                     const struct tc_tensor *const *inputs) {
+  struct tc_tensor outputs[TC_MAX_RESULTS];
+  struct tc_error err = {0};
+  const int n_outputs = tc_compiled_outputs(e->compiled), first_output = lua_gettop(L) + 1;
+  if (n_outputs > TC_MAX_RESULTS) return luaL_error(L, "the compiled function has %d results; at most %d are supported", n_outputs, TC_MAX_RESULTS);
+  luaL_checkstack(L, n_outputs + e->n_results + LUA_MINSTACK, "results");
+  for (int i = 0; i < n_outputs; i++) tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE)); /* before the run: making them may raise */
+  if (tc_compiled_run(e->compiled, inputs, outputs, &err)) return tc_lua_raise(L, "compiled function", &err);
+  for (int i = 0; i < n_outputs; i++) {
+    struct tc_lua_object *object = lua_touserdata(L, first_output + i);
+    object->tensor = outputs[i];
+  }
+  const int n_results = e->n_results;
+  if (n_results == 1 && e->results[0].kind == TC_RECIPE_OUTPUT) lua_pushvalue(L, first_output + e->results[0].output);
+  else
+    for (int i = 0; i < n_results; i++) push_recipe(L, e, frame, &e->results[i], first_output);
+  tc_lua_gc_pressure(L, o->module);
+  return n_results;
+}
+
+/* --- the plain function --- */
+
+static int run_plain(lua_State *L, const struct tc_frame *frame) {
+  const int top = lua_gettop(L);
+  luaL_checkstack(L, frame->n_args + LUA_MINSTACK, "arguments");
+  lua_pushvalue(L, frame->function);
+  for (int i = 0; i < frame->n_args; i++) lua_pushvalue(L, frame->first_arg + i);
+  lua_call(L, frame->n_args, LUA_MULTRET);
+  return lua_gettop(L) - top;
+}
+
+void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) {
+  struct fallback_note note;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(note.text, sizeof note.text, format, args);
+  va_end(args);
+  for (size_t i = 0; i < o->fallbacks.len; i++)
+    if (!strcmp(o->fallbacks.data[i].text, note.text)) return;
+  (void)tc_vec_push(o->module->ctx.alloc, &o->fallbacks, note);
+}
+
+static void give_up(struct compiled_object *o) {
+  o->eager = true;
+  o->module->ctx.counters.eager_fallbacks++;
+}
+
+/* --- compiling --- */
+
+static int raise_break(lua_State *L, const struct tc_break *b) {
+  return luaL_error(L, "%s:%d: graph break: %s (%s)\n  hint: %s\n  in: %s", b->source, b->line, tc_break_text(b->reason), b->detail,
+                    tc_break_hint(b->reason), b->stack);
+}
+
+static void note_break(struct compiled_object *o, const struct tc_break *b) {
+  struct tc_context *ctx = &o->module->ctx;
+  ctx->counters.graph_breaks++;
+  (void)tc_vec_push(ctx->alloc, &o->breaks, *b);
+  tc_lua_note_fallback(o, "%s:%d: graph break: %s (%s); the function runs eagerly", b->source, b->line, tc_break_text(b->reason), b->detail);
+  tc_log_line(&ctx->log, TC_LOG_BREAKS, "%s:%d: %s (%s); hint: %s", b->source, b->line, tc_break_text(b->reason), b->detail, tc_break_hint(b->reason));
+}
+
+static void log_guards(struct compiled_object *o, const struct tc_guards *guards) {
+  struct tc_context *ctx = &o->module->ctx;
+  if (!tc_log_on(&ctx->log, TC_LOG_GUARDS)) return;
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, ctx->alloc);
+  tc_guards_explain(guards, NULL, 0, &text);
+  if (tc_strbuf_text(&text)) tc_log_text(&ctx->log, TC_LOG_GUARDS, "guards of the new entry", text.data);
+  tc_strbuf_free(&text);
+}
+
+/* Captures and compiles the call. TC_BREAK: a graph break, in *broke. */
+static tc_status compile_call(struct compiled_object *o, const struct tc_frame *frame, struct compiled_entry *entry, struct tc_break *broke,
+                              struct tc_error *err) {
+  struct tc_context *ctx = &o->module->ctx;
+  struct tc_capture capture = {0};
+  const double start = now_ns();
+  memset(&o->report, 0, sizeof o->report);
+  tc_status status = tc_capture_call(ctx, &o->module->host, frame, &capture, err);
+  o->report.stage_ns[TC_PASS_capture] = now_ns() - start;
+  if (status) return status;
+  if (capture.broke) {
+    *broke = capture.break_;
+    tc_capture_free(&capture, frame->L);
+    return TC_BREAK;
+  }
+  log_guards(o, capture.guards);
+  o->captured_ops = capture.n_ops;
+  capture.arena = NULL; /* the pipeline takes it */
+  status = tc_compile_graph(ctx, o->backend, capture.graph, &entry->compiled, &o->report, err);
+  if (!status) {
+    entry->guards = capture.guards;
+    entry->recipes = capture.recipes;
+    entry->results = capture.results;
+    entry->n_results = capture.n_results;
+    capture.guards = NULL;
+    capture.recipes = NULL;
+  }
+  tc_capture_free(&capture, frame->L);
+  return status;
+}
+
+static void log_recompile(struct compiled_object *o, const struct tc_frame *frame) {
+  struct tc_context *ctx = &o->module->ctx;
+  if (!tc_log_on(&ctx->log, TC_LOG_RECOMPILES)) return;
+  const struct tc_tensor *inputs[1024];
+  struct compiled_entry *newest = &o->entries.data[0];
+  if (tc_guards_inputs(newest->guards) > (int)(sizeof inputs / sizeof *inputs)) return;
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, ctx->alloc);
+  tc_guards_explain(newest->guards, frame, tc_guards_check(newest->guards, frame, inputs), &text);
+  if (tc_strbuf_text(&text)) tc_log_line(&ctx->log, TC_LOG_RECOMPILES, "recompile %d: %s", o->recompiles, text.data);
+  tc_strbuf_free(&text);
+}
+
+/* Newest first. */
+static bool add_entry(struct compiled_object *o, const struct compiled_entry *entry) {
+  if (!tc_vec_push(o->module->ctx.alloc, &o->entries, *entry)) return false;
+  memmove(o->entries.data + 1, o->entries.data, sizeof *entry * (o->entries.len - 1));
+  o->entries.data[0] = *entry;
+  return true;
+}
+
+static void flush_cache(struct compiled_object *o) {
+  struct tc_context *ctx = &o->module->ctx;
+  struct tc_error err = {0};
+  if (!ctx->cache || !tc_cache_flush(ctx->cache, &err)) return;
+  tc_lua_note_fallback(o, "not stored in the disk cache: %s", err.message);
+  tc_log_line(&ctx->log, TC_LOG_CACHE, "not stored: %s", err.message);
+}
+
+/* Compiles under the object's own switches. */
+static tc_status compile_with_config(struct compiled_object *o, const struct tc_frame *frame, struct compiled_entry *entry, struct tc_break *broke,
+                                     struct tc_error *err) {
+  struct tc_context *ctx = &o->module->ctx;
+  const struct tc_config saved = ctx->config;
+  ctx->config = o->config;
+  const tc_status status = compile_call(o, frame, entry, broke, err);
+  ctx->config = saved;
+  return status;
+}
+
+static int compile_and_run(lua_State *L, struct compiled_object *o, const struct tc_frame *frame, double entered_ns, const struct tc_tensor **inputs,
+                           int room) {
+  struct tc_context *ctx = &o->module->ctx;
+  if (o->entries.len) {
+    o->recompiles++;
+    ctx->counters.recompiles++;
+    log_recompile(o, frame);
+  }
+  if ((int64_t)o->entries.len >= o->config.recompile_limit) {
+    tc_lua_note_fallback(o, "compiled %d times, the limit (recompile_limit); the function runs eagerly", (int)o->entries.len);
+    fprintf(stderr, "tbench: a compiled function reached recompile_limit=%lld; it runs eagerly from now on (TB_LOGS=recompiles shows why)\n",
+            (long long)o->config.recompile_limit);
+    give_up(o);
+    return run_plain(L, frame);
+  }
+  struct compiled_entry entry = {0};
+  struct tc_break broke;
+  struct tc_error err = {0};
+  const tc_status status = compile_with_config(o, frame, &entry, &broke, &err);
+  if (status == TC_BREAK) {
+    if (o->fullgraph) return raise_break(L, &broke);
+    note_break(o, &broke);
+    give_up(o);
+    return run_plain(L, frame);
+  }
+  if (status) {
+    if (o->fullgraph) return tc_lua_raise(L, "compile", &err);
+    tc_lua_note_fallback(o, "%s: %s; the function runs eagerly", err.stage ? err.stage : "compile", err.message);
+    give_up(o);
+    return run_plain(L, frame);
+  }
+  if (!add_entry(o, &entry)) return luaL_error(L, "out of memory for a compiled entry");
+  struct compiled_entry *newest = &o->entries.data[0];
+  if (tc_guards_inputs(newest->guards) > room) return luaL_error(L, "the compiled function reads %d tensors; at most %d are supported", tc_guards_inputs(newest->guards), room);
+  const int failed = tc_guards_check(newest->guards, frame, inputs);
+  if (failed) {
+    struct tc_strbuf text;
+    tc_strbuf_init(&text, ctx->alloc);
+    tc_guards_explain(newest->guards, frame, failed, &text);
+    tc_lua_note_fallback(o, "guard %d fails on the call that it was made for: %s", failed, tc_strbuf_text(&text) ? text.data : "?");
+    tc_strbuf_free(&text);
+    give_up(o);
+    return run_plain(L, frame);
+  }
+  tc_compiled_watch(newest->compiled, true);
+  const int n = run_entry(L, o, newest, frame, inputs);
+  tc_compiled_watch(newest->compiled, false);
+  o->entry_to_kernel_ns = (double)tc_compiled_first_launch_ns(newest->compiled) - entered_ns;
+  flush_cache(o);
+  return n;
+}
+
+static void move_to_front(struct compiled_object *o, size_t index) {
+  const struct compiled_entry entry = o->entries.data[index];
+  memmove(o->entries.data + 1, o->entries.data, sizeof entry * index);
+  o->entries.data[0] = entry;
+}
+
+enum { CALL_MAX_INPUTS = 1024 };
+
+int tc_lua_compiled_call(lua_State *L) {
+  struct compiled_object *o = lua_touserdata(L, 1);
+  if (o->has_self) {
+    lua_getiuservalue(L, 1, OBJECT_SELF);
+    lua_insert(L, 2);
+  }
+  const int n_args = lua_gettop(L) - 1;
+  lua_getiuservalue(L, 1, OBJECT_FUNCTION);
+  const struct tc_frame frame = {.L = L, .function = n_args + 2, .first_arg = 2, .n_args = n_args};
+  if (o->eager) return run_plain(L, &frame);
+  const struct tc_tensor *inputs[CALL_MAX_INPUTS];
+  const double entered = o->entries.len ? 0 : now_ns();
+  for (size_t i = 0; i < o->entries.len; i++) {
+    if (tc_guards_check(o->entries.data[i].guards, &frame, inputs)) {
+      o->module->ctx.counters.guard_failures++;
+      continue;
+    }
+    if (i) move_to_front(o, i);
+    return run_entry(L, o, &o->entries.data[0], &frame, inputs);
+  }
+  return compile_and_run(L, o, &frame, entered > 0 ? entered : now_ns(), inputs, CALL_MAX_INPUTS);
+}

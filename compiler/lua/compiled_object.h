@@ -1,0 +1,51 @@
+/* The Lua object that tb.compile returns: entries (guards, code, result recipe), newest use first, and
+ * what the harness and explain report of it. Shared by compile.c, call.c and explain.c. */
+#ifndef TC_LUA_COMPILED_OBJECT_H
+#define TC_LUA_COMPILED_OBJECT_H
+
+#include "base/vec.h"
+#include "capture/capture.h"
+#include "lua/module.h"
+#include "pipeline.h"
+
+enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_OPTIONS, OBJECT_VALUES = OBJECT_OPTIONS }; /* user values */
+
+struct compiled_entry {
+  struct tc_guards *guards;
+  struct tc_compiled *compiled;
+  struct tc_arena *recipes;
+  struct tc_recipe *results;
+  int n_results;
+};
+
+struct fallback_note { char text[256]; };
+
+struct compiled_object {
+  const void *tag;
+  struct tc_lua_module *module;
+  enum tc_backend backend;
+  bool fullgraph, has_self;
+  bool eager;                 /* runs the plain function from now on: a break, a limit, or a failed compile */
+  struct tc_config config;
+  TC_VEC(struct compiled_entry) entries;
+  TC_VEC(struct tc_break) breaks;
+  TC_VEC(struct fallback_note) fallbacks;
+  int recompiles, captured_ops;
+  struct tc_compile_report report; /* of the newest compile */
+  double entry_to_kernel_ns;       /* of the newest compile: from entering the call until its first kernel may start; 0: none */
+};
+
+/* The object at an index; NULL if it is none. */
+struct compiled_object *tc_lua_compiled_at(lua_State *L, int index);
+/* __call of the object: a closure of the module (tc_lua_closure). */
+int tc_lua_compiled_call(lua_State *L);
+/* Drops entries and what was learnt; caches stay. */
+void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o);
+void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Makes the object for (function, options): options at `options_index`, or 0 for none. Pushes it. */
+struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, int options_index);
+
+/* explain.c: functions of the module table at the stack top. */
+void tc_lua_open_explain(lua_State *L);
+
+#endif

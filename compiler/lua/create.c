@@ -1,0 +1,181 @@
+/* Functions of the module that are no tensor functions: tensors from Lua data, seeds, the default dtype.
+ *
+ * Invariants:
+ *  1. tb.tensor checks the whole of a nested table before it allocates: all tables of one depth have one length.
+ *  2. The tensor being filled lies in its Lua object from the start, so that a raise leaks nothing. */
+#include <string.h>
+
+#include "lua/module.h"
+
+struct literal { lua_State *L; int ndim; int64_t sizes[TC_MAX_DIMS]; enum tc_category category; };
+
+static const char *const NAME = "tensor";
+
+/* The sizes along the first items: {{1, 2}, {3, 4}} is [2, 2]. */
+static void measure(struct literal *s, int index) {
+  lua_State *L = s->L;
+  int top = lua_gettop(L);
+  lua_pushvalue(L, index);
+  while (lua_type(L, -1) == LUA_TTABLE) {
+    if (s->ndim == TC_MAX_DIMS) tc_lua_raise_text(L, NAME, "tables are nested more than %d deep", TC_MAX_DIMS);
+    luaL_checkstack(L, LUA_MINSTACK, NAME);
+    const int64_t size = (int64_t)lua_rawlen(L, -1);
+    s->sizes[s->ndim++] = size;
+    if (size == 0) break;
+    lua_rawgeti(L, -1, 1);
+  }
+  lua_settop(L, top);
+}
+
+static void note_category(struct literal *s, enum tc_category category) {
+  if (category > s->category) s->category = category;
+}
+
+/* Checks the value at the stack top, and what lies below it. */
+static void check(struct literal *s, int dim) {
+  lua_State *L = s->L;
+  const int type = lua_type(L, -1);
+  if (dim < s->ndim) {
+    if (type != LUA_TTABLE) tc_lua_raise_text(L, NAME, "a %s where dimension %d has tables of %lld items", luaL_typename(L, -1), dim + 1, (long long)s->sizes[dim]);
+    if ((int64_t)lua_rawlen(L, -1) != s->sizes[dim]) {
+      tc_lua_raise_text(L, NAME, "tables of %lld and of %lld items in dimension %d", (long long)s->sizes[dim], (long long)lua_rawlen(L, -1), dim + 1);
+    }
+    for (int64_t i = 1; i <= s->sizes[dim]; i++) {
+      lua_rawgeti(L, -1, i);
+      check(s, dim + 1);
+      lua_pop(L, 1);
+    }
+    return;
+  }
+  if (type == LUA_TNUMBER) note_category(s, lua_isinteger(L, -1) ? TC_CATEGORY_INT : TC_CATEGORY_FLOAT);
+  else if (type != LUA_TBOOLEAN) tc_lua_raise_text(L, NAME, "an element that is a %s; elements are numbers or booleans", luaL_typename(L, -1));
+}
+
+static void store(lua_State *L, const struct tc_tensor *t, int64_t index) {
+  const bool is_boolean = lua_isboolean(L, -1);
+  if (t->dtype == TC_I64) {
+    int fits = 1;
+    const lua_Integer value = is_boolean ? lua_toboolean(L, -1) : lua_tointegerx(L, -1, &fits);
+    if (!fits) tc_lua_raise_text(L, NAME, "%f does not fit into dtype i64", lua_tonumber(L, -1));
+    ((int64_t *)tc_tensor_data(t))[index] = value;
+  } else if (t->dtype == TC_BOOL) {
+    ((uint8_t *)tc_tensor_data(t))[index] = is_boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1) != 0;
+  } else {
+    tc_tensor_set_f64(t, index, is_boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1));
+  }
+}
+
+/* Stores the value at the stack top, and what lies below it; *index is the next element. */
+static void fill(lua_State *L, const struct tc_tensor *t, int dim, int64_t *index) {
+  if (dim == t->ndim) {
+    store(L, t, (*index)++);
+    return;
+  }
+  for (int64_t i = 1; i <= t->sizes[dim]; i++) {
+    lua_rawgeti(L, -1, i);
+    fill(L, t, dim + 1, index);
+    lua_pop(L, 1);
+  }
+}
+
+bool tc_lua_option_dtype(lua_State *L, int index, const char *name, tc_dtype *dtype) {
+  if (lua_isnoneornil(L, index)) return false;
+  if (lua_type(L, index) == LUA_TSTRING) lua_pushvalue(L, index);
+  else if (lua_istable(L, index)) lua_getfield(L, index, "dtype");
+  else tc_lua_raise_text(L, name, "argument %d must be a table of options, got %s", index, luaL_typename(L, index));
+  const bool given = !lua_isnil(L, -1);
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+  if (given && !text) tc_lua_raise_text(L, name, "dtype must be a text, got %s", luaL_typename(L, -1));
+  if (given && !tc_dtype_parse(text, dtype)) tc_lua_raise_text(L, name, "there is no dtype \"%s\" (bool, i64, bf16, f32, f64)", text);
+  lua_pop(L, 1);
+  return given;
+}
+
+static int create_tensor(lua_State *L) {
+  struct tc_lua_module *m = tc_lua_closure_module(L);
+  struct literal s = {.L = L, .category = TC_CATEGORY_BOOL};
+  luaL_checkany(L, 1);
+  if (tc_lua_tensor(L, 1)) return tc_lua_raise_text(L, NAME, "the argument is a tensor already; use clone or to");
+  lua_settop(L, 2);
+  measure(&s, 1);
+  lua_pushvalue(L, 1);
+  check(&s, 0);
+  const bool empty = s.ndim > 0 && s.sizes[s.ndim - 1] == 0;
+  tc_dtype dtype = m->default_dtype;
+  if (!empty && s.category == TC_CATEGORY_BOOL) dtype = TC_BOOL;
+  if (!empty && s.category == TC_CATEGORY_INT) dtype = TC_I64;
+  tc_lua_option_dtype(L, 2, NAME, &dtype);
+  tc_lua_gc_pressure(L, m);
+  struct tc_error err = {.message = ""};
+  struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
+  if (tc_tensor_new(m->ctx.device, dtype, s.ndim, s.sizes, &object->tensor, &err)) {
+    object->tensor.storage = NULL;
+    return tc_lua_raise(L, NAME, &err);
+  }
+  int64_t index = 0;
+  lua_pushvalue(L, 1);
+  fill(L, &object->tensor, 0, &index);
+  lua_pop(L, 1);
+  return 1;
+}
+
+static int is_tensor(lua_State *L) {
+  lua_pushboolean(L, tc_lua_tensor(L, 1) != NULL);
+  return 1;
+}
+
+static int manual_seed(lua_State *L) {
+  struct tc_lua_module *m = tc_lua_closure_module(L);
+  int is_integer;
+  const lua_Integer seed = lua_tointegerx(L, 1, &is_integer);
+  if (!is_integer) return tc_lua_raise_text(L, "manual_seed", "the seed must be an integer, got %s", luaL_typename(L, 1));
+  m->ctx.rng = (struct tc_rng){.seed = (uint64_t)seed, .next = 0};
+  return 0;
+}
+
+static int get_default_dtype(lua_State *L) {
+  lua_pushstring(L, tc_dtype_name(tc_lua_closure_module(L)->default_dtype));
+  return 1;
+}
+
+static int set_default_dtype(lua_State *L) {
+  struct tc_lua_module *m = tc_lua_closure_module(L);
+  const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
+  tc_dtype dtype;
+  if (!text || !tc_dtype_parse(text, &dtype) || !tc_dtype_is_float(dtype)) {
+    return tc_lua_raise_text(L, "set_default_dtype", "takes bf16, f32 or f64, got %s", text ? text : luaL_typename(L, 1));
+  }
+  m->default_dtype = dtype;
+  return 0;
+}
+
+static int get_num_threads(lua_State *L) {
+  lua_pushinteger(L, tc_lua_closure_module(L)->ctx.device->threads);
+  return 1;
+}
+
+static int suite(lua_State *L) {
+  if (!lua_istable(L, 1)) return tc_lua_raise_text(L, "suite", "takes the table that describes a suite, got %s", luaL_typename(L, 1));
+  lua_settop(L, 1);
+  luaL_setmetatable(L, TC_LUA_SUITE);
+  return 1;
+}
+
+static const struct { const char *name; lua_CFunction function; } functions[] = {
+    {"tensor", create_tensor},
+    {"is_tensor", is_tensor},
+    {"manual_seed", manual_seed},
+    {"get_default_dtype", get_default_dtype},
+    {"set_default_dtype", set_default_dtype},
+    {"get_num_threads", get_num_threads},
+    {"suite", suite},
+};
+
+void tc_lua_open_create(lua_State *L) {
+  luaL_newmetatable(L, TC_LUA_SUITE);
+  lua_pop(L, 1);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    tc_lua_closure(L, functions[i].function, NULL);
+    lua_setfield(L, -2, functions[i].name);
+  }
+}

@@ -1,0 +1,192 @@
+/* What a compiled object tells of itself: tb.stats(object) as a table, tb.explain(f)(…) as text. */
+#include <string.h>
+
+#include "lua/compiled_object.h"
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_integer(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_breaks(lua_State *L, const struct compiled_object *o) {
+  lua_createtable(L, (int)o->breaks.len, 0);
+  for (size_t i = 0; i < o->breaks.len; i++) {
+    const struct tc_break *b = &o->breaks.data[i];
+    lua_newtable(L);
+    set_text(L, "name", tc_break_name(b->reason));
+    set_text(L, "reason", tc_break_text(b->reason));
+    set_text(L, "hint", tc_break_hint(b->reason));
+    set_text(L, "detail", b->detail);
+    set_text(L, "file", b->source);
+    set_text(L, "stack", b->stack);
+    set_integer(L, "line", b->line);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "breaks");
+}
+
+static void set_fallbacks(lua_State *L, const struct compiled_object *o) {
+  lua_createtable(L, (int)o->fallbacks.len, 0);
+  for (size_t i = 0; i < o->fallbacks.len; i++) {
+    lua_pushstring(L, o->fallbacks.data[i].text);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "fallbacks");
+}
+
+static void set_stages(lua_State *L, const struct compiled_object *o) {
+  lua_newtable(L);
+  for (int i = 0; i < TC_PASS_COUNT; i++) set_number(L, tc_pass_name((enum tc_pass)i), o->report.stage_ns[i]);
+  lua_setfield(L, -2, "stages_ns");
+}
+
+static void set_launches(lua_State *L, const struct tc_launch_list *list) {
+  lua_createtable(L, list->n_launches, 0);
+  for (int i = 0; i < list->n_launches; i++) {
+    const struct tc_launch *l = &list->launches[i];
+    lua_newtable(L);
+    set_text(L, "label", l->label);
+    set_text(L, "kind", l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library");
+    set_text(L, "generator", l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "blas");
+    set_integer(L, "ops", l->n_ops);
+    set_integer(L, "bytes", (int64_t)l->bytes);
+    set_integer(L, "flops", (int64_t)l->flops);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "launches");
+}
+
+static void set_report(lua_State *L, const struct compiled_object *o) {
+  const struct tc_compile_report *r = &o->report;
+  set_integer(L, "kernels", r->kernels);
+  set_integer(L, "library_calls", r->library_calls);
+  set_integer(L, "bytes_moved", (int64_t)r->bytes_moved);
+  set_integer(L, "flops", (int64_t)r->flops);
+  set_integer(L, "peak_bytes", (int64_t)r->peak_bytes);
+  set_integer(L, "peak_bytes_without_reuse", (int64_t)r->peak_bytes_without_reuse);
+  set_integer(L, "code_bytes", (int64_t)r->code_bytes);
+  set_text(L, "cache", tc_cache_answer_name(r->answer));
+}
+
+/* tb.stats(object) → table: the newest entry's compile, and what holds of the object. */
+static void push_stats(lua_State *L, struct compiled_object *o) {
+  lua_newtable(L);
+  set_text(L, "backend", tc_backend_name(o->backend));
+  set_integer(L, "graphs", o->entries.len ? 1 : 0);
+  set_integer(L, "entries", (int64_t)o->entries.len);
+  set_integer(L, "guards", o->entries.len ? tc_guards_count(o->entries.data[0].guards) : 0);
+  set_integer(L, "recompiles", o->recompiles);
+  set_integer(L, "ops", o->captured_ops);
+  set_text(L, "artifact", o->entries.len ? tc_compiled_artifact(o->entries.data[0].compiled) : "");
+  set_number(L, "entry_to_kernel_ns", o->entry_to_kernel_ns);
+  lua_pushboolean(L, o->eager);
+  lua_setfield(L, -2, "eager");
+  set_report(L, o);
+  set_breaks(L, o);
+  set_fallbacks(L, o);
+  set_stages(L, o);
+  const struct tc_launch_list *list = o->entries.len ? tc_compiled_list(o->entries.data[0].compiled) : NULL;
+  if (list) set_launches(L, list);
+}
+
+static int stats(lua_State *L) {
+  struct compiled_object *o = tc_lua_compiled_at(L, 1);
+  if (!o) return tc_lua_raise_text(L, "stats", "argument 1 is no compiled function (tb.compile makes one)");
+  push_stats(L, o);
+  return 1;
+}
+
+/* --- text --- */
+
+static void print_breaks(struct tc_strbuf *out, const struct compiled_object *o) {
+  for (size_t i = 0; i < o->breaks.len; i++) {
+    const struct tc_break *b = &o->breaks.data[i];
+    tc_strbuf_printf(out, "graph break %zu: %s:%d: %s (%s)\n  hint: %s\n  in: %s\n", i + 1, b->source, b->line, tc_break_text(b->reason), b->detail,
+                     tc_break_hint(b->reason), b->stack);
+  }
+  for (size_t i = 0; i < o->fallbacks.len; i++) tc_strbuf_printf(out, "fallback: %s\n", o->fallbacks.data[i].text);
+}
+
+static void print_launches(struct tc_strbuf *out, const struct tc_launch_list *list) {
+  tc_strbuf_puts(out, "launches:\n");
+  for (int i = 0; i < list->n_launches; i++) {
+    const struct tc_launch *l = &list->launches[i];
+    tc_strbuf_printf(out, "  %2d %-8s %s  (%d operations, %.3g MB, %.3g MFLOP%s%s)\n", i + 1, l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library", l->label,
+                     l->n_ops, (double)l->bytes / 1e6, (double)l->flops / 1e6, l->kind == TC_LAUNCH_KERNEL ? ", by " : "",
+                     l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "");
+  }
+  tc_strbuf_printf(out, "intermediates: %.3g MB pooled (%.3g MB without reuse)\n", (double)tc_sym_hint(list->pool_bytes) / 1e6,
+                   (double)list->pool_bytes_without_reuse / 1e6);
+}
+
+static void print_explanation(struct tc_strbuf *out, const struct compiled_object *o) {
+  const struct tc_compile_report *r = &o->report;
+  tc_strbuf_printf(out, "graphs: %d, graph breaks: %zu, guards: %d, captured operations: %d\n", o->entries.len ? 1 : 0, o->breaks.len,
+                   o->entries.len ? tc_guards_count(o->entries.data[0].guards) : 0, o->captured_ops);
+  tc_strbuf_printf(out, "kernels: %d, library calls: %d, cache: %s\n", r->kernels, r->library_calls, tc_cache_answer_name(r->answer));
+  const struct tc_launch_list *list = o->entries.len ? tc_compiled_list(o->entries.data[0].compiled) : NULL;
+  if (list) print_launches(out, list);
+  tc_strbuf_puts(out, "stages (µs):");
+  for (int i = 0; i < TC_PASS_COUNT; i++) tc_strbuf_printf(out, " %s %.1f", tc_pass_name((enum tc_pass)i), r->stage_ns[i] / 1e3);
+  tc_strbuf_puts(out, "\n");
+  print_breaks(out, o);
+  if (!o->entries.len) return;
+  tc_strbuf_puts(out, "guards:\n");
+  tc_guards_explain(o->entries.data[0].guards, NULL, 0, out);
+}
+
+static int explanation_tostring(lua_State *L) {
+  lua_getfield(L, 1, "text");
+  return 1;
+}
+
+static const char explanation_name[] = "tbench.explanation";
+
+/* The function that tb.explain returns: upvalue 1 is the compiled object. */
+static int explain_call(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 0);
+  struct compiled_object *o = tc_lua_compiled_at(L, lua_upvalueindex(1));
+  push_stats(L, o);
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, o->module->ctx.alloc);
+  print_explanation(&text, o);
+  const bool good = tc_strbuf_text(&text) != NULL;
+  luaL_Buffer copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
+  luaL_buffinit(L, &copy);
+  if (good) luaL_addlstring(&copy, text.data, text.len);
+  tc_strbuf_free(&text);
+  luaL_pushresult(&copy);
+  lua_setfield(L, -2, "text");
+  luaL_setmetatable(L, explanation_name);
+  return 1;
+}
+
+/* tb.explain(f[, options])(…) compiles a fresh object, calls it once, and returns its stats; tostring gives the text. */
+static int explain(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_settop(L, 2);
+  tc_lua_compiled_new(L, 1, lua_isnil(L, 2) ? 0 : 2);
+  lua_pushcclosure(L, explain_call, 1);
+  return 1;
+}
+
+void tc_lua_open_explain(lua_State *L) {
+  static const luaL_Reg functions[] = {{"stats", stats}, {"explain", explain}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+  luaL_newmetatable(L, explanation_name);
+  lua_pushcfunction(L, explanation_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pop(L, 1);
+}

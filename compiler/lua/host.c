@@ -1,0 +1,18 @@
+/* What capture and guards know of this module's objects. None of these raises or runs Lua code, but for the push of a
+ * tensor when memory is out. */
+#include "lua/module.h"
+
+static const struct tc_function *function_at(lua_State *L, int index) {
+  if (lua_tocfunction(L, index) != tc_lua_dispatch) return NULL;
+  const char *name = lua_getupvalue(L, index, 1);
+  if (!name) return NULL;
+  const struct tc_function *function = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return function;
+}
+
+void tc_lua_fill_host(struct tc_host *host) {
+  host->tensor_at = tc_lua_tensor;
+  host->function_at = function_at;
+  host->push_tensor = tc_lua_push_tensor;
+}

@@ -1,0 +1,159 @@
+/* The Lua module `tbench`: one context a Lua state.
+ *
+ * Invariants:
+ *  1. The module lies in a userdata in the registry, made before any tensor: Lua finalizes in reverse order, so that it closes
+ *     the device and the cache after the last tensor has gone. After that its functions raise.
+ *  2. Opening twice gives a new table over the same context.
+ *  3. The table and all below it are plain tables with plain fields, so that capture reads them without running code. */
+#include <string.h>
+
+#include "cache/cache.h"
+#include "lua/module.h"
+
+static const char module_key = 'm', settings_key = 's';
+
+struct settings { struct tc_config config; int threads; };
+
+static const unsigned char nn_source[] = {
+#include "nn.lua.inc"
+};
+
+static const struct tc_codegen *const codegens[] = {&tc_codegen_llvm, NULL};
+
+static struct tc_lua_module *find_module(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &module_key);
+  struct tc_lua_module *m = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return m && m->ctx.device ? m : NULL;
+}
+
+struct tc_context *tc_lua_context(lua_State *L) {
+  struct tc_lua_module *m = find_module(L);
+  return m ? &m->ctx : NULL;
+}
+
+struct tc_lua_module *tc_lua_module(lua_State *L) {
+  struct tc_lua_module *m = find_module(L);
+  if (!m) luaL_error(L, "tbench is not open in this state");
+  return m;
+}
+
+const struct tc_host *tc_lua_host(lua_State *L) { return &tc_lua_module(L)->host; }
+
+struct tc_lua_module *tc_lua_closure_module(lua_State *L) {
+  struct tc_lua_module *m = lua_touserdata(L, lua_upvalueindex(2));
+  if (__builtin_expect(!m->ctx.device, 0)) luaL_error(L, "tbench is closed");
+  return m;
+}
+
+static void push_upvalues(lua_State *L, const void *data) {
+  lua_pushlightuserdata(L, (void *)(uintptr_t)data);
+  lua_pushlightuserdata(L, tc_lua_module(L));
+  tc_lua_push_metatable(L);
+}
+
+void tc_lua_closure(lua_State *L, lua_CFunction function, const void *data) {
+  push_upvalues(L, data);
+  lua_pushcclosure(L, function, TC_LUA_METATABLE);
+}
+
+void tc_lua_closure_over(lua_State *L, lua_CFunction function, const void *data) {
+  push_upvalues(L, data);
+  lua_rotate(L, -(TC_LUA_METATABLE + 1), -1); /* the extra value, below them, becomes the last */
+  lua_pushcclosure(L, function, TC_LUA_EXTRA);
+}
+
+void tc_lua_configure(lua_State *L, const struct tc_config *config, int threads) {
+  struct settings *settings = lua_newuserdatauv(L, sizeof *settings, 0);
+  settings->config = *config;
+  settings->threads = threads;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &settings_key);
+}
+
+static tc_status read_settings(lua_State *L, struct settings *out, struct tc_error *err) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &settings_key);
+  const struct settings *given = lua_touserdata(L, -1);
+  if (given) *out = *given;
+  lua_pop(L, 1);
+  if (given) return TC_OK;
+  out->threads = 0;
+  tc_config_default(&out->config);
+  return tc_config_from_environment(&out->config, err);
+}
+
+static int module_gc(lua_State *L) {
+  struct tc_lua_module *m = lua_touserdata(L, 1);
+  struct tc_device *device = m->ctx.device;
+  m->ctx.device = NULL;
+  if (m->ctx.cache) tc_cache_close(m->ctx.cache);
+  m->ctx.cache = NULL;
+  if (device) device->methods->close(device);
+  return 0;
+}
+
+static tc_status open_context(struct tc_lua_module *m, const struct settings *settings, struct tc_error *err) {
+  struct tc_context *ctx = &m->ctx;
+  const struct tc_alloc *alloc = tc_alloc_system();
+  ctx->alloc = alloc;
+  ctx->config = settings->config;
+  ctx->codegens = codegens;
+  tc_status status = tc_log_parse(&ctx->log, ctx->config.logs, err);
+  if (status) return status;
+  ctx->cache = tc_cache_open(alloc, ctx->config.cache_dir, ctx->config.cache_mb);
+  if (!ctx->cache) return tc_fail(err, TC_NOMEM, "lua", "no memory for the cache");
+  return tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &ctx->device, err);
+}
+
+/* Makes the module of this state, unless it is there. */
+static void open_module(lua_State *L) {
+  struct settings settings;
+  struct tc_error err = {.message = ""};
+  if (find_module(L)) return;
+  struct tc_lua_module *m = lua_newuserdatauv(L, sizeof *m, 0);
+  memset(m, 0, sizeof *m);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, module_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  tc_status status = read_settings(L, &settings, &err);
+  if (!status) status = open_context(m, &settings, &err);
+  if (status) luaL_error(L, "tbench: %s", err.message[0] ? err.message : tc_status_text(status));
+  m->default_dtype = TC_F32;
+  tc_lua_fill_host(&m->host);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &module_key);
+  lua_createtable(L, 0, 0);
+  tc_lua_fill_metatable(L);
+  lua_pop(L, 1);
+  tc_lua_gc_open(L, m);
+}
+
+/* Adds the tensor functions to the table at the stack top. */
+static void add_functions(lua_State *L, bool functional) {
+  for (int i = 0; i < tc_function_count(); i++) {
+    const struct tc_function *f = tc_function_at(i);
+    if (functional ? !f->is_functional : !f->is_function) continue;
+    tc_lua_push_function(L, f);
+    lua_setfield(L, -2, f->name);
+  }
+}
+
+/* Runs nn.lua with (module, functional); it returns the table nn. Stack: module table at the top. */
+static void add_nn(lua_State *L) {
+  if (luaL_loadbufferx(L, (const char *)nn_source, sizeof nn_source, TC_LUA_NN_CHUNK, "t") != LUA_OK) lua_error(L);
+  lua_pushvalue(L, -2);
+  lua_newtable(L);
+  add_functions(L, true);
+  lua_call(L, 2, 1);
+  lua_setfield(L, -2, "nn");
+}
+
+int luaopen_tbench(lua_State *L) {
+  luaL_checkversion(L);
+  open_module(L);
+  lua_newtable(L);
+  add_functions(L, false);
+  tc_lua_open_create(L);
+  add_nn(L);
+  tc_lua_open_compile(L);
+  return 1;
+}

@@ -1,0 +1,266 @@
+/* The pipeline: from a captured graph to a compiled object.
+ *
+ * 1. Each stage of passes.def is one line of compile_inductor; `stage` alone times, and stops at the
+ *    first failure. Verification between stages is in the stages' own functions below.
+ * 2. The graph's arena becomes the compiled object's, or is freed.
+ * To add a stage: a row in passes.def, a function here, a line in compile_inductor. */
+#include "pipeline.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "cache/key.h"
+#include "decomp/decomp.h"
+#include "lower/lower.h"
+#include "runtime/artifact.h"
+#include "sched/sched.h"
+#include "tcompile.h"
+
+struct compile {
+  struct tc_context *ctx;
+  struct tc_graph *graph;
+  struct tc_loops *loops;
+  struct tc_launch_list *list;
+  struct tc_blobs blobs;
+  struct tc_cache_key key;
+  char artifact[TC_SHA256_HEX];
+  struct tc_compiled *result; /* set by whichever stage finishes the compile */
+  struct tc_compile_report *report;
+  struct tc_error *err;
+};
+
+static tc_status run_decompose(struct compile *c);
+static tc_status run_key(struct compile *c);
+static tc_status run_lower(struct compile *c);
+static tc_status run_schedule(struct compile *c);
+static tc_status run_codegen(struct compile *c);
+static tc_status run_load(struct compile *c);
+
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static tc_status stage(struct compile *c, enum tc_pass pass, tc_status (*run)(struct compile *)) {
+  if (c->result) return TC_OK; /* a cache had it */
+  const double start = now_ns();
+  const tc_status status = run(c);
+  c->report->stage_ns[pass] += now_ns() - start;
+  return status;
+}
+
+static tc_status compile_inductor(struct compile *c) {
+  tc_status status = stage(c, TC_PASS_decompose, run_decompose);
+  if (!status) status = stage(c, TC_PASS_key, run_key);
+  if (!status) status = stage(c, TC_PASS_lower, run_lower);
+  if (!status) status = stage(c, TC_PASS_schedule, run_schedule);
+  if (!status) status = stage(c, TC_PASS_codegen, run_codegen);
+  if (!status) status = stage(c, TC_PASS_load, run_load);
+  return status;
+}
+
+/* --- stages --- */
+
+static tc_status verify(struct compile *c, enum tc_graph_spec spec) {
+  return c->ctx->config.verify ? tc_graph_verify(c->graph, spec, c->err) : TC_OK;
+}
+
+static void log_graph(struct compile *c, const char *heading) {
+  if (!tc_log_on(&c->ctx->log, TC_LOG_GRAPH)) return;
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, tc_arena_alloc(c->graph->arena));
+  tc_graph_print(&text, c->graph);
+  const char *printed = tc_strbuf_text(&text);
+  tc_log_text(&c->ctx->log, TC_LOG_GRAPH, heading, printed ? printed : "(out of memory)\n");
+}
+
+static tc_status run_decompose(struct compile *c) {
+  tc_status status = verify(c, TC_SPEC_CAPTURED);
+  log_graph(c, "captured");
+  if (!status) status = tc_decompose(c->graph, &c->graph, c->err);
+  if (!status) tc_graph_remove_dead(c->graph);
+  if (!status) status = verify(c, TC_SPEC_DECOMPOSED);
+  if (!status) log_graph(c, "decomposed");
+  return status;
+}
+
+/* An entry that is there but bad is a counted miss. */
+static bool load_from_disk(struct compile *c) {
+  struct tc_context *ctx = c->ctx;
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  struct tc_error why = {0};
+  tc_status status = tc_cache_disk_get(ctx->cache, &c->key, &bytes, &size, &why);
+  if (status == TC_IO) return false;
+  struct tc_arena *arena = status ? NULL : tc_arena_new(ctx->alloc);
+  if (!status && !arena) status = TC_NOMEM;
+  if (!status) status = tc_artifact_read(arena, ctx->alloc, bytes, size, &c->list, &c->blobs, &why);
+  if (!status) {
+    tc_artifact_name(bytes, size, c->artifact);
+    status = tc_compiled_new(ctx, arena, c->list, &c->blobs, c->artifact, &c->result, &why);
+    tc_blobs_free(&c->blobs);
+  }
+  tc_free_bytes(ctx->alloc, bytes, size);
+  if (!status) return true;
+  ctx->counters.disk_bad_entries++;
+  tc_log_line(&ctx->log, TC_LOG_CACHE, "bad entry: %s", why.message);
+  tc_arena_free(arena);
+  c->list = NULL;
+  return false;
+}
+
+static void log_miss(struct compile *c) {
+  if (!tc_log_on(&c->ctx->log, TC_LOG_CACHE)) return;
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, c->ctx->alloc);
+  tc_cache_explain_miss(c->ctx->cache, &c->key, &text);
+  tc_log_line(&c->ctx->log, TC_LOG_CACHE, "miss: %s", tc_strbuf_text(&text) ? text.data : "(out of memory)");
+  tc_strbuf_free(&text);
+}
+
+static tc_status run_key(struct compile *c) {
+  struct tc_context *ctx = c->ctx;
+  c->report->answer = TC_CACHE_MISS;
+  if (!ctx->cache) return TC_OK;
+  const tc_status status = tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, c->err);
+  if (status) return status;
+  struct tc_compiled *known = tc_cache_memory_get(ctx->cache, &c->key);
+  if (known) {
+    c->result = tc_compiled_retain(known);
+    c->report->answer = TC_CACHE_MEMORY;
+    ctx->counters.memory_hits++;
+  } else if (ctx->config.cache && load_from_disk(c)) {
+    (void)tc_cache_memory_put(ctx->cache, &c->key, c->result);
+    c->report->answer = TC_CACHE_DISK;
+    ctx->counters.disk_hits++;
+  } else {
+    ctx->counters.cache_misses++;
+    log_miss(c);
+  }
+  return TC_OK;
+}
+
+static tc_status run_lower(struct compile *c) { return tc_lower(c->graph, &c->ctx->config, &c->loops, c->err); }
+
+static tc_status run_schedule(struct compile *c) {
+  tc_status status = tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
+  for (int i = 0; !status && c->ctx->config.verify && i < c->list->n_codes; i++) status = tc_kernel_verify(c->list->codes[i].kernel, c->err);
+  return status;
+}
+
+static void log_kernels(struct compile *c, struct tc_strbuf *code) {
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, c->ctx->alloc);
+  tc_launch_print(&text, c->list);
+  for (int i = 0; i < c->list->n_codes; i++) tc_kernel_print(&text, c->list->codes[i].kernel);
+  if (tc_strbuf_text(&text)) tc_log_text(&c->ctx->log, TC_LOG_KERNELS, "launch list and kernels", text.data);
+  if (tc_strbuf_text(code)) tc_log_text(&c->ctx->log, TC_LOG_KERNELS, "code", code->data);
+  tc_strbuf_free(&text);
+}
+
+static tc_status run_codegen(struct compile *c) {
+  struct tc_context *ctx = c->ctx;
+  const bool show = tc_log_on(&ctx->log, TC_LOG_KERNELS);
+  struct tc_strbuf code;
+  tc_strbuf_init(&code, ctx->alloc);
+  const tc_status status = tc_emit_kernels(ctx->alloc, ctx->codegens, &ctx->device->target, &ctx->config, c->list, &c->blobs, show ? &code : NULL, c->err);
+  ctx->counters.llvm_modules += (uint64_t)c->blobs.count;
+  if (show && !status) log_kernels(c, &code);
+  tc_strbuf_free(&code);
+  return status;
+}
+
+static tc_status run_load(struct compile *c) {
+  struct tc_context *ctx = c->ctx;
+  struct tc_strbuf bytes;
+  tc_strbuf_init(&bytes, ctx->alloc);
+  tc_artifact_write(&bytes, c->list, &c->blobs);
+  if (bytes.failed) {
+    tc_strbuf_free(&bytes);
+    return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for the artifact");
+  }
+  tc_artifact_name(bytes.data, bytes.len, c->artifact);
+  const tc_status status = tc_compiled_new(ctx, c->graph->arena, c->list, &c->blobs, c->artifact, &c->result, c->err);
+  if (!status) c->graph = NULL; /* its arena is the compiled object's now */
+  if (!status && ctx->cache) (void)tc_cache_memory_put(ctx->cache, &c->key, c->result);
+  unsigned char *exact = NULL;
+  if (!status && ctx->cache && ctx->config.cache) exact = ctx->alloc->resize(ctx->alloc->self, bytes.data, bytes.cap, bytes.len);
+  if (exact && tc_cache_disk_defer(ctx->cache, &c->key, exact, bytes.len)) return status;
+  if (exact) tc_free_bytes(ctx->alloc, exact, bytes.len);
+  else tc_strbuf_free(&bytes);
+  return status;
+}
+
+/* --- what came out --- */
+
+static void summarise(struct compile *c) {
+  struct tc_compile_report *r = c->report;
+  const struct tc_launch_list *list = tc_compiled_list(c->result);
+  if (!list) return;
+  r->kernels = r->library_calls = 0;
+  r->bytes_moved = r->flops = 0;
+  for (int i = 0; i < list->n_launches; i++) {
+    const struct tc_launch *l = &list->launches[i];
+    if (l->kind == TC_LAUNCH_KERNEL) r->kernels++;
+    else r->library_calls++;
+    r->bytes_moved += l->bytes;
+    r->flops += l->flops;
+  }
+  r->graph_ops = list->n_graph_ops;
+  r->peak_bytes = (uint64_t)tc_sym_hint(list->pool_bytes);
+  r->peak_bytes_without_reuse = list->pool_bytes_without_reuse;
+}
+
+tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph, struct tc_compiled **out,
+                           struct tc_compile_report *report, struct tc_error *err) {
+  struct compile c = {.ctx = ctx, .graph = graph, .report = report, .err = err};
+  struct tc_arena *arena = graph->arena;
+  tc_status status = TC_OK;
+  ctx->counters.compiles++;
+  if (backend == TC_BACKEND_inductor) {
+    status = compile_inductor(&c);
+    for (int i = 0; i < c.blobs.count; i++) report->code_bytes += c.blobs.blob[i].size;
+  } else {
+    report->answer = TC_CACHE_NONE;
+    if (backend == TC_BACKEND_aot_eager) status = stage(&c, TC_PASS_decompose, run_decompose);
+    if (!status) report->graph_ops = (int)(c.graph->nodes.len - c.graph->inputs.len);
+    if (!status) status = tc_compiled_from_graph(ctx, c.graph, &c.result, err);
+    if (!status) c.graph = NULL;
+  }
+  tc_blobs_free(&c.blobs);
+  if (c.graph) tc_arena_free(arena);
+  if (status) return status;
+  summarise(&c);
+  *out = c.result;
+  return TC_OK;
+}
+
+/* --- tables --- */
+
+static const struct { const char *name, *help; } pass_rows[] = {
+#define TC_PASS(name, in, out, help) {#name, help},
+#include "passes.def"
+#undef TC_PASS
+};
+const char *tc_pass_name(enum tc_pass pass) { return pass_rows[pass].name; }
+const char *tc_pass_help(enum tc_pass pass) { return pass_rows[pass].help; }
+
+static const struct { const char *name, *help; bool built; } backend_rows[] = {
+#define TC_BACKEND(name, built, help) {#name, help, built},
+#include "backends.def"
+#undef TC_BACKEND
+};
+const char *tc_backend_name(enum tc_backend backend) { return backend_rows[backend].name; }
+const char *tc_backend_help(enum tc_backend backend) { return backend_rows[backend].help; }
+bool tc_backend_built(enum tc_backend backend) { return backend_rows[backend].built; }
+int tc_backend_find(const char *name) {
+  for (int i = 0; i < TC_BACKEND_COUNT; i++)
+    if (!strcmp(backend_rows[i].name, name)) return i;
+  return -1;
+}
+
+const char *tc_cache_answer_name(enum tc_cache_answer answer) {
+  static const char *const names[] = {"none", "miss", "disk", "memory"};
+  return names[answer];
+}

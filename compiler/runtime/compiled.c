@@ -1,0 +1,207 @@
+/* Compiled objects and their calls.
+ *
+ * 1. What does not change between calls (entry points, constant sizes of outputs) is computed once.
+ * 2. A call allocates only its outputs; the pool is made at the first call and kept.
+ * 3. A failed call gives back everything it allocated. */
+#include "runtime/compiled.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/graph_run.h"
+
+struct tc_compiled {
+  _Atomic int references;
+  struct tc_context *ctx;
+  struct tc_arena *arena;
+  struct tc_graph *graph; /* run operation by operation; else NULL */
+  struct tc_launch_list *list;
+  struct tc_loaded *loaded[TC_MAX_MODULES];
+  int n_loaded;
+  tc_cpu_kernel *codes;
+  struct tc_tensor *templates; /* outputs without storage */
+  int64_t *output_bytes;
+  void **input_data, **output_data;
+  struct tc_storage **storages;
+  struct tc_storage *pool;
+  int64_t status_word;
+  bool watch;
+  uint64_t first_launch_ns;
+  char artifact[TC_SHA256_HEX];
+};
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static tc_cpu_kernel find_symbol(const struct tc_compiled *c, const char *symbol) {
+  for (int i = 0; i < c->n_loaded; i++) {
+    tc_cpu_kernel entry = c->ctx->device->methods->symbol(c->loaded[i], symbol);
+    if (entry) return entry;
+  }
+  return NULL;
+}
+
+static void fill_template(const struct tc_output *o, const int64_t *sizes, struct tc_tensor *t) {
+  t->storage = NULL;
+  t->dtype = o->dtype;
+  t->ndim = o->ndim;
+  t->offset = tc_sym_eval(o->offset, sizes);
+  for (int d = 0; d < o->ndim; d++) {
+    t->sizes[d] = tc_sym_eval(o->sizes[d], sizes);
+    t->strides[d] = tc_sym_eval(o->strides[d], sizes);
+  }
+}
+
+static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
+  const struct tc_launch_list *list = c->list;
+  const struct tc_alloc *a = tc_arena_alloc(c->arena);
+  c->codes = TC_NEW_ARRAY(a, tc_cpu_kernel, (size_t)list->n_codes);
+  c->templates = TC_NEW_ARRAY(a, struct tc_tensor, (size_t)list->n_outputs);
+  c->output_bytes = TC_NEW_ARRAY(a, int64_t, (size_t)list->n_allocated);
+  c->input_data = TC_NEW_ARRAY(a, void *, (size_t)list->n_inputs);
+  c->output_data = TC_NEW_ARRAY(a, void *, (size_t)list->n_allocated);
+  c->storages = TC_NEW_ARRAY(a, struct tc_storage *, (size_t)list->n_allocated);
+  if (!c->codes || !c->templates || !c->output_bytes || !c->input_data || !c->output_data || !c->storages)
+    return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
+  for (int i = 0; i < list->n_codes; i++) {
+    c->codes[i] = find_symbol(c, list->codes[i].symbol);
+    if (!c->codes[i]) return tc_fail(err, TC_CORRUPT, "runtime", "the code has no kernel %s", list->codes[i].symbol);
+  }
+  for (int i = 0; i < list->n_outputs; i++) fill_template(&list->outputs[i], NULL, &c->templates[i]);
+  for (int i = 0; i < list->n_allocated; i++) c->output_bytes[i] = tc_sym_eval(list->allocated_bytes[i], NULL);
+  return TC_OK;
+}
+
+static void unload_all(struct tc_compiled *c) {
+  for (int i = 0; i < c->n_loaded; i++) c->ctx->device->methods->unload(c->ctx->device, c->loaded[i]);
+  c->n_loaded = 0;
+}
+
+tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct tc_launch_list *list, const struct tc_blobs *blobs,
+                          const char artifact[TC_SHA256_HEX], struct tc_compiled **out, struct tc_error *err) {
+  if (list->n_sizes) return tc_fail(err, TC_UNSUPPORTED, "runtime", "launch lists over symbolic sizes are not run yet");
+  struct tc_compiled *c = TC_NEW(ctx->alloc, struct tc_compiled);
+  if (!c) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
+  c->references = 1;
+  c->ctx = ctx;
+  c->arena = arena;
+  c->list = list;
+  strcpy(c->artifact, artifact);
+  tc_status status = TC_OK;
+  for (int i = 0; i < blobs->count && !status; i++) {
+    status = ctx->device->methods->load(ctx->device, &blobs->blob[i], &c->loaded[i], err);
+    if (!status) c->n_loaded++;
+  }
+  if (!status) status = prepare(c, err);
+  if (status) {
+    unload_all(c);
+    TC_FREE(ctx->alloc, c);
+    return status;
+  }
+  *out = c;
+  return TC_OK;
+}
+
+tc_status tc_compiled_from_graph(struct tc_context *ctx, struct tc_graph *g, struct tc_compiled **out, struct tc_error *err) {
+  struct tc_compiled *c = TC_NEW(ctx->alloc, struct tc_compiled);
+  if (!c) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
+  c->references = 1;
+  c->ctx = ctx;
+  c->arena = g->arena;
+  c->graph = g;
+  *out = c;
+  return TC_OK;
+}
+
+struct tc_compiled *tc_compiled_retain(struct tc_compiled *c) {
+  atomic_fetch_add_explicit(&c->references, 1, memory_order_relaxed);
+  return c;
+}
+
+void tc_compiled_release(struct tc_compiled *c) {
+  if (!c || atomic_fetch_sub_explicit(&c->references, 1, memory_order_acq_rel) != 1) return;
+  if (c->pool) tc_storage_release(c->pool);
+  unload_all(c);
+  tc_arena_free(c->arena);
+  TC_FREE(c->ctx->alloc, c);
+}
+
+static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
+  const struct tc_launch_list *list = c->list;
+  struct tc_device *device = c->ctx->device;
+  const int64_t pool_bytes = tc_sym_eval(list->pool_bytes, NULL);
+  if (pool_bytes && !c->pool && !(c->pool = device->methods->alloc(device, (size_t)pool_bytes)))
+    return tc_fail(err, TC_NOMEM, "runtime", "out of memory: %lld bytes for intermediates", (long long)pool_bytes);
+  for (int i = 0; i < list->n_allocated; i++) {
+    c->storages[i] = device->methods->alloc(device, (size_t)c->output_bytes[i]);
+    if (!c->storages[i]) {
+      while (i--) tc_storage_release(c->storages[i]);
+      return tc_fail(err, TC_NOMEM, "runtime", "out of memory for a result of the compiled function");
+    }
+    c->output_data[i] = c->storages[i]->data;
+  }
+  return TC_OK;
+}
+
+/* Each output holds a reference to its storage; the call's own references go. */
+static void hand_out(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs) {
+  const struct tc_launch_list *list = c->list;
+  for (int i = 0; i < list->n_outputs; i++) {
+    const struct tc_slot *slot = &list->slots[list->outputs[i].slot];
+    outputs[i] = c->templates[i];
+    if (slot->kind == TC_SLOT_INPUT) {
+      outputs[i].storage = inputs[slot->index]->storage;
+      outputs[i].offset += inputs[slot->index]->offset;
+    } else {
+      outputs[i].storage = c->storages[slot->index];
+    }
+    tc_storage_retain(outputs[i].storage);
+  }
+  for (int i = 0; i < list->n_allocated; i++) tc_storage_release(c->storages[i]);
+}
+
+static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs, double *ns, struct tc_error *err) {
+  const struct tc_launch_list *list = c->list;
+  struct tc_device *device = c->ctx->device;
+  tc_status status = allocate(c, err);
+  if (status) return status;
+  for (int i = 0; i < list->n_inputs; i++) c->input_data[i] = tc_tensor_data(inputs[i]);
+  struct tc_rng *rng = &c->ctx->rng;
+  const struct tc_run run = {.list = list, .inputs = c->input_data, .outputs = c->output_data, .pool = c->pool ? c->pool->data : NULL,
+                             .codes = c->codes, .status = &c->status_word, .rng = {rng->seed, rng->next}};
+  rng->next += (uint64_t)list->draws;
+  if (c->watch) c->first_launch_ns = now_ns();
+  status = ns ? device->methods->time(device, &run, ns, err) : device->methods->run(device, &run, err);
+  if (!status && c->status_word) {
+    c->status_word = 0;
+    status = tc_fail(err, TC_INDEX, "runtime", "an index of embedding, gather or index_select is out of range (found in the compiled kernel)");
+  }
+  if (status) {
+    for (int i = 0; i < list->n_allocated; i++) tc_storage_release(c->storages[i]);
+    return status;
+  }
+  hand_out(c, inputs, outputs);
+  return TC_OK;
+}
+
+tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs, struct tc_error *err) {
+  if (!c->graph) return call(c, inputs, outputs, NULL, err);
+  if (c->watch) c->first_launch_ns = now_ns();
+  return tc_graph_run(c->ctx, c->graph, inputs, outputs, err);
+}
+
+tc_status tc_compiled_time(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs, double *ns, struct tc_error *err) {
+  if (c->graph) return tc_fail(err, TC_UNSUPPORTED, "runtime", "a graph that runs operation by operation has no launches to time");
+  return call(c, inputs, outputs, ns, err);
+}
+
+int tc_compiled_inputs(const struct tc_compiled *c) { return c->graph ? (int)c->graph->inputs.len : c->list->n_inputs; }
+int tc_compiled_outputs(const struct tc_compiled *c) { return c->graph ? (int)c->graph->outputs.len : c->list->n_outputs; }
+const struct tc_launch_list *tc_compiled_list(const struct tc_compiled *c) { return c->list; }
+const char *tc_compiled_artifact(const struct tc_compiled *c) { return c->artifact; }
+void tc_compiled_watch(struct tc_compiled *c, bool watch) { c->watch = watch; }
+uint64_t tc_compiled_first_launch_ns(const struct tc_compiled *c) { return c->first_launch_ns; }

@@ -1,0 +1,73 @@
+/* A launch list: the whole of a compiled graph, as data. What runs it decides on threads and regions.
+ *
+ * A slot names memory: an input of the graph, an output (allocated fresh at each call), a part of the
+ * pool (one allocation a compiled object, planned), the status word, or the generator's state. Entries run in order; `depends` lets a
+ * runner overlap them. Sizes are symbols over the graph's size variables (sizes[] of the kernel ABI). */
+#ifndef TC_SCHED_LAUNCH_H
+#define TC_SCHED_LAUNCH_H
+
+#include "sched/kernel.h"
+
+enum tc_slot_kind { TC_SLOT_INPUT, TC_SLOT_OUTPUT, TC_SLOT_POOL, TC_SLOT_STATUS, TC_SLOT_RNG };
+struct tc_slot {
+  enum tc_slot_kind kind;
+  int index;            /* INPUT: of the graph's inputs; OUTPUT: number of the allocation, 0 … n_allocated-1 */
+  tc_dtype dtype;
+  tc_sym elements;      /* INPUT: span from the input's first element */
+  tc_sym offset;        /* POOL: bytes from the pool's start, a multiple of 64 */
+};
+
+/* C = A·B (row-major, all strides in elements), batched; dtype F32, F64 or BF16 (sums in F32). A row or
+ * column stride may be anything ≥ 0 where the library or a copy can serve it; C's column stride is 1. */
+enum { TC_GEMM_BATCH = 4 };
+struct tc_gemm_operand { int slot; tc_sym offset, row_stride, col_stride, batch_strides[TC_GEMM_BATCH]; };
+struct tc_gemm {
+  tc_dtype dtype;
+  tc_sym m, n, k;
+  int n_batch;
+  tc_sym batch[TC_GEMM_BATCH];
+  struct tc_gemm_operand a, b, c;
+};
+
+enum tc_launch_kind { TC_LAUNCH_KERNEL, TC_LAUNCH_GEMM };
+struct tc_launch {
+  enum tc_launch_kind kind;
+  /* KERNEL: */
+  int code;                 /* of list->codes: equal kernels share one */
+  int *slots;               /* one for each kernel buffer; -1 for SCRATCH */
+  tc_sym items;
+  tc_sym work;              /* elements processed by one run: decides the number of threads */
+  /* GEMM: */
+  struct tc_gemm gemm;
+  int n_depends, *depends;  /* entries that must have finished */
+  const char *label;        /* "fused_add_relu", "matmul [8, 1024]x[1024, 4096]" */
+  uint64_t bytes, flops;
+  int n_ops;                /* graph operations that this entry stands for */
+};
+struct tc_code {
+  const struct tc_kernel *kernel; /* NULL in a list loaded from the cache */
+  const char *symbol;             /* in the blob */
+  const char *generator;          /* "llvm", "null" */
+  int n_buffers;
+  enum tc_buffer_role *roles;
+  tc_sym *scratch_bytes;          /* a buffer, by role SCRATCH (else INVALID) */
+};
+/* A result of the graph: a view of a slot; with an INPUT slot it shares the input's storage. */
+struct tc_output { int slot; tc_dtype dtype; int ndim; tc_sym offset, sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; };
+
+struct tc_launch_list {
+  int n_launches, n_codes, n_slots, n_outputs, n_allocated, n_inputs, n_sizes;
+  struct tc_launch *launches;
+  struct tc_code *codes;
+  struct tc_slot *slots;
+  struct tc_output *outputs;
+  tc_sym *allocated_bytes;   /* of each fresh output allocation */
+  tc_sym pool_bytes;
+  uint64_t pool_bytes_without_reuse; /* by hints */
+  int draws;                 /* random draws consumed by a call */
+  int n_graph_ops;
+};
+
+void tc_launch_print(struct tc_strbuf *out, const struct tc_launch_list *list);
+
+#endif

@@ -1,0 +1,334 @@
+/* Symbolic integers: the node table, arithmetic, and questions about symbols.
+ *
+ * 1. Equal canonical expressions are one node: every constructor simplifies, then interns.
+ * 2. Simplification is memoised on (operator, operands).
+ * 3. Nothing here evaluates with hints except tc_sym_decide_* and tc_sym_hint. */
+#include "sym/internal.h"
+
+#include "base/hash.h"
+
+struct memo { enum tc_sym_kind op; tc_sym a, b, result; };
+
+struct tc_symtab {
+  const struct tc_alloc *alloc;
+  uint32_t serial;
+  int n_indices;
+  size_t node_cap, node_len;
+  struct symnode **nodes;  /* open addressing */
+  size_t memo_cap, memo_len;
+  struct memo *memo;
+  TC_VEC(struct tc_sym_fact) facts;
+};
+
+enum { SYM_TABLE_FIRST = 64 };
+
+struct tc_symtab *tc_symtab_new(const struct tc_alloc *alloc) {
+  struct tc_symtab *tab = TC_NEW(alloc, struct tc_symtab);
+  if (tab) tab->alloc = alloc;
+  return tab;
+}
+
+void tc_symtab_free(struct tc_symtab *tab) {
+  if (!tab) return;
+  for (size_t i = 0; i < tab->node_cap; i++)
+    if (tab->nodes[i]) TC_FREE(tab->alloc, tab->nodes[i]);
+  TC_FREE_ARRAY(tab->alloc, tab->nodes, tab->node_cap);
+  TC_FREE_ARRAY(tab->alloc, tab->memo, tab->memo_cap);
+  tc_vec_free(tab->alloc, &tab->facts);
+  TC_FREE(tab->alloc, tab);
+}
+
+/* --- interning --- */
+
+static uint64_t node_hash(enum tc_sym_kind kind, int id, tc_sym left, tc_sym right) {
+  return tc_hash_mix(tc_hash_mix(((uint64_t)kind << 32) | (uint32_t)id, left.bits), right.bits);
+}
+
+static size_t node_place(const struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right) {
+  size_t at = node_hash(kind, id, left, right) & (tab->node_cap - 1);
+  for (;; at = (at + 1) & (tab->node_cap - 1)) {
+    const struct symnode *n = tab->nodes[at];
+    if (!n || (n->kind == kind && n->id == id && n->left.bits == left.bits && n->right.bits == right.bits)) return at;
+  }
+}
+
+static bool grow_nodes(struct tc_symtab *tab) {
+  const size_t old_cap = tab->node_cap;
+  struct symnode **old = tab->nodes;
+  tab->node_cap = old_cap ? old_cap * 2 : SYM_TABLE_FIRST;
+  tab->nodes = TC_NEW_ARRAY(tab->alloc, struct symnode *, tab->node_cap);
+  if (!tab->nodes) return tab->nodes = old, tab->node_cap = old_cap, false;
+  for (size_t i = 0; i < old_cap; i++)
+    if (old[i]) tab->nodes[node_place(tab, old[i]->kind, old[i]->id, old[i]->left, old[i]->right)] = old[i];
+  TC_FREE_ARRAY(tab->alloc, old, old_cap);
+  return true;
+}
+
+tc_sym sym_intern(struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right, int64_t hint) {
+  if (tab->node_len * 2 >= tab->node_cap && !grow_nodes(tab)) return TC_SYM_INVALID;
+  const size_t at = node_place(tab, kind, id, left, right);
+  if (!tab->nodes[at]) {
+    struct symnode *node = TC_NEW(tab->alloc, struct symnode);
+    if (!node) return TC_SYM_INVALID;
+    *node = (struct symnode){kind, tab->serial++, id, left, right, hint};
+    tab->nodes[at] = node;
+    tab->node_len++;
+  }
+  return (tc_sym){(uintptr_t)tab->nodes[at]};
+}
+
+/* --- memo of simplifications --- */
+
+static size_t memo_place(const struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b) {
+  size_t at = node_hash(op, 0, a, b) & (tab->memo_cap - 1);
+  for (;; at = (at + 1) & (tab->memo_cap - 1)) {
+    const struct memo *m = &tab->memo[at];
+    if (!m->result.bits || (m->op == op && m->a.bits == a.bits && m->b.bits == b.bits)) return at;
+  }
+}
+
+tc_sym sym_memo_get(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b) {
+  return tab->memo_cap ? tab->memo[memo_place(tab, op, a, b)].result : TC_SYM_INVALID;
+}
+
+void sym_memo_put(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b, tc_sym result) {
+  if (!result.bits) return;
+  if (tab->memo_len * 2 >= tab->memo_cap) {
+    const size_t old_cap = tab->memo_cap;
+    struct memo *old = tab->memo;
+    struct memo *grown = TC_NEW_ARRAY(tab->alloc, struct memo, old_cap ? old_cap * 2 : SYM_TABLE_FIRST);
+    if (!grown) return; /* only a cache */
+    tab->memo = grown;
+    tab->memo_cap = old_cap ? old_cap * 2 : SYM_TABLE_FIRST;
+    for (size_t i = 0; i < old_cap; i++)
+      if (old[i].result.bits) tab->memo[memo_place(tab, old[i].op, old[i].a, old[i].b)] = old[i];
+    TC_FREE_ARRAY(tab->alloc, old, old_cap);
+  }
+  const size_t at = memo_place(tab, op, a, b);
+  if (!tab->memo[at].result.bits) tab->memo_len++;
+  tab->memo[at] = (struct memo){op, a, b, result};
+}
+
+/* --- variables --- */
+
+tc_sym tc_sym_size(struct tc_symtab *tab, int id, int64_t hint) {
+  return sym_intern(tab, TC_SYM_SIZE, id, TC_SYM_INVALID, TC_SYM_INVALID, hint);
+}
+
+tc_sym tc_sym_index(struct tc_symtab *tab, tc_sym extent) {
+  if (!extent.bits) return TC_SYM_INVALID;
+  return sym_intern(tab, TC_SYM_INDEX, tab->n_indices++, extent, TC_SYM_INVALID, 0);
+}
+
+/* --- arithmetic --- */
+
+static bool both_const(tc_sym a, tc_sym b) { return a.bits & b.bits & 1; }
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
+
+tc_sym tc_sym_add(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  if (!a.bits || !b.bits) return TC_SYM_INVALID;
+  if (both_const(a, b)) return tc_sym_const(tc_sym_value(a) + tc_sym_value(b));
+  if (tc_sym_is(a, 0)) return b;
+  if (tc_sym_is(b, 0)) return a;
+  tc_sym known = sym_memo_get(tab, TC_SYM_ADD, a, b);
+  if (known.bits) return known;
+  struct poly p, q;
+  poly_of(a, &p);
+  poly_of(b, &q);
+  p.bad |= q.bad;
+  for (int i = 0; i < q.n; i++) poly_add_term(&p, &q.terms[i]);
+  const tc_sym sum = poly_build(tab, &p);
+  sym_memo_put(tab, TC_SYM_ADD, a, b, sum);
+  return sum;
+}
+
+tc_sym tc_sym_sub(struct tc_symtab *tab, tc_sym a, tc_sym b) { return tc_sym_add(tab, a, tc_sym_mul(tab, b, tc_sym_const(-1))); }
+
+static bool multiply_terms(const struct term *x, const struct term *y, struct term *out) {
+  if (__builtin_mul_overflow(x->coefficient, y->coefficient, &out->coefficient) || x->n + y->n > SYM_MAX_FACTORS) return false;
+  out->n = 0;
+  for (int i = 0, j = 0; i < x->n || j < y->n;) {
+    const bool first = j >= y->n || (i < x->n && sym_node(x->factors[i])->serial <= sym_node(y->factors[j])->serial);
+    out->factors[out->n++] = first ? x->factors[i++] : y->factors[j++];
+  }
+  return true;
+}
+
+tc_sym tc_sym_mul(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  if (!a.bits || !b.bits) return TC_SYM_INVALID;
+  if (both_const(a, b)) {
+    int64_t product;
+    return __builtin_mul_overflow(tc_sym_value(a), tc_sym_value(b), &product) ? TC_SYM_INVALID : tc_sym_const(product);
+  }
+  if (tc_sym_is(a, 0) || tc_sym_is(b, 1)) return a;
+  if (tc_sym_is(b, 0) || tc_sym_is(a, 1)) return b;
+  tc_sym known = sym_memo_get(tab, TC_SYM_MUL, a, b);
+  if (known.bits) return known;
+  struct poly p, q, product = {.n = 0};
+  poly_of(a, &p);
+  poly_of(b, &q);
+  product.bad = p.bad || q.bad;
+  for (int i = 0; i < p.n; i++)
+    for (int j = 0; j < q.n; j++) {
+      struct term t;
+      if (multiply_terms(&p.terms[i], &q.terms[j], &t)) poly_add_term(&product, &t);
+      else product.bad = true;
+    }
+  const tc_sym result = poly_build(tab, &product);
+  sym_memo_put(tab, TC_SYM_MUL, a, b, result);
+  return result;
+}
+
+tc_sym tc_sym_div(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  if (!a.bits || !b.bits || tc_sym_is(b, 0)) return TC_SYM_INVALID;
+  if (both_const(a, b)) return tc_sym_const(floor_div(tc_sym_value(a), tc_sym_value(b)));
+  if (tc_sym_is(b, 1) || tc_sym_is(a, 0)) return a;
+  tc_sym known = sym_memo_get(tab, TC_SYM_DIV, a, b);
+  if (known.bits) return known;
+  const tc_sym result = sym_simplify_div(tab, a, b);
+  sym_memo_put(tab, TC_SYM_DIV, a, b, result);
+  return result;
+}
+
+tc_sym tc_sym_mod(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  if (!a.bits || !b.bits || tc_sym_is(b, 0)) return TC_SYM_INVALID;
+  if (both_const(a, b)) return tc_sym_const(tc_sym_value(a) - tc_sym_value(b) * floor_div(tc_sym_value(a), tc_sym_value(b)));
+  if (tc_sym_is(b, 1)) return tc_sym_const(0);
+  if (tc_sym_is(a, 0)) return a;
+  tc_sym known = sym_memo_get(tab, TC_SYM_MOD, a, b);
+  if (known.bits) return known;
+  const tc_sym result = sym_simplify_mod(tab, a, b);
+  sym_memo_put(tab, TC_SYM_MOD, a, b, result);
+  return result;
+}
+
+static tc_sym min_or_max(struct tc_symtab *tab, enum tc_sym_kind kind, tc_sym a, tc_sym b) {
+  if (!a.bits || !b.bits) return TC_SYM_INVALID;
+  if (both_const(a, b)) return (tc_sym_value(a) < tc_sym_value(b)) == (kind == TC_SYM_MIN) ? a : b;
+  if (tc_sym_same(a, b)) return a;
+  int64_t a_low, a_high, b_low, b_high;
+  if (tc_sym_bounds(a, &a_low, &a_high) && tc_sym_bounds(b, &b_low, &b_high)) {
+    if (a_high <= b_low) return kind == TC_SYM_MIN ? a : b;
+    if (b_high <= a_low) return kind == TC_SYM_MIN ? b : a;
+  }
+  const bool swap = tc_sym_is_const(a) || (!tc_sym_is_const(b) && sym_node(b)->serial < sym_node(a)->serial);
+  return sym_intern(tab, kind, 0, swap ? b : a, swap ? a : b, 0);
+}
+
+tc_sym tc_sym_min(struct tc_symtab *tab, tc_sym a, tc_sym b) { return min_or_max(tab, TC_SYM_MIN, a, b); }
+tc_sym tc_sym_max(struct tc_symtab *tab, tc_sym a, tc_sym b) { return min_or_max(tab, TC_SYM_MAX, a, b); }
+
+/* --- looking inside --- */
+
+enum tc_sym_kind tc_sym_kind(tc_sym s) { return tc_sym_is_const(s) ? TC_SYM_CONST : sym_node(s)->kind; }
+tc_sym tc_sym_left(tc_sym s) { return sym_node(s)->left; }
+tc_sym tc_sym_right(tc_sym s) { return sym_node(s)->right; }
+int tc_sym_id(tc_sym s) { return sym_node(s)->id; }
+tc_sym tc_sym_extent(tc_sym s) { return sym_node(s)->left; }
+
+static bool is_leaf(tc_sym s) { return tc_sym_is_const(s) || sym_node(s)->kind == TC_SYM_SIZE || sym_node(s)->kind == TC_SYM_INDEX; }
+
+static tc_sym apply(struct tc_symtab *tab, enum tc_sym_kind kind, tc_sym a, tc_sym b) {
+  switch (kind) {
+    case TC_SYM_ADD: return tc_sym_add(tab, a, b);
+    case TC_SYM_MUL: return tc_sym_mul(tab, a, b);
+    case TC_SYM_DIV: return tc_sym_div(tab, a, b);
+    case TC_SYM_MOD: return tc_sym_mod(tab, a, b);
+    case TC_SYM_MIN: return tc_sym_min(tab, a, b);
+    case TC_SYM_MAX: return tc_sym_max(tab, a, b);
+    default: return TC_SYM_INVALID;
+  }
+}
+
+tc_sym tc_sym_substitute(struct tc_symtab *tab, tc_sym s, int count, const tc_sym *from, const tc_sym *to) {
+  if (!s.bits || tc_sym_is_const(s)) return s;
+  for (int i = 0; i < count; i++)
+    if (tc_sym_same(s, from[i])) return to[i];
+  if (is_leaf(s)) return s;
+  const struct symnode *n = sym_node(s);
+  const tc_sym left = tc_sym_substitute(tab, n->left, count, from, to), right = tc_sym_substitute(tab, n->right, count, from, to);
+  return tc_sym_same(left, n->left) && tc_sym_same(right, n->right) ? s : apply(tab, n->kind, left, right);
+}
+
+bool tc_sym_uses(tc_sym s, tc_sym variable) {
+  if (tc_sym_same(s, variable)) return true;
+  return s.bits && !is_leaf(s) && (tc_sym_uses(sym_node(s)->left, variable) || tc_sym_uses(sym_node(s)->right, variable));
+}
+
+bool tc_sym_affine(struct tc_symtab *tab, tc_sym s, tc_sym variable, tc_sym *coefficient, tc_sym *rest) {
+  *coefficient = *rest = tc_sym_const(0);
+  if (!s.bits) return false;
+  if (!tc_sym_uses(s, variable)) return *rest = s, true;
+  struct poly p;
+  poly_of(s, &p);
+  if (p.bad) return false;
+  for (int i = 0; i < p.n; i++) {
+    struct term t = p.terms[i];
+    int at = -1;
+    for (int f = 0; f < t.n; f++) {
+      if (tc_sym_same(t.factors[f], variable) && at < 0) at = f;
+      else if (tc_sym_uses(t.factors[f], variable)) return false;
+    }
+    if (at >= 0) {
+      for (int f = at; f + 1 < t.n; f++) t.factors[f] = t.factors[f + 1];
+      t.n--;
+    }
+    tc_sym *into = at >= 0 ? coefficient : rest;
+    *into = tc_sym_add(tab, *into, sym_term_build(tab, &t));
+  }
+  return coefficient->bits && rest->bits;
+}
+
+int64_t tc_sym_eval(tc_sym s, const int64_t *sizes) {
+  if (tc_sym_is_const(s)) return tc_sym_value(s);
+  const struct symnode *n = sym_node(s);
+  if (n->kind == TC_SYM_SIZE) return sizes[n->id];
+  const int64_t a = tc_sym_eval(n->left, sizes), b = tc_sym_eval(n->right, sizes);
+  switch (n->kind) {
+    case TC_SYM_ADD: return a + b;
+    case TC_SYM_MUL: return a * b;
+    case TC_SYM_DIV: return floor_div(a, b);
+    case TC_SYM_MOD: return a - b * floor_div(a, b);
+    case TC_SYM_MIN: return a < b ? a : b;
+    case TC_SYM_MAX: return a > b ? a : b;
+    default: return 0;
+  }
+}
+
+int64_t tc_sym_hint(tc_sym s) {
+  if (tc_sym_is_const(s)) return tc_sym_value(s);
+  const struct symnode *n = sym_node(s);
+  if (n->kind == TC_SYM_SIZE) return n->hint;
+  if (n->kind == TC_SYM_INDEX) return 0;
+  const tc_sym a = tc_sym_const(tc_sym_hint(n->left)), b = tc_sym_const(tc_sym_hint(n->right));
+  const tc_sym value = apply(NULL, n->kind, a, b);
+  return value.bits ? tc_sym_value(value) : 0;
+}
+
+/* --- decisions --- */
+
+static bool record(struct tc_symtab *tab, bool less, bool holds, tc_sym a, tc_sym b) {
+  if (!tab || (tc_sym_is_const(a) && tc_sym_is_const(b))) return holds;
+  for (size_t i = 0; i < tab->facts.len; i++) {
+    const struct tc_sym_fact *f = &tab->facts.data[i];
+    if (f->less == less && tc_sym_same(f->a, a) && tc_sym_same(f->b, b)) return holds;
+  }
+  (void)tc_vec_push(tab->alloc, &tab->facts, ((struct tc_sym_fact){less, holds, a, b}));
+  return holds;
+}
+
+bool tc_sym_decide_eq(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  if (tc_sym_same(a, b)) return a.bits != 0;
+  if (both_const(a, b) || !a.bits || !b.bits) return false;
+  return record(tab, false, tc_sym_hint(a) == tc_sym_hint(b), a, b);
+}
+
+bool tc_sym_decide_lt(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  if (!a.bits || !b.bits) return false;
+  if (both_const(a, b)) return tc_sym_value(a) < tc_sym_value(b);
+  return record(tab, true, tc_sym_hint(a) < tc_sym_hint(b), a, b);
+}
+
+int tc_sym_fact_count(const struct tc_symtab *tab) { return (int)tab->facts.len; }
+struct tc_sym_fact tc_sym_fact_at(const struct tc_symtab *tab, int index) { return tab->facts.data[index]; }

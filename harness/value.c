@@ -1,0 +1,77 @@
+/* Values of axes, their texts and their JSON. */
+#include "harness/value.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/args.h"
+
+enum { DIGITS_SHORT = 15, DIGITS_EXACT = 17 };
+
+const char *tb_value_kind_name(enum tb_value_kind kind) {
+  switch (kind) {
+    case TB_VALUE_NUMBER: return "numbers";
+    case TB_VALUE_TEXT: return "strings";
+    case TB_VALUE_BOOL: return "booleans";
+  }
+  return "values";
+}
+
+const char *tb_number_text(struct tc_arena *arena, double number) {
+  char text[64];
+  for (int digits = DIGITS_SHORT; digits <= DIGITS_EXACT; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, number);
+    if (strtod(text, NULL) == number) break;
+  }
+  if (fabs(number) < 1e15 && number == floor(number)) snprintf(text, sizeof text, "%.0f", number);
+  return tc_arena_text(arena, text);
+}
+
+bool tb_value_parse(struct tc_arena *arena, enum tb_value_kind kind, const char *text, struct tb_value *out) {
+  *out = (struct tb_value){kind, NULL, 0};
+  if (!*text) return false;
+  switch (kind) {
+    case TB_VALUE_NUMBER: {
+      char *end;
+      errno = 0;
+      out->number = strtod(text, &end);
+      if (*end || errno || !isfinite(out->number)) return false;
+      out->text = tb_number_text(arena, out->number);
+      break;
+    }
+    case TB_VALUE_BOOL: {
+      bool flag;
+      if (!tb_flag_parse(text, &flag)) return false;
+      out->number = flag;
+      out->text = flag ? "true" : "false";
+      break;
+    }
+    case TB_VALUE_TEXT: out->text = tc_arena_text(arena, text); break;
+  }
+  return out->text != NULL;
+}
+
+bool tb_value_from_json(struct tc_arena *arena, const cJSON *json, struct tb_value *out) {
+  *out = (struct tb_value){TB_VALUE_TEXT, NULL, 0};
+  if (cJSON_IsNumber(json)) {
+    *out = (struct tb_value){TB_VALUE_NUMBER, tb_number_text(arena, json->valuedouble), json->valuedouble};
+  } else if (cJSON_IsBool(json)) {
+    const bool flag = cJSON_IsTrue(json);
+    *out = (struct tb_value){TB_VALUE_BOOL, flag ? "true" : "false", flag};
+  } else if (cJSON_IsString(json)) {
+    out->text = tc_arena_text(arena, json->valuestring);
+  }
+  return out->text != NULL;
+}
+
+cJSON *tb_value_to_json(const struct tb_value *value) {
+  switch (value->kind) {
+    case TB_VALUE_NUMBER: return cJSON_CreateNumber(value->number);
+    case TB_VALUE_BOOL: return cJSON_CreateBool(value->number != 0);
+    case TB_VALUE_TEXT: return cJSON_CreateString(value->text);
+  }
+  return NULL;
+}

@@ -1,0 +1,37 @@
+dnl Options of configure that change how the code is compiled: sanitizers, the hostile build, -Werror.
+
+dnl TB_ENABLE(name, help)
+AC_DEFUN([TB_ENABLE], [
+  AC_ARG_ENABLE([$1], [AS_HELP_STRING([--enable-$1], [$2])], [], [enable_$1=no])
+  AS_CASE([$enable_$1], [yes|no], [], [AC_MSG_ERROR([--enable-$1 takes yes or no])])
+  AS_IF([test $enable_$1 = yes], [tb_checks="$tb_checks $1"])])
+
+AC_DEFUN([TB_OPTIONS], [
+  tb_checks=
+  TB_ENABLE([asan], [build with AddressSanitizer])
+  TB_ENABLE([ubsan], [build with UndefinedBehaviorSanitizer; the first finding ends the program])
+  TB_ENABLE([tsan], [build with ThreadSanitizer])
+  TB_ENABLE([hostile], [caches of two entries, poisoned memory, shuffled ready lists, tiny vectors: for tests])
+  TB_ENABLE([werror], [treat compiler warnings as errors])
+  AS_IF([test $enable_asan = yes && test $enable_tsan = yes],
+    [AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
+
+  CHECK_CFLAGS=
+  AS_IF([test $enable_asan = yes], [CHECK_CFLAGS="$CHECK_CFLAGS -fsanitize=address"])
+  AS_IF([test $enable_ubsan = yes], [CHECK_CFLAGS="$CHECK_CFLAGS -fsanitize=undefined -fno-sanitize-recover=all"])
+  AS_IF([test $enable_tsan = yes], [CHECK_CFLAGS="$CHECK_CFLAGS -fsanitize=thread"])
+  tb_sanitized=no
+  AS_IF([test -n "$CHECK_CFLAGS"], [tb_sanitized=yes; CHECK_CFLAGS="$CHECK_CFLAGS -fno-omit-frame-pointer"])
+  AC_SUBST([CHECK_CFLAGS])
+  AS_IF([test -z "$tb_checks"], [tb_checks=none])
+
+  WERROR_CFLAGS=
+  AS_IF([test $enable_werror = yes], [WERROR_CFLAGS=-Werror])
+  AC_SUBST([WERROR_CFLAGS])
+  AM_CONDITIONAL([HOSTILE], [test $enable_hostile = yes])
+
+  dnl A fixed address saves relocations at each start; sanitizers choose the layout themselves.
+  PIE_CFLAGS= PIE_LDFLAGS=
+  AS_IF([test $tb_sanitized = no], [PIE_CFLAGS=-fno-pie PIE_LDFLAGS=-no-pie])
+  AC_SUBST([PIE_CFLAGS])
+  AC_SUBST([PIE_LDFLAGS])])
