@@ -6,6 +6,10 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#if __has_include("commit.h")
+#include "commit.h" /* TB_COMMIT */
+#endif
+#include <llvm/Config/llvm-config.h> /* LLVM_VERSION_STRING; no code of LLVM */
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0"
@@ -13,10 +17,7 @@
 #ifndef TB_COMMIT
 #define TB_COMMIT "unknown"
 #endif
-#ifndef TB_BUILD
-#define TB_BUILD "by hand"
-#endif
-#ifndef TB_SRCDIR /* the source tree: suites are found there while the program runs from TB_BUILDDIR */
+#ifndef TB_SRCDIR /* suites are found in the source tree while the program runs out of TB_BUILDDIR */
 #define TB_SRCDIR "."
 #endif
 #ifndef TB_BUILDDIR
@@ -25,8 +26,22 @@
 #ifndef TB_PKGDATADIR
 #define TB_PKGDATADIR "/usr/local/share/tbench"
 #endif
-#ifndef TB_LLVM_VERSION
-#define TB_LLVM_VERSION "unknown"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TB_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TB_SANITIZED 1
+#endif
+#endif
+#ifndef TB_SANITIZED
+#define TB_SANITIZED 0
+#endif
+
+#ifdef __clang__
+#define TB_COMPILER "clang " __clang_version__
+#else
+#define TB_COMPILER "gcc " __VERSION__
 #endif
 
 #endif

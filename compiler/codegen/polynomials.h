@@ -380,8 +380,8 @@ POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
   const POLY_V s_low = p_div(c, FMA(p_neg(c, s), d_low, FMA(p_neg(c, s), d, f)), d);
   const POLY_V z = MUL(s, s), z_low = FMA(ADD(s, s), s_low, FMA(s, s, p_neg(c, z)));
   const POLY_V z2 = MUL(z, z), z4 = MUL(z2, z2);
-  const POLY_V q = POLY7(z, z2, z4, 0.4000000000005647, 0.2857142855591168, 0.22222224286848824, 0.18181666458311568, 0.15391092806615128,
-                         0.13173922079294006, 0.1384085129175846);
+  const POLY_V q = POLY7(z, z2, z4, 0.4000000000000227, 0.2857142857009193, 0.22222222521347915, 0.18181784237532564, 0.1538676351087592,
+                         0.13256669280277114, 0.1319774639802208);
   /* w = 2/3 + z·q in two parts, p = z·w, then log m = 2s + s·p. */
   const POLY_V w = FMA(z, q, K(0.6666666666666666));
   const POLY_V w_low = ADD(FMA(z, q, SUB(K(0.6666666666666666), w)), K(3.700743415417188e-17));

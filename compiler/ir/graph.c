@@ -120,6 +120,6 @@ static void node_meta(struct tc_builder *b, const struct tc_value *value, struct
 }
 
 void tc_graph_builder_init(struct tc_graph_builder *b, struct tc_graph *g) {
-  static const struct tc_builder_methods methods = {record, node_meta};
+  static const struct tc_builder_methods methods = {record, node_meta, NULL};
   *b = (struct tc_graph_builder){.builder = {&methods, g->tab, TC_F32}, .graph = g};
 }

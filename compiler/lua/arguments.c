@@ -4,11 +4,15 @@
  *  1. Nothing raises and nothing is allocated: lists lie in the call's own array, bounded with TC_LIMIT.
  *  2. Tensors and texts are borrowed from the Lua stack, which the caller leaves alone meanwhile. A text that lies in a table
  *     stays alive with the table.
- *  3. The last argument is a table of named arguments when it has a text key. Its sequence part is then an error. */
+ *  3. The last argument is a table of named arguments when it has a text key. Its sequence part is then an error.
+ *  4. Of a function whose signature ends in "*" (creation functions: they take a case table) only the names that the signature
+ *     has are read; the others may hold anything. */
+#include <string.h>
+
 #include "device/eager.h"
 #include "lua/module.h"
 
-struct reader { lua_State *L; struct tc_eager *e; struct tc_lua_arguments *out; struct tc_error *err; };
+struct reader { lua_State *L; struct tc_eager *e; const struct tc_function *f; struct tc_lua_arguments *out; struct tc_error *err; };
 
 enum { LIST_DEPTH = 4, STACK_SLOTS = 4 };
 
@@ -85,29 +89,48 @@ static bool has_names(lua_State *L, int index) {
   return found;
 }
 
+static bool takes_any_name(const struct tc_function *f) {
+  const size_t length = strlen(f->signature);
+  return length > 0 && f->signature[length - 1] == '*';
+}
+
+static bool has_parameter(const struct tc_function *f, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = f->signature; (at = strstr(at, name)); at += length) {
+    const bool starts = at == f->signature || at[-1] == ' ', ends = at[length] == '\0' || strchr(",= ", at[length]);
+    if (starts && ends) return true;
+  }
+  return false;
+}
+
+/* The pair at the stack top. */
+static tc_status read_named(struct reader *r) {
+  if (lua_type(r->L, -2) != LUA_TSTRING) {
+    return tc_fail(r->err, TC_ARG, "lua", "a table mixes named arguments with others; pass a list and a table of names apart");
+  }
+  const char *name = lua_tostring(r->L, -2);
+  if (!has_parameter(r->f, name) && takes_any_name(r->f)) return TC_OK;
+  if (r->out->n_named == TC_MAX_ARGS) return tc_fail(r->err, TC_LIMIT, "lua", "more than %d named arguments", TC_MAX_ARGS);
+  struct tc_named_arg *named = &r->out->named[r->out->n_named];
+  named->name = name;
+  const tc_status status = read_value(r, lua_gettop(r->L), 0, &named->arg);
+  if (!status) r->out->n_named++;
+  return status;
+}
+
 static tc_status read_names(struct reader *r, int index) {
-  tc_status status = TC_OK;
   lua_pushnil(r->L);
   while (lua_next(r->L, index)) {
-    struct tc_named_arg *named = &r->out->named[r->out->n_named];
-    if (lua_type(r->L, -2) != LUA_TSTRING) status = tc_fail(r->err, TC_ARG, "lua", "a table mixes named arguments with others; pass a list and a table of names apart");
-    else if (r->out->n_named == TC_MAX_ARGS) status = tc_fail(r->err, TC_LIMIT, "lua", "more than %d named arguments", TC_MAX_ARGS);
-    else {
-      named->name = lua_tostring(r->L, -2);
-      status = read_value(r, lua_gettop(r->L), 0, &named->arg);
-    }
-    if (status) {
-      lua_pop(r->L, 2);
-      return status;
-    }
-    r->out->n_named++;
-    lua_pop(r->L, 1);
+    const tc_status status = read_named(r);
+    lua_pop(r->L, status ? 2 : 1);
+    if (status) return status;
   }
   return TC_OK;
 }
 
-tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, struct tc_lua_arguments *out, struct tc_error *err) {
-  struct reader r = {L, e, out, err};
+tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const struct tc_function *f, struct tc_lua_arguments *out,
+                                struct tc_error *err) {
+  struct reader r = {L, e, f, out, err};
   out->n_positional = out->n_named = out->n_items = 0;
   int n_positional = n;
   if (n > 0 && lua_type(L, n) == LUA_TTABLE && has_names(L, n)) {

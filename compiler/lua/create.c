@@ -5,17 +5,18 @@
  *  2. The tensor being filled lies in its Lua object from the start, so that a raise leaks nothing. */
 #include <string.h>
 
+#include "device/eager.h"
 #include "lua/module.h"
 
 struct literal { lua_State *L; int ndim; int64_t sizes[TC_MAX_DIMS]; enum tc_category category; };
 
 static const char *const NAME = "tensor";
 
-/* The sizes along the first items: {{1, 2}, {3, 4}} is [2, 2]. */
-static void measure(struct literal *s, int index) {
+/* The sizes along the first items of the value at the stack top: {{1, 2}, {3, 4}} is [2, 2]. */
+static void measure(struct literal *s) {
   lua_State *L = s->L;
-  int top = lua_gettop(L);
-  lua_pushvalue(L, index);
+  const int top = lua_gettop(L);
+  lua_pushvalue(L, -1);
   while (lua_type(L, -1) == LUA_TTABLE) {
     if (s->ndim == TC_MAX_DIMS) tc_lua_raise_text(L, NAME, "tables are nested more than %d deep", TC_MAX_DIMS);
     luaL_checkstack(L, LUA_MINSTACK, NAME);
@@ -78,44 +79,67 @@ static void fill(lua_State *L, const struct tc_tensor *t, int dim, int64_t *inde
   }
 }
 
-bool tc_lua_option_dtype(lua_State *L, int index, const char *name, tc_dtype *dtype) {
-  if (lua_isnoneornil(L, index)) return false;
-  if (lua_type(L, index) == LUA_TSTRING) lua_pushvalue(L, index);
-  else if (lua_istable(L, index)) lua_getfield(L, index, "dtype");
-  else tc_lua_raise_text(L, name, "argument %d must be a table of options, got %s", index, luaL_typename(L, index));
-  const bool given = !lua_isnil(L, -1);
-  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-  if (given && !text) tc_lua_raise_text(L, name, "dtype must be a text, got %s", luaL_typename(L, -1));
-  if (given && !tc_dtype_parse(text, dtype)) tc_lua_raise_text(L, name, "there is no dtype \"%s\" (bool, i64, bf16, f32, f64)", text);
+/* Reads a dtype from a field of the option table at argument 2; false without one. */
+static bool option_dtype(lua_State *L, const char *field, tc_dtype *dtype) {
+  if (lua_isnil(L, 2)) return false;
+  if (!lua_istable(L, 2)) tc_lua_raise_text(L, NAME, "argument 2 must be a table of options, got %s", luaL_typename(L, 2));
+  const int type = lua_getfield(L, 2, field);
+  const char *text = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+  if (type != LUA_TNIL && !text) tc_lua_raise_text(L, NAME, "%s must be a text, got %s", field, luaL_typename(L, -1));
+  if (text && !tc_dtype_parse(text, dtype)) tc_lua_raise_text(L, NAME, "'%s' is no dtype; there are f32, f64, bf16, i64 and bool", text);
   lua_pop(L, 1);
-  return given;
+  return text != NULL;
 }
 
+static tc_dtype literal_dtype(const struct literal *s, tc_dtype default_dtype) {
+  const bool empty = s->ndim > 0 && s->sizes[s->ndim - 1] == 0;
+  if (empty || s->category == TC_CATEGORY_FLOAT) return default_dtype;
+  return s->category == TC_CATEGORY_INT ? TC_I64 : TC_BOOL;
+}
+
+/* Pushes the value at the stack top as a tensor. */
+static struct tc_lua_object *push_literal(lua_State *L, struct tc_lua_module *m, const struct literal *s, tc_dtype dtype) {
+  struct tc_error err = {.message = ""};
+  struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
+  if (tc_tensor_new(m->ctx.device, dtype, s->ndim, s->sizes, &object->tensor, &err)) {
+    object->tensor.storage = NULL;
+    tc_lua_raise(L, NAME, &err);
+  }
+  int64_t index = 0;
+  lua_pushvalue(L, -2);
+  fill(L, &object->tensor, 0, &index);
+  lua_pop(L, 1);
+  return object;
+}
+
+/* Pushes the tensor in another dtype. */
+static void push_cast(lua_State *L, struct tc_lua_module *m, const struct tc_tensor *x, tc_dtype dtype) {
+  struct tc_error err = {.message = ""};
+  const tc_sym ints[] = {tc_sym_const(dtype)};
+  const struct tc_attrs attrs = {.ints = ints, .n_ints = 1};
+  struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
+  if (tc_eager_run(&m->ctx, TC_OP_cast, 1, &x, &attrs, &object->tensor, &err)) {
+    object->tensor.storage = NULL;
+    tc_lua_raise(L, NAME, &err);
+  }
+}
+
+/* tb.tensor(value, {dtype=, reference_dtype=}): rounded to the dtype, then widened to the reference's. */
 static int create_tensor(lua_State *L) {
   struct tc_lua_module *m = tc_lua_closure_module(L);
   struct literal s = {.L = L, .category = TC_CATEGORY_BOOL};
   luaL_checkany(L, 1);
   if (tc_lua_tensor(L, 1)) return tc_lua_raise_text(L, NAME, "the argument is a tensor already; use clone or to");
   lua_settop(L, 2);
-  measure(&s, 1);
   lua_pushvalue(L, 1);
+  measure(&s);
   check(&s, 0);
-  const bool empty = s.ndim > 0 && s.sizes[s.ndim - 1] == 0;
-  tc_dtype dtype = m->default_dtype;
-  if (!empty && s.category == TC_CATEGORY_BOOL) dtype = TC_BOOL;
-  if (!empty && s.category == TC_CATEGORY_INT) dtype = TC_I64;
-  tc_lua_option_dtype(L, 2, NAME, &dtype);
+  tc_dtype dtype = literal_dtype(&s, m->default_dtype), reference;
+  option_dtype(L, "dtype", &dtype);
+  const bool has_reference = option_dtype(L, "reference_dtype", &reference);
   tc_lua_gc_pressure(L, m);
-  struct tc_error err = {.message = ""};
-  struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
-  if (tc_tensor_new(m->ctx.device, dtype, s.ndim, s.sizes, &object->tensor, &err)) {
-    object->tensor.storage = NULL;
-    return tc_lua_raise(L, NAME, &err);
-  }
-  int64_t index = 0;
-  lua_pushvalue(L, 1);
-  fill(L, &object->tensor, 0, &index);
-  lua_pop(L, 1);
+  const struct tc_lua_object *object = push_literal(L, m, &s, dtype);
+  if (has_reference && tc_dtype_is_float(dtype)) push_cast(L, m, &object->tensor, reference);
   return 1;
 }
 

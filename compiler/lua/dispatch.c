@@ -62,7 +62,7 @@ static tc_status run_call(lua_State *L, struct tc_lua_module *m, const struct tc
   err->status = TC_OK;
   err->where[0] = err->message[0] = '\0';
   const struct tc_lua_arguments *args = &call->args;
-  tc_status status = tc_lua_read_arguments(L, n, &call->eager, &call->args, err);
+  tc_status status = tc_lua_read_arguments(L, n, &call->eager, f, &call->args, err);
   if (!status) status = tc_function_bind(f, args->positional, args->n_positional, args->named, args->n_named, call->bound, err);
   if (!status) status = f->run(&call->eager.builder, call->bound, TC_MAX_ARGS, &call->results, err);
   err->status = status;

@@ -71,8 +71,10 @@ struct tc_lua_arguments {
   struct tc_arg items[TC_LUA_MAX_ITEMS]; /* of lists */
 };
 struct tc_eager;
-/* Stack 1 … n becomes arguments over the eager builder; a last table with text keys gives arguments by name. Never raises. */
-tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, struct tc_lua_arguments *out, struct tc_error *err);
+/* Stack 1 … n becomes arguments for `f` over the eager builder; a last table with text keys gives arguments by name. Never
+ * raises. */
+tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const struct tc_function *f, struct tc_lua_arguments *out,
+                                struct tc_error *err);
 
 /* --- dispatch.c --- */
 /* lua_CFunction of every tensor function; its data is a tc_function. */
@@ -89,8 +91,6 @@ int tc_lua_raise_text(lua_State *L, const char *name, const char *format, ...) _
 
 /* --- create.c: functions of the module table at the stack top --- */
 void tc_lua_open_create(lua_State *L);
-/* Reads field "dtype" of the option table at `index` (nothing or nil there: leaves *dtype). Raises for an unknown name. */
-bool tc_lua_option_dtype(lua_State *L, int index, const char *name, tc_dtype *dtype);
 
 /* --- gc.c --- */
 /* Chooses the collector's mode. */

@@ -15,6 +15,8 @@ struct tc_builder_methods {
   tc_status (*emit)(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs,
                     struct tc_value **out, struct tc_error *err);
   void (*meta)(struct tc_builder *b, const struct tc_value *value, struct tc_meta *out);
+  /* Is the value known to be stored row by row without gaps? NULL: not known, and `contiguous` copies. */
+  bool (*is_contiguous)(struct tc_builder *b, const struct tc_value *value);
 };
 
 struct tc_builder {

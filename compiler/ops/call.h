@@ -78,8 +78,13 @@ bool tc_call_operand(struct tc_call *c, int arg, struct tc_operand *operand);
 tc_dtype tc_result_type(const struct tc_builder *b, int count, const struct tc_operand *operands);
 /* The operand in a dtype: a cast, or a 0-dimensional constant. */
 struct tc_value *tc_call_as(struct tc_call *c, const struct tc_operand *operand, tc_dtype dtype);
+/* A tensor of one number. */
+struct tc_value *tc_call_full(struct tc_call *c, const struct tc_arg *value, tc_dtype dtype, int ndim, const tc_sym *sizes);
 /* A number argument as a 0-dimensional constant of the dtype. */
 struct tc_value *tc_call_scalar(struct tc_call *c, const struct tc_arg *arg, tc_dtype dtype);
+/* A number (or bool) argument as a whole number, floats cut as a cast cuts them; as a real number. */
+tc_sym tc_call_whole(struct tc_call *c, const struct tc_arg *arg);
+double tc_call_real(struct tc_call *c, const struct tc_arg *arg);
 /* bool and integers → the default dtype. */
 static inline tc_dtype tc_float_dtype(const struct tc_builder *b, tc_dtype dtype) {
   return tc_dtype_is_float(dtype) ? dtype : b->default_dtype;

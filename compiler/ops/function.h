@@ -30,7 +30,7 @@ struct tc_results { int count; struct tc_value *values[TC_MAX_RESULTS]; };
 
 struct tc_function {
   const char *name;      /* "softmax" */
-  const char *signature; /* "x, dim, dtype=nil"; a final "..." takes the rest (x:view(2, 3) or x:view({2, 3})) */
+  const char *signature; /* "x, dim, dtype=nil"; "..." takes the rest (x:view(2, 3) or x:view({2, 3})): see functions.def */
   const char *help;      /* one line */
   bool is_method;        /* x:softmax(…) */
   bool is_function;      /* tb.softmax(…) */
@@ -42,11 +42,14 @@ struct tc_function {
 int tc_function_count(void);
 const struct tc_function *tc_function_at(int index);
 const struct tc_function *tc_function_find(const char *name);
+/* The function behind a Lua operator, by the name of its metamethod ("__add", …, "__unm"); NULL. */
+const struct tc_function *tc_function_for_event(const char *event);
 
 enum { TC_MAX_ARGS = 16 };
 
 /* Orders positional and named arguments by the signature, fills defaults (NIL), checks counts and
- * names. bound[] has room for TC_MAX_ARGS; a "..." parameter becomes one LIST over `rest`. */
+ * names. bound[] has room for TC_MAX_ARGS, and every parameter has its place there, whatever was passed;
+ * a "..." parameter becomes one LIST over the rest of `positional` (which must live as long as bound). */
 tc_status tc_function_bind(const struct tc_function *f, const struct tc_arg *positional, int n_positional, const struct tc_named_arg *named,
                            int n_named, struct tc_arg bound[TC_MAX_ARGS], struct tc_error *err);
 

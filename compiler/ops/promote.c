@@ -57,34 +57,35 @@ bool tc_call_operand(struct tc_call *c, int arg, struct tc_operand *operand) {
   }
 }
 
-/* A whole number for an i64 constant: floats are cut as a cast cuts them. */
-static tc_sym scalar_integer(struct tc_call *c, const struct tc_arg *arg) {
-  tc_sym s = TC_SYM_INVALID;
-  if (arg->kind == TC_ARG_INT) s = arg->integer;
-  else if (arg->kind == TC_ARG_BOOL) s = tc_sym_const(arg->boolean);
-  else if (arg->number > -0x1p61 && arg->number < 0x1p61) s = tc_sym_const((int64_t)arg->number);
-  if (!tc_sym_valid(s)) tc_call_fail(c, TC_LIMIT, "a number does not fit an integer of 62 bits");
-  return s;
+tc_sym tc_call_whole(struct tc_call *c, const struct tc_arg *arg) {
+  if (arg->kind == TC_ARG_INT && tc_sym_valid(arg->integer)) return arg->integer;
+  if (arg->kind == TC_ARG_BOOL) return tc_sym_const(arg->boolean);
+  if (arg->kind == TC_ARG_NUM && arg->number > -0x1p61 && arg->number < 0x1p61) return tc_sym_const((int64_t)arg->number);
+  if (arg->kind == TC_ARG_NUM || arg->kind == TC_ARG_INT) tc_call_fail(c, TC_LIMIT, "a number does not fit an integer of 62 bits");
+  else tc_call_fail(c, TC_ARG, "a number is needed");
+  return tc_sym_const(0);
 }
 
-static double scalar_real(struct tc_call *c, const struct tc_arg *arg) {
+double tc_call_real(struct tc_call *c, const struct tc_arg *arg) {
   switch (arg->kind) {
     case TC_ARG_BOOL: return arg->boolean;
     case TC_ARG_INT: return (double)tc_call_constant(c, arg->integer);
-    default: return arg->number;
+    case TC_ARG_NUM: return arg->number;
+    default: tc_call_fail(c, TC_ARG, "a number is needed"); return 0;
   }
 }
 
-struct tc_value *tc_call_scalar(struct tc_call *c, const struct tc_arg *arg, tc_dtype dtype) {
-  tc_sym ints[] = {tc_sym_const(dtype), tc_sym_const(0)};
+struct tc_value *tc_call_full(struct tc_call *c, const struct tc_arg *value, tc_dtype dtype, int ndim, const tc_sym *sizes) {
+  tc_sym ints[2 + TC_MAX_DIMS] = {tc_sym_const(dtype), tc_sym_const(0)};
   double nums[] = {0};
-  if (arg->kind != TC_ARG_BOOL && arg->kind != TC_ARG_INT && arg->kind != TC_ARG_NUM)
-    return tc_call_fail(c, TC_ARG, "a number is needed");
-  if (dtype == TC_I64) ints[1] = scalar_integer(c, arg);
-  else if (dtype == TC_BOOL) ints[1] = tc_sym_const(scalar_real(c, arg) != 0);
-  else nums[0] = scalar_real(c, arg);
-  return tc_rn(&c->r, TC_OP_full, 0, NULL, &(struct tc_attrs){ints, 2, nums, 1});
+  if (dtype == TC_I64) ints[1] = tc_call_whole(c, value);
+  else if (dtype == TC_BOOL) ints[1] = tc_sym_const(tc_call_real(c, value) != 0);
+  else nums[0] = tc_call_real(c, value);
+  for (int d = 0; d < ndim; d++) ints[2 + d] = sizes[d];
+  return tc_rn(&c->r, TC_OP_full, 0, NULL, &(struct tc_attrs){ints, 2 + ndim, nums, 1});
 }
+
+struct tc_value *tc_call_scalar(struct tc_call *c, const struct tc_arg *arg, tc_dtype dtype) { return tc_call_full(c, arg, dtype, 0, NULL); }
 
 struct tc_value *tc_call_as(struct tc_call *c, const struct tc_operand *operand, tc_dtype dtype) {
   if (!operand->value) return tc_call_scalar(c, operand->scalar, dtype);

@@ -1,0 +1,281 @@
+/* Vectors of the instruction set that this file is compiled for (isa.h), as thin names over intrinsics, and the
+ * polynomials of codegen/polynomials.h over them: vf_exp (f32), vd_exp (f64), …
+ *
+ * vf, vd: floats; vi, vl: integers of 32 and 64 bits; mf, md: masks of their lanes. VF_LANES, VD_LANES. */
+#ifndef TC_DEVICE_CPU_VECTOR_H
+#define TC_DEVICE_CPU_VECTOR_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#if defined __AVX512F__
+
+typedef __m512 vf;
+typedef __m512d vd;
+typedef __m512i vi;
+typedef __m512i vl;
+typedef __mmask16 mf;
+typedef __mmask8 md;
+enum { VF_LANES = 16, VD_LANES = 8, V_BYTES = 64 };
+
+#define V_DEFINE(v, m, i, name, suffix, scalar, bits, cast_to, cast_from)                                                       \
+  static inline v name##_set(scalar x) { return _mm512_set1_##suffix(x); }                                                      \
+  static inline v name##_add(v a, v b) { return _mm512_add_##suffix(a, b); }                                                    \
+  static inline v name##_sub(v a, v b) { return _mm512_sub_##suffix(a, b); }                                                    \
+  static inline v name##_mul(v a, v b) { return _mm512_mul_##suffix(a, b); }                                                    \
+  static inline v name##_div(v a, v b) { return _mm512_div_##suffix(a, b); }                                                    \
+  static inline v name##_sqrt(v a) { return _mm512_sqrt_##suffix(a); }                                                          \
+  static inline v name##_fma(v a, v b, v x) { return _mm512_fmadd_##suffix(a, b, x); }                                          \
+  static inline v name##_min(v a, v b) { return _mm512_min_##suffix(a, b); }                                                    \
+  static inline v name##_max(v a, v b) { return _mm512_max_##suffix(a, b); }                                                    \
+  static inline v name##_floor(v a) { return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }        \
+  static inline v name##_ceil(v a) { return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }         \
+  static inline v name##_trunc(v a) { return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }           \
+  static inline v name##_scale(v a, v n) { return _mm512_scalef_##suffix(a, n); }                                               \
+  static inline m name##_lt(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_LT_OQ); }                                  \
+  static inline m name##_le(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_LE_OQ); }                                  \
+  static inline m name##_eq(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_EQ_OQ); }                                  \
+  static inline v name##_select(m k, v a, v b) { return _mm512_mask_blend_##suffix(k, b, a); }                                  \
+  static inline m name##_mand(m a, m b) { return (m)(a & b); }                                                                  \
+  static inline m name##_mor(m a, m b) { return (m)(a | b); }                                                                   \
+  static inline m name##_mxor(m a, m b) { return (m)(a ^ b); }                                                                  \
+  static inline m name##_mnot(m a) { return (m)~a; }                                                                            \
+  static inline i name##_bits(v a) { return cast_to(a); }                                                                       \
+  static inline v name##_from_bits(i a) { return cast_from(a); }                                                                \
+  static inline i name##_iset(int64_t x) { return _mm512_set1_epi##bits((int##bits##_t)x); }                                    \
+  static inline i name##_iadd(i a, i b) { return _mm512_add_epi##bits(a, b); }                                                  \
+  static inline i name##_isub(i a, i b) { return _mm512_sub_epi##bits(a, b); }                                                  \
+  static inline i name##_iand(i a, i b) { return _mm512_and_si512(a, b); }                                                      \
+  static inline i name##_ixor(i a, i b) { return _mm512_xor_si512(a, b); }                                                      \
+  static inline m name##_iodd(i a) { return _mm512_test_epi##bits##_mask(a, _mm512_set1_epi##bits(1)); }                        \
+  static inline v name##_load(const scalar *p) { return _mm512_loadu_##suffix(p); }                                             \
+  static inline void name##_store(scalar *p, v a) { _mm512_storeu_##suffix(p, a); }                                             \
+  static inline void name##_stream(scalar *p, v a) { _mm512_stream_##suffix(p, a); }
+#define V_SHIFT_LEFT32(a, n) _mm512_slli_epi32(a, n)
+#define V_SHIFT_RIGHT32(a, n) _mm512_srli_epi32(a, n)
+#define V_SHIFT_LEFT64(a, n) _mm512_slli_epi64(a, n)
+#define V_SHIFT_RIGHT64(a, n) _mm512_srli_epi64(a, n)
+V_DEFINE(vf, mf, vi, vf, ps, float, 32, _mm512_castps_si512, _mm512_castsi512_ps)
+V_DEFINE(vd, md, vl, vd, pd, double, 64, _mm512_castpd_si512, _mm512_castsi512_pd)
+#define V_HAS_SCALE
+
+static inline vd vf_low_f64(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
+static inline vd vf_high_f64(vf a) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
+static inline vf vf_from_f64(vd low, vd high) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+/* 16 bf16 ↔ f32, round to nearest even, NaN made quiet. */
+static inline vf vf_load_bf16(const uint16_t *p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+static inline void vf_store_bf16(uint16_t *p, vf a) {
+  const __m512i bits = _mm512_castps_si512(a);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+  rounded = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
+}
+/* Lanes of a mask as bytes of 0 or 1, and back (any non-zero byte is true). */
+static inline void mf_store_bytes(uint8_t *p, mf m) { _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
+static inline mf mf_load_bytes(const uint8_t *p) {
+  const __m128i x = _mm_loadu_si128((const __m128i *)p);
+  return _mm_test_epi8_mask(x, x);
+}
+static inline void md_store_bytes(uint8_t *p, md m) { _mm_storel_epi64((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
+static inline md md_load_bytes(const uint8_t *p) {
+  const __m128i x = _mm_loadl_epi64((const __m128i *)p);
+  return (md)_mm_test_epi8_mask(x, x);
+}
+static inline void v_fence(void) { _mm_sfence(); }
+
+#else /* AVX2 and FMA */
+
+typedef __m256 vf;
+typedef __m256d vd;
+typedef __m256i vi;
+typedef __m256i vl;
+typedef __m256 mf; /* all bits of a lane */
+typedef __m256d md;
+enum { VF_LANES = 8, VD_LANES = 4, V_BYTES = 32 };
+
+#define V_DEFINE(v, m, i, name, suffix, scalar, bits, epi, cast_to, cast_from)                                                  \
+  static inline v name##_set(scalar x) { return _mm256_set1_##suffix(x); }                                                      \
+  static inline v name##_add(v a, v b) { return _mm256_add_##suffix(a, b); }                                                    \
+  static inline v name##_sub(v a, v b) { return _mm256_sub_##suffix(a, b); }                                                    \
+  static inline v name##_mul(v a, v b) { return _mm256_mul_##suffix(a, b); }                                                    \
+  static inline v name##_div(v a, v b) { return _mm256_div_##suffix(a, b); }                                                    \
+  static inline v name##_sqrt(v a) { return _mm256_sqrt_##suffix(a); }                                                          \
+  static inline v name##_fma(v a, v b, v x) { return _mm256_fmadd_##suffix(a, b, x); }                                          \
+  static inline v name##_min(v a, v b) { return _mm256_min_##suffix(a, b); }                                                    \
+  static inline v name##_max(v a, v b) { return _mm256_max_##suffix(a, b); }                                                    \
+  static inline v name##_floor(v a) { return _mm256_round_##suffix(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }             \
+  static inline v name##_ceil(v a) { return _mm256_round_##suffix(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }              \
+  static inline v name##_trunc(v a) { return _mm256_round_##suffix(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }                \
+  static inline m name##_lt(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_LT_OQ); }                                         \
+  static inline m name##_le(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_LE_OQ); }                                         \
+  static inline m name##_eq(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_EQ_OQ); }                                         \
+  static inline v name##_select(m k, v a, v b) { return _mm256_blendv_##suffix(b, a, k); }                                      \
+  static inline m name##_mand(m a, m b) { return _mm256_and_##suffix(a, b); }                                                   \
+  static inline m name##_mor(m a, m b) { return _mm256_or_##suffix(a, b); }                                                     \
+  static inline m name##_mxor(m a, m b) { return _mm256_xor_##suffix(a, b); }                                                   \
+  static inline m name##_mnot(m a) { return _mm256_xor_##suffix(a, cast_from(_mm256_set1_epi32(-1))); }                         \
+  static inline i name##_bits(v a) { return cast_to(a); }                                                                       \
+  static inline v name##_from_bits(i a) { return cast_from(a); }                                                                \
+  static inline i name##_iset(int64_t x) { return _mm256_set1_##epi((int##bits##_t)x); }                                        \
+  static inline i name##_iadd(i a, i b) { return _mm256_add_epi##bits(a, b); }                                                  \
+  static inline i name##_isub(i a, i b) { return _mm256_sub_epi##bits(a, b); }                                                  \
+  static inline i name##_iand(i a, i b) { return _mm256_and_si256(a, b); }                                                      \
+  static inline i name##_ixor(i a, i b) { return _mm256_xor_si256(a, b); }                                                      \
+  static inline m name##_iodd(i a) {                                                                                            \
+    const i one = _mm256_set1_##epi(1);                                                                                         \
+    return cast_from(_mm256_cmpeq_epi##bits(_mm256_and_si256(a, one), one));                                                    \
+  }                                                                                                                             \
+  static inline v name##_load(const scalar *p) { return _mm256_loadu_##suffix(p); }                                             \
+  static inline void name##_store(scalar *p, v a) { _mm256_storeu_##suffix(p, a); }                                             \
+  static inline void name##_stream(scalar *p, v a) { _mm256_stream_##suffix(p, a); }
+#define V_SHIFT_LEFT32(a, n) _mm256_slli_epi32(a, n)
+#define V_SHIFT_RIGHT32(a, n) _mm256_srli_epi32(a, n)
+#define V_SHIFT_LEFT64(a, n) _mm256_slli_epi64(a, n)
+#define V_SHIFT_RIGHT64(a, n) _mm256_srli_epi64(a, n)
+V_DEFINE(vf, mf, vi, vf, ps, float, 32, epi32, _mm256_castps_si256, _mm256_castsi256_ps)
+V_DEFINE(vd, md, vl, vd, pd, double, 64, epi64x, _mm256_castpd_si256, _mm256_castsi256_pd)
+
+static inline vd vf_low_f64(vf a) { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }
+static inline vd vf_high_f64(vf a) { return _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)); }
+static inline vf vf_from_f64(vd low, vd high) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(low)), _mm256_cvtpd_ps(high), 1);
+}
+static inline vf vf_load_bf16(const uint16_t *p) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+static inline void vf_store_bf16(uint16_t *p, vf a) {
+  const __m256i bits = _mm256_castps_si256(a);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  const __m256i halves = _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16);
+  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(halves, halves), 0xD8);
+  _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(packed));
+}
+static inline void mf_store_bytes(uint8_t *p, mf m) {
+  const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(m), 31);
+  const __m256i halves = _mm256_permute4x64_epi64(_mm256_packs_epi32(words, words), 0xD8);
+  const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(halves), _mm256_castsi256_si128(halves));
+  _mm_storel_epi64((__m128i *)p, bytes);
+}
+static inline mf mf_load_bytes(const uint8_t *p) {
+  const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+  return _mm256_castsi256_ps(_mm256_cmpgt_epi32(words, _mm256_setzero_si256()));
+}
+static inline void md_store_bytes(uint8_t *p, md m) {
+  const unsigned lanes = (unsigned)_mm256_movemask_pd(m);
+  for (unsigned lane = 0; lane < VD_LANES; lane++) p[lane] = lanes >> lane & 1;
+}
+static inline md md_load_bytes(const uint8_t *p) {
+  uint32_t four;
+  __builtin_memcpy(&four, p, sizeof four);
+  const __m256i words = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)four));
+  return _mm256_castsi256_pd(_mm256_cmpgt_epi64(words, _mm256_setzero_si256()));
+}
+static inline void v_fence(void) { _mm_sfence(); }
+
+#endif
+
+static inline vi vf_ishl(vi a, int n) { return V_SHIFT_LEFT32(a, n); }
+static inline vi vf_ishr(vi a, int n) { return V_SHIFT_RIGHT32(a, n); }
+static inline vl vd_ishl(vl a, int n) { return V_SHIFT_LEFT64(a, n); }
+static inline vl vd_ishr(vl a, int n) { return V_SHIFT_RIGHT64(a, n); }
+static inline vf vf_abs(vf a) { return vf_from_bits(vf_iand(vf_bits(a), vf_iset(INT64_C(0x7fffffff)))); }
+static inline vd vd_abs(vd a) { return vd_from_bits(vd_iand(vd_bits(a), vd_iset(INT64_MAX))); }
+static inline vf vf_neg(vf a) { return vf_from_bits(vf_ixor(vf_bits(a), vf_iset(INT64_C(0x80000000)))); }
+static inline vd vd_neg(vd a) { return vd_from_bits(vd_ixor(vd_bits(a), vd_iset(INT64_MIN))); }
+
+#define p_const(c, x) ((void)(c), V_PRIM(set)(x))
+#define p_iconst(c, x) ((void)(c), V_PRIM(iset)(x))
+#define p_add(c, a, b) ((void)(c), V_PRIM(add)(a, b))
+#define p_sub(c, a, b) ((void)(c), V_PRIM(sub)(a, b))
+#define p_mul(c, a, b) ((void)(c), V_PRIM(mul)(a, b))
+#define p_div(c, a, b) ((void)(c), V_PRIM(div)(a, b))
+#define p_sqrt(c, a) ((void)(c), V_PRIM(sqrt)(a))
+#define p_abs(c, a) ((void)(c), V_PRIM(abs)(a))
+#define p_neg(c, a) ((void)(c), V_PRIM(neg)(a))
+#define p_floor(c, a) ((void)(c), V_PRIM(floor)(a))
+#define p_fma(c, a, b, x) ((void)(c), V_PRIM(fma)(a, b, x))
+#define p_min(c, a, b) ((void)(c), V_PRIM(min)(a, b))
+#define p_max(c, a, b) ((void)(c), V_PRIM(max)(a, b))
+#define p_lt(c, a, b) ((void)(c), V_PRIM(lt)(a, b))
+#define p_le(c, a, b) ((void)(c), V_PRIM(le)(a, b))
+#define p_eq(c, a, b) ((void)(c), V_PRIM(eq)(a, b))
+#define p_select(c, m, a, b) ((void)(c), V_PRIM(select)(m, a, b))
+#define p_mand(c, a, b) ((void)(c), V_PRIM(mand)(a, b))
+#define p_mor(c, a, b) ((void)(c), V_PRIM(mor)(a, b))
+#define p_mnot(c, a) ((void)(c), V_PRIM(mnot)(a))
+#define p_bits(c, a) ((void)(c), V_PRIM(bits)(a))
+#define p_from_bits(c, a) ((void)(c), V_PRIM(from_bits)(a))
+#define p_iadd(c, a, b) ((void)(c), V_PRIM(iadd)(a, b))
+#define p_isub(c, a, b) ((void)(c), V_PRIM(isub)(a, b))
+#define p_iand(c, a, b) ((void)(c), V_PRIM(iand)(a, b))
+#define p_ixor(c, a, b) ((void)(c), V_PRIM(ixor)(a, b))
+#define p_ishl(c, a, n) ((void)(c), V_PRIM(ishl)(a, n))
+#define p_ishr(c, a, n) ((void)(c), V_PRIM(ishr)(a, n))
+#define p_iodd(c, a) ((void)(c), V_PRIM(iodd)(a))
+#define p_scale(c, a, n) ((void)(c), V_PRIM(scale)(a, n))
+
+#define POLY_CTX int
+#define POLY_FN static inline __attribute__((always_inline, unused))
+#ifdef V_HAS_SCALE
+#define POLY_SCALE
+#endif
+
+#define POLY_F64 0
+#define POLY_V vf
+#define POLY_I vi
+#define POLY_M mf
+#define POLY_NAME(x) poly_f32_##x
+#define V_PRIM(x) vf_##x
+#include "codegen/polynomials.h"
+#undef POLY_F64
+#undef POLY_V
+#undef POLY_I
+#undef POLY_M
+#undef POLY_NAME
+#undef V_PRIM
+
+#define POLY_F64 1
+#define POLY_V vd
+#define POLY_I vl
+#define POLY_M md
+#define POLY_NAME(x) poly_f64_##x
+#define V_PRIM(x) vd_##x
+#include "codegen/polynomials.h"
+#undef POLY_F64
+#undef POLY_V
+#undef POLY_I
+#undef POLY_M
+#undef POLY_NAME
+#undef V_PRIM
+#undef POLY_CTX
+#undef POLY_FN
+#undef POLY_SCALE
+
+#define V_FUNCTION(name)                                                  \
+  static inline vf vf_##name(vf x) { return poly_f32_##name(0, x); }      \
+  static inline vd vd_##name(vd x) { return poly_f64_##name(0, x); }
+V_FUNCTION(exp)
+V_FUNCTION(log)
+V_FUNCTION(log1p)
+V_FUNCTION(sin)
+V_FUNCTION(cos)
+V_FUNCTION(tan)
+V_FUNCTION(tanh)
+V_FUNCTION(sigmoid)
+V_FUNCTION(erf)
+V_FUNCTION(rsqrt)
+#undef V_FUNCTION
+static inline vd vd_pow(vd x, vd y) { return poly_f64_pow(0, x, y); }
+static inline vf vf_pow(vf x, vf y) {
+  return vf_from_f64(poly_f64_pow_of_f32(0, vf_low_f64(x), vf_low_f64(y)), poly_f64_pow_of_f32(0, vf_high_f64(x), vf_high_f64(y)));
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* Tensor functions that create: zeros, ones, full, arange, rand, randn and their *_like forms, casts.
+ *
+ * Options of every creation function: dtype; device (only the CPU creates eagerly); reference_dtype,
+ * for a case of the harness that computes a reference: the values are those of `dtype`, rounded to
+ * it, and then cast to reference_dtype, so that a model and its reference see equal numbers. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/call.h"
+
+/* Where the options stand depends on the signature; they follow one another. */
+struct options { tc_dtype dtype, reference; };
+
+static void check_device(struct tc_call *c, int arg) {
+  const char *device = tc_call_text(c, arg, "cpu");
+  if (strcmp(device, "cpu")) tc_call_fail(c, TC_UNSUPPORTED, "there is no device '%s'; tensors are created on cpu", device);
+}
+
+static struct options read_options(struct tc_call *c, int first, tc_dtype dtype) {
+  struct options o;
+  o.dtype = tc_call_dtype(c, first, dtype);
+  check_device(c, first + 1);
+  o.reference = tc_call_dtype(c, first + 2, o.dtype);
+  if (!tc_dtype_is_float(o.dtype)) o.reference = o.dtype; /* integers are exact */
+  return o;
+}
+
+struct shape { int ndim; tc_sym sizes[TC_MAX_DIMS]; };
+
+static void read_shape(struct tc_call *c, int arg, struct shape *shape) { shape->ndim = tc_call_ints(c, arg, TC_MAX_DIMS, shape->sizes); }
+
+static void shape_like(struct tc_call *c, struct tc_value *x, struct shape *shape, tc_dtype *dtype) {
+  const struct tc_meta meta = tc_r_meta(&c->r, x);
+  *dtype = meta.dtype;
+  shape->ndim = meta.ndim;
+  memcpy(shape->sizes, meta.sizes, (size_t)meta.ndim * sizeof *meta.sizes);
+}
+
+static struct tc_value *emit_full(struct tc_call *c, const struct shape *shape, const struct tc_arg *value, struct options o) {
+  return tc_r_cast(&c->r, tc_call_full(c, value, o.dtype, shape->ndim, shape->sizes), o.reference);
+}
+
+static struct tc_value *full_of_sizes(struct tc_call *c, int64_t value) {
+  struct shape shape;
+  read_shape(c, 0, &shape);
+  const struct options o = read_options(c, 1, c->r.b->default_dtype);
+  return emit_full(c, &shape, &(struct tc_arg){TC_ARG_INT, .integer = tc_sym_const(value)}, o);
+}
+
+struct tc_value *tc_fn_zeros(struct tc_call *c) { return full_of_sizes(c, 0); }
+struct tc_value *tc_fn_ones(struct tc_call *c) { return full_of_sizes(c, 1); }
+
+static struct tc_value *full_in_shape_of(struct tc_call *c, int options, const struct tc_arg *value) {
+  struct shape shape;
+  tc_dtype dtype;
+  shape_like(c, tc_call_tensor(c, 0), &shape, &dtype);
+  const struct options o = read_options(c, options, dtype);
+  return c->r.status ? NULL : emit_full(c, &shape, value, o);
+}
+
+struct tc_value *tc_fn_zeros_like(struct tc_call *c) { return full_in_shape_of(c, 1, &(struct tc_arg){TC_ARG_INT, .integer = tc_sym_const(0)}); }
+struct tc_value *tc_fn_ones_like(struct tc_call *c) { return full_in_shape_of(c, 1, &(struct tc_arg){TC_ARG_INT, .integer = tc_sym_const(1)}); }
+struct tc_value *tc_fn_full_like(struct tc_call *c) { return full_in_shape_of(c, 2, &c->args[1]); }
+
+struct tc_value *tc_fn_full(struct tc_call *c) {
+  struct shape shape;
+  read_shape(c, 0, &shape);
+  const struct tc_arg *value = &c->args[1];
+  const tc_dtype natural = value->kind == TC_ARG_BOOL ? TC_BOOL : value->kind == TC_ARG_INT ? TC_I64 : c->r.b->default_dtype;
+  const struct options o = read_options(c, 2, natural);
+  return emit_full(c, &shape, value, o);
+}
+
+/* bf16 is drawn in f32 and rounded, so that each dtype sees the same numbers. */
+static struct tc_value *emit_random(struct tc_call *c, const struct shape *shape, struct options o) {
+  if (c->r.status) return NULL;
+  if (!tc_dtype_is_float(o.dtype)) return tc_call_fail(c, TC_DTYPE, "%s: random numbers need a floating-point dtype", tc_dtype_name(o.dtype));
+  tc_sym ints[1 + TC_MAX_DIMS] = {tc_sym_const(o.dtype == TC_BF16 ? TC_F32 : o.dtype)};
+  memcpy(ints + 1, shape->sizes, (size_t)shape->ndim * sizeof *ints);
+  struct tc_value *drawn = tc_rn(&c->r, c->op, 0, NULL, &(struct tc_attrs){ints, 1 + shape->ndim, NULL, 0});
+  return tc_r_cast(&c->r, tc_r_cast(&c->r, drawn, o.dtype), o.reference);
+}
+
+struct tc_value *tc_fn_random(struct tc_call *c) {
+  struct shape shape;
+  read_shape(c, 0, &shape);
+  return emit_random(c, &shape, read_options(c, 1, c->r.b->default_dtype));
+}
+
+struct tc_value *tc_fn_random_like(struct tc_call *c) {
+  struct shape shape;
+  tc_dtype dtype;
+  shape_like(c, tc_call_tensor(c, 0), &shape, &dtype);
+  return emit_random(c, &shape, read_options(c, 1, dtype));
+}
+
+/* ⌈(stop - start) / step⌉ of whole numbers; `stop` may be symbolic. */
+static tc_sym count_whole(struct tc_call *c, int64_t start, tc_sym stop, int64_t step) {
+  struct tc_symtab *tab = tc_call_tab(c);
+  const tc_sym span = tc_sym_sub(tab, tc_sym_const(start), stop); /* the negative */
+  return tc_sym_sub(tab, tc_sym_const(0), tc_sym_div(tab, span, tc_sym_const(step)));
+}
+
+struct tc_value *tc_fn_arange(struct tc_call *c) {
+  const bool has_stop = tc_call_given(c, 1);
+  const int stop_arg = has_stop ? 1 : 0;
+  bool whole = c->args[stop_arg].kind == TC_ARG_INT && (!has_stop || c->args[0].kind == TC_ARG_INT) && c->args[2].kind != TC_ARG_NUM;
+  const struct options o = read_options(c, 3, whole ? TC_I64 : c->r.b->default_dtype);
+  const double start = has_stop ? tc_call_number(c, 0, 0) : 0, step = tc_call_number(c, 2, 1);
+  if (c->r.status) return NULL;
+  if (step == 0 || !isfinite(step)) return tc_call_fail(c, TC_ARG, "the step must not be 0");
+  tc_sym count;
+  if (whole) {
+    count = count_whole(c, (int64_t)start, tc_call_sym(c, stop_arg), (int64_t)step);
+  } else {
+    const double steps = ceil((tc_call_number(c, stop_arg, 0) - start) / step);
+    count = steps >= -0x1p60 && steps <= 0x1p60 ? tc_sym_const((int64_t)steps) : TC_SYM_INVALID;
+  }
+  if (!tc_sym_valid(count)) return tc_call_fail(c, TC_LIMIT, "the range is too long");
+  if (tc_sym_decide_lt(tc_call_tab(c), count, tc_sym_const(0)))
+    return tc_call_fail(c, TC_ARG, "stop lies on the wrong side of start for the sign of the step");
+  const tc_sym ints[] = {tc_sym_const(o.dtype), count};
+  const double nums[] = {start, step};
+  return tc_r_cast(&c->r, tc_rn(&c->r, TC_OP_arange, 0, NULL, &(struct tc_attrs){ints, 2, nums, 2}), o.reference);
+}
+
+/* ---- casts ---- */
+
+static struct tc_value *cast_to(struct tc_call *c, tc_dtype dtype) { return tc_r_cast(&c->r, tc_call_tensor(c, 0), dtype); }
+struct tc_value *tc_fn_cast_f32(struct tc_call *c) { return cast_to(c, TC_F32); }
+struct tc_value *tc_fn_cast_f64(struct tc_call *c) { return cast_to(c, TC_F64); }
+struct tc_value *tc_fn_cast_bf16(struct tc_call *c) { return cast_to(c, TC_BF16); }
+struct tc_value *tc_fn_cast_i64(struct tc_call *c) { return cast_to(c, TC_I64); }
+struct tc_value *tc_fn_cast_bool(struct tc_call *c) { return cast_to(c, TC_BOOL); }
+
+/* x:to("bf16"), x:to("cpu"), x:to{dtype="bf16"}. */
+struct tc_value *tc_fn_to(struct tc_call *c) {
+  struct tc_value *x = tc_call_tensor(c, 0);
+  const char *text = tc_call_text(c, 1, NULL);
+  check_device(c, 2);
+  tc_dtype dtype = tc_r_meta(&c->r, x).dtype;
+  if (text && !tc_dtype_parse(text, &dtype) && strcmp(text, "cpu"))
+    return tc_call_fail(c, TC_ARG, "'%s' is neither a dtype (f32, f64, bf16, i64, bool) nor the device cpu", text);
+  return tc_r_cast(&c->r, x, dtype);
+}

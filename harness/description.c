@@ -1,0 +1,213 @@
+/* Checks a suite's description. Invariants:
+ * 1. What passes here has every field that the harness reads, with the type it reads.
+ * 2. A field that is not known is an error: a typing mistake must not be a setting silently lost.
+ * To add a field: a row in `fields`, its check, and its line in tb_description_json. */
+#include "harness/description.h"
+
+#include <ctype.h>
+#include <lauxlib.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "harness/luajson.h"
+
+enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TABLE };
+static const struct { const char *name; enum field_kind kind; } fields[] = {
+    {"name", FIELD_TEXT}, {"about", FIELD_TEXT}, {"axes", FIELD_TABLE},    {"workloads", FIELD_TABLE},
+    {"modes", FIELD_TABLE}, {"devices", FIELD_TABLE},    {"timeout", FIELD_NUMBER},
+};
+static const char *const kind_names[] = {"a string", "a number", "a table"};
+static const int kind_types[] = {LUA_TSTRING, LUA_TNUMBER, LUA_TTABLE};
+
+/* Axes that every case has, of which a suite's `axes` may give the default values. */
+static const char *const shared_axes[] = {"dtype", "threads", "topology"};
+
+static const struct { const char *name, *choices; } built_in[] = {
+#define TB_AXIS(FIELD, name, dflt, choices, help) {name, choices},
+#include "harness/axis.def"
+#undef TB_AXIS
+};
+enum { N_BUILT_IN = sizeof built_in / sizeof *built_in };
+
+static const char *const reserved[] = {
+#define TB_OPTION(field, name, type, dflt, help) name,
+#include "harness/options.def"
+#undef TB_OPTION
+#define TC_CONFIG(field, name, type, dflt, key, help) name,
+#include "base/config.def"
+#undef TC_CONFIG
+};
+
+static void check_field(lua_State *L, const char *path) {
+  const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+  for (size_t i = 0; key && i < sizeof fields / sizeof *fields; i++) {
+    if (strcmp(fields[i].name, key)) continue;
+    if (lua_type(L, -1) == kind_types[fields[i].kind]) return;
+    luaL_error(L, "%s: %s: expected %s, got %s", path, key, kind_names[fields[i].kind], luaL_typename(L, -1));
+  }
+  lua_pushvalue(L, -2);
+  luaL_error(L, "%s: unknown field '%s'; a suite has name, about, axes, workloads, modes, devices, timeout", path, luaL_tolstring(L, -1, NULL));
+}
+
+static bool is_word(const char *name) {
+  if (!islower((unsigned char)*name)) return false;
+  for (; *name; name++)
+    if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '_') return false;
+  return true;
+}
+
+/* Whether `text` is one of the choices "a,b,c"; every text is one of "". */
+static bool is_choice(const char *text, const char *choices) {
+  if (!*choices) return true;
+  const size_t length = strlen(text);
+  for (const char *at = choices; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+    if (strcspn(at, ",") == length && !strncmp(at, text, length)) return true;
+  return false;
+}
+
+static const char *choices_of(const char *axis) {
+  for (int i = 0; i < N_BUILT_IN; i++)
+    if (!strcmp(built_in[i].name, axis)) return built_in[i].choices;
+  return "";
+}
+
+static void check_axis_name(lua_State *L, const char *path) {
+  if (lua_type(L, -2) != LUA_TSTRING)
+    luaL_error(L, "%s: axes: expected names with lists of values, as axes = { batch = {1, 8} }; got the key %s", path, luaL_tolstring(L, -2, NULL));
+  const char *name = lua_tostring(L, -2);
+  if (!is_word(name)) luaL_error(L, "%s: axes.%s: the name of an axis is made of a-z, 0-9 and _", path, name);
+  for (size_t i = 0; i < sizeof shared_axes / sizeof *shared_axes; i++)
+    if (!strcmp(name, shared_axes[i])) return;
+  for (int i = 0; i < N_BUILT_IN; i++)
+    if (!strcmp(name, built_in[i].name))
+      luaL_error(L, "%s: axes.%s: not an axis of a suite; modes = {…} and devices = {…} stand beside axes, the rest on the command line", path, name);
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    if (!strcmp(name, reserved[i])) luaL_error(L, "%s: axes.%s: the name is taken by an option or a switch of tbench", path, name);
+}
+
+/* The list on the stack's top: not empty, scalars of one kind. */
+static void check_values(lua_State *L, const char *path, const char *where, const char *choices) {
+  if (!lua_istable(L, -1) || !lua_rawlen(L, -1))
+    luaL_error(L, "%s: %s: expected a list of values, as {1, 8}; got %s", path, where, lua_istable(L, -1) ? "an empty table" : luaL_typename(L, -1));
+  const lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  const int kind = lua_rawgeti(L, -1, 1);
+  lua_pop(L, 1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    const int type = lua_rawgeti(L, -1, i);
+    if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TBOOLEAN)
+      luaL_error(L, "%s: %s[%d]: expected a number, a string or a boolean, got %s", path, where, (int)i, luaL_typename(L, -1));
+    if (type != kind) luaL_error(L, "%s: %s[%d]: values of one axis have one type; the first is a %s", path, where, (int)i, lua_typename(L, kind));
+    if (type == LUA_TSTRING && (!*lua_tostring(L, -1) || strpbrk(lua_tostring(L, -1), ",;/=\n")))
+      luaL_error(L, "%s: %s[%d]: a string value may not be empty or hold , ; / =", path, where, (int)i);
+    if (type == LUA_TNUMBER && !isfinite(lua_tonumber(L, -1))) luaL_error(L, "%s: %s[%d]: expected a finite number", path, where, (int)i);
+    if (*choices && (type != LUA_TSTRING || !is_choice(lua_tostring(L, -1), choices)))
+      luaL_error(L, "%s: %s[%d]: '%s' is not one of %s", path, where, (int)i, luaL_tolstring(L, -1, NULL), choices);
+    lua_pop(L, 1);
+  }
+}
+
+static void check_batch(lua_State *L, const char *path) {
+  const lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  for (lua_Integer i = 1; i <= count; i++, lua_pop(L, 1)) {
+    int whole = 0;
+    lua_rawgeti(L, -1, i);
+    if (lua_tointegerx(L, -1, &whole) < 1 || !whole)
+      luaL_error(L, "%s: axes.batch[%d]: expected a whole number of 1 or more, got %s", path, (int)i, luaL_tolstring(L, -1, NULL));
+  }
+}
+
+static void check_axes(lua_State *L, int suite, const char *path) {
+  if (lua_getfield(L, suite, "axes") != LUA_TNIL)
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+      check_axis_name(L, path);
+      const char *name = lua_tostring(L, -2), *where = lua_pushfstring(L, "axes.%s", name);
+      lua_insert(L, -2);
+      check_values(L, path, where, choices_of(name));
+      if (!strcmp(name, "batch")) check_batch(L, path);
+      lua_remove(L, -2);
+    }
+  lua_pop(L, 1);
+}
+
+static void check_list(lua_State *L, int suite, const char *path, const char *field, const char *axis) {
+  if (lua_getfield(L, suite, field) != LUA_TNIL) check_values(L, path, field, choices_of(axis));
+  lua_pop(L, 1);
+}
+
+static void check_workloads(lua_State *L, int suite, const char *path) {
+  if (lua_getfield(L, suite, "workloads") == LUA_TNIL)
+    luaL_error(L, "%s: workloads: missing; expected workloads = { NAME = function(case) … end }", path);
+  int count = 0;
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1), count++) {
+    if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "%s: workloads: expected names with functions, got the key %s", path, luaL_tolstring(L, -2, NULL));
+    if (!is_word(lua_tostring(L, -2))) luaL_error(L, "%s: workloads.%s: a name is made of a-z, 0-9 and _", path, lua_tostring(L, -2));
+    if (!lua_isfunction(L, -1)) luaL_error(L, "%s: workloads.%s: expected a function, got %s", path, lua_tostring(L, -2), luaL_typename(L, -1));
+  }
+  if (!count) luaL_error(L, "%s: workloads: empty; expected at least one NAME = function(case) … end", path);
+  lua_pop(L, 1);
+}
+
+static void check_description(lua_State *L, int suite, const char *path) {
+  if (!lua_istable(L, suite)) luaL_error(L, "%s: expected the file to return tb.suite { … }, got %s", path, luaL_typename(L, suite));
+  for (lua_pushnil(L); lua_next(L, suite); lua_pop(L, 1)) check_field(L, path);
+  if (lua_getfield(L, suite, "name") == LUA_TNIL) luaL_error(L, "%s: name: missing; expected a string", path);
+  if (!is_word(lua_tostring(L, -1))) luaL_error(L, "%s: name: '%s': a name is made of a-z, 0-9 and _", path, lua_tostring(L, -1));
+  lua_pop(L, 1);
+  if (lua_getfield(L, suite, "timeout") != LUA_TNIL && !(lua_tonumber(L, -1) > 0)) luaL_error(L, "%s: timeout: expected seconds above 0", path);
+  lua_pop(L, 1);
+  check_axes(L, suite, path);
+  check_list(L, suite, path, "modes", "mode");
+  check_list(L, suite, path, "devices", "device");
+  check_workloads(L, suite, path);
+}
+
+void tb_description_load(lua_State *L, const char *path) {
+  const int base = lua_gettop(L);
+  if (luaL_loadfilex(L, path, "t")) lua_error(L);
+  lua_call(L, 0, 1);
+  check_description(L, base + 1, path);
+}
+
+/* Names of a table's string keys, sorted, as a JSON array. */
+static cJSON *sorted_keys(lua_State *L, int table) {
+  cJSON *names = cJSON_CreateArray();
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+    const char *name = lua_tostring(L, -2);
+    int at = 0;
+    for (cJSON *other = names ? names->child : NULL; other && strcmp(other->valuestring, name) < 0; other = other->next) at++;
+    cJSON_InsertItemInArray(names, at, cJSON_CreateString(name));
+  }
+  return names;
+}
+
+static cJSON *axes_json(lua_State *L, int table) {
+  cJSON *axes = cJSON_CreateArray(), *names = sorted_keys(L, table);
+  for (const cJSON *name = names ? names->child : NULL; name; name = name->next) {
+    cJSON *axis = cJSON_CreateObject();
+    cJSON_AddStringToObject(axis, "name", name->valuestring);
+    lua_getfield(L, table, name->valuestring);
+    cJSON_AddItemToObject(axis, "values", tb_json_from_lua(L, -1));
+    lua_pop(L, 1);
+    cJSON_AddItemToArray(axes, axis);
+  }
+  cJSON_Delete(names);
+  return axes;
+}
+
+cJSON *tb_description_json(lua_State *L, int index, const char *path) {
+  cJSON *json = cJSON_CreateObject();
+  index = lua_absindex(L, index);
+  cJSON_AddStringToObject(json, "path", path);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const char *name = fields[i].name;
+    if (lua_getfield(L, index, name) != LUA_TNIL) {
+      cJSON *value = !strcmp(name, "axes")        ? axes_json(L, lua_gettop(L))
+                     : !strcmp(name, "workloads") ? sorted_keys(L, lua_gettop(L))
+                                                  : tb_json_from_lua(L, -1);
+      cJSON_AddItemToObject(json, name, value);
+    }
+    lua_pop(L, 1);
+  }
+  return json;
+}

@@ -1,0 +1,218 @@
+/* The on-disk cache: whole entries only, damage is a miss, the bound holds, many processes may write at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cache/cache.h"
+
+enum { N_WRITERS = 4, N_ROUNDS = 40, PATH = 256 };
+
+struct fixture { char directory[PATH]; struct tc_cache *cache; };
+
+static int set_up(void **state) {
+  struct fixture *f = calloc(1, sizeof *f);
+  strcpy(f->directory, "/tmp/tbench-test-XXXXXX");
+  if (!mkdtemp(f->directory)) return -1;
+  strcat(f->directory, "/a/b");
+  f->cache = tc_cache_open(tc_alloc_system(), f->directory, 1);
+  *state = f;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  struct fixture *f = *state;
+  tc_cache_close(f->cache);
+  char command[PATH + 16];
+  f->directory[strlen(f->directory) - 4] = '\0';
+  snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
+  const int failed = system(command);
+  free(f);
+  return failed;
+}
+
+static struct tc_cache_key key(int n) {
+  struct tc_cache_key k = {.part = {(uint64_t)n, 2, 3, 4, 5, 6}};
+  memset(k.digest, n, sizeof k.digest);
+  return k;
+}
+
+static void entry_path(const struct fixture *f, int n, char path[PATH * 2]) {
+  const struct tc_cache_key k = key(n);
+  char hex[TC_SHA256_HEX];
+  tc_sha256_hex(k.digest, hex);
+  snprintf(path, PATH * 2, "%s/%s.tbc", f->directory, hex);
+}
+
+static void put(struct fixture *f, int n, const char *text) {
+  const struct tc_cache_key k = key(n);
+  assert_int_equal(tc_cache_disk_put(f->cache, &k, text, strlen(text), NULL), TC_OK);
+}
+
+static void expect_entry(struct fixture *f, int n, const char *text) {
+  const struct tc_cache_key k = key(n);
+  unsigned char *bytes;
+  size_t size;
+  assert_int_equal(tc_cache_disk_get(f->cache, &k, &bytes, &size, NULL), TC_OK);
+  assert_int_equal(size, strlen(text));
+  assert_memory_equal(bytes, text, size);
+  free(bytes);
+}
+
+static tc_status get_status(struct fixture *f, int n) {
+  const struct tc_cache_key k = key(n);
+  unsigned char *bytes = NULL;
+  size_t size;
+  const tc_status status = tc_cache_disk_get(f->cache, &k, &bytes, &size, NULL);
+  if (!status) free(bytes);
+  return status;
+}
+
+static void test_put_get(void **state) {
+  struct fixture *f = *state;
+  assert_int_equal(get_status(f, 1), TC_IO);
+  put(f, 1, "hello");
+  put(f, 2, "");
+  expect_entry(f, 1, "hello");
+  expect_entry(f, 2, "");
+  put(f, 1, "other");
+  expect_entry(f, 1, "other");
+  struct tc_cache_stat stat;
+  assert_int_equal(tc_cache_stat(f->cache, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, 2);
+  struct tc_strbuf why;
+  tc_strbuf_init(&why, tc_alloc_system());
+  struct tc_cache_key near = key(1);
+  near.part[TC_KEY_TARGET] = 77;
+  tc_cache_explain_miss(f->cache, &near, &why);
+  assert_non_null(strstr(tc_strbuf_text(&why), "target"));
+  assert_null(strstr(why.data, "shapes"));
+  tc_strbuf_free(&why);
+}
+
+/* Each byte of the file in turn is changed; none may be believed. */
+static void test_damage(void **state) {
+  struct fixture *f = *state;
+  char path[PATH * 2], bytes[512];
+  put(f, 3, "a payload");
+  entry_path(f, 3, path);
+  FILE *in = fopen(path, "rb");
+  const size_t size = fread(bytes, 1, sizeof bytes, in);
+  fclose(in);
+  for (size_t i = 0; i < size; i++) {
+    FILE *out = fopen(path, "wb");
+    bytes[i] ^= 0x40;
+    fwrite(bytes, 1, size, out);
+    bytes[i] ^= 0x40;
+    fclose(out);
+    const bool key_part = i >= 16 && i < 16 + sizeof(uint64_t) * TC_KEY_PARTS; /* only explains misses */
+    if (!key_part) assert_int_equal(get_status(f, 3), TC_CORRUPT);
+  }
+  assert_int_equal(truncate(path, (off_t)size / 2), 0);
+  assert_int_equal(get_status(f, 3), TC_CORRUPT);
+  struct tc_cache_stat stat;
+  assert_int_equal(tc_cache_verify(f->cache, true, &stat, NULL), TC_OK);
+  assert_int_equal(stat.bad, 1);
+  assert_int_equal(get_status(f, 3), TC_IO);
+}
+
+static void test_bound(void **state) {
+  struct fixture *f = *state;
+  static char big[300 << 10];
+  memset(big, 'x', sizeof big - 1);
+  for (int n = 1; n <= 6; n++) {
+    put(f, n, big);
+    usleep(2000);
+    if (n > 1 && n < 6) expect_entry(f, 1, big); /* used: stays */
+  }
+  assert_int_equal(get_status(f, 2), TC_IO);
+  expect_entry(f, 6, big);
+  struct tc_cache_stat stat;
+  tc_cache_stat(f->cache, &stat, NULL);
+  assert_true(stat.bytes <= 1 << 20);
+}
+
+static void writer(const struct fixture *f, int seed) {
+  struct tc_cache *cache = tc_cache_open(tc_alloc_system(), f->directory, 1);
+  const struct tc_cache_key k = key(9);
+  for (int i = 0; i < N_ROUNDS; i++) {
+    unsigned char *bytes;
+    size_t size;
+    if (tc_cache_disk_put(cache, &k, "the same bytes", 14, NULL)) _exit(1);
+    if (tc_cache_disk_get(cache, &k, &bytes, &size, NULL) || size != 14) _exit(2);
+    free(bytes);
+  }
+  tc_cache_close(cache);
+  _exit(seed * 0);
+}
+
+static void test_many_processes(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < N_WRITERS; i++)
+    if (!fork()) writer(f, i);
+  for (int i = 0; i < N_WRITERS; i++) {
+    int status;
+    wait(&status);
+    assert_int_equal(status, 0);
+  }
+  expect_entry(f, 9, "the same bytes");
+}
+
+static void test_export_import(void **state) {
+  struct fixture *f = *state;
+  char path[PATH * 2];
+  struct tc_cache_stat stat;
+  put(f, 1, "one");
+  put(f, 2, "two");
+  snprintf(path, sizeof path, "%s/export", f->directory);
+  assert_int_equal(tc_cache_export(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, 2);
+  assert_int_equal(tc_cache_clear(f->cache, &stat, NULL), TC_OK);
+  assert_int_equal(get_status(f, 1), TC_IO);
+  assert_int_equal(tc_cache_import(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, 2);
+  expect_entry(f, 1, "one");
+  expect_entry(f, 2, "two");
+  assert_int_equal(truncate(path, 100), 0);
+  assert_int_equal(tc_cache_import(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, 0);
+}
+
+static void test_deferred(void **state) {
+  struct fixture *f = *state;
+  const struct tc_cache_key k = key(5);
+  unsigned char *bytes = tc_new_bytes(tc_alloc_system(), 5);
+  memcpy(bytes, "later", 5);
+  assert_true(tc_cache_disk_defer(f->cache, &k, bytes, 5));
+  assert_int_equal(get_status(f, 5), TC_IO);
+  assert_int_equal(tc_cache_flush(f->cache, NULL), TC_OK);
+  expect_entry(f, 5, "later");
+}
+
+static void test_unusable_folder(void **state) {
+  (void)state;
+  struct tc_cache *cache = tc_cache_open(tc_alloc_system(), "/proc/no/such", 1);
+  const struct tc_cache_key k = key(1);
+  struct tc_error err = {0};
+  assert_int_equal(tc_cache_disk_put(cache, &k, "x", 1, &err), TC_IO);
+  assert_non_null(strstr(err.message, "cache_dir"));
+  tc_cache_close(cache);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down),        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),          cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_export_import, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
+      cmocka_unit_test(test_unusable_folder),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
