@@ -10,6 +10,10 @@ enum {
   TC_MAX_KERNEL_BUFFERS = 64,
   TC_MAX_KERNEL_DIMS = 8,
   TC_MAX_INLINE_DEPTH = 64, /* Lua calls inlined into one another by capture */
+  TC_MAX_LOOP_TURNS = 1 << 18, /* jumps back, and tail calls, of one capture */
+  TC_MAX_TRACE_STACK = 1 << 18, /* registers of all inlined calls together */
+  TC_MAX_META_CHAIN = 100,  /* tables behind one another in __index or __newindex */
+  TC_MAX_RESULT_DEPTH = 64, /* tables inside of one another in a result */
 };
 
 #endif

@@ -19,6 +19,7 @@ static const double probe_number = 370.5;
 
 /* Tags of constants: type, and variant in the upper bits. */
 enum { TAG_NIL = 0x00, TAG_FALSE = 0x01, TAG_TRUE = 0x11, TAG_INTEGER = 0x03, TAG_FLOAT = 0x13, TAG_SHORT_TEXT = 0x04, TAG_LONG_TEXT = 0x14 };
+enum { SHOWN_NAME = 60 };    /* bytes of a chunk name in messages, as in Lua's */
 enum { ABSOLUTE_LINE = -0x80 }; /* in lineinfo: the line stands in abslineinfo */
 
 struct reader {
@@ -243,13 +244,26 @@ static void check_code(struct reader *r, const struct tc_proto *p) {
   if (!p->n_code) fail(r, TC_CORRUPT, "a function has no code");
 }
 
-static struct tc_proto *read_proto(struct reader *r, const char *parent_source, int depth) {
+static void read_source(struct reader *r, struct tc_proto *p, const struct tc_proto *parent) {
   size_t length;
+  char shown[SHOWN_NAME];
+  p->source = take_text(r, &length);
+  if (!p->source && parent) {
+    p->source = parent->source;
+    p->chunk = parent->chunk;
+    return;
+  }
+  if (!p->source) p->source = "=?";
+  tc_chunk_name(p->source, shown, sizeof shown);
+  p->chunk = tc_arena_text(r->arena, shown);
+  if (!p->chunk) fail(r, TC_NOMEM, "out of memory");
+}
+
+static struct tc_proto *read_proto(struct reader *r, const struct tc_proto *parent, int depth) {
   struct tc_proto *p = new_items(r, 1, sizeof *p);
   if (depth > TC_MAX_PROTO_DEPTH) fail(r, TC_LIMIT, "functions are nested too deeply");
   if (r->status) return NULL;
-  p->source = take_text(r, &length);
-  if (!p->source) p->source = parent_source;
+  read_source(r, p, parent);
   p->line_defined = take_int(r);
   p->last_line_defined = take_int(r);
   p->n_params = take_byte(r);
@@ -261,7 +275,7 @@ static struct tc_proto *read_proto(struct reader *r, const char *parent_source, 
   read_upvalues(r, p);
   p->n_protos = take_count(r, 1);
   p->protos = new_items(r, p->n_protos, sizeof(struct tc_proto *));
-  for (int i = 0; i < p->n_protos && !r->status; i++) p->protos[i] = read_proto(r, p->source, depth + 1);
+  for (int i = 0; i < p->n_protos && !r->status; i++) p->protos[i] = read_proto(r, p, depth + 1);
   read_lines(r, p);
   read_names(r, p);
   check_code(r, p);
@@ -271,7 +285,7 @@ static struct tc_proto *read_proto(struct reader *r, const char *parent_source, 
 tc_status tc_bytecode_decode(struct tc_arena *arena, const void *chunk, size_t bytes, struct tc_proto **out, struct tc_error *err) {
   struct reader r = {.arena = arena, .at = chunk, .end = (const unsigned char *)chunk + bytes, .err = err};
   read_header(&r);
-  if (!r.status) *out = read_proto(&r, "=?", 0);
+  if (!r.status) *out = read_proto(&r, NULL, 0);
   if (!r.status && r.at != r.end) fail(&r, TC_CORRUPT, "bytes are left behind the chunk");
   return r.status;
 }

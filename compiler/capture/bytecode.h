@@ -32,7 +32,8 @@ struct tc_upvalue_row { bool in_stack; int index; const char *name; };
 struct tc_local_row { const char *name; int start, end; }; /* live at start ≤ pc < end */
 
 struct tc_proto {
-  const char *source; /* chunk name as Lua keeps it ("@file", "=name", text); "?" when stripped */
+  const char *source; /* chunk name as Lua keeps it ("@file", "=name", text); "=?" when stripped */
+  const char *chunk;  /* the same as messages show it */
   int line_defined, last_line_defined;
   int n_params, max_stack;
   bool is_vararg;
@@ -43,6 +44,7 @@ struct tc_proto {
   struct tc_proto **protos;
   int *lines; /* of each instruction; NULL when stripped */
   struct tc_local_row *locals;
+  struct tc_tracked *tracked; /* the tracer's: the constants as tracked values, NULL before the function runs */
 };
 
 tc_status tc_bytecode_decode(struct tc_arena *arena, const void *chunk, size_t bytes, struct tc_proto **out, struct tc_error *err);

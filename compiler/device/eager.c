@@ -148,7 +148,12 @@ static void eager_meta(struct tc_builder *b, const struct tc_value *value, struc
   tc_meta_of_tensor(&slot_of(value)->tensor, out);
 }
 
-static const struct tc_builder_methods eager_methods = {eager_emit, eager_meta};
+static bool eager_is_contiguous(struct tc_builder *b, const struct tc_value *value) {
+  (void)b;
+  return tc_tensor_is_contiguous(&slot_of(value)->tensor);
+}
+
+static const struct tc_builder_methods eager_methods = {eager_emit, eager_meta, eager_is_contiguous};
 
 void tc_eager_begin(struct tc_eager *e, struct tc_context *ctx) {
   e->builder.methods = &eager_methods;

@@ -141,18 +141,9 @@ static int tensor_len(lua_State *L) {
   return 1;
 }
 
-/* Operators of Lua and the tensor functions that they call. `==` stays identity, and ordering raises: Lua's comparisons give
- * one boolean, tensors compare by methods (eq, lt, …). */
-static const struct { const char *event, *function; lua_CFunction call; } operators[] = {
-    {"__add", "add", tc_lua_dispatch},
-    {"__sub", "sub", tc_lua_dispatch},
-    {"__mul", "mul", tc_lua_dispatch},
-    {"__div", "div", tc_lua_dispatch},
-    {"__idiv", "floor_divide", tc_lua_dispatch},
-    {"__mod", "remainder", tc_lua_dispatch},
-    {"__pow", "pow", tc_lua_dispatch},
-    {"__unm", "neg", tc_lua_dispatch_unary},
-};
+/* Operators that are tensor functions (tc_function_for_event). `==` stays identity and ordering raises: Lua's comparisons
+ * give one boolean, tensors compare by methods (eq, lt, …). */
+static const char *const operators[] = {"__add", "__sub", "__mul", "__div", "__idiv", "__mod", "__pow", "__unm"};
 
 static int tensor_order(lua_State *L) {
   return tc_lua_raise_text(L, "comparison", "Lua's < and <= give one boolean; compare tensors by x:lt(y), x:le(y), x:gt(y), x:ge(y)");
@@ -182,10 +173,9 @@ void tc_lua_fill_metatable(lua_State *L) {
   lua_pushliteral(L, "tensor");
   lua_setfield(L, -2, "__name");
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-    const struct tc_function *function = tc_function_find(operators[i].function);
-    if (!function) luaL_error(L, "tbench: the operator %s has no tensor function %s", operators[i].event, operators[i].function);
-    tc_lua_closure(L, operators[i].call, function);
-    lua_setfield(L, -2, operators[i].event);
+    const bool is_unary = !strcmp(operators[i], "__unm");
+    tc_lua_closure(L, is_unary ? tc_lua_dispatch_unary : tc_lua_dispatch, tc_function_for_event(operators[i]));
+    lua_setfield(L, -2, operators[i]);
   }
   set_closure(L, "__lt", tensor_order);
   set_closure(L, "__le", tensor_order);

@@ -157,21 +157,19 @@ LLVMValueRef ll_load(struct ll_emit *e, const struct tc_expr *x, const LLVMValue
   const tc_dtype dtype = e->k->buffers[x->buffer].dtype;
   const int scope = info->scope;
   LLVMValueRef offset = args[0], predicate = args[1], loaded;
-  const bool varying_offset = offset && ll_is_vector(LLVMTypeOf(offset));
   if (!info->varying) {
     LLVMValueRef pointer = ll_address(e, x->buffer, x->address, offset, scope);
     ll_at(e, scope);
     loaded = load_scalar(e, pointer, predicate, dtype, scope);
     return ll_convert(e, ll_from_stored(e, loaded, dtype), tc_compute_dtype(dtype), x->dtype);
   }
-  const struct lanes l = find_lanes(e, x->buffer, x->address, varying_offset || !offset ? offset : offset, scope);
+  const struct lanes l = find_lanes(e, x->buffer, x->address, offset, scope);
   ll_at(e, scope);
   if (predicate && !ll_is_vector(LLVMTypeOf(predicate))) predicate = ll_splat(e, predicate);
   LLVMValueRef mask = and_masks(e, e->mask, predicate);
   if (l.kind == LANES_SAME) { /* only the predicate varies */
-    loaded = load_scalar(e, l.pointer, any_lane(e, predicate), dtype, scope);
-    LLVMValueRef all = ll_splat(e, loaded);
-    loaded = LLVMBuildSelect(e->m->builder, predicate, all, LLVMConstNull(LLVMTypeOf(all)), "");
+    LLVMValueRef all = ll_splat(e, load_scalar(e, l.pointer, mask ? any_lane(e, mask) : NULL, dtype, scope));
+    loaded = mask ? LLVMBuildSelect(e->m->builder, mask, all, LLVMConstNull(LLVMTypeOf(all)), "") : all;
   } else loaded = load_lanes(e, &l, mask, ll_stored_type(e, dtype, true), scope);
   return ll_convert(e, ll_from_stored(e, loaded, dtype), tc_compute_dtype(dtype), x->dtype);
 }
@@ -205,8 +203,7 @@ static void store_lanes(struct ll_emit *e, const struct tc_kernel_store *s, cons
 /* `value` as computed: a scalar where neither value nor address varies, else in lanes. It is written at the end of the current block. */
 void ll_store(struct ll_emit *e, const struct tc_kernel_store *s, LLVMValueRef value) {
   const tc_dtype dtype = e->k->buffers[s->buffer].dtype;
-  int scope = LL_SCOPES - 1;
-  while (e->scopes[scope].block != e->block || e->scopes[scope].anchor) scope--;
+  const int scope = e->current;
   if (!ll_sym_varies(e, s->address)) { /* one element: what lane 0 holds */
     LLVMValueRef pointer = ll_address(e, s->buffer, s->address, NULL, 0);
     ll_at(e, scope);
@@ -230,8 +227,8 @@ LLVMValueRef ll_check(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef i
   LLVMTypeRef type = LLVMTypeOf(index);
   LLVMValueRef zero = LLVMConstNull(type), top = LLVMBuildSub(at, limit, ll_const_int(type, 1), "");
   LLVMValueRef outside = LLVMBuildICmp(at, LLVMIntUGE, index, limit, ""); /* negative ones too */
-  LLVMValueRef low = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntSLT, index, zero, ""), zero, index, "");
-  LLVMValueRef clamped = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntSGT, low, top, ""), top, low, "");
+  LLVMValueRef low = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntSGT, index, top, ""), top, index, "");
+  LLVMValueRef clamped = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntSLT, low, zero, ""), zero, low, "");
   LLVMValueRef bad = varying ? any_lane(e, and_masks(e, outside, e->mask)) : outside;
   LLVMBuildStore(at, ll_i64(e, 1), LLVMBuildSelect(at, bad, flag, slot, ""));
   return clamped;

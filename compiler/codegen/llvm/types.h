@@ -65,6 +65,7 @@ struct ll_emit {
   LLVMValueRef function, first, last;
   LLVMBasicBlockRef entry, block; /* block: where control flow stands */
   struct ll_scope scopes[LL_SCOPES];
+  int current;                   /* the scope that is open at the end of `block` */
   unsigned stamps;
   struct ll_info *info;
   LLVMValueRef base[TC_MAX_KERNEL_BUFFERS];
@@ -138,6 +139,8 @@ LLVMValueRef ll_remainder(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_
 /* --- math.c: transcendental functions, F32 and F64 --- */
 LLVMValueRef ll_math1(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, tc_dtype dtype);
 LLVMValueRef ll_pow(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+/* cos(2π·turns)·sqrt(-2·log u), F32. */
+LLVMValueRef ll_box_muller(struct ll_emit *e, LLVMValueRef u1, LLVMValueRef u2);
 
 /* --- random.c --- */
 LLVMValueRef ll_random(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef element);

@@ -1,0 +1,169 @@
+/* The tracer: symbolic execution of Lua frames. Internal to capture/.
+ *
+ * Functions return TC_OK; TC_BREAK when a graph break ended the trace (t->out->break_ says why); or the compiler's own failure.
+ * Registers of all frames lie in one stack that moves when it grows: hold slots (size_t), not pointers, across calls that
+ * may run traced code. Whoever decides anything by a scalar calls tc_use on it first; whoever only moves it does not.
+ *
+ * All runs inside of one lua_pcall, so Lua may raise (out of memory) anywhere: everything that must be freed hangs on the
+ * trace or on its capture. */
+#ifndef TC_CAPTURE_TRACE_H
+#define TC_CAPTURE_TRACE_H
+
+#include "capture/capture.h"
+#include "capture/value.h"
+
+enum tc_event {
+#define TC_EVENT(NAME, field, function) TC_EVENT_##NAME,
+#include "capture/events.def"
+#undef TC_EVENT
+  TC_EVENT_COUNT
+};
+const char *tc_event_function(enum tc_event event); /* tensor function; NULL: none */
+
+/* A running (inlined) Lua function. */
+struct tc_activation {
+  struct tc_activation *caller;
+  struct tc_traced_closure *closure;
+  const struct tc_proto *proto;
+  size_t function;       /* slot of the called value; results go there */
+  size_t base;           /* slot of register 0 */
+  size_t top;            /* end of open results (CALL or VARARG with C = 0) */
+  int pc;                /* next instruction */
+  int n_args;
+  size_t varargs;        /* first slot */
+  int n_varargs;
+  struct tc_cell *open;  /* cells of its registers */
+  bool returned;
+  int n_results;
+};
+
+struct tc_trace {
+  struct tc_context *ctx;
+  const struct tc_host *host;
+  lua_State *L;
+  struct tc_frame frame;   /* the call, as it lies on the stack of the protected call */
+  struct tc_capture *out;
+  struct tc_error *err;
+  struct tc_arena *arena;  /* out's */
+  struct tc_guards *guards; /* out's */
+  struct tc_graph_builder builder;
+
+  struct tc_tracked *slots; /* the register stack */
+  size_t n_slots, limit;    /* allocated; first free slot above what runs */
+  struct tc_activation *activation;
+  int depth, turns;
+
+  int objects, n_objects;   /* stack index of a Lua table of the outside objects, and their number */
+  struct tc_slots by_pointer;
+  TC_VEC(struct tc_tracked) records; /* of outside objects, by pointer */
+  TC_VEC(const void *) pointers;
+  struct tc_slots by_text;
+  TC_VEC(const struct tc_text *) texts;
+  struct tc_slots by_pair;  /* pairs of sources that are guarded to differ */
+  struct tc_tracked events[TC_EVENT_COUNT]; /* their fields as text */
+  struct tc_traced_table *string_metatable;
+  bool default_dtype_guarded;
+};
+
+/* --- breaks.c --- */
+tc_status tc_trace_break(struct tc_trace *t, enum tc_break_reason reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The code raises an error here: as a break, so that the eager run raises the true one. */
+tc_status tc_trace_raises(struct tc_trace *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tc_status tc_trace_nomem(struct tc_trace *t);
+/* A value for messages: its path when it comes from outside ("model.forward"), else its type. */
+void tc_describe(struct tc_trace *t, const struct tc_tracked *v, char *out, size_t bytes);
+
+/* --- values.c --- */
+tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struct tc_tracked *out);
+/* Pushes a scalar, or the object of an outside record. False for fresh records: nothing is pushed. */
+bool tc_push(struct tc_trace *t, const struct tc_tracked *v);
+/* The scalar at the stack top, popped; false (and left there) when it is none. */
+tc_status tc_pop_scalar(struct tc_trace *t, bool *is_scalar, struct tc_tracked *out);
+/* Guards what is asked of the value: its all, its type, or its truth. */
+tc_status tc_use(struct tc_trace *t, struct tc_tracked *v);
+void tc_use_type(struct tc_trace *t, const struct tc_tracked *v);
+tc_status tc_truth(struct tc_trace *t, struct tc_tracked *v, bool *truth);
+/* Raw equality; guards both. */
+tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal);
+/* Number of a numeric string, as Lua's arithmetic coerces it. */
+bool tc_text_to_number(struct tc_trace *t, const struct tc_tracked *text, struct tc_tracked *out);
+
+/* --- outside.c --- */
+/* Takes the value at the top of the Lua stack (popped), which was read from `source`. */
+tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out);
+/* The object at the stack top (popped), which facts hold to be this one; `origin` says where it was found. */
+tc_status tc_import_pinned(struct tc_trace *t, int origin, struct tc_tracked *out);
+/* Guards that the record's object is this very one. Fresh records need nothing. */
+void tc_pin(struct tc_trace *t, const struct tc_tracked *v);
+tc_status tc_cell_get(struct tc_trace *t, struct tc_cell *cell, struct tc_tracked *out);
+tc_status tc_cell_set(struct tc_trace *t, struct tc_cell *cell, const struct tc_tracked *value);
+/* Decodes the function when that was not done, and pins it. */
+tc_status tc_closure_prepare(struct tc_trace *t, struct tc_traced_closure *closure);
+/* The graph's node for a tensor; one from outside becomes an input. */
+tc_status tc_tensor_node(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_node **out);
+tc_status tc_new_tensor(struct tc_trace *t, struct tc_node *node, struct tc_tracked *out);
+/* A native of the tracer's own; one record a (function, library) pair. */
+tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, tc_library_fn library, const char *name, struct tc_tracked *out);
+
+/* --- tables.c: raw accesses --- */
+tc_status tc_new_table(struct tc_trace *t, int array_hint, int hash_hint, struct tc_tracked *out);
+tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *out);
+/* Of fresh tables; for others a break. */
+tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, const struct tc_tracked *value);
+tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key, const struct tc_tracked *value);
+tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length);
+/* The key after `key` (nil: the first) in the order of next, and its value; nil at the end. */
+tc_status tc_table_next(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *next, struct tc_tracked *value);
+/* Has it a key that is a string? */
+tc_status tc_table_has_names(struct tc_trace *t, struct tc_traced_table *table, bool *has);
+/* *out NULL: none. */
+tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table **out);
+
+/* --- index.c: accesses with metamethods --- */
+/* nil when there is none. */
+tc_status tc_metamethod(struct tc_trace *t, const struct tc_tracked *v, enum tc_event event, struct tc_tracked *out);
+tc_status tc_string_metatable(struct tc_trace *t, struct tc_traced_table **out);
+tc_status tc_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, struct tc_tracked *out);
+tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, const struct tc_tracked *value);
+tc_status tc_length(struct tc_trace *t, const struct tc_tracked *v, struct tc_tracked *out);
+
+/* --- arithmetic.c --- */
+/* Numbers as Lua computes them; *done is false when an operand does not fit the operator. */
+tc_status tc_arith(struct tc_trace *t, enum tc_event event, const struct tc_tracked *a, const struct tc_tracked *b, struct tc_tracked *out, bool *done);
+tc_status tc_arith_meta(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out);
+tc_status tc_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal);
+tc_status tc_less(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, bool *less); /* LT or LE */
+tc_status tc_concat(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out);
+
+/* --- calls.c --- */
+tc_status tc_reserve(struct tc_trace *t, size_t slot, size_t count);
+/* Calls the value at slot `at` with the arguments behind it; results are left from `at` on. */
+tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results);
+/* Calls with values and gives the first `want` results (nil where there are fewer). */
+tc_status tc_call_values(struct tc_trace *t, const struct tc_tracked *callee, int n_args, const struct tc_tracked *args, int want, struct tc_tracked *results);
+/* Counts a jump back. */
+tc_status tc_turn(struct tc_trace *t);
+void tc_close_cells(struct tc_trace *t, struct tc_activation *a, size_t from);
+
+/* --- execute.c --- */
+tc_status tc_execute(struct tc_trace *t, struct tc_activation *a);
+#define TC_OPCODE(NAME, format, operands, how, handler) tc_status tc_do_##handler(struct tc_trace *t, struct tc_activation *a, uint32_t code);
+#include "capture/opcodes.def"
+#undef TC_OPCODE
+static inline struct tc_tracked *tc_register(struct tc_trace *t, const struct tc_activation *a, int number) { return &t->slots[a->base + (size_t)number]; }
+
+/* --- tensors.c, members.c --- */
+tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results);
+tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out);
+tc_status tc_tensor_length(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *out);
+/* Element strides that the eager value would have. */
+void tc_node_strides(const struct tc_node *node, int64_t strides[TC_MAX_DIMS]);
+
+/* --- library.c --- */
+/* The known function behind a C function, by identity; NULL. */
+tc_library_fn tc_library_find(struct tc_trace *t, lua_CFunction function, const char **name);
+
+/* --- results.c --- */
+tc_status tc_make_results(struct tc_trace *t, size_t at, int count);
+
+#endif

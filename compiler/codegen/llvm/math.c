@@ -1,0 +1,95 @@
+/* Transcendental functions: the shared text of codegen/polynomials.h, with primitives that build IR.
+ *
+ * The text is included for f32 and for f64; scalars and vectors of any length go through the same code. */
+#include "codegen/llvm/types.h"
+
+/* The first argument of the shared functions: the types of one shape. */
+struct shape { struct ll_emit *e; LLVMTypeRef real, integer; };
+
+#define BUILD c->e->m->builder
+
+static inline LLVMValueRef p_const(struct shape *c, double value) { return ll_const_real(c->real, value); }
+static inline LLVMValueRef p_iconst(struct shape *c, int64_t value) { return ll_const_int(c->integer, value); }
+static inline LLVMValueRef p_add(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFAdd(BUILD, a, b, ""); }
+static inline LLVMValueRef p_sub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFSub(BUILD, a, b, ""); }
+static inline LLVMValueRef p_mul(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFMul(BUILD, a, b, ""); }
+static inline LLVMValueRef p_div(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFDiv(BUILD, a, b, ""); }
+static inline LLVMValueRef p_neg(struct shape *c, LLVMValueRef a) { return LLVMBuildFNeg(BUILD, a, ""); }
+static inline LLVMValueRef p_sqrt(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_SQRT, a); }
+static inline LLVMValueRef p_abs(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_FABS, a); }
+static inline LLVMValueRef p_floor(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_FLOOR, a); }
+static inline LLVMValueRef p_fma(struct shape *c, LLVMValueRef a, LLVMValueRef b, LLVMValueRef x) { return ll_fma(c->e, a, b, x); }
+static inline LLVMValueRef p_lt(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOLT, a, b, ""); }
+static inline LLVMValueRef p_le(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOLE, a, b, ""); }
+static inline LLVMValueRef p_eq(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOEQ, a, b, ""); }
+static inline LLVMValueRef p_select(struct shape *c, LLVMValueRef mask, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSelect(BUILD, mask, a, b, ""); }
+/* These two are one machine instruction each. */
+static inline LLVMValueRef p_min(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return p_select(c, p_lt(c, a, b), a, b); }
+static inline LLVMValueRef p_max(struct shape *c, LLVMValueRef a, LLVMValueRef b) {
+  return p_select(c, LLVMBuildFCmp(BUILD, LLVMRealOGT, a, b, ""), a, b);
+}
+static inline LLVMValueRef p_mand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
+static inline LLVMValueRef p_mor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildOr(BUILD, a, b, ""); }
+static inline LLVMValueRef p_mnot(struct shape *c, LLVMValueRef a) { return LLVMBuildNot(BUILD, a, ""); }
+static inline LLVMValueRef p_bits(struct shape *c, LLVMValueRef a) { return LLVMBuildBitCast(BUILD, a, c->integer, ""); }
+static inline LLVMValueRef p_from_bits(struct shape *c, LLVMValueRef a) { return LLVMBuildBitCast(BUILD, a, c->real, ""); }
+static inline LLVMValueRef p_iadd(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAdd(BUILD, a, b, ""); }
+static inline LLVMValueRef p_isub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSub(BUILD, a, b, ""); }
+static inline LLVMValueRef p_iand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
+static inline LLVMValueRef p_ixor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildXor(BUILD, a, b, ""); }
+static inline LLVMValueRef p_ishl(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildShl(BUILD, a, p_iconst(c, count), ""); }
+static inline LLVMValueRef p_ishr(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildLShr(BUILD, a, p_iconst(c, count), ""); }
+static inline LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e, c->e->m->i1, c->integer), ""); }
+
+#define POLY_CTX struct shape *
+#define POLY_V LLVMValueRef
+#define POLY_I LLVMValueRef
+#define POLY_M LLVMValueRef
+#define POLY_FN static inline __attribute__((unused))
+
+#define POLY_F64 0
+#define POLY_NAME(x) f32_##x
+#include "codegen/polynomials.h"
+#undef POLY_F64
+#undef POLY_NAME
+
+#define POLY_F64 1
+#define POLY_NAME(x) f64_##x
+#include "codegen/polynomials.h"
+#undef POLY_F64
+#undef POLY_NAME
+
+typedef LLVMValueRef unary(struct shape *, LLVMValueRef);
+struct math_row { unary *f32, *f64; };
+#define ROW(NAME, name) [TC_E_##NAME] = {f32_##name, f64_##name}
+static const struct math_row rows[TC_E_COUNT] = {
+  ROW(EXP, exp), ROW(LOG, log), ROW(LOG1P, log1p), ROW(SIN, sin), ROW(COS, cos), ROW(TAN, tan), ROW(TANH, tanh),
+  ROW(SIGMOID, sigmoid), ROW(ERF, erf), ROW(RSQRT, rsqrt),
+};
+#undef ROW
+
+static struct shape shape_of(struct ll_emit *e, LLVMTypeRef like, tc_dtype dtype) {
+  const struct tc_module *m = e->m;
+  return (struct shape){e, ll_like(e, dtype == TC_F64 ? m->f64 : m->f32, like), ll_like(e, dtype == TC_F64 ? m->i64 : m->i32, like)};
+}
+
+LLVMValueRef ll_math1(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, tc_dtype dtype) {
+  struct shape shape = shape_of(e, LLVMTypeOf(a), dtype);
+  return dtype == TC_F64 ? rows[op].f64(&shape, a) : rows[op].f32(&shape, a);
+}
+
+LLVMValueRef ll_pow(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype) {
+  struct shape wide = shape_of(e, LLVMTypeOf(a), TC_F64);
+  if (dtype == TC_F64) return f64_pow(&wide, a, b);
+  LLVMTypeRef narrow = LLVMTypeOf(a);
+  LLVMValueRef x = LLVMBuildFPExt(e->m->builder, a, wide.real, ""), y = LLVMBuildFPExt(e->m->builder, b, wide.real, "");
+  return LLVMBuildFPTrunc(e->m->builder, f64_pow_of_f32(&wide, x, y), narrow, "");
+}
+
+static const double TWO_PI = 6.283185307179586;
+
+LLVMValueRef ll_box_muller(struct ll_emit *e, LLVMValueRef u1, LLVMValueRef u2) {
+  struct shape shape = shape_of(e, LLVMTypeOf(u1), TC_F32), *c = &shape;
+  LLVMValueRef radius = p_sqrt(c, p_mul(c, p_const(c, -2.0), f32_log(c, u1)));
+  return p_mul(c, radius, f32_cos(c, p_mul(c, p_const(c, TWO_PI), u2)));
+}

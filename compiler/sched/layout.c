@@ -1,0 +1,159 @@
+/* Where a loop's elements lie in its memory, decided before fusion.
+ *
+ * 1. Inputs have their strides; everything else is row-major and dense.
+ * 2. A library call's result that is only ever read through one permutation is laid out in the
+ *    permuted order (its column stride stays 1), so that what follows needs no copy.
+ * 3. A library call's operand that the library cannot take with strides, and a result of the graph that
+ *    is no strided view, get a loop that copies (into which their producers may be inlined). */
+#include "sched/schedule.h"
+
+int tc_loop_vars(const struct tc_loop *loop, tc_sym vars[TC_MAX_DIMS]) {
+  for (int i = 0; i < loop->ndim; i++) vars[i] = loop->vars[i];
+  for (int i = 0; i < loop->n_inner; i++) vars[loop->ndim + i] = loop->inner_vars[i];
+  return loop->ndim + loop->n_inner;
+}
+
+tc_sym tc_loop_elements(const struct tc_sched *s, int id) {
+  const struct tc_loop *loop = tc_loop_at(s, id);
+  const tc_sym numel = tc_loops_numel(s->tab, loop->ndim, loop->sizes);
+  if (loop->kind != TC_LOOP_INPUT || tc_sym_is(numel, 0)) return numel;
+  tc_sym last = tc_sym_const(0); /* the farthest element */
+  for (int i = 0; i < loop->ndim; i++)
+    last = tc_sym_add(s->tab, last, tc_sym_mul(s->tab, tc_sym_sub(s->tab, loop->sizes[i], tc_sym_const(1)), loop->strides[i]));
+  return tc_sym_add(s->tab, last, tc_sym_const(1));
+}
+
+tc_sym tc_loop_address(const struct tc_sched *s, int id, const struct tc_index *index) {
+  tc_sym address = tc_sym_const(0);
+  for (int i = 0; i < index->n; i++)
+    address = tc_sym_add(s->tab, address, tc_sym_mul(s->tab, index->at[i], s->info[id].strides[i]));
+  return address;
+}
+
+static void row_major(const struct tc_sched *s, const struct tc_loop *loop, const int *order) {
+  tc_sym stride = tc_sym_const(1);
+  for (int i = loop->ndim - 1; i >= 0; i--) {
+    const int dim = order ? order[i] : i;
+    s->info[loop->id].strides[dim] = stride;
+    stride = tc_sym_mul(s->tab, stride, loop->sizes[dim]);
+  }
+}
+
+/* The one permutation through which the node is read, if there is one; else NULL. */
+static const struct tc_node *only_permutation(const struct tc_graph *g, const struct tc_node *node) {
+  const struct tc_node *found = NULL;
+  for (size_t i = 0; i < g->outputs.len; i++)
+    if (g->outputs.data[i] == node) return NULL;
+  for (size_t i = (size_t)node->id + 1; i < g->nodes.len; i++) {
+    const struct tc_node *user = g->nodes.data[i];
+    for (int k = 0; k < user->n_in; k++) {
+      if (user->in[k] != node) continue;
+      if (user->op != TC_OP_permute) return NULL;
+      for (int d = 0; found && d < user->attrs.n_ints; d++)
+        if (tc_attr_int(&found->attrs, d) != tc_attr_int(&user->attrs, d)) return NULL;
+      found = user;
+    }
+  }
+  return found;
+}
+
+static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop) {
+  const struct tc_node *permute = only_permutation(s->g, loop->node);
+  const int rank = loop->node->meta.ndim;
+  if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1) {
+    row_major(s, loop, NULL);
+    return;
+  }
+  int dim_of[TC_MAX_DIMS], order[TC_MAX_DIMS], n = 0;
+  for (int d = 0, at = 0; d < rank; d++) dim_of[d] = tc_sym_is(loop->node->meta.sizes[d], 1) ? -1 : at++;
+  for (int d = 0; d < rank; d++) {
+    const int dim = dim_of[tc_attr_int(&permute->attrs, d)];
+    if (dim >= 0) order[n++] = dim;
+  }
+  row_major(s, loop, order);
+}
+
+bool tc_sched_note_loops(struct tc_sched *s) {
+  const int n = (int)s->loops->items.len;
+  struct tc_info *grown = TC_NEW_ARRAY(s->alloc, struct tc_info, (size_t)n + 1);
+  if (!grown) return false;
+  for (int i = 0; i < s->n_loops; i++) grown[i] = s->info[i];
+  s->info = grown;
+  for (; s->n_loops < n; s->n_loops++) {
+    const struct tc_loop *loop = tc_loop_at(s, s->n_loops);
+    s->info[loop->id].slot = -1;
+    s->info[loop->id].cluster = -1;
+    if (loop->kind == TC_LOOP_INPUT)
+      for (int i = 0; i < loop->ndim; i++) s->info[loop->id].strides[i] = loop->strides[i];
+    else if (loop->kind == TC_LOOP_GEMM) gemm_layout(s, loop);
+    else row_major(s, loop, NULL);
+  }
+  return true;
+}
+
+/* Replaces the view by a dense loop of its own over those of `vars` that it uses. */
+static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars, const tc_sym *vars, const tc_sym *sizes) {
+  const struct tc_loop *source = tc_loop_at(s, view->loop);
+  const struct tc_index from = s->loops->indices.data[view->index];
+  struct tc_index to = {0};
+  tc_sym kept_sizes[TC_MAX_DIMS];
+  for (int v = 0; v < n_vars; v++) {
+    bool used = false;
+    for (int i = 0; i < from.n; i++) used |= tc_sym_uses(from.at[i], vars[v]);
+    if (!used || tc_sym_is_const(vars[v])) continue;
+    kept_sizes[to.n] = sizes[v];
+    to.at[to.n++] = vars[v];
+  }
+  struct tc_loop *copy = tc_loops_add(s->loops, TC_LOOP_POINTWISE, source->dtype, to.n, kept_sizes, source->node);
+  if (!copy) return tc_sched_nomem(s);
+  struct tc_index inside = from;
+  for (int i = 0; i < from.n; i++) inside.at[i] = tc_sym_substitute(s->tab, from.at[i], to.n, to.at, copy->vars);
+  copy->value = tc_loops_load(s->loops, source, &inside, NULL, NULL);
+  view->loop = copy->id;
+  view->index = tc_loops_index(s->loops, &to);
+  return copy->value && view->index >= 0 && tc_sched_note_loops(s) ? TC_OK : tc_sched_nomem(s);
+}
+
+static tc_status serve_operand(struct tc_sched *s, const struct tc_loop *gemm, struct tc_view *view, const struct tc_operand_dims *dims) {
+  if (tc_gemm_servable(s, view->loop, &s->loops->indices.data[view->index], dims)) return TC_OK;
+  tc_sym vars[TC_MAX_DIMS + 1], sizes[TC_MAX_DIMS + 1];
+  int n = 0;
+  for (int i = 0; i < gemm->ndim; i++) {
+    if (i == gemm->row_dim || i == gemm->col_dim) continue;
+    vars[n] = gemm->vars[i];
+    sizes[n++] = gemm->sizes[i];
+  }
+  vars[n] = dims->row, sizes[n++] = dims->rows;
+  vars[n] = dims->col, sizes[n++] = dims->cols;
+  return copy_view(s, view, n, vars, sizes);
+}
+
+static tc_status serve_gemm(struct tc_sched *s, struct tc_loop *gemm) {
+  const tc_sym zero = tc_sym_const(0), one = tc_sym_const(1);
+  const tc_sym row = gemm->row_dim < 0 ? zero : gemm->vars[gemm->row_dim], rows = gemm->row_dim < 0 ? one : gemm->sizes[gemm->row_dim];
+  const tc_sym col = gemm->col_dim < 0 ? zero : gemm->vars[gemm->col_dim], cols = gemm->col_dim < 0 ? one : gemm->sizes[gemm->col_dim];
+  const struct tc_operand_dims a = {row, gemm->inner_vars[0], rows, gemm->inner_sizes[0]};
+  const struct tc_operand_dims b = {gemm->inner_vars[0], col, gemm->inner_sizes[0], cols};
+  const tc_status status = serve_operand(s, gemm, &gemm->a, &a);
+  return status == TC_OK ? serve_operand(s, gemm, &gemm->b, &b) : status;
+}
+
+/* Strides of a result of the graph must exist. */
+static tc_status serve_output(struct tc_sched *s, struct tc_view *view) {
+  const tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
+  for (int d = 0; d < view->ndim; d++) {
+    tc_sym stride, rest;
+    if (!tc_sym_is_const(view->vars[d]) && !tc_sym_affine(s->tab, address, view->vars[d], &stride, &rest))
+      return copy_view(s, view, view->ndim, view->vars, view->sizes);
+  }
+  return TC_OK;
+}
+
+tc_status tc_sched_layout(struct tc_sched *s) {
+  if (!tc_sched_note_loops(s)) return tc_sched_nomem(s);
+  tc_status status = TC_OK;
+  for (int i = 0; i < s->n_loops && status == TC_OK; i++)
+    if (tc_loop_at(s, i)->kind == TC_LOOP_GEMM) status = serve_gemm(s, tc_loop_at(s, i));
+  for (size_t i = 0; i < s->g->outputs.len && status == TC_OK; i++) status = serve_output(s, &s->loops->outputs[i]);
+  return status;
+}

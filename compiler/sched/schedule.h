@@ -1,0 +1,102 @@
+/* The scheduler's own state. Private to sched/.
+ *
+ * Loops become *anchors* (values that fusion places) or are inlined into whoever reads them. Anchors are
+ * gathered in clusters; a cluster becomes one kernel or one library call. Everything lies in the arena. */
+#ifndef TC_SCHED_SCHEDULE_H
+#define TC_SCHED_SCHEDULE_H
+
+#include "lower/loops.h"
+#include "sched/sched.h"
+
+/* An anchor reads `loop` at tuple `index` over its own variables; `indexed`: at a place that data decide. */
+struct tc_read { int loop, index; bool indexed; };
+
+struct tc_info {             /* of a loop, by its id */
+  bool live, anchor, stored; /* stored: has memory of its own (or is an input) */
+  bool output;
+  int rank;                  /* position in s->order */
+  int n_readers, n_tuples;   /* loops that read it; different (reader, tuple) pairs */
+  int last_reader;
+  bool pinned;               /* read by a library call, or at places that data decide: needs memory */
+  bool broadcast;            /* read by a loop with more points */
+  int cost, ops;             /* of one value, with what is inlined into it */
+  const struct tc_expr *flat; /* anchors: the value over other anchors, inputs and library calls */
+  TC_VEC(struct tc_read) reads;
+  int cluster;
+  tc_sym bind[TC_MAX_DIMS];  /* its variables (then its inner ones) as variables of its cluster */
+  tc_sym strides[TC_MAX_DIMS];
+  int slot;
+};
+
+struct tc_cluster {
+  bool gone;
+  const struct tc_loop *gemm; /* a library call, or NULL */
+  int n_dims;
+  tc_sym vars[TC_MAX_DIMS], sizes[TC_MAX_DIMS];
+  bool reduced[TC_MAX_DIMS];  /* dims that members reduce (or, without reductions, that some members lack) */
+  TC_VEC(int) members;        /* by rank */
+  int ops;
+  int mark;                   /* of a walk */
+  int unit;                   /* position in the launch list */
+};
+
+struct tc_shared_var { int position; tc_sym extent, var; };
+
+struct tc_sched {
+  struct tc_graph *g;
+  struct tc_loops *loops;
+  struct tc_symtab *tab;
+  const struct tc_alloc *alloc;
+  const struct tc_target *target;
+  const struct tc_config *config;
+  struct tc_error *err;
+  int n_loops;
+  struct tc_info *info;
+  int n_order, *order;         /* live loops, what is read first */
+  TC_VEC(struct tc_cluster *) clusters;
+  int mark;
+  int n_units, *units;         /* clusters in launch order */
+  TC_VEC(struct tc_shared_var) vars; /* kernel variables, shared between kernels so that equal ones are equal */
+  struct tc_launch_list *list;
+};
+
+static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { return s->loops->items.data[id]; }
+tc_status tc_sched_nomem(struct tc_sched *s);
+
+/* cost.c: what an operator costs a value, in vector instructions or so. */
+int tc_expr_cost(enum tc_expr_op op);
+enum { TC_COST_TRANSCENDENTAL = 12 };
+
+/* layout.c: strides of every loop; library calls get operands that they can take. */
+tc_status tc_sched_layout(struct tc_sched *s);
+/* Takes note of loops that were added since; false when memory is out. */
+bool tc_sched_note_loops(struct tc_sched *s);
+/* split.c: long reductions with few results become two stages. */
+tc_status tc_sched_split(struct tc_sched *s);
+/* anchors.c: order, liveness, which loops are inlined, and the anchors' flat values. */
+tc_status tc_sched_anchors(struct tc_sched *s);
+/* fusion.c: clusters, and their order. */
+tc_status tc_sched_fuse(struct tc_sched *s);
+/* align.c: can two clusters share one iteration space? into[i] is a's dim for b's dim i, or -1; reduced[]:
+ * over the dims of whichever has more. */
+struct tc_alignment { bool swap; int into[TC_MAX_DIMS]; bool reduced[TC_MAX_DIMS]; };
+bool tc_cluster_align(const struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, struct tc_alignment *out);
+/* Variable of an anchor's tuple coordinate in its cluster; INVALID when it is no plain variable. */
+tc_sym tc_read_at(const struct tc_sched *s, int reader, const struct tc_read *read, int dim);
+/* launch.c: kernels, library calls, outputs. */
+tc_status tc_sched_launch(struct tc_sched *s);
+/* plan.c: the pool's offsets, and each entry's dependences. */
+tc_status tc_sched_plan(struct tc_sched *s);
+
+/* Elements of a loop's memory, and the linear address of a tuple in it. */
+tc_sym tc_loop_elements(const struct tc_sched *s, int loop);
+tc_sym tc_loop_address(const struct tc_sched *s, int loop, const struct tc_index *index);
+/* The anchor's variables, then its inner ones. */
+int tc_loop_vars(const struct tc_loop *loop, tc_sym vars[TC_MAX_DIMS]);
+
+/* gemm.c: can the library take this operand (rows × cols of a view)? */
+struct tc_operand_dims { tc_sym row, col, rows, cols; };
+bool tc_gemm_servable(const struct tc_sched *s, int loop, const struct tc_index *index, const struct tc_operand_dims *dims);
+tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct tc_launch *out);
+
+#endif

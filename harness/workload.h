@@ -1,0 +1,50 @@
+/* Worker side of one case: the function, its arguments, its calls, and the newest call's results.
+ *
+ * All of these are called under lua_pcall on the state they belong to and raise Lua errors. Values live in the
+ * registry. Threads: that of the Lua state. */
+#ifndef TB_WORKLOAD_H
+#define TB_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+#include <lua.h>
+
+#include "harness/exchange.h"
+
+enum tb_role { TB_ROLE_BASELINE, TB_ROLE_COMPILED, TB_ROLE_REFERENCE, TB_ROLE_COUNT };
+const char *tb_role_name(enum tb_role role);
+bool tb_role_parse(const char *name, enum tb_role *role);
+
+enum { TB_ARGUMENTS_MAX = 32, TB_GENERATED_MAX = 64 /* argument lists made ahead of a block by args = function(i) */ };
+
+struct tb_workload {
+  enum tb_role role;
+  int fn;        /* registry reference of what is called: the function, or the compiled object */
+  int args;      /* the list, or the function that makes call i's list */
+  int check;     /* the suite's own check(result), or LUA_NOREF */
+  int results;   /* list of the newest call's results, with .n */
+  int last_args; /* list of its arguments */
+  bool generated;                             /* args is a function */
+  int64_t calls;                              /* made so far */
+  uint64_t argument_digests[TB_ARGUMENTS_MAX]; /* before the newest watched call */
+  bool watched;                               /* the digests belong to the newest arguments */
+};
+
+/* Makes the workload of a suite's description at `suite` (an index) for a case; `seed` reaches tb.manual_seed first.
+ * For TB_ROLE_COMPILED the function goes through tb.compile with the workload's options, `backend` and `mode`. */
+void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
+                      struct tb_workload *out);
+/* One call, with the digests of its arguments taken before it; returns its time in nanoseconds. */
+double tb_workload_call(lua_State *L, struct tb_workload *w);
+/* `warm` calls that are not timed, then `calls` (1 or more); returns the time of the latter in nanoseconds. */
+double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls);
+/* Forgets what the compiled object has learnt; in-memory and disk caches stay. */
+void tb_workload_reset(lua_State *L, struct tb_workload *w);
+/* Sends results and arguments of the newest call (see exchange.h). */
+void tb_workload_send(lua_State *L, struct tb_workload *w, struct tb_sender *sender);
+/* The suite's own check on the newest results; true where it has none. A string is its reason. */
+bool tb_workload_check(lua_State *L, struct tb_workload *w, const char **why);
+
+#endif

@@ -1,0 +1,166 @@
+/* The table for people: a group for each workload, dtype and machine part; a row for each batch and mode.
+ * To add a column: a row in `columns` with the function that formats its cell. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reporters/reporter.h"
+
+enum { CELL = 64, GROUP = 256, GAP = 2 };
+
+static const double ns_per_us = 1e3, ns_per_ms = 1e6;
+
+static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_json_number(c, path) / unit, out, CELL); }
+
+static void cell_batch(const cJSON *c, char *out) {
+  const double batch = tb_json_number(c, "case.batch");
+  if (isnan(batch)) snprintf(out, CELL, "–");
+  else snprintf(out, CELL, "%.0f", batch);
+}
+static void cell_mode(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_case_column(c)); }
+static void cell_baseline(const cJSON *c, char *out) { scaled(c, "baseline.median_ns", ns_per_us, out); }
+static void cell_steady(const cJSON *c, char *out) { scaled(c, "steady.median_ns", ns_per_us, out); }
+static void cell_speedup(const cJSON *c, char *out) {
+  const double ratio = tb_json_number(c, "speedup.ratio"), lo = tb_json_number(c, "speedup.lo"), hi = tb_json_number(c, "speedup.hi");
+  if (isnan(ratio)) snprintf(out, CELL, "–");
+  else if (isnan(lo) || isnan(hi)) snprintf(out, CELL, "%.2f", ratio);
+  else snprintf(out, CELL, "%.2f [%.2f, %.2f]", ratio, lo, hi);
+}
+static void cell_cold(const cJSON *c, char *out) { scaled(c, "compile.cold_ns.median", ns_per_ms, out); }
+static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.median", ns_per_ms, out); }
+static void cell_pays(const cJSON *c, char *out) {
+  const double calls = tb_json_number(c, "compile.pays_off_after_calls");
+  if (isnan(calls)) snprintf(out, CELL, "%s", isnan(tb_json_number(c, "speedup.ratio")) ? "–" : "never");
+  else snprintf(out, CELL, "%.0f calls", ceil(calls));
+}
+static void cell_kernels(const cJSON *c, char *out) {
+  const double kernels = tb_json_number(c, "graph.kernels"), calls = tb_json_number(c, "graph.library_calls");
+  if (isnan(kernels)) snprintf(out, CELL, "–");
+  else snprintf(out, CELL, "%.0f+%.0f", kernels, calls);
+}
+static void cell_outcome(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_json_text(c, "outcome", "?")); }
+
+static const struct { const char *title, *unit; void (*format)(const cJSON *c, char *out); bool left; } columns[] = {
+    {"batch", "", cell_batch, false},           {"mode", "", cell_mode, true},          {"baseline", "(µs)", cell_baseline, false},
+    {"compiled", "(µs)", cell_steady, false},   {"speedup [95%]", "", cell_speedup, false}, {"cold", "(ms)", cell_cold, false},
+    {"disk", "(ms)", cell_disk, false},         {"pays off after", "", cell_pays, false},   {"kernels+calls", "", cell_kernels, false},
+    {"outcome", "", cell_outcome, true}};
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+/* Characters on the screen: UTF-8 continuation bytes do not count. */
+static int width_of(const char *text) {
+  int n = 0;
+  for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+  return n;
+}
+
+static void put_cell(FILE *out, const char *text, int width, bool left, bool last) {
+  const int pad = width - width_of(text);
+  if (left) fprintf(out, "%s%*s", text, last ? 0 : pad, "");
+  else fprintf(out, "%*s%s", pad, "", text);
+  if (!last) fprintf(out, "%*s", GAP, "");
+}
+
+static bool same_group(const cJSON *a, const cJSON *b) {
+  char x[GROUP], y[GROUP];
+  tb_case_group(a, x, sizeof x);
+  tb_case_group(b, y, sizeof y);
+  return !strcmp(x, y) && !strcmp(tb_json_text(a, "case.suite", ""), tb_json_text(b, "case.suite", ""));
+}
+
+static int by_batch(const void *a, const void *b) {
+  const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
+  const double p = tb_json_number(x, "case.batch"), q = tb_json_number(y, "case.batch");
+  if (p != q && !isnan(p) && !isnan(q)) return p < q ? -1 : 1;
+  return strcmp(tb_json_text(x, "id", ""), tb_json_text(y, "id", ""));
+}
+
+static void put_title(FILE *out, const struct tb_report_options *options, const cJSON *first) {
+  char group[GROUP];
+  tb_case_group(first, group, sizeof group);
+  fprintf(out, "%s%s%s\n", options->colour ? "\033[1m" : "", group, options->colour ? "\033[0m" : "");
+}
+
+static void put_rows(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
+  int widths[N_COLUMNS];
+  char cell[CELL];
+  for (int k = 0; k < N_COLUMNS; k++) {
+    widths[k] = width_of(columns[k].title);
+    for (int i = 0; i < n; i++) {
+      columns[k].format(cases[i], cell);
+      if (width_of(cell) > widths[k]) widths[k] = width_of(cell);
+    }
+  }
+  for (int k = 0; k < N_COLUMNS; k++) put_cell(out, columns[k].title, widths[k], columns[k].left, k + 1 == N_COLUMNS);
+  fputc('\n', out);
+  for (int k = 0; k + 1 < N_COLUMNS; k++) put_cell(out, columns[k].unit, widths[k], columns[k].left, k + 2 == N_COLUMNS);
+  fputc('\n', out);
+  for (int i = 0; i < n; i++) {
+    const bool bad = strcmp(tb_json_text(cases[i], "outcome", "ok"), "ok") != 0;
+    if (bad && options->colour) fputs("\033[31m", out);
+    for (int k = 0; k < N_COLUMNS; k++) {
+      columns[k].format(cases[i], cell);
+      put_cell(out, cell, widths[k], columns[k].left, k + 1 == N_COLUMNS);
+    }
+    if (bad && options->colour) fputs("\033[0m", out);
+    fputc('\n', out);
+  }
+}
+
+/* What a person must know of a case beside its figures: errors and fallbacks. */
+static void put_notes(FILE *out, const cJSON *c) {
+  const cJSON *error = tb_json_at(c, "error"), *note;
+  const char *text = cJSON_IsString(error) ? error->valuestring : tb_json_text(error, "message", NULL);
+  if (text) fprintf(out, "  %s: %s\n", tb_json_text(c, "id", "?"), text);
+  cJSON_ArrayForEach(note, tb_json_at(c, "graph.fallbacks")) {
+    if (cJSON_IsString(note)) fprintf(out, "  %s: %s\n", tb_json_text(c, "id", "?"), note->valuestring);
+  }
+}
+
+static void put_groups(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
+  const cJSON **group = calloc((size_t)n, sizeof *group);
+  bool *done = calloc((size_t)n, sizeof *done);
+  for (int i = 0; group && done && i < n; i++) {
+    if (done[i]) continue;
+    int members = 0;
+    for (int k = i; k < n; k++) {
+      if (done[k] || !same_group(cases[i], cases[k])) continue;
+      done[k] = true;
+      group[members++] = cases[k];
+    }
+    qsort(group, (size_t)members, sizeof *group, by_batch);
+    put_title(out, options, group[0]);
+    put_rows(out, options, group, members);
+    for (int k = 0; k < members; k++) put_notes(out, group[k]);
+    fputc('\n', out);
+  }
+  free(group);
+  free(done);
+}
+
+static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
+  int right = 0, compared = 0;
+  for (int i = 0; i < n; i++) {
+    const cJSON *ok = tb_json_at(cases[i], "correctness.ok");
+    compared += cJSON_IsBool(ok);
+    right += cJSON_IsTrue(ok);
+  }
+  fprintf(out, "%d of %d right (against f64)", right, n);
+  if (compared < n) fprintf(out, ", %d not compared", n - compared);
+  if (options->result_path) fprintf(out, " · %s", options->result_path);
+  if (options->plot_path) fprintf(out, " · %s", options->plot_path);
+  fputc('\n', out);
+}
+
+bool tb_report_console(const cJSON *result, const struct tb_report_options *options, FILE *out) {
+  const cJSON *list = tb_json_at(result, "cases"), *item;
+  const int n = cJSON_GetArraySize(list);
+  const cJSON **cases = calloc((size_t)n + 1, sizeof *cases);
+  if (!cases) return false;
+  int i = 0;
+  cJSON_ArrayForEach(item, list) cases[i++] = item;
+  put_groups(out, options, cases, n);
+  put_summary(out, options, cases, n);
+  free(cases);
+  return !ferror(out);
+}

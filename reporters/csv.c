@@ -1,0 +1,49 @@
+/* One line a case (RFC 4180). Times in nanoseconds; what was not measured is empty. To add a column: a row below. */
+#include <math.h>
+#include <string.h>
+
+#include "reporters/reporter.h"
+
+static const struct { const char *title, *path; } columns[] = {
+    {"id", "id"}, {"suite", "case.suite"}, {"workload", "case.workload"}, {"backend", "case.backend"}, {"mode", "case.mode"}, {"device", "case.device"},
+    {"dtype", "case.dtype"}, {"batch", "case.batch"}, {"topology", "case.topology"}, {"threads", "case.threads"}, {"outcome", "outcome"},
+    {"baseline_ns", "baseline.median_ns"}, {"steady_ns", "steady.median_ns"}, {"speedup", "speedup.ratio"}, {"speedup_lo", "speedup.lo"},
+    {"speedup_hi", "speedup.hi"}, {"cold_ns", "compile.cold_ns.median"}, {"disk_ns", "compile.disk_ns.median"}, {"memory_ns", "compile.memory_ns.median"},
+    {"first_call_ns", "compile.first_call_ns.median"}, {"start_ns", "compile.start_ns.median"}, {"pays_off_after_calls", "compile.pays_off_after_calls"},
+    {"kernels", "graph.kernels"}, {"library_calls", "graph.library_calls"}, {"bytes_moved", "graph.bytes_moved"}, {"flops", "graph.flops"},
+    {"max_error", "correctness.max_error"}, {"bound", "correctness.bound"}, {"artifact", "graph.artifact"}, {"error", "error"}};
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+static void put_text(FILE *out, const char *text) {
+  if (!strpbrk(text, ",\"\n\r")) {
+    fputs(text, out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
+static void put_value(FILE *out, const cJSON *value) {
+  if (cJSON_IsString(value)) put_text(out, value->valuestring);
+  else if (cJSON_IsNumber(value)) fprintf(out, "%.10g", value->valuedouble);
+  else if (cJSON_IsObject(value)) put_text(out, tb_json_text(value, "message", ""));
+}
+
+bool tb_report_csv(const cJSON *result, const struct tb_report_options *options, FILE *out) {
+  (void)options;
+  for (int i = 0; i < N_COLUMNS; i++) fprintf(out, "%s%s", i ? "," : "", columns[i].title);
+  fputs("\r\n", out);
+  const cJSON *one_case;
+  cJSON_ArrayForEach(one_case, tb_json_at(result, "cases")) {
+    for (int i = 0; i < N_COLUMNS; i++) {
+      if (i) fputc(',', out);
+      put_value(out, tb_json_at(one_case, columns[i].path));
+    }
+    fputs("\r\n", out);
+  }
+  return !ferror(out);
+}

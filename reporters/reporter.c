@@ -1,0 +1,19 @@
+/* The table of reporters. */
+#include "reporters/reporter.h"
+
+#include <string.h>
+
+static const struct tb_reporter reporters[] = {
+#define TB_REPORTER(name, function, help) {#name, help, function},
+#include "reporters/reporters.def"
+#undef TB_REPORTER
+};
+
+int tb_reporter_count(void) { return (int)(sizeof reporters / sizeof *reporters); }
+const struct tb_reporter *tb_reporter_at(int index) { return &reporters[index]; }
+
+const struct tb_reporter *tb_reporter_find(const char *name) {
+  for (int i = 0; i < tb_reporter_count(); i++)
+    if (!strcmp(reporters[i].name, name)) return &reporters[i];
+  return NULL;
+}

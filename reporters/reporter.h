@@ -1,0 +1,58 @@
+/* Reporters: one result document, many readers.
+ *
+ * A reporter reads the JSON document of a result (results/schema.json) and knows nothing of the harness,
+ * so a stored file and a fresh run look the same. One row each in reporters.def.
+ * Ownership: documents and strings are borrowed. Threads: pure apart from the stream. */
+#ifndef TB_REPORTERS_REPORTER_H
+#define TB_REPORTERS_REPORTER_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct tb_report_options {
+  bool colour;             /* the stream is a terminal and NO_COLOR is not set */
+  const char *result_path; /* where the document was written; NULL: nowhere */
+  const char *plot_path;   /* picture made of it; NULL: none */
+};
+
+struct tb_reporter {
+  const char *name, *help;
+  /* Writes the whole report. False when the stream failed. */
+  bool (*write)(const cJSON *result, const struct tb_report_options *options, FILE *out);
+};
+
+/* The rows' functions. */
+#define TB_REPORTER(name, function, help) bool function(const cJSON *result, const struct tb_report_options *options, FILE *out);
+#include "reporters/reporters.def"
+#undef TB_REPORTER
+
+int tb_reporter_count(void);
+const struct tb_reporter *tb_reporter_at(int index);
+const struct tb_reporter *tb_reporter_find(const char *name); /* NULL: no such reporter */
+
+/* --- gnuplot.c --- */
+enum { TB_PLOT_PATH = 1024, TB_PLOT_MESSAGE = 2304 };
+struct tb_plot {
+  char data[TB_PLOT_PATH], script[TB_PLOT_PATH], svg[TB_PLOT_PATH], png[TB_PLOT_PATH];
+  bool drawn;                      /* svg and png were made */
+  char message[TB_PLOT_MESSAGE];   /* why not, and what to do; empty when drawn */
+};
+/* Writes STEM.dat and STEM.gp and, with gnuplot, STEM.svg and STEM.png. False when the data or the script could not be written. */
+bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot);
+
+/* --- document.c: reading of documents --- */
+/* Item at a path such as "speedup.ratio"; NULL: not there. */
+const cJSON *tb_json_at(const cJSON *item, const char *path);
+/* Number at a path; NaN when it is null or not there. */
+double tb_json_number(const cJSON *item, const char *path);
+/* Text at a path, or `otherwise`. */
+const char *tb_json_text(const cJSON *item, const char *path, const char *otherwise);
+/* "mode" column of a case: its mode, or its backend where that is not inductor. */
+const char *tb_case_column(const cJSON *one_case);
+/* Name of the group that a case belongs to: cases that differ in batch or mode alone. Writes at most `size` bytes. */
+void tb_case_group(const cJSON *one_case, char *out, size_t size);
+/* 1.23, 12.3, 123: three digits; "–" for NaN. */
+void tb_format3(double value, char *out, size_t size);
+
+#endif
