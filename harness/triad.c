@@ -16,7 +16,7 @@
 
 enum {
   TRIAD_RUNS = 6,
-  TRIAD_CACHES = 4,              /* all arrays together: this many times the last-level cache */
+  TRIAD_CACHES = 3,              /* all arrays together: this many times the last-level cache */
   TRIAD_MIN_BYTES = 96 << 20,
   TRIAD_ALIGN = 64,
   HUGE_PAGE = 2 << 20,

@@ -67,6 +67,16 @@ static bool value_number(struct parser *p, long *number) {
   return true;
 }
 
+/* An operand: a value that does not begin the next statement ("v2 = …"). */
+static bool operand_number(struct parser *p, long *number) {
+  const char *const start = p->at;
+  if (!value_number(p, number)) return false;
+  skip(p);
+  if (*p->at != '=') return true;
+  p->at = start;
+  return false;
+}
+
 static bool syms(struct parser *p, int max, tc_sym *out, int *n) {
   *n = 0;
   if (!need(p, "[")) return false;
@@ -134,7 +144,7 @@ static struct tc_node *parse_operation(struct parser *p, tc_op op) {
   tc_sym ints[TC_MAX_ATTRS];
   double numbers[TC_MAX_ATTRS];
   struct tc_attrs attrs = {.ints = ints, .nums = numbers};
-  while (value_number(p, &number)) {
+  while (operand_number(p, &number)) {
     if (number < 0 || number >= (long)p->values.len || n_in == TC_MAX_INPUTS) return fail(p, "unknown operand"), NULL;
     in[n_in++] = p->values.data[number];
   }

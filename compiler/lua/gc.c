@@ -14,7 +14,7 @@ enum {
   BOUND_BYTES = 4 << 20, /* least growth before a collection */
   BOUND_SHARE = 4,       /* or one such part of what was alive after the last one */
   MAJOR_GROWTH = 2,      /* a full collection at this many times the bytes that the last one left */
-  MINOR_MULTIPLIER = 100 /* percent that Lua's own heap grows between its young collections */
+  MINOR_MULTIPLIER = 20 /* percent that the heap of Lua grows between its own young collections: Lua's default */
 };
 
 static int64_t live_bytes(struct tc_lua_module *m) { return atomic_load_explicit(&m->ctx.device->bytes_live, memory_order_relaxed); }

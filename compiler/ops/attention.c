@@ -26,7 +26,8 @@ static struct tc_value *mask_future(struct tc_rule *r, struct tc_value *scores) 
   const tc_sym last[] = {tc_sym_const(1)};
   struct tc_value *query = count_up(r, meta.sizes[meta.ndim - 2]), *key = count_up(r, meta.sizes[meta.ndim - 1]);
   query = tc_rn(r, TC_OP_unsqueeze, 1, &query, &(struct tc_attrs){last, 1, NULL, 0});
-  return tc_r3(r, TC_OP_where, tc_r2(r, TC_OP_ge, query, key), scores, tc_r_scalar(r, meta.dtype, -INFINITY));
+  struct tc_value *seen = tc_r2(r, TC_OP_ge, query, key);
+  return tc_r3(r, TC_OP_where, seen, scores, tc_r_scalar(r, meta.dtype, -INFINITY));
 }
 
 struct tc_value *tc_attention_weights(struct tc_rule *r, struct tc_value *q, struct tc_value *k, struct tc_value *mask, bool causal, double scale) {

@@ -119,7 +119,8 @@ struct tc_value *tc_call_dropout(struct tc_call *c, struct tc_value *x, double p
   if (!tc_dtype_is_float(meta.dtype)) return tc_call_fail(c, TC_DTYPE, "%s: takes a floating-point dtype", tc_dtype_name(meta.dtype));
   struct tc_value *drawn = tc_rn(r, TC_OP_rand, 0, NULL, &(struct tc_attrs){ints, 1 + meta.ndim, NULL, 0});
   struct tc_value *kept = tc_r_cast(r, tc_r2(r, TC_OP_ge, drawn, tc_r_scalar(r, TC_F32, p)), meta.dtype);
-  return tc_r2(r, TC_OP_mul, tc_r2(r, TC_OP_mul, x, kept), tc_r_scalar(r, meta.dtype, p < 1 ? 1 / (1 - p) : 0));
+  struct tc_value *rest = tc_r2(r, TC_OP_mul, x, kept);
+  return tc_r2(r, TC_OP_mul, rest, tc_r_scalar(r, meta.dtype, p < 1 ? 1 / (1 - p) : 0));
 }
 
 static double probability(struct tc_call *c, int arg, double otherwise) {
@@ -137,7 +138,8 @@ struct tc_value *tc_fn_dropout(struct tc_call *c) {
 /* A bool mask says where to look: it becomes 0 and -∞, to be added. */
 static struct tc_value *additive_mask(struct tc_call *c, struct tc_value *mask, tc_dtype dtype) {
   if (!mask || tc_r_meta(&c->r, mask).dtype != TC_BOOL) return mask;
-  return tc_r3(&c->r, TC_OP_where, mask, tc_r_scalar(&c->r, dtype, 0), tc_r_scalar(&c->r, dtype, -INFINITY));
+  struct tc_value *zero = tc_r_scalar(&c->r, dtype, 0), *hidden = tc_r_scalar(&c->r, dtype, -INFINITY);
+  return tc_r3(&c->r, TC_OP_where, mask, zero, hidden);
 }
 
 struct tc_value *tc_fn_attention(struct tc_call *c) {

@@ -59,7 +59,8 @@ struct tc_value *tc_fn_softplus(struct tc_call *c) {
   const tc_dtype dtype = tc_r_meta(r, x).dtype;
   struct tc_value *scale = tc_r_scalar(r, dtype, beta), *scaled = tc_r2(r, TC_OP_mul, x, scale);
   struct tc_value *soft = tc_r2(r, TC_OP_div, tc_r1(r, TC_OP_log1p, tc_r1(r, TC_OP_exp, scaled)), scale);
-  return tc_r3(r, TC_OP_where, tc_r2(r, TC_OP_gt, scaled, tc_r_scalar(r, dtype, threshold)), x, soft);
+  struct tc_value *above = tc_r2(r, TC_OP_gt, scaled, tc_r_scalar(r, dtype, threshold));
+  return tc_r3(r, TC_OP_where, above, x, soft);
 }
 
 /* Of integers nothing is NaN or infinite: x ≠ x. */
@@ -142,8 +143,9 @@ static struct tc_value *divide_trunc(struct tc_call *c, struct tc_value *x, stru
   struct tc_rule *r = &c->r;
   struct tc_value *zero = tc_r_scalar(r, dtype, 0);
   if (tc_dtype_is_float(dtype)) {
-    struct tc_value *q = tc_r2(r, TC_OP_div, x, y);
-    return tc_r3(r, TC_OP_where, tc_r2(r, TC_OP_lt, q, zero), tc_r1(r, TC_OP_ceil, q), tc_r1(r, TC_OP_floor, q));
+    struct tc_value *q = tc_r2(r, TC_OP_div, x, y), *negative = tc_r2(r, TC_OP_lt, q, zero);
+    struct tc_value *up = tc_r1(r, TC_OP_ceil, q), *down = tc_r1(r, TC_OP_floor, q);
+    return tc_r3(r, TC_OP_where, negative, up, down);
   }
   struct tc_value *q = tc_r2(r, TC_OP_floor_divide, x, y);
   struct tc_value *inexact = tc_r2(r, TC_OP_ne, tc_r2(r, TC_OP_mul, q, y), x);

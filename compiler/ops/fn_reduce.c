@@ -61,7 +61,8 @@ struct tc_value *tc_fn_extreme(struct tc_call *c) {
 static struct tc_value *argument_along(struct tc_call *c, tc_op op, struct tc_value *x, int dim, bool keepdim) {
   if (dtype_of(c, x) == TC_BOOL) x = tc_r_cast(&c->r, x, TC_I64);
   const int count = tc_r_meta(&c->r, x).ndim ? 1 : 0;
-  return tc_r2(&c->r, TC_OP_add, tc_r_reduce(&c->r, op, x, count, &dim, keepdim), tc_r_scalar(&c->r, TC_I64, 1));
+  struct tc_value *index = tc_r_reduce(&c->r, op, x, count, &dim, keepdim);
+  return tc_r2(&c->r, TC_OP_add, index, tc_r_scalar(&c->r, TC_I64, 1));
 }
 
 struct tc_value *tc_fn_argument(struct tc_call *c) {
