@@ -3,6 +3,7 @@ dnl time by its absolute path, so that the system's default BLAS does not matter
 
 AC_DEFUN([TB_CHECK_OPENMP], [
   AC_OPENMP
+  AS_IF([test "x$enable_openmp" = xno], [AC_MSG_ERROR([tbench needs OpenMP: its kernels share the threads of OpenBLAS])])
   AS_IF([test "x$ac_cv_prog_c_openmp" = xunsupported],
     [TB_MISSING([OpenMP for $CC], [libgomp1 (gcc) or libomp-19-dev (clang)])])])
 

@@ -8,19 +8,23 @@
 #include "base/hash.h"
 #include "capture/trace.h"
 
-static struct tc_tracked *find_record(struct tc_trace *t, const void *pointer) {
-  const uint64_t hash = tc_hash_u64(0, (uint64_t)(uintptr_t)pointer);
+/* `type`: LUA_T…, since a light userdata may hold the address of another object; LUA_TNONE for natives of the tracer. */
+static uint64_t hash_identity(const void *pointer, int type) { return tc_hash_u64((uint64_t)(unsigned)type, (uint64_t)(uintptr_t)pointer); }
+
+static struct tc_tracked *find_record(struct tc_trace *t, const void *pointer, int type) {
+  const uint64_t hash = hash_identity(pointer, type);
   size_t at = tc_slots_first(&t->by_pointer, hash);
   for (int i; (i = tc_slots_item(&t->by_pointer, at, hash, &at)) >= 0;)
-    if (t->pointers.data[i] == pointer) return &t->records.data[i];
+    if (t->identities.data[i].pointer == pointer && t->identities.data[i].type == type) return &t->records.data[i];
   return NULL;
 }
 
-static tc_status keep_record(struct tc_trace *t, const void *pointer, const struct tc_tracked *record) {
+static tc_status keep_record(struct tc_trace *t, const void *pointer, int type, const struct tc_tracked *record) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
+  const struct tc_identity identity = {pointer, type};
   const int item = (int)t->records.len;
-  const bool kept = tc_vec_push(alloc, &t->records, *record) && tc_vec_push(alloc, &t->pointers, pointer) &&
-                    tc_slots_add(alloc, &t->by_pointer, tc_hash_u64(0, (uint64_t)(uintptr_t)pointer), item);
+  const bool kept = tc_vec_push(alloc, &t->records, *record) && tc_vec_push(alloc, &t->identities, identity) &&
+                    tc_slots_add(alloc, &t->by_pointer, hash_identity(pointer, type), item);
   return kept ? TC_OK : tc_trace_nomem(t);
 }
 
@@ -52,7 +56,7 @@ static tc_status make_record(struct tc_trace *t, struct tc_tracked *out) {
 static tc_status import_new(struct tc_trace *t, int source, struct tc_tracked *out) {
   const void *pointer = lua_topointer(t->L, -1);
   tc_status status = make_record(t, out);
-  if (!status) status = keep_record(t, pointer, out);
+  if (!status) status = keep_record(t, pointer, lua_type(t->L, -1), out);
   if (status) return status;
   out->origin->source = source;
   out->origin->object = ++t->n_objects;
@@ -68,7 +72,7 @@ tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out) {
     out->source = source;
     return TC_OK;
   }
-  const struct tc_tracked *known = find_record(t, lua_topointer(t->L, -1));
+  const struct tc_tracked *known = find_record(t, lua_topointer(t->L, -1), lua_type(t->L, -1));
   if (!known) return import_new(t, source, out);
   const struct tc_origin *origin = known->origin;
   if (origin->source != source) {
@@ -81,7 +85,7 @@ tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out) {
 }
 
 tc_status tc_import_pinned(struct tc_trace *t, int origin, struct tc_tracked *out) {
-  const struct tc_tracked *known = find_record(t, lua_topointer(t->L, -1));
+  const struct tc_tracked *known = find_record(t, lua_topointer(t->L, -1), lua_type(t->L, -1));
   if (known) {
     *out = *known;
     lua_pop(t->L, 1);
@@ -178,8 +182,8 @@ tc_status tc_new_tensor(struct tc_trace *t, struct tc_node *node, struct tc_trac
 }
 
 tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, tc_library_fn library, const char *name, struct tc_tracked *out) {
-  const void *pointer = function ? (const void *)function : name; /* both static: an address that no Lua object has */
-  const struct tc_tracked *known = find_record(t, pointer);
+  const void *pointer = function ? (const void *)function : name; /* both static */
+  const struct tc_tracked *known = find_record(t, pointer, LUA_TNONE);
   if (known) {
     *out = *known;
     return TC_OK;
@@ -187,5 +191,5 @@ tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, 
   *out = tc_tracked_native(new_record(t, sizeof *out->native));
   if (!out->native) return tc_trace_nomem(t);
   *out->native = (struct tc_traced_native){.origin.source = TC_NO_SOURCE, .function = function, .library = library, .name = name};
-  return keep_record(t, pointer, out);
+  return keep_record(t, pointer, LUA_TNONE, out);
 }

@@ -37,6 +37,8 @@ struct tc_activation {
   int n_results;
 };
 
+struct tc_identity { const void *pointer; int type; };
+
 struct tc_trace {
   struct tc_context *ctx;
   const struct tc_host *host;
@@ -56,7 +58,7 @@ struct tc_trace {
   int objects, n_objects;   /* stack index of a Lua table of the outside objects, and their number */
   struct tc_slots by_pointer;
   TC_VEC(struct tc_tracked) records; /* of outside objects, by pointer */
-  TC_VEC(const void *) pointers;
+  TC_VEC(struct tc_identity) identities;
   struct tc_slots by_text;
   TC_VEC(const struct tc_text *) texts;
   struct tc_slots by_pair;  /* pairs of sources that are guarded to differ */

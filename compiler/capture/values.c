@@ -132,15 +132,15 @@ static tc_status equal_scalars(struct tc_trace *t, struct tc_tracked *a, struct 
 
 tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal) {
   *equal = false;
-  if (tc_is_scalar(a) && tc_is_scalar(b) && tc_tracked_type(a) == tc_tracked_type(b)) return equal_scalars(t, a, b, equal);
-  if (tc_is_scalar(a) || tc_is_scalar(b) || a->kind != b->kind) {
-    tc_use_type(t, a);
-    tc_use_type(t, b);
-    const bool functions = tc_tracked_type(a) == LUA_TFUNCTION && tc_tracked_type(b) == LUA_TFUNCTION;
-    return functions && tc_is_outside(a) && tc_is_outside(b) ? guard_distinct(t, a, b) : TC_OK;
+  const bool same_type = tc_tracked_type(a) == tc_tracked_type(b);
+  if (tc_is_scalar(a) && same_type) return equal_scalars(t, a, b, equal);
+  if (!tc_is_scalar(a) && !tc_is_scalar(b) && same_type) {
+    *equal = a->origin == b->origin; /* equal objects have one record, and importing guarded their sources */
+    return !*equal && tc_is_outside(a) && tc_is_outside(b) ? guard_distinct(t, a, b) : TC_OK;
   }
-  *equal = a->origin == b->origin; /* equal objects have one record, and importing guarded their sources */
-  return !*equal && tc_is_outside(a) && tc_is_outside(b) ? guard_distinct(t, a, b) : TC_OK;
+  tc_use_type(t, a);
+  tc_use_type(t, b);
+  return TC_OK;
 }
 
 bool tc_text_to_number(struct tc_trace *t, const struct tc_tracked *text, struct tc_tracked *out) {

@@ -20,6 +20,7 @@ struct tc_lua_module {
   struct tc_host host;
   tc_dtype default_dtype;     /* of creation functions and of float results of integers */
   int64_t gc_next;            /* live bytes that trigger the next collection */
+  int gc_objects;             /* operations since the last collection */
   int64_t gc_major_live;      /* live bytes after the last full collection */
   uint64_t gc_young, gc_full; /* collections run for tensor memory */
 };
@@ -95,10 +96,14 @@ void tc_lua_open_create(lua_State *L);
 /* --- gc.c --- */
 /* Chooses the collector's mode. */
 void tc_lua_gc_open(lua_State *L, struct tc_lua_module *m);
-/* Collects when the device holds too many bytes more than after the last collection. */
+/* A young collection, and a full one where those leave too much. */
 void tc_lua_gc_collect(lua_State *L, struct tc_lua_module *m);
+enum { TC_LUA_GC_OBJECTS = 256 };
+/* To be called before an operation allocates: collects when the device holds too many bytes more than after the last
+ * collection, or after so many operations. */
 static inline void tc_lua_gc_pressure(lua_State *L, struct tc_lua_module *m) {
-  if (__builtin_expect(atomic_load_explicit(&m->ctx.device->bytes_live, memory_order_relaxed) > m->gc_next, 0)) tc_lua_gc_collect(L, m);
+  const bool pressed = atomic_load_explicit(&m->ctx.device->bytes_live, memory_order_relaxed) > m->gc_next;
+  if (__builtin_expect(pressed || ++m->gc_objects > TC_LUA_GC_OBJECTS, 0)) tc_lua_gc_collect(L, m);
 }
 
 /* --- host.c --- */

@@ -1,0 +1,62 @@
+/* A kernel in the making: the values and stores of a cluster, then its loops. Private to sched/. */
+#ifndef TC_SCHED_DRAFT_H
+#define TC_SCHED_DRAFT_H
+
+#include "sched/inline.h"
+
+struct tc_draft_buffer { int loop; tc_dtype dtype; enum tc_buffer_role role; tc_sym elements; }; /* loop: -1 for none */
+
+/* A reduction or a store. Pass 0, 1, … run over the reduced dims in order; `row` ones once an item, at the end. */
+struct tc_draft_item {
+  bool reduction, row;
+  int pass;
+  enum tc_reduction op;
+  int acc;
+  int buffer;
+  tc_sym address; /* of a store; position of ARGMAX, ARGMIN */
+  const struct tc_expr *value;
+};
+
+/* An address symbol as it was built (over the cluster's variables), and as the kernel will have it. `free`
+ * has a bit for each dimension on which data-dependent parts of the address depend. */
+struct tc_draft_address { tc_sym from, to; bool memory, store; int bytes; tc_sym vars[TC_MAX_DIMS]; int n_vars; };
+
+struct tc_draft_dim { tc_sym var, size; bool reduced; };
+enum { TC_DRAFT_DIMS = 2 * TC_MAX_DIMS }; /* before collapsing */
+
+struct tc_draft {
+  struct tc_sched *s;
+  struct tc_cluster *cluster;
+  struct tc_inliner in;
+  TC_VEC(struct tc_draft_buffer) buffers;
+  TC_VEC(struct tc_draft_item) items;
+  TC_VEC(struct tc_draft_address) addresses;
+  int *acc_of;          /* by position in cluster->members; -1 */
+  int *acc_pass;        /* by acc */
+  int n_accs, n_passes;
+  bool has_row;         /* stores once an item */
+  int *address_slots;   /* open addressing over `addresses`: position + 1 */
+  size_t address_cap;
+  int n_dims;
+  struct tc_draft_dim dims[TC_DRAFT_DIMS];
+  /* decided by domain.c: */
+  enum tc_lanes lanes;
+  bool split_inner;
+  int64_t block;
+  int n_outer, n_inner;
+  struct tc_kernel_dim outer[TC_DRAFT_DIMS], inner[TC_DRAFT_DIMS];
+};
+
+/* build.c: values, stores and passes of a cluster. */
+tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_draft *d);
+/* domain.c: which loops run, in which order, and along which one vectors lie. */
+tc_status tc_draft_domain(struct tc_draft *d);
+/* keep.c: values that a later pass needs again are kept where recomputing is dear. */
+tc_status tc_draft_keep(struct tc_draft *d);
+/* kernel.c: the kernel, in an expression table of its own. slots[] (one a buffer) are loops, or -1. */
+tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out);
+
+/* What the kernel has for an address that was built; itself if it is of the kernel already. */
+tc_sym tc_draft_address(const struct tc_draft *d, tc_sym built);
+
+#endif
