@@ -139,10 +139,11 @@ tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const
                             struct tc_error *err) {
   int kind;
   long long count;
-  *out = (struct tb_place){.text = text};
   tc_status status = tb_topology_check(text, err);
   if (status) return status;
   parse(text, &kind, &count);
+  *out = (struct tb_place){.text = kind < 0 ? "machine" : tb_format(arena, "%s:%lld", kinds[kind].name, count)};
+  if (!out->text) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
   hwloc_bitmap_t set = hwloc_bitmap_alloc();
   if (!set) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
   if (kind < 0) {
@@ -204,4 +205,16 @@ bool tb_topology_bind_memory(struct tb_topology *t, const char *cpus) {
   }
   hwloc_bitmap_free(set);
   return !status;
+}
+
+bool tb_cpus_parse(const char *text, cpu_set_t *set) {
+  CPU_ZERO(set);
+  hwloc_bitmap_t bitmap = hwloc_bitmap_alloc();
+  bool good = bitmap && !hwloc_bitmap_list_sscanf(bitmap, text) && hwloc_bitmap_weight(bitmap) > 0;
+  for (int cpu = good ? hwloc_bitmap_first(bitmap) : -1; cpu >= 0 && good; cpu = hwloc_bitmap_next(bitmap, cpu)) {
+    good = cpu < CPU_SETSIZE;
+    if (good) CPU_SET(cpu, set);
+  }
+  hwloc_bitmap_free(bitmap);
+  return good;
 }

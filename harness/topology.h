@@ -5,6 +5,7 @@
 #ifndef TB_TOPOLOGY_H
 #define TB_TOPOLOGY_H
 
+#include <sched.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -17,7 +18,7 @@ tc_status tb_topology_open(const char *synthetic, struct tb_topology **out, stru
 void tb_topology_close(struct tb_topology *topology);
 
 struct tb_place {
-  const char *text;     /* as given */
+  const char *text;     /* "machine", "core:4" */
   const char *cpus;     /* "0-3,8" */
   const char *threads_places; /* OMP_PLACES for `threads` threads: "{0},{1}" */
   int cores, pus;       /* in the set */
@@ -40,6 +41,9 @@ bool tb_topology_binds(struct tb_topology *topology, const char **why);
 /* Memory of processes started from here on comes from the nodes of `cpus`, until called with NULL. False: not bound
  * (one node, or the system refused). */
 bool tb_topology_bind_memory(struct tb_topology *topology, const char *cpus);
+
+/* A set from "0-3,8"; false when it is none, or names a CPU beyond what the type holds. */
+bool tb_cpus_parse(const char *text, cpu_set_t *set);
 
 /* A text that could be a topology, without looking at a machine: for early errors. */
 tc_status tb_topology_check(const char *text, struct tc_error *err);

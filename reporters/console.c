@@ -10,10 +10,10 @@ enum { CELL = 64, GROUP = 256, GAP = 2 };
 
 static const double ns_per_us = 1e3, ns_per_ms = 1e6;
 
-static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_json_number(c, path) / unit, out, CELL); }
+static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_doc_number(c, path) / unit, out, CELL); }
 
 static void cell_batch(const cJSON *c, char *out) {
-  const double batch = tb_json_number(c, "case.batch");
+  const double batch = tb_doc_number(c, "case.batch");
   if (isnan(batch)) snprintf(out, CELL, "–");
   else snprintf(out, CELL, "%.0f", batch);
 }
@@ -21,7 +21,7 @@ static void cell_mode(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_
 static void cell_baseline(const cJSON *c, char *out) { scaled(c, "baseline.median_ns", ns_per_us, out); }
 static void cell_steady(const cJSON *c, char *out) { scaled(c, "steady.median_ns", ns_per_us, out); }
 static void cell_speedup(const cJSON *c, char *out) {
-  const double ratio = tb_json_number(c, "speedup.ratio"), lo = tb_json_number(c, "speedup.lo"), hi = tb_json_number(c, "speedup.hi");
+  const double ratio = tb_doc_number(c, "speedup.ratio"), lo = tb_doc_number(c, "speedup.lo"), hi = tb_doc_number(c, "speedup.hi");
   if (isnan(ratio)) snprintf(out, CELL, "–");
   else if (isnan(lo) || isnan(hi)) snprintf(out, CELL, "%.2f", ratio);
   else snprintf(out, CELL, "%.2f [%.2f, %.2f]", ratio, lo, hi);
@@ -29,16 +29,16 @@ static void cell_speedup(const cJSON *c, char *out) {
 static void cell_cold(const cJSON *c, char *out) { scaled(c, "compile.cold_ns.median", ns_per_ms, out); }
 static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.median", ns_per_ms, out); }
 static void cell_pays(const cJSON *c, char *out) {
-  const double calls = tb_json_number(c, "compile.pays_off_after_calls");
-  if (isnan(calls)) snprintf(out, CELL, "%s", isnan(tb_json_number(c, "speedup.ratio")) ? "–" : "never");
+  const double calls = tb_doc_number(c, "compile.pays_off_after_calls");
+  if (isnan(calls)) snprintf(out, CELL, "%s", isnan(tb_doc_number(c, "speedup.ratio")) ? "–" : "never");
   else snprintf(out, CELL, "%.0f calls", ceil(calls));
 }
 static void cell_kernels(const cJSON *c, char *out) {
-  const double kernels = tb_json_number(c, "graph.kernels"), calls = tb_json_number(c, "graph.library_calls");
+  const double kernels = tb_doc_number(c, "graph.kernels"), calls = tb_doc_number(c, "graph.library_calls");
   if (isnan(kernels)) snprintf(out, CELL, "–");
   else snprintf(out, CELL, "%.0f+%.0f", kernels, calls);
 }
-static void cell_outcome(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_json_text(c, "outcome", "?")); }
+static void cell_outcome(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_doc_text(c, "outcome", "?")); }
 
 static const struct { const char *title, *unit; void (*format)(const cJSON *c, char *out); bool left; } columns[] = {
     {"batch", "", cell_batch, false},           {"mode", "", cell_mode, true},          {"baseline", "(µs)", cell_baseline, false},
@@ -65,14 +65,14 @@ static bool same_group(const cJSON *a, const cJSON *b) {
   char x[GROUP], y[GROUP];
   tb_case_group(a, x, sizeof x);
   tb_case_group(b, y, sizeof y);
-  return !strcmp(x, y) && !strcmp(tb_json_text(a, "case.suite", ""), tb_json_text(b, "case.suite", ""));
+  return !strcmp(x, y) && !strcmp(tb_doc_text(a, "case.suite", ""), tb_doc_text(b, "case.suite", ""));
 }
 
 static int by_batch(const void *a, const void *b) {
   const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
-  const double p = tb_json_number(x, "case.batch"), q = tb_json_number(y, "case.batch");
+  const double p = tb_doc_number(x, "case.batch"), q = tb_doc_number(y, "case.batch");
   if (p != q && !isnan(p) && !isnan(q)) return p < q ? -1 : 1;
-  return strcmp(tb_json_text(x, "id", ""), tb_json_text(y, "id", ""));
+  return strcmp(tb_doc_text(x, "id", ""), tb_doc_text(y, "id", ""));
 }
 
 static void put_title(FILE *out, const struct tb_report_options *options, const cJSON *first) {
@@ -96,7 +96,7 @@ static void put_rows(FILE *out, const struct tb_report_options *options, const c
   for (int k = 0; k + 1 < N_COLUMNS; k++) put_cell(out, columns[k].unit, widths[k], columns[k].left, k + 2 == N_COLUMNS);
   fputc('\n', out);
   for (int i = 0; i < n; i++) {
-    const bool bad = strcmp(tb_json_text(cases[i], "outcome", "ok"), "ok") != 0;
+    const bool bad = strcmp(tb_doc_text(cases[i], "outcome", "ok"), "ok") != 0;
     if (bad && options->colour) fputs("\033[31m", out);
     for (int k = 0; k < N_COLUMNS; k++) {
       columns[k].format(cases[i], cell);
@@ -109,11 +109,11 @@ static void put_rows(FILE *out, const struct tb_report_options *options, const c
 
 /* What a person must know of a case beside its figures: errors and fallbacks. */
 static void put_notes(FILE *out, const cJSON *c) {
-  const cJSON *error = tb_json_at(c, "error"), *note;
-  const char *text = cJSON_IsString(error) ? error->valuestring : tb_json_text(error, "message", NULL);
-  if (text) fprintf(out, "  %s: %s\n", tb_json_text(c, "id", "?"), text);
-  cJSON_ArrayForEach(note, tb_json_at(c, "graph.fallbacks")) {
-    if (cJSON_IsString(note)) fprintf(out, "  %s: %s\n", tb_json_text(c, "id", "?"), note->valuestring);
+  const cJSON *error = tb_doc_at(c, "error"), *note;
+  const char *text = cJSON_IsString(error) ? error->valuestring : tb_doc_text(error, "message", NULL);
+  if (text) fprintf(out, "  %s: %s\n", tb_doc_text(c, "id", "?"), text);
+  cJSON_ArrayForEach(note, tb_doc_at(c, "graph.fallbacks")) {
+    if (cJSON_IsString(note)) fprintf(out, "  %s: %s\n", tb_doc_text(c, "id", "?"), note->valuestring);
   }
 }
 
@@ -141,7 +141,7 @@ static void put_groups(FILE *out, const struct tb_report_options *options, const
 static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
   int right = 0, compared = 0;
   for (int i = 0; i < n; i++) {
-    const cJSON *ok = tb_json_at(cases[i], "correctness.ok");
+    const cJSON *ok = tb_doc_at(cases[i], "correctness.ok");
     compared += cJSON_IsBool(ok);
     right += cJSON_IsTrue(ok);
   }
@@ -153,7 +153,7 @@ static void put_summary(FILE *out, const struct tb_report_options *options, cons
 }
 
 bool tb_report_console(const cJSON *result, const struct tb_report_options *options, FILE *out) {
-  const cJSON *list = tb_json_at(result, "cases"), *item;
+  const cJSON *list = tb_doc_at(result, "cases"), *item;
   const int n = cJSON_GetArraySize(list);
   const cJSON **cases = calloc((size_t)n + 1, sizeof *cases);
   if (!cases) return false;

@@ -30,7 +30,7 @@ static void put_text(FILE *out, const char *text) {
 static void put_value(FILE *out, const cJSON *value) {
   if (cJSON_IsString(value)) put_text(out, value->valuestring);
   else if (cJSON_IsNumber(value)) fprintf(out, "%.10g", value->valuedouble);
-  else if (cJSON_IsObject(value)) put_text(out, tb_json_text(value, "message", ""));
+  else if (cJSON_IsObject(value)) put_text(out, tb_doc_text(value, "message", ""));
 }
 
 bool tb_report_csv(const cJSON *result, const struct tb_report_options *options, FILE *out) {
@@ -38,10 +38,10 @@ bool tb_report_csv(const cJSON *result, const struct tb_report_options *options,
   for (int i = 0; i < N_COLUMNS; i++) fprintf(out, "%s%s", i ? "," : "", columns[i].title);
   fputs("\r\n", out);
   const cJSON *one_case;
-  cJSON_ArrayForEach(one_case, tb_json_at(result, "cases")) {
+  cJSON_ArrayForEach(one_case, tb_doc_at(result, "cases")) {
     for (int i = 0; i < N_COLUMNS; i++) {
       if (i) fputc(',', out);
-      put_value(out, tb_json_at(one_case, columns[i].path));
+      put_value(out, tb_doc_at(one_case, columns[i].path));
     }
     fputs("\r\n", out);
   }

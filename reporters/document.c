@@ -4,7 +4,7 @@
 
 #include "reporters/reporter.h"
 
-const cJSON *tb_json_at(const cJSON *item, const char *path) {
+const cJSON *tb_doc_at(const cJSON *item, const char *path) {
   char name[64];
   while (item && *path) {
     const size_t n = strcspn(path, ".");
@@ -17,19 +17,19 @@ const cJSON *tb_json_at(const cJSON *item, const char *path) {
   return item;
 }
 
-double tb_json_number(const cJSON *item, const char *path) {
-  const cJSON *at = tb_json_at(item, path);
+double tb_doc_number(const cJSON *item, const char *path) {
+  const cJSON *at = tb_doc_at(item, path);
   return cJSON_IsNumber(at) ? at->valuedouble : NAN;
 }
 
-const char *tb_json_text(const cJSON *item, const char *path, const char *otherwise) {
-  const cJSON *at = tb_json_at(item, path);
+const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwise) {
+  const cJSON *at = tb_doc_at(item, path);
   return cJSON_IsString(at) ? at->valuestring : otherwise;
 }
 
 const char *tb_case_column(const cJSON *one_case) {
-  const char *backend = tb_json_text(one_case, "case.backend", "?");
-  return strcmp(backend, "inductor") ? backend : tb_json_text(one_case, "case.mode", "?");
+  const char *backend = tb_doc_text(one_case, "case.backend", "?");
+  return strcmp(backend, "inductor") ? backend : tb_doc_text(one_case, "case.mode", "?");
 }
 
 static void append(char *out, size_t size, const char *text) {
@@ -48,11 +48,11 @@ static void append_params(const cJSON *params, char *out, size_t size) {
 }
 
 void tb_case_group(const cJSON *one_case, char *out, size_t size) {
-  snprintf(out, size, "%s · %s · %s, %.0f thread%s on %s", tb_json_text(one_case, "case.workload", "?"), tb_json_text(one_case, "case.dtype", "?"),
-           tb_json_text(one_case, "case.device", "?"), tb_json_number(one_case, "case.threads"),
-           tb_json_number(one_case, "case.threads") == 1 ? "" : "s", tb_json_text(one_case, "case.topology", "?"));
-  append_params(tb_json_at(one_case, "case.params"), out, size);
-  append_params(tb_json_at(one_case, "case.switches"), out, size);
+  snprintf(out, size, "%s · %s · %s, %.0f thread%s on %s", tb_doc_text(one_case, "case.workload", "?"), tb_doc_text(one_case, "case.dtype", "?"),
+           tb_doc_text(one_case, "case.device", "?"), tb_doc_number(one_case, "case.threads"),
+           tb_doc_number(one_case, "case.threads") == 1 ? "" : "s", tb_doc_text(one_case, "case.topology", "?"));
+  append_params(tb_doc_at(one_case, "case.params"), out, size);
+  append_params(tb_doc_at(one_case, "case.switches"), out, size);
 }
 
 void tb_format3(double value, char *out, size_t size) {

@@ -39,7 +39,7 @@ static void curve_title(const cJSON *c, char *title) {
   snprintf(title, TITLE, "%s, %.60s", group, tb_case_column(c));
 }
 
-static bool has_point(const cJSON *c) { return !isnan(tb_json_number(c, "case.batch")) && tb_json_number(c, "speedup.ratio") > 0; }
+static bool has_point(const cJSON *c) { return !isnan(tb_doc_number(c, "case.batch")) && tb_doc_number(c, "speedup.ratio") > 0; }
 
 static int find_curves(const cJSON *cases, struct curve *curves) {
   int n = 0;
@@ -58,7 +58,7 @@ static int find_curves(const cJSON *cases, struct curve *curves) {
 }
 
 static int by_batch(const void *a, const void *b) {
-  const double x = tb_json_number(*(const cJSON *const *)a, "case.batch"), y = tb_json_number(*(const cJSON *const *)b, "case.batch");
+  const double x = tb_doc_number(*(const cJSON *const *)a, "case.batch"), y = tb_doc_number(*(const cJSON *const *)b, "case.batch");
   return (x > y) - (x < y);
 }
 
@@ -76,18 +76,18 @@ static void put_curve(FILE *out, const cJSON *cases, const struct curve *curve, 
   qsort(sorted, (size_t)n, sizeof *sorted, by_batch);
   fprintf(out, "# %s\n# batch speedup lo hi\n", curve->title);
   for (int i = 0; i < n; i++) {
-    const double ratio = tb_json_number(sorted[i], "speedup.ratio");
-    fprintf(out, "%.17g %.17g %.17g %.17g\n", tb_json_number(sorted[i], "case.batch"), ratio, or_else(tb_json_number(sorted[i], "speedup.lo"), ratio),
-            or_else(tb_json_number(sorted[i], "speedup.hi"), ratio));
+    const double ratio = tb_doc_number(sorted[i], "speedup.ratio");
+    fprintf(out, "%.17g %.17g %.17g %.17g\n", tb_doc_number(sorted[i], "case.batch"), ratio, or_else(tb_doc_number(sorted[i], "speedup.lo"), ratio),
+            or_else(tb_doc_number(sorted[i], "speedup.hi"), ratio));
   }
   fputs("\n\n", out);
 }
 
 static void put_bar_label(FILE *out, const cJSON *c) {
   char label[TITLE];
-  const double batch = tb_json_number(c, "case.batch");
-  if (isnan(batch)) snprintf(label, sizeof label, "%s %s", tb_json_text(c, "case.workload", "?"), tb_case_column(c));
-  else snprintf(label, sizeof label, "%s %s b%.0f", tb_json_text(c, "case.workload", "?"), tb_case_column(c), batch);
+  const double batch = tb_doc_number(c, "case.batch");
+  if (isnan(batch)) snprintf(label, sizeof label, "%s %s", tb_doc_text(c, "case.workload", "?"), tb_case_column(c));
+  else snprintf(label, sizeof label, "%s %s b%.0f", tb_doc_text(c, "case.workload", "?"), tb_case_column(c), batch);
   fputc('"', out);
   for (const char *t = label; *t; t++) fputc(*t == '"' || *t == '\\' || (unsigned char)*t < ' ' ? '_' : *t, out);
   fputc('"', out);
@@ -99,7 +99,7 @@ static int put_bars(FILE *out, const cJSON *cases) {
   const cJSON *c;
   fputs("# case cold_ms disk_ms\n", out);
   cJSON_ArrayForEach(c, cases) {
-    const double cold = tb_json_number(c, "compile.cold_ns.median"), disk = tb_json_number(c, "compile.disk_ns.median");
+    const double cold = tb_doc_number(c, "compile.cold_ns.median"), disk = tb_doc_number(c, "compile.disk_ns.median");
     if (isnan(cold) && isnan(disk)) continue;
     put_bar_label(out, c);
     fprintf(out, " %.17g %.17g\n", cold / ns_per_ms, disk / ns_per_ms);
@@ -109,7 +109,7 @@ static int put_bars(FILE *out, const cJSON *cases) {
 }
 
 static bool write_data(const cJSON *result, const char *path, const struct curve *curves, int n_curves, int *n_bars) {
-  const cJSON *cases = tb_json_at(result, "cases");
+  const cJSON *cases = tb_doc_at(result, "cases");
   const cJSON **sorted = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *sorted);
   FILE *out = fopen(path, "we");
   if (!out || !sorted) {
@@ -161,7 +161,7 @@ static void put_cost_panel(FILE *out, const char *data, int index, int n_bars) {
 static bool write_script(const cJSON *result, const struct tb_plot *plot, const struct curve *curves, int n_curves, int n_bars) {
   static const struct { const char *terminal; bool svg; } terminals[] = {
       {"svg size 900,1000 dynamic background '#ffffff' font 'sans,13'", true}, {"pngcairo size 900,1000 background '#ffffff' font 'sans,11'", false}};
-  const char *suite = tb_json_text(cJSON_GetArrayItem(tb_json_at(result, "cases"), 0), "case.suite", "");
+  const char *suite = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "cases"), 0), "case.suite", "");
   FILE *out = fopen(plot->script, "we");
   if (!out) return false;
   fprintf(out, "# Draws %s; run it in its folder: gnuplot %s\n", base_name(plot->svg), base_name(plot->script));
@@ -170,7 +170,7 @@ static bool write_script(const cJSON *result, const struct tb_plot *plot, const 
     quote(out, base_name(terminals[i].svg ? plot->svg : plot->png));
     fprintf(out, "\nset encoding utf8\nset multiplot layout %d,1 title ", (n_curves > 0) + (n_bars > 0));
     char title[TITLE];
-    snprintf(title, sizeof title, "%s · %s", suite, tb_json_text(result, "started", ""));
+    snprintf(title, sizeof title, "%s · %s", suite, tb_doc_text(result, "started", ""));
     quote(out, title);
     fputs(" noenhanced\n", out);
     if (n_curves) put_speedup_panel(out, base_name(plot->data), curves, n_curves);
@@ -214,7 +214,7 @@ bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot)
   snprintf(plot->script, sizeof plot->script, "%s.gp", stem);
   snprintf(plot->svg, sizeof plot->svg, "%s.svg", stem);
   snprintf(plot->png, sizeof plot->png, "%s.png", stem);
-  const int n_curves = find_curves(tb_json_at(result, "cases"), curves);
+  const int n_curves = find_curves(tb_doc_at(result, "cases"), curves);
   int n_bars = 0;
   const bool written = write_data(result, plot->data, curves, n_curves, &n_bars) && write_script(result, plot, curves, n_curves, n_bars);
   free(curves);

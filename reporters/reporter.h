@@ -43,11 +43,11 @@ bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot)
 
 /* --- document.c: reading of documents --- */
 /* Item at a path such as "speedup.ratio"; NULL: not there. */
-const cJSON *tb_json_at(const cJSON *item, const char *path);
+const cJSON *tb_doc_at(const cJSON *item, const char *path);
 /* Number at a path; NaN when it is null or not there. */
-double tb_json_number(const cJSON *item, const char *path);
+double tb_doc_number(const cJSON *item, const char *path);
 /* Text at a path, or `otherwise`. */
-const char *tb_json_text(const cJSON *item, const char *path, const char *otherwise);
+const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwise);
 /* "mode" column of a case: its mode, or its backend where that is not inductor. */
 const char *tb_case_column(const cJSON *one_case);
 /* Name of the group that a case belongs to: cases that differ in batch or mode alone. Writes at most `size` bytes. */

@@ -92,12 +92,3 @@ tc_status tc_trace_raises(struct tc_trace *t, const char *format, ...) {
 }
 
 tc_status tc_trace_nomem(struct tc_trace *t) { return tc_fail(t->err, TC_NOMEM, "capture", "out of memory"); }
-
-const char *tc_event_function(enum tc_event event) {
-  static const char *const functions[] = {
-#define TC_EVENT(NAME, field, function) function,
-#include "capture/events.def"
-#undef TC_EVENT
-  };
-  return functions[event];
-}

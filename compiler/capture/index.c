@@ -1,17 +1,21 @@
 /* Accesses as Lua makes them, with metatables: reads, writes, lengths. */
+#include <string.h>
+
 #include "capture/trace.h"
 
-static tc_status event_name(struct tc_trace *t, enum tc_event event, struct tc_tracked *out) {
+const char *tc_event_field(enum tc_event event) {
   static const char *const fields[] = {
-#define TC_EVENT(NAME, field, function) field,
+#define TC_EVENT(NAME, field) field,
 #include "capture/events.def"
 #undef TC_EVENT
   };
+  return fields[event];
+}
+
+static tc_status event_name(struct tc_trace *t, enum tc_event event, struct tc_tracked *out) {
   struct tc_tracked *name = &t->events[event];
   if (name->kind != TC_IS_TEXT) {
-    size_t length = 0;
-    while (fields[event][length]) length++;
-    const tc_status status = tc_text_of(t, fields[event], length, name);
+    const tc_status status = tc_text_of(t, tc_event_field(event), strlen(tc_event_field(event)), name);
     if (status) return status;
   }
   *out = *name;

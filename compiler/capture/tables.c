@@ -119,8 +119,9 @@ tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct
   else if (present && (status = add_entry(t, table, &key, &kept))) return status;
   if (present && !was_present) {
     table->order_known = false;
-    if (entry) table->removed = true; /* Lua may have given the place of the old key to another one */
+    table->regrew |= table->shrank;
   }
+  table->shrank |= was_present && !present;
   if (present != was_present && key.kind == TC_IS_INT && key.integer > 0) follow_border(table, key.integer, present);
   return TC_OK;
 }
@@ -165,7 +166,7 @@ tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, 
 
 /* Pushes a real table with the keys of a fresh one, put in as the traced code did. */
 static tc_status push_mirror(struct tc_trace *t, const struct tc_traced_table *table) {
-  if (table->removed) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table whose keys were removed and set again");
+  if (table->regrew) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table that lost keys before it got others");
   lua_createtable(t->L, table->array_hint, table->hash_hint);
   for (size_t i = 0; i < table->entries.len; i++) {
     if (!tc_push(t, &table->entries.data[i].key)) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table with new objects as keys");

@@ -13,12 +13,12 @@
 #include "capture/value.h"
 
 enum tc_event {
-#define TC_EVENT(NAME, field, function) TC_EVENT_##NAME,
+#define TC_EVENT(NAME, field) TC_EVENT_##NAME,
 #include "capture/events.def"
 #undef TC_EVENT
   TC_EVENT_COUNT
 };
-const char *tc_event_function(enum tc_event event); /* tensor function; NULL: none */
+const char *tc_event_field(enum tc_event event); /* "__add" */
 
 /* A running (inlined) Lua function. */
 struct tc_activation {
@@ -33,6 +33,7 @@ struct tc_activation {
   size_t varargs;        /* first slot */
   int n_varargs;
   struct tc_cell *open;  /* cells of its registers */
+  bool is_entry;         /* of the captured call itself */
   bool returned;
   int n_results;
 };
@@ -139,6 +140,8 @@ tc_status tc_concat(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked 
 
 /* --- calls.c --- */
 tc_status tc_reserve(struct tc_trace *t, size_t slot, size_t count);
+/* Runs the captured call itself; it must be the first. */
+tc_status tc_run_entry(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args, int *n_results);
 /* Calls the value at slot `at` with the arguments behind it; results are left from `at` on. */
 tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results);
 /* Calls with values and gives the first `want` results (nil where there are fewer). */
@@ -152,7 +155,13 @@ tc_status tc_execute(struct tc_trace *t, struct tc_activation *a);
 #define TC_OPCODE(NAME, format, operands, how, handler) tc_status tc_do_##handler(struct tc_trace *t, struct tc_activation *a, uint32_t code);
 #include "capture/opcodes.def"
 #undef TC_OPCODE
+tc_status tc_constant(struct tc_trace *t, const struct tc_activation *a, int number, struct tc_tracked *out);
 static inline struct tc_tracked *tc_register(struct tc_trace *t, const struct tc_activation *a, int number) { return &t->slots[a->base + (size_t)number]; }
+
+/* Writes register A of an instruction. */
+static inline void tc_set_register(struct tc_trace *t, const struct tc_activation *a, uint32_t code, struct tc_tracked value) {
+  *tc_register(t, a, tc_code_a(code)) = value;
+}
 
 /* --- tensors.c, members.c --- */
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results);

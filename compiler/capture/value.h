@@ -63,7 +63,8 @@ struct tc_traced_table {
   lua_Integer border;      /* fresh: keys 1 … border are there, border + 1 is not */
   int n_positive;          /* fresh: positive integer keys */
   int array_hint, hash_hint; /* sizes at its construction */
-  bool order_known, removed; /* the order of next is known; a key was removed */
+  bool order_known;        /* `order` holds */
+  bool shrank, regrew;     /* fresh: a key was removed; and later one came in, so that the order of next cannot be known */
   TC_VEC(int) order;       /* entries in the order of next */
   int in_results;          /* times that results refer to it */
 };

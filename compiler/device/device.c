@@ -13,8 +13,10 @@ static bool tensor_bytes(tc_dtype dtype, int ndim, const int64_t *sizes, int64_t
   int64_t total = tc_dtype_bytes(dtype);
   bool empty = false, overflow = false;
   for (int d = 0; d < ndim; d++) {
-    if (sizes[d] == 0) empty = true;
-    else overflow |= __builtin_mul_overflow(total, sizes[d], &total);
+    if (sizes[d] == 0)
+      empty = true;
+    else
+      overflow |= __builtin_mul_overflow(total, sizes[d], &total);
   }
   *bytes = empty ? 0 : total;
   return empty || !overflow;
@@ -27,8 +29,7 @@ tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, cons
     if (sizes[d] < 0) return tc_fail(err, TC_SHAPE, "device", "size %lld of dimension %d is negative", (long long)sizes[d], d + 1);
   if (!tensor_bytes(dtype, ndim, sizes, &bytes)) return tc_fail(err, TC_LIMIT, "device", "a tensor has more bytes than 63 bits can count");
   out->storage = device->methods->alloc(device, (size_t)bytes);
-  if (!out->storage)
-    return tc_fail(err, TC_NOMEM, "device", "no memory for a tensor of %lld bytes on %s", (long long)bytes, device->methods->name);
+  if (!out->storage) return tc_fail(err, TC_NOMEM, "device", "no memory for a tensor of %lld bytes on %s", (long long)bytes, device->methods->name);
 #ifdef TC_HOSTILE
   memset(out->storage->data, POISON, (size_t)bytes);
 #endif
@@ -39,7 +40,7 @@ tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, cons
   for (int d = ndim - 1; d >= 0; d--) {
     out->sizes[d] = sizes[d];
     out->strides[d] = stride;
-    stride *= sizes[d] > 1 ? sizes[d] : 1;
+    if (sizes[d] > 1 && __builtin_mul_overflow(stride, sizes[d], &stride)) stride = 1; /* only of an empty tensor, which has no use for it */
   }
   return TC_OK;
 }

@@ -98,8 +98,10 @@ static tc_status run_mutate(struct tc_context *ctx, tc_op op, int n_in, const st
   }
   *out = tc_tensor_share(target);
   status = run_kernel(ctx, op, n_in, operands, attrs, out, err);
-  if (status) tc_tensor_release(out);
-  else out->storage->version++;
+  if (status)
+    tc_tensor_release(out);
+  else
+    out->storage->version++;
 done:
   while (n_copies > 0) tc_tensor_release(&copies[--n_copies]);
   return status;
@@ -124,8 +126,8 @@ tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct 
   return run_fresh(ctx, op, n_in, in, attrs, &meta, out, err);
 }
 
-static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs,
-                            struct tc_value **out, struct tc_error *err) {
+static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs, struct tc_value **out,
+                            struct tc_error *err) {
   struct tc_eager *e = (struct tc_eager *)b;
   const struct tc_tensor *operands[TC_MAX_INPUTS];
   const struct tc_attrs none = {0};
@@ -134,9 +136,7 @@ static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_
   }
   for (int i = 0; i < n_in; i++) operands[i] = &slot_of(in[i])->tensor;
   struct tc_eager_value *slot = next_slot(e);
-  if (!slot) {
-    return tc_fail(err, TC_LIMIT, "device", "%s: one call makes more than %d values, or memory is out", tc_op_row(op)->name, MAX_VALUES);
-  }
+  if (!slot) { return tc_fail(err, TC_LIMIT, "device", "%s: one call makes more than %d values, or memory is out", tc_op_row(op)->name, MAX_VALUES); }
   const tc_status status = tc_eager_run(e->ctx, op, n_in, operands, attrs ? attrs : &none, &slot->tensor, err);
   if (status) return status;
   *out = keep_slot(e, slot, false);

@@ -238,8 +238,35 @@ void tc_guards_default_dtype(struct tc_guards *g, tc_dtype dtype) {
   add_fact(g, &(struct tc_fact){.kind = TC_GUARD_DEFAULT_DTYPE, .source = TC_NO_SOURCE, .integer = dtype});
 }
 
+/* Leaves out the reads that no fact rests on, and numbers the places of the others. */
+static bool drop_unused_reads(struct tc_guards *g) {
+  const size_t n_sources = g->sources.len;
+  bool *needed = TC_NEW_ARRAY(tc_arena_alloc(g->arena), bool, n_sources + 1);
+  if (!needed) return false;
+  for (size_t i = 0; i < g->facts.len; i++) {
+    const struct tc_fact *fact = &g->facts.data[i];
+    if (fact->source >= 0) needed[fact->source] = true;
+    if (fact->kind == TC_GUARD_SAME || fact->kind == TC_GUARD_DISTINCT) needed[fact->other] = true;
+  }
+  for (size_t i = n_sources; i-- > 0;) { /* children come after their parents */
+    const struct tc_source *source = &g->sources.data[i];
+    const bool has_parent = source->kind == TC_SOURCE_FIELD || source->kind == TC_SOURCE_UPVALUE;
+    if (needed[i] && has_parent) needed[source->parent] = true;
+  }
+  size_t kept = 0;
+  g->n_slots = 0;
+  for (size_t i = 0; i < g->steps.len; i++) {
+    const struct tc_guard_step step = g->steps.data[i];
+    if (!step.is_fact && !needed[step.item]) continue;
+    if (!step.is_fact) g->sources.data[step.item].slot = ++g->n_slots;
+    g->steps.data[kept++] = step;
+  }
+  g->steps.len = kept;
+  return true;
+}
+
 tc_status tc_guards_seal(struct tc_guards *g, struct tc_error *err) {
-  if (g->failed || !lua_checkstack(g->thread, g->n_slots + SPARE_STACK)) {
+  if (g->failed || !drop_unused_reads(g) || !lua_checkstack(g->thread, g->n_slots + SPARE_STACK)) {
     return tc_fail(err, TC_NOMEM, "guards", "out of memory for the guards");
   }
   return TC_OK;

@@ -12,7 +12,13 @@
 #include "device/eager.h"
 #include "lua/module.h"
 
-struct reader { lua_State *L; struct tc_eager *e; const struct tc_function *f; struct tc_lua_arguments *out; struct tc_error *err; };
+struct reader {
+  lua_State *L;
+  struct tc_eager *e;
+  const struct tc_function *f;
+  struct tc_lua_arguments *out;
+  struct tc_error *err;
+};
 
 enum { LIST_DEPTH = 4, STACK_SLOTS = 4 };
 
@@ -61,19 +67,19 @@ static tc_status read_tensor(struct reader *r, int index, struct tc_arg *arg) {
 
 static tc_status read_value(struct reader *r, int index, int depth, struct tc_arg *arg) {
   switch (lua_type(r->L, index)) {
-  case LUA_TUSERDATA: return read_tensor(r, index, arg);
-  case LUA_TNUMBER: return read_number(r, index, arg);
-  case LUA_TTABLE: return read_list(r, index, depth, arg);
-  case LUA_TNIL: arg->kind = TC_ARG_NIL; return TC_OK;
-  case LUA_TBOOLEAN:
-    arg->kind = TC_ARG_BOOL;
-    arg->boolean = lua_toboolean(r->L, index);
-    return TC_OK;
-  case LUA_TSTRING:
-    arg->kind = TC_ARG_TEXT;
-    arg->text = lua_tostring(r->L, index);
-    return TC_OK;
-  default: return tc_fail(r->err, TC_ARG, "lua", "a %s is no argument of a tensor function", luaL_typename(r->L, index));
+    case LUA_TUSERDATA: return read_tensor(r, index, arg);
+    case LUA_TNUMBER: return read_number(r, index, arg);
+    case LUA_TTABLE: return read_list(r, index, depth, arg);
+    case LUA_TNIL: arg->kind = TC_ARG_NIL; return TC_OK;
+    case LUA_TBOOLEAN:
+      arg->kind = TC_ARG_BOOL;
+      arg->boolean = lua_toboolean(r->L, index);
+      return TC_OK;
+    case LUA_TSTRING:
+      arg->kind = TC_ARG_TEXT;
+      arg->text = lua_tostring(r->L, index);
+      return TC_OK;
+    default: return tc_fail(r->err, TC_ARG, "lua", "a %s is no argument of a tensor function", luaL_typename(r->L, index));
   }
 }
 

@@ -8,7 +8,12 @@
 #include "device/eager.h"
 #include "lua/module.h"
 
-struct literal { lua_State *L; int ndim; int64_t sizes[TC_MAX_DIMS]; enum tc_category category; };
+struct literal {
+  lua_State *L;
+  int ndim;
+  int64_t sizes[TC_MAX_DIMS];
+  enum tc_category category;
+};
 
 static const char *const NAME = "tensor";
 
@@ -37,19 +42,22 @@ static void check(struct literal *s, int dim) {
   lua_State *L = s->L;
   const int type = lua_type(L, -1);
   if (dim < s->ndim) {
-    if (type != LUA_TTABLE) tc_lua_raise_text(L, NAME, "a %s where dimension %d has tables of %lld items", luaL_typename(L, -1), dim + 1, (long long)s->sizes[dim]);
-    if ((int64_t)lua_rawlen(L, -1) != s->sizes[dim]) {
-      tc_lua_raise_text(L, NAME, "tables of %lld and of %lld items in dimension %d", (long long)s->sizes[dim], (long long)lua_rawlen(L, -1), dim + 1);
+    const long long size = s->sizes[dim];
+    if (type != LUA_TTABLE) { tc_lua_raise_text(L, NAME, "a %s where dimension %d has tables of %lld items", luaL_typename(L, -1), dim + 1, size); }
+    if ((long long)lua_rawlen(L, -1) != size) {
+      tc_lua_raise_text(L, NAME, "tables of %lld and of %lld items in dimension %d", size, (long long)lua_rawlen(L, -1), dim + 1);
     }
-    for (int64_t i = 1; i <= s->sizes[dim]; i++) {
+    for (int64_t i = 1; i <= size; i++) {
       lua_rawgeti(L, -1, i);
       check(s, dim + 1);
       lua_pop(L, 1);
     }
     return;
   }
-  if (type == LUA_TNUMBER) note_category(s, lua_isinteger(L, -1) ? TC_CATEGORY_INT : TC_CATEGORY_FLOAT);
-  else if (type != LUA_TBOOLEAN) tc_lua_raise_text(L, NAME, "an element that is a %s; elements are numbers or booleans", luaL_typename(L, -1));
+  if (type == LUA_TNUMBER)
+    note_category(s, lua_isinteger(L, -1) ? TC_CATEGORY_INT : TC_CATEGORY_FLOAT);
+  else if (type != LUA_TBOOLEAN)
+    tc_lua_raise_text(L, NAME, "an element that is a %s; elements are numbers or booleans", luaL_typename(L, -1));
 }
 
 static void store(lua_State *L, const struct tc_tensor *t, int64_t index) {
@@ -178,6 +186,22 @@ static int get_num_threads(lua_State *L) {
   return 1;
 }
 
+static void set_count(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+/* tb.memory_stats(): bytes of tensors, and the collections that their pressure started. */
+static int memory_stats(lua_State *L) {
+  const struct tc_lua_module *m = tc_lua_closure_module(L);
+  lua_newtable(L);
+  set_count(L, "bytes_live", m->ctx.device->bytes_live);
+  set_count(L, "bytes_peak", m->ctx.device->bytes_peak);
+  set_count(L, "young_collections", (int64_t)m->gc_young);
+  set_count(L, "full_collections", (int64_t)m->gc_full);
+  return 1;
+}
+
 static int suite(lua_State *L) {
   if (!lua_istable(L, 1)) return tc_lua_raise_text(L, "suite", "takes the table that describes a suite, got %s", luaL_typename(L, 1));
   lua_settop(L, 1);
@@ -185,13 +209,17 @@ static int suite(lua_State *L) {
   return 1;
 }
 
-static const struct { const char *name; lua_CFunction function; } functions[] = {
+static const struct {
+  const char *name;
+  lua_CFunction function;
+} functions[] = {
     {"tensor", create_tensor},
     {"is_tensor", is_tensor},
     {"manual_seed", manual_seed},
     {"get_default_dtype", get_default_dtype},
     {"set_default_dtype", set_default_dtype},
     {"get_num_threads", get_num_threads},
+    {"memory_stats", memory_stats},
     {"suite", suite},
 };
 

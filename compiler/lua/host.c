@@ -11,8 +11,14 @@ static const struct tc_function *function_at(lua_State *L, int index) {
   return function;
 }
 
+static tc_dtype default_dtype(lua_State *L) {
+  const struct tc_lua_module *m = tc_lua_find_module(L);
+  return m ? m->default_dtype : TC_F32;
+}
+
 void tc_lua_fill_host(struct tc_host *host) {
   host->tensor_at = tc_lua_tensor;
   host->function_at = function_at;
+  host->default_dtype = default_dtype;
   host->push_tensor = tc_lua_push_tensor;
 }

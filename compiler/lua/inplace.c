@@ -24,7 +24,9 @@ static tc_status write_result(struct tc_lua_module *m, const struct tc_tensor *x
   return copy_into(m, x, result, err);
 }
 
-struct inplace { const char *name, *function; };
+struct inplace {
+  const char *name, *function;
+};
 
 static int method_inplace(lua_State *L) {
   const struct inplace *row = tc_lua_closure_data(L);
@@ -95,8 +97,10 @@ static int method_zero(lua_State *L) {
 }
 
 static const struct inplace arithmetic[] = {{"add_", "add"}, {"sub_", "sub"}, {"mul_", "mul"}, {"div_", "div"}};
-static const struct { const char *name; lua_CFunction function; } writes[] = {
-    {"copy_", method_copy}, {"fill_", method_fill}, {"zero_", method_zero}};
+static const struct {
+  const char *name;
+  lua_CFunction function;
+} writes[] = {{"copy_", method_copy}, {"fill_", method_fill}, {"zero_", method_zero}};
 
 void tc_lua_open_inplace(lua_State *L) {
   for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {

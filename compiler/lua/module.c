@@ -12,7 +12,10 @@
 
 static const char module_key = 'm', settings_key = 's';
 
-struct settings { struct tc_config config; int threads; };
+struct settings {
+  struct tc_config config;
+  int threads;
+};
 
 static const unsigned char nn_source[] = {
 #include "nn.lua.inc"
@@ -20,7 +23,7 @@ static const unsigned char nn_source[] = {
 
 static const struct tc_codegen *const codegens[] = {&tc_codegen_llvm, NULL};
 
-static struct tc_lua_module *find_module(lua_State *L) {
+struct tc_lua_module *tc_lua_find_module(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &module_key);
   struct tc_lua_module *m = lua_touserdata(L, -1);
   lua_pop(L, 1);
@@ -28,12 +31,12 @@ static struct tc_lua_module *find_module(lua_State *L) {
 }
 
 struct tc_context *tc_lua_context(lua_State *L) {
-  struct tc_lua_module *m = find_module(L);
+  struct tc_lua_module *m = tc_lua_find_module(L);
   return m ? &m->ctx : NULL;
 }
 
 struct tc_lua_module *tc_lua_module(lua_State *L) {
-  struct tc_lua_module *m = find_module(L);
+  struct tc_lua_module *m = tc_lua_find_module(L);
   if (!m) luaL_error(L, "tbench is not open in this state");
   return m;
 }
@@ -84,9 +87,9 @@ static tc_status read_settings(lua_State *L, struct settings *out, struct tc_err
 static int module_gc(lua_State *L) {
   struct tc_lua_module *m = lua_touserdata(L, 1);
   struct tc_device *device = m->ctx.device;
-  m->ctx.device = NULL;
-  if (m->ctx.cache) tc_cache_close(m->ctx.cache);
+  if (m->ctx.cache) tc_cache_close(m->ctx.cache); /* its compiled objects unload from the device */
   m->ctx.cache = NULL;
+  m->ctx.device = NULL;
   if (device) device->methods->close(device);
   return 0;
 }
@@ -108,7 +111,7 @@ static tc_status open_context(struct tc_lua_module *m, const struct settings *se
 static void open_module(lua_State *L) {
   struct settings settings;
   struct tc_error err = {.message = ""};
-  if (find_module(L)) return;
+  if (tc_lua_find_module(L)) return;
   struct tc_lua_module *m = lua_newuserdatauv(L, sizeof *m, 0);
   memset(m, 0, sizeof *m);
   lua_createtable(L, 0, 1);

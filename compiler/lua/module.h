@@ -16,7 +16,7 @@
 #include "tcompile.h"
 
 struct tc_lua_module {
-  struct tc_context ctx;      /* ctx.device is NULL before opening and after closing */
+  struct tc_context ctx; /* ctx.device is NULL before opening and after closing */
   struct tc_host host;
   tc_dtype default_dtype;     /* of creation functions and of float results of integers */
   int64_t gc_next;            /* live bytes that trigger the next collection */
@@ -32,7 +32,9 @@ struct tc_lua_object {
 extern const char tc_lua_object_tag;
 
 /* --- module.c --- */
-/* The module of a state; raises when tbench is not open (or closed with the state). */
+/* The module of a state; NULL when tbench is not open, or closed with the state. */
+struct tc_lua_module *tc_lua_find_module(lua_State *L);
+/* As tc_lua_find_module; raises without one. */
 struct tc_lua_module *tc_lua_module(lua_State *L);
 /* What capture and guards need to know of this module's objects. */
 const struct tc_host *tc_lua_host(lua_State *L);
@@ -45,7 +47,7 @@ enum { TC_LUA_METATABLE = 3, TC_LUA_EXTRA = 4 }; /* upvalues: the metatable; the
 /* As tc_lua_closure, with the value at the stack top (popped) as upvalue 4. */
 void tc_lua_closure_over(lua_State *L, lua_CFunction function, const void *data);
 #define TC_LUA_NN_CHUNK "=tbench/nn.lua" /* chunk name of the module's own Lua code */
-#define TC_LUA_SUITE "tbench.suite" /* registry name of the metatable that tb.suite sets */
+#define TC_LUA_SUITE    "tbench.suite"   /* registry name of the metatable that tb.suite sets */
 
 /* --- tensor.c --- */
 /* Pushes a tensor object without storage; whoever makes it fills ->tensor. `metatable` is a pseudo-index or an absolute index. */

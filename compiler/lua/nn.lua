@@ -226,7 +226,8 @@ local function shape_of(normalized_shape)
 end
 
 local function norm_repr(self)
-  return string.format("{%s}, eps=%g, elementwise_affine=%s", table.concat(self.normalized_shape, ", "), self.eps, self.weight ~= nil)
+  local eps = self.eps and string.format("%g", self.eps) or "nil"
+  return string.format("{%s}, eps=%s, elementwise_affine=%s", table.concat(self.normalized_shape, ", "), eps, self.weight ~= nil)
 end
 
 -- Over the last dimensions: normalized_shape is a size or a list of sizes.
@@ -246,11 +247,12 @@ end
 
 LayerNorm.extra_repr = norm_repr
 
+-- eps: nil means the distance from 1 to the next number of the input's dtype.
 local RMSNorm = nn.class("RMSNorm")
 nn.RMSNorm = RMSNorm
 
 function RMSNorm:init(normalized_shape, eps, elementwise_affine)
-  self.normalized_shape, self.eps = shape_of(normalized_shape), eps or 1e-6
+  self.normalized_shape, self.eps = shape_of(normalized_shape), eps
   if elementwise_affine ~= false then self.weight = full(1, self.normalized_shape) end
 end
 

@@ -33,9 +33,9 @@ static int format_element(const struct printer *p, int64_t index, char text[ELEM
   if (isnan(value)) return snprintf(text, ELEMENT_BYTES, "nan");
   if (isinf(value)) return snprintf(text, ELEMENT_BYTES, value > 0 ? "inf" : "-inf");
   switch (p->style) {
-  case STYLE_WHOLE: return snprintf(text, ELEMENT_BYTES, "%.0f.", value);
-  case STYLE_SCIENTIFIC: return snprintf(text, ELEMENT_BYTES, "%.4e", value);
-  default: return snprintf(text, ELEMENT_BYTES, "%.4f", value);
+    case STYLE_WHOLE: return snprintf(text, ELEMENT_BYTES, "%.0f.", value);
+    case STYLE_SCIENTIFIC: return snprintf(text, ELEMENT_BYTES, "%.4e", value);
+    default: return snprintf(text, ELEMENT_BYTES, "%.4f", value);
   }
 }
 
@@ -107,8 +107,10 @@ static void add_row(struct printer *p, int64_t first) {
     add_element(p, first + i);
     if (next >= size) return;
     luaL_addchar(p->out, ',');
-    if (++on_line == per_line) add_line_break(p, 1, dim);
-    else luaL_addchar(p->out, ' ');
+    if (++on_line == per_line)
+      add_line_break(p, 1, dim);
+    else
+      luaL_addchar(p->out, ' ');
     on_line %= per_line;
     if (next != i + 1) luaL_addstring(p->out, "..., ");
   }

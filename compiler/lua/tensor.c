@@ -119,14 +119,14 @@ static int index_property(lua_State *L, const struct tc_tensor *x) {
 static int tensor_index(lua_State *L) {
   const struct tc_tensor *x = tc_lua_check_tensor(L, 1, "index");
   switch (lua_type(L, 2)) {
-  case LUA_TSTRING:
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(TC_LUA_EXTRA)) != LUA_TNIL) return 1;
-    return index_property(L, x);
-  case LUA_TNUMBER:
-    if (lua_isinteger(L, 2)) return index_integer(L, x);
-    return tc_lua_raise_text(L, "x[i]", "the index %f is no integer", lua_tonumber(L, 2));
-  default: return tc_lua_raise_text(L, "x[i]", "a %s is no index; use narrow, index_select or gather", luaL_typename(L, 2));
+    case LUA_TSTRING:
+      lua_pushvalue(L, 2);
+      if (lua_rawget(L, lua_upvalueindex(TC_LUA_EXTRA)) != LUA_TNIL) return 1;
+      return index_property(L, x);
+    case LUA_TNUMBER:
+      if (lua_isinteger(L, 2)) return index_integer(L, x);
+      return tc_lua_raise_text(L, "x[i]", "the index %f is no integer", lua_tonumber(L, 2));
+    default: return tc_lua_raise_text(L, "x[i]", "a %s is no index; use narrow, index_select or gather", luaL_typename(L, 2));
   }
 }
 
@@ -148,7 +148,6 @@ static const char *const operators[] = {"__add", "__sub", "__mul", "__div", "__i
 static int tensor_order(lua_State *L) {
   return tc_lua_raise_text(L, "comparison", "Lua's < and <= give one boolean; compare tensors by x:lt(y), x:le(y), x:gt(y), x:ge(y)");
 }
-
 
 static void push_methods(lua_State *L) {
   lua_createtable(L, 0, tc_function_count());

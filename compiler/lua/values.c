@@ -60,9 +60,9 @@ static int method_version(lua_State *L) {
 
 static void push_element(lua_State *L, const struct tc_tensor *x, int64_t index) {
   switch (tc_dtype_category(x->dtype)) {
-  case TC_CATEGORY_BOOL: lua_pushboolean(L, tc_tensor_get_i64(x, index) != 0); return;
-  case TC_CATEGORY_INT: lua_pushinteger(L, tc_tensor_get_i64(x, index)); return;
-  case TC_CATEGORY_FLOAT: lua_pushnumber(L, tc_tensor_get_f64(x, index)); return;
+    case TC_CATEGORY_BOOL: lua_pushboolean(L, tc_tensor_get_i64(x, index) != 0); return;
+    case TC_CATEGORY_INT: lua_pushinteger(L, tc_tensor_get_i64(x, index)); return;
+    case TC_CATEGORY_FLOAT: lua_pushnumber(L, tc_tensor_get_f64(x, index)); return;
   }
 }
 
@@ -95,10 +95,19 @@ static int method_tolist(lua_State *L) {
   return 1;
 }
 
-static const struct { const char *name; lua_CFunction function; } methods[] = {
-    {"size", method_size},       {"stride", method_stride}, {"dim", method_dim},
-    {"numel", method_numel},     {"item", method_item},     {"tolist", method_tolist},
-    {"is_contiguous", method_is_contiguous}, {"data_ptr", method_data_ptr}, {"version", method_version},
+static const struct {
+  const char *name;
+  lua_CFunction function;
+} methods[] = {
+    {"size", method_size},
+    {"stride", method_stride},
+    {"dim", method_dim},
+    {"numel", method_numel},
+    {"item", method_item},
+    {"tolist", method_tolist},
+    {"is_contiguous", method_is_contiguous},
+    {"data_ptr", method_data_ptr},
+    {"version", method_version},
 };
 
 void tc_lua_open_values(lua_State *L) {

@@ -103,14 +103,14 @@ tc_status tc_shape_same(const struct tc_infer *c) {
 }
 
 tc_status tc_shape_along(const struct tc_infer *c) {
-  int dim;
+  int dim = 0;
   const int ndim = c->in[0]->ndim;
   const tc_status status = tc_infer_dim(c, 0, ndim ? ndim : 1, &dim);
   return status ? status : tc_shape_same(c);
 }
 
 tc_status tc_shape_dims(const struct tc_infer *c) {
-  for (int i = 0, dim; i < c->attrs->n_ints; i++) {
+  for (int i = 0, dim = 0; i < c->attrs->n_ints; i++) {
     const tc_status status = tc_infer_dim(c, i, c->in[0]->ndim, &dim);
     if (status) return status;
   }
@@ -157,7 +157,7 @@ static tc_status read_reduced(const struct tc_infer *c, unsigned *reduced) {
   *reduced = 0;
   if (c->attrs->n_ints < 1) return tc_infer_fail(c, TC_ARG, "attributes are missing");
   if (c->attrs->n_ints == 1 && x->ndim) return tc_infer_fail(c, TC_ARG, "the dimensions are missing");
-  for (int i = 1, dim; i < c->attrs->n_ints; i++) {
+  for (int i = 1, dim = 0; i < c->attrs->n_ints; i++) {
     const tc_status status = tc_infer_dim(c, i, x->ndim, &dim);
     if (status) return status;
     if (*reduced >> dim & 1) return tc_infer_fail(c, TC_ARG, "dimension %d is named twice", dim + 1);

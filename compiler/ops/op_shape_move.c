@@ -38,7 +38,7 @@ tc_status tc_shape_permute(const struct tc_infer *c) {
   const struct tc_meta *x = c->in[0];
   if (c->attrs->n_ints != x->ndim) return tc_infer_fail(c, TC_SHAPE, "%d dimensions are named, there are %d", c->attrs->n_ints, x->ndim);
   unsigned seen = 0;
-  for (int d = 0, from; d < x->ndim; d++) {
+  for (int d = 0, from = 0; d < x->ndim; d++) {
     if ((status = tc_infer_dim(c, d, x->ndim, &from))) return status;
     if (seen >> from & 1) return tc_infer_fail(c, TC_ARG, "dimension %d is named twice", from + 1);
     seen |= 1u << from;
@@ -51,7 +51,7 @@ tc_status tc_shape_permute(const struct tc_infer *c) {
 tc_status tc_shape_slice(const struct tc_infer *c) {
   tc_status status;
   const struct tc_meta *x = c->in[0];
-  int dim;
+  int dim = 0;
   if (c->attrs->n_ints != 4) return tc_infer_fail(c, TC_ARG, "takes dimension, start, length and step");
   if ((status = tc_infer_dim(c, 0, x->ndim, &dim))) return status;
   const tc_sym start = c->attrs->ints[1], length = c->attrs->ints[2], step = c->attrs->ints[3], zero = tc_sym_const(0);
@@ -74,7 +74,7 @@ tc_status tc_shape_squeeze(const struct tc_infer *c) {
   tc_status status;
   const struct tc_meta *x = c->in[0];
   unsigned dropped = 0;
-  for (int i = 0, dim; i < c->attrs->n_ints; i++) {
+  for (int i = 0, dim = 0; i < c->attrs->n_ints; i++) {
     if ((status = tc_infer_dim(c, i, x->ndim, &dim))) return status;
     if (!tc_sym_is(x->sizes[dim], 1)) return tc_infer_fail(c, TC_SHAPE, "dimension %d has another size than 1", dim + 1);
     dropped |= 1u << dim;
@@ -89,7 +89,7 @@ tc_status tc_shape_squeeze(const struct tc_infer *c) {
 tc_status tc_shape_unsqueeze(const struct tc_infer *c) {
   tc_status status;
   const struct tc_meta *x = c->in[0];
-  int dim;
+  int dim = 0;
   if (x->ndim >= TC_MAX_DIMS) return tc_infer_fail(c, TC_LIMIT, "at most %d dimensions are supported", TC_MAX_DIMS);
   if ((status = tc_infer_dim(c, 0, x->ndim + 1, &dim))) return status;
   for (int d = 0; d < dim; d++) c->out->sizes[d] = x->sizes[d];
@@ -117,7 +117,7 @@ tc_status tc_shape_pad(const struct tc_infer *c) {
 tc_status tc_shape_cat(const struct tc_infer *c) {
   tc_status status;
   const struct tc_meta *first = c->in[0];
-  int dim;
+  int dim = 0;
   if (first->ndim == 0) return tc_infer_fail(c, TC_SHAPE, "a 0-dimensional tensor can not be joined; use stack");
   if ((status = tc_infer_dim(c, 0, first->ndim, &dim))) return status;
   c->out->ndim = first->ndim;
@@ -150,7 +150,7 @@ static tc_status check_index_dtype(const struct tc_infer *c) {
 
 tc_status tc_shape_gather(const struct tc_infer *c) {
   const struct tc_meta *x = c->in[0], *index = c->in[1];
-  int dim;
+  int dim = 0;
   tc_status status = check_index_dtype(c);
   if (status) return status;
   if (x->ndim != index->ndim) return tc_infer_fail(c, TC_SHAPE, "the index must have as many dimensions as the tensor");
@@ -167,7 +167,7 @@ tc_status tc_shape_gather(const struct tc_infer *c) {
 
 tc_status tc_shape_index_select(const struct tc_infer *c) {
   const struct tc_meta *x = c->in[0], *index = c->in[1];
-  int dim;
+  int dim = 0;
   tc_status status = check_index_dtype(c);
   if (status) return status;
   if (index->ndim != 1) return tc_infer_fail(c, TC_SHAPE, "the index must have 1 dimension");

@@ -57,15 +57,12 @@ tc_sym tc_draft_address(const struct tc_draft *d, tc_sym built) {
   return found ? d->addresses.data[found - 1].to : built;
 }
 
-/* Variables of the cluster on which a data-dependent offset depends. */
-static void offset_vars(struct tc_draft *d, const struct tc_expr *e, struct tc_draft_address *a) {
-  for (int v = 0; v < d->cluster->n_dims && tc_sym_valid(e->address); v++) {
-    bool known = !tc_sym_uses(e->address, d->cluster->vars[v]);
-    for (int i = 0; i < a->n_vars; i++) known |= tc_sym_same(a->vars[i], d->cluster->vars[v]);
-    if (!known) a->vars[a->n_vars++] = d->cluster->vars[v];
-  }
+/* Symbols on which a data-dependent offset depends. */
+static void offset_symbols(const struct tc_expr *e, struct tc_draft_address *a) {
+  const bool counts = tc_sym_valid(e->address) && e->op != TC_E_CHECK && a->n_offsets < TC_MAX_DIMS;
+  if (counts) a->offsets[a->n_offsets++] = e->address;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) offset_vars(d, e->args[i], a);
+    if (e->args[i]) offset_symbols(e->args[i], a);
 }
 
 static bool collect(struct tc_draft *d, const struct tc_expr *e, bool *seen) {
@@ -76,7 +73,7 @@ static bool collect(struct tc_draft *d, const struct tc_expr *e, bool *seen) {
   if (!tc_sym_valid(e->address) || e->op == TC_E_CHECK) return true;
   const int bytes = e->op == TC_E_LOAD ? tc_dtype_bytes(d->buffers.data[e->buffer].dtype) : 0;
   struct tc_draft_address *a = note_address(d, e->address, bytes, false);
-  if (a && e->op == TC_E_LOAD && e->args[0]) offset_vars(d, e->args[0], a);
+  if (a && e->op == TC_E_LOAD && e->args[0]) offset_symbols(e->args[0], a);
   return a;
 }
 
@@ -170,9 +167,9 @@ static void order_dims(struct tc_draft *d) {
   }
 }
 
-static bool uses_offset(const struct tc_draft_address *a, tc_sym var) {
-  for (int i = 0; i < a->n_vars; i++)
-    if (tc_sym_same(a->vars[i], var)) return true;
+static bool offset_uses(const struct tc_draft *d, const struct tc_draft_address *a, tc_sym var) {
+  for (int i = 0; i < a->n_offsets; i++)
+    if (tc_sym_uses(tc_draft_address(d, a->offsets[i]), var)) return true;
   return false;
 }
 
@@ -213,7 +210,7 @@ static double score(struct tc_draft *d, int dim, int lanes) {
     tc_sym step, rest;
     const double w = weight_of(d, a);
     total += w;
-    if (!tc_sym_affine(d->s->tab, a->to, d->dims[dim].var, &step, &rest) || uses_offset(a, d->dims[dim].var)) score -= 2 * w;
+    if (!tc_sym_affine(d->s->tab, a->to, d->dims[dim].var, &step, &rest) || offset_uses(d, a, d->dims[dim].var)) score -= 2 * w;
     else if (tc_sym_is(step, 1)) score += w;
     else if (!tc_sym_is(step, 0)) score -= w;
   }

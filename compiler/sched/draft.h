@@ -14,12 +14,12 @@ struct tc_draft_item {
   int acc;
   int buffer;
   tc_sym address; /* of a store; position of ARGMAX, ARGMIN */
-  const struct tc_expr *value;
+  const struct tc_expr *value, *built; /* built: before keep.c rewrote it */
 };
 
-/* An address symbol as it was built (over the cluster's variables), and as the kernel will have it. `free`
- * has a bit for each dimension on which data-dependent parts of the address depend. */
-struct tc_draft_address { tc_sym from, to; bool memory, store; int bytes; tc_sym vars[TC_MAX_DIMS]; int n_vars; };
+/* An address symbol as it was built (over the cluster's variables), and as the kernel will have it.
+ * offsets[]: the symbols (as built) on which the data-dependent part of the address depends. */
+struct tc_draft_address { tc_sym from, to; bool memory, store; int bytes, n_offsets; tc_sym offsets[TC_MAX_DIMS]; };
 
 struct tc_draft_dim { tc_sym var, size; bool reduced; };
 enum { TC_DRAFT_DIMS = 2 * TC_MAX_DIMS }; /* before collapsing */
@@ -53,8 +53,10 @@ tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct 
 tc_status tc_draft_domain(struct tc_draft *d);
 /* keep.c: values that a later pass needs again are kept where recomputing is dear. */
 tc_status tc_draft_keep(struct tc_draft *d);
-/* kernel.c: the kernel, in an expression table of its own. slots[] (one a buffer) are loops, or -1. */
+/* kernel.c: the kernel, in an expression table of its own; its buffers are the draft's, in order. */
 tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out);
+/* traffic.c: bytes, flops and operations of a kernel; which stores bypass the caches. */
+tc_status tc_kernel_measure(struct tc_sched *s, struct tc_kernel *k);
 
 /* What the kernel has for an address that was built; itself if it is of the kernel already. */
 tc_sym tc_draft_address(const struct tc_draft *d, tc_sym built);

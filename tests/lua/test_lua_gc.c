@@ -75,12 +75,9 @@ static void test_the_heap_of_lua_does_not_grow(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_temporaries_are_freed_promptly),
-      cmocka_unit_test(test_a_carried_value_is_freed_promptly),
-      cmocka_unit_test(test_values_that_grew_old_are_freed),
-      cmocka_unit_test(test_living_tensors_keep_their_values),
-      cmocka_unit_test(test_everything_is_given_back),
-      cmocka_unit_test(test_a_stopped_collector_stays_stopped),
+      cmocka_unit_test(test_temporaries_are_freed_promptly), cmocka_unit_test(test_a_carried_value_is_freed_promptly),
+      cmocka_unit_test(test_values_that_grew_old_are_freed), cmocka_unit_test(test_living_tensors_keep_their_values),
+      cmocka_unit_test(test_everything_is_given_back),       cmocka_unit_test(test_a_stopped_collector_stays_stopped),
       cmocka_unit_test(test_the_heap_of_lua_does_not_grow),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);

@@ -58,11 +58,12 @@ static void test_a_shared_parameter_stays_shared(void **state) {
 }
 
 static void test_parameters_have_paths_in_a_fixed_order(void **state) {
-  run_gives(*state, "local model = tb.nn.Sequential { tb.nn.Linear(2, 3), tb.nn.GELU(), tb.nn.LayerNorm(3) }\n"
-                    "model.extra = { tb.nn.Embedding(2, 2) }\n"
-                    "local names = {}\n"
-                    "for name, parameter in model:named_parameters() do names[#names + 1] = name .. ':' .. parameter:numel() end\n"
-                    "return table.concat(names, ' ')",
+  run_gives(*state,
+            "local model = tb.nn.Sequential { tb.nn.Linear(2, 3), tb.nn.GELU(), tb.nn.LayerNorm(3) }\n"
+            "model.extra = { tb.nn.Embedding(2, 2) }\n"
+            "local names = {}\n"
+            "for name, parameter in model:named_parameters() do names[#names + 1] = name .. ':' .. parameter:numel() end\n"
+            "return table.concat(names, ' ')",
             "1.bias:3 1.weight:6 3.bias:3 3.weight:3 extra.1.weight:4");
 }
 
@@ -83,7 +84,8 @@ static void test_norms(void **state) {
               "local z = tb.nn.RMSNorm(16)(x)\n"
               "assert(((z * z):mean(-1) - 1):abs():amax():item() < 1e-3)\n"
               "assert(tb.nn.LayerNorm({4, 16})(x):mean():abs():item() < 1e-5)\n"
-              "assert(#tb.nn.LayerNorm(16, 1e-5, false):parameters() == 0)");
+              "assert(#tb.nn.LayerNorm(16, 1e-5, false):parameters() == 0)\n"
+              "assert(tostring(tb.nn.RMSNorm(16)) == 'RMSNorm({16}, eps=nil, elementwise_affine=true)')");
 }
 
 static void test_embedding_counts_from_one(void **state) {

@@ -125,11 +125,22 @@ static LLVMValueRef load_vector(struct ll_emit *e, const struct lanes *l, LLVMVa
   return ll_call(e, LL_MASKED_LOAD, vector, e->m->ptr, args, 4);
 }
 
+/* The machine's prefetchers may not see masked loads. */
+enum { PREFETCH_BYTES = 1024, PREFETCH_KEEP = 3, PREFETCH_DATA = 1 };
+static void prefetch(struct ll_emit *e, const struct lanes *l) {
+  LLVMTypeRef i32 = e->m->i32;
+  LLVMValueRef ahead = ll_i64(e, PREFETCH_BYTES / l->bytes);
+  LLVMValueRef args[] = {LLVMBuildGEP2(e->m->builder, l->element, l->pointer, &ahead, 1, ""), LLVMConstInt(i32, 0, false),
+                         LLVMConstInt(i32, PREFETCH_KEEP, false), LLVMConstInt(i32, PREFETCH_DATA, false)};
+  ll_call(e, LL_PREFETCH, e->m->ptr, NULL, args, 4);
+}
+
 static bool narrow_mask(const struct ll_emit *e, const struct lanes *l) { return !e->m->avx512 && l->bytes < 4; }
 
 static LLVMValueRef load_lanes(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMTypeRef vector, int scope) {
   if (l->kind == LANES_SPREAD) return l->bytes < 4 ? load_each(e, l, mask, vector, scope) : gather(e, l, mask, vector);
   if (mask && narrow_mask(e, l)) return load_each(e, l, mask, vector, scope);
+  if (l->kind == LANES_FORWARD && mask && e->prefetch) prefetch(e, l);
   if (l->kind == LANES_FORWARD) return load_vector(e, l, mask, vector);
   return reverse(e, load_vector(e, l, mask ? reverse(e, mask) : NULL, vector));
 }

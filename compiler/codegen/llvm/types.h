@@ -16,7 +16,7 @@
 
 enum ll_intrinsic {
   LL_FABS, LL_FLOOR, LL_CEIL, LL_ROUNDEVEN, LL_SQRT, LL_FMA, LL_COPYSIGN,
-  LL_MASKED_LOAD, LL_MASKED_STORE, LL_GATHER, LL_SCATTER, LL_SFENCE, LL_INTRINSIC_COUNT
+  LL_MASKED_LOAD, LL_MASKED_STORE, LL_GATHER, LL_SCATTER, LL_PREFETCH, LL_SFENCE, LL_INTRINSIC_COUNT
 };
 enum { LL_DECLARATIONS = 48 };
 struct ll_declaration { enum ll_intrinsic which; LLVMTypeRef type, function_type; LLVMValueRef function; };
@@ -61,8 +61,7 @@ struct ll_emit {
   struct tc_error *err;
   tc_status status;
   int lanes;
-  LLVMTypeRef vectors[TC_DTYPE_COUNT], stored_vectors[TC_DTYPE_COUNT], i16s, i32s, i64s, i1s; /* of `lanes` elements, or scalar if lanes is 1 */
-  LLVMValueRef function, first, last;
+  LLVMValueRef function;
   LLVMBasicBlockRef entry, block; /* block: where control flow stands */
   struct ll_scope scopes[LL_SCOPES];
   int current;                   /* the scope that is open at the end of `block` */
@@ -72,10 +71,11 @@ struct ll_emit {
   LLVMValueRef *sizes, *acc;
   LLVMValueRef outer[TC_MAX_KERNEL_DIMS], inner[TC_MAX_KERNEL_DIMS]; /* the lane dimension's: of lane 0 */
   tc_sym lane_variable;          /* INVALID if lanes is 1 */
-  LLVMValueRef mask, active;     /* which lanes are active, and how many; NULL: all */
+  LLVMValueRef mask;             /* which lanes are active; NULL: all */
   LLVMValueRef zero_slot, sink_slot; /* memory for accesses that must not happen */
   bool nontemporal;              /* stores of streamed buffers may be non-temporal here */
   bool nontemporal_used;
+  bool prefetch;                 /* masked vector loads prefetch what comes later */
   int status_buffer, rng_buffer; /* -1: none */
   struct ll_number numbers[LL_NUMBERS];
 };
@@ -154,15 +154,28 @@ struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_redu
 struct ll_state ll_reduction_join(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state a, struct ll_state b);
 LLVMValueRef ll_reduction_end(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state);
 
-/* --- loops.c, strips.c --- */
-struct ll_loop { LLVMBasicBlockRef before, body, exit; LLVMValueRef variable; LLVMValueRef *phis; bool guarded; };
+/* --- blocks.c: control flow --- */
+void ll_enter(struct ll_emit *e, LLVMBasicBlockRef block);   /* appends it; control stands at its end */
+LLVMBasicBlockRef ll_block(struct ll_emit *e);               /* a new one, not yet placed */
+void ll_end(struct ll_emit *e);                              /* builder to the end of the current block */
+void ll_open(struct ll_emit *e, int scope);                  /* a new instance of the scope: the rest of the current block */
+/* End the current block; scopes open in it go on before the branch. */
+void ll_jump(struct ll_emit *e, LLVMBasicBlockRef to);
+void ll_branch(struct ll_emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no);
+LLVMValueRef ll_phi(struct ll_emit *e, LLVMTypeRef type, LLVMValueRef value, LLVMBasicBlockRef from); /* at the end of the current block */
+void ll_incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from);
+LLVMValueRef ll_less(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b); /* of i64, at the builder */
+/* do { … } while ((variable += step) < to), with `state` carried; guarded: not entered unless from < to. */
+struct ll_loop { LLVMBasicBlockRef before, body, exit; LLVMValueRef variable; struct ll_state *phis, *initial; bool guarded; int n; };
 void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, LLVMValueRef to, bool guarded, struct ll_state *state, int n);
-void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, LLVMValueRef step, struct ll_state *state, int n);
-void ll_seal(struct ll_emit *e, int scope); /* what follows is a new block; the scope's values go before the branch to it */
-void ll_open(struct ll_emit *e, int scope); /* the scope is the rest of the current block */
-void ll_enter(struct ll_emit *e, LLVMBasicBlockRef block);
+void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, int64_t step, struct ll_state *state);
+LLVMValueRef ll_lane_mask(struct ll_emit *e, LLVMValueRef active); /* the first `active` lanes */
+
+/* --- loops.c, strips.c --- */
 void ll_kernel(struct ll_emit *e);
-/* The innermost loop of a phase. */
-void ll_strips(struct ll_emit *e, const struct tc_phase *phase, int number, LLVMValueRef from, LLVMValueRef to, struct ll_state *state);
+/* One instance of a phase's body, in `scope` of the current block; `state` (a reduction each) is replaced. */
+void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct ll_state *state);
+/* The innermost loop of phase `number`. */
+void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, struct ll_state *state);
 
 #endif

@@ -86,7 +86,14 @@ static inline md md_load_bytes(const uint8_t *p) {
   const __m128i x = _mm_loadl_epi64((const __m128i *)p);
   return (md)_mm_test_epi8_mask(x, x);
 }
-static inline void v_fence(void) { _mm_sfence(); }
+/* The first n lanes (others are 0, or left alone in memory); n below the lane count. */
+static inline vf vf_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
+static inline void vf_store_n(float *p, vf a, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), a); }
+static inline vd vd_load_n(const double *p, int64_t n) { return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
+static inline void vd_store_n(double *p, vd a, int64_t n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), a); }
+/* All lanes joined by halves. */
+static inline float vf_hsum(vf a) { return _mm512_reduce_add_ps(a); }
+static inline double vd_hsum(vd a) { return _mm512_reduce_add_pd(a); }
 
 #else /* AVX2 and FMA */
 
@@ -178,9 +185,28 @@ static inline md md_load_bytes(const uint8_t *p) {
   const __m256i words = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)four));
   return _mm256_castsi256_pd(_mm256_cmpgt_epi64(words, _mm256_setzero_si256()));
 }
-static inline void v_fence(void) { _mm_sfence(); }
+static inline vi vf_lanes_below(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline vl vd_lanes_below(int64_t n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
+static inline vf vf_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, vf_lanes_below(n)); }
+static inline void vf_store_n(float *p, vf a, int64_t n) { _mm256_maskstore_ps(p, vf_lanes_below(n), a); }
+static inline vd vd_load_n(const double *p, int64_t n) { return _mm256_maskload_pd(p, vd_lanes_below(n)); }
+static inline void vd_store_n(double *p, vd a, int64_t n) { _mm256_maskstore_pd(p, vd_lanes_below(n), a); }
+static inline double vd_hsum(vd a) {
+  const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+  return _mm_cvtsd_f64(half) + _mm_cvtsd_f64(_mm_unpackhi_pd(half, half));
+}
+static inline float vf_hsum(vf a) {
+  const __m128 half = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  const __m128 quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(quarter, _mm_shuffle_ps(quarter, quarter, 1)));
+}
 
 #endif
+
+/* Makes non-temporal stores visible to other threads. */
+static inline void v_fence(void) { _mm_sfence(); }
 
 static inline vi vf_ishl(vi a, int n) { return V_SHIFT_LEFT32(a, n); }
 static inline vi vf_ishr(vi a, int n) { return V_SHIFT_RIGHT32(a, n); }

@@ -1,0 +1,145 @@
+/* Calls of tensor functions: tracked values become arguments, results become nodes.
+ *
+ * Invariants:
+ *  1. Arguments are read as the Lua module reads them: a last table with a key that is a string gives arguments by name, any
+ *     other table is a list of its raw sequence.
+ *  2. A function that gives back an argument as it is gives back that very value.
+ *  3. What a function refuses is a break, so that the eager call raises its own error. */
+#include "capture/trace.h"
+
+enum { MAX_POSITIONAL = 64, MAX_ITEMS = TC_MAX_RESULTS + TC_MAX_INPUTS, LIST_DEPTH = 4 };
+
+struct arguments {
+  int n_positional, n_named, n_items;
+  struct tc_arg positional[MAX_POSITIONAL];
+  struct tc_named_arg named[TC_MAX_ARGS];
+  struct tc_arg items[MAX_ITEMS];
+};
+
+static tc_status read_value(struct tc_trace *t, struct arguments *args, struct tc_tracked value, int depth, struct tc_arg *out);
+
+static tc_status read_list(struct tc_trace *t, struct arguments *args, struct tc_traced_table *table, int depth, struct tc_arg *out) {
+  lua_Integer count;
+  tc_status status = tc_table_length(t, table, &count);
+  if (status) return status;
+  if (depth >= LIST_DEPTH || count > MAX_ITEMS - args->n_items) return tc_trace_raises(t, "a list that is too long or too deep");
+  struct tc_arg *items = &args->items[args->n_items];
+  args->n_items += (int)count;
+  for (lua_Integer i = 0; i < count && !status; i++) {
+    struct tc_tracked item;
+    status = tc_table_get(t, table, tc_int(i + 1), &item);
+    if (!status) status = read_value(t, args, item, depth + 1, &items[i]);
+  }
+  *out = (struct tc_arg){TC_ARG_LIST, .list = {items, (int)count}};
+  return status;
+}
+
+static tc_status read_value(struct tc_trace *t, struct arguments *args, struct tc_tracked value, int depth, struct tc_arg *out) {
+  struct tc_node *node;
+  tc_status status = tc_use(t, &value);
+  if (status) return status;
+  switch (value.kind) {
+    case TC_IS_NIL: *out = (struct tc_arg){TC_ARG_NIL, .boolean = false}; return TC_OK;
+    case TC_IS_BOOL: *out = (struct tc_arg){TC_ARG_BOOL, .boolean = value.boolean}; return TC_OK;
+    case TC_IS_NUM: *out = (struct tc_arg){TC_ARG_NUM, .number = value.number}; return TC_OK;
+    case TC_IS_TEXT: *out = (struct tc_arg){TC_ARG_TEXT, .text = value.text->bytes}; return TC_OK;
+    case TC_IS_INT:
+      *out = (struct tc_arg){TC_ARG_INT, .integer = tc_sym_const(value.integer)};
+      return tc_sym_valid(out->integer) ? TC_OK : tc_trace_raises(t, "an integer of more than 62 bits");
+    case TC_IS_TENSOR:
+      if ((status = tc_tensor_node(t, value.tensor, &node))) return status;
+      *out = (struct tc_arg){TC_ARG_VALUE, .value = tc_value_of(node)};
+      return TC_OK;
+    case TC_IS_TABLE: return read_list(t, args, value.table, depth, out);
+    default: tc_use_type(t, &value); return tc_trace_raises(t, "a tensor function with an argument that it does not take");
+  }
+}
+
+static tc_status read_names(struct tc_trace *t, struct arguments *args, struct tc_traced_table *table) {
+  struct tc_tracked key = tc_nil(), value;
+  for (;;) {
+    const tc_status status = tc_table_next(t, table, key, &key, &value);
+    if (status) return status;
+    if (key.kind == TC_IS_NIL) return TC_OK;
+    if (key.kind != TC_IS_TEXT || args->n_named == TC_MAX_ARGS) return tc_trace_raises(t, "a table that mixes named arguments with others");
+    struct tc_named_arg *named = &args->named[args->n_named];
+    named->name = key.text->bytes;
+    const tc_status read = read_value(t, args, value, 0, &named->arg);
+    if (read) return read;
+    args->n_named++;
+  }
+}
+
+static tc_status read_arguments(struct tc_trace *t, struct arguments *args, size_t first, int count) {
+  args->n_positional = args->n_named = args->n_items = 0;
+  const struct tc_tracked last = count ? t->slots[first + (size_t)count - 1] : tc_nil();
+  bool has_names = false;
+  tc_status status = TC_OK;
+  if (last.kind == TC_IS_TABLE) status = tc_table_has_names(t, last.table, &has_names);
+  if (!status && has_names) status = read_names(t, args, last.table);
+  if (status) return status;
+  const int n_positional = count - has_names;
+  if (n_positional > MAX_POSITIONAL) return tc_trace_raises(t, "a tensor function with %d arguments", n_positional);
+  for (int i = 0; i < n_positional && !status; i++) status = read_value(t, args, t->slots[first + (size_t)i], 0, &args->positional[i]);
+  args->n_positional = n_positional;
+  return status;
+}
+
+static tc_status track_result(struct tc_trace *t, const struct arguments *args, size_t first, struct tc_value *value, struct tc_tracked *out) {
+  for (int i = 0; i < args->n_positional; i++) {
+    if (args->positional[i].kind != TC_ARG_VALUE || args->positional[i].value != value) continue;
+    *out = t->slots[first + (size_t)i];
+    return TC_OK;
+  }
+  return tc_new_tensor(t, tc_node_of(value), out);
+}
+
+static tc_status give_list(struct tc_trace *t, const struct arguments *args, const struct tc_results *results, size_t at) {
+  struct tc_tracked list, item;
+  tc_status status = tc_new_table(t, results->count, 0, &list);
+  for (int i = 0; i < results->count && !status; i++) {
+    status = track_result(t, args, at + 1, results->values[i], &item);
+    if (!status) status = tc_table_set_index(t, list.table, i + 1, &item);
+  }
+  if (!status) t->slots[at] = list;
+  return status;
+}
+
+static tc_status give_each(struct tc_trace *t, const struct arguments *args, const struct tc_results *results, size_t at) {
+  struct tc_tracked values[TC_MAX_RESULTS];
+  tc_status status = tc_reserve(t, at, (size_t)results->count);
+  for (int i = 0; i < results->count && !status; i++) status = track_result(t, args, at + 1, results->values[i], &values[i]);
+  for (int i = 0; i < results->count && !status; i++) t->slots[at + (size_t)i] = values[i];
+  return status;
+}
+
+static void mark_line(struct tc_trace *t) {
+  const struct tc_activation *a = t->activation;
+  t->builder.line = tc_proto_line(a->proto, a->pc - 1);
+  t->builder.source = a->proto->chunk;
+}
+
+static void guard_default_dtype(struct tc_trace *t) {
+  if (t->default_dtype_guarded || !t->host->default_dtype) return;
+  tc_guards_default_dtype(t->guards, t->builder.builder.default_dtype);
+  t->default_dtype_guarded = true;
+}
+
+tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results) {
+  struct arguments args;
+  struct tc_arg bound[TC_MAX_ARGS];
+  struct tc_results results;
+  struct tc_error err = {.message = ""};
+  tc_status status = read_arguments(t, &args, at + 1, n_args);
+  if (status) return status;
+  mark_line(t);
+  guard_default_dtype(t);
+  results.count = 0;
+  status = tc_function_bind(function, args.positional, args.n_positional, args.named, args.n_named, bound, &err);
+  if (!status) status = function->run(&t->builder.builder, bound, TC_MAX_ARGS, &results, &err);
+  if (status == TC_NOMEM) return tc_trace_nomem(t);
+  if (status) return tc_trace_raises(t, "%s: %s", function->name, err.message);
+  *n_results = function->as_list ? 1 : results.count;
+  t->out->n_ops++;
+  return function->as_list ? give_list(t, &args, &results, at) : give_each(t, &args, &results, at);
+}

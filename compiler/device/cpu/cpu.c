@@ -1,0 +1,91 @@
+/* The CPU as a device: opening, storages, and its table of eager kernels.
+ *
+ * Opening costs microseconds: the matrix library is opened by the first product, threads start with the first parallel loop. */
+#include "device/cpu/cpu.h"
+
+#include <string.h>
+
+#include "device/cpu/features.h"
+
+static void count_bytes(struct tc_cpu *cpu, int64_t bytes) {
+  struct tc_device *d = &cpu->device;
+  const int64_t live = atomic_fetch_add_explicit(&d->bytes_live, bytes, memory_order_relaxed) + bytes;
+  int64_t peak = atomic_load_explicit(&d->bytes_peak, memory_order_relaxed);
+  while (live > peak && !atomic_compare_exchange_weak_explicit(&d->bytes_peak, &peak, live, memory_order_relaxed, memory_order_relaxed)) {
+  }
+}
+
+static void storage_release(struct tc_storage *storage) {
+  struct tc_cpu *cpu = tc_cpu_of(storage->device);
+  count_bytes(cpu, -(int64_t)storage->bytes);
+  tc_cpu_heap_give(&cpu->heap, storage);
+}
+
+static struct tc_storage *cpu_alloc(struct tc_device *device, size_t bytes) {
+  struct tc_cpu *cpu = tc_cpu_of(device);
+  struct tc_storage *storage = tc_cpu_heap_take(&cpu->heap, bytes);
+  if (!storage) return NULL;
+  atomic_init(&storage->references, 1);
+  storage->version = 0;
+  storage->id = tc_storage_next_id();
+  storage->device = device;
+  storage->release = storage_release;
+  count_bytes(cpu, (int64_t)bytes);
+  return storage;
+}
+
+static void cpu_trim(struct tc_device *device) { tc_cpu_heap_trim(&tc_cpu_of(device)->heap); }
+
+static tc_status cpu_synchronize(struct tc_device *device, struct tc_error *err) {
+  (void)device, (void)err;
+  return TC_OK; /* every call has finished when it returns */
+}
+
+static void cpu_close(struct tc_device *device) {
+  struct tc_cpu *cpu = tc_cpu_of(device);
+  tc_cpu_heap_trim(&cpu->heap);
+  tc_free_bytes(cpu->alloc, cpu->scratch, cpu->scratch_bytes * (size_t)device->threads);
+  tc_cpu_blas_close(&cpu->blas);
+  TC_FREE(cpu->alloc, cpu);
+}
+
+static const struct tc_device_methods methods = {
+    .name = "cpu",
+    .alloc = cpu_alloc,
+    .trim = cpu_trim,
+    .load = tc_cpu_load,
+    .symbol = tc_cpu_symbol,
+    .unload = tc_cpu_unload,
+    .run = tc_cpu_run,
+    .time = tc_cpu_time,
+    .synchronize = cpu_synchronize,
+    .close = cpu_close,
+};
+
+#define tc_cpu_eager_NONE NULL
+static const tc_eager_fn kernels[TC_OP_COUNT] = {
+#define TC_OP(name, arity, shape, dtype, eager, vjp, decomp, lower, KIND) [TC_OP_##name] = tc_cpu_eager_##eager,
+#include "ops/ops.def"
+#undef TC_OP
+};
+
+tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int threads, struct tc_device **out, struct tc_error *err) {
+  struct tc_target target;
+  const tc_status status = tc_cpu_target(isa, threads, &target, err);
+  if (status) return status;
+  struct tc_cpu *cpu = TC_NEW(alloc, struct tc_cpu);
+  if (!cpu) return tc_fail(err, TC_NOMEM, "cpu", "no memory for the device");
+  cpu->alloc = alloc;
+  cpu->device.methods = &methods;
+  cpu->device.target = target;
+  cpu->device.threads = target.threads;
+  cpu->kernels = target.vector_bytes == 64 ? &tc_cpu_kernels_avx512 : &tc_cpu_kernels_avx2;
+  memcpy(cpu->device.eager, kernels, sizeof kernels);
+  tc_cpu_heap_init(&cpu->heap, alloc);
+  *out = &cpu->device;
+  return TC_OK;
+}
+
+tc_status tc_cpu_nomem(const struct tc_eager_call *call, size_t bytes, struct tc_error *err) {
+  return tc_fail(err, TC_NOMEM, "cpu", "%s: no memory for a temporary of %zu bytes", tc_op_row(call->op)->name, bytes);
+}

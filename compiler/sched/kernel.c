@@ -1,0 +1,98 @@
+/* The finished kernel: a draft's values in an expression table of their own, grouped into phases.
+ *
+ * 1. Ids are dense and in order of first use, so equal clusters give kernels that are equal node by node.
+ * 2. Every address is the one that domain.c decided. */
+#include "sched/draft.h"
+
+struct finisher {
+  struct tc_draft *d;
+  struct tc_expr_table *table;
+  const struct tc_expr **memo;
+};
+
+static const struct tc_expr *finish_expr(struct finisher *f, const struct tc_expr *e) {
+  if (f->memo[e->id]) return f->memo[e->id];
+  struct tc_expr copy = *e;
+  for (int i = 0; i < TC_EXPR_ARGS; i++)
+    if (e->args[i] && !(copy.args[i] = finish_expr(f, e->args[i]))) return NULL;
+  if (tc_sym_valid(e->address) && e->op != TC_E_CHECK) copy.address = tc_draft_address(f->d, e->address);
+  return f->memo[e->id] = tc_expr_make(f->table, &copy);
+}
+
+static bool add_item(struct finisher *f, struct tc_phase *phase, const struct tc_draft_item *item) {
+  const struct tc_expr *value = finish_expr(f, item->value);
+  const tc_sym address = tc_sym_valid(item->address) ? tc_draft_address(f->d, item->address) : TC_SYM_INVALID;
+  if (item->reduction) phase->reductions[phase->n_reductions++] = (struct tc_kernel_reduction){item->op, item->acc, value, address};
+  else phase->stores[phase->n_stores++] = (struct tc_kernel_store){item->buffer, address, value};
+  return value;
+}
+
+/* Items of one pass (or, past the last, those of the row). */
+static bool fill_phase(struct finisher *f, int pass, struct tc_phase *phase) {
+  const struct tc_draft *d = f->d;
+  const bool row = pass == d->n_passes;
+  phase->over_inner = !row && d->n_inner > 0;
+  phase->reductions = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_reduction, d->items.len);
+  phase->stores = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_store, d->items.len);
+  if (!phase->reductions || !phase->stores) return false;
+  for (size_t i = 0; i < d->items.len; i++) {
+    const struct tc_draft_item *item = &d->items.data[i];
+    if (item->row == row && (row || item->pass == pass) && !add_item(f, phase, item)) return false;
+  }
+  return true;
+}
+
+static int size_count(const struct tc_sched *s) {
+  int n = 0;
+  for (size_t i = 0; i < s->g->inputs.len; i++) {
+    const struct tc_meta *meta = &s->g->inputs.data[i]->meta;
+    for (int d = 0; d < meta->ndim; d++)
+      if (tc_sym_kind(meta->sizes[d]) == TC_SYM_SIZE && tc_sym_id(meta->sizes[d]) >= n) n = tc_sym_id(meta->sizes[d]) + 1;
+  }
+  return n;
+}
+
+tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
+  struct tc_sched *s = d->s;
+  struct tc_kernel *k = TC_NEW(s->alloc, struct tc_kernel);
+  struct finisher f = {.d = d, .table = tc_expr_table_new(s->loops->arena)};
+  f.memo = TC_NEW_ARRAY(s->alloc, const struct tc_expr *, (size_t)tc_expr_count(s->loops->exprs) + 1);
+  if (!k || !f.table || !f.memo) return tc_sched_nomem(s);
+  if (d->buffers.len > TC_MAX_KERNEL_BUFFERS)
+    return tc_fail(s->err, TC_LIMIT, "schedule", "a kernel needs %zu buffers, and %d are the most", d->buffers.len, TC_MAX_KERNEL_BUFFERS);
+  k->n_buffers = (int)d->buffers.len;
+  k->n_outer = d->n_outer;
+  k->n_inner = d->n_inner;
+  k->n_phases = d->n_passes + d->has_row;
+  k->n_accs = d->n_accs;
+  k->n_sizes = size_count(s);
+  k->lanes = d->lanes;
+  k->split_inner = d->split_inner;
+  k->block = d->block;
+  k->buffers = TC_NEW_ARRAY(s->alloc, struct tc_kernel_buffer, d->buffers.len + 1);
+  k->outer = TC_NEW_ARRAY(s->alloc, struct tc_kernel_dim, (size_t)d->n_outer + 1);
+  k->inner = TC_NEW_ARRAY(s->alloc, struct tc_kernel_dim, (size_t)d->n_inner + 1);
+  k->phases = TC_NEW_ARRAY(s->alloc, struct tc_phase, (size_t)k->n_phases + 1);
+  if (!k->buffers || !k->outer || !k->inner || !k->phases) return tc_sched_nomem(s);
+  for (int i = 0; i < k->n_buffers; i++)
+    k->buffers[i] = (struct tc_kernel_buffer){d->buffers.data[i].dtype, d->buffers.data[i].role, d->buffers.data[i].elements, false};
+  for (int i = 0; i < d->n_outer; i++) k->outer[i] = d->outer[i];
+  for (int i = 0; i < d->n_inner; i++) k->inner[i] = d->inner[i];
+  for (int i = 0; i < k->n_phases; i++)
+    if (!fill_phase(&f, i, &k->phases[i])) return tc_sched_nomem(s);
+  k->n_exprs = tc_expr_count(f.table);
+  *out = k;
+  return tc_kernel_measure(s, k);
+}
+
+tc_sym tc_kernel_items(struct tc_symtab *tab, const struct tc_kernel *k) {
+  if (k->split_inner) return k->inner[0].extent;
+  tc_sym items = tc_sym_const(1);
+  for (int i = 0; i < k->n_outer; i++) {
+    tc_sym extent = k->outer[i].extent;
+    const bool blocked = k->lanes == TC_LANES_OUTER && i == k->n_outer - 1;
+    if (blocked) extent = tc_sym_div(tab, tc_sym_add(tab, extent, tc_sym_const(k->block - 1)), tc_sym_const(k->block));
+    items = tc_sym_mul(tab, items, extent);
+  }
+  return items;
+}

@@ -1,0 +1,168 @@
+/* Text of a kernel, its structural hash, and equality. */
+#include "sched/kernel_equal.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+
+static const char *const role_names[] = {[TC_ROLE_READ] = "read",       [TC_ROLE_WRITE] = "write",   [TC_ROLE_READ_WRITE] = "read_write",
+                                         [TC_ROLE_SCRATCH] = "scratch", [TC_ROLE_STATUS] = "status", [TC_ROLE_RNG] = "rng"};
+
+static void print_dims(struct tc_strbuf *out, const char *name, const struct tc_kernel_dim *dims, int n) {
+  tc_strbuf_printf(out, " %s(", name);
+  for (int i = 0; i < n; i++) {
+    tc_strbuf_puts(out, i ? ", " : "");
+    tc_sym_print(out, dims[i].var);
+    tc_strbuf_puts(out, " < ");
+    tc_sym_print(out, dims[i].extent);
+  }
+  tc_strbuf_puts(out, ")");
+}
+
+static void print_phase(struct tc_strbuf *out, const struct tc_phase *phase) {
+  tc_strbuf_printf(out, "  %s:\n", phase->over_inner ? "over inner" : "once");
+  for (int i = 0; i < phase->n_reductions; i++) {
+    tc_strbuf_printf(out, "    acc%d = %s ", phase->reductions[i].acc, tc_reduction_name(phase->reductions[i].op));
+    tc_expr_print(out, phase->reductions[i].value);
+    if (tc_sym_valid(phase->reductions[i].index)) {
+      tc_strbuf_puts(out, " at ");
+      tc_sym_print(out, phase->reductions[i].index);
+    }
+    tc_strbuf_puts(out, "\n");
+  }
+  for (int i = 0; i < phase->n_stores; i++) {
+    tc_strbuf_printf(out, "    b%d[", phase->stores[i].buffer);
+    tc_sym_print(out, phase->stores[i].address);
+    tc_strbuf_puts(out, "] = ");
+    tc_expr_print(out, phase->stores[i].value);
+    tc_strbuf_puts(out, "\n");
+  }
+}
+
+void tc_kernel_print(struct tc_strbuf *out, const struct tc_kernel *k) {
+  tc_strbuf_printf(out, "kernel %s", k->name ? k->name : "?");
+  print_dims(out, "outer", k->outer, k->n_outer);
+  print_dims(out, "inner", k->inner, k->n_inner);
+  tc_strbuf_printf(out, " lanes %s", k->lanes == TC_LANES_INNER ? "inner" : "outer");
+  if (k->split_inner) tc_strbuf_puts(out, " split");
+  if (k->block != 1) tc_strbuf_printf(out, " block %lld", (long long)k->block);
+  tc_strbuf_puts(out, " {\n");
+  for (int i = 0; i < k->n_buffers; i++) {
+    const struct tc_kernel_buffer *b = &k->buffers[i];
+    tc_strbuf_printf(out, "  b%d: %s %s[", i, role_names[b->role], tc_dtype_name(b->dtype));
+    tc_sym_print(out, b->elements);
+    tc_strbuf_printf(out, "]%s\n", b->stream ? " stream" : "");
+  }
+  for (int i = 0; i < k->n_phases; i++) print_phase(out, &k->phases[i]);
+  tc_strbuf_puts(out, "}\n");
+}
+
+/* --- hash --- */
+
+/* Variables count by their place among the kernel's dims. */
+static uint64_t hash_sym(const struct tc_kernel *k, tc_sym s) {
+  if (!tc_sym_valid(s) || tc_sym_is_const(s)) return tc_hash_u64(s.bits, TC_SYM_CONST);
+  const enum tc_sym_kind kind = tc_sym_kind(s);
+  if (kind == TC_SYM_SIZE) return tc_hash_u64((uint64_t)tc_sym_id(s), kind);
+  if (kind == TC_SYM_INDEX) {
+    int place = 0;
+    while (place < k->n_outer && !tc_sym_same(k->outer[place].var, s)) place++;
+    for (; place >= k->n_outer && place < k->n_outer + k->n_inner; place++)
+      if (tc_sym_same(k->inner[place - k->n_outer].var, s)) break;
+    return tc_hash_u64((uint64_t)place, kind);
+  }
+  return tc_hash_u64(tc_hash_u64(hash_sym(k, tc_sym_left(s)), kind), hash_sym(k, tc_sym_right(s)));
+}
+
+static uint64_t hash_expr(const struct tc_kernel *k, const struct tc_expr *e, uint64_t *memo) {
+  if (!e) return 0;
+  if (memo && memo[e->id]) return memo[e->id];
+  uint64_t number, h = tc_hash_u64((uint64_t)e->op << 8 | (uint64_t)e->dtype, (uint64_t)(uint32_t)e->buffer << 32 | (uint32_t)e->acc);
+  memcpy(&number, &e->number, sizeof number);
+  h = tc_hash_u64(tc_hash_u64(h, number), (uint64_t)e->integer);
+  h = tc_hash_u64(h, hash_sym(k, e->address));
+  for (int i = 0; i < TC_EXPR_ARGS; i++) h = tc_hash_u64(h, hash_expr(k, e->args[i], memo));
+  if (memo) memo[e->id] = h | 1;
+  return h | 1;
+}
+
+static uint64_t hash_phase(const struct tc_kernel *k, const struct tc_phase *p, uint64_t h, uint64_t *memo) {
+  h = tc_hash_u64(h, (uint64_t)p->over_inner << 62 | (uint64_t)p->n_reductions << 32 | (uint64_t)p->n_stores);
+  for (int i = 0; i < p->n_reductions; i++) {
+    const struct tc_kernel_reduction *r = &p->reductions[i];
+    h = tc_hash_u64(tc_hash_u64(h, (uint64_t)r->op << 32 | (uint64_t)r->acc), hash_sym(k, r->index));
+    h = tc_hash_u64(h, hash_expr(k, r->value, memo));
+  }
+  for (int i = 0; i < p->n_stores; i++) {
+    h = tc_hash_u64(tc_hash_u64(h, (uint64_t)p->stores[i].buffer), hash_sym(k, p->stores[i].address));
+    h = tc_hash_u64(h, hash_expr(k, p->stores[i].value, memo));
+  }
+  return h;
+}
+
+uint64_t tc_kernel_hash(const struct tc_kernel *k) {
+  uint64_t h = tc_hash_u64((uint64_t)k->lanes << 1 | k->split_inner, (uint64_t)k->block);
+  h = tc_hash_u64(h, (uint64_t)k->n_outer << 32 | (uint64_t)k->n_inner);
+  for (int i = 0; i < k->n_outer; i++) h = tc_hash_u64(h, hash_sym(k, k->outer[i].extent));
+  for (int i = 0; i < k->n_inner; i++) h = tc_hash_u64(h, hash_sym(k, k->inner[i].extent));
+  for (int i = 0; i < k->n_buffers; i++) {
+    const struct tc_kernel_buffer *b = &k->buffers[i];
+    h = tc_hash_u64(tc_hash_u64(h, (uint64_t)b->dtype << 16 | (uint64_t)b->role << 1 | b->stream), hash_sym(k, b->elements));
+  }
+  uint64_t *memo = TC_NEW_ARRAY(tc_alloc_system(), uint64_t, (size_t)k->n_exprs + 1); /* without it: the same, slower */
+  for (int i = 0; i < k->n_phases; i++) h = hash_phase(k, &k->phases[i], h, memo);
+  TC_FREE_ARRAY(tc_alloc_system(), memo, (size_t)k->n_exprs + 1);
+  return h;
+}
+
+/* --- equality, of kernels of one symbol table that share variables --- */
+
+static bool same_dims(const struct tc_kernel_dim *a, const struct tc_kernel_dim *b, int n) {
+  for (int i = 0; i < n; i++)
+    if (!tc_sym_same(a[i].var, b[i].var) || !tc_sym_same(a[i].extent, b[i].extent)) return false;
+  return true;
+}
+
+/* Ids are dense in order of use: equal values have equal ids, so no memo is needed beyond them. */
+static bool same_expr(const struct tc_expr *a, const struct tc_expr *b, unsigned char *seen) {
+  if (!a || !b) return a == b;
+  if (a->id != b->id) return false;
+  if (seen[a->id]) return true;
+  seen[a->id] = 1;
+  uint64_t x, y;
+  memcpy(&x, &a->number, sizeof x);
+  memcpy(&y, &b->number, sizeof y);
+  if (a->op != b->op || a->dtype != b->dtype || a->buffer != b->buffer || a->acc != b->acc || x != y || a->integer != b->integer ||
+      !tc_sym_same(a->address, b->address))
+    return false;
+  return same_expr(a->args[0], b->args[0], seen) && same_expr(a->args[1], b->args[1], seen) && same_expr(a->args[2], b->args[2], seen);
+}
+
+static bool same_phase(const struct tc_phase *a, const struct tc_phase *b, unsigned char *seen) {
+  if (a->over_inner != b->over_inner || a->n_reductions != b->n_reductions || a->n_stores != b->n_stores) return false;
+  for (int i = 0; i < a->n_reductions; i++) {
+    const struct tc_kernel_reduction *x = &a->reductions[i], *y = &b->reductions[i];
+    if (x->op != y->op || x->acc != y->acc || !tc_sym_same(x->index, y->index) || !same_expr(x->value, y->value, seen)) return false;
+  }
+  for (int i = 0; i < a->n_stores; i++) {
+    const struct tc_kernel_store *x = &a->stores[i], *y = &b->stores[i];
+    if (x->buffer != y->buffer || !tc_sym_same(x->address, y->address) || !same_expr(x->value, y->value, seen)) return false;
+  }
+  return true;
+}
+
+bool tc_kernel_equal(const struct tc_kernel *a, const struct tc_kernel *b, unsigned char *seen) {
+  if (a->n_buffers != b->n_buffers || a->n_outer != b->n_outer || a->n_inner != b->n_inner || a->n_phases != b->n_phases ||
+      a->lanes != b->lanes || a->split_inner != b->split_inner || a->block != b->block || a->n_exprs != b->n_exprs)
+    return false;
+  if (!same_dims(a->outer, b->outer, a->n_outer) || !same_dims(a->inner, b->inner, a->n_inner)) return false;
+  for (int i = 0; i < a->n_buffers; i++) {
+    const struct tc_kernel_buffer *x = &a->buffers[i], *y = &b->buffers[i];
+    if (x->dtype != y->dtype || x->role != y->role || x->stream != y->stream || !tc_sym_same(x->elements, y->elements)) return false;
+  }
+  memset(seen, 0, (size_t)a->n_exprs);
+  for (int i = 0; i < a->n_phases; i++)
+    if (!same_phase(&a->phases[i], &b->phases[i], seen)) return false;
+  return true;
+}

@@ -1,0 +1,98 @@
+/* The specification of a kernel, checked:
+ *
+ * 1. Ids are dense below n_exprs; an operand's id is smaller than its user's; operands are there.
+ * 2. Addresses use the kernel's own variables alone; in a phase that runs once an item, outer ones alone.
+ * 3. Loads name buffers that are read, stores such that are written; stores are never of a READ buffer.
+ * 4. An ACC is used only after the phase that makes it; each is made once.
+ * 5. Lanes: OUTER has an outer dim; split_inner has no outer dim, one inner dim, and no reduction. */
+#include "sched/kernel.h"
+
+#include <string.h>
+
+struct verifier {
+  const struct tc_kernel *k;
+  struct tc_error *err;
+  const struct tc_phase *phase;
+  bool acc_ready[TC_MAX_KERNEL_BUFFERS * 2];
+};
+
+static tc_status bad(struct verifier *v, const char *what) {
+  return tc_fail(v->err, TC_VERIFY, "schedule", "kernel %s: %s", v->k->name ? v->k->name : "?", what);
+}
+
+static bool is_var(const struct verifier *v, tc_sym s, bool inner_allowed) {
+  for (int i = 0; i < v->k->n_outer; i++)
+    if (tc_sym_same(v->k->outer[i].var, s)) return true;
+  for (int i = 0; i < v->k->n_inner && inner_allowed; i++)
+    if (tc_sym_same(v->k->inner[i].var, s)) return true;
+  return false;
+}
+
+static bool sym_ok(const struct verifier *v, tc_sym s) {
+  if (!tc_sym_valid(s)) return false;
+  if (tc_sym_is_const(s) || tc_sym_kind(s) == TC_SYM_SIZE) return true;
+  if (tc_sym_kind(s) == TC_SYM_INDEX) return is_var(v, s, v->phase->over_inner);
+  return sym_ok(v, tc_sym_left(s)) && sym_ok(v, tc_sym_right(s));
+}
+
+static tc_status check_load(struct verifier *v, const struct tc_expr *e) {
+  if (e->buffer < 0 || e->buffer >= v->k->n_buffers) return bad(v, "a load of no buffer");
+  const struct tc_kernel_buffer *b = &v->k->buffers[e->buffer];
+  if (b->role != TC_ROLE_READ && b->role != TC_ROLE_READ_WRITE && b->role != TC_ROLE_SCRATCH) return bad(v, "a load of a buffer that is not read");
+  if (e->dtype != tc_compute_dtype(b->dtype)) return bad(v, "a load with another dtype than its buffer's");
+  if (e->args[0] && e->args[0]->dtype != TC_I64) return bad(v, "an offset that is no integer");
+  if (e->args[1] && e->args[1]->dtype != TC_BOOL) return bad(v, "a predicate that is no mask");
+  return TC_OK;
+}
+
+static tc_status check_expr(struct verifier *v, const struct tc_expr *e) {
+  if (e->id < 0 || e->id >= v->k->n_exprs) return bad(v, "an expression id outside of the kernel's");
+  for (int i = 0; i < TC_EXPR_ARGS; i++) {
+    if (!e->args[i]) {
+      if (e->op != TC_E_LOAD && i < tc_expr_arity(e->op)) return bad(v, "a missing operand");
+      continue;
+    }
+    if (e->args[i]->id >= e->id) return bad(v, "an operand that comes after its user");
+    const tc_status status = check_expr(v, e->args[i]);
+    if (status != TC_OK) return status;
+  }
+  if (e->op == TC_E_ACC && (e->acc < 0 || e->acc >= v->k->n_accs || !v->acc_ready[e->acc])) return bad(v, "a reduction's result before its phase");
+  if (tc_sym_valid(e->address) && e->op != TC_E_CONST && !sym_ok(v, e->address)) return bad(v, "an address over variables that do not run here");
+  return e->op == TC_E_LOAD ? check_load(v, e) : TC_OK;
+}
+
+static tc_status check_store(struct verifier *v, const struct tc_kernel_store *store) {
+  if (store->buffer < 0 || store->buffer >= v->k->n_buffers) return bad(v, "a store to no buffer");
+  const enum tc_buffer_role role = v->k->buffers[store->buffer].role;
+  if (role != TC_ROLE_WRITE && role != TC_ROLE_READ_WRITE && role != TC_ROLE_SCRATCH) return bad(v, "a store to a buffer that is not written");
+  if (!sym_ok(v, store->address)) return bad(v, "a store over variables that do not run here");
+  return check_expr(v, store->value);
+}
+
+static tc_status check_phase(struct verifier *v, const struct tc_phase *phase) {
+  tc_status status = TC_OK;
+  v->phase = phase;
+  if (phase->n_reductions && !phase->over_inner) return bad(v, "a reduction in a phase that runs once an item");
+  for (int i = 0; i < phase->n_reductions && status == TC_OK; i++) status = check_expr(v, phase->reductions[i].value);
+  for (int i = 0; i < phase->n_stores && status == TC_OK; i++) status = check_store(v, &phase->stores[i]);
+  for (int i = 0; i < phase->n_reductions && status == TC_OK; i++) {
+    const int acc = phase->reductions[i].acc;
+    if (acc < 0 || acc >= v->k->n_accs || v->acc_ready[acc]) return bad(v, "a reduction result that is made twice or not numbered");
+    v->acc_ready[acc] = true;
+  }
+  return status;
+}
+
+tc_status tc_kernel_verify(const struct tc_kernel *k, struct tc_error *err) {
+  struct verifier v = {.k = k, .err = err};
+  if (k->n_buffers > TC_MAX_KERNEL_BUFFERS || k->n_outer > TC_MAX_KERNEL_DIMS || k->n_inner > TC_MAX_KERNEL_DIMS ||
+      (size_t)k->n_accs > sizeof v.acc_ready)
+    return bad(&v, "more buffers, loops or reductions than the limits allow");
+  if (k->lanes == TC_LANES_OUTER && (!k->n_outer || k->block < 1)) return bad(&v, "outer lanes without an outer loop");
+  if (k->split_inner && (k->n_outer || k->n_inner != 1 || k->n_accs)) return bad(&v, "elements as items, but with rows or reductions");
+  for (int i = 0; i < k->n_phases; i++) {
+    const tc_status status = check_phase(&v, &k->phases[i]);
+    if (status != TC_OK) return status;
+  }
+  return TC_OK;
+}

@@ -1,0 +1,62 @@
+/* A worker process as the harness sees it: started, asked, timed, and ended.
+ *
+ * A worker that crashes, hangs or runs out of memory is a recorded outcome: `outcome` and `why` say what became of
+ * it, and every later question fails at once. Ownership: tb_process_stop frees all; it is fine on a process that never
+ * started. Threads: one. */
+#ifndef TB_PROCESS_H
+#define TB_PROCESS_H
+
+#include <sys/types.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/config.h"
+#include "harness/interrupt.h"
+#include "harness/outcome.h"
+#include "harness/topology.h"
+#include "harness/protocol.h"
+
+enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024 };
+
+struct tb_launch {
+  const struct tb_place *place;    /* NULL: not bound, default threads */
+  struct tb_topology *topology;    /* binds memory; NULL where place is */
+  const struct tc_config *config;  /* switches that are not at their default reach the worker */
+  const char *cache_dir;           /* instead of the config's; NULL: the config's */
+  long long memory_mb;             /* 0: no limit */
+};
+
+struct tb_process {
+  pid_t pid;            /* 0: not running */
+  int control, exchange, text;
+  double start_ns;      /* from before the fork until the worker was ready */
+  bool bound;           /* to launch->place */
+  bool echo;            /* what it prints goes on to standard error */
+  enum tb_outcome outcome;
+  char why[TB_WHY_BYTES];      /* one line, where the outcome is not ok */
+  char *trace;                 /* Lua's traceback, or NULL */
+  char tail[TB_TAIL_BYTES];    /* end of what it printed */
+  size_t tail_bytes;
+  struct tc_strbuf inbox;
+  struct tb_interrupt *interrupt;
+};
+
+/* Starts a worker and waits for its hello. On failure the process is dead and `outcome` is set. */
+tc_status tb_process_start(struct tb_process *process, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s,
+                           struct tc_error *err);
+/* Sends a request (freed here, also on failure) and waits for the reply, which the caller frees with cJSON_Delete.
+ * TC_INTERRUPTED after a second Ctrl-C. After the first one it waits no longer than a grace. */
+tc_status tb_process_ask(struct tb_process *process, cJSON *request, double timeout_s, cJSON **reply, struct tc_error *err);
+/* The two halves of it, for requests whose values must be read in between. */
+tc_status tb_process_send(struct tb_process *process, cJSON *request, struct tc_error *err);
+tc_status tb_process_receive(struct tb_process *process, double timeout_s, cJSON **reply, struct tc_error *err);
+/* Exactly `bytes` from the exchange pipe. */
+tc_status tb_process_read(struct tb_process *process, void *data, size_t bytes, double timeout_s, struct tc_error *err);
+/* {"op": name}, to which fields are added; NULL when memory is out (which the calls above take as a failure). */
+cJSON *tb_process_request(enum tb_request request);
+/* Asks it to leave, then makes it. */
+void tb_process_stop(struct tb_process *process);
+/* The program that is running now, as the path to start workers from. */
+const char *tb_program_path(void);
+
+#endif

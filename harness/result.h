@@ -1,0 +1,114 @@
+/* A run's result in memory; record.h writes it as JSON and reads it back, reporters read this.
+ *
+ * Ownership: everything lies in one arena. Times are nanoseconds; NaN stands for "not measured" (JSON null). */
+#ifndef TB_RESULT_H
+#define TB_RESULT_H
+
+#include "harness/outcome.h"
+#include "harness/plan.h"
+
+enum { TB_SCHEMA = 1 };
+
+typedef TC_VEC(double) tb_doubles;
+typedef TC_VEC(const char *) tb_texts;
+
+struct tb_replicate { double median_ns; tb_doubles samples_ns; /* a call's time, one a block */ };
+
+struct tb_timing {
+  double median_ns, p05_ns, p95_ns; /* over all samples of all replicates */
+  TC_VEC(struct tb_replicate) replicates;
+};
+
+/* One figure from several fresh processes. No samples: not measured. */
+struct tb_duration { double median; tb_doubles samples; };
+
+struct tb_speedup {
+  double ratio, lo, hi;      /* baseline / compiled, and its t interval */
+  double confidence;         /* 0.95 */
+  int replicates;            /* that the figure rests on */
+  bool over_blocks;          /* one replicate: the interval is over its blocks */
+  double noise_floor;        /* half-width of the same estimator on the baseline against itself, as a ratio - 1 */
+  double p;                  /* exact sign-flip test; NaN below 6 replicates */
+  const char *stop_reason;   /* "target", "stable", "budget", "interrupted"; NULL: not measured */
+};
+
+enum tb_state { TB_STATE_COLD, TB_STATE_DISK, TB_STATE_MEMORY, TB_STATE_COUNT };
+const char *tb_state_name(enum tb_state state);
+
+struct tb_evidence { bool known; double misses, disk_hits, memory_hits; };
+
+struct tb_stage { const char *name; double ns; };
+
+struct tb_compile {
+  struct tb_duration state_ns[TB_STATE_COUNT]; /* entering the first call until its first kernel may start */
+  struct tb_evidence evidence[TB_STATE_COUNT]; /* of the first replicate */
+  const char *invalid[TB_STATE_COUNT];         /* why a state's figure was thrown away; NULL: it was not */
+  struct tb_duration first_call_ns, start_ns;
+  double pays_off_after_calls;
+  TC_VEC(struct tb_stage) stages;              /* of the first cold compile */
+};
+
+struct tb_break { const char *reason, *detail, *file; int line; };
+
+struct tb_graph {
+  bool known;
+  double graphs, guards, recompiles, kernels, ops, library_calls, bytes_moved, flops, peak_bytes;
+  const char *artifact; /* NULL: none */
+  TC_VEC(struct tb_break) breaks;
+  tb_texts fallbacks;
+};
+
+struct tb_counter { const char *name; double value; const char *why; /* where value is NaN */ };
+
+struct tb_correctness {
+  bool checked, ok;
+  double max_error, bound; /* of the comparison that came nearest to its bound, or went farthest beyond */
+  int compared;            /* calls whose results were compared */
+  const char *against;     /* "f64" or "baseline" (where the reference could not be had) */
+  const char *detail;      /* what differed, or why there was no reference; NULL: nothing to say */
+};
+
+struct tb_case_result {
+  const struct tb_case *kase;
+  int env;
+  bool bound;              /* the workers were bound to the case's topology */
+  enum tb_outcome outcome;
+  const char *error, *trace; /* NULL: none */
+  struct tb_timing baseline, steady;
+  struct tb_speedup speedup;
+  tb_doubles replicate_log_ratios, replicate_noise; /* one a replicate: what speedup is made from */
+  struct tb_compile compile;
+  struct tb_graph graph;
+  TC_VEC(struct tb_counter) counters;
+  struct tb_correctness correctness;
+};
+
+struct tb_cpu { const char *model; tb_texts features; const char *governor; int packages, numa, cores, pus; };
+
+struct tb_environment {
+  const char *host, *os, *kernel, *llvm, *lua, *blas;
+  struct tb_cpu cpu;
+  const char *topology, *topology_xml;
+  const char *bound_to, *cpus; /* the part of the machine that triad and peak are of: a case's topology */
+  int threads;
+  double triad_bytes_per_s, fma_flops_per_s;
+  tb_texts warnings;
+};
+
+struct tb_result {
+  struct tc_arena *arena;
+  const char *version, *commit, *build;
+  int artifact_abi;
+  const char *started, *finished; /* RFC 3339, UTC */
+  tb_texts argv;
+  double seed;
+  bool interrupted;
+  int planned;             /* cases of the plan; fewer in `cases` when interrupted */
+  TC_VEC(struct tb_environment) environments;
+  TC_VEC(struct tb_case_result) cases;
+};
+
+/* Exit code that the outcomes make; TB_EXIT_INTERRUPTED where interrupted. */
+enum tb_exit tb_result_exit(const struct tb_result *result);
+
+#endif

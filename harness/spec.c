@@ -1,0 +1,171 @@
+/* Command line → specification. To add an option, an axis or a switch: a row in its table. */
+#include "harness/spec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/config.h"
+
+static const struct tb_axis_row axis_rows[] = {
+#define TB_AXIS(FIELD, name, dflt, choices, help) {name, dflt, choices, help},
+#include "harness/axis.def"
+#undef TB_AXIS
+};
+
+static const struct tb_option_row option_rows[] = {
+#define TB_OPTION(field, name, type, dflt, help) {name, #dflt, help, TB_OPTION_##type},
+#include "harness/options.def"
+#undef TB_OPTION
+};
+
+static const size_t option_offsets[] = {
+#define TB_OPTION(field, name, type, dflt, help) offsetof(struct tb_options, field),
+#include "harness/options.def"
+#undef TB_OPTION
+};
+
+const struct tb_axis_row *tb_axis_row(enum tb_axis_id axis) { return &axis_rows[axis]; }
+int tb_option_count(void) { return (int)(sizeof option_rows / sizeof *option_rows); }
+const struct tb_option_row *tb_option_row(int index) { return &option_rows[index]; }
+
+static int find_option(const char *name) {
+  for (int i = 0; i < tb_option_count(); i++)
+    if (tb_name_equal(option_rows[i].name, name)) return i;
+  return -1;
+}
+
+static int find_axis(const char *name) {
+  for (int i = 0; i < TB_AXIS_COUNT; i++)
+    if (tb_name_equal(axis_rows[i].name, name)) return i;
+  return -1;
+}
+
+static int find_switch(const char *name) {
+  for (int i = 0; i < tc_config_count(); i++)
+    if (tb_name_equal(tc_config_row(i)->name, name)) return i;
+  return -1;
+}
+
+bool tb_option_is_flag(const char *name) {
+  const int option = find_option(name), config = find_switch(name);
+  return (option >= 0 && option_rows[option].type == TB_OPTION_FLAG) || (config >= 0 && tc_config_row(config)->type == TC_CONFIG_BOOL);
+}
+
+void tb_spec_offer_names(struct tb_nearest *nearest) {
+  for (int i = 0; i < tb_option_count(); i++) tb_nearest_offer(nearest, option_rows[i].name);
+  for (int i = 0; i < TB_AXIS_COUNT; i++) tb_nearest_offer(nearest, axis_rows[i].name);
+  for (int i = 0; i < tc_config_count(); i++) tb_nearest_offer(nearest, tc_config_row(i)->name);
+}
+
+static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "command line", "out of memory"); }
+
+static tc_status set_option(struct tb_options *options, int index, const char *text, struct tc_error *err) {
+  const struct tb_option_row *row = &option_rows[index];
+  void *at = (char *)options + option_offsets[index];
+  switch (row->type) {
+    case TB_OPTION_TEXT: *(const char **)at = text; return TC_OK;
+    case TB_OPTION_INT:
+      return tb_whole_parse(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use a whole number of 0 or more", row->name, text);
+    case TB_OPTION_FLAG: return tb_flag_parse(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use yes or no", row->name, text);
+  }
+  return TC_OK;
+}
+
+/* Values split at commas, none empty, none twice. */
+static tc_status split_values(struct tc_arena *arena, const char *name, const char *text, struct tb_values *out, struct tc_error *err) {
+  *out = (struct tb_values){.name = name};
+  const char **parts = tb_split(arena, text, &out->count);
+  if (!parts) return no_memory(err);
+  if (!out->count) return tc_fail(err, TC_ARG, "command line", "%s= has no value; write %s=VALUE or %s=V1,V2", name, name, name);
+  out->values = parts;
+  int kept = 0;
+  for (int i = 0; i < out->count; i++) {
+    if (!*parts[i]) return tc_fail(err, TC_ARG, "command line", "%s=%s has an empty value", name, text);
+    bool twice = false;
+    for (int j = 0; j < kept; j++) twice |= !strcmp(parts[j], parts[i]);
+    if (!twice) parts[kept++] = parts[i];
+  }
+  out->count = kept;
+  return TC_OK;
+}
+
+static tc_status check_choices(struct tc_arena *arena, const struct tb_axis_row *row, const struct tb_values *given, struct tc_error *err) {
+  int count;
+  const char **choices = tb_split(arena, row->choices, &count);
+  if (!choices) return no_memory(err);
+  for (int i = 0; count && i < given->count; i++) {
+    struct tb_nearest nearest = tb_nearest_to(given->values[i]);
+    bool known = false;
+    for (int c = 0; c < count; c++) {
+      known |= !strcmp(choices[c], given->values[i]);
+      tb_nearest_offer(&nearest, choices[c]);
+    }
+    if (known) continue;
+    const char *hint = tb_nearest_hint(arena, &nearest);
+    return *hint ? tc_fail(err, TC_ARG, "command line", "%s=%s: unknown%s", row->name, given->values[i], hint)
+                 : tc_fail(err, TC_ARG, "command line", "%s=%s: unknown; use one of %s", row->name, given->values[i], row->choices);
+  }
+  return TC_OK;
+}
+
+/* One try of each value now, so that a wrong one is told before anything runs. Texts that may hold commas are one value. */
+static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int index, const char *text, struct tc_error *err) {
+  const struct tc_config_row *row = tc_config_row(index);
+  struct tb_values values = {.name = row->name};
+  if (row->type == TC_CONFIG_TEXT && !row->in_key) {
+    values.values = tc_arena_bytes(arena, sizeof *values.values);
+    if (!values.values) return no_memory(err);
+    values.values[values.count++] = text;
+  } else {
+    const tc_status status = split_values(arena, row->name, text, &values, err);
+    if (status) return status;
+  }
+  for (int i = 0; i < values.count; i++) {
+    struct tc_config scratch;
+    tc_config_default(&scratch);
+    const tc_status status = tc_config_set(&scratch, row->name, values.values[i], err);
+    if (status) return status;
+  }
+  return tc_vec_push(tc_arena_alloc(arena), &out->switches, values) ? TC_OK : no_memory(err);
+}
+
+static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg, struct tc_error *err) {
+  const int option = find_option(arg->name), axis = find_axis(arg->name), config = find_switch(arg->name);
+  if (option >= 0) return set_option(&out->options, option, arg->value, err);
+  if (config >= 0) return add_switch(arena, out, config, arg->value, err);
+  if (axis >= 0) {
+    const tc_status status = split_values(arena, axis_rows[axis].name, arg->value, &out->axes[axis], err);
+    return status ? status : check_choices(arena, &axis_rows[axis], &out->axes[axis], err);
+  }
+  struct tb_values values;
+  const tc_status status = split_values(arena, arg->name, arg->value, &values, err);
+  if (status) return status;
+  return tc_vec_push(tc_arena_alloc(arena), &out->suite_axes, values) ? TC_OK : no_memory(err);
+}
+
+static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_error *err) {
+  struct tb_options *o = &out->options;
+  if (!*o->suite) return tc_fail(err, TC_ARG, "command line", "suite=NAME is missing; `tbench list` shows the suites");
+  if (!o->replicates) return tc_fail(err, TC_ARG, "command line", "replicates=0: use 1 or more");
+  out->suites = tb_split(arena, o->suite, &out->n_suites);
+  if (!out->suites) return no_memory(err);
+  for (int i = 0; i < out->n_suites; i++)
+    if (!*out->suites[i]) return tc_fail(err, TC_ARG, "command line", "suite=%s has an empty name", o->suite);
+  return TC_OK;
+}
+
+tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out, struct tc_error *err) {
+  *out = (struct tb_spec){.options = {
+#define TB_OPTION(field, name, type, dflt, help) .field = dflt,
+#include "harness/options.def"
+#undef TB_OPTION
+                          }};
+  if (args->words.len)
+    return tc_fail(err, TC_ARG, "command line", "'%s': write name=value, as suite=%s", args->words.data[0], args->words.data[0]);
+  for (size_t i = 0; i < args->named.len; i++) {
+    const tc_status status = add_arg(arena, out, &args->named.data[i], err);
+    if (status) return status;
+  }
+  if (out->options.quick && !tb_args_value(args, "replicates")) out->options.replicates = 1;
+  return finish(arena, out, err);
+}

@@ -1,0 +1,113 @@
+/* Statistics. The t quantile is found by bisection over the regularised incomplete beta function, which is summed by
+ * its continued fraction (modified Lentz). */
+#include "harness/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRACTION_TERMS = 300, BISECTIONS = 200 };
+static const double fraction_end = 1e-15, fraction_tiny = 1e-300, flip_slack = 1e-12;
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double tb_quantile(const double *values, size_t count, double q) {
+  double *sorted = count ? malloc(count * sizeof *sorted) : NULL;
+  if (!sorted) return NAN;
+  memcpy(sorted, values, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, by_value);
+  const double at = q * (double)(count - 1);
+  const size_t below = (size_t)at, above = below + 1 < count ? below + 1 : below;
+  const double result = sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
+  free(sorted);
+  return result;
+}
+
+double tb_median(const double *values, size_t count) { return tb_quantile(values, count, 0.5); }
+
+double tb_mean(const double *values, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += values[i];
+  return count ? sum / (double)count : NAN;
+}
+
+double tb_deviation(const double *values, size_t count) {
+  if (count < 2) return NAN;
+  const double mean = tb_mean(values, count);
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += (values[i] - mean) * (values[i] - mean);
+  return sqrt(sum / (double)(count - 1));
+}
+
+static double away_from_zero(double x) { return fabs(x) < fraction_tiny ? fraction_tiny : x; }
+
+/* Continued fraction of the incomplete beta function, for x below (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x) {
+  double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), result = d;
+  for (int i = 1; i <= FRACTION_TERMS; i++) {
+    const double m = i;
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / away_from_zero(1 + even * d);
+    c = away_from_zero(1 + even / c);
+    result *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / away_from_zero(1 + odd * d);
+    c = away_from_zero(1 + odd / c);
+    result *= d * c;
+    if (fabs(d * c - 1) < fraction_end) break;
+  }
+  return result;
+}
+
+/* Regularised incomplete beta function. */
+static double beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+static double t_distribution(double t, double freedom) {
+  const double tail = beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2;
+  return t > 0 ? 1 - tail : tail;
+}
+
+double tb_t_quantile(double p, double freedom) {
+  if (!(p > 0 && p < 1 && freedom > 0)) return NAN;
+  if (p == 0.5) return 0;
+  if (p < 0.5) return -tb_t_quantile(1 - p, freedom);
+  double low = 0, high = 1;
+  while (t_distribution(high, freedom) < p && isfinite(high)) high *= 2;
+  for (int i = 0; i < BISECTIONS && high > low; i++) {
+    const double middle = low + (high - low) / 2;
+    if (middle == low || middle == high) break;
+    if (t_distribution(middle, freedom) < p) low = middle;
+    else high = middle;
+  }
+  return low + (high - low) / 2;
+}
+
+double tb_half_width(const double *values, size_t count, double confidence) {
+  if (count < 2) return NAN;
+  return tb_t_quantile(0.5 + confidence / 2, (double)(count - 1)) * tb_deviation(values, count) / sqrt((double)count);
+}
+
+double tb_sign_flip_p(const double *values, size_t count) {
+  if (count < TB_SIGN_FLIP_MIN || count > TB_SIGN_FLIP_MAX) return NAN;
+  double observed = 0, scale = 0;
+  for (size_t i = 0; i < count; i++) {
+    observed += values[i];
+    scale += fabs(values[i]);
+  }
+  const unsigned long all = 1ul << count;
+  unsigned long as_far = 0;
+  for (unsigned long signs = 0; signs < all; signs++) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += signs >> i & 1 ? -values[i] : values[i];
+    as_far += fabs(sum) >= fabs(observed) - flip_slack * scale;
+  }
+  return (double)as_far / (double)all;
+}

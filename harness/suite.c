@@ -1,0 +1,182 @@
+/* Finding suites and asking for their descriptions. */
+#include "harness/suite.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "harness/args.h"
+#include "harness/build.h"
+
+static const double describe_timeout_s = 30;
+static const char suffix[] = ".lua";
+
+static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "suite", "out of memory"); }
+
+/* --- finding --- */
+
+static bool in_build_tree(void) {
+  char program[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return false;
+  program[length] = '\0';
+  const size_t folder = strlen(TB_BUILDDIR);
+  return !strncmp(program, TB_BUILDDIR, folder) && program[folder] == '/';
+}
+
+typedef TC_VEC(const char *) names;
+
+static bool add_colon_list(struct tc_arena *arena, const char *list, names *out) {
+  while (list && *list) {
+    const size_t length = strcspn(list, ":");
+    const char *folder = tb_format(arena, "%.*s", (int)length, list);
+    if (!folder || (length && !tc_vec_push(tc_arena_alloc(arena), out, folder))) return false;
+    list += length + (list[length] == ':');
+  }
+  return true;
+}
+
+const char **tb_suite_path(struct tc_arena *arena, int *count) {
+  names folders = {0};
+  const char *built_in = in_build_tree() ? TB_SRCDIR "/suites" : TB_PKGDATADIR "/suites";
+  *count = 0;
+  if (!add_colon_list(arena, getenv("TBENCH_SUITES"), &folders)) return NULL;
+  if (!tc_vec_push(tc_arena_alloc(arena), &folders, built_in) || !tc_vec_push(tc_arena_alloc(arena), &folders, ".")) return NULL;
+  *count = (int)folders.len;
+  return folders.data;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static bool ends_in_lua(const char *name) {
+  const size_t length = strlen(name), end = sizeof suffix - 1;
+  return length > end && !strcmp(name + length - end, suffix);
+}
+
+const char **tb_suite_names(struct tc_arena *arena, int *count) {
+  int n_folders;
+  names found = {0};
+  const char **folders = tb_suite_path(arena, &n_folders);
+  *count = 0;
+  if (!folders || !tc_vec_push(tc_arena_alloc(arena), &found, (const char *)NULL)) return NULL;
+  found.len = 0;
+  for (int i = 0; i < n_folders; i++) {
+    if (!strcmp(folders[i], ".")) continue; /* any Lua file may lie in the current folder */
+    DIR *folder = opendir(folders[i]);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+      if (!ends_in_lua(entry->d_name)) continue;
+      const char *name = tb_format(arena, "%.*s", (int)(strlen(entry->d_name) - strlen(suffix)), entry->d_name);
+      if (!name || !tc_vec_push(tc_arena_alloc(arena), &found, name)) return closedir(folder), NULL;
+    }
+    if (folder) closedir(folder);
+  }
+  qsort(found.data, found.len, sizeof *found.data, by_text);
+  for (size_t i = 0; i < found.len; i++)
+    if (!*count || strcmp(found.data[*count - 1], found.data[i])) found.data[(*count)++] = found.data[i];
+  return found.data;
+}
+
+static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct tc_error *err) {
+  int count;
+  const char **known = tb_suite_names(arena, &count);
+  if (!known) return no_memory(err);
+  struct tb_nearest nearest = tb_nearest_to(name);
+  const char *all = "";
+  for (int i = 0; i < count && all; i++) {
+    tb_nearest_offer(&nearest, known[i]);
+    all = tb_format(arena, "%s%s%s", all, i ? ", " : "", known[i]);
+  }
+  const char *hint = tb_nearest_hint(arena, &nearest);
+  return tc_fail(err, TC_ARG, "suite", "there is no suite '%s'%s%s", name, hint, *hint || !all ? "" : tb_format(arena, "; suites: %s", all));
+}
+
+tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **path, struct tc_error *err) {
+  if (strchr(name, '/') || ends_in_lua(name)) {
+    *path = name;
+    return access(name, R_OK) ? tc_fail(err, TC_ARG, "suite", "suite=%s: the file cannot be read", name) : TC_OK;
+  }
+  int count;
+  const char **folders = tb_suite_path(arena, &count);
+  if (!folders) return no_memory(err);
+  for (int i = 0; i < count; i++) {
+    *path = tb_format(arena, "%s/%s%s", folders[i], name, suffix);
+    if (!*path) return no_memory(err);
+    if (!access(*path, R_OK)) return TC_OK;
+  }
+  return unknown_suite(arena, name, err);
+}
+
+/* --- describing --- */
+
+static const char **read_texts(struct tc_arena *arena, const cJSON *array, int *count) {
+  *count = cJSON_GetArraySize(array);
+  const char **texts = tc_arena_bytes(arena, sizeof *texts * (size_t)(*count + 1));
+  int i = 0;
+  for (const cJSON *item = array ? array->child : NULL; texts && item; item = item->next) {
+    texts[i] = tc_arena_text(arena, cJSON_IsString(item) ? item->valuestring : "");
+    if (!texts[i++]) return NULL;
+  }
+  return texts;
+}
+
+static bool read_axis(struct tc_arena *arena, const cJSON *json, struct tb_suite_axis *axis) {
+  const cJSON *values = cJSON_GetObjectItemCaseSensitive(json, "values");
+  axis->name = tc_arena_text(arena, tb_json_text(json, "name", ""));
+  axis->values = tc_arena_bytes(arena, sizeof *axis->values * (size_t)(cJSON_GetArraySize(values) + 1));
+  axis->count = 0;
+  if (!axis->name || !axis->values) return false;
+  for (const cJSON *value = values ? values->child : NULL; value; value = value->next)
+    if (!tb_value_from_json(arena, value, &axis->values[axis->count++])) return false;
+  return true;
+}
+
+static bool read_axes(struct tc_arena *arena, const cJSON *array, struct tb_suite *out) {
+  out->n_axes = 0;
+  out->axes = tc_arena_bytes(arena, sizeof *out->axes * (size_t)(cJSON_GetArraySize(array) + 1));
+  if (!out->axes) return false;
+  for (const cJSON *axis = array ? array->child : NULL; axis; axis = axis->next)
+    if (!read_axis(arena, axis, &out->axes[out->n_axes++])) return false;
+  return true;
+}
+
+static tc_status read_description(struct tc_arena *arena, const cJSON *json, const char *path, struct tb_suite *out, struct tc_error *err) {
+  const cJSON *workloads = cJSON_GetObjectItemCaseSensitive(json, "workloads"), *modes = cJSON_GetObjectItemCaseSensitive(json, "modes"),
+              *devices = cJSON_GetObjectItemCaseSensitive(json, "devices");
+  *out = (struct tb_suite){.path = path, .timeout_s = tb_json_number(json, "timeout", 0)};
+  out->name = tc_arena_text(arena, tb_json_text(json, "name", ""));
+  out->about = tc_arena_text(arena, tb_json_text(json, "about", ""));
+  out->workloads = read_texts(arena, workloads, &out->n_workloads);
+  out->modes = read_texts(arena, modes, &out->n_modes);
+  out->devices = read_texts(arena, devices, &out->n_devices);
+  const bool good = out->name && out->about && out->workloads && out->modes && out->devices;
+  return good && read_axes(arena, cJSON_GetObjectItemCaseSensitive(json, "axes"), out) ? TC_OK : no_memory(err);
+}
+
+/* A worker's error as the reader's: broken input. */
+static tc_status broken(struct tc_arena *arena, const struct tb_process *worker, const char *path, const char **trace, struct tc_error *err) {
+  *trace = worker->trace ? tc_arena_text(arena, worker->trace) : NULL;
+  return worker->outcome == TB_OUTCOME_ERROR ? tc_fail(err, TC_ARG, "suite", "%s", worker->why)
+                                             : tc_fail(err, TC_ARG, "suite", "%s: loading it ended in: %s: %s", path, tb_outcome_text(worker->outcome), worker->why);
+}
+
+tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tc_config *config, struct tb_interrupt *interrupt, struct tb_suite *out,
+                            const char **trace, struct tc_error *err) {
+  struct tb_process worker;
+  const struct tb_launch launch = {.config = config};
+  cJSON *reply = NULL;
+  *trace = NULL;
+  tc_status status = tb_process_start(&worker, &launch, interrupt, describe_timeout_s, err);
+  if (!status) {
+    cJSON *request = tb_process_request(TB_REQUEST_describe);
+    cJSON_AddStringToObject(request, "suite", path);
+    status = tb_process_ask(&worker, request, describe_timeout_s, &reply, err);
+  }
+  if (!status) status = read_description(arena, cJSON_GetObjectItemCaseSensitive(reply, "description"), path, out, err);
+  else if (status != TC_INTERRUPTED) status = broken(arena, &worker, path, trace, err);
+  cJSON_Delete(reply);
+  tb_process_stop(&worker);
+  return status;
+}

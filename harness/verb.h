@@ -1,0 +1,28 @@
+/* What verbs share. A verb is int tb_verb_NAME(int argc, char *const *argv): argv holds the words after its name; the
+ * result is an exit code of exitcode.def. One row each in verbs.def. */
+#ifndef TB_VERB_H
+#define TB_VERB_H
+
+#include "harness/args.h"
+#include "harness/exitcode.h"
+
+/* A parsed command line with its arena. Closed by tb_verb_end. */
+struct tb_verb {
+  const char *name;
+  struct tc_arena *arena;
+  struct tb_args args;
+};
+
+/* Parses the command line; `names` (NULL-terminated; may be NULL for none) are the names that the verb takes besides what
+ * `accepts` (may be NULL) accepts. On failure a line went to standard error, and nothing is left to end. */
+bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, bool (*accepts)(const char *name));
+void tb_verb_end(struct tb_verb *verb);
+
+/* "tbench NAME: text" on standard error; returns the usage code. */
+int tb_verb_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for any other failure; returns TB_EXIT_FAILED. */
+int tb_verb_failed(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "12.3 MiB"; in the arena. */
+const char *tb_bytes_text(struct tc_arena *arena, double bytes);
+
+#endif

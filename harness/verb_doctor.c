@@ -1,0 +1,206 @@
+/* `tbench doctor`: what of this machine is ready, what makes figures worse, what to install. To add a check: a row in
+ * doctor.def and its function here. Exit code: pass unless something is missing that `tbench run` needs. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "cache/cache.h"
+#include "device/device.h"
+#include "harness/counters.h"
+#include "harness/topology.h"
+#include "harness/verb.h"
+
+int tb_verb_doctor(int argc, char *const *argv);
+
+enum state { READY, WORSE, MISSING, REQUIRED };
+enum { DETAIL = 256, PATH = 4096 };
+
+struct finding { enum state state; char detail[DETAIL]; const char *advice; };
+
+struct patient {
+  struct tc_device *device;     /* NULL: it did not open; `device_error` says why */
+  struct tc_error device_error;
+  struct tb_topology *topology; /* NULL: hwloc failed */
+  struct tc_config config;
+};
+
+typedef struct finding (*check)(struct patient *p);
+
+static struct finding found(enum state state, const char *advice, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct finding found(enum state state, const char *advice, const char *format, ...) {
+  struct finding f = {.state = state, .advice = advice};
+  va_list args;
+  va_start(args, format);
+  vsnprintf(f.detail, sizeof f.detail, format, args);
+  va_end(args);
+  return f;
+}
+
+/* First line of a file, without its end; false: not readable. */
+static bool first_line(const char *path, char *out, size_t size) {
+  FILE *in = fopen(path, "re");
+  const bool good = in && fgets(out, (int)size, in);
+  if (in) fclose(in);
+  if (good) out[strcspn(out, "\n")] = '\0';
+  return good;
+}
+
+static bool on_path(const char *program) {
+  const char *path = getenv("PATH");
+  char file[PATH];
+  for (const char *at = path ? path : ""; *at;) {
+    const size_t n = strcspn(at, ":");
+    snprintf(file, sizeof file, "%.*s/%s", (int)n, at, program);
+    if (!access(file, X_OK)) return true;
+    at += n + (at[n] == ':');
+  }
+  return false;
+}
+
+static struct finding check_isa(struct patient *p) {
+  if (!p->device) return found(REQUIRED, "use a machine with AVX2 and FMA", "%s", p->device_error.message);
+  return found(READY, NULL, "%s, vectors of %d bytes", p->device->target.name, p->device->target.vector_bytes);
+}
+
+static struct finding check_blas(struct patient *p) {
+  const char *blas = p->device ? tc_device_cpu_blas(p->device) : NULL;
+  if (!blas) return found(REQUIRED, "install libopenblas0-openmp", "OpenBLAS (OpenMP build) cannot be loaded");
+  return found(READY, NULL, "%s", blas);
+}
+
+static struct finding check_binding(struct patient *p) {
+  const char *why = "hwloc cannot read the machine";
+  if (p->topology && tb_topology_binds(p->topology, &why)) return found(READY, NULL, "works");
+  return found(WORSE, "run where sched_setaffinity is allowed", "not bound: %s", why);
+}
+
+static struct finding check_gnuplot(struct patient *p) {
+  (void)p;
+  if (on_path("gnuplot")) return found(READY, NULL, "found");
+  return found(MISSING, "install gnuplot-nox", "not installed: plots are written as data and script alone");
+}
+
+static struct finding check_valgrind(struct patient *p) {
+  (void)p;
+  if (on_path("valgrind")) return found(READY, NULL, "found");
+  return found(MISSING, "install valgrind", "not installed: no instruction counts that noise cannot touch");
+}
+
+static struct finding check_counters(struct patient *p) {
+  (void)p;
+  const int n = tb_counter_count();
+  struct tb_count *counts = calloc((size_t)n, sizeof *counts);
+  struct tb_counting *counting = counts ? tb_counting_start() : NULL;
+  struct finding f = found(MISSING, "run `tbench counters` for the reasons", "out of memory");
+  if (counting) {
+    int known = 0;
+    tb_counting_stop(counting, counts);
+    for (int i = 0; i < n; i++) known += counts[i].known;
+    f = found(known == n ? READY : MISSING, known == n ? NULL : "run `tbench counters` for the reasons", "%d of %d available", known, n);
+  }
+  free(counts);
+  return f;
+}
+
+static struct finding check_cache(struct patient *p) {
+  struct tc_cache *cache = tc_cache_open(tc_alloc_system(), p->config.cache_dir, p->config.cache_mb);
+  if (!cache) return found(MISSING, NULL, "out of memory");
+  struct tc_cache_stat stat;
+  struct tc_error err = {0};
+  struct finding f;
+  const char *directory = tc_cache_directory(cache);
+  if (tc_cache_stat(cache, &stat, &err)) f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s", err.message);
+  else if (!access(directory, F_OK) && access(directory, W_OK)) f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s cannot be written", directory);
+  else f = found(READY, NULL, "%.200s, %lld entries", directory, (long long)stat.entries);
+  tc_cache_close(cache);
+  return f;
+}
+
+static struct finding check_governor(struct patient *p) {
+  (void)p;
+  char governor[64];
+  if (!first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor))
+    return found(READY, NULL, "none visible (the firmware or a hypervisor decides)");
+  if (!strcmp(governor, "performance")) return found(READY, NULL, "performance");
+  return found(WORSE, "cpupower frequency-set -g performance", "%s: clocks change while measuring", governor);
+}
+
+static struct finding check_smt(struct patient *p) {
+  if (!p->topology) return found(WORSE, NULL, "unknown");
+  const struct tb_machine m = tb_topology_machine(p->topology);
+  if (m.pus == m.cores) return found(READY, NULL, "one PU a core");
+  return found(WORSE, "use smt=off, and keep the siblings idle", "%d PUs on %d cores: siblings share a core", m.pus, m.cores);
+}
+
+static struct finding check_load(struct patient *p) {
+  double load;
+  const int cores = p->topology ? tb_topology_machine(p->topology).cores : 1;
+  static const double busy = 0.25; /* of a core */
+  if (getloadavg(&load, 1) != 1) return found(WORSE, NULL, "unknown");
+  if (load < busy) return found(READY, NULL, "%.2f", load);
+  return found(WORSE, "stop other work, or measure on fewer cores (topology=core:N)", "%.2f on %d cores in the last minute", load, cores);
+}
+
+static struct finding check_hypervisor(struct patient *p) {
+  (void)p;
+  char line[8192];
+  FILE *in = fopen("/proc/cpuinfo", "re");
+  bool guest = false;
+  while (in && fgets(line, sizeof line, in)) guest |= !strncmp(line, "flags", 5) && strstr(line, " hypervisor");
+  if (in) fclose(in);
+  if (!guest) return found(READY, NULL, "none");
+  return found(WORSE, "compare ratios of one run, never times of two", "this is a guest: neighbours take time and caches");
+}
+
+static struct finding check_memory(struct patient *p) {
+  (void)p;
+  static const double need = 2.0 * (1 << 30);
+  struct sysinfo info;
+  if (sysinfo(&info)) return found(WORSE, NULL, "unknown");
+  const double free_bytes = (double)(info.freeram + info.bufferram) * info.mem_unit, total = (double)info.totalram * info.mem_unit;
+  if (total >= need) return found(READY, NULL, "%.1f GiB, %.1f GiB of it unused", total / (1 << 30), free_bytes / (1 << 30));
+  return found(WORSE, "use small batch sizes", "%.1f GiB: the largest cases may run out of memory", total / (1 << 30));
+}
+
+static const struct { check run; const char *what; } checks[] = {
+#define TB_CHECK(function, what) {function, what},
+#include "harness/doctor.def"
+#undef TB_CHECK
+};
+
+static int examine(struct patient *p) {
+  static const char *const words[] = {[READY] = "ready", [WORSE] = "worse", [MISSING] = "missing", [REQUIRED] = "REQUIRED"};
+  int counts[REQUIRED + 1] = {0};
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+    const struct finding f = checks[i].run(p);
+    counts[f.state]++;
+    printf("%-9s %-19s %s\n", words[f.state], checks[i].what, f.detail);
+    if (f.advice) printf("%-29s → %s\n", "", f.advice);
+  }
+  printf("%d ready, %d make figures worse, %d missing\n", counts[READY], counts[WORSE], counts[MISSING] + counts[REQUIRED]);
+  return counts[REQUIRED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
+}
+
+int tb_verb_doctor(int argc, char *const *argv) {
+  struct tb_verb verb;
+  struct patient p = {0};
+  struct tc_error err = {0};
+  if (!tb_verb_begin(&verb, "doctor", argc, argv, NULL, NULL)) return TB_EXIT_USAGE;
+  int code;
+  tc_config_default(&p.config);
+  if (tc_config_from_environment(&p.config, &err)) {
+    code = tb_verb_usage("doctor", "%s", err.message);
+  } else {
+    if (tc_device_cpu_open(tc_alloc_system(), p.config.isa, 0, &p.device, &p.device_error)) p.device = NULL;
+    if (tb_topology_open(NULL, &p.topology, &err)) p.topology = NULL;
+    code = examine(&p);
+    if (p.topology) tb_topology_close(p.topology);
+    if (p.device) p.device->methods->close(p.device);
+  }
+  tb_verb_end(&verb);
+  return code;
+}

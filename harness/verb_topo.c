@@ -1,0 +1,65 @@
+/* `tbench topo [topology=…] [threads=N] [peaks=no]`: the machine's parts, what a topology would bind to, its triad and FMA peak. */
+#include <sched.h>
+#include <stdio.h>
+
+#include "harness/topology.h"
+#include "harness/triad.h"
+#include "harness/verb.h"
+
+int tb_verb_topo(int argc, char *const *argv);
+
+static const double giga = 1e9;
+
+static void print_machine(struct tb_verb *verb, struct tb_topology *topology) {
+  const struct tb_machine m = tb_topology_machine(topology);
+  const char *why = NULL, *line = tb_topology_line(topology, verb->arena);
+  printf("machine    %d package%s, %d NUMA node%s, %d core%s, %d PU%s\n", m.packages, m.packages == 1 ? "" : "s", m.numa, m.numa == 1 ? "" : "s", m.cores,
+         m.cores == 1 ? "" : "s", m.pus, m.pus == 1 ? "" : "s");
+  printf("objects    %s\n", line ? line : "hwloc cannot say");
+  if (tb_topology_binds(topology, &why)) printf("binding    works\n");
+  else printf("binding    not bound: %s\n", why);
+}
+
+static void print_peaks(const struct tb_place *place) {
+  cpu_set_t cpus;
+  if (!place->binds || !tb_cpus_parse(place->cpus, &cpus)) {
+    printf("peaks      not measured: this topology is not this machine's\n");
+    return;
+  }
+  fprintf(stderr, "measuring triad and FMA peak, some seconds …\n");
+  printf("triad      %.1f GB/s\n", tb_triad_bytes_per_s(&cpus, place->threads) / giga);
+  printf("f32 FMA    %.0f GFLOP/s\n", tb_fma_flops_per_s(&cpus, place->threads) / giga);
+}
+
+static int show(struct tb_verb *verb, struct tb_topology *topology) {
+  const char *text = tb_args_value(&verb->args, "topology"), *threads_text = tb_args_value(&verb->args, "threads");
+  const char *peaks_text = tb_args_value(&verb->args, "peaks");
+  long long threads = 0;
+  bool peaks = true;
+  struct tb_place place;
+  struct tc_error err = {0};
+  if (threads_text && !tb_whole_parse(threads_text, &threads)) return tb_verb_usage("topo", "threads=%s: use a whole number", threads_text);
+  if (peaks_text && !tb_flag_parse(peaks_text, &peaks)) return tb_verb_usage("topo", "peaks=%s: use yes or no", peaks_text);
+  if (tb_topology_place(topology, verb->arena, text ? text : "machine", true, (int)threads, &place, &err)) return tb_verb_usage("topo", "%s", err.message);
+  print_machine(verb, topology);
+  printf("%-10s CPUs %s: %d cores, %d PUs, %d threads by default\n", place.text, place.cpus, place.cores, place.pus, place.threads);
+  if (peaks) print_peaks(&place);
+  return TB_EXIT_PASS;
+}
+
+int tb_verb_topo(int argc, char *const *argv) {
+  static const char *const names[] = {"topology", "threads", "peaks", NULL};
+  struct tb_verb verb;
+  struct tb_topology *topology;
+  struct tc_error err = {0};
+  if (!tb_verb_begin(&verb, "topo", argc, argv, names, NULL)) return TB_EXIT_USAGE;
+  int code;
+  if (tb_topology_open(NULL, &topology, &err)) {
+    code = tb_verb_failed("topo", "%s", err.message);
+  } else {
+    code = show(&verb, topology);
+    tb_topology_close(topology);
+  }
+  tb_verb_end(&verb);
+  return code;
+}

@@ -1,0 +1,114 @@
+/* Reporters on a stored document: figures land in their cells, odd text stays quoted, missing fields are no crash. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reporters/reporter.h"
+
+static const char document[] =
+    "{\"schema\":1,\"started\":\"2026-01-02T03:04:05Z\",\"cases\":["
+    "{\"id\":\"s/w/inductor/default/cpu/f32/b64/machine/t2\",\"case\":{\"suite\":\"s\",\"workload\":\"w\",\"backend\":\"inductor\",\"mode\":\"default\","
+    "\"device\":\"cpu\",\"dtype\":\"f32\",\"batch\":64,\"params\":{},\"topology\":\"machine\",\"threads\":2,\"switches\":{}},\"outcome\":\"ok\",\"error\":null,"
+    "\"baseline\":{\"median_ns\":2000000},\"steady\":{\"median_ns\":1000000},\"speedup\":{\"ratio\":2.0,\"lo\":1.9,\"hi\":2.1},"
+    "\"compile\":{\"cold_ns\":{\"median\":9000000},\"disk_ns\":{\"median\":500000},\"pays_off_after_calls\":9},"
+    "\"graph\":{\"kernels\":3,\"library_calls\":4,\"fallbacks\":[]},\"correctness\":{\"ok\":true}},"
+    "{\"id\":\"s/w/inductor/default/cpu/f32/b8/machine/t2\",\"case\":{\"suite\":\"s\",\"workload\":\"w\",\"backend\":\"inductor\",\"mode\":\"default\","
+    "\"device\":\"cpu\",\"dtype\":\"f32\",\"batch\":8,\"params\":{},\"topology\":\"machine\",\"threads\":2,\"switches\":{}},\"outcome\":\"crashed\","
+    "\"error\":\"it said \\\"no\\\", twice\",\"speedup\":null,\"correctness\":null}]}";
+
+static char *report(const char *name, const char *text, bool expect_good) {
+  cJSON *doc = cJSON_Parse(text);
+  assert_non_null(doc);
+  char *out = NULL;
+  size_t size;
+  FILE *stream = open_memstream(&out, &size);
+  const struct tb_report_options options = {.result_path = "r.json"};
+  assert_int_equal(tb_reporter_find(name)->write(doc, &options, stream), expect_good);
+  fclose(stream);
+  cJSON_Delete(doc);
+  return out;
+}
+
+static void test_console(void **state) {
+  (void)state;
+  char *out = report("console", document, true);
+  assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine"));
+  assert_non_null(strstr(out, "2.00 [1.90, 2.10]"));
+  assert_non_null(strstr(out, "3+4"));
+  assert_non_null(strstr(out, "it said \"no\", twice"));
+  assert_non_null(strstr(out, "1 of 2 right (against f64), 1 not compared · r.json"));
+  assert_true(strstr(out, "    8  ") < strstr(out, "   64  ")); /* by batch, not by order of measurement */
+  assert_null(strstr(out, "\033"));
+  free(out);
+}
+
+static void test_csv(void **state) {
+  (void)state;
+  char *out = report("csv", document, true);
+  assert_non_null(strstr(out, "\r\ns/w/inductor/default/cpu/f32/b64/machine/t2,s,w,inductor,default,cpu,f32,64,machine,2,ok,2000000,1000000,2,1.9,2.1,9000000,500000,"));
+  assert_non_null(strstr(out, "\"it said \"\"no\"\", twice\""));
+  free(out);
+}
+
+static void test_missing_fields(void **state) {
+  (void)state;
+  static const char *const documents[] = {"{}", "{\"cases\":[]}", "{\"cases\":[{}]}", "{\"cases\":[{\"case\":7},3,null]}", "[]"};
+  for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
+    for (int r = 0; r < tb_reporter_count(); r++) free(report(tb_reporter_at(r)->name, documents[i], true));
+}
+
+static void test_plot(void **state) {
+  (void)state;
+  char folder[] = "/tmp/tbench-plot-XXXXXX", stem[64], command[96];
+  assert_non_null(mkdtemp(folder));
+  snprintf(stem, sizeof stem, "%s/it's $(odd)", folder);
+  cJSON *doc = cJSON_Parse(document);
+  struct tb_plot plot;
+  assert_true(tb_plot_result(doc, stem, &plot));
+  struct stat info;
+  assert_int_equal(stat(plot.data, &info), 0);
+  assert_int_equal(stat(plot.script, &info), 0);
+  if (plot.drawn) {
+    assert_int_equal(stat(plot.svg, &info), 0);
+    assert_true(info.st_size > 1000);
+  } else {
+    assert_non_null(strstr(plot.message, "gnuplot"));
+  }
+  const char *path = getenv("PATH");
+  char *saved = strdup(path ? path : "");
+  setenv("PATH", "/nonexistent", 1);
+  unlink(plot.svg);
+  assert_true(tb_plot_result(doc, stem, &plot));
+  assert_false(plot.drawn);
+  assert_non_null(strstr(plot.message, "gnuplot-nox"));
+  setenv("PATH", saved, 1);
+  free(saved);
+  assert_false(tb_plot_result(doc, "/nonexistent/x", &plot));
+  cJSON_Delete(doc);
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  assert_int_equal(system(command), 0);
+}
+
+static void test_format(void **state) {
+  (void)state;
+  static const struct { double value; const char *text; } rows[] = {{1.234, "1.23"}, {9.996, "10.0"}, {99.96, "100"}, {12345, "12345"}, {0, "0.00"}};
+  char text[32];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    tb_format3(rows[i].value, text, sizeof text);
+    assert_string_equal(text, rows[i].text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
+                                     cmocka_unit_test(test_format)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
