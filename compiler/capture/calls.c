@@ -204,7 +204,7 @@ tc_status tc_do_return_one(struct tc_trace *t, struct tc_activation *a, uint32_t
 tc_status tc_do_vararg_prepare(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
   (void)code;
   const int n_params = a->proto->n_params, actual = a->n_args > n_params ? a->n_args : n_params;
-  if (a->is_entry) tc_guards_args(t->guards, a->n_args);
+  if (a->is_entry) tc_guards_args(t->guards, t->frame.n_args);
   a->varargs = a->function + 1 + (size_t)n_params;
   a->n_varargs = actual - n_params;
   a->base = a->function + 2 + (size_t)actual;

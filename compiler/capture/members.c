@@ -18,30 +18,38 @@ static void sizes_of(const struct tc_traced_tensor *x, int *ndim, int64_t sizes[
 
 static bool is_view(const struct tc_node *node) { return tc_op_row(node->op)->kind == TC_KIND_VIEW; }
 
-/* Strides of the nodes from the storage's owner up to `node`: each view is laid over its operand's. */
-static void strides_over(const struct tc_node *node, struct tc_tensor *out) {
-  struct tc_storage *storage = out->storage;
-  *out = (struct tc_tensor){.storage = storage, .dtype = node->meta.dtype, .ndim = node->meta.ndim};
-  for (int d = 0; d < out->ndim; d++) out->sizes[d] = tc_sym_value(node->meta.sizes[d]);
-  tc_contiguous_strides(out->ndim, out->sizes, out->strides);
+/* The layout of a node's eager value, given that of its operand (views alone look at it). */
+static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
+  const struct tc_tensor operand = *tensor;
+  struct tc_tensor view;
+  tensor->dtype = node->meta.dtype;
+  tensor->ndim = node->meta.ndim;
+  tensor->offset = 0;
+  for (int d = 0; d < tensor->ndim; d++) tensor->sizes[d] = tc_sym_value(node->meta.sizes[d]);
+  tc_contiguous_strides(tensor->ndim, tensor->sizes, tensor->strides);
   if (node->op == TC_OP_input)
-    for (int d = 0; d < out->ndim; d++) out->strides[d] = tc_sym_value(node->strides[d]);
-  if (!is_view(node)) return;
-  struct tc_tensor operand = {.storage = storage}, view;
-  strides_over(node->in[0], &operand);
-  if (tc_view_of(node->op, &operand, &node->attrs, &node->meta, &view, NULL) == TC_OK) *out = view; /* else a reshape that copies */
+    for (int d = 0; d < tensor->ndim; d++) tensor->strides[d] = tc_sym_value(node->strides[d]);
+  if (is_view(node) && tc_view_of(node->op, &operand, &node->attrs, &node->meta, &view, NULL) == TC_OK) *tensor = view; /* else a reshape that copies */
 }
 
-void tc_node_strides(const struct tc_node *node, int64_t strides[TC_MAX_DIMS]) {
+/* Strides that the eager value of a node has: views are laid over one another from the node below them up. */
+static tc_status node_strides(struct tc_trace *t, const struct tc_node *node, int64_t strides[TC_MAX_DIMS]) {
   struct tc_storage storage = {.references = 1}; /* views count references: of this one, nobody asks */
   struct tc_tensor tensor = {.storage = &storage};
-  strides_over(node, &tensor);
+  TC_VEC(const struct tc_node *) chain = {0};
+  for (;; node = node->in[0]) {
+    if (!tc_vec_push(tc_arena_alloc(t->arena), &chain, node)) return tc_trace_nomem(t);
+    if (!is_view(node)) break;
+  }
+  for (size_t i = chain.len; i-- > 0;) lay_out(chain.data[i], &tensor);
   memcpy(strides, tensor.strides, sizeof tensor.strides);
+  return TC_OK;
 }
 
-static void strides_of(const struct tc_traced_tensor *x, int64_t strides[TC_MAX_DIMS]) {
-  if (x->outside) memcpy(strides, x->outside->strides, sizeof x->outside->strides);
-  else tc_node_strides(x->node, strides);
+static tc_status strides_of(struct tc_trace *t, const struct tc_traced_tensor *x, int64_t strides[TC_MAX_DIMS]) {
+  if (!x->outside) return node_strides(t, x->node, strides);
+  memcpy(strides, x->outside->strides, sizeof x->outside->strides);
+  return TC_OK;
 }
 
 static tc_status new_list(struct tc_trace *t, int count, const int64_t *values, struct tc_tracked *out) {
@@ -94,10 +102,10 @@ static tc_status method_stride(struct tc_trace *t, size_t at, int n_args, int *n
   struct tc_traced_tensor *x;
   int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
   int ndim;
-  const tc_status status = self_of(t, at, n_args, &x);
+  tc_status status = self_of(t, at, n_args, &x);
+  if (!status) status = strides_of(t, x, strides);
   if (status) return status;
   sizes_of(x, &ndim, sizes);
-  strides_of(x, strides);
   return give_by_dim(t, at, n_args, ndim, strides, n_results);
 }
 
@@ -125,10 +133,10 @@ static tc_status method_numel(struct tc_trace *t, size_t at, int n_args, int *n_
 static tc_status method_is_contiguous(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_traced_tensor *x;
   struct tc_tensor tensor = {.storage = NULL};
-  const tc_status status = self_of(t, at, n_args, &x);
+  tc_status status = self_of(t, at, n_args, &x);
+  if (!status) status = strides_of(t, x, tensor.strides);
   if (status) return status;
   sizes_of(x, &tensor.ndim, tensor.sizes);
-  strides_of(x, tensor.strides);
   return give(t, at, tc_bool(tc_tensor_is_contiguous(&tensor)), n_results);
 }
 
@@ -197,7 +205,7 @@ static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, const ch
 
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out) {
   const struct tc_tracked self = tc_tracked_tensor(tensor);
-  tc_use_type(t, &self);
+  look_at(t, tensor);
   tc_status status = tc_use(t, key);
   if (status) return status;
   if (key->kind == TC_IS_TEXT) return member(t, tensor, key->text->bytes, out);

@@ -167,8 +167,6 @@ static inline void tc_set_register(struct tc_trace *t, const struct tc_activatio
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results);
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out);
 tc_status tc_tensor_length(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *out);
-/* Element strides that the eager value would have. */
-void tc_node_strides(const struct tc_node *node, int64_t strides[TC_MAX_DIMS]);
 
 /* --- library.c --- */
 /* The known function behind a C function, by identity; NULL. */

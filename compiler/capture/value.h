@@ -51,6 +51,8 @@ struct tc_traced_tensor {
   struct tc_origin origin;
   struct tc_node *node; /* NULL: from outside, and not yet an input of the graph */
   const struct tc_tensor *outside;
+  bool in_results;
+  int output; /* in_results: of the graph */
 };
 
 struct tc_table_entry { struct tc_tracked key, value; int order; /* place in the order of next, -1: not known */ };
@@ -66,7 +68,7 @@ struct tc_traced_table {
   bool order_known;        /* `order` holds */
   bool shrank, regrew;     /* fresh: a key was removed; and later one came in, so that the order of next cannot be known */
   TC_VEC(int) order;       /* entries in the order of next */
-  int in_results;          /* times that results refer to it */
+  bool in_results;
 };
 
 /* A variable that closures share: a register of a running function, a value of its own, or an upvalue from outside. */

@@ -155,30 +155,35 @@ static void print_lower(struct tc_strbuf *out, const char *text) {
   for (; *text; text++) tc_strbuf_printf(out, "%c", *text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text);
 }
 
-static void print_operands(struct tc_strbuf *out, const struct tc_expr *e, const char *before) {
+static void print_operand(struct tc_strbuf *out, const struct tc_expr *e, const bool *named) {
+  if (named && named[e->id]) tc_strbuf_printf(out, "v%d", e->id);
+  else tc_expr_print_named(out, e, named);
+}
+
+static void print_operands(struct tc_strbuf *out, const struct tc_expr *e, const bool *named, const char *before) {
   for (int i = 0; i < TC_EXPR_ARGS; i++) {
     if (!e->args[i]) continue;
     tc_strbuf_puts(out, before);
-    tc_expr_print(out, e->args[i]);
+    print_operand(out, e->args[i], named);
     before = ", ";
   }
 }
 
-static void print_load(struct tc_strbuf *out, const struct tc_expr *e) {
+static void print_load(struct tc_strbuf *out, const struct tc_expr *e, const bool *named) {
   tc_strbuf_printf(out, "load b%d[", e->buffer);
   tc_sym_print(out, e->address);
   if (e->args[0]) {
     tc_strbuf_puts(out, " + ");
-    tc_expr_print(out, e->args[0]);
+    print_operand(out, e->args[0], named);
   }
   tc_strbuf_puts(out, "]");
   if (e->args[1]) {
     tc_strbuf_puts(out, " if ");
-    tc_expr_print(out, e->args[1]);
+    print_operand(out, e->args[1], named);
   }
 }
 
-void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e) {
+void tc_expr_print_named(struct tc_strbuf *out, const struct tc_expr *e, const bool *named) {
   switch (e->op) {
     case TC_E_CONST:
       if (tc_dtype_is_float(e->dtype)) tc_strbuf_printf(out, "%.9g", e->number);
@@ -189,11 +194,11 @@ void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e) {
       tc_sym_print(out, e->address);
       tc_strbuf_puts(out, ")");
       return;
-    case TC_E_LOAD: print_load(out, e); return;
+    case TC_E_LOAD: print_load(out, e, named); return;
     case TC_E_ACC: tc_strbuf_printf(out, "acc%d", e->acc); return;
     case TC_E_CHECK:
       tc_strbuf_puts(out, "check(");
-      tc_expr_print(out, e->args[0]);
+      print_operand(out, e->args[0], named);
       tc_strbuf_puts(out, ", ");
       tc_sym_print(out, e->address);
       tc_strbuf_puts(out, ")");
@@ -209,9 +214,11 @@ void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e) {
   }
   print_lower(out, tc_expr_op_name(e->op));
   if (e->op == TC_E_CAST) tc_strbuf_printf(out, "_%s", tc_dtype_name(e->dtype));
-  print_operands(out, e, "(");
+  print_operands(out, e, named, "(");
   tc_strbuf_puts(out, ")");
 }
+
+void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e) { tc_expr_print_named(out, e, NULL); }
 
 const char *tc_reduction_name(enum tc_reduction r) {
   static const char *const names[] = {[TC_RED_SUM] = "sum", [TC_RED_PROD] = "prod", [TC_RED_MAX] = "max",       [TC_RED_MIN] = "min",

@@ -53,6 +53,8 @@ int tc_expr_arity(enum tc_expr_op op);
 static inline tc_dtype tc_compute_dtype(tc_dtype stored) { return stored == TC_BF16 ? TC_F32 : stored; }
 /* "add(load b0[i0*4 + i1], 2.5)", appended. */
 void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e);
+/* The same, where operands whose named[id] is set are written "v<id>". */
+void tc_expr_print_named(struct tc_strbuf *out, const struct tc_expr *e, const bool *named);
 
 enum tc_reduction { TC_RED_SUM, TC_RED_PROD, TC_RED_MAX, TC_RED_MIN, TC_RED_ANY, TC_RED_ALL, TC_RED_ARGMAX, TC_RED_ARGMIN };
 const char *tc_reduction_name(enum tc_reduction r);

@@ -42,16 +42,6 @@ static bool fill_phase(struct finisher *f, int pass, struct tc_phase *phase) {
   return true;
 }
 
-static int size_count(const struct tc_sched *s) {
-  int n = 0;
-  for (size_t i = 0; i < s->g->inputs.len; i++) {
-    const struct tc_meta *meta = &s->g->inputs.data[i]->meta;
-    for (int d = 0; d < meta->ndim; d++)
-      if (tc_sym_kind(meta->sizes[d]) == TC_SYM_SIZE && tc_sym_id(meta->sizes[d]) >= n) n = tc_sym_id(meta->sizes[d]) + 1;
-  }
-  return n;
-}
-
 tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   struct tc_sched *s = d->s;
   struct tc_kernel *k = TC_NEW(s->alloc, struct tc_kernel);
@@ -65,7 +55,7 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   k->n_inner = d->n_inner;
   k->n_phases = d->n_passes + d->has_row;
   k->n_accs = d->n_accs;
-  k->n_sizes = size_count(s);
+  k->n_sizes = tc_sched_sizes(s);
   k->lanes = d->lanes;
   k->split_inner = d->split_inner;
   k->block = d->block;

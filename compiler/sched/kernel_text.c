@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
 
@@ -20,11 +21,41 @@ static void print_dims(struct tc_strbuf *out, const char *name, const struct tc_
   tc_strbuf_puts(out, ")");
 }
 
-static void print_phase(struct tc_strbuf *out, const struct tc_phase *phase) {
+/* Values of more than one use get a line of their own; used[] counts, named[] marks them. */
+struct namer { unsigned char *used; bool *named, *printed; };
+
+static void count_uses(struct namer *n, const struct tc_expr *e) {
+  if (n->used[e->id] < 2 && ++n->used[e->id] == 2) n->named[e->id] = e->args[0] != NULL;
+  if (n->used[e->id] > 1) return;
+  for (int i = 0; i < TC_EXPR_ARGS; i++)
+    if (e->args[i]) count_uses(n, e->args[i]);
+}
+
+static void print_named(struct tc_strbuf *out, struct namer *n, const struct tc_expr *e) {
+  if (n->printed[e->id]) return;
+  n->printed[e->id] = true;
+  for (int i = 0; i < TC_EXPR_ARGS; i++)
+    if (e->args[i]) print_named(out, n, e->args[i]);
+  if (!n->named[e->id]) return;
+  tc_strbuf_printf(out, "    v%d = ", e->id);
+  tc_expr_print_named(out, e, n->named);
+  tc_strbuf_puts(out, "\n");
+}
+
+static void print_value(struct tc_strbuf *out, const struct namer *n, const struct tc_expr *e) {
+  if (n->named[e->id]) tc_strbuf_printf(out, "v%d", e->id);
+  else tc_expr_print_named(out, e, n->named);
+}
+
+static void print_phase(struct tc_strbuf *out, const struct tc_phase *phase, struct namer *n) {
   tc_strbuf_printf(out, "  %s:\n", phase->over_inner ? "over inner" : "once");
+  for (int i = 0; i < phase->n_reductions; i++) count_uses(n, phase->reductions[i].value);
+  for (int i = 0; i < phase->n_stores; i++) count_uses(n, phase->stores[i].value);
+  for (int i = 0; i < phase->n_reductions; i++) print_named(out, n, phase->reductions[i].value);
+  for (int i = 0; i < phase->n_stores; i++) print_named(out, n, phase->stores[i].value);
   for (int i = 0; i < phase->n_reductions; i++) {
     tc_strbuf_printf(out, "    acc%d = %s ", phase->reductions[i].acc, tc_reduction_name(phase->reductions[i].op));
-    tc_expr_print(out, phase->reductions[i].value);
+    print_value(out, n, phase->reductions[i].value);
     if (tc_sym_valid(phase->reductions[i].index)) {
       tc_strbuf_puts(out, " at ");
       tc_sym_print(out, phase->reductions[i].index);
@@ -35,8 +66,22 @@ static void print_phase(struct tc_strbuf *out, const struct tc_phase *phase) {
     tc_strbuf_printf(out, "    b%d[", phase->stores[i].buffer);
     tc_sym_print(out, phase->stores[i].address);
     tc_strbuf_puts(out, "] = ");
-    tc_expr_print(out, phase->stores[i].value);
+    print_value(out, n, phase->stores[i].value);
     tc_strbuf_puts(out, "\n");
+  }
+}
+
+/* Each phase names its own values. */
+static void print_phases(struct tc_strbuf *out, const struct tc_kernel *k) {
+  const struct tc_alloc *alloc = tc_alloc_system();
+  const size_t n = (size_t)k->n_exprs + 1;
+  for (int i = 0; i < k->n_phases; i++) {
+    struct namer names = {TC_NEW_ARRAY(alloc, unsigned char, n), TC_NEW_ARRAY(alloc, bool, n), TC_NEW_ARRAY(alloc, bool, n)};
+    if (names.used && names.named && names.printed) print_phase(out, &k->phases[i], &names);
+    else out->failed = true;
+    TC_FREE_ARRAY(alloc, names.used, n);
+    TC_FREE_ARRAY(alloc, names.named, n);
+    TC_FREE_ARRAY(alloc, names.printed, n);
   }
 }
 
@@ -54,7 +99,7 @@ void tc_kernel_print(struct tc_strbuf *out, const struct tc_kernel *k) {
     tc_sym_print(out, b->elements);
     tc_strbuf_printf(out, "]%s\n", b->stream ? " stream" : "");
   }
-  for (int i = 0; i < k->n_phases; i++) print_phase(out, &k->phases[i]);
+  print_phases(out, k);
   tc_strbuf_puts(out, "}\n");
 }
 

@@ -9,11 +9,14 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+
 struct verifier {
   const struct tc_kernel *k;
   struct tc_error *err;
   const struct tc_phase *phase;
   bool acc_ready[TC_MAX_KERNEL_BUFFERS * 2];
+  bool *checked; /* by expression: in this phase */
 };
 
 static tc_status bad(struct verifier *v, const char *what) {
@@ -47,6 +50,8 @@ static tc_status check_load(struct verifier *v, const struct tc_expr *e) {
 
 static tc_status check_expr(struct verifier *v, const struct tc_expr *e) {
   if (e->id < 0 || e->id >= v->k->n_exprs) return bad(v, "an expression id outside of the kernel's");
+  if (v->checked[e->id]) return TC_OK;
+  v->checked[e->id] = true;
   for (int i = 0; i < TC_EXPR_ARGS; i++) {
     if (!e->args[i]) {
       if (e->op != TC_E_LOAD && i < tc_expr_arity(e->op)) return bad(v, "a missing operand");
@@ -72,6 +77,7 @@ static tc_status check_store(struct verifier *v, const struct tc_kernel_store *s
 static tc_status check_phase(struct verifier *v, const struct tc_phase *phase) {
   tc_status status = TC_OK;
   v->phase = phase;
+  memset(v->checked, 0, (size_t)v->k->n_exprs * sizeof *v->checked);
   if (phase->n_reductions && !phase->over_inner) return bad(v, "a reduction in a phase that runs once an item");
   for (int i = 0; i < phase->n_reductions && status == TC_OK; i++) status = check_expr(v, phase->reductions[i].value);
   for (int i = 0; i < phase->n_stores && status == TC_OK; i++) status = check_store(v, &phase->stores[i]);
@@ -90,9 +96,11 @@ tc_status tc_kernel_verify(const struct tc_kernel *k, struct tc_error *err) {
     return bad(&v, "more buffers, loops or reductions than the limits allow");
   if (k->lanes == TC_LANES_OUTER && (!k->n_outer || k->block < 1)) return bad(&v, "outer lanes without an outer loop");
   if (k->split_inner && (k->n_outer || k->n_inner != 1 || k->n_accs)) return bad(&v, "elements as items, but with rows or reductions");
-  for (int i = 0; i < k->n_phases; i++) {
-    const tc_status status = check_phase(&v, &k->phases[i]);
-    if (status != TC_OK) return status;
-  }
-  return TC_OK;
+  const struct tc_alloc *alloc = tc_alloc_system();
+  v.checked = TC_NEW_ARRAY(alloc, bool, (size_t)k->n_exprs + 1);
+  if (!v.checked) return tc_fail(err, TC_NOMEM, "schedule", "out of memory");
+  tc_status status = TC_OK;
+  for (int i = 0; i < k->n_phases && status == TC_OK; i++) status = check_phase(&v, &k->phases[i]);
+  TC_FREE_ARRAY(alloc, v.checked, (size_t)k->n_exprs + 1);
+  return status;
 }

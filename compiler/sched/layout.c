@@ -114,28 +114,25 @@ static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars,
   return copy->value && view->index >= 0 && tc_sched_note_loops(s) ? TC_OK : tc_sched_nomem(s);
 }
 
-static tc_status serve_operand(struct tc_sched *s, const struct tc_loop *gemm, struct tc_view *view, const struct tc_operand_dims *dims) {
-  if (tc_gemm_servable(s, view->loop, &s->loops->indices.data[view->index], dims)) return TC_OK;
-  tc_sym vars[TC_MAX_DIMS + 1], sizes[TC_MAX_DIMS + 1];
+static tc_status serve_operand(struct tc_sched *s, struct tc_view *view, const struct tc_operand_dims *dims, const tc_sym *batch_sizes) {
+  struct tc_gemm_operand unused;
+  tc_sym strides[TC_MAX_DIMS], vars[TC_MAX_DIMS + 2], sizes[TC_MAX_DIMS + 2];
+  if (tc_gemm_operand(s, view, dims, &unused, strides)) return TC_OK;
   int n = 0;
-  for (int i = 0; i < gemm->ndim; i++) {
-    if (i == gemm->row_dim || i == gemm->col_dim) continue;
-    vars[n] = gemm->vars[i];
-    sizes[n++] = gemm->sizes[i];
-  }
+  for (; n < dims->n_batch; n++) vars[n] = dims->batch[n], sizes[n] = batch_sizes[n];
   vars[n] = dims->row, sizes[n++] = dims->rows;
   vars[n] = dims->col, sizes[n++] = dims->cols;
   return copy_view(s, view, n, vars, sizes);
 }
 
 static tc_status serve_gemm(struct tc_sched *s, struct tc_loop *gemm) {
-  const tc_sym zero = tc_sym_const(0), one = tc_sym_const(1);
-  const tc_sym row = gemm->row_dim < 0 ? zero : gemm->vars[gemm->row_dim], rows = gemm->row_dim < 0 ? one : gemm->sizes[gemm->row_dim];
-  const tc_sym col = gemm->col_dim < 0 ? zero : gemm->vars[gemm->col_dim], cols = gemm->col_dim < 0 ? one : gemm->sizes[gemm->col_dim];
-  const struct tc_operand_dims a = {row, gemm->inner_vars[0], rows, gemm->inner_sizes[0]};
-  const struct tc_operand_dims b = {gemm->inner_vars[0], col, gemm->inner_sizes[0], cols};
-  const tc_status status = serve_operand(s, gemm, &gemm->a, &a);
-  return status == TC_OK ? serve_operand(s, gemm, &gemm->b, &b) : status;
+  struct tc_operand_dims a, b, c;
+  tc_sym batch_sizes[TC_MAX_DIMS];
+  tc_gemm_dims(gemm, &a, &b, &c);
+  for (int i = 0, n = 0; i < gemm->ndim; i++)
+    if (i != gemm->row_dim && i != gemm->col_dim) batch_sizes[n++] = gemm->sizes[i];
+  const tc_status status = serve_operand(s, &gemm->a, &a, batch_sizes);
+  return status == TC_OK ? serve_operand(s, &gemm->b, &b, batch_sizes) : status;
 }
 
 /* Strides of a result of the graph must exist. */

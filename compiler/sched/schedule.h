@@ -58,10 +58,13 @@ struct tc_sched {
   int n_units, *units;         /* clusters in launch order */
   TC_VEC(struct tc_shared_var) vars; /* kernel variables, shared between kernels so that equal ones are equal */
   struct tc_launch_list *list;
+  TC_VEC(struct tc_slot) slots; /* the list's, while they grow */
+  uint64_t *hashes;            /* by code */
 };
 
 static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { return s->loops->items.data[id]; }
 tc_status tc_sched_nomem(struct tc_sched *s);
+int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size variables */
 
 /* cost.c: what an operator costs a value, in vector instructions or so. */
 int tc_expr_cost(enum tc_expr_op op);
@@ -94,9 +97,20 @@ tc_sym tc_loop_address(const struct tc_sched *s, int loop, const struct tc_index
 /* The anchor's variables, then its inner ones. */
 int tc_loop_vars(const struct tc_loop *loop, tc_sym vars[TC_MAX_DIMS]);
 
-/* gemm.c: can the library take this operand (rows × cols of a view)? */
-struct tc_operand_dims { tc_sym row, col, rows, cols; };
-bool tc_gemm_servable(const struct tc_sched *s, int loop, const struct tc_index *index, const struct tc_operand_dims *dims);
+/* gemm.c. An operand of a library call, seen as a batch of matrices; variables are 0 where a size is 1. */
+struct tc_operand_dims { tc_sym row, col, rows, cols; int n_batch; tc_sym batch[TC_MAX_DIMS]; };
+/* Strides of the matrix in its loop's memory; false when it has none, or none that the library takes. */
+bool tc_gemm_operand(const struct tc_sched *s, const struct tc_view *view, const struct tc_operand_dims *dims, struct tc_gemm_operand *out,
+                     tc_sym *batch_strides);
+void tc_gemm_dims(const struct tc_loop *gemm, struct tc_operand_dims *a, struct tc_operand_dims *b, struct tc_operand_dims *c);
 tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct tc_launch *out);
+
+/* slots.c: the slot of a loop's memory (made at first use), or of a special kind; -1 when memory is out. */
+int tc_slot_of_loop(struct tc_sched *s, int loop);
+int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind);
+
+/* name.c: a C identifier from the operations of a cluster, not yet taken in the list; NULL when memory is out.
+ * *n_ops: graph operations that the cluster stands for. */
+const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, int *n_ops);
 
 #endif

@@ -159,7 +159,10 @@ ARITHMETIC(MUL, FMul, Mul, And)
 EMIT(DIV) { return real(x->dtype) ? LLVMBuildFDiv(AT, a[0], a[1], "") : not_for(e, x); }
 EMIT(FLOORDIV) { return x->dtype == TC_BOOL ? not_for(e, x) : ll_floordiv(e, a[0], a[1], x->dtype); }
 EMIT(REMAINDER) { return x->dtype == TC_BOOL ? not_for(e, x) : ll_remainder(e, a[0], a[1], x->dtype); }
-EMIT(POW) { return x->dtype == TC_BOOL ? not_for(e, x) : ll_pow(e, a[0], a[1], x->dtype); }
+EMIT(POW) {
+  if (x->dtype == TC_I64) return ll_integer_power(e, a[0], a[1]);
+  return x->dtype == TC_BOOL ? not_for(e, x) : ll_pow(e, a[0], a[1], x->dtype);
+}
 EMIT(MAX) { return ll_max(e, a[0], a[1], x->dtype); }
 EMIT(MIN) { return ll_min(e, a[0], a[1], x->dtype); }
 

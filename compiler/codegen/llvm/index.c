@@ -18,7 +18,7 @@ static const int64_t F64_INTEGER_BIAS = 0x4330000000000000; /* bits of 2^52: or-
 
 static int variable_place(const struct ll_emit *e, tc_sym s, int *scope) {
   for (int i = 0; i < e->k->n_outer; i++)
-    if (tc_sym_same(s, e->k->outer[i].var)) return *scope = LL_ITEM, i;
+    if (tc_sym_same(s, e->k->outer[i].var)) return *scope = e->block_loop && i == e->k->n_outer - 1 ? LL_INNER : LL_ITEM, i;
   for (int i = 0; i < e->k->n_inner; i++)
     if (tc_sym_same(s, e->k->inner[i].var)) return *scope = LL_INNER + i, i;
   return -1;
@@ -193,7 +193,7 @@ LLVMValueRef ll_index(struct ll_emit *e, tc_sym s) {
     case TC_SYM_INDEX: {
       const int place = variable_place(e, s, &scope);
       if (place < 0) return ll_fail(e, TC_CODEGEN, e->m->i64, "an address uses a variable that is none of the kernel's loops");
-      LLVMValueRef value = scope == LL_ITEM ? e->outer[place] : e->inner[place];
+      LLVMValueRef value = scope == LL_ITEM || e->block_loop ? e->outer[place] : e->inner[place];
       return value ? value : ll_fail(e, TC_CODEGEN, e->m->i64, "an inner variable is used outside of its loop");
     }
     default: {

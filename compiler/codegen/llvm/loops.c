@@ -47,7 +47,7 @@ static void inner_loops(struct ll_emit *e, int number, int dim, struct ll_state 
   const tc_sym extent = k->inner[dim].extent;
   LLVMValueRef from = ll_i64(e, 0), to = ll_index(e, extent);
   if (dim == k->n_inner - 1) {
-    ll_strips(e, number, from, to, state);
+    ll_strips(e, number, from, to, extent, state);
   } else if (tc_sym_is(extent, 1)) {
     e->inner[dim] = from;
     ll_open(e, LL_INNER + dim);
@@ -100,13 +100,36 @@ static void decode(struct ll_emit *e, LLVMValueRef rest, int n) {
 
 static bool divides(int64_t divisor, tc_sym extent) { return tc_sym_is_const(extent) && tc_sym_value(extent) % divisor == 0; }
 
-/* The phases for lanes `start` … of the block that ends before `to`. */
+/* Whole blocks: strips along each one. */
+static void block_strips(struct ll_emit *e, LLVMValueRef start, LLVMValueRef to, bool whole) {
+  ll_open(e, LL_ITEM);
+  for (int i = 0; i < e->k->n_phases; i++) {
+    ll_open(e, LL_PHASE);
+    ll_strips(e, i, start, to, whole ? tc_sym_const(e->k->block) : TC_SYM_INVALID, NULL);
+  }
+}
+
+/* The phases for the lanes from `start`; with two versions where the last group may be short, so that loads of full
+ * groups are not masked. */
 static void lane_group(struct ll_emit *e, LLVMValueRef start, LLVMValueRef to, bool exact) {
   e->outer[e->k->n_outer - 1] = start;
+  if (exact || e->lanes == 1) {
+    phases(e);
+    return;
+  }
+  LLVMBasicBlockRef full = ll_block(e), partial = ll_block(e), done = ll_block(e);
   ll_end(e);
-  e->mask = exact || e->lanes == 1 ? NULL : ll_lane_mask(e, LLVMBuildSub(e->m->builder, to, start, ""));
+  LLVMValueRef active = LLVMBuildSub(e->m->builder, to, start, "");
+  ll_branch(e, ll_less(e, active, ll_i64(e, e->lanes)), partial, full);
+  ll_enter(e, partial);
+  e->mask = ll_lane_mask(e, active);
   phases(e);
   e->mask = NULL;
+  ll_jump(e, done);
+  ll_enter(e, full);
+  phases(e);
+  ll_jump(e, done);
+  ll_enter(e, done);
 }
 
 static void block_item(struct ll_emit *e, LLVMValueRef item) {
@@ -114,7 +137,7 @@ static void block_item(struct ll_emit *e, LLVMValueRef item) {
   const struct tc_kernel *k = e->k;
   const int last = k->n_outer - 1;
   const tc_sym extent = k->outer[last].extent;
-  const bool exact = divides(k->block, extent) && k->block % e->lanes == 0;
+  const bool whole = divides(k->block, extent);
   LLVMValueRef end = ll_index(e, extent), block = ll_i64(e, k->block);
   ll_end(e);
   LLVMValueRef number = item;
@@ -125,15 +148,15 @@ static void block_item(struct ll_emit *e, LLVMValueRef item) {
     ll_end(e);
   }
   LLVMValueRef start = LLVMBuildMul(at, number, block, ""), to = LLVMBuildAdd(at, start, block, "");
-  if (!divides(k->block, extent)) to = LLVMBuildSelect(at, ll_less(e, to, end), to, end, "");
-  if (k->block <= e->lanes) {
-    lane_group(e, start, to, exact);
-    return;
+  if (!whole) to = LLVMBuildSelect(at, ll_less(e, to, end), to, end, "");
+  if (e->block_loop) block_strips(e, start, to, whole);
+  else if (k->block <= e->lanes) lane_group(e, start, to, whole && k->block == e->lanes);
+  else {
+    struct ll_loop loop;
+    ll_loop_begin(e, &loop, start, to, false, NULL, 0);
+    lane_group(e, loop.variable, to, whole && k->block % e->lanes == 0);
+    ll_loop_end(e, &loop, to, e->lanes, NULL);
   }
-  struct ll_loop loop;
-  ll_loop_begin(e, &loop, start, to, false, NULL, 0);
-  lane_group(e, loop.variable, to, exact);
-  ll_loop_end(e, &loop, to, e->lanes, NULL);
 }
 
 static void items(struct ll_emit *e) {
@@ -152,7 +175,7 @@ static void split(struct ll_emit *e) {
   ll_open(e, LL_ITEM);
   for (int i = 0; i < e->k->n_phases; i++) {
     ll_open(e, LL_PHASE);
-    ll_strips(e, i, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3), NULL);
+    ll_strips(e, i, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3), TC_SYM_INVALID, NULL);
     e->inner[0] = NULL;
   }
 }

@@ -8,39 +8,90 @@ struct shape { struct ll_emit *e; LLVMTypeRef real, integer; };
 
 #define BUILD c->e->m->builder
 
-static inline LLVMValueRef p_const(struct shape *c, double value) { return ll_const_real(c->real, value); }
-static inline LLVMValueRef p_iconst(struct shape *c, int64_t value) { return ll_const_int(c->integer, value); }
-static inline LLVMValueRef p_add(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFAdd(BUILD, a, b, ""); }
-static inline LLVMValueRef p_sub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFSub(BUILD, a, b, ""); }
-static inline LLVMValueRef p_mul(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFMul(BUILD, a, b, ""); }
-static inline LLVMValueRef p_div(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFDiv(BUILD, a, b, ""); }
-static inline LLVMValueRef p_neg(struct shape *c, LLVMValueRef a) { return LLVMBuildFNeg(BUILD, a, ""); }
-static inline LLVMValueRef p_sqrt(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_SQRT, a); }
-static inline LLVMValueRef p_abs(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_FABS, a); }
-static inline LLVMValueRef p_floor(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_FLOOR, a); }
-static inline LLVMValueRef p_fma(struct shape *c, LLVMValueRef a, LLVMValueRef b, LLVMValueRef x) { return ll_fma(c->e, a, b, x); }
-static inline LLVMValueRef p_lt(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOLT, a, b, ""); }
-static inline LLVMValueRef p_le(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOLE, a, b, ""); }
-static inline LLVMValueRef p_eq(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOEQ, a, b, ""); }
-static inline LLVMValueRef p_select(struct shape *c, LLVMValueRef mask, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSelect(BUILD, mask, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_const(struct shape *c, double value) { return ll_const_real(c->real, value); }
+static inline __attribute__((unused)) LLVMValueRef p_iconst(struct shape *c, int64_t value) { return ll_const_int(c->integer, value); }
+static inline __attribute__((unused)) LLVMValueRef p_add(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFAdd(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_sub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFSub(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_mul(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFMul(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_div(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFDiv(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_neg(struct shape *c, LLVMValueRef a) { return LLVMBuildFNeg(BUILD, a, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_sqrt(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_SQRT, a); }
+static inline __attribute__((unused)) LLVMValueRef p_abs(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_FABS, a); }
+static inline __attribute__((unused)) LLVMValueRef p_floor(struct shape *c, LLVMValueRef a) { return ll_intrinsic1(c->e, LL_FLOOR, a); }
+static inline __attribute__((unused)) LLVMValueRef p_fma(struct shape *c, LLVMValueRef a, LLVMValueRef b, LLVMValueRef x) { return ll_fma(c->e, a, b, x); }
+static inline __attribute__((unused)) LLVMValueRef p_lt(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOLT, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_le(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOLE, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_eq(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFCmp(BUILD, LLVMRealOEQ, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_select(struct shape *c, LLVMValueRef mask, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSelect(BUILD, mask, a, b, ""); }
 /* These two are one machine instruction each. */
-static inline LLVMValueRef p_min(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return p_select(c, p_lt(c, a, b), a, b); }
-static inline LLVMValueRef p_max(struct shape *c, LLVMValueRef a, LLVMValueRef b) {
+static inline __attribute__((unused)) LLVMValueRef p_min(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return p_select(c, p_lt(c, a, b), a, b); }
+static inline __attribute__((unused)) LLVMValueRef p_max(struct shape *c, LLVMValueRef a, LLVMValueRef b) {
   return p_select(c, LLVMBuildFCmp(BUILD, LLVMRealOGT, a, b, ""), a, b);
 }
-static inline LLVMValueRef p_mand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
-static inline LLVMValueRef p_mor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildOr(BUILD, a, b, ""); }
-static inline LLVMValueRef p_mnot(struct shape *c, LLVMValueRef a) { return LLVMBuildNot(BUILD, a, ""); }
-static inline LLVMValueRef p_bits(struct shape *c, LLVMValueRef a) { return LLVMBuildBitCast(BUILD, a, c->integer, ""); }
-static inline LLVMValueRef p_from_bits(struct shape *c, LLVMValueRef a) { return LLVMBuildBitCast(BUILD, a, c->real, ""); }
-static inline LLVMValueRef p_iadd(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAdd(BUILD, a, b, ""); }
-static inline LLVMValueRef p_isub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSub(BUILD, a, b, ""); }
-static inline LLVMValueRef p_iand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
-static inline LLVMValueRef p_ixor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildXor(BUILD, a, b, ""); }
-static inline LLVMValueRef p_ishl(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildShl(BUILD, a, p_iconst(c, count), ""); }
-static inline LLVMValueRef p_ishr(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildLShr(BUILD, a, p_iconst(c, count), ""); }
-static inline LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e, c->e->m->i1, c->integer), ""); }
+static inline __attribute__((unused)) LLVMValueRef p_mand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_mor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildOr(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_mnot(struct shape *c, LLVMValueRef a) { return LLVMBuildNot(BUILD, a, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_bits(struct shape *c, LLVMValueRef a) { return LLVMBuildBitCast(BUILD, a, c->integer, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_from_bits(struct shape *c, LLVMValueRef a) { return LLVMBuildBitCast(BUILD, a, c->real, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_iadd(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAdd(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_isub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSub(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_iand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_ixor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildXor(BUILD, a, b, ""); }
+static inline __attribute__((unused)) LLVMValueRef p_ishl(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildShl(BUILD, a, p_iconst(c, count), ""); }
+static inline __attribute__((unused)) LLVMValueRef p_ishr(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildLShr(BUILD, a, p_iconst(c, count), ""); }
+static inline __attribute__((unused)) LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e, c->e->m->i1, c->integer), ""); }
 
+static LLVMValueRef part(struct shape *c, LLVMValueRef vector, unsigned first, unsigned count) {
+  enum { MOST = 16 };
+  LLVMValueRef order[MOST];
+  for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(c->e->m->i32, first + i, false);
+  return LLVMBuildShuffleVector(BUILD, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(order, count), "");
+}
+
+static LLVMValueRef concatenate(struct shape *c, LLVMValueRef a, LLVMValueRef b) {
+  enum { MOST = 64 };
+  LLVMValueRef order[MOST];
+  const unsigned count = LLVMGetVectorSize(LLVMTypeOf(a)) * 2;
+  for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(c->e->m->i32, i, false);
+  return LLVMBuildShuffleVector(BUILD, a, b, LLVMConstVector(order, count), "");
+}
+
+/* AVX-512 has an instruction for a·2^n; longer vectors are halved until it fits. */
+static LLVMValueRef scale_instruction(struct shape *c, LLVMValueRef a, LLVMValueRef n, unsigned lanes, unsigned fitting) {
+  enum { CURRENT_ROUNDING = 4 };
+  const struct tc_module *m = c->e->m;
+  if (lanes > fitting) {
+    LLVMValueRef low = scale_instruction(c, part(c, a, 0, lanes / 2), part(c, n, 0, lanes / 2), lanes / 2, fitting);
+    LLVMValueRef high = scale_instruction(c, part(c, a, lanes / 2, lanes / 2), part(c, n, lanes / 2, lanes / 2), lanes / 2, fitting);
+    return concatenate(c, low, high);
+  }
+  const bool wide = LLVMGetElementType(c->real) == m->f64;
+  LLVMValueRef all = LLVMConstAllOnes(wide ? m->i8 : m->i16), rounding = LLVMConstInt(m->i32, CURRENT_ROUNDING, false);
+  LLVMValueRef args[] = {a, n, LLVMConstNull(LLVMTypeOf(a)), all, rounding};
+  return ll_call(c->e, wide ? LL_SCALE_F64 : LL_SCALE_F32, NULL, NULL, args, 5);
+}
+
+/* a·2^n for a near 1 and integral n, in two exact-factor steps, so that only the last can round: what the instruction gives. */
+static LLVMValueRef scale_in_steps(struct shape *c, LLVMValueRef a, LLVMValueRef n, bool wide) {
+  LLVMValueRef magic = p_const(c, wide ? 6755399441055744.0 : 12582912.0); /* 1.5·2^52, 1.5·2^23: integers in the low bits */
+  LLVMValueRef half_biased = p_fma(c, n, p_const(c, 0.5), magic);
+  LLVMValueRef rest_biased = p_add(c, p_sub(c, n, p_sub(c, half_biased, magic)), magic);
+  LLVMValueRef bias = p_iconst(c, wide ? 1023 : 127);
+  LLVMValueRef first = p_from_bits(c, p_ishl(c, p_iadd(c, p_bits(c, half_biased), bias), wide ? 52 : 23));
+  LLVMValueRef second = p_from_bits(c, p_ishl(c, p_iadd(c, p_bits(c, rest_biased), bias), wide ? 52 : 23));
+  return p_mul(c, p_mul(c, a, first), second);
+}
+
+static LLVMValueRef p_scale(struct shape *c, LLVMValueRef a, LLVMValueRef n) {
+  const struct tc_module *m = c->e->m;
+  const bool vector = ll_is_vector(c->real);
+  const bool wide = (vector ? LLVMGetElementType(c->real) : c->real) == m->f64;
+  const unsigned lanes = vector ? LLVMGetVectorSize(c->real) : 1, fitting = (unsigned)m->target->vector_bytes / (wide ? 8 : 4);
+  if (m->avx512 && lanes >= fitting) return scale_instruction(c, a, n, lanes, fitting);
+  return scale_in_steps(c, a, n, wide);
+}
+
+#define POLY_SCALE
 #define POLY_CTX struct shape *
 #define POLY_V LLVMValueRef
 #define POLY_I LLVMValueRef

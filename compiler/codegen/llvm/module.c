@@ -24,6 +24,7 @@ static const char *const intrinsic_names[LL_INTRINSIC_COUNT] = {
   [LL_SQRT] = "llvm.sqrt", [LL_FMA] = "llvm.fma", [LL_COPYSIGN] = "llvm.copysign",
   [LL_MASKED_LOAD] = "llvm.masked.load", [LL_MASKED_STORE] = "llvm.masked.store",
   [LL_GATHER] = "llvm.masked.gather", [LL_SCATTER] = "llvm.masked.scatter", [LL_PREFETCH] = "llvm.prefetch", [LL_SFENCE] = "llvm.x86.sse.sfence",
+  [LL_SCALE_F32] = "llvm.x86.avx512.mask.scalef.ps.512", [LL_SCALE_F64] = "llvm.x86.avx512.mask.scalef.pd.512",
 };
 
 /* LLVM's registries and options are the process's: set once, by whichever thread comes first. */
@@ -153,15 +154,15 @@ LLVMValueRef ll_fail(struct ll_emit *e, tc_status status, LLVMTypeRef type, cons
 
 enum { MAX_BLOCK_LANES = 64 };
 
-/* Lanes of a vector: as many as fill a register with the dtype that most operations have; kernels over
- * blocks of an outer dimension take a whole block, up to four registers. */
+/* Lanes of a vector: as many as fill a register with the dtype that most operations have; inner loops over
+ * blocks of an outer dimension take a whole block at once, up to four registers. */
 static int choose_lanes(const struct ll_emit *e, int wide, int narrow) {
   const struct tc_kernel *k = e->k;
   const int bytes = wide > narrow ? 8 : 4;
   const int lanes = e->m->target->vector_bytes / bytes;
   const struct tc_kernel_dim *dim = k->lanes == TC_LANES_OUTER ? &k->outer[k->n_outer - 1] : k->n_inner ? &k->inner[k->n_inner - 1] : NULL;
   if (!dim || tc_sym_is(dim->extent, 1)) return 1;
-  if (k->lanes != TC_LANES_OUTER) return lanes;
+  if (k->lanes != TC_LANES_OUTER || e->block_loop) return lanes;
   int block = lanes;
   while (block * 2 <= 4 * lanes && block * 2 <= MAX_BLOCK_LANES && k->block % (block * 2) == 0) block *= 2;
   return block;
@@ -199,6 +200,7 @@ static void prepare(struct ll_emit *e) {
     if (k->buffers[i].role == TC_ROLE_STATUS) e->status_buffer = i;
     if (k->buffers[i].role == TC_ROLE_RNG) e->rng_buffer = i;
   }
+  e->block_loop = k->lanes == TC_LANES_OUTER && !k->n_inner;
   each_root(e, visit_census, &census);
   for (int i = 0; i < k->n_exprs; i++) e->info[i].counted = 0;
   e->lanes = choose_lanes(e, census.wide, census.narrow);

@@ -37,14 +37,22 @@ static int choose_copies(struct ll_emit *e, const struct tc_phase *phase, int we
   return copies < 1 ? 1 : copies;
 }
 
-static struct strips plan(struct ll_emit *e, int number, int weight) {
-  const struct tc_kernel *k = e->k;
-  struct strips s = {.phase = &k->phases[number], .scope = LL_INNER + k->n_inner - 1, .count = -1};
-  s.width = k->lanes == TC_LANES_INNER ? e->lanes : 1;
+/* Do strips go along the lanes, and not around them? */
+static bool along_lanes(const struct ll_emit *e) { return e->k->lanes == TC_LANES_INNER || e->block_loop; }
+
+static int strip_scope(const struct ll_emit *e) { return e->block_loop ? LL_INNER : LL_INNER + e->k->n_inner - 1; }
+
+static void set_position(struct ll_emit *e, LLVMValueRef at) {
+  if (e->block_loop) e->outer[e->k->n_outer - 1] = at;
+  else e->inner[e->k->n_inner - 1] = at;
+}
+
+static struct strips plan(struct ll_emit *e, int number, int weight, tc_sym length) {
+  struct strips s = {.phase = &e->k->phases[number], .scope = strip_scope(e), .count = -1};
+  s.width = along_lanes(e) ? e->lanes : 1;
   s.masks = s.width > 1;
   s.copies = choose_copies(e, s.phase, weight);
-  const tc_sym extent = k->inner[k->n_inner - 1].extent;
-  if (!k->split_inner && tc_sym_is_const(extent) && tc_sym_value(extent) % s.width == 0) s.count = tc_sym_value(extent) / s.width;
+  if (tc_sym_is_const(length) && tc_sym_value(length) % s.width == 0) s.count = tc_sym_value(length) / s.width;
   if (s.count >= 0 && s.count < LONG_STRIPS && s.count % s.copies) s.copies = s.count % 2 ? 1 : 2;
   return s;
 }
@@ -52,9 +60,9 @@ static struct strips plan(struct ll_emit *e, int number, int weight) {
 /* One body at index `start`; `to` (NULL: no mask) bounds it. */
 static void strip(struct ll_emit *e, const struct strips *s, LLVMValueRef start, LLVMValueRef to, struct ll_state *state) {
   ll_end(e);
-  const bool own_mask = e->k->lanes == TC_LANES_INNER;
+  const bool own_mask = along_lanes(e);
   if (own_mask) e->mask = to ? ll_lane_mask(e, LLVMBuildSub(e->m->builder, to, start, "")) : NULL;
-  e->inner[e->k->n_inner - 1] = start;
+  set_position(e, start);
   ll_body(e, s->phase, s->scope, state);
   if (own_mask) e->mask = NULL;
 }
@@ -103,7 +111,7 @@ static bool streams(const struct ll_emit *e, const struct tc_kernel_store *store
 }
 
 static bool wants_streaming(const struct ll_emit *e, const struct strips *s, int weight) {
-  if (e->k->lanes != TC_LANES_INNER || e->lanes == 1 || s->phase->n_reductions || weight >= COMPUTE_BOUND) return false;
+  if (!along_lanes(e) || e->lanes == 1 || s->phase->n_reductions || weight >= COMPUTE_BOUND) return false;
   for (int i = 0; i < s->phase->n_stores; i++)
     if (streams(e, &s->phase->stores[i])) return true;
   return false;
@@ -111,7 +119,7 @@ static bool wants_streaming(const struct ll_emit *e, const struct strips *s, int
 
 /* Address of the store's element at index `at`, as an integer. */
 static LLVMValueRef store_address(struct ll_emit *e, const struct strips *s, const struct tc_kernel_store *store, LLVMValueRef at) {
-  e->inner[e->k->n_inner - 1] = at;
+  set_position(e, at);
   ll_open(e, s->scope);
   LLVMValueRef pointer = ll_address(e, store->buffer, store->address, NULL, 0);
   ll_end(e);
@@ -182,9 +190,9 @@ static void streamed_strips(struct ll_emit *e, const struct strips *s, LLVMValue
 
 /* --- choosing --- */
 
-void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, struct ll_state *state) {
-  const int weight = phase_weight(e, number, LL_INNER + e->k->n_inner - 1);
-  struct strips s = plan(e, number, weight);
+void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, tc_sym length, struct ll_state *state) {
+  const int weight = phase_weight(e, number, strip_scope(e));
+  struct strips s = plan(e, number, weight, length);
   const int n = s.phase->n_reductions;
   if (wants_streaming(e, &s, weight)) {
     streamed_strips(e, &s, from, to);

@@ -16,7 +16,7 @@
 
 enum ll_intrinsic {
   LL_FABS, LL_FLOOR, LL_CEIL, LL_ROUNDEVEN, LL_SQRT, LL_FMA, LL_COPYSIGN,
-  LL_MASKED_LOAD, LL_MASKED_STORE, LL_GATHER, LL_SCATTER, LL_PREFETCH, LL_SFENCE, LL_INTRINSIC_COUNT
+  LL_MASKED_LOAD, LL_MASKED_STORE, LL_GATHER, LL_SCATTER, LL_PREFETCH, LL_SFENCE, LL_SCALE_F32, LL_SCALE_F64, LL_INTRINSIC_COUNT
 };
 enum { LL_DECLARATIONS = 48 };
 struct ll_declaration { enum ll_intrinsic which; LLVMTypeRef type, function_type; LLVMValueRef function; };
@@ -33,6 +33,7 @@ struct tc_module {
   LLVMAttributeRef nounwind;
   LLVMValueRef nontemporal;      /* metadata node */
   unsigned nontemporal_kind;
+  LLVMValueRef integer_power;    /* a function of the module, once one is needed */
   int n_declarations;
   struct ll_declaration declarations[LL_DECLARATIONS];
 };
@@ -71,6 +72,7 @@ struct ll_emit {
   LLVMValueRef *sizes, *acc;
   LLVMValueRef outer[TC_MAX_KERNEL_DIMS], inner[TC_MAX_KERNEL_DIMS]; /* the lane dimension's: of lane 0 */
   tc_sym lane_variable;          /* INVALID if lanes is 1 */
+  bool block_loop;               /* over outer lanes without inner loops: strips go along the block, as the scope LL_INNER */
   LLVMValueRef mask;             /* which lanes are active; NULL: all */
   LLVMValueRef zero_slot, sink_slot; /* memory for accesses that must not happen */
   bool nontemporal;              /* stores of streamed buffers may be non-temporal here */
@@ -136,6 +138,8 @@ LLVMValueRef ll_min(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype 
 LLVMValueRef ll_floordiv(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
 LLVMValueRef ll_remainder(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
 
+LLVMValueRef ll_integer_power(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b); /* power.c */
+
 /* --- math.c: transcendental functions, F32 and F64 --- */
 LLVMValueRef ll_math1(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, tc_dtype dtype);
 LLVMValueRef ll_pow(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
@@ -175,7 +179,7 @@ LLVMValueRef ll_lane_mask(struct ll_emit *e, LLVMValueRef active); /* the first 
 void ll_kernel(struct ll_emit *e);
 /* One instance of a phase's body, in `scope` of the current block; `state` (a reduction each) is replaced. */
 void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct ll_state *state);
-/* The innermost loop of phase `number`. */
-void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, struct ll_state *state);
+/* The innermost loop of phase `number`. `length` is to - from where that is a constant, else INVALID. */
+void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, tc_sym length, struct ll_state *state);
 
 #endif

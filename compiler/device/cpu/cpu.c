@@ -43,8 +43,8 @@ static tc_status cpu_synchronize(struct tc_device *device, struct tc_error *err)
 
 static void cpu_close(struct tc_device *device) {
   struct tc_cpu *cpu = tc_cpu_of(device);
+  tc_cpu_temp_free(cpu, cpu->scratch);
   tc_cpu_heap_trim(&cpu->heap);
-  tc_free_bytes(cpu->alloc, cpu->scratch, cpu->scratch_bytes * (size_t)device->threads);
   tc_cpu_blas_close(&cpu->blas);
   TC_FREE(cpu->alloc, cpu);
 }

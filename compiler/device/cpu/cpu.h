@@ -25,8 +25,9 @@ struct tc_cpu {
   const struct tc_cpu_kernels *kernels;
   struct tc_cpu_heap heap;
   struct tc_cpu_blas blas;
-  void *scratch; /* of launch lists: scratch_bytes for each thread */
+  void *scratch; /* of launch lists: scratch_bytes for each of scratch_threads */
   size_t scratch_bytes;
+  int scratch_threads;
 };
 
 static inline struct tc_cpu *tc_cpu_of(struct tc_device *device) { return (struct tc_cpu *)(void *)device; }

@@ -1,0 +1,118 @@
+/* The entry of capture: sets up a trace, runs it inside of one lua_pcall, and cleans up.
+ *
+ * Invariants: the Lua stack is left as it was; whatever happens, memory hangs on `out` (tc_capture_free) or is freed here; the
+ * collector stands still while the trace reads objects, so that no finalizer runs in between. */
+#include "capture/capture.h"
+
+#include <string.h>
+
+#include "capture/trace.h"
+
+enum { BODY_TRACE = 1, BODY_FUNCTION, BODY_FIRST_ARG, SPARE_STACK = 8 };
+
+static tc_status import_frame(struct tc_trace *t, struct tc_traced_closure **entry) {
+  lua_State *L = t->L;
+  struct tc_tracked value;
+  lua_pushvalue(L, t->frame.function);
+  tc_status status = tc_import(t, tc_guards_function(t->guards), &value);
+  if (status) return status;
+  if (value.kind != TC_IS_CLOSURE) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "the compiled function is no Lua function");
+  value.closure->origin.pinned = true; /* an entry belongs to its function */
+  if ((status = tc_closure_prepare(t, value.closure))) return status;
+  if ((status = tc_reserve(t, 0, (size_t)t->frame.n_args + 1))) return status;
+  t->slots[0] = value;
+  for (int i = 0; i < t->frame.n_args && !status; i++) {
+    const struct tc_proto *proto = value.closure->proto;
+    const int source = tc_guards_arg(t->guards, i, i < proto->n_params ? tc_proto_local(proto, i + 1, 0) : NULL);
+    lua_pushvalue(L, t->frame.first_arg + i);
+    status = tc_import(t, source, &t->slots[i + 1]);
+  }
+  *entry = value.closure;
+  return status;
+}
+
+/* Parameters that the call leaves out: nil for now, which is a fact about the call like any other. */
+static tc_status import_missing(struct tc_trace *t, const struct tc_proto *proto) {
+  const tc_status status = tc_reserve(t, 0, (size_t)proto->n_params + 1);
+  if (status) return status;
+  for (int i = t->frame.n_args; i < proto->n_params; i++) {
+    t->slots[i + 1] = tc_nil();
+    t->slots[i + 1].source = tc_guards_arg(t->guards, i, tc_proto_local(proto, i + 1, 0));
+  }
+  return TC_OK;
+}
+
+static tc_status trace_call(struct tc_trace *t) {
+  struct tc_traced_closure *entry = NULL;
+  int n_results = 0;
+  tc_status status = import_frame(t, &entry);
+  if (!status) status = import_missing(t, entry->proto);
+  if (!status) {
+    const int n_params = entry->proto->n_params; /* the missing ones are there */
+    status = tc_run_entry(t, entry, 0, t->frame.n_args > n_params ? t->frame.n_args : n_params, &n_results);
+  }
+  if (!status) status = tc_make_results(t, 0, n_results);
+  return status ? status : tc_guards_seal(t->guards, t->err);
+}
+
+static tc_status set_up(struct tc_trace *t) {
+  struct tc_capture *out = t->out;
+  tc_status status = tc_guards_new(t->ctx->alloc, t->host, t->L, &out->guards, t->err);
+  if (status) return status;
+  t->guards = out->guards;
+  out->arena = t->arena = tc_arena_new(t->ctx->alloc);
+  out->recipes = tc_arena_new(t->ctx->alloc);
+  if (!out->arena || !out->recipes || !(out->graph = tc_graph_new(out->arena))) return tc_trace_nomem(t);
+  tc_graph_builder_init(&t->builder, out->graph);
+  if (t->host->default_dtype) t->builder.builder.default_dtype = t->host->default_dtype(t->L);
+  lua_newtable(t->L);
+  t->objects = lua_gettop(t->L);
+  return TC_OK;
+}
+
+/* Stack: the trace, the function, its arguments. The status is left in t->err. */
+static int protected_body(lua_State *L) {
+  struct tc_trace *t = lua_touserdata(L, BODY_TRACE);
+  t->frame = (struct tc_frame){.L = L, .function = BODY_FUNCTION, .first_arg = BODY_FIRST_ARG, .n_args = lua_gettop(L) - BODY_FUNCTION};
+  tc_status status = lua_checkstack(L, LUA_MINSTACK) ? set_up(t) : tc_trace_nomem(t);
+  if (!status) status = trace_call(t);
+  t->err->status = status;
+  return 0;
+}
+
+static tc_status run_protected(struct tc_trace *t, const struct tc_frame *frame) {
+  lua_State *L = t->L;
+  if (!lua_checkstack(L, frame->n_args + SPARE_STACK)) return tc_trace_nomem(t);
+  const bool collects = lua_gc(L, LUA_GCISRUNNING, 0);
+  lua_gc(L, LUA_GCSTOP, 0);
+  lua_pushcfunction(L, protected_body);
+  lua_pushlightuserdata(L, t);
+  lua_pushvalue(L, frame->function);
+  for (int i = 0; i < frame->n_args; i++) lua_pushvalue(L, frame->first_arg + i);
+  const int result = lua_pcall(L, frame->n_args + 2, 0, 0);
+  if (collects) lua_gc(L, LUA_GCRESTART, 0);
+  if (result == LUA_OK) return t->err->status;
+  const tc_status status = result == LUA_ERRMEM
+                               ? tc_trace_nomem(t)
+                               : tc_fail(t->err, TC_LUA, "capture", "Lua raised an error: %s", lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?");
+  lua_pop(L, 1);
+  return status;
+}
+
+tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, const struct tc_frame *frame, struct tc_capture *out, struct tc_error *err) {
+  struct tc_error own = {.message = ""};
+  struct tc_trace t = {.ctx = ctx, .host = host, .L = frame->L, .out = out, .err = err ? err : &own};
+  *out = (struct tc_capture){.broke = false};
+  tc_status status = run_protected(&t, frame);
+  tc_free_bytes(ctx->alloc, t.slots, t.n_slots * sizeof *t.slots);
+  if (status == TC_BREAK && out->broke) status = TC_OK;
+  t.err->status = status;
+  return status;
+}
+
+void tc_capture_free(struct tc_capture *capture, lua_State *L) {
+  tc_guards_free(capture->guards, L);
+  tc_arena_free(capture->arena);
+  tc_arena_free(capture->recipes);
+  memset(capture, 0, sizeof *capture);
+}

@@ -1,0 +1,137 @@
+/* Which library functions are known, and the general handlers.
+ *
+ * Functions are recognised by identity: the C functions found in the standard tables when the state's first capture looked.
+ * A program that puts another function under such a name calls that other function, here as in plain Lua. */
+#include "capture/library.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+struct row { const char *table, *name; tc_library_fn run; };
+
+static const struct row rows[] = {
+#define TC_LIBRARY(table, name, handler) {table, name, tc_library_##handler},
+#include "capture/library.def"
+#undef TC_LIBRARY
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const char registry_key = 'l';
+
+/* The C functions of the rows, in a userdata of the registry; NULL where the state has none. */
+static const lua_CFunction *known_functions(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key) != LUA_TUSERDATA) {
+    lua_pop(L, 1);
+    lua_CFunction *functions = lua_newuserdatauv(L, sizeof *functions * ROWS, 0);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    for (int i = 0; i < ROWS; i++) {
+      functions[i] = NULL;
+      lua_pushstring(L, rows[i].table);
+      if (lua_rawget(L, -2) == LUA_TTABLE) {
+        lua_pushstring(L, rows[i].name);
+        lua_rawget(L, -2);
+        functions[i] = lua_tocfunction(L, -1);
+        lua_pop(L, 1);
+      }
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &registry_key);
+  }
+  const lua_CFunction *functions = lua_touserdata(L, -1);
+  lua_pop(L, 1); /* the registry keeps it */
+  return functions;
+}
+
+tc_library_fn tc_library_find(struct tc_trace *t, lua_CFunction function, const char **name) {
+  const lua_CFunction *known = known_functions(t->L);
+  for (int i = 0; i < ROWS; i++) {
+    if (known[i] != function) continue;
+    *name = rows[i].name;
+    return rows[i].run;
+  }
+  return NULL;
+}
+
+tc_status tc_bad_argument(struct tc_trace *t, size_t at) {
+  for (int i = 0; i < 2 && t->limit > at + 1 + (size_t)i; i++) tc_use_type(t, &t->slots[at + 1 + (size_t)i]);
+  return tc_trace_raises(t, "bad argument to %s", t->slots[at].kind == TC_IS_NATIVE && t->slots[at].native->name ? t->slots[at].native->name : "a function");
+}
+
+tc_status tc_integer_argument(struct tc_trace *t, size_t at, int n_args, int number, lua_Integer otherwise, lua_Integer *out) {
+  struct tc_tracked value = tc_argument(t, at, n_args, number);
+  int is_integer = 0;
+  const tc_status status = tc_use(t, &value);
+  if (status) return status;
+  *out = otherwise;
+  if (value.kind == TC_IS_NIL) return TC_OK;
+  if (!tc_is_scalar(&value)) return tc_bad_argument(t, at);
+  tc_push(t, &value);
+  *out = lua_tointegerx(t->L, -1, &is_integer);
+  lua_pop(t->L, 1);
+  return is_integer ? TC_OK : tc_bad_argument(t, at);
+}
+
+/* A tensor among the arguments wants its value; other objects are not followed. */
+static tc_status refuse_objects(struct tc_trace *t, size_t at, int n_args, const char *name) {
+  for (int i = 0; i < n_args; i++) {
+    const struct tc_tracked *value = &t->slots[at + 1 + (size_t)i];
+    if (value->kind == TC_IS_TENSOR) return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of %s with a tensor", name);
+    if (!tc_is_scalar(value)) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "call of %s with an object", name);
+  }
+  return TC_OK;
+}
+
+/* Calls the function itself on constants. */
+tc_status tc_library_pure(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  lua_State *L = t->L;
+  const struct tc_tracked callee = t->slots[at];
+  const int top = lua_gettop(L);
+  tc_status status = refuse_objects(t, at, n_args, callee.native->name);
+  if (status) return status;
+  luaL_checkstack(L, n_args + LUA_MINSTACK, NULL);
+  tc_push(t, &callee);
+  for (int i = 0; i < n_args && !status; i++) {
+    struct tc_tracked *value = &t->slots[at + 1 + (size_t)i];
+    status = tc_use(t, value);
+    tc_push(t, value);
+  }
+  if (status) return status;
+  if (lua_pcall(L, n_args, LUA_MULTRET, 0) != LUA_OK) {
+    lua_settop(L, top);
+    return tc_trace_raises(t, "%s raises an error", callee.native->name);
+  }
+  const int count = lua_gettop(L) - top;
+  if ((status = tc_reserve(t, at, (size_t)count))) return status;
+  for (int i = count - 1; i >= 0; i--) {
+    bool is_scalar;
+    status = tc_pop_scalar(t, &is_scalar, &t->slots[at + (size_t)i]);
+    if (!status && !is_scalar) status = tc_trace_break(t, TC_BREAK_C_FUNCTION, "%s gives an object", callee.native->name);
+    if (status) return status;
+  }
+  *n_results = count;
+  return TC_OK;
+}
+
+tc_status tc_library_prints(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  (void)n_results;
+  for (int i = 0; i < n_args; i++)
+    if (t->slots[at + 1 + (size_t)i].kind == TC_IS_TENSOR) return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of print with a tensor");
+  return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "call of print");
+}
+
+tc_status tc_library_raises(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  (void)at, (void)n_args, (void)n_results;
+  return tc_trace_break(t, TC_BREAK_PROTECTED_CALL, "call of error");
+}
+
+tc_status tc_library_protects(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  (void)n_args, (void)n_results;
+  return tc_trace_break(t, TC_BREAK_PROTECTED_CALL, "call of %s", t->slots[at].native->name);
+}
+
+tc_status tc_library_coroutine(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  (void)n_args, (void)n_results;
+  return tc_trace_break(t, TC_BREAK_COROUTINE, "call of coroutine.%s", t->slots[at].native->name);
+}

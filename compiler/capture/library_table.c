@@ -1,0 +1,119 @@
+/* table.* on tracked tables. Reads follow metatables, as Lua's do; writes are for fresh tables without them. */
+#include <string.h>
+
+#include "capture/library.h"
+
+static tc_status length_of(struct tc_trace *t, size_t at, const struct tc_tracked *table, lua_Integer *out) {
+  struct tc_tracked length;
+  const tc_status status = tc_length(t, table, &length);
+  if (status) return status;
+  if (length.kind != TC_IS_INT) return tc_bad_argument(t, at);
+  *out = length.integer;
+  return TC_OK;
+}
+
+static tc_status sequence_argument(struct tc_trace *t, size_t at, int n_args, struct tc_tracked *table, lua_Integer *length) {
+  *table = tc_argument(t, at, n_args, 0);
+  tc_use_type(t, table);
+  if (table->kind != TC_IS_TABLE) return tc_bad_argument(t, at);
+  return length_of(t, at, table, length);
+}
+
+tc_status tc_library_table_insert(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  struct tc_tracked table, moved;
+  lua_Integer length, position;
+  tc_status status = sequence_argument(t, at, n_args, &table, &length);
+  if (status) return status;
+  if (n_args != 2 && n_args != 3) return tc_bad_argument(t, at);
+  *n_results = 0;
+  const struct tc_tracked value = t->slots[at + (size_t)n_args];
+  if (n_args == 2) return tc_set_index(t, &table, tc_int(length + 1), &value);
+  if ((status = tc_integer_argument(t, at, n_args, 1, 0, &position))) return status;
+  if (position < 1 || position > length + 1) return tc_bad_argument(t, at);
+  for (lua_Integer i = length + 1; i > position; i--) {
+    status = tc_index(t, &table, tc_int(i - 1), &moved);
+    if (!status) status = tc_set_index(t, &table, tc_int(i), &moved);
+    if (!status) status = tc_turn(t);
+    if (status) return status;
+  }
+  return tc_set_index(t, &table, tc_int(position), &value);
+}
+
+tc_status tc_library_table_remove(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  struct tc_tracked table, removed, moved;
+  const struct tc_tracked nothing = tc_nil();
+  lua_Integer length, position;
+  tc_status status = sequence_argument(t, at, n_args, &table, &length);
+  if (!status) status = tc_integer_argument(t, at, n_args, 1, length, &position);
+  if (status) return status;
+  if (n_args > 1 && length + 1 != position && (position < 1 || position > length + 1)) return tc_bad_argument(t, at);
+  if ((status = tc_index(t, &table, tc_int(position), &removed))) return status;
+  for (; position < length; position++) {
+    status = tc_index(t, &table, tc_int(position + 1), &moved);
+    if (!status) status = tc_set_index(t, &table, tc_int(position), &moved);
+    if (!status) status = tc_turn(t);
+    if (status) return status;
+  }
+  if ((status = tc_set_index(t, &table, tc_int(position), &nothing))) return status;
+  return tc_give(t, at, removed, n_results);
+}
+
+tc_status tc_library_table_pack(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  struct tc_tracked table, name;
+  const struct tc_tracked count = tc_int(n_args);
+  tc_status status = tc_new_table(t, n_args, 1, &table);
+  for (int i = n_args; i >= 1 && !status; i--) status = tc_table_set_index(t, table.table, i, &t->slots[at + (size_t)i]);
+  if (!status) status = tc_text_of(t, "n", 1, &name);
+  if (!status) status = tc_table_set(t, table.table, name, &count);
+  return status ? status : tc_give(t, at, table, n_results);
+}
+
+tc_status tc_library_table_unpack(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  const struct tc_tracked table = tc_argument(t, at, n_args, 0);
+  struct tc_tracked end = tc_argument(t, at, n_args, 2);
+  lua_Integer first, last = 0;
+  tc_status status = tc_integer_argument(t, at, n_args, 1, 1, &first);
+  if (!status) status = tc_use(t, &end);
+  if (!status && end.kind == TC_IS_NIL) status = length_of(t, at, &table, &last);
+  else if (!status) status = tc_integer_argument(t, at, n_args, 2, 0, &last);
+  if (status) return status;
+  *n_results = 0;
+  if (first > last) return TC_OK;
+  const lua_Unsigned count = (lua_Unsigned)last - (lua_Unsigned)first + 1;
+  if (count == 0 || count > TC_MAX_TRACE_STACK) return tc_bad_argument(t, at);
+  const size_t from = t->limit; /* results are gathered above, since metamethods may run between them */
+  if ((status = tc_reserve(t, from, (size_t)count))) return status;
+  t->limit = from + (size_t)count;
+  for (lua_Unsigned i = 0; i < count && !status; i++) {
+    struct tc_tracked value;
+    status = tc_index(t, &table, tc_int((lua_Integer)((lua_Unsigned)first + i)), &value);
+    t->slots[from + (size_t)i] = value;
+  }
+  if (status) return status;
+  memmove(&t->slots[at], &t->slots[from], sizeof *t->slots * (size_t)count);
+  *n_results = (int)count;
+  return TC_OK;
+}
+
+tc_status tc_library_table_concat(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  struct tc_tracked table, separator = tc_argument(t, at, n_args, 1), result, item;
+  lua_Integer length, first, last;
+  tc_status status = sequence_argument(t, at, n_args, &table, &length);
+  if (!status) status = tc_use(t, &separator);
+  if (!status) status = tc_integer_argument(t, at, n_args, 2, 1, &first);
+  if (!status) status = tc_integer_argument(t, at, n_args, 3, length, &last);
+  if (!status) status = tc_text_of(t, "", 0, &result);
+  if (status) return status;
+  if (separator.kind == TC_IS_NIL) separator = result;
+  if (separator.kind > TC_IS_TEXT || separator.kind == TC_IS_BOOL) return tc_bad_argument(t, at);
+  for (lua_Integer i = first; i <= last; i++) {
+    status = tc_index(t, &table, tc_int(i), &item);
+    if (!status && item.kind != TC_IS_TEXT && !tc_is_number(&item)) return tc_bad_argument(t, at);
+    if (!status && i > first) status = tc_concat(t, &result, &separator, &result);
+    if (!status) status = tc_concat(t, &result, &item, &result);
+    if (!status) status = tc_turn(t);
+    if (status) return status;
+    if (i == LUA_MAXINTEGER) break;
+  }
+  return tc_give(t, at, result, n_results);
+}

@@ -1,0 +1,119 @@
+/* The launch list: units in order become kernels or library calls; equal kernels share one code. */
+#include "sched/draft.h"
+#include "sched/kernel_equal.h"
+
+/* The code of an equal kernel, or a new one; -1 when memory is out. */
+static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster, int *n_ops) {
+  struct tc_launch_list *list = s->list;
+  const uint64_t hash = tc_kernel_hash(k);
+  unsigned char *seen = TC_NEW_ARRAY(s->alloc, unsigned char, (size_t)k->n_exprs + 1);
+  const char *name = tc_cluster_name(s, cluster, n_ops);
+  if (!seen || !name) return -1;
+  for (int i = 0; i < list->n_codes; i++)
+    if (s->hashes[i] == hash && tc_kernel_equal(list->codes[i].kernel, k, seen)) return i;
+  k->name = name;
+  struct tc_code *code = &list->codes[list->n_codes];
+  *code = (struct tc_code){.kernel = k, .symbol = k->name, .n_buffers = k->n_buffers};
+  code->roles = TC_NEW_ARRAY(s->alloc, enum tc_buffer_role, (size_t)k->n_buffers + 1);
+  code->scratch_bytes = TC_NEW_ARRAY(s->alloc, tc_sym, (size_t)k->n_buffers + 1);
+  if (!code->roles || !code->scratch_bytes) return -1;
+  for (int b = 0; b < k->n_buffers; b++) {
+    code->roles[b] = k->buffers[b].role;
+    if (k->buffers[b].role == TC_ROLE_SCRATCH)
+      code->scratch_bytes[b] = tc_sym_mul(s->tab, k->buffers[b].elements, tc_sym_const(tc_dtype_bytes(k->buffers[b].dtype)));
+  }
+  s->hashes[list->n_codes] = hash;
+  return list->n_codes++;
+}
+
+static int slot_of_buffer(struct tc_sched *s, const struct tc_draft_buffer *b) {
+  switch (b->role) {
+    case TC_ROLE_SCRATCH: return -1;
+    case TC_ROLE_STATUS: return tc_slot_of_kind(s, TC_SLOT_STATUS);
+    case TC_ROLE_RNG: return tc_slot_of_kind(s, TC_SLOT_RNG);
+    default: return tc_slot_of_loop(s, b->loop);
+  }
+}
+
+static tc_sym work_of(struct tc_sched *s, const struct tc_kernel *k) {
+  tc_sym work = tc_sym_const(1);
+  for (int i = 0; i < k->n_outer; i++) work = tc_sym_mul(s->tab, work, k->outer[i].extent);
+  for (int i = 0; i < k->n_inner; i++) work = tc_sym_mul(s->tab, work, k->inner[i].extent);
+  return work;
+}
+
+static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, struct tc_launch *out) {
+  struct tc_draft draft;
+  struct tc_kernel *k = NULL;
+  tc_status status = tc_draft_build(s, cluster, &draft);
+  if (status == TC_OK) status = tc_draft_domain(&draft);
+  if (status == TC_OK) status = tc_draft_keep(&draft);
+  if (status == TC_OK) status = tc_draft_finish(&draft, &k);
+  if (status == TC_OK && s->config->verify) status = tc_kernel_verify(k, s->err);
+  if (status != TC_OK) return status;
+  out->kind = TC_LAUNCH_KERNEL;
+  out->code = code_of(s, k, cluster, &out->n_ops);
+  out->slots = TC_NEW_ARRAY(s->alloc, int, (size_t)k->n_buffers + 1);
+  if (out->code < 0 || !out->slots) return tc_sched_nomem(s);
+  for (int i = 0; i < k->n_buffers; i++) {
+    out->slots[i] = slot_of_buffer(s, &draft.buffers.data[i]);
+    if (out->slots[i] < 0 && k->buffers[i].role != TC_ROLE_SCRATCH) return tc_sched_nomem(s);
+  }
+  out->items = tc_kernel_items(s->tab, k);
+  out->work = work_of(s, k);
+  out->label = s->list->codes[out->code].symbol;
+  out->bytes = k->bytes;
+  out->flops = k->flops;
+  return tc_sym_valid(out->items) && tc_sym_valid(out->work) ? TC_OK : tc_sched_nomem(s);
+}
+
+static tc_status launch_output(struct tc_sched *s, const struct tc_view *view, struct tc_output *out) {
+  tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
+  *out = (struct tc_output){.slot = tc_slot_of_loop(s, view->loop), .dtype = tc_loop_at(s, view->loop)->dtype, .ndim = view->ndim};
+  if (out->slot < 0) return tc_sched_nomem(s);
+  tc_sym dense = tc_sym_const(1); /* the stride of a dimension of size 1 is free */
+  for (int d = view->ndim - 1; d >= 0; d--) {
+    out->sizes[d] = view->sizes[d];
+    out->strides[d] = dense;
+    tc_sym rest;
+    if (!tc_sym_is_const(view->vars[d])) {
+      if (!tc_sym_affine(s->tab, address, view->vars[d], &out->strides[d], &rest)) return tc_sched_nomem(s);
+      address = rest;
+    }
+    dense = tc_sym_mul(s->tab, dense, tc_sym_is(view->sizes[d], 0) ? tc_sym_const(1) : view->sizes[d]);
+  }
+  out->offset = address;
+  return TC_OK;
+}
+
+static bool make_list(struct tc_sched *s) {
+  struct tc_launch_list *list = s->list = TC_NEW(s->alloc, struct tc_launch_list);
+  const size_t n = (size_t)s->n_units + 1;
+  if (!list) return false;
+  list->launches = TC_NEW_ARRAY(s->alloc, struct tc_launch, n);
+  list->codes = TC_NEW_ARRAY(s->alloc, struct tc_code, n);
+  s->hashes = TC_NEW_ARRAY(s->alloc, uint64_t, n);
+  list->outputs = TC_NEW_ARRAY(s->alloc, struct tc_output, s->g->outputs.len + 1);
+  list->allocated_bytes = TC_NEW_ARRAY(s->alloc, tc_sym, s->g->outputs.len + 1);
+  list->n_inputs = (int)s->g->inputs.len;
+  list->n_graph_ops = (int)(s->g->nodes.len - s->g->inputs.len);
+  list->draws = s->g->draws;
+  list->pool_bytes = tc_sym_const(0);
+  return list->launches && list->codes && s->hashes && list->outputs && list->allocated_bytes;
+}
+
+tc_status tc_sched_launch(struct tc_sched *s) {
+  if (!make_list(s)) return tc_sched_nomem(s);
+  tc_status status = TC_OK;
+  for (int i = 0; i < s->n_units && status == TC_OK; i++) {
+    struct tc_cluster *cluster = s->clusters.data[s->units[i]];
+    struct tc_launch *out = &s->list->launches[s->list->n_launches++];
+    status = cluster->gemm ? tc_gemm_launch(s, cluster->gemm, out) : launch_kernel(s, cluster, out);
+  }
+  for (size_t i = 0; i < s->g->outputs.len && status == TC_OK; i++) {
+    status = launch_output(s, &s->loops->outputs[i], &s->list->outputs[i]);
+    s->list->n_outputs++;
+  }
+  if (status == TC_OK) s->list->n_sizes = tc_sched_sizes(s);
+  return status;
+}

@@ -1,0 +1,45 @@
+/* Alternating blocks among live workers: who runs when, how long a block is, and when it is enough.
+ *
+ * Seat 0 is the baseline. A round is a seeded order of all seats, then its reverse (for two: ABBA or BAAB), so that a drift
+ * that is linear in time cancels. All seats make the same number of calls, so that a function with state stays comparable.
+ * A worker whose turn it is not sleeps. */
+#ifndef TB_MEASURE_H
+#define TB_MEASURE_H
+
+#include "harness/process.h"
+#include "harness/random.h"
+#include "harness/result.h"
+#include "harness/stop.h"
+
+struct tb_seat {
+  struct tb_process *process;
+  double calls_max;   /* that one block of this worker may have */
+  bool live;          /* false: left out (it failed, or never started) */
+  tb_doubles samples; /* a call's nanoseconds, one a block; two a round */
+};
+
+struct tb_measure {
+  const struct tc_alloc *alloc;      /* of the samples */
+  struct tb_interrupt *interrupt;
+  double timeout_s;
+  struct tb_random random;
+  struct tb_stop stop;               /* budget_ns, target, rounds: set by the caller */
+  /* out */
+  long long calls, warm;             /* of a block */
+  long long calls_made;              /* by each live seat, all together */
+  enum tb_stop_reason reason;
+};
+
+/* Calibrates, drops the first block of each seat, measures. A seat that fails is left out (its process says why); a
+ * failed baseline ends it. TC_INTERRUPTED only after a second Ctrl-C; after the first, `reason` says so. */
+tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n_seats, struct tc_error *err);
+
+/* Mean over the rounds of log(baseline / other), from the samples of both; NaN without a full round. */
+double tb_log_ratio(const struct tb_seat *baseline, const struct tb_seat *other);
+/* Half-width of the t interval of that mean over rounds; NaN below two. */
+double tb_log_ratio_half_width(const struct tb_seat *baseline, const struct tb_seat *other, double confidence);
+/* The same estimator on the baseline against itself: its first block of a round against its second, scaled to the same
+ * variance. */
+double tb_log_noise(const struct tb_seat *baseline);
+
+#endif

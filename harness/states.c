@@ -1,0 +1,100 @@
+/* Compile states and their evidence. Invariant: a time enters a state's samples only with counters that agree. */
+#include "harness/states.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/args.h"
+#include "harness/stats.h"
+
+static const char *const state_names[TB_STATE_COUNT] = {"cold", "disk", "memory"};
+
+const char *tb_state_name(enum tb_state state) { return state_names[state]; }
+
+tc_status tb_first_call(struct tb_process *process, bool reset, double timeout_s, struct tb_first *out, struct tc_error *err) {
+  *out = (struct tb_first){.call_ns = NAN, .entry_ns = NAN};
+  cJSON *reply, *request = tb_process_request(TB_REQUEST_first);
+  if (reset) cJSON_AddBoolToObject(request, "reset", true);
+  const tc_status status = tb_process_ask(process, request, timeout_s, &reply, err);
+  if (status) return status;
+  const cJSON *evidence = cJSON_GetObjectItemCaseSensitive(reply, "evidence");
+  out->call_ns = tb_json_number(reply, "ns", NAN);
+  out->evidence = (struct tb_evidence){evidence != NULL, tb_json_number(evidence, "misses", 0), tb_json_number(evidence, "disk_hits", 0),
+                                       tb_json_number(evidence, "memory_hits", 0)};
+  out->stats = cJSON_DetachItemFromObjectCaseSensitive(reply, "stats");
+  const double entry = tb_json_number(out->stats, "entry_to_kernel_ns", 0);
+  if (entry > 0) out->entry_ns = entry;
+  cJSON_Delete(reply);
+  return TC_OK;
+}
+
+const char *tb_state_contradiction(struct tc_arena *arena, enum tb_state state, const struct tb_evidence *e) {
+  const bool agrees = state == TB_STATE_COLD   ? e->misses > 0 && !e->disk_hits
+                      : state == TB_STATE_DISK ? e->disk_hits > 0 && !e->misses
+                                               : e->memory_hits > 0 && !e->misses && !e->disk_hits;
+  if (agrees) return NULL;
+  const char *text = tb_format(arena, "the compiler counted %.0f misses, %.0f disk hits and %.0f memory hits", e->misses, e->disk_hits, e->memory_hits);
+  return text ? text : "the compiler's counters disagree";
+}
+
+bool tb_duration_add(struct tc_arena *arena, struct tb_duration *duration, double value) {
+  if (isnan(value)) return true;
+  if (!tc_vec_push(tc_arena_alloc(arena), &duration->samples, value)) return false;
+  duration->median = tb_median(duration->samples.data, duration->samples.len);
+  return true;
+}
+
+bool tb_state_add(struct tc_arena *arena, struct tb_compile *compile, enum tb_state state, const struct tb_first *first, bool cache) {
+  if (!compile->evidence[state].known) compile->evidence[state] = first->evidence;
+  if (state == TB_STATE_DISK && !cache) {
+    compile->invalid[state] = "cache=off";
+    return true;
+  }
+  const char *contradiction = first->evidence.known ? tb_state_contradiction(arena, state, &first->evidence) : "the worker sent no counters";
+  if (contradiction) {
+    compile->invalid[state] = contradiction;
+    return true;
+  }
+  return tb_duration_add(arena, &compile->state_ns[state], first->entry_ns);
+}
+
+bool tb_stages_read(struct tc_arena *arena, const cJSON *stats, struct tb_compile *out) {
+  const cJSON *stages = cJSON_GetObjectItemCaseSensitive(stats, "stages_ns");
+  for (const cJSON *item = stages ? stages->child : NULL; item; item = item->next) {
+    const struct tb_stage stage = {tc_arena_text(arena, item->string), item->valuedouble};
+    if (!stage.name || !tc_vec_push(tc_arena_alloc(arena), &out->stages, stage)) return false;
+  }
+  return true;
+}
+
+static bool read_break(struct tc_arena *arena, const cJSON *item, struct tb_break *out) {
+  *out = (struct tb_break){tc_arena_text(arena, tb_json_text(item, "reason", "")), tc_arena_text(arena, tb_json_text(item, "detail", "")),
+                           tc_arena_text(arena, tb_json_text(item, "file", "")), (int)tb_json_number(item, "line", 0)};
+  return out->reason && out->detail && out->file;
+}
+
+static bool read_lists(struct tc_arena *arena, const cJSON *stats, struct tb_graph *out) {
+  const cJSON *breaks = cJSON_GetObjectItemCaseSensitive(stats, "breaks"), *fallbacks = cJSON_GetObjectItemCaseSensitive(stats, "fallbacks");
+  for (const cJSON *item = breaks ? breaks->child : NULL; item; item = item->next) {
+    struct tb_break one;
+    if (!read_break(arena, item, &one) || !tc_vec_push(tc_arena_alloc(arena), &out->breaks, one)) return false;
+  }
+  for (const cJSON *item = fallbacks ? fallbacks->child : NULL; item; item = item->next) {
+    const char *text = tc_arena_text(arena, cJSON_IsString(item) ? item->valuestring : "");
+    if (!text || !tc_vec_push(tc_arena_alloc(arena), &out->fallbacks, text)) return false;
+  }
+  return true;
+}
+
+bool tb_graph_read(struct tc_arena *arena, const cJSON *stats, struct tb_graph *out) {
+  *out = (struct tb_graph){.known = cJSON_IsObject(stats)};
+  if (!out->known) return true;
+  const struct { const char *name; double *value; } numbers[] = {
+      {"graphs", &out->graphs},           {"guards", &out->guards},           {"recompiles", &out->recompiles},
+      {"kernels", &out->kernels},         {"ops", &out->ops},                 {"library_calls", &out->library_calls},
+      {"bytes_moved", &out->bytes_moved}, {"flops", &out->flops},             {"peak_bytes", &out->peak_bytes}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) *numbers[i].value = tb_json_number(stats, numbers[i].name, NAN);
+  const char *artifact = tb_json_text(stats, "artifact", "");
+  out->artifact = *artifact ? tc_arena_text(arena, artifact) : NULL;
+  return read_lists(arena, stats, out);
+}

@@ -1,0 +1,147 @@
+/* The host of the capture tests; see fake_host.h. */
+#include "tests/capture/fake_host.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <string.h>
+
+static const char tensor_class[] = "fake tensor";
+static tc_dtype default_dtype_now = TC_F32;
+
+struct fake_tensor { struct tc_tensor tensor; struct tc_storage storage; };
+
+static const struct tc_tensor *tensor_at(lua_State *L, int index) {
+  struct fake_tensor *fake = luaL_testudata(L, index, tensor_class);
+  return fake ? &fake->tensor : NULL;
+}
+
+static int function_called(lua_State *L) { return luaL_error(L, "fake tensor functions do not run"); }
+static int unknown_called(lua_State *L) { return (void)L, 0; }
+
+static const struct tc_function *function_at(lua_State *L, int index) {
+  if (lua_tocfunction(L, index) != function_called || !lua_getupvalue(L, index, 1)) return NULL;
+  const struct tc_function *function = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return function;
+}
+
+static tc_dtype default_dtype(lua_State *L) { return (void)L, default_dtype_now; }
+static void push_tensor(lua_State *L, struct tc_tensor tensor) { (void)tensor, lua_pushnil(L); }
+
+const struct tc_host *fake_host(void) {
+  static const struct tc_host host = {.tensor_at = tensor_at, .function_at = function_at, .default_dtype = default_dtype, .push_tensor = push_tensor};
+  return &host;
+}
+
+static int read_list(lua_State *L, int index, int64_t *out) {
+  const int count = (int)lua_rawlen(L, index);
+  for (int i = 0; i < count; i++) {
+    lua_rawgeti(L, index, i + 1);
+    out[i] = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+  }
+  return count;
+}
+
+static int new_tensor(lua_State *L) {
+  struct fake_tensor *fake = lua_newuserdatauv(L, sizeof *fake, 0);
+  memset(fake, 0, sizeof *fake);
+  fake->tensor.storage = &fake->storage;
+  fake->tensor.dtype = TC_F32;
+  if (lua_istable(L, 1)) {
+    fake->tensor.ndim = read_list(L, 1, fake->tensor.sizes);
+    if (lua_getfield(L, 1, "dtype") == LUA_TSTRING) tc_dtype_parse(lua_tostring(L, -1), &fake->tensor.dtype);
+    lua_pop(L, 1);
+  } else {
+    for (int i = 1; i < lua_gettop(L); i++) fake->tensor.sizes[fake->tensor.ndim++] = lua_tointeger(L, i);
+  }
+  tc_contiguous_strides(fake->tensor.ndim, fake->tensor.sizes, fake->tensor.strides);
+  if (lua_istable(L, 1) && lua_getfield(L, 1, "strides") == LUA_TTABLE) read_list(L, lua_gettop(L), fake->tensor.strides);
+  lua_settop(L, lua_istable(L, 1) ? 2 : lua_gettop(L));
+  luaL_setmetatable(L, tensor_class);
+  return 1;
+}
+
+static int set_default_dtype(lua_State *L) {
+  tc_dtype_parse(luaL_checkstring(L, 1), &default_dtype_now);
+  return 0;
+}
+
+lua_State *fake_open(void) {
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  luaL_newmetatable(L, tensor_class);
+  lua_pop(L, 1);
+  lua_register(L, "tensor", new_tensor);
+  lua_register(L, "set_default_dtype", set_default_dtype);
+  lua_newtable(L);
+  for (int i = 0; i < tc_function_count(); i++) {
+    const struct tc_function *function = tc_function_at(i);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)function);
+    lua_pushcclosure(L, function_called, 1);
+    lua_setfield(L, -2, function->name);
+  }
+  lua_pushcfunction(L, unknown_called);
+  lua_setfield(L, -2, "unknown");
+  lua_setglobal(L, "tb");
+  default_dtype_now = TC_F32;
+  return L;
+}
+
+static struct tc_frame frame_at_top(lua_State *L, int n_args) {
+  const int top = lua_gettop(L);
+  return (struct tc_frame){.L = L, .function = top - n_args, .first_arg = top - n_args + 1, .n_args = n_args};
+}
+
+void fake_capture(lua_State *L, int n_args, struct fake_call *call) {
+  const struct tc_frame frame = frame_at_top(L, n_args);
+  memset(call, 0, sizeof *call);
+  call->ctx.alloc = tc_alloc_system();
+  call->status = tc_capture_call(&call->ctx, fake_host(), &frame, &call->capture, &call->err);
+}
+
+void fake_release(lua_State *L, struct fake_call *call) { tc_capture_free(&call->capture, L); }
+
+int fake_check(lua_State *L, int n_args, const struct fake_call *call) {
+  enum { MOST_INPUTS = 64 };
+  const struct tc_tensor *inputs[MOST_INPUTS];
+  const struct tc_frame frame = frame_at_top(L, n_args);
+  return tc_guards_check(call->capture.guards, &frame, inputs);
+}
+
+int fake_load(lua_State *L, const char *chunk) {
+  lua_settop(L, 0);
+  if (luaL_loadbuffer(L, chunk, strlen(chunk), "=test") || lua_pcall(L, 0, LUA_MULTRET, 0)) {
+    fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    return -1;
+  }
+  return lua_gettop(L) - 1;
+}
+
+static void print_recipe(const struct fake_call *call, const struct tc_recipe *r, struct tc_strbuf *out) {
+  switch (r->kind) {
+    case TC_RECIPE_NIL: tc_strbuf_puts(out, "nil"); break;
+    case TC_RECIPE_BOOL: tc_strbuf_puts(out, r->boolean ? "true" : "false"); break;
+    case TC_RECIPE_INT: tc_strbuf_printf(out, "%lld", (long long)r->integer); break;
+    case TC_RECIPE_NUM: tc_strbuf_printf(out, "%.14g", r->number); break;
+    case TC_RECIPE_TEXT: tc_strbuf_printf(out, "'%s'", r->text.bytes); break;
+    case TC_RECIPE_OUTPUT: tc_strbuf_printf(out, "output %d", r->output); break;
+    case TC_RECIPE_SOURCE: tc_strbuf_puts(out, "source"); break;
+    case TC_RECIPE_TABLE:
+      tc_strbuf_puts(out, "{");
+      for (int i = 0; i < r->table.count; i++) {
+        if (i) tc_strbuf_puts(out, ", ");
+        print_recipe(call, &r->table.keys[i], out);
+        tc_strbuf_puts(out, " = ");
+        print_recipe(call, &r->table.values[i], out);
+      }
+      tc_strbuf_puts(out, r->table.metatable_source >= 0 ? "} with metatable" : "}");
+  }
+}
+
+void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) {
+  for (int i = 0; i < call->capture.n_results; i++) {
+    if (i) tc_strbuf_puts(out, ", ");
+    print_recipe(call, &call->capture.results[i], out);
+  }
+}
