@@ -77,6 +77,7 @@ struct tb_case_result {
   struct tb_timing baseline, steady;
   struct tb_speedup speedup;
   tb_doubles replicate_log_ratios, replicate_noise; /* one a replicate: what speedup is made from */
+  double block_half_width;                          /* of the newest replicate's log ratio, over its rounds */
   struct tb_compile compile;
   struct tb_graph graph;
   TC_VEC(struct tb_counter) counters;
@@ -107,6 +108,9 @@ struct tb_result {
   TC_VEC(struct tb_environment) environments;
   TC_VEC(struct tb_case_result) cases;
 };
+
+/* A fresh case: nothing measured. */
+struct tb_case_result tb_case_result_new(const struct tb_case *kase);
 
 /* Exit code that the outcomes make; TB_EXIT_INTERRUPTED where interrupted. */
 enum tb_exit tb_result_exit(const struct tb_result *result);

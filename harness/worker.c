@@ -71,6 +71,8 @@ static void do_prepare(lua_State *L, struct worker *w) {
   const char *backend = tb_json_text(w->request, "backend", "inductor"), *mode = tb_json_text(w->request, "mode", "default");
   tb_workload_make(L, lua_gettop(L), need_text(L, w, "workload"), kase, role, backend, mode, &w->workload);
   w->prepared = true;
+  if (w->workload.generated) cJSON_AddNumberToObject(w->reply, "calls_max", TB_GENERATED_MAX);
+  if (w->workload.tolerance > 0) cJSON_AddNumberToObject(w->reply, "tolerance", w->workload.tolerance);
 }
 
 /* Pushes tb.FUNCTION(...) of the arguments at the stack top. */

@@ -69,6 +69,14 @@ static void read_args(lua_State *L, int table, const char *name, struct tb_workl
   out->args = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
+static double read_tolerance(lua_State *L, int table, const char *name) {
+  const int type = lua_getfield(L, table, "tolerance");
+  const double tolerance = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+  if (type != LUA_TNIL && !(tolerance > 0)) luaL_error(L, "workload %s: tolerance: expected a number above 0, a share of the largest value", name);
+  lua_pop(L, 1);
+  return tolerance;
+}
+
 /* Replaces the function at the stack top by the compiled object. */
 static void compile_top(lua_State *L, int table, const char *name, const char *backend, const char *mode) {
   lua_newtable(L);
@@ -108,6 +116,7 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
   out->fn = luaL_ref(L, LUA_REGISTRYINDEX);
   read_args(L, table, name, out);
   out->check = reference_field(L, table, "check");
+  out->tolerance = read_tolerance(L, table, name);
   lua_settop(L, top);
 }
 

@@ -26,6 +26,7 @@ struct tb_workload {
   int check;     /* the suite's own check(result), or LUA_NOREF */
   int results;   /* list of the newest call's results, with .n */
   int last_args; /* list of its arguments */
+  double tolerance;                           /* that the suite allows the baseline; 0: the table's */
   bool generated;                             /* args is a function */
   int64_t calls;                              /* made so far */
   uint64_t argument_digests[TB_ARGUMENTS_MAX]; /* before the newest watched call */

@@ -43,16 +43,14 @@ static tc_status enter(struct tc_trace *t, struct tc_activation *a, struct tc_tr
   return TC_OK;
 }
 
-tc_status tc_run_entry(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args, int *n_results) {
-  struct tc_activation a = {.caller = NULL};
-  tc_status status = enter(t, &a, closure, at, n_args);
+tc_status tc_run_entry(struct tc_trace *t, struct tc_activation *a, struct tc_traced_closure *closure, int n_args) {
+  *a = (struct tc_activation){.caller = NULL};
+  const tc_status status = enter(t, a, closure, 0, n_args);
   if (status) return status;
-  a.is_entry = true;
-  t->activation = &a;
+  a->is_entry = true;
+  t->activation = a;
   t->depth = 1;
-  status = tc_execute(t, &a);
-  *n_results = a.n_results;
-  return status;
+  return tc_execute(t, a);
 }
 
 static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args, int *n_results) {

@@ -44,14 +44,14 @@ static tc_status import_missing(struct tc_trace *t, const struct tc_proto *proto
 
 static tc_status trace_call(struct tc_trace *t) {
   struct tc_traced_closure *entry = NULL;
-  int n_results = 0;
+  struct tc_activation activation;
   tc_status status = import_frame(t, &entry);
   if (!status) status = import_missing(t, entry->proto);
   if (!status) {
     const int n_params = entry->proto->n_params; /* the missing ones are there */
-    status = tc_run_entry(t, entry, 0, t->frame.n_args > n_params ? t->frame.n_args : n_params, &n_results);
+    status = tc_run_entry(t, &activation, entry, t->frame.n_args > n_params ? t->frame.n_args : n_params);
   }
-  if (!status) status = tc_make_results(t, 0, n_results);
+  if (!status) status = tc_make_results(t, 0, activation.n_results);
   return status ? status : tc_guards_seal(t->guards, t->err);
 }
 

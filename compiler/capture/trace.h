@@ -140,8 +140,9 @@ tc_status tc_concat(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked 
 
 /* --- calls.c --- */
 tc_status tc_reserve(struct tc_trace *t, size_t slot, size_t count);
-/* Runs the captured call itself; it must be the first. */
-tc_status tc_run_entry(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args, int *n_results);
+/* Runs the captured call itself: function and arguments lie from slot 0 on, results are left there. *a must live until the
+ * results are made, which may break too. */
+tc_status tc_run_entry(struct tc_trace *t, struct tc_activation *a, struct tc_traced_closure *closure, int n_args);
 /* Calls the value at slot `at` with the arguments behind it; results are left from `at` on. */
 tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results);
 /* Calls with values and gives the first `want` results (nil where there are fewer). */

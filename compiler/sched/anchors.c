@@ -2,14 +2,15 @@
  *
  * 1. Reductions, results, operands of library calls and sources of data-dependent reads are anchors.
  * 2. A pointwise loop with one reader is inlined, unless that recomputes much: many tuples of a stencil,
- *    or a transcendental function of a smaller operand that is broadcast.
+ *    or a division or function of a smaller operand that is broadcast.
  * 3. A pointwise loop with several readers is an anchor unless it is about as cheap as a load; fusion may
  *    still put all readers into one kernel, and then it needs no memory.
  * 4. With fuse=off every loop is an anchor. */
 #include "sched/inline.h"
 
-enum { CHEAP = 4,             /* recompute in several kernels: a load and two simple operations */
-       STENCIL_BUDGET = 32 }; /* extra cost of recomputing a stencil's operand */
+enum { CHEAP = 4,           /* recompute in several kernels: a load and two simple operations */
+       BROADCAST_COST = 8,  /* compute once, not once for each reader's element: a division, a function */
+       STENCIL_BUDGET = 32  /* extra cost of recomputing a stencil's operand */ };
 
 /* --- order and readers --- */
 
@@ -84,7 +85,7 @@ static bool is_anchor(const struct tc_sched *s, const struct tc_loop *loop) {
   const struct tc_info *info = &s->info[loop->id];
   if (loop->kind != TC_LOOP_POINTWISE || info->output || info->pinned || !s->config->fuse) return true;
   if (info->ops > s->config->fuse_max_ops / 2) return true;
-  if (info->broadcast && info->cost >= TC_COST_TRANSCENDENTAL) return true;
+  if (info->broadcast && info->cost >= BROADCAST_COST) return true;
   if (info->n_readers > 1) return info->cost > CHEAP;
   return (int64_t)info->cost * (info->n_tuples - 1) > STENCIL_BUDGET;
 }

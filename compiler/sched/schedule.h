@@ -70,6 +70,8 @@ int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size vari
 int tc_expr_cost(enum tc_expr_op op);
 enum { TC_COST_TRANSCENDENTAL = 12 };
 
+/* refine.c: reshapes between loops become common dims. */
+tc_status tc_sched_refine(struct tc_sched *s);
 /* layout.c: strides of every loop; library calls get operands that they can take. */
 tc_status tc_sched_layout(struct tc_sched *s);
 /* Takes note of loops that were added since; false when memory is out. */

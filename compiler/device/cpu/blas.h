@@ -6,11 +6,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "tensor/dtype.h"
 
 struct tc_cpu;
 
-enum { TC_CPU_MATMUL_BATCH = 8, TC_CPU_BLAS_NAME = 160 };
+enum { TC_CPU_MATMUL_BATCH = TC_MAX_DIMS - 2, TC_CPU_BLAS_NAME = 160 };
 
 struct tc_cpu_blas {
   void *library; /* NULL: not opened yet */

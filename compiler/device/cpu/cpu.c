@@ -86,6 +86,6 @@ tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int 
   return TC_OK;
 }
 
-tc_status tc_cpu_nomem(const struct tc_eager_call *call, size_t bytes, struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "cpu", "%s: no memory for a temporary of %zu bytes", tc_op_row(call->op)->name, bytes);
+tc_status tc_cpu_nomem(const struct tc_eager_call *call, struct tc_error *err) {
+  return tc_fail(err, TC_NOMEM, "cpu", "%s: no memory for a temporary", tc_op_row(call->op)->name);
 }

@@ -45,7 +45,7 @@ void tc_cpu_part(int64_t items, int64_t grain, int index, int count, int64_t *fi
 /* A temporary of the caller's; NULL when memory is out. Cheap: comes from the device's free lists, not counted as a storage. */
 void *tc_cpu_temp(struct tc_cpu *cpu, size_t bytes);
 void tc_cpu_temp_free(struct tc_cpu *cpu, void *block);
-tc_status tc_cpu_nomem(const struct tc_eager_call *call, size_t bytes, struct tc_error *err);
+tc_status tc_cpu_nomem(const struct tc_eager_call *call, struct tc_error *err);
 
 /* --- strided operands --- */
 
@@ -70,6 +70,8 @@ void tc_cpu_gather(void *to, const void *from, const struct tc_cpu_nest *nest, i
 void tc_cpu_scatter(void *to, const void *from, const struct tc_cpu_nest *nest, int operand, int64_t first, int64_t n, int bytes);
 /* Copies x into contiguous memory, with threads; casts when the dtypes differ. */
 void tc_cpu_copy(struct tc_cpu *cpu, void *to, tc_dtype to_dtype, const struct tc_tensor *x);
+/* dest = x, broadcast to dest's shape and cast to its dtype. They share no memory unless they are one view. */
+void tc_cpu_assign(struct tc_cpu *cpu, const struct tc_tensor *dest, const struct tc_tensor *x);
 /* Contiguous data of x in a dtype: x's own, or a temporary that *temp then holds (free it). NULL when memory is out. */
 const void *tc_cpu_contiguous(struct tc_cpu *cpu, const struct tc_tensor *x, tc_dtype dtype, void **temp);
 /* Is an output of `bytes`, in a pass over `all_bytes`, better written past the caches? */

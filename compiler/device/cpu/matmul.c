@@ -137,6 +137,15 @@ static void run_all(struct tc_cpu *cpu, struct batch_run *r) {
   else run_batch(r, 0, count, 0);
 }
 
+/* All results of the batch. */
+static struct tc_tensor batch_tensor(const struct tc_cpu_matmul *call, const struct tc_cpu_matrix *c, tc_dtype dtype, struct tc_storage *storage) {
+  struct tc_tensor t = {.storage = storage, .dtype = dtype, .ndim = call->n_batch + 2};
+  for (int i = 0; i < call->n_batch; i++) t.sizes[i] = call->batch[i], t.strides[i] = c->batch[i];
+  t.sizes[t.ndim - 2] = call->m, t.strides[t.ndim - 2] = c->row;
+  t.sizes[t.ndim - 1] = call->n, t.strides[t.ndim - 1] = 1;
+  return t;
+}
+
 static tc_status run_wide(struct tc_cpu *cpu, const struct tc_cpu_matmul *call, tc_dtype dtype, struct tc_error *err) {
   struct side a = {0}, b = {0};
   struct tc_cpu_matrix c = call->c;
@@ -162,12 +171,9 @@ static tc_status run_wide(struct tc_cpu *cpu, const struct tc_cpu_matmul *call, 
   struct batch_run r = {&cpu->blas, call, dtype, a.view, b.view, &a.at, &b.at, &c};
   run_all(cpu, &r);
   if (wide) {
-    struct tc_cpu_nest nest = {.ndim = call->n_batch + 2, .n_operands = 1};
-    for (int i = 0; i < call->n_batch; i++) nest.sizes[i] = call->batch[i], nest.strides[0][i] = call->c.batch[i];
-    nest.sizes[call->n_batch] = call->m, nest.strides[0][call->n_batch] = call->c.row;
-    nest.sizes[call->n_batch + 1] = call->n, nest.strides[0][call->n_batch + 1] = 1;
-    tc_cpu_nest_merge(&nest);
-    tc_cpu_round_out(cpu, call->c.data, &nest, wide);
+    struct tc_storage to = {.data = call->c.data}, from = {.data = wide};
+    const struct tc_tensor rounded = batch_tensor(call, &call->c, call->dtype, &to), sums = batch_tensor(call, &c, dtype, &from);
+    tc_cpu_assign(cpu, &rounded, &sums);
   }
 done:
   tc_cpu_temp_free(cpu, a.temp);

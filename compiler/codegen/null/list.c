@@ -1,0 +1,77 @@
+/* Runs a launch list by the interpreter: kernels in parts, matmuls by three loops in doubles. */
+#include "codegen/null/internal.h"
+#include "codegen/null/interpret.h"
+
+static void *slot_memory(const struct tc_interpreted_run *run, int index) {
+  const struct tc_slot *slot = &run->list->slots[index];
+  switch (slot->kind) {
+    case TC_SLOT_INPUT: return run->inputs[slot->index];
+    case TC_SLOT_OUTPUT: return run->outputs[slot->index];
+    case TC_SLOT_POOL: return (char *)run->pool + tc_sym_eval(slot->offset, run->sizes);
+    case TC_SLOT_STATUS: return run->status;
+    default: return (void *)run->rng;
+  }
+}
+
+static tc_status run_kernel(const struct tc_alloc *alloc, const struct tc_interpreted_run *run, const struct tc_launch *l, struct tc_error *err) {
+  const struct tc_kernel *k = run->list->codes[l->code].kernel;
+  void *buffers[TC_MAX_KERNEL_BUFFERS] = {0};
+  for (int i = 0; i < k->n_buffers; i++)
+    if (l->slots[i] >= 0) buffers[i] = slot_memory(run, l->slots[i]);
+  const int64_t items = tc_sym_eval(l->items, run->sizes);
+  tc_status status = TC_OK;
+  for (int part = 0; part < run->parts && status == TC_OK; part++)
+    status = tc_interpret_kernel(alloc, k, buffers, run->sizes, items * part / run->parts, items * (part + 1) / run->parts, err);
+  return status;
+}
+
+struct matrix { void *data; int64_t base, row, col, elements; };
+
+static struct matrix operand(const struct tc_interpreted_run *run, const struct tc_gemm_operand *o, const int64_t *batch, int n_batch) {
+  const int64_t *sizes = run->sizes;
+  struct matrix m = {.data = slot_memory(run, o->slot), .base = tc_sym_eval(o->offset, sizes), .row = tc_sym_eval(o->row_stride, sizes),
+                     .col = tc_sym_eval(o->col_stride, sizes), .elements = tc_sym_eval(run->list->slots[o->slot].elements, sizes)};
+  for (int i = 0; i < n_batch; i++) m.base += batch[i] * tc_sym_eval(o->batch_strides[i], sizes);
+  return m;
+}
+
+static bool fits(const struct matrix *m, int64_t rows, int64_t cols) {
+  return !rows || !cols || (m->base >= 0 && m->base + (rows - 1) * m->row + (cols - 1) * m->col < m->elements);
+}
+
+static tc_status multiply(const struct tc_gemm *g, const struct matrix *a, const struct matrix *b, const struct matrix *c, int64_t m,
+                          int64_t n, int64_t k, struct tc_error *err) {
+  if (!fits(a, m, k) || !fits(b, k, n) || !fits(c, m, n)) return tc_fail(err, TC_VERIFY, "null", "a matmul's operand reaches outside of its slot");
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (int64_t p = 0; p < k; p++)
+        sum += null_read(g->dtype, a->data, a->base + i * a->row + p * a->col).f * null_read(g->dtype, b->data, b->base + p * b->row + j * b->col).f;
+      null_write(g->dtype, c->data, c->base + i * c->row + j * c->col, TC_F64, (struct null_value){.f = sum});
+    }
+  return TC_OK;
+}
+
+static tc_status run_gemm(const struct tc_interpreted_run *run, const struct tc_gemm *g, struct tc_error *err) {
+  const int64_t m = tc_sym_eval(g->m, run->sizes), n = tc_sym_eval(g->n, run->sizes), k = tc_sym_eval(g->k, run->sizes);
+  int64_t extents[TC_GEMM_BATCH] = {0}, batch[TC_GEMM_BATCH] = {0}, count = 1;
+  for (int i = 0; i < g->n_batch; i++) count *= extents[i] = tc_sym_eval(g->batch[i], run->sizes);
+  tc_status status = TC_OK;
+  for (int64_t at = 0; at < count && status == TC_OK; at++) {
+    int64_t rest = at;
+    for (int i = g->n_batch - 1; i >= 0; i--) batch[i] = rest % extents[i], rest /= extents[i];
+    const struct matrix a = operand(run, &g->a, batch, g->n_batch), b = operand(run, &g->b, batch, g->n_batch),
+                        c = operand(run, &g->c, batch, g->n_batch);
+    status = multiply(g, &a, &b, &c, m, n, k, err);
+  }
+  return status;
+}
+
+tc_status tc_interpret_list(const struct tc_alloc *alloc, const struct tc_interpreted_run *run, struct tc_error *err) {
+  tc_status status = TC_OK;
+  for (int i = 0; i < run->list->n_launches && status == TC_OK; i++) {
+    const struct tc_launch *l = &run->list->launches[i];
+    status = l->kind == TC_LAUNCH_GEMM ? run_gemm(run, &l->gemm, err) : run_kernel(alloc, run, l, err);
+  }
+  return status;
+}

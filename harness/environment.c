@@ -1,0 +1,155 @@
+/* Reads the machine from /proc, /sys, uname and hwloc; asks a worker for the figures that must be measured. */
+#include "harness/environment.h"
+
+#include <lua.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/build.h"
+
+enum { LINE_BYTES = 8192 };
+static const double machine_timeout_s = 120, busy_share = 0.5;
+
+/* Features that decide on the code that is generated and the library kernels that are chosen. */
+static const char *const features[] = {"sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16",
+                                       "avx512_fp16", "avx512_vnni", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8"};
+
+/* First line of a file into `line`; false when it cannot be read. */
+static bool read_line(const char *path, char *line, size_t bytes) {
+  FILE *file = fopen(path, "re");
+  const bool good = file && fgets(line, (int)bytes, file);
+  if (file) fclose(file);
+  if (good) line[strcspn(line, "\n")] = '\0';
+  return good;
+}
+
+/* The text after `key` in the first line of a file that begins with it; with quotes taken off. In the arena, or NULL. */
+static const char *find_line(struct tc_arena *arena, const char *path, const char *key) {
+  char line[LINE_BYTES];
+  const char *found = NULL;
+  FILE *file = fopen(path, "re");
+  while (file && !found && fgets(line, sizeof line, file)) {
+    if (strncmp(line, key, strlen(key))) continue;
+    char *text = line + strlen(key);
+    text += strspn(text, "\t :=\"");
+    text[strcspn(text, "\"\n")] = '\0';
+    found = tc_arena_text(arena, text);
+  }
+  if (file) fclose(file);
+  return found;
+}
+
+static bool has_word(const char *text, const char *word) {
+  const size_t length = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)); at += length)
+    if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return true;
+  return false;
+}
+
+static bool read_cpu(struct tc_arena *arena, struct tb_topology *topology, struct tb_cpu *out) {
+  char governor[64];
+  const struct tb_machine machine = tb_topology_machine(topology);
+  *out = (struct tb_cpu){.packages = machine.packages, .numa = machine.numa, .cores = machine.cores, .pus = machine.pus};
+  out->model = find_line(arena, "/proc/cpuinfo", "model name");
+  if (read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor)) out->governor = tc_arena_text(arena, governor);
+  const char *flags = find_line(arena, "/proc/cpuinfo", "flags");
+  for (size_t i = 0; flags && i < sizeof features / sizeof *features; i++)
+    if (has_word(flags, features[i]) && !tc_vec_push(tc_arena_alloc(arena), &out->features, features[i])) return false;
+  return true;
+}
+
+static bool warn(struct tc_arena *arena, struct tb_environment *out, const char *text) {
+  return text && tc_vec_push(tc_arena_alloc(arena), &out->warnings, text);
+}
+
+static bool read_warnings(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
+  bool good = true;
+  const char *why;
+  double load;
+  if (!tb_topology_binds(topology, &why)) good = good && warn(arena, out, tb_format(arena, "not bound: %s", why));
+  if (out->cpu.governor && strcmp(out->cpu.governor, "performance"))
+    good = good && warn(arena, out, tb_format(arena, "the frequency governor is '%s', not 'performance'", out->cpu.governor));
+  if (getloadavg(&load, 1) == 1 && load > busy_share * out->cpu.cores)
+    good = good && warn(arena, out, tb_format(arena, "the machine was busy: load %.1f on %d cores", load, out->cpu.cores));
+  const char *flags = find_line(arena, "/proc/cpuinfo", "flags");
+  if (flags && has_word(flags, "hypervisor")) good = good && warn(arena, out, "a virtual machine: other guests may disturb");
+  return good;
+}
+
+bool tb_environment_read(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
+  char host[256] = "";
+  struct utsname system;
+  *out = (struct tb_environment){.llvm = LLVM_VERSION_STRING, .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
+  gethostname(host, sizeof host - 1);
+  out->host = tc_arena_text(arena, host);
+  if (!uname(&system)) out->kernel = tb_format(arena, "%s %s", system.sysname, system.release);
+  out->os = find_line(arena, "/etc/os-release", "PRETTY_NAME");
+  out->topology = tb_topology_line(topology, arena);
+  out->topology_xml = tb_topology_xml(topology, arena);
+  return out->host && read_cpu(arena, topology, &out->cpu) && read_warnings(arena, topology, out);
+}
+
+const char *tb_time_text(struct tc_arena *arena, bool file) {
+  char text[64];
+  struct tm parts;
+  const time_t now = time(NULL);
+  gmtime_r(&now, &parts);
+  strftime(text, sizeof text, file ? "%Y-%m-%dT%H-%M-%S" : "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return tc_arena_text(arena, text);
+}
+
+/* Triad, peak and library of the part of the machine that a case uses. */
+static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase, struct tb_environment *out, struct tc_error *err) {
+  struct tb_process worker;
+  const struct tb_launch launch = tb_run_launch(run, kase, NULL);
+  cJSON *reply = NULL;
+  tc_status status = tb_process_start(&worker, &launch, &run->interrupt, machine_timeout_s, err);
+  if (!status) {
+    cJSON *request = tb_process_request(TB_REQUEST_machine);
+    cJSON_AddNumberToObject(request, "threads", kase->threads);
+    status = tb_process_ask(&worker, request, machine_timeout_s, &reply, err);
+  }
+  if (!status) {
+    out->triad_bytes_per_s = tb_json_number(reply, "triad_bytes_per_s", 0);
+    out->fma_flops_per_s = tb_json_number(reply, "fma_flops_per_s", 0);
+    out->blas = tc_arena_text(run->arena, tb_json_text(reply, "blas", ""));
+  } else if (status != TC_INTERRUPTED) {
+    status = warn(run->arena, out, tb_format(run->arena, "triad and peak were not measured: %s", worker.why)) ? TC_OK : TC_NOMEM;
+  }
+  if (status == TC_OK && launch.place->binds && !worker.bound && !worker.outcome)
+    status = warn(run->arena, out, tb_format(run->arena, "not bound to %s: the system refused", launch.place->cpus)) ? TC_OK : TC_NOMEM;
+  cJSON_Delete(reply);
+  tb_process_stop(&worker);
+  return status;
+}
+
+static int find_environment(const struct tb_run *run, const struct tb_case *kase) {
+  for (size_t i = 0; i < run->result.environments.len; i++) {
+    const struct tb_environment *e = &run->result.environments.data[i];
+    if (!strcmp(e->bound_to, kase->topology) && !strcmp(e->cpus, kase->place->cpus) && e->threads == kase->threads) return (int)i;
+  }
+  return -1;
+}
+
+tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
+  for (size_t i = 0; i < run->result.cases.len; i++) {
+    struct tb_case_result *r = &run->result.cases.data[i];
+    r->env = find_environment(run, r->kase);
+    if (r->env >= 0) continue;
+    struct tb_environment environment;
+    tb_progress_show(&run->progress, "machine", "triad");
+    if (!tb_environment_read(run->arena, run->topology, &environment)) return tc_fail(err, TC_NOMEM, "environment", "out of memory");
+    environment.bound_to = r->kase->topology;
+    environment.cpus = r->kase->place->cpus;
+    environment.threads = r->kase->threads;
+    const tc_status status = measure_machine(run, r->kase, &environment, err);
+    if (status) return status;
+    r->env = (int)run->result.environments.len;
+    if (!tc_vec_push(tc_arena_alloc(run->arena), &run->result.environments, environment)) return tc_fail(err, TC_NOMEM, "environment", "out of memory");
+  }
+  return TC_OK;
+}

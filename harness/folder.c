@@ -1,0 +1,51 @@
+/* Folders of a run: the private cache, and the place of the result. */
+#include "harness/folder.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/args.h"
+
+enum { OPEN_FOLDERS = 16, FOLDER_MODE = 0777 };
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
+  (void)info;
+  (void)kind;
+  (void)where;
+  (void)remove(path); /* what stays is told by the folder that cannot be removed, to nobody's harm */
+  return 0;
+}
+
+void tb_folder_remove(const char *path) {
+  if (path) nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *tb_folder_private(struct tc_arena *arena, const char *parent, struct tc_error *err) {
+  const char *pattern = tb_format(arena, "%s/tbench-run.XXXXXX", parent);
+  char *path = pattern ? tc_arena_text(arena, pattern) : NULL;
+  if (!path) return tc_fail(err, TC_NOMEM, "harness", "out of memory"), NULL;
+  if (!mkdtemp(path)) return tc_fail(err, TC_IO, "harness", "a folder for the cache of this run cannot be made in %s: %s", parent, strerror(errno)), NULL;
+  return path;
+}
+
+tc_status tb_folder_writable(struct tc_arena *arena, const char *file, struct tc_error *err) {
+  struct stat info;
+  const char *slash = strrchr(file, '/');
+  if (!*file || (slash && !slash[1]) || (!stat(file, &info) && S_ISDIR(info.st_mode)))
+    return tc_fail(err, TC_IO, "result", "out=%s: name a file, not a folder", file);
+  const char *folder = slash ? tb_format(arena, "%.*s", (int)(slash - file) + (slash == file), file) : ".";
+  const char *pattern = folder ? tb_format(arena, "%s/.tbench.XXXXXX", folder) : NULL;
+  char *trial = pattern ? tc_arena_text(arena, pattern) : NULL;
+  if (!trial) return tc_fail(err, TC_NOMEM, "result", "out of memory");
+  if (mkdir(folder, FOLDER_MODE) && errno != EEXIST) return tc_fail(err, TC_IO, "result", "the folder %s of the result cannot be made: %s", folder, strerror(errno));
+  const int fd = mkstemp(trial);
+  if (fd < 0) return tc_fail(err, TC_IO, "result", "%s cannot be written: %s", file, strerror(errno));
+  close(fd);
+  unlink(trial);
+  return TC_OK;
+}

@@ -1,0 +1,17 @@
+/* A result as its JSON document (results/schema.json), and on disk. */
+#ifndef TB_RECORD_H
+#define TB_RECORD_H
+
+#include <cjson/cJSON.h>
+
+#include "harness/result.h"
+
+/* The document; NULL when memory is out. The caller deletes it. */
+cJSON *tb_record_json(const struct tb_result *result);
+/* Writes it so that `path` holds either the old content or all of the new: a temporary file beside it, fsync, rename. */
+tc_status tb_record_write(const cJSON *document, const char *path, struct tc_error *err);
+/* As write; where that fails, once more into $TMPDIR or /tmp under the same name. *written is where it lies (in the arena), NULL
+ * where nothing could be written. The status is the first write's. */
+tc_status tb_record_save(struct tc_arena *arena, const cJSON *document, const char *path, const char **written, struct tc_error *err);
+
+#endif

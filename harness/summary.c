@@ -1,0 +1,79 @@
+/* From samples to the figures that are told. Invariants:
+ * 1. A figure that was not measured is NaN, never 0.
+ * 2. The speedup's interval is over replicates; with one replicate it is over that one's rounds, and says so. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/run.h"
+#include "harness/stats.h"
+
+static const double confidence = 0.95;
+
+struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
+  struct tb_case_result r = {.kase = kase, .outcome = TB_OUTCOME_OK, .block_half_width = NAN};
+  r.baseline = r.steady = (struct tb_timing){.median_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
+  r.speedup = (struct tb_speedup){.ratio = NAN, .lo = NAN, .hi = NAN, .confidence = confidence, .noise_floor = NAN, .p = NAN};
+  for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.state_ns[i].median = NAN;
+  r.compile.first_call_ns.median = r.compile.start_ns.median = r.compile.pays_off_after_calls = NAN;
+  r.correctness.max_error = r.correctness.bound = NAN;
+  return r;
+}
+
+static bool gather(const struct tb_timing *timing, tb_doubles *all) {
+  for (size_t r = 0; r < timing->replicates.len; r++)
+    for (size_t i = 0; i < timing->replicates.data[r].samples_ns.len; i++)
+      if (!tc_vec_push(tc_alloc_system(), all, timing->replicates.data[r].samples_ns.data[i])) return false;
+  return true;
+}
+
+static void finish_timing(struct tb_timing *timing) {
+  tb_doubles all = {0};
+  for (size_t r = 0; r < timing->replicates.len; r++) {
+    struct tb_replicate *replicate = &timing->replicates.data[r];
+    replicate->median_ns = tb_median(replicate->samples_ns.data, replicate->samples_ns.len);
+  }
+  if (gather(timing, &all)) {
+    timing->median_ns = tb_median(all.data, all.len);
+    timing->p05_ns = tb_quantile(all.data, all.len, 0.05);
+    timing->p95_ns = tb_quantile(all.data, all.len, 0.95);
+  }
+  tc_vec_free(tc_alloc_system(), &all);
+}
+
+static void finish_speedup(struct tb_case_result *r) {
+  struct tb_speedup *s = &r->speedup;
+  const size_t n = r->replicate_log_ratios.len;
+  s->replicates = (int)n;
+  if (!n) return;
+  const double mean = tb_mean(r->replicate_log_ratios.data, n);
+  s->over_blocks = n == 1;
+  const double half = s->over_blocks ? r->block_half_width : tb_half_width(r->replicate_log_ratios.data, n, s->confidence);
+  s->ratio = exp(mean);
+  s->lo = exp(mean - half);
+  s->hi = exp(mean + half);
+  s->noise_floor = s->over_blocks ? NAN : expm1(tb_half_width(r->replicate_noise.data, n, s->confidence));
+  s->p = tb_sign_flip_p(r->replicate_log_ratios.data, n);
+}
+
+static void finish_pay_off(struct tb_case_result *r) {
+  const double gain = r->baseline.median_ns - r->steady.median_ns, cold = r->compile.state_ns[TB_STATE_COLD].median;
+  if (gain > 0 && !isnan(cold)) r->compile.pays_off_after_calls = cold / gain;
+}
+
+void tb_summarise(struct tb_run *run) {
+  for (size_t i = 0; i < run->result.cases.len; i++) {
+    struct tb_case_result *r = &run->result.cases.data[i];
+    finish_timing(&r->baseline);
+    finish_timing(&r->steady);
+    finish_speedup(r);
+    finish_pay_off(r);
+  }
+}
+
+enum tb_exit tb_result_exit(const struct tb_result *result) {
+  enum tb_exit worst = result->interrupted ? TB_EXIT_INTERRUPTED : TB_EXIT_PASS;
+  for (size_t i = 0; i < result->cases.len; i++) worst = tb_exit_worse(worst, tb_outcome_exit(result->cases.data[i].outcome));
+  if ((int)result->cases.len < result->planned) worst = tb_exit_worse(worst, TB_EXIT_FAILED);
+  return worst;
+}
