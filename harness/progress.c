@@ -44,7 +44,7 @@ void tb_progress_say(struct tb_progress *p, const char *format, ...) {
   vfprintf(stderr, format, args);
   va_end(args);
   fputc('\n', stderr);
-  p->shown = false;
+  p->shown = p->shown && !p->terminal; /* a rewritten line must come again, plain ones keep their pace */
 }
 
 void tb_progress_end(struct tb_progress *p) {

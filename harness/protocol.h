@@ -7,7 +7,8 @@
  *     {"ok": true, …}   or   {"ok": false, "error": {"kind": "error", "text": "one line", "trace": "…"}}
  * kind: "error" (Lua raised), "unsupported" (not built), "oom" (memory was out), "usage" (a bad request).
  *   prepare   loads the suite with the case's seed and makes the workload in a role: baseline (the plain function),
- *             compiled (through tb.compile) or reference (the plain function; the case has reference_dtype = "f64").
+ *             compiled (through tb.compile), reference (the plain function; the case has reference_dtype = "f64"),
+ *             or explained (through tb.explain).
  *   first     the call that compiles. evidence: how the compiler's counters of misses, disk_hits, memory_hits moved.
  *   call      one more call whose results and arguments are kept.
  *   block     `warm` untimed calls, then `calls` timed ones; the last one's results are kept.

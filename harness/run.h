@@ -25,9 +25,15 @@ struct tb_run {
   struct tb_result result;    /* its cases are parallel to the plan's while the run goes on */
   struct tb_track *tracks;    /* one a case */
   const char *cache_root;     /* private folder of this run, removed at its end */
-  long long memory_mb;
 };
 
+/* --- run.c --- */
+/* From a command line to the plan: specification, suites, machine, cases. On failure a line (and Lua's traceback, where a suite
+ * is broken) went to standard error, and the code says what to exit with. tb_run_close is called in either case. */
+enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *const *argv);
+void tb_run_close(struct tb_run *run);
+
+/* --- role.c --- */
 /* Seconds that one step of a worker of this case may take. */
 double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase);
 /* How a worker of this case is started. `cache_dir` NULL: the run's own. */

@@ -173,6 +173,12 @@ static void do_counters(lua_State *L, struct worker *w) {
   for (int i = 0; i < tb_counter_count(); i++) add_count(json, &counts[i], calls);
 }
 
+static void do_explain(lua_State *L, struct worker *w) {
+  need_workload(L, w);
+  if (w->workload.role != TB_ROLE_EXPLAINED) luaL_error(L, "usage: explain needs the role explained");
+  cJSON_AddStringToObject(w->reply, "text", tb_workload_explain(L, &w->workload));
+}
+
 static void do_machine(lua_State *L, struct worker *w) {
   const int threads = (int)tb_json_number(w->request, "threads", 1);
   cJSON_AddNumberToObject(w->reply, "triad_bytes_per_s", tb_triad_bytes_per_s(&w->cpus, threads));
@@ -225,6 +231,8 @@ static const char *kind_of(int status, const char **text) {
   return "error";
 }
 
+static const char no_frames[] = "\nstack traceback:\n\t[C]: in ?"; /* of an error outside of any Lua function */
+
 static void add_error(lua_State *L, struct worker *w, int status) {
   const char *all = lua_tostring(L, -1), *trace = all ? strstr(all, "\nstack traceback:") : NULL, *text = all ? all : "an error that is no text";
   char line[TC_ERROR_TEXT];
@@ -238,7 +246,7 @@ static void add_error(lua_State *L, struct worker *w, int status) {
   cJSON *error = cJSON_AddObjectToObject(w->reply, "error");
   cJSON_AddStringToObject(error, "kind", kind);
   cJSON_AddStringToObject(error, "text", shown);
-  if (trace) cJSON_AddStringToObject(error, "trace", trace + 1);
+  if (trace && strcmp(trace, no_frames)) cJSON_AddStringToObject(error, "trace", trace + 1);
 }
 
 static void answer(struct worker *w) {

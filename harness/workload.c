@@ -10,7 +10,7 @@
 #include "harness/clock.h"
 #include "harness/luajson.h"
 
-static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference"};
+static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained"};
 
 const char *tb_role_name(enum tb_role role) { return role_names[role]; }
 
@@ -78,7 +78,7 @@ static double read_tolerance(lua_State *L, int table, const char *name) {
 }
 
 /* Replaces the function at the stack top by the compiled object. */
-static void compile_top(lua_State *L, int table, const char *name, const char *backend, const char *mode) {
+static void compile_top(lua_State *L, int table, const char *name, enum tb_role role, const char *backend, const char *mode) {
   lua_newtable(L);
   const int options = lua_gettop(L), type = lua_getfield(L, table, "options");
   if (type != LUA_TNIL && type != LUA_TTABLE) luaL_error(L, "workload %s: options: expected a table for tb.compile, got %s", name, luaL_typename(L, -1));
@@ -93,7 +93,7 @@ static void compile_top(lua_State *L, int table, const char *name, const char *b
   lua_setfield(L, options, "backend");
   lua_pushstring(L, mode);
   lua_setfield(L, options, "mode");
-  call_module(L, "compile", 2, 1);
+  call_module(L, role == TB_ROLE_EXPLAINED ? "explain" : "compile", 2, 1);
 }
 
 void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
@@ -112,7 +112,7 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
   check_fields(L, table, name);
   lua_getfield(L, table, "fn");
   if (!callable(L, -1)) luaL_error(L, "workload %s: fn: expected a function, got %s", name, luaL_typename(L, -1));
-  if (role == TB_ROLE_COMPILED) compile_top(L, table, name, backend, mode);
+  if (role == TB_ROLE_COMPILED || role == TB_ROLE_EXPLAINED) compile_top(L, table, name, role, backend, mode);
   out->fn = luaL_ref(L, LUA_REGISTRYINDEX);
   read_args(L, table, name, out);
   out->check = reference_field(L, table, "check");
@@ -193,6 +193,13 @@ double tb_workload_call(lua_State *L, struct tb_workload *w) {
   keep_results(L, top + 2, w);
   lua_settop(L, top);
   return (double)(stop - start);
+}
+
+const char *tb_workload_explain(lua_State *L, struct tb_workload *w) {
+  tb_workload_call(L, w);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, w->results);
+  lua_rawgeti(L, -1, 1);
+  return luaL_tolstring(L, -1, NULL);
 }
 
 /* Calls with one list. Stack: … function, arguments. The last call's results stay above them. */

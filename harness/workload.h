@@ -13,7 +13,7 @@
 
 #include "harness/exchange.h"
 
-enum tb_role { TB_ROLE_BASELINE, TB_ROLE_COMPILED, TB_ROLE_REFERENCE, TB_ROLE_COUNT };
+enum tb_role { TB_ROLE_BASELINE, TB_ROLE_COMPILED, TB_ROLE_REFERENCE, TB_ROLE_EXPLAINED, TB_ROLE_COUNT };
 const char *tb_role_name(enum tb_role role);
 bool tb_role_parse(const char *name, enum tb_role *role);
 
@@ -34,9 +34,12 @@ struct tb_workload {
 };
 
 /* Makes the workload of a suite's description at `suite` (an index) for a case; `seed` reaches tb.manual_seed first.
- * For TB_ROLE_COMPILED the function goes through tb.compile with the workload's options, `backend` and `mode`. */
+ * For TB_ROLE_COMPILED the function goes through tb.compile with the workload's options, `backend` and `mode`, for
+ * TB_ROLE_EXPLAINED through tb.explain. */
 void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
                       struct tb_workload *out);
+/* For TB_ROLE_EXPLAINED, whose function is tb.explain's: calls it and leaves its text on the stack. */
+const char *tb_workload_explain(lua_State *L, struct tb_workload *w);
 /* One call, with the digests of its arguments taken before it; returns its time in nanoseconds. */
 double tb_workload_call(lua_State *L, struct tb_workload *w);
 /* `warm` calls that are not timed, then `calls` (1 or more); returns the time of the latter in nanoseconds. */

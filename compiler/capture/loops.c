@@ -6,34 +6,24 @@
 
 #include "capture/trace.h"
 
-/* Lua's rule for the limit of an integer loop: clipped to the integers. */
-static bool clip_limit(lua_Integer start, lua_Integer step, const struct tc_tracked *limit, lua_Integer *out, bool *skip) {
+/* Lua's rule for the limit of an integer loop, clipped to the integers; true when the loop runs. */
+static bool clip_limit(lua_Integer start, lua_Integer step, const struct tc_tracked *limit, lua_Integer *out) {
   if (limit->kind == TC_IS_INT) {
     *out = limit->integer;
-  } else {
-    const lua_Number whole = step < 0 ? ceil(limit->number) : floor(limit->number);
-    if (isnan(limit->number)) {
-      *skip = true;
-      return true;
-    }
-    if (!lua_numbertointeger(whole, out)) {
-      const bool above = limit->number > 0;
-      if (above == (step < 0)) {
-        *skip = true;
-        return true;
-      }
-      *out = above ? LUA_MAXINTEGER : LUA_MININTEGER;
-    }
+  } else if (!lua_numbertointeger(step < 0 ? ceil(limit->number) : floor(limit->number), out)) {
+    const bool above = limit->number > 0; /* NaN is not */
+    if (above == (step < 0)) return false;
+    *out = above ? LUA_MAXINTEGER : LUA_MININTEGER;
   }
-  *skip = step > 0 ? start > *out : start < *out;
-  return true;
+  return step > 0 ? start <= *out : start >= *out;
 }
 
 static tc_status prepare_integers(struct tc_trace *t, struct tc_tracked *loop, bool *skip) {
   const lua_Integer start = loop[0].integer, step = loop[2].integer;
   lua_Integer limit = 0;
   if (step == 0) return tc_trace_raises(t, "'for' step is zero");
-  if (!clip_limit(start, step, &loop[1], &limit, skip) || *skip) return TC_OK;
+  *skip = !clip_limit(start, step, &loop[1], &limit);
+  if (*skip) return TC_OK;
   uint64_t turns;
   if (step > 0) {
     turns = (uint64_t)limit - (uint64_t)start;

@@ -14,6 +14,8 @@ enum {
   BLOCKS_WANTED = 256,
   BLOCK_MIN = 1024,
   BLOCK_MAX = 16384,
+  BLOCK_REGISTERS = 4,      /* vectors that a generator keeps side by side */
+  ENOUGH_ITEMS = 32,
   LANE_BYTES = 4,
 };
 static const double STORE_WEIGHT = 1.25, /* a strided store costs more than a strided load */
@@ -271,11 +273,49 @@ static void flat_loops(struct tc_draft *d, int vector, int lanes) {
   if (d->n_inner) d->block = lanes;
 }
 
+/* Several vectors side by side read whole lines and pages, where enough items are left. */
+static int64_t lanes_block(const struct tc_draft *d, int vector, int lanes) {
+  int64_t rows = 1, size = tc_sym_hint(d->dims[vector].size), block = lanes;
+  for (int i = 0; i < d->n_dims; i++)
+    if (i != vector && !d->dims[i].reduced) rows *= tc_sym_hint(d->dims[i].size);
+  while (block < BLOCK_REGISTERS * lanes && block * 2 <= size && rows * (size / (block * 2)) >= ENOUGH_ITEMS) block *= 2;
+  return block;
+}
+
 static void row_loops(struct tc_draft *d, int vector, int lanes) {
   d->lanes = d->dims[vector].reduced ? TC_LANES_INNER : TC_LANES_OUTER;
   for (int i = 0; i < d->n_dims; i++)
     put(d->dims[i].reduced ? d->inner : d->outer, d->dims[i].reduced ? &d->n_inner : &d->n_outer, &d->dims[i]);
-  if (d->lanes == TC_LANES_OUTER) d->block = lanes;
+  if (d->lanes == TC_LANES_OUTER) d->block = lanes_block(d, vector, lanes);
+}
+
+/* --- short rows for stages --- */
+
+enum { STAGE_ROW_MIN = 256, STAGE_ROW_MAX = 1024 }; /* elements: some such rows fit the first cache */
+
+/* The longest row in bounds that divides the length and fills vectors; 0: none. */
+static int64_t stage_row(int64_t length, int lanes) {
+  for (int64_t row = STAGE_ROW_MAX; row >= STAGE_ROW_MIN; row -= lanes)
+    if (length % row == 0) return row;
+  return 0;
+}
+
+/* The one inner loop becomes rows (outer) of a block (inner), unless it is short already. */
+static bool cut_row(struct tc_draft *d, int lanes) {
+  if (d->lanes != TC_LANES_INNER || d->n_inner != 1 || d->n_outer == TC_MAX_KERNEL_DIMS || !tc_sym_is_const(d->inner[0].extent)) return false;
+  const int64_t length = tc_sym_value(d->inner[0].extent), row = stage_row(length, lanes);
+  if (!d->split_inner && length <= STAGE_ROW_MAX) return true;
+  if (!row) return false;
+  struct tc_symtab *tab = d->s->tab;
+  const struct tc_kernel_dim blocks = {tc_sym_index(tab, tc_sym_const(length / row)), tc_sym_const(length / row)};
+  const struct tc_kernel_dim block = {tc_sym_index(tab, tc_sym_const(row)), tc_sym_const(row)};
+  const tc_sym position = tc_sym_add(tab, tc_sym_mul(tab, blocks.var, tc_sym_const(row)), block.var);
+  if (!tc_sym_valid(position)) return false;
+  substitute_all(d, 1, &d->inner[0].var, &position);
+  d->outer[d->n_outer++] = blocks;
+  d->inner[0] = block;
+  d->split_inner = false;
+  return true;
 }
 
 /* --- variables that kernels share --- */
@@ -322,6 +362,7 @@ tc_status tc_draft_domain(struct tc_draft *d) {
   const int vector = move_last(d, vector_dim(d, lanes));
   if (reduces) row_loops(d, vector, lanes);
   else flat_loops(d, vector, lanes);
+  if (d->stage_of) tc_draft_take_stages(d, cut_row(d, lanes));
   if (d->n_outer > TC_MAX_KERNEL_DIMS || d->n_inner > TC_MAX_KERNEL_DIMS)
     return tc_fail(d->s->err, TC_LIMIT, "schedule", "a kernel needs more than %d loops: reshape fewer dimensions at once", TC_MAX_KERNEL_DIMS);
   return share_vars(d) ? TC_OK : tc_sched_nomem(d->s);

@@ -35,6 +35,8 @@ struct tc_draft {
   int *acc_pass;        /* by acc */
   int n_accs, n_passes;
   bool has_row;         /* stores once an item */
+  int *stage_of;        /* by expression, where a long chain is cut into passes (stage.c); else NULL */
+  int n_stages;
   int *address_slots;   /* open addressing over `addresses`: position + 1 */
   size_t address_cap;
   int n_dims;
@@ -49,6 +51,9 @@ struct tc_draft {
 
 /* build.c: values, stores and passes of a cluster. */
 tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_draft *d);
+/* stage.c: a long chain over elements becomes several passes, if domain.c can cut its rows; which it then says. */
+tc_status tc_draft_stage(struct tc_draft *d);
+void tc_draft_take_stages(struct tc_draft *d, bool possible);
 /* domain.c: which loops run, in which order, and along which one vectors lie. */
 tc_status tc_draft_domain(struct tc_draft *d);
 /* keep.c: values that a later pass needs again are kept where recomputing is dear. */

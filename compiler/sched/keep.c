@@ -31,6 +31,25 @@ static void mark_pass(struct keeper *k, const struct tc_expr *e, uint32_t bit) {
     if (e->args[i]) mark_pass(k, e->args[i], bit);
 }
 
+/* What a later stage reads is needed in the value's own stage as well. */
+static void mark_borders(struct keeper *k, const struct tc_expr *e, unsigned char *seen) {
+  if (seen[e->id]) return;
+  seen[e->id] = true;
+  for (int i = 0; i < TC_EXPR_ARGS; i++) {
+    if (!e->args[i]) continue;
+    const int stage = k->d->stage_of[e->args[i]->id];
+    if (stage < k->d->stage_of[e->id]) k->passes[e->args[i]->id] |= 1u << stage;
+    mark_borders(k, e->args[i], seen);
+  }
+}
+
+static bool mark_stages(struct keeper *k) {
+  if (!k->d->stage_of) return true;
+  unsigned char *seen = TC_NEW_ARRAY(k->d->s->alloc, unsigned char, (size_t)k->n);
+  for (size_t i = 0; seen && i < k->d->items.len; i++) mark_borders(k, k->d->items.data[i].value, seen);
+  return seen != NULL;
+}
+
 static int cost_of(struct keeper *k, const struct tc_expr *e) {
   if (k->cost[e->id] >= 0) return k->cost[e->id];
   int cost = tc_expr_cost(e->op);
@@ -147,6 +166,7 @@ tc_status tc_draft_keep(struct tc_draft *d) {
   for (size_t i = 0; i < d->items.len; i++) d->items.data[i].built = d->items.data[i].value;
   for (size_t i = 0; i < d->items.len; i++)
     if (!d->items.data[i].row) mark_pass(&k, d->items.data[i].value, 1u << d->items.data[i].pass);
+  if (!mark_stages(&k)) return tc_sched_nomem(d->s);
   const size_t first_scratch = d->items.len;
   for (int pass = 1; pass < d->n_passes; pass++)
     if (!rewrite_pass(&k, pass)) return tc_sched_nomem(d->s);

@@ -46,6 +46,7 @@ static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, s
   struct tc_draft draft;
   struct tc_kernel *k = NULL;
   tc_status status = tc_draft_build(s, cluster, &draft);
+  if (status == TC_OK) status = tc_draft_stage(&draft);
   if (status == TC_OK) status = tc_draft_domain(&draft);
   if (status == TC_OK) status = tc_draft_keep(&draft);
   if (status == TC_OK) status = tc_draft_finish(&draft, &k);

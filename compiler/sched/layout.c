@@ -91,14 +91,14 @@ bool tc_sched_note_loops(struct tc_sched *s) {
   return true;
 }
 
-/* Replaces the view by a dense loop of its own over those of `vars` that it uses. */
-static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars, const tc_sym *vars, const tc_sym *sizes) {
+/* Replaces the view by a dense loop of its own over those of `vars` that it uses, and over all from `kept` on. */
+static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars, int kept, const tc_sym *vars, const tc_sym *sizes) {
   const struct tc_loop *source = tc_loop_at(s, view->loop);
   const struct tc_index from = s->loops->indices.data[view->index];
   struct tc_index to = {0};
   tc_sym kept_sizes[TC_MAX_DIMS];
   for (int v = 0; v < n_vars; v++) {
-    bool used = false;
+    bool used = v >= kept;
     for (int i = 0; i < from.n; i++) used |= tc_sym_uses(from.at[i], vars[v]);
     if (!used || tc_sym_is_const(vars[v])) continue;
     kept_sizes[to.n] = sizes[v];
@@ -122,7 +122,7 @@ static tc_status serve_operand(struct tc_sched *s, struct tc_view *view, const s
   for (; n < dims->n_batch; n++) vars[n] = dims->batch[n], sizes[n] = batch_sizes[n];
   vars[n] = dims->row, sizes[n++] = dims->rows;
   vars[n] = dims->col, sizes[n++] = dims->cols;
-  return copy_view(s, view, n, vars, sizes);
+  return copy_view(s, view, n, dims->n_batch, vars, sizes);
 }
 
 static tc_status serve_gemm(struct tc_sched *s, struct tc_loop *gemm) {
@@ -141,7 +141,7 @@ static tc_status serve_output(struct tc_sched *s, struct tc_view *view) {
   for (int d = 0; d < view->ndim; d++) {
     tc_sym stride, rest;
     if (!tc_sym_is_const(view->vars[d]) && !tc_sym_affine(s->tab, address, view->vars[d], &stride, &rest))
-      return copy_view(s, view, view->ndim, view->vars, view->sizes);
+      return copy_view(s, view, view->ndim, 0, view->vars, view->sizes);
   }
   return TC_OK;
 }

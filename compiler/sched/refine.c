@@ -207,8 +207,9 @@ static enum outcome refine_expr(struct refiner *r, struct tc_loop *reader, const
   return outcome;
 }
 
-/* Is any loop read at other than plain variables? Most graphs have no reshape to look at. */
+/* Is any loop read at other than plain variables? Most graphs have no reshape to look at, and no stage was split off. */
 static bool any_reshape(const struct tc_sched *s) {
+  if (s->any_split) return true;
   for (size_t i = 0; i < s->g->nodes.len; i++)
     if (s->g->nodes.data[i]->op == TC_OP_view || s->g->nodes.data[i]->op == TC_OP_reshape) return true;
   return false;

@@ -52,6 +52,7 @@ struct tc_sched {
   struct tc_error *err;
   int n_loops;
   struct tc_info *info;
+  bool any_split;              /* split.c made stages */
   int n_order, *order;         /* live loops, what is read first */
   TC_VEC(struct tc_cluster *) clusters;
   int mark;

@@ -7,8 +7,9 @@
 #include "sched/inline.h"
 
 enum {
-  FEW_ROWS = 8, LONG_TOTAL = 256 * 1024,        /* split below this many results, from this many elements on */
+  FEW_ROWS = 8, LONG_TOTAL = 256 * 1024,        /* split below this many rows, from this many elements on */
   SOME_ROWS = 32, VERY_LONG_TOTAL = 4096 * 1024,
+  COLUMNS_OF_ROW = 64,                          /* over leading dims a kernel takes about so many results at once */
   CHUNKS_MAX = 256, CHUNK_ELEMENTS = 16 * 1024,
 };
 
@@ -17,12 +18,22 @@ struct chunks {
   int64_t parts, part_size; /* of the next one; parts 1: not cut */
 };
 
+/* Are all reduced dims before the kept ones? Then results lie next to each other in the operand. */
+static bool reduces_leading(const struct tc_loop *loop) {
+  const struct tc_node *node = loop->node;
+  int64_t last = -1;
+  for (int i = 1; i < node->attrs.n_ints; i++)
+    if (tc_attr_int(&node->attrs, i) > last) last = tc_attr_int(&node->attrs, i);
+  return loop->ndim > 0 && last < node->in[0]->meta.ndim - 1;
+}
+
 static bool wants_split(const struct tc_sched *s, const struct tc_loop *loop) {
   if (loop->kind != TC_LOOP_REDUCTION || loop->reduction == TC_RED_ARGMAX || loop->reduction == TC_RED_ARGMIN) return false;
   const tc_sym kept = tc_loops_numel(s->tab, loop->ndim, loop->sizes), reduced = tc_loops_numel(s->tab, loop->n_inner, loop->inner_sizes);
   if (!tc_sym_is_const(kept) || !tc_sym_is_const(reduced)) return false;
-  const double rows = (double)tc_sym_value(kept), total = rows * (double)tc_sym_value(reduced);
-  return rows > 0 && ((rows < FEW_ROWS && total >= LONG_TOTAL) || (rows < SOME_ROWS && total >= VERY_LONG_TOTAL));
+  const double results = (double)tc_sym_value(kept), total = results * (double)tc_sym_value(reduced);
+  const double rows = reduces_leading(loop) ? results / COLUMNS_OF_ROW : results;
+  return results > 0 && ((rows < FEW_ROWS && total >= LONG_TOTAL) || (rows < SOME_ROWS && total >= VERY_LONG_TOTAL));
 }
 
 /* The number of parts of a dim: the divisor of `size` nearest above `wanted` (below twice it), else `wanted`. */
@@ -113,7 +124,7 @@ static tc_status split(struct tc_sched *s, struct tc_loop *loop) {
   struct tc_loop *partial = partial_loop(s, loop, &c);
   if (!partial) return tc_sched_nomem(s);
   partial->value = partial_value(s, loop, partial, &c);
-  if (!partial->value || !tc_sched_note_loops(s)) return tc_sched_nomem(s);
+  if (!partial->value) return tc_sched_nomem(s);
   struct tc_index at = {.n = n_chunk + loop->ndim};
   loop->n_inner = n_chunk;
   for (int i = 0; i < n_chunk; i++) {
@@ -122,11 +133,12 @@ static tc_status split(struct tc_sched *s, struct tc_loop *loop) {
   }
   for (int i = 0; i < loop->ndim; i++) at.at[n_chunk + i] = loop->vars[i];
   loop->value = tc_loops_load(s->loops, partial, &at, NULL, NULL);
+  s->any_split = true;
   return loop->value ? TC_OK : tc_sched_nomem(s);
 }
 
 tc_status tc_sched_split(struct tc_sched *s) {
-  const int n = s->n_loops;
+  const int n = (int)s->loops->items.len;
   for (int i = 0; i < n; i++) {
     if (!wants_split(s, tc_loop_at(s, i))) continue;
     const tc_status status = split(s, tc_loop_at(s, i));

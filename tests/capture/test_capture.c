@@ -181,6 +181,8 @@ static void test_loops(void **state) {
   check_values("local n = 0 for i = math.mininteger, math.mininteger + 2, 2 do n = n + 1 end return n", "2");
   check_values("local n = 0 for i = 1, math.huge do n = n + i if i == 4 then break end end return n", "10");
   check_values("local n = 0 for i = 3, -math.huge, -1 do n = n + i if i == 0 then break end end return n", "6");
+  check_values("local n = 0 for i = 1, 0/0 do n = 1 end for i = 1, -math.huge do n = 1 end for i = 1, math.huge, -1 do n = 1 end return n", "0");
+  check_values("local n = 0 for i = 1, 0/0, -1 do n = n + 1 if n == 3 then break end end return n", "3");
   check_values("local n, i = 0, 0 while i < 5 do i = i + 1 if i ~= 3 then n = n + i end end return n", "12");
   check_values("local i = 0 repeat local j = i i = i + 1 until j == 3 return i", "4");
   check_values("local n = 0 do ::top:: n = n + 1 if n < 4 then goto top end end return n", "4");

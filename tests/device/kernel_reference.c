@@ -271,7 +271,7 @@ static int64_t integer2(enum tc_expr_op op, int64_t a, int64_t b) {
     case TC_E_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
     case TC_E_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
     case TC_E_FLOORDIV: return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : floor_div(a, b);
-    case TC_E_REMAINDER: return b == 0 || b == -1 ? 0 : a - floor_div(a, b) * b;
+    case TC_E_REMAINDER: return b == 0 || b == -1 ? 0 : a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;
     case TC_E_POW: return power(a, b);
     case TC_E_MAX: return a > b ? a : b;
     case TC_E_MIN: return a < b ? a : b;

@@ -42,15 +42,13 @@ static inline __attribute__((unused)) LLVMValueRef p_ishr(struct shape *c, LLVMV
 static inline __attribute__((unused)) LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e, c->e->m->i1, c->integer), ""); }
 
 static LLVMValueRef part(struct shape *c, LLVMValueRef vector, unsigned first, unsigned count) {
-  enum { MOST = 16 };
-  LLVMValueRef order[MOST];
+  LLVMValueRef order[LL_MAX_LANES];
   for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(c->e->m->i32, first + i, false);
   return LLVMBuildShuffleVector(BUILD, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(order, count), "");
 }
 
 static LLVMValueRef concatenate(struct shape *c, LLVMValueRef a, LLVMValueRef b) {
-  enum { MOST = 64 };
-  LLVMValueRef order[MOST];
+  LLVMValueRef order[LL_MAX_LANES];
   const unsigned count = LLVMGetVectorSize(LLVMTypeOf(a)) * 2;
   for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(c->e->m->i32, i, false);
   return LLVMBuildShuffleVector(BUILD, a, b, LLVMConstVector(order, count), "");

@@ -152,8 +152,6 @@ LLVMValueRef ll_fail(struct ll_emit *e, tc_status status, LLVMTypeRef type, cons
 
 /* --- one kernel --- */
 
-enum { MAX_BLOCK_LANES = 64 };
-
 /* Lanes of a vector: as many as fill a register with the dtype that most operations have; inner loops over
  * blocks of an outer dimension take a whole block at once, up to four registers. */
 static int choose_lanes(const struct ll_emit *e, int wide, int narrow) {
@@ -164,7 +162,7 @@ static int choose_lanes(const struct ll_emit *e, int wide, int narrow) {
   if (!dim || tc_sym_is(dim->extent, 1)) return 1;
   if (k->lanes != TC_LANES_OUTER || e->block_loop) return lanes;
   int block = lanes;
-  while (block * 2 <= 4 * lanes && block * 2 <= MAX_BLOCK_LANES && k->block % (block * 2) == 0) block *= 2;
+  while (block * 2 <= 4 * lanes && block * 2 <= LL_MAX_LANES && k->block % (block * 2) == 0) block *= 2;
   return block;
 }
 

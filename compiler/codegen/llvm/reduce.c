@@ -6,8 +6,6 @@
  * 3. MAX and MIN pass NaN on. ARGMAX and ARGMIN give the first position; the first NaN wins over all. */
 #include "codegen/llvm/types.h"
 
-enum { MAX_HALF = 128 };
-
 static bool is_arg(const struct tc_kernel_reduction *r) { return r->op == TC_RED_ARGMAX || r->op == TC_RED_ARGMIN; }
 static bool is_truth(const struct tc_kernel_reduction *r) { return r->op == TC_RED_ANY || r->op == TC_RED_ALL; }
 
@@ -87,7 +85,7 @@ struct ll_state ll_reduction_join(struct ll_emit *e, const struct tc_kernel_redu
 }
 
 static LLVMValueRef half(struct ll_emit *e, LLVMValueRef vector, unsigned count, bool upper) {
-  LLVMValueRef order[MAX_HALF];
+  LLVMValueRef order[LL_MAX_LANES];
   for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(e->m->i32, i + (upper ? count : 0), false);
   return LLVMBuildShuffleVector(e->m->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(order, count), "");
 }

@@ -3,9 +3,14 @@
 
 #include <stdio.h>
 
-enum { AVX2_BYTES = 32, AVX512_BYTES = 64 };
+enum { AVX2_BYTES = 32, AVX512_BYTES = 64, MOST_EXPRESSIONS = 1 << 16, WORD_BITS = 64 };
 
-struct ask { const struct tc_kernel *k; char *why; size_t bytes; };
+struct ask {
+  const struct tc_kernel *k;
+  char *why;
+  size_t bytes;
+  uint64_t seen[MOST_EXPRESSIONS / WORD_BITS]; /* by id: expressions share operands */
+};
 
 #define REFUSE(a, ...) (snprintf((a)->why, (a)->bytes, __VA_ARGS__), false)
 
@@ -37,7 +42,17 @@ static bool expression(struct ask *a, const struct tc_expr *x) {
   return true;
 }
 
-/* Whole trees are not walked (a shared tree would be walked often): the roots are asked, and emission finds the rest. */
+static bool tree(struct ask *a, const struct tc_expr *x) {
+  if (!expression(a, x)) return false;
+  uint64_t *word = &a->seen[x->id / WORD_BITS];
+  const uint64_t bit = UINT64_C(1) << (x->id % WORD_BITS);
+  if (*word & bit) return true;
+  *word |= bit;
+  for (int i = 0; i < TC_EXPR_ARGS; i++)
+    if (x->args[i] && !tree(a, x->args[i])) return false;
+  return true;
+}
+
 static bool phase(struct ask *a, const struct tc_phase *p) {
   if (p->n_reductions && !p->over_inner) return REFUSE(a, "a reduction outside of the inner loops");
   for (int i = 0; i < p->n_reductions; i++) {
@@ -45,18 +60,19 @@ static bool phase(struct ask *a, const struct tc_phase *p) {
     const bool position = r->op == TC_RED_ARGMAX || r->op == TC_RED_ARGMIN;
     if (position && !tc_sym_valid(r->index)) return REFUSE(a, "%s without a position", tc_reduction_name(r->op));
     if (r->acc < 0 || r->acc >= a->k->n_accs) return REFUSE(a, "reduction %d of %d", r->acc, a->k->n_accs);
-    if (!expression(a, r->value)) return false;
+    if (!tree(a, r->value)) return false;
   }
   for (int i = 0; i < p->n_stores; i++) {
     const struct tc_kernel_store *s = &p->stores[i];
     if (s->buffer < 0 || s->buffer >= a->k->n_buffers) return REFUSE(a, "a store to buffer %d of %d", s->buffer, a->k->n_buffers);
-    if (!expression(a, s->value)) return false;
+    if (!tree(a, s->value)) return false;
   }
   return true;
 }
 
 static bool shape(struct ask *a) {
   const struct tc_kernel *k = a->k;
+  if (k->n_exprs > MOST_EXPRESSIONS) return REFUSE(a, "%d expressions, more than %d", k->n_exprs, MOST_EXPRESSIONS);
   if (k->n_buffers > TC_MAX_KERNEL_BUFFERS) return REFUSE(a, "%d buffers, more than %d", k->n_buffers, TC_MAX_KERNEL_BUFFERS);
   if (k->n_outer > TC_MAX_KERNEL_DIMS || k->n_inner > TC_MAX_KERNEL_DIMS) return REFUSE(a, "more than %d loops", TC_MAX_KERNEL_DIMS);
   if (k->lanes == TC_LANES_OUTER && (!k->n_outer || k->block < 1)) return REFUSE(a, "lanes of an outer dimension, but no such dimension or block");
@@ -68,7 +84,7 @@ static bool shape(struct ask *a) {
 }
 
 bool ll_supports(const struct tc_target *target, const struct tc_kernel *k, char *why, size_t why_bytes) {
-  struct ask a = {k, why, why_bytes};
+  struct ask a = {.k = k, .why = why, .bytes = why_bytes};
   if (target->arch != TC_ARCH_X86_64) return REFUSE(&a, "a target other than x86-64");
   if (target->vector_bytes != AVX2_BYTES && target->vector_bytes != AVX512_BYTES)
     return REFUSE(&a, "vectors of %d bytes (AVX2 and AVX-512 have 32 and 64)", target->vector_bytes);

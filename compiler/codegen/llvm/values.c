@@ -35,10 +35,8 @@ LLVMTypeRef ll_stored_type(struct ll_emit *e, tc_dtype stored, bool varying) {
 
 LLVMValueRef ll_i64(struct ll_emit *e, int64_t value) { return LLVMConstInt(e->m->i64, (unsigned long long)value, true); }
 
-enum { MAX_LANES = 256 };
-
 static LLVMValueRef const_splat(LLVMValueRef scalar, unsigned count) {
-  LLVMValueRef all[MAX_LANES];
+  LLVMValueRef all[LL_MAX_LANES];
   for (unsigned i = 0; i < count; i++) all[i] = scalar;
   return LLVMConstVector(all, count);
 }
@@ -55,7 +53,7 @@ LLVMValueRef ll_const_real(LLVMTypeRef type, double value) {
 }
 
 LLVMValueRef ll_iota(struct ll_emit *e, LLVMTypeRef element, int64_t start, int64_t step) {
-  LLVMValueRef all[MAX_LANES];
+  LLVMValueRef all[LL_MAX_LANES];
   for (int i = 0; i < e->lanes; i++) all[i] = LLVMConstInt(element, (unsigned long long)(start + step * i), true);
   return LLVMConstVector(all, (unsigned)e->lanes);
 }

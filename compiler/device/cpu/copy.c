@@ -132,6 +132,15 @@ const void *tc_cpu_contiguous(struct tc_cpu *cpu, const struct tc_tensor *x, tc_
   return *temp;
 }
 
+const void *tc_cpu_rows(struct tc_cpu *cpu, const struct tc_tensor *x, const int *dims, void **temp) {
+  struct tc_tensor t = *x;
+  for (int d = 0; d < x->ndim; d++) {
+    t.sizes[d] = x->sizes[dims[d]];
+    t.strides[d] = x->strides[dims[d]];
+  }
+  return tc_cpu_contiguous(cpu, &t, x->dtype, temp);
+}
+
 /* --- eager operations --- */
 
 tc_status tc_cpu_eager_clone(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {

@@ -74,6 +74,9 @@ void tc_cpu_copy(struct tc_cpu *cpu, void *to, tc_dtype to_dtype, const struct t
 void tc_cpu_assign(struct tc_cpu *cpu, const struct tc_tensor *dest, const struct tc_tensor *x);
 /* Contiguous data of x in a dtype: x's own, or a temporary that *temp then holds (free it). NULL when memory is out. */
 const void *tc_cpu_contiguous(struct tc_cpu *cpu, const struct tc_tensor *x, tc_dtype dtype, void **temp);
+/* The elements of x with its dimensions in the order `dims`, contiguous: x's own data, or a temporary that *temp then holds.
+ * NULL when memory is out. */
+const void *tc_cpu_rows(struct tc_cpu *cpu, const struct tc_tensor *x, const int *dims, void **temp);
 /* Is an output of `bytes`, in a pass over `all_bytes`, better written past the caches? */
 bool tc_cpu_streams(const struct tc_cpu *cpu, int64_t bytes, int64_t all_bytes);
 

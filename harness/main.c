@@ -1,0 +1,46 @@
+/* tbench: a benchmark and regression harness for tensor programs. This file finds the verb; the rest is elsewhere. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/args.h"
+#include "harness/build.h"
+#include "harness/exitcode.h"
+#include "harness/verbs.h"
+#include "tcompile.h"
+
+static const struct { const char *name; int (*run)(int argc, char *const *argv); } verbs[] = {
+#define TB_VERB(name, function, help) {#name, function},
+#include "harness/verbs.def"
+#undef TB_VERB
+};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+static int print_version(void) {
+  printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI, LLVM_VERSION_STRING, LUA_RELEASE);
+  return fflush(stdout) ? TB_EXIT_FAILED : TB_EXIT_PASS;
+}
+
+static int unknown_verb(const char *name) {
+  struct tb_nearest nearest = tb_nearest_to(name);
+  for (int i = 0; i < N_VERBS; i++) tb_nearest_offer(&nearest, verbs[i].name);
+  fprintf(stderr, "tbench: there is no verb '%s'", name);
+  if (nearest.best) fprintf(stderr, "; did you mean '%s'?", nearest.best);
+  fputs(" (`tbench --help` shows all)\n", stderr);
+  return TB_EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  const char *name = argc > 1 ? argv[1] : "";
+  if (!strcmp(name, "--version") || !strcmp(name, "-V")) return print_version();
+  if (!strcmp(name, "--help") || !strcmp(name, "-h")) return tb_verb_help(argc - 2, argv + 2);
+  if (!*name) {
+    tb_verb_help(0, argv + argc);
+    return TB_EXIT_USAGE;
+  }
+  for (int i = 0; i < N_VERBS; i++) {
+    if (strcmp(verbs[i].name, name)) continue;
+    if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) return tb_verb_help(1, argv + 1);
+    return verbs[i].run(argc - 2, argv + 2);
+  }
+  return unknown_verb(name);
+}
