@@ -47,13 +47,13 @@ struct tc_loop *tc_loops_add(struct tc_loops *loops, enum tc_loop_kind kind, tc_
 }
 
 static uint64_t index_hash(const struct tc_index *index) {
-  uint64_t h = tc_hash_u64((uint64_t)index->n, index->free.bits);
+  uint64_t h = tc_hash_u64(tc_hash_u64((uint64_t)index->n, index->free.bits), index->linear.bits);
   for (int i = 0; i < index->n; i++) h = tc_hash_u64(h, index->at[i].bits);
   return h;
 }
 
 static bool index_equal(const struct tc_index *a, const struct tc_index *b) {
-  return a->n == b->n && tc_sym_same(a->free, b->free) && !memcmp(a->at, b->at, sizeof *a->at * (size_t)a->n);
+  return a->n == b->n && tc_sym_same(a->free, b->free) && tc_sym_same(a->linear, b->linear) && !memcmp(a->at, b->at, sizeof *a->at * (size_t)a->n);
 }
 
 static size_t index_place(const struct tc_loops *loops, const struct tc_index *index) {

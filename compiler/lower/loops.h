@@ -19,7 +19,8 @@ enum tc_loop_kind { TC_LOOP_INPUT, TC_LOOP_POINTWISE, TC_LOOP_REDUCTION, TC_LOOP
 struct tc_index {
   int n;
   tc_sym at[TC_MAX_DIMS];
-  tc_sym free; /* INVALID, or the variable that a LOAD's operand 0 stands for */
+  tc_sym free;   /* INVALID, or the variable that a LOAD's operand 0 stands for */
+  tc_sym linear; /* INVALID, or the element's address in the loop's memory where it is known more simply than by the tuple */
 };
 
 /* Part of a loop's value as a tensor of its own: element (vars) is loop element `index`. */

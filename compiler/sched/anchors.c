@@ -137,14 +137,19 @@ static bool note_reads(struct tc_sched *s, struct tc_info *info, const struct tc
   return tc_vec_push(s->alloc, &info->reads, read);
 }
 
+bool tc_anchor_reads(struct tc_sched *s, int id) {
+  struct tc_info *info = &s->info[id];
+  info->reads.len = 0;
+  bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)info->flat->id + 1);
+  return seen && note_reads(s, info, info->flat, seen);
+}
+
 static bool flatten(struct tc_sched *s, struct tc_inliner *in, const struct tc_loop *loop) {
   struct tc_info *info = &s->info[loop->id];
   struct tc_index own = {0};
   own.n = tc_loop_vars(loop, own.at);
   info->flat = tc_inline(in, loop->value, loop->id, &own, NULL);
-  if (!info->flat) return false;
-  bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)info->flat->id + 1);
-  return seen && note_reads(s, info, info->flat, seen);
+  return info->flat && tc_anchor_reads(s, loop->id);
 }
 
 static bool note_gemm_reads(struct tc_sched *s, const struct tc_loop *loop) {

@@ -57,6 +57,7 @@ static const struct tc_expr *zero_unless(struct tc_inliner *in, const struct tc_
 static const struct tc_expr *translate_load(struct tc_inliner *in, const struct tc_expr *e, int scope) {
   struct tc_index at = *tc_load_index(in->loops, e);
   for (int i = 0; i < at.n; i++) at.at[i] = substitute(in, at.at[i], scope);
+  if (tc_sym_valid(at.linear)) at.linear = substitute(in, at.linear, scope);
   const struct tc_expr *offset = e->args[0] ? translate(in, e->args[0], scope) : NULL;
   const struct tc_expr *own = e->args[1] ? translate(in, e->args[1], scope) : NULL;
   if ((e->args[0] && !offset) || (e->args[1] && !own)) return NULL;

@@ -24,6 +24,7 @@ tc_sym tc_loop_elements(const struct tc_sched *s, int id) {
 }
 
 tc_sym tc_loop_address(const struct tc_sched *s, int id, const struct tc_index *index) {
+  if (tc_sym_valid(index->linear)) return index->linear;
   tc_sym address = tc_sym_const(0);
   for (int i = 0; i < index->n; i++)
     address = tc_sym_add(s->tab, address, tc_sym_mul(s->tab, index->at[i], s->info[id].strides[i]));
@@ -38,6 +39,8 @@ static void row_major(const struct tc_sched *s, const struct tc_loop *loop, cons
     stride = tc_sym_mul(s->tab, stride, loop->sizes[dim]);
   }
 }
+
+void tc_row_major(const struct tc_sched *s, const struct tc_loop *loop) { row_major(s, loop, NULL); }
 
 /* The one permutation through which the node is read, if there is one; else NULL. */
 static const struct tc_node *only_permutation(const struct tc_graph *g, const struct tc_node *node) {
@@ -61,7 +64,7 @@ static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop) {
   const struct tc_node *permute = only_permutation(s->g, loop->node);
   const int rank = loop->node->meta.ndim;
   if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1) {
-    row_major(s, loop, NULL);
+    tc_row_major(s, loop);
     return;
   }
   int dim_of[TC_MAX_DIMS], order[TC_MAX_DIMS], n = 0;
@@ -86,7 +89,7 @@ bool tc_sched_note_loops(struct tc_sched *s) {
     if (loop->kind == TC_LOOP_INPUT)
       for (int i = 0; i < loop->ndim; i++) s->info[loop->id].strides[i] = loop->strides[i];
     else if (loop->kind == TC_LOOP_GEMM) gemm_layout(s, loop);
-    else row_major(s, loop, NULL);
+    else tc_row_major(s, loop);
   }
   return true;
 }

@@ -1,10 +1,11 @@
-/* Reshapes between loops: dims are split until readers and what they read have dims in common.
+/* Reshapes between anchors: dims are split until readers and what they read have dims in common.
  *
- * 1. Where a loop is read at i·n + j (its dim was made of two of the reader's), its dim is split in two;
+ * 1. Where an anchor is read at i·n + j (its dim was made of two of the reader's), its dim is split in two;
  *    where it is read at v / n and v % n (the reader merged two of its dims), the reader's is.
- *    Fusion then sees plain variables. A split changes no memory: dense loops stay row-major.
+ *    Fusion then sees plain variables. A split changes no memory: dense values stay row-major.
  * 2. Only pointwise loops and reductions are split; what the library and inputs hold is reached by
- *    strides anyway. Each split adds a dim, of which there are at most TC_MAX_DIMS: it ends. */
+ *    strides anyway. Each split adds a dim, of which there are at most TC_MAX_DIMS: it ends.
+ * 3. Afterwards `flat`, `reads` and `strides` of every anchor are over its new variables; `value` is not. */
 #include "sched/inline.h"
 
 struct refiner {
@@ -14,7 +15,7 @@ struct refiner {
   bool *queued;
   int n;             /* loops */
   int *first, *next, *reader, n_edges; /* readers of a loop, as lists */
-  struct { int loop, dim; tc_sym low; } change; /* for rewrite_load */
+  struct { int loop, dim; tc_sym low, strides[TC_MAX_DIMS]; } change; /* the split that is made; strides: before it */
 };
 
 static bool splittable(const struct tc_loop *loop) {
@@ -30,47 +31,36 @@ static bool enqueue(struct refiner *r, int loop) {
 
 /* --- who reads whom --- */
 
-static int count_loads(const struct tc_expr *e, bool *seen, struct refiner *r, int reader) {
-  if (seen[e->id]) return 0;
-  seen[e->id] = true;
-  int count = e->op == TC_E_LOAD;
-  if (e->op == TC_E_LOAD && r->reader) {
-    r->reader[r->n_edges] = reader;
-    r->next[r->n_edges] = r->first[e->buffer];
-    r->first[e->buffer] = r->n_edges++;
-  }
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) count += count_loads(e->args[i], seen, r, reader);
-  return count;
-}
-
-static int walk_loads(struct refiner *r, bool *seen) {
-  int count = 0;
-  for (int i = 0; i < r->n; i++) {
-    const struct tc_loop *loop = tc_loop_at(r->s, i);
-    if (!loop->value) continue;
-    for (int k = 0; k <= loop->value->id; k++) seen[k] = false;
-    count += count_loads(loop->value, seen, r, i);
-  }
-  return count;
-}
-
 static bool find_readers(struct refiner *r) {
-  bool *seen = TC_NEW_ARRAY(r->s->alloc, bool, (size_t)tc_expr_count(r->s->loops->exprs) + 1);
+  size_t edges = 1;
+  for (int i = 0; i < r->n; i++) edges += r->s->info[i].reads.len;
   r->first = TC_NEW_ARRAY(r->s->alloc, int, (size_t)r->n + 1);
-  if (!seen || !r->first) return false;
-  for (int i = 0; i < r->n; i++) r->first[i] = -1;
-  const size_t edges = (size_t)walk_loads(r, seen) + 1;
   r->next = TC_NEW_ARRAY(r->s->alloc, int, edges);
   r->reader = TC_NEW_ARRAY(r->s->alloc, int, edges);
-  if (!r->next || !r->reader) return false;
-  walk_loads(r, seen);
+  if (!r->first || !r->next || !r->reader) return false;
+  for (int i = 0; i < r->n; i++) r->first[i] = -1;
+  for (int i = 0; i < r->n; i++)
+    for (size_t k = 0; r->s->info[i].flat && k < r->s->info[i].reads.len; k++) {
+      const int read = r->s->info[i].reads.data[k].loop;
+      r->reader[r->n_edges] = i;
+      r->next[r->n_edges] = r->first[read];
+      r->first[read] = r->n_edges++;
+    }
   return true;
 }
 
 /* --- splitting --- */
 
-static void split_index(struct tc_symtab *tab, struct tc_index *index, int dim, tc_sym low) {
+/* The address stays what it was; div and mod would rarely simplify back to it. */
+static void split_index(const struct refiner *r, struct tc_index *index) {
+  struct tc_symtab *tab = r->s->tab;
+  const int dim = r->change.dim;
+  const tc_sym low = r->change.low;
+  if (!tc_sym_valid(index->linear)) {
+    index->linear = tc_sym_const(0);
+    for (int i = 0; i < index->n; i++)
+      index->linear = tc_sym_add(tab, index->linear, tc_sym_mul(tab, index->at[i], r->change.strides[i]));
+  }
   for (int i = index->n; i > dim + 1; i--) index->at[i] = index->at[i - 1];
   index->n++;
   index->at[dim + 1] = tc_sym_mod(tab, index->at[dim], low);
@@ -81,20 +71,21 @@ static const struct tc_expr *rewrite_load(struct tc_inliner *in, const struct tc
                                           const struct tc_expr *offset, const struct tc_expr *predicate) {
   const struct refiner *r = in->self;
   struct tc_index index = *at;
-  if (load->buffer == r->change.loop && r->change.dim >= 0) split_index(in->loops->tab, &index, r->change.dim, r->change.low);
+  if (load->buffer == r->change.loop) split_index(r, &index);
   return tc_loops_load(in->loops, in->loops->items.data[load->buffer], &index, offset, predicate);
 }
 
-static bool rewrite_loop(struct refiner *r, struct tc_loop *loop, const struct tc_index *at) {
+static bool rewrite_loop(struct refiner *r, const struct tc_loop *loop, const struct tc_index *at) {
   struct tc_inliner in = {.loops = r->s->loops, .load = rewrite_load, .self = r};
-  loop->value = tc_inline(&in, loop->value, loop->id, at, NULL);
-  return loop->value;
+  struct tc_info *info = &r->s->info[loop->id];
+  info->flat = tc_inline(&in, info->flat, loop->id, at, NULL);
+  return info->flat;
 }
 
 static bool rewrite_view(struct refiner *r, struct tc_view *view) {
   if (view->loop != r->change.loop) return true;
   struct tc_index index = r->s->loops->indices.data[view->index];
-  split_index(r->s->tab, &index, r->change.dim, r->change.low);
+  split_index(r, &index);
   view->index = tc_loops_index(r->s->loops, &index);
   return view->index >= 0;
 }
@@ -138,7 +129,9 @@ static bool split_dim(struct refiner *r, struct tc_loop *loop, int dim, tc_sym h
     insert_dim(loop->inner_sizes, loop->inner_vars, &loop->n_inner, dim - loop->ndim, sizes, vars);
     return enqueue(r, loop->id);
   }
+  for (int i = 0; i < loop->ndim; i++) r->change.strides[i] = r->s->info[loop->id].strides[i];
   insert_dim(loop->sizes, loop->vars, &loop->ndim, dim, sizes, vars);
+  tc_row_major(r->s, loop);
   r->change.loop = loop->id;
   r->change.dim = dim;
   r->change.low = low;
@@ -207,28 +200,33 @@ static enum outcome refine_expr(struct refiner *r, struct tc_loop *reader, const
   return outcome;
 }
 
-/* Is any loop read at other than plain variables? Most graphs have no reshape to look at, and no stage was split off. */
+/* Is any anchor read at other than plain variables by what could be fused with it? */
 static bool any_reshape(const struct tc_sched *s) {
-  if (s->any_split) return true;
-  for (size_t i = 0; i < s->g->nodes.len; i++)
-    if (s->g->nodes.data[i]->op == TC_OP_view || s->g->nodes.data[i]->op == TC_OP_reshape) return true;
+  for (int i = 0; i < s->n_loops; i++)
+    for (size_t k = 0; s->info[i].flat && k < s->info[i].reads.len; k++) {
+      const struct tc_read *read = &s->info[i].reads.data[k];
+      const struct tc_index *index = &s->loops->indices.data[read->index];
+      for (int d = 0; d < index->n && splittable(tc_loop_at(s, read->loop)); d++)
+        if (!tc_sym_is_const(index->at[d]) && tc_sym_kind(index->at[d]) != TC_SYM_INDEX) return true;
+    }
   return false;
 }
 
 tc_status tc_sched_refine(struct tc_sched *s) {
-  struct refiner r = {.s = s, .n = (int)s->loops->items.len};
-  if (!any_reshape(s)) return TC_OK;
+  struct refiner r = {.s = s, .n = s->n_loops};
+  if (!s->config->fuse || !any_reshape(s)) return TC_OK;
   r.queued = TC_NEW_ARRAY(s->alloc, bool, (size_t)r.n + 1);
   if (!r.queued || !find_readers(&r)) return tc_sched_nomem(s);
   for (int i = 0; i < r.n; i++)
-    if (!enqueue(&r, i)) return tc_sched_nomem(s);
+    if (s->info[i].flat && !enqueue(&r, i)) return tc_sched_nomem(s);
   for (; r.at < r.queue.len; r.at++) {
     struct tc_loop *loop = tc_loop_at(s, r.queue.data[r.at]);
     r.queued[loop->id] = false;
-    if (!loop->value) continue;
-    bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)loop->value->id + 1);
-    const enum outcome outcome = seen ? refine_expr(&r, loop, loop->value, seen) : FAILED;
+    bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->info[loop->id].flat->id + 1);
+    const enum outcome outcome = seen ? refine_expr(&r, loop, s->info[loop->id].flat, seen) : FAILED;
     if (outcome == FAILED || (outcome == CHANGED && !enqueue(&r, loop->id))) return tc_sched_nomem(s);
   }
+  for (int i = 0; i < r.n; i++)
+    if (s->info[i].flat && !tc_anchor_reads(s, i)) return tc_sched_nomem(s);
   return TC_OK;
 }

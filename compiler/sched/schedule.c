@@ -1,4 +1,4 @@
-/* Scheduling on one screen: splitting, common dims, layout, anchors, fusion, kernels, memory plan.
+/* Scheduling on one screen: splitting, layout, anchors, common dims, fusion, kernels, memory plan.
  *
  * Takes loops (lower/), gives a launch list that satisfies tc_kernel_verify for each of its kernels. */
 #include "sched/schedule.h"
@@ -21,9 +21,9 @@ tc_status tc_schedule(struct tc_graph *g, struct tc_loops *loops, const struct t
                       struct tc_launch_list **out, struct tc_error *err) {
   struct tc_sched s = {.g = g, .loops = loops, .tab = g->tab, .alloc = tc_arena_alloc(g->arena), .target = target, .config = config, .err = err};
   tc_status status = tc_sched_split(&s);
-  if (status == TC_OK) status = tc_sched_refine(&s);
   if (status == TC_OK) status = tc_sched_layout(&s);
   if (status == TC_OK) status = tc_sched_anchors(&s);
+  if (status == TC_OK) status = tc_sched_refine(&s);
   if (status == TC_OK) status = tc_sched_fuse(&s);
   if (status == TC_OK) status = tc_sched_launch(&s);
   if (status == TC_OK) status = tc_sched_plan(&s);

@@ -52,7 +52,6 @@ struct tc_sched {
   struct tc_error *err;
   int n_loops;
   struct tc_info *info;
-  bool any_split;              /* split.c made stages */
   int n_order, *order;         /* live loops, what is read first */
   TC_VEC(struct tc_cluster *) clusters;
   int mark;
@@ -71,16 +70,20 @@ int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size vari
 int tc_expr_cost(enum tc_expr_op op);
 enum { TC_COST_TRANSCENDENTAL = 12 };
 
-/* refine.c: reshapes between loops become common dims. */
-tc_status tc_sched_refine(struct tc_sched *s);
 /* layout.c: strides of every loop; library calls get operands that they can take. */
 tc_status tc_sched_layout(struct tc_sched *s);
+/* Dense strides of a loop, in the order of its dims. */
+void tc_row_major(const struct tc_sched *s, const struct tc_loop *loop);
 /* Takes note of loops that were added since; false when memory is out. */
 bool tc_sched_note_loops(struct tc_sched *s);
 /* split.c: long reductions with few results become two stages. */
 tc_status tc_sched_split(struct tc_sched *s);
 /* anchors.c: order, liveness, which loops are inlined, and the anchors' flat values. */
 tc_status tc_sched_anchors(struct tc_sched *s);
+/* Fills reads from the anchor's flat value; false when memory is out. */
+bool tc_anchor_reads(struct tc_sched *s, int id);
+/* refine.c: reshapes between anchors become common dims. */
+tc_status tc_sched_refine(struct tc_sched *s);
 /* fusion.c: clusters, and their order. */
 tc_status tc_sched_fuse(struct tc_sched *s);
 /* align.c: can two clusters share one iteration space? into[i] is a's dim for b's dim i, or -1; reduced[]:

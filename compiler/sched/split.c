@@ -133,7 +133,6 @@ static tc_status split(struct tc_sched *s, struct tc_loop *loop) {
   }
   for (int i = 0; i < loop->ndim; i++) at.at[n_chunk + i] = loop->vars[i];
   loop->value = tc_loops_load(s->loops, partial, &at, NULL, NULL);
-  s->any_split = true;
   return loop->value ? TC_OK : tc_sched_nomem(s);
 }
 

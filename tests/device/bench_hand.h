@@ -1,0 +1,19 @@
+/* The fused kernels of bench_codegen.c written by hand with vector intrinsics: what generated code is measured against.
+ * Compiled once for each instruction set; n is a multiple of 64. `stream`: non-temporal stores (results 64-byte aligned). */
+#ifndef TESTS_BENCH_HAND_H
+#define TESTS_BENCH_HAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bench_hand {
+  void (*triad)(float *y, const float *a, const float *b, int64_t n, bool stream);             /* y = a + 1.7·b */
+  void (*copy)(float *y, const float *a, int64_t n, bool stream);
+  void (*gelu)(float *y, const float *x, float bias, const float *r, int64_t n, bool stream);   /* gelu(x·1.7 + bias) + r */
+  void (*chain)(float *y, const float *x, int64_t n, bool stream);                              /* sin·cos·tan·exp·log */
+  void (*softmax)(float *y, const float *x, int64_t rows, int64_t n);
+  void (*norm)(float *y, const float *x, const float *w, const float *b, int64_t rows, int64_t n, bool stream);
+};
+extern const struct bench_hand bench_hand_avx2, bench_hand_avx512;
+
+#endif
