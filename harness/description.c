@@ -8,6 +8,7 @@
 #include <lauxlib.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/luajson.h"
@@ -170,15 +171,18 @@ void tb_description_load(lua_State *L, const char *path) {
 }
 
 /* Names of a table's string keys, sorted, as a JSON array. */
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
 static cJSON *sorted_keys(lua_State *L, int table) {
-  cJSON *names = cJSON_CreateArray();
-  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-    const char *name = lua_tostring(L, -2);
-    int at = 0;
-    for (cJSON *other = names ? names->child : NULL; other && strcmp(other->valuestring, name) < 0; other = other->next) at++;
-    cJSON_InsertItemInArray(names, at, cJSON_CreateString(name));
-  }
-  return names;
+  int count = 0, filled = 0;
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) count++;
+  const char **names = lua_newuserdatauv(L, sizeof *names * (size_t)(count + 1), 0);
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) names[filled++] = lua_tostring(L, -2);
+  qsort(names, (size_t)count, sizeof *names, by_text);
+  cJSON *list = cJSON_CreateArray();
+  for (int i = 0; i < count; i++) cJSON_AddItemToArray(list, cJSON_CreateString(names[i]));
+  lua_pop(L, 1);
+  return list;
 }
 
 static cJSON *axes_json(lua_State *L, int table) {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sched/sched.h"
+
 static uint64_t hash_text(uint64_t hash, const char *text) { return tc_hash_bytes(hash, text, strlen(text)); }
 
 /* Symbols by structure: constants by value, others by their text. */
@@ -57,7 +59,7 @@ tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *conf
   }
   for (size_t i = 0; i < g->outputs.len; i++) add_int(&structure, g->outputs.data[i]->id);
   if (structure.failed || shapes.failed) return tc_fail(err, TC_NOMEM, "cache", "out of memory for the cache key");
-  uint64_t generators = 0;
+  uint64_t generators = TC_SCHED_VERSION;
   for (int i = 0; codegens[i]; i++) generators = hash_text(hash_text(generators, codegens[i]->name), codegens[i]->version);
   key->part[TC_KEY_GRAPH] = tc_hash_bytes(0, structure.data, structure.len);
   key->part[TC_KEY_SHAPES] = tc_hash_bytes(0, shapes.data, shapes.len);

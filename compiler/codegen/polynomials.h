@@ -11,7 +11,8 @@
  *   POLY_CTX        type of the first argument of every primitive and function (an IR builder, or an int nobody reads)
  *   POLY_V          vector of floats;  POLY_I: vector of integers of the same lanes and width;  POLY_M: mask of lanes
  *   POLY_FN         (optional) how a function is declared; default: static inline
- *   POLY_SCALE      (optional) defined: p_scale exists (AVX-512's vscalef)
+ *   POLY_SCALE, POLY_FROM_INT, POLY_FIX_LOG  (optional) defined: p_scale, p_from_int, p_fix_log exist; without them the
+ *                   same values are computed in more steps
  * and these primitives (rounding to nearest even, denormals kept, no contraction and no reassociation):
  *   V p_const(c, double)   a float constant in every lane     I p_iconst(c, int64_t)  an integer constant
  *   V p_add(c,a,b)  p_sub  p_mul  p_div  p_sqrt(c,a)  p_abs(c,a)  p_neg(c,a)  p_floor(c,a)
@@ -24,7 +25,9 @@
  *   I p_iadd(c,i,j)  p_isub  p_iand  p_ixor   modulo 2^width
  *   I p_ishl(c,i,int count)  p_ishr (zeros come in)
  *   M p_iodd(c,i)          is the lowest bit set?
- *   V p_scale(c,a,n)       a · 2^n for an integral float n, rounded once, to 0 and infinity as it must (if POLY_SCALE)
+ *   V p_scale(c,a,n)       a · 2^n for an integral float n, rounded once, to 0 and infinity as it must (AVX-512: vscalef)
+ *   V p_from_int(c,i)      a signed integer as a float
+ *   V p_fix_log(c,x,r)     r; but NaN where x is NaN or negative, -inf where x is 0, inf where x is inf (AVX-512: vfixupimm)
  *
  * Accuracy: the largest error seen, in units in the last place of the result's type (tests/ops/test_polynomials.c
  * states and checks the bounds):
@@ -171,15 +174,34 @@ POLY_FN POLY_I POLY_NAME(exponent_offset)(POLY_CTX c, POLY_V x) {
   return p_iand(c, p_isub(c, p_bits(c, x), p_iconst(c, POLY_SQRT_HALF)), p_iconst(c, POLY_EXPONENT));
 }
 
-/* e as a float, from its offset: added to 1.0's exponent it becomes a small non-negative integer, which 1.5·2^p takes up. */
+/* e · EXPONENT_UNIT as a float, from e's offset, which is e·2^p. Without a conversion: added to 1.0's exponent it becomes a
+ * small non-negative integer, which 1.5·2^p takes up. */
+#ifdef POLY_FROM_INT
+#define EXPONENT_UNIT ((double)(INT64_C(1) << POLY_MANTISSA))
+#else
+#define EXPONENT_UNIT 1.0
+#endif
 POLY_FN POLY_V POLY_NAME(exponent_float)(POLY_CTX c, POLY_I offset) {
+#ifdef POLY_FROM_INT
+  return p_from_int(c, offset);
+#else
   const POLY_I one = p_ishl(c, p_iconst(c, POLY_BIAS), POLY_MANTISSA);
   const POLY_I biased = p_ishr(c, p_iadd(c, offset, one), POLY_MANTISSA);
-  const POLY_V magic = K(POLY_MAGIC);
-  return SUB(p_from_bits(c, p_iadd(c, biased, p_bits(c, magic))), K(POLY_MAGIC + POLY_BIAS));
+  return SUB(p_from_bits(c, p_iadd(c, biased, p_bits(c, K(POLY_MAGIC)))), K(POLY_MAGIC + POLY_BIAS));
+#endif
 }
 
-/* log(1 + f) + e·ln2, with 1 + f in the reduced interval. */
+/* Splits positive x into m - 1, with m in the reduced interval of log, and e·EXPONENT_UNIT. */
+POLY_FN POLY_V POLY_NAME(log_split)(POLY_CTX c, POLY_V x, POLY_V *e) {
+  const POLY_M tiny = p_lt(c, x, K(POLY_TINY));
+  const POLY_V normal = PICK(tiny, MUL(x, K(POLY_TINY_SCALE)), x);
+  const POLY_I offset = POLY_NAME(exponent_offset)(c, normal);
+  const POLY_V whole = POLY_NAME(exponent_float)(c, offset);
+  *e = PICK(tiny, SUB(whole, K(POLY_TINY_EXPONENT * EXPONENT_UNIT)), whole);
+  return SUB(p_from_bits(c, p_isub(c, p_bits(c, normal), offset)), K(1.0));
+}
+
+/* log(1 + f) + e·ln2, with 1 + f in the reduced interval and e in EXPONENT_UNITs. */
 POLY_FN POLY_V POLY_NAME(log_reduced)(POLY_CTX c, POLY_V f, POLY_V e) {
 #if POLY_F64
   const POLY_V s = p_div(c, f, ADD(f, K(2.0)));
@@ -187,31 +209,32 @@ POLY_FN POLY_V POLY_NAME(log_reduced)(POLY_CTX c, POLY_V f, POLY_V e) {
   const POLY_V half = MUL(MUL(f, f), K(0.5));
   const POLY_V series = MUL(z, POLY7(z, z2, z4, 0.6666666666666735, 0.39999999999411096, 0.28571428743262023, 0.2222219847604077,
                                      0.1818356973721844, 0.153139033111462, 0.14797507065607862));
-  const POLY_V small = SUB(half, FMA(s, ADD(half, series), MUL(e, K(LN2_LOW))));
-  return FMA(e, K(LN2_HIGH), SUB(f, small));
+  const POLY_V small = SUB(half, FMA(s, ADD(half, series), MUL(e, K(LN2_LOW / EXPONENT_UNIT))));
+  return FMA(e, K(LN2_HIGH / EXPONENT_UNIT), SUB(f, small));
 #else
   const POLY_V f2 = MUL(f, f), f4 = MUL(f2, f2);
   const POLY_V p = POLY8(f, f2, f4, 0.3333345055580139, -0.25000104308128357, 0.1999083161354065, -0.16647052764892578, 0.14478208124637604,
                          -0.13163001835346222, 0.10467477887868881, -0.04510538652539253);
   const POLY_V y = FMA(f2, FMA(f, p, K(-0.5)), f);
-  return FMA(e, K(LN2_HIGH), y);
+  return FMA(e, K(LN2_HIGH / EXPONENT_UNIT), y);
 #endif
 }
 
 /* The result where the argument is ordinary; else inf for inf, -inf for 0, NaN for NaN and negative arguments. */
 POLY_FN POLY_V POLY_NAME(log_special)(POLY_CTX c, POLY_V x, POLY_V result) {
+#ifdef POLY_FIX_LOG
+  return p_fix_log(c, x, result);
+#else
   const POLY_V zero = K(0.0);
   const POLY_V upper = PICK(p_lt(c, x, K(POLY_INFINITY)), result, x);
   return PICK(p_lt(c, zero, x), upper, PICK(p_eq(c, x, zero), K(-POLY_INFINITY), K(POLY_NAN)));
+#endif
 }
 
 POLY_FN POLY_V POLY_NAME(log)(POLY_CTX c, POLY_V x) {
-  const POLY_M tiny = p_lt(c, x, K(POLY_TINY));
-  const POLY_V normal = PICK(tiny, MUL(x, K(POLY_TINY_SCALE)), x);
-  const POLY_I offset = POLY_NAME(exponent_offset)(c, normal);
-  const POLY_V m = p_from_bits(c, p_isub(c, p_bits(c, normal), offset));
-  const POLY_V e = SUB(POLY_NAME(exponent_float)(c, offset), PICK(tiny, K(POLY_TINY_EXPONENT), K(0.0)));
-  return POLY_NAME(log_special)(c, x, POLY_NAME(log_reduced)(c, SUB(m, K(1.0)), e));
+  POLY_V e;
+  const POLY_V f = POLY_NAME(log_split)(c, x, &e);
+  return POLY_NAME(log_special)(c, x, POLY_NAME(log_reduced)(c, f, e));
 }
 
 POLY_FN POLY_V POLY_NAME(log1p)(POLY_CTX c, POLY_V x) {
@@ -361,19 +384,10 @@ POLY_FN POLY_V POLY_NAME(pow_special)(POLY_CTX c, POLY_V x, POLY_V y, POLY_V siz
   return PICK(p_mor(c, p_eq(c, y, zero), p_eq(c, x, one)), one, result);
 }
 
-/* Splits |x| (made positive, ordinary or not) into m - 1 and e. */
-POLY_FN POLY_V POLY_NAME(pow_split)(POLY_CTX c, POLY_V ax, POLY_V *e) {
-  const POLY_M tiny = p_lt(c, ax, K(POLY_TINY));
-  const POLY_V normal = PICK(tiny, MUL(ax, K(POLY_TINY_SCALE)), ax);
-  const POLY_I offset = POLY_NAME(exponent_offset)(c, normal);
-  *e = SUB(POLY_NAME(exponent_float)(c, offset), PICK(tiny, K(POLY_TINY_EXPONENT), K(0.0)));
-  return SUB(p_from_bits(c, p_isub(c, p_bits(c, normal), offset)), K(1.0));
-}
-
 /* x^y by e^(y·log x), the logarithm in two doubles: log m = 2s + s·z·(2/3 + z·Q(z)), s = f/(2+f), z = s². */
 POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
   POLY_V e;
-  const POLY_V f = POLY_NAME(pow_split)(c, p_abs(c, x), &e);
+  const POLY_V f = POLY_NAME(log_split)(c, p_abs(c, x), &e);
   const POLY_V d = ADD(f, K(2.0)), d_low = SUB(f, SUB(d, K(2.0)));
   const POLY_V s = p_div(c, f, d);
   const POLY_V s_low = p_div(c, FMA(p_neg(c, s), d_low, FMA(p_neg(c, s), d, f)), d);
@@ -388,10 +402,10 @@ POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
   const POLY_V t = MUL(s, p), t_low = FMA(s, p_low, FMA(s_low, p, FMA(s, p, p_neg(c, t))));
   const POLY_V two_s = ADD(s, s);
   /* e·ln2 is exact in its high part; every sum keeps what it drops. */
-  const POLY_V base = MUL(e, K(LN2_HIGH));
+  const POLY_V base = MUL(e, K(LN2_HIGH / EXPONENT_UNIT));
   const POLY_V sum1 = ADD(base, two_s), drop1 = ADD(SUB(base, SUB(sum1, SUB(sum1, base))), SUB(two_s, SUB(sum1, base)));
   const POLY_V sum2 = ADD(sum1, t), drop2 = ADD(SUB(sum1, SUB(sum2, SUB(sum2, sum1))), SUB(t, SUB(sum2, sum1)));
-  const POLY_V rest = ADD(ADD(drop1, drop2), FMA(e, K(LN2_LOW), FMA(K(2.0), s_low, t_low)));
+  const POLY_V rest = ADD(ADD(drop1, drop2), FMA(e, K(LN2_LOW / EXPONENT_UNIT), FMA(K(2.0), s_low, t_low)));
   const POLY_V high = ADD(sum2, rest), low = SUB(rest, SUB(high, sum2));
   /* y·log x in two parts, then e^ that. The bounds keep the reduction finite: beyond them it is 0 or infinity. */
   const POLY_V product = MUL(y, high);
@@ -407,7 +421,7 @@ POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
 /* x^y for operands widened from f32, to be rounded to f32: one double carries the logarithm. */
 POLY_FN POLY_V POLY_NAME(pow_of_f32)(POLY_CTX c, POLY_V x, POLY_V y) {
   POLY_V e;
-  const POLY_V f = POLY_NAME(pow_split)(c, p_abs(c, x), &e);
+  const POLY_V f = POLY_NAME(log_split)(c, p_abs(c, x), &e);
   const POLY_V logarithm = POLY_NAME(log_reduced)(c, f, e);
   const POLY_V bounded = p_max(c, K(-746.0), p_min(c, K(710.0), MUL(y, logarithm)));
   return POLY_NAME(pow_special)(c, x, y, POLY_NAME(exp_below)(c, bounded));
@@ -430,6 +444,7 @@ POLY_FN POLY_V POLY_NAME(pow_of_f32)(POLY_CTX c, POLY_V x, POLY_V y) {
 #undef LN2_HIGH
 #undef LN2_LOW
 #undef LOG2_E
+#undef EXPONENT_UNIT
 #undef PI_1
 #undef PI_2
 #undef PI_3

@@ -5,8 +5,9 @@
  * their warm buffers to the next operation.
  *
  * Invariants:
- *  1. Young collections are the rule (generational mode: their cost does not grow with the number of old objects). A full one
- *     runs when the bytes that young ones leave alive have doubled since the last full one, as with Lua's own heap.
+ *  1. Young collections are the rule (generational mode: their cost does not grow with the number of old objects). They miss
+ *     a tensor that outlived two of them, as one does that a stale stack slot keeps alive for a while; so a full collection
+ *     follows when what they leave has grown by the bound too, and by so much that it pays for walking Lua's whole heap.
  *  2. A young collection also runs after TC_LUA_GC_OBJECTS operations, so that the memory of dead objects stays in the cache: a
  *     program with a large heap would otherwise pile up a fifth of it in dead tensors of a few bytes.
  *  3. A collector that was stopped by the program stays stopped. */
@@ -15,8 +16,9 @@
 enum {
   BOUND_BYTES = 4 << 20, /* least growth before a collection */
   BOUND_SHARE = 4,       /* or one such part of what was alive after the last one */
-  MAJOR_GROWTH = 2,      /* a full collection at this many times the bytes that the last one left */
-  MINOR_MULTIPLIER = 20  /* percent that Lua's own heap grows between its own young collections: Lua's default */
+  FULL_GAIN = 16,        /* bytes of tensors, for each byte of Lua's heap, that a full collection must be able to free */
+  MINOR_MULTIPLIER = 20, /* percent that Lua's own heap grows between its own young collections: Lua's default */
+  KIB = 1024
 };
 
 static int64_t live_bytes(struct tc_lua_module *m) { return atomic_load_explicit(&m->ctx.device->bytes_live, memory_order_relaxed); }
@@ -26,20 +28,25 @@ static int64_t bound_above(int64_t live) {
   return share > BOUND_BYTES ? share : BOUND_BYTES;
 }
 
+static bool full_collection_pays(lua_State *L, struct tc_lua_module *m) {
+  const int64_t growth = live_bytes(m) - m->gc_full_live;
+  return growth > bound_above(m->gc_full_live) && growth > (int64_t)FULL_GAIN * KIB * lua_gc(L, LUA_GCCOUNT);
+}
+
 void tc_lua_gc_open(lua_State *L, struct tc_lua_module *m) {
   lua_gc(L, LUA_GCGEN, MINOR_MULTIPLIER, 0);
-  m->gc_major_live = live_bytes(m);
-  m->gc_next = m->gc_major_live + bound_above(m->gc_major_live);
+  m->gc_full_live = live_bytes(m);
+  m->gc_next = m->gc_full_live + bound_above(m->gc_full_live);
 }
 
 void tc_lua_gc_collect(lua_State *L, struct tc_lua_module *m) {
   if (lua_gc(L, LUA_GCISRUNNING) == 1) {
     lua_gc(L, LUA_GCSTEP, 0);
     m->gc_young++;
-    if (live_bytes(m) > MAJOR_GROWTH * m->gc_major_live + BOUND_BYTES) {
+    if (full_collection_pays(L, m)) {
       lua_gc(L, LUA_GCCOLLECT);
       m->gc_full++;
-      m->gc_major_live = live_bytes(m);
+      m->gc_full_live = live_bytes(m);
     }
   }
   const int64_t live = live_bytes(m);

@@ -21,7 +21,7 @@ struct tc_lua_module {
   tc_dtype default_dtype;     /* of creation functions and of float results of integers */
   int64_t gc_next;            /* live bytes that trigger the next collection */
   int gc_objects;             /* operations since the last collection */
-  int64_t gc_major_live;      /* live bytes after the last full collection */
+  int64_t gc_full_live;       /* live bytes after the last full collection */
   uint64_t gc_young, gc_full; /* collections run for tensor memory */
 };
 

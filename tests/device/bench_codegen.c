@@ -1,5 +1,6 @@
 /* Generated kernels against the same expressions by hand with vector intrinsics, and against a triad and a copy of the
- * same working set. Both sides take turns in one process; a figure is the median of their ratios.
+ * same working set. The sides take turns in one process, and each one's fastest turn counts, so that other work on
+ * the machine spoils little.
  *
  *     bench_codegen [threads]     prints a table: generated/hand (below 1 is faster), share of the triad's bandwidth,
  *                                 and the compile time of each kernel (a module each, the best of some)
@@ -21,7 +22,7 @@
 #include "tests/device/kernel_maker.h"
 #include "tests/device/kernel_trial.h"
 
-enum { ROW = 4096, TURNS = 15, COMPILES = 15, BUFFERS = 5, ALIGN = 1 << 21 };
+enum { ROW = 4096, TURNS = 25, COMPILES = 15, BUFFERS = 5, ALIGN = 1 << 21 };
 static const int64_t STREAM_FROM = (int64_t)8 << 20; /* bytes of all operands beyond which results are streamed: the last-level cache's share */
 
 struct bench { float *data[BUFFERS]; int64_t n; int threads; const struct bench_hand *hand; bool stream; tc_cpu_kernel run; };
@@ -112,31 +113,26 @@ static void run_code(const struct bench *b, bool in_rows) {
   }
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
-static double median(double *values, int n) {
-  qsort(values, (size_t)n, sizeof *values, by_value);
-  return values[n / 2];
-}
+static double smaller(double a, double b) { return a < b ? a : b; }
 
 static void compare(struct bench *b, const struct row *row) {
-  double ratio[TURNS], against[TURNS], code_ns[TURNS];
-  const int repeats = (int)(((int64_t)1 << 22) / b->n) + 1;
-  for (int turn = -1; turn < TURNS; turn++) {
-    double t0 = now(CLOCK_MONOTONIC);
+  double code = 1e18, hand = 1e18, memory = 1e18;
+  const int repeats = (int)(((int64_t)1 << 20) / b->n) + 1;
+  for (int turn = 0; turn < TURNS; turn++) {
+    const double t0 = now(CLOCK_MONOTONIC);
     for (int i = 0; i < repeats; i++) run_code(b, row->rows);
-    double t1 = now(CLOCK_MONOTONIC);
+    const double t1 = now(CLOCK_MONOTONIC);
     for (int i = 0; i < repeats; i++) run_hand(b, row->hand);
-    double t2 = now(CLOCK_MONOTONIC);
+    const double t2 = now(CLOCK_MONOTONIC);
     for (int i = 0; i < repeats; i++) run_hand(b, row->two_operands ? hand_triad : hand_copy);
-    double t3 = now(CLOCK_MONOTONIC);
-    if (turn < 0) continue;
-    ratio[turn] = (t1 - t0) / (t2 - t1);
-    against[turn] = (t3 - t2) / (t1 - t0);
-    code_ns[turn] = (t1 - t0) / repeats;
+    const double t3 = now(CLOCK_MONOTONIC);
+    code = smaller(code, (t1 - t0) / repeats);
+    hand = smaller(hand, (t2 - t1) / repeats);
+    memory = smaller(memory, (t3 - t2) / repeats);
   }
-  const double bytes = (double)b->n * 4 * (row->two_operands ? 3 : 2), ns = median(code_ns, TURNS);
-  printf("  %8.1f MB  %9.1f us  %6.1f GB/s  generated/hand %.3f  of %s %3.0f%%\n", bytes / 1e6, ns / 1e3, bytes / ns, median(ratio, TURNS),
-         row->two_operands ? "triad" : "copy ", 100 * median(against, TURNS));
+  const double bytes = (double)b->n * 4 * (row->two_operands ? 3 : 2);
+  printf("  %8.1f MB  %9.1f us  %6.1f GB/s  generated/hand %.3f  of %s %3.0f%%\n", bytes / 1e6, code / 1e3, bytes / code, code / hand,
+         row->two_operands ? "triad" : "copy ", 100 * memory / code);
 }
 
 static double compile_ms(const struct tc_kernel *k, const struct tc_target *target) {

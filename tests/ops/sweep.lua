@@ -203,7 +203,7 @@ function parts.bf16()
 end
 
 function parts.special()
-  local values = tb.tensor { 0 / 0, math.huge, -math.huge, 0, -0.0, 1e-40, 3.4e38, -1 }
+  local values = tb.tensor { 0 / 0, math.huge, -math.huge, 0, -0.0, 1e-40, 1e18, -1 }
   local function poison(t)
     if t:dim() == 0 or t:size(-1) < 8 then return t end
     local rest = t:narrow(-1, 9, t:size(-1) - 8)

@@ -57,7 +57,15 @@ enum { VF_LANES = 16, VD_LANES = 8, V_BYTES = 64 };
 #define V_SHIFT_RIGHT64(a, n) _mm512_srli_epi64(a, n)
 V_DEFINE(vf, mf, vi, vf, ps, float, 32, _mm512_castps_si512, _mm512_castsi512_ps)
 V_DEFINE(vd, md, vl, vd, pd, double, 64, _mm512_castpd_si512, _mm512_castsi512_pd)
-#define V_HAS_SCALE
+#define V_HAS_AVX512
+
+static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
+static inline vd vd_from_int(vl a) { return _mm512_cvtepi64_pd(a); }
+/* Answers of vfixupimm by class of x, four bits each from the lowest: NaN (quiet, signalling), 0, 1, -inf, inf, negative, positive.
+ * 0: the result stays; 2: x's NaN; 3: NaN; 4: -inf; 5: inf. */
+enum { FIX_LOG = 0x03530422 };
+static inline vf vf_fix_log(vf x, vf result) { return _mm512_fixupimm_ps(result, x, _mm512_set1_epi32(FIX_LOG), 0); }
+static inline vd vd_fix_log(vd x, vd result) { return _mm512_fixupimm_pd(result, x, _mm512_set1_epi64(FIX_LOG), 0); }
 
 static inline vd vf_low_f64(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
 static inline vd vf_high_f64(vf a) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
@@ -247,11 +255,15 @@ static inline vd vd_neg(vd a) { return vd_from_bits(vd_ixor(vd_bits(a), vd_iset(
 #define p_ishr(c, a, n) ((void)(c), V_PRIM(ishr)(a, n))
 #define p_iodd(c, a) ((void)(c), V_PRIM(iodd)(a))
 #define p_scale(c, a, n) ((void)(c), V_PRIM(scale)(a, n))
+#define p_from_int(c, a) ((void)(c), V_PRIM(from_int)(a))
+#define p_fix_log(c, x, r) ((void)(c), V_PRIM(fix_log)(x, r))
 
 #define POLY_CTX int
 #define POLY_FN static inline __attribute__((always_inline, unused))
-#ifdef V_HAS_SCALE
+#ifdef V_HAS_AVX512
 #define POLY_SCALE
+#define POLY_FROM_INT
+#define POLY_FIX_LOG
 #endif
 
 #define POLY_F64 0
@@ -284,6 +296,8 @@ static inline vd vd_neg(vd a) { return vd_from_bits(vd_ixor(vd_bits(a), vd_iset(
 #undef POLY_CTX
 #undef POLY_FN
 #undef POLY_SCALE
+#undef POLY_FROM_INT
+#undef POLY_FIX_LOG
 
 #define V_FUNCTION(name)                                                  \
   static inline vf vf_##name(vf x) { return poly_f32_##name(0, x); }      \

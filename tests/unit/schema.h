@@ -1,0 +1,17 @@
+/* A validator for the part of JSON Schema (2020-12) that results/schema.json uses: type, const, enum, properties, required,
+ * additionalProperties, items, minItems, minimum, exclusiveMinimum, exclusiveMaximum, $ref into $defs, allOf, if/then/else.
+ * A keyword that is not known fails, so that the schema cannot say what is not checked. */
+#ifndef TESTS_UNIT_SCHEMA_H
+#define TESTS_UNIT_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cjson/cJSON.h>
+
+/* Whether `value` is valid; otherwise `why` (of `size` bytes) says where it is not. */
+bool schema_valid(const cJSON *schema, const cJSON *value, char *why, size_t size);
+/* Parses a JSON file; NULL when it cannot be read or is no JSON. */
+cJSON *schema_load(const char *path);
+
+#endif

@@ -1,0 +1,158 @@
+/* The product of axes as cases: ids, defaults, duplicates, groups, order; and axes that nobody has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/plan.h"
+
+struct fixture { struct tc_arena *arena; struct tb_topology *topology; struct tb_suite suite; struct tc_config config; struct tb_spec spec; };
+
+static struct tb_value number(struct tc_arena *arena, double n) { return (struct tb_value){TB_VALUE_NUMBER, tb_number_text(arena, n), n}; }
+
+/* suite "demo": workloads a and b, batch 1 and 8, alpha 0.5, modes default and reduce-overhead. */
+static int open_fixture(void **state) {
+  static struct fixture f;
+  static const char *workloads[] = {"a", "b"}, *modes[] = {"default", "reduce-overhead"};
+  static struct tb_suite_axis axes[3];
+  static struct tb_value values[4];
+  struct tc_error err;
+  f = (struct fixture){.arena = tc_arena_new(tc_alloc_system())};
+  *state = &f;
+  if (!f.arena || tb_topology_open("pack:1 l3:1 core:4 pu:2", &f.topology, &err)) return 1;
+  values[0] = number(f.arena, 0.5);
+  values[1] = number(f.arena, 1);
+  values[2] = number(f.arena, 8);
+  values[3] = (struct tb_value){TB_VALUE_TEXT, "f32", 0};
+  axes[0] = (struct tb_suite_axis){"alpha", &values[0], 1};
+  axes[1] = (struct tb_suite_axis){"batch", &values[1], 2};
+  axes[2] = (struct tb_suite_axis){"dtype", &values[3], 1};
+  f.suite = (struct tb_suite){.name = "demo", .about = "", .path = "demo.lua", .workloads = workloads, .n_workloads = 2, .axes = axes, .n_axes = 3,
+                              .modes = modes, .n_modes = 2};
+  tc_config_default(&f.config);
+  return 0;
+}
+
+static int close_fixture(void **state) {
+  struct fixture *f = *state;
+  tb_topology_close(f->topology);
+  tc_arena_free(f->arena);
+  return 0;
+}
+
+static tc_status plan_of(struct fixture *f, const char *line, struct tb_plan *plan, struct tc_error *err) {
+  enum { WORDS_MAX = 16 };
+  char *words[WORDS_MAX], *copy = tc_arena_text(f->arena, line), *save = NULL;
+  int count = 0;
+  struct tb_args args;
+  words[count++] = tc_arena_text(f->arena, "suite=demo");
+  for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) words[count++] = word;
+  tc_status status = tb_args_parse(f->arena, count, words, tb_option_is_flag, &args, err);
+  if (!status) status = tb_spec_parse(f->arena, &args, &f->spec, err);
+  return status ? status : tb_plan_make(f->arena, &f->spec, &f->suite, f->topology, &f->config, plan, err);
+}
+
+static void assert_ids(const struct tb_plan *plan, const char *const *ids, size_t count) {
+  assert_int_equal(plan->cases.len, count);
+  for (size_t i = 0; i < count; i++) assert_string_equal(plan->cases.data[i].id, ids[i]);
+}
+
+static void test_defaults(void **state) {
+  static const char *const ids[] = {
+      "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/a/inductor/reduce-overhead/cpu/f32/b1/machine/t4;alpha=0.5",
+      "demo/a/inductor/default/cpu/f32/b8/machine/t4;alpha=0.5", "demo/a/inductor/reduce-overhead/cpu/f32/b8/machine/t4;alpha=0.5",
+      "demo/b/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/b/inductor/reduce-overhead/cpu/f32/b1/machine/t4;alpha=0.5",
+      "demo/b/inductor/default/cpu/f32/b8/machine/t4;alpha=0.5", "demo/b/inductor/reduce-overhead/cpu/f32/b8/machine/t4;alpha=0.5"};
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  assert_int_equal(plan_of(*state, "", &plan, &err), TC_OK);
+  assert_ids(&plan, ids, 8);
+  assert_int_equal(plan.n_groups, 4);
+  assert_int_equal(plan.cases.data[0].group, plan.cases.data[1].group);
+  assert_int_not_equal(plan.cases.data[1].group, plan.cases.data[2].group);
+  assert_true(plan.cases.data[0].has_batch);
+  assert_int_equal(plan.cases.data[0].n_params, 1);
+}
+
+static void test_command_line_overrides(void **state) {
+  static const char *const ids[] = {"demo/b/inductor/default/cpu/bf16/b64/core:2/t2;alpha=0.25;fuse=off;smt=off",
+                                    "demo/b/inductor/default/cpu/bf16/b64/core:2/t2;alpha=2;fuse=off;smt=off"};
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  assert_int_equal(plan_of(*state, "workload=b mode=default batch=64 alpha=0.25,2 dtype=bf16 topology=core:2 smt=off fuse=off", &plan, &err), TC_OK);
+  assert_ids(&plan, ids, 2);
+  assert_false(plan.cases.data[0].config.fuse);
+}
+
+static void test_no_duplicates(void **state) {
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  /* Modes are inductor's alone; the default value of a switch adds nothing; threads=4 is what machine has. */
+  assert_int_equal(plan_of(*state, "workload=a batch=1 backend=eager,inductor fuse=on threads=4", &plan, &err), TC_OK);
+  static const char *const ids[] = {"demo/a/eager/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5",
+                                    "demo/a/inductor/reduce-overhead/cpu/f32/b1/machine/t4;alpha=0.5"};
+  assert_ids(&plan, ids, 3);
+  assert_int_equal(plan.n_groups, 1); /* one baseline serves all three */
+  assert_int_equal(plan_of(*state, "workload=a batch=1 mode=default topology=core:4,machine,core", &plan, &err), TC_OK);
+  assert_int_equal(plan.cases.len, 3);
+  assert_string_equal(plan.cases.data[2].id, "demo/a/inductor/default/cpu/f32/b1/core:1/t1;alpha=0.5");
+}
+
+static void test_without_batch(void **state) {
+  struct fixture *f = *state;
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  f->suite.n_axes = 1; /* alpha alone; dtype has its default */
+  assert_int_equal(plan_of(f, "workload=a mode=default", &plan, &err), TC_OK);
+  assert_string_equal(plan.cases.data[0].id, "demo/a/inductor/default/cpu/f32/-/machine/t4;alpha=0.5");
+  assert_false(plan.cases.data[0].has_batch);
+}
+
+static void test_unknown_names(void **state) {
+  static const struct { const char *line, *says; } rows[] = {
+      {"bacth=1", "did you mean 'batch'"},    {"flavour=1", "axes of suite demo: alpha, batch, dtype"}, {"replicatse=2", "did you mean 'replicates'"},
+      {"workload=c", "unknown"},              {"batch=x", "takes numbers, as batch=1,8"},              {"batch=1.5", "whole numbers"},
+      {"batch=0", "whole numbers"},           {"threads=0", "from 1 to"},                              {"threads=two", "from 1 to"},
+      {"topology=core:5", "has 4 cores"},     {"topology=corner:5", "use machine"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct tb_plan plan;
+    struct tc_error err = {0};
+    assert_int_equal(plan_of(*state, rows[i].line, &plan, &err), TC_ARG);
+    if (!strstr(err.message, rows[i].says)) fail_msg("'%s' said: %s", rows[i].line, err.message);
+  }
+}
+
+static void test_order_is_seeded(void **state) {
+  struct tb_plan plan = {.n_groups = 16};
+  int first[16], again[16], other[16], next[16], seen = 0;
+  (void)state;
+  tb_plan_order(&plan, 1, 0, first);
+  tb_plan_order(&plan, 1, 0, again);
+  tb_plan_order(&plan, 2, 0, other);
+  tb_plan_order(&plan, 1, 1, next);
+  assert_memory_equal(first, again, sizeof first);
+  assert_memory_not_equal(first, other, sizeof first);
+  assert_memory_not_equal(first, next, sizeof first);
+  for (int i = 0; i < 16; i++) seen |= 1 << first[i];
+  assert_int_equal(seen, 0xffff);
+}
+
+static void test_environment_switches(void **state) {
+  struct fixture *f = *state;
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  f->config.llvm_level = 2; /* as TB_LLVM_LEVEL=2 would */
+  assert_int_equal(plan_of(f, "workload=a batch=1 mode=default", &plan, &err), TC_OK);
+  assert_string_equal(plan.cases.data[0].id, "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5;llvm_level=2");
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
+int main(void) {
+  const struct CMUnitTest tests[] = {CASE(test_defaults),      CASE(test_command_line_overrides), CASE(test_no_duplicates), CASE(test_without_batch),
+                                     CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
