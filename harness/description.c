@@ -170,9 +170,9 @@ void tb_description_load(lua_State *L, const char *path) {
   check_description(L, base + 1, path);
 }
 
-/* Names of a table's string keys, sorted, as a JSON array. */
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* Names of a table's string keys, sorted, as a JSON array. */
 static cJSON *sorted_keys(lua_State *L, int table) {
   int count = 0, filled = 0;
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) count++;

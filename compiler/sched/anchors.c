@@ -5,7 +5,8 @@
  *    or a division or function of a smaller operand that is broadcast.
  * 3. A pointwise loop with several readers is an anchor unless it is about as cheap as a load; fusion may
  *    still put all readers into one kernel, and then it needs no memory.
- * 4. With fuse=off every loop is an anchor. */
+ * 4. Where all that would be inlined into a loop passes the limits of a kernel, the loop's operands are anchors.
+ * 5. With fuse=off every loop is an anchor. */
 #include "sched/inline.h"
 
 enum { CHEAP = 4,           /* recompute in several kernels: a load and two simple operations */
@@ -62,6 +63,7 @@ static void scan(struct tc_sched *s, int id, const struct tc_expr *e, bool *seen
   struct tc_info *info = &s->info[id];
   info->ops += e->op != TC_E_CONST && e->op != TC_E_ACC;
   info->cost += tc_expr_cost(e->op);
+  info->loads += e->op == TC_E_LOAD;
   if (e->op == TC_E_LOAD) note_reader(s, id, e);
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (e->args[i]) scan(s, id, e->args[i], seen);
@@ -90,29 +92,40 @@ static bool is_anchor(const struct tc_sched *s, const struct tc_loop *loop) {
   return (int64_t)info->cost * (info->n_tuples - 1) > STENCIL_BUDGET;
 }
 
-/* Adds the cost of what is inlined into `id` to its own. */
-static void add_inlined(struct tc_sched *s, int id, const struct tc_expr *e, bool *seen) {
+/* Walks the operands of `id` that are inlined into it: adds what they cost, or (with `refuse`) makes them anchors. */
+static void inlined_operands(struct tc_sched *s, int id, const struct tc_expr *e, bool refuse, bool *seen) {
   if (seen[e->id]) return;
   seen[e->id] = true;
-  struct tc_info *info = &s->info[id];
-  if (e->op == TC_E_LOAD && !s->info[e->buffer].anchor && tc_loop_at(s, e->buffer)->kind == TC_LOOP_POINTWISE) {
-    info->ops += s->info[e->buffer].ops - 1;
-    info->cost += s->info[e->buffer].cost - tc_expr_cost(TC_E_LOAD);
+  if (e->op == TC_E_LOAD && !s->info[e->buffer].anchor) {
+    struct tc_info *info = &s->info[id], *operand = &s->info[e->buffer];
+    const int sign = refuse ? -1 : 1;
+    info->ops += sign * (operand->ops - 1);
+    info->cost += sign * (operand->cost - tc_expr_cost(TC_E_LOAD));
+    info->loads += sign * (operand->loads - 1);
   }
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) add_inlined(s, id, e->args[i], seen);
+    if (e->args[i]) inlined_operands(s, id, e->args[i], refuse, seen);
+  if (e->op == TC_E_LOAD && refuse) s->refused[e->buffer] = true;
+}
+
+static bool walk_operands(struct tc_sched *s, const struct tc_loop *loop, bool refuse) {
+  bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)loop->value->id + 1);
+  if (!seen) return false;
+  inlined_operands(s, loop->id, loop->value, refuse, seen);
+  for (int i = 0; i < s->n_loops && refuse; i++) s->info[i].anchor |= s->refused[i];
+  return true;
 }
 
 static bool decide(struct tc_sched *s) {
+  s->refused = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->n_loops + 1);
+  if (!s->refused) return false;
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
     struct tc_info *info = &s->info[loop->id];
-    if (loop->value) {
-      bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)loop->value->id + 1);
-      if (!seen) return false;
-      add_inlined(s, loop->id, loop->value, seen);
-    }
-    info->anchor = is_anchor(s, loop);
+    if (loop->value && !walk_operands(s, loop, false)) return false;
+    const bool too_much = info->ops > s->config->fuse_max_ops || info->loads > s->config->fuse_max_reads;
+    if (loop->value && too_much && !walk_operands(s, loop, true)) return false;
+    info->anchor |= is_anchor(s, loop);
   }
   return true;
 }

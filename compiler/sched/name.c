@@ -30,7 +30,10 @@ static void visit_loop(struct namer *n, const struct tc_loop *loop) {
     return;
   }
   visit_expr(n, loop->value, seen);
-  if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", tc_op_row(loop->node->op)->name);
+  /* A loop that only serves a library call or a result stands for no operation of its own. */
+  const enum tc_op_kind kind = tc_op_row(loop->node->op)->kind;
+  const bool copies = kind == TC_KIND_INPUT || kind == TC_KIND_MATMUL;
+  if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", copies ? "copy" : tc_op_row(loop->node->op)->name);
 }
 
 static bool is_taken(const struct tc_sched *s, const char *name) {

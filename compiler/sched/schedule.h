@@ -19,7 +19,7 @@ struct tc_info {             /* of a loop, by its id */
   int last_reader;
   bool pinned;               /* read by a library call, or at places that data decide: needs memory */
   bool broadcast;            /* read by a loop with more points */
-  int cost, ops;             /* of one value, with what is inlined into it */
+  int cost, ops, loads;      /* of one value, with what is inlined into it */
   const struct tc_expr *flat; /* anchors: the value over other anchors, inputs and library calls */
   TC_VEC(struct tc_read) reads;
   int cluster;
@@ -52,6 +52,7 @@ struct tc_sched {
   struct tc_error *err;
   int n_loops;
   struct tc_info *info;
+  bool *refused;               /* by loop: an operand that does not fit into its reader's kernel */
   int n_order, *order;         /* live loops, what is read first */
   TC_VEC(struct tc_cluster *) clusters;
   int mark;

@@ -174,7 +174,7 @@ function statements.iterate()
   loops = loops + 1
   names = names + 1
   local form = random(3)
-  if form == 1 then emit("for k%d, v%d in ipairs(%s) do", names, names, expression("list", 1))
+  if form == 1 then emit("for k%d, v%d in ipairs({table.unpack(%s)}) do", names, names, expression("list", 1)) -- a copy: the body may append
   elseif form == 2 then emit("for k%d, v%d in pairs({%s, %s, 'third' and 3}) do", names, names, expression("number", 1), expression("number", 1))
   else emit("for k%d, v%d in range(%d) do", names, names, random(3)) end
   local id = names

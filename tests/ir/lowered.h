@@ -112,6 +112,11 @@ static int64_t input_span(const struct tc_node *node) {
 
 /* --- the differential run --- */
 
+/* Values of the graph's size variables, where it has any. */
+enum { LOWERED_SIZES = 4 };
+static int64_t lowered_sizes[LOWERED_SIZES];
+static int64_t value_of(tc_sym s) { return tc_sym_eval(s, lowered_sizes); }
+
 static double tolerance_of(tc_dtype dtype) { return dtype == TC_F64 ? 1e-9 : dtype == TC_F32 ? 2e-4 : 3e-2; }
 
 static double stored_real(tc_dtype dtype, const void *data, int64_t at) {
@@ -128,9 +133,9 @@ static void compare_output(const struct tc_output *o, const void *base, const st
   const double tolerance = tolerance_of(o->dtype) * scale;
   assert_int_equal(o->ndim, want->ndim);
   for (int64_t e = 0; e < want->numel; e++) {
-    int64_t at[TC_MAX_DIMS], element = tc_sym_value(o->offset);
+    int64_t at[TC_MAX_DIMS], element = value_of(o->offset);
     ref_unravel(want, e, at);
-    for (int d = 0; d < o->ndim; d++) element += at[d] * tc_sym_value(o->strides[d]);
+    for (int d = 0; d < o->ndim; d++) element += at[d] * value_of(o->strides[d]);
     const double got = stored_real(o->dtype, base, element), real = ref_real(want, e);
     const bool same = got == real || (isnan(got) && isnan(real)) || fabs(got - real) <= tolerance * (1 + fabs(real));
     if (!same) fail_msg("output %d element %lld: %.9g, and the reference has %.9g", number, (long long)e, got, real);
@@ -145,20 +150,20 @@ static void *make_input(const struct tc_node *node, size_t *bytes) {
   return data;
 }
 
-/* Runs the list on random inputs (its items in `parts` calls) and compares every result; returns the status word. */
-static int64_t run_and_compare(const struct lowered *l, int parts, double scale) {
-  const struct tc_graph *g = l->graph;
-  const struct tc_launch_list *list = l->list;
+/* Runs the list on random inputs (its items in `parts` calls) and compares every result with that of `g`, a graph
+ * without size variables; returns the status word. */
+static int64_t run_against(const struct tc_launch_list *list, const struct tc_graph *g, int parts, double scale) {
   void *inputs[256] = {0}, *outputs[64] = {0};
   size_t input_bytes[256] = {0}, output_bytes[64] = {0};
   assert_true(g->inputs.len < 256 && list->n_allocated < 64);
   for (size_t i = 0; i < g->inputs.len; i++) inputs[i] = make_input(g->inputs.data[i], &input_bytes[i]);
-  for (int i = 0; i < list->n_allocated; i++) outputs[i] = guarded_new(output_bytes[i] = (size_t)tc_sym_value(list->allocated_bytes[i]));
-  const size_t pool_bytes = (size_t)tc_sym_value(list->pool_bytes);
+  for (int i = 0; i < list->n_allocated; i++)
+    outputs[i] = guarded_new(output_bytes[i] = (size_t)value_of(list->allocated_bytes[i]));
+  const size_t pool_bytes = (size_t)value_of(list->pool_bytes);
   void *pool = guarded_new(pool_bytes);
   int64_t status = 0;
   struct tc_error err = {0};
-  const struct tc_interpreted_run run = {.list = list, .inputs = inputs, .outputs = outputs, .pool = pool, .status = &status, .rng = {42, 7}, .parts = parts};
+  const struct tc_interpreted_run run = {.list = list, .inputs = inputs, .outputs = outputs, .pool = pool, .sizes = lowered_sizes, .status = &status, .rng = {42, 7}, .parts = parts};
   struct ref_inputs given = {.data = inputs, .seed = 42, .draw = 7};
   struct ref_value *want = ref_evaluate(g, &given);
   LOWERED_OK(tc_interpret_list(tc_alloc_system(), &run, &err), err);
@@ -174,5 +179,6 @@ static int64_t run_and_compare(const struct lowered *l, int parts, double scale)
   guarded_free(pool, pool_bytes);
   return status;
 }
+static int64_t run_and_compare(const struct lowered *l, int parts, double scale) { return run_against(l->list, l->graph, parts, scale); }
 
 #endif

@@ -165,6 +165,36 @@ static void test_memory_is_reused(void **state) {
   tc_arena_free(l.arena);
 }
 
+/* One launch list with a size variable serves every value of it. */
+static void check_symbolic(const char *text) {
+  for (int fuse = 1; fuse >= 0; fuse--) {
+    struct lowered symbolic = lower_text(text, fuse);
+    assert_int_equal(symbolic.list->n_sizes, 1);
+    for (int64_t size = 2; size < 40; size += 9) {
+      struct tc_strbuf concrete;
+      tc_strbuf_init(&concrete, tc_alloc_system());
+      for (const char *at = text; *at; at++) {
+        if (at[0] == 's' && at[1] == '0') tc_strbuf_printf(&concrete, "%d", (int)size), at++;
+        else tc_strbuf_printf(&concrete, "%c", *at);
+      }
+      struct lowered plain = lower_text(tc_strbuf_text(&concrete), fuse);
+      lowered_sizes[0] = size;
+      run_against(symbolic.list, plain.graph, 2, 1e3);
+      tc_arena_free(plain.arena);
+      tc_strbuf_free(&concrete);
+    }
+    tc_arena_free(symbolic.arena);
+  }
+}
+
+static void test_size_variables(void **state) {
+  (void)state;
+  check_symbolic("graph {\n v0 = input [0] : f64[s0, 24] strides [24, 1]\n v1 = input [1] : f64[24] strides [1]\n v2 = mul v0 v1 : f64[s0, 24]\n v3 = softmax v2 [1] : f64[s0, 24]\n"
+                 " v4 = input [2] : f64[24, 7] strides [7, 1]\n v5 = matmul v3 v4 : f64[s0, 7]\n v6 = relu v5 : f64[s0, 7]\n v7 = sum v6 [0, 0] : f64[7]\n return v6 v7\n}\n");
+  check_symbolic("graph {\n v0 = input [0] : f64[s0, 6, 4] strides [24, 4, 1]\n v1 = permute v0 [1, 0, 2] : f64[6, s0, 4]\n v2 = tanh v1 : f64[6, s0, 4]\n v3 = amax v2 [1, 1] : f64[6, 1, 4]\n"
+                 " v4 = sub v2 v3 : f64[6, s0, 4]\n v5 = slice v4 [0, 1, 4, 1] : f64[4, s0, 4]\n v6 = cat v5 v2 [0] : f64[10, s0, 4]\n v7 = softmax v6 [1] : f64[10, s0, 4]\n return v4 v7\n}\n");
+}
+
 enum { RANDOM_GRAPHS = 400 };
 static void test_random_graphs(void **state) {
   (void)state;
@@ -183,7 +213,7 @@ int main(void) {
       cmocka_unit_test(test_reductions), cmocka_unit_test(test_two_stages), cmocka_unit_test(test_views_and_copies),
       cmocka_unit_test(test_create_and_random), cmocka_unit_test(test_gathers), cmocka_unit_test(test_bad_index_sets_status),
       cmocka_unit_test(test_matmuls), cmocka_unit_test(test_results_of_every_kind), cmocka_unit_test(test_empty_tensors),
-      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_random_graphs),
+      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_random_graphs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,14 @@
  * 2. A block keeps the number of its class and how far it lies in its allocation; nothing else is looked up when it is freed.
  * 3. Large blocks start at a huge page, and the system is asked for huge pages.
  * 4. In a hostile build fresh and freed data is filled with 0xA5. */
+#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "device/cpu/cpu.h"
 
-enum { SMALLEST_BITS = 6, STEPS_BITS = 2, STEPS = 1 << STEPS_BITS, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, POISON = 0xA5 };
+enum { SMALLEST_BITS = 6, STEPS_BITS = 2, STEPS = 1 << STEPS_BITS, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, POISON = 0xA5, SPINS = 64 };
 
 struct tc_cpu_block {
   struct tc_storage storage; /* first */
@@ -35,17 +36,27 @@ static int class_of(size_t bytes) {
   return class < TC_CPU_CLASSES - STEPS ? class : -1;
 }
 
-static void lock(struct tc_cpu_class *c) {
-  while (atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire)) __builtin_ia32_pause();
-}
-static void unlock(struct tc_cpu_class *c) { atomic_flag_clear_explicit(&c->busy, memory_order_release); }
-
-void tc_cpu_heap_init(struct tc_cpu_heap *heap, const struct tc_alloc *alloc) {
-  heap->alloc = alloc;
-  for (int i = 0; i < TC_CPU_CLASSES; i++) {
-    atomic_flag_clear(&heap->classes[i].busy);
-    heap->classes[i].free = NULL;
+static void lock(struct tc_cpu_heap *heap) {
+  for (int spins = 0; atomic_flag_test_and_set_explicit(&heap->busy, memory_order_acquire); spins++) {
+    if (spins < SPINS) __builtin_ia32_pause();
+    else sched_yield(); /* who holds it may not be running */
   }
+}
+static void unlock(struct tc_cpu_heap *heap) { atomic_flag_clear_explicit(&heap->busy, memory_order_release); }
+
+/* Under the lock: plain loads and stores will do. */
+static void count(struct tc_cpu_heap *heap, int64_t bytes) {
+  const int64_t live = atomic_load_explicit(heap->live, memory_order_relaxed) + bytes;
+  atomic_store_explicit(heap->live, live, memory_order_relaxed);
+  if (live > atomic_load_explicit(heap->peak, memory_order_relaxed)) atomic_store_explicit(heap->peak, live, memory_order_relaxed);
+}
+
+void tc_cpu_heap_init(struct tc_cpu_heap *heap, const struct tc_alloc *alloc, _Atomic int64_t *live, _Atomic int64_t *peak) {
+  heap->alloc = alloc;
+  heap->live = live;
+  heap->peak = peak;
+  atomic_flag_clear(&heap->busy);
+  memset(heap->free, 0, sizeof heap->free);
 }
 
 static size_t allocation_bytes(int class) {
@@ -75,17 +86,31 @@ static void poison(struct tc_storage *storage) {
 #endif
 }
 
-struct tc_storage *tc_cpu_heap_take(struct tc_cpu_heap *heap, size_t bytes) {
+/* A block from the free list; counts it beforehand, since it is given unless memory is out. */
+static struct tc_cpu_block *take_free(struct tc_cpu_heap *heap, int class, int64_t counted) {
+  lock(heap);
+  struct tc_cpu_block *block = heap->free[class];
+  if (block) heap->free[class] = next_of(block);
+  count(heap, counted);
+  unlock(heap);
+  return block;
+}
+
+static struct tc_storage *give_up(struct tc_cpu_heap *heap, int64_t counted) {
+  lock(heap);
+  count(heap, -counted);
+  unlock(heap);
+  return NULL;
+}
+
+struct tc_storage *tc_cpu_heap_take(struct tc_cpu_heap *heap, size_t bytes, bool counted) {
   const int class = class_of(bytes);
+  const int64_t weight = counted ? (int64_t)bytes : 0;
   if (class < 0) return NULL;
-  struct tc_cpu_class *c = &heap->classes[class];
-  lock(c);
-  struct tc_cpu_block *block = c->free;
-  if (block) c->free = next_of(block);
-  unlock(c);
+  struct tc_cpu_block *block = take_free(heap, class, weight);
   if (!block && !(block = make_block(heap, class))) {
     tc_cpu_heap_trim(heap); /* other classes may hold what is missing */
-    if (!(block = make_block(heap, class))) return NULL;
+    if (!(block = make_block(heap, class))) return give_up(heap, weight);
   }
   block->storage.data = (char *)block + TC_STORAGE_ALIGN;
   block->storage.bytes = bytes;
@@ -93,23 +118,22 @@ struct tc_storage *tc_cpu_heap_take(struct tc_cpu_heap *heap, size_t bytes) {
   return &block->storage;
 }
 
-void tc_cpu_heap_give(struct tc_cpu_heap *heap, struct tc_storage *storage) {
+void tc_cpu_heap_give(struct tc_cpu_heap *heap, struct tc_storage *storage, bool counted) {
   struct tc_cpu_block *block = (struct tc_cpu_block *)(void *)storage;
-  struct tc_cpu_class *c = &heap->classes[block->class];
   poison(storage);
-  lock(c);
-  storage->data = c->free;
-  c->free = block;
-  unlock(c);
+  lock(heap);
+  count(heap, counted ? -(int64_t)storage->bytes : 0);
+  storage->data = heap->free[block->class];
+  heap->free[block->class] = block;
+  unlock(heap);
 }
 
 void tc_cpu_heap_trim(struct tc_cpu_heap *heap) {
   for (int class = 0; class < TC_CPU_CLASSES; class++) {
-    struct tc_cpu_class *c = &heap->classes[class];
-    lock(c);
-    struct tc_cpu_block *list = c->free;
-    c->free = NULL;
-    unlock(c);
+    lock(heap);
+    struct tc_cpu_block *list = heap->free[class];
+    heap->free[class] = NULL;
+    unlock(heap);
     while (list) {
       struct tc_cpu_block *next = next_of(list);
       tc_free_bytes(heap->alloc, (char *)list - list->shift, allocation_bytes(class));
@@ -119,10 +143,10 @@ void tc_cpu_heap_trim(struct tc_cpu_heap *heap) {
 }
 
 void *tc_cpu_temp(struct tc_cpu *cpu, size_t bytes) {
-  struct tc_storage *storage = tc_cpu_heap_take(&cpu->heap, bytes);
+  struct tc_storage *storage = tc_cpu_heap_take(&cpu->heap, bytes, false);
   return storage ? storage->data : NULL;
 }
 
 void tc_cpu_temp_free(struct tc_cpu *cpu, void *block) {
-  if (block) tc_cpu_heap_give(&cpu->heap, (struct tc_storage *)(void *)((char *)block - TC_STORAGE_ALIGN));
+  if (block) tc_cpu_heap_give(&cpu->heap, (struct tc_storage *)(void *)((char *)block - TC_STORAGE_ALIGN), false);
 }

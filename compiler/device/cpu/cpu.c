@@ -7,30 +7,16 @@
 
 #include "device/cpu/features.h"
 
-static void count_bytes(struct tc_cpu *cpu, int64_t bytes) {
-  struct tc_device *d = &cpu->device;
-  const int64_t live = atomic_fetch_add_explicit(&d->bytes_live, bytes, memory_order_relaxed) + bytes;
-  int64_t peak = atomic_load_explicit(&d->bytes_peak, memory_order_relaxed);
-  while (live > peak && !atomic_compare_exchange_weak_explicit(&d->bytes_peak, &peak, live, memory_order_relaxed, memory_order_relaxed)) {
-  }
-}
-
-static void storage_release(struct tc_storage *storage) {
-  struct tc_cpu *cpu = tc_cpu_of(storage->device);
-  count_bytes(cpu, -(int64_t)storage->bytes);
-  tc_cpu_heap_give(&cpu->heap, storage);
-}
+static void storage_release(struct tc_storage *storage) { tc_cpu_heap_give(&tc_cpu_of(storage->device)->heap, storage, true); }
 
 static struct tc_storage *cpu_alloc(struct tc_device *device, size_t bytes) {
-  struct tc_cpu *cpu = tc_cpu_of(device);
-  struct tc_storage *storage = tc_cpu_heap_take(&cpu->heap, bytes);
+  struct tc_storage *storage = tc_cpu_heap_take(&tc_cpu_of(device)->heap, bytes, true);
   if (!storage) return NULL;
   atomic_init(&storage->references, 1);
   storage->version = 0;
   storage->id = tc_storage_next_id();
   storage->device = device;
   storage->release = storage_release;
-  count_bytes(cpu, (int64_t)bytes);
   return storage;
 }
 
@@ -81,7 +67,7 @@ tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int 
   cpu->device.threads = target.threads;
   cpu->kernels = target.vector_bytes == 64 ? &tc_cpu_kernels_avx512 : &tc_cpu_kernels_avx2;
   memcpy(cpu->device.eager, kernels, sizeof kernels);
-  tc_cpu_heap_init(&cpu->heap, alloc);
+  tc_cpu_heap_init(&cpu->heap, alloc, &cpu->device.bytes_live, &cpu->device.bytes_peak);
   *out = &cpu->device;
   return TC_OK;
 }

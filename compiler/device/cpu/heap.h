@@ -4,6 +4,7 @@
 #define TC_DEVICE_CPU_HEAP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "base/alloc.h"
 #include "tensor/tensor.h"
@@ -13,13 +14,16 @@ enum { TC_CPU_CLASSES = 4 * 58 }; /* four a power of two, from 64 bytes up */
 struct tc_cpu_block;
 struct tc_cpu_heap {
   const struct tc_alloc *alloc;
-  struct tc_cpu_class { atomic_flag busy; struct tc_cpu_block *free; } classes[TC_CPU_CLASSES];
+  _Atomic int64_t *live, *peak; /* bytes of counted blocks; written under the lock alone */
+  atomic_flag busy;             /* one short lock: an uncontended one is a single atomic instruction */
+  struct tc_cpu_block *free[TC_CPU_CLASSES];
 };
 
-void tc_cpu_heap_init(struct tc_cpu_heap *heap, const struct tc_alloc *alloc);
-/* `bytes` of data behind a storage header, 64-byte aligned; the header's data and bytes are set. NULL: memory is out. */
-struct tc_storage *tc_cpu_heap_take(struct tc_cpu_heap *heap, size_t bytes);
-void tc_cpu_heap_give(struct tc_cpu_heap *heap, struct tc_storage *storage);
+void tc_cpu_heap_init(struct tc_cpu_heap *heap, const struct tc_alloc *alloc, _Atomic int64_t *live, _Atomic int64_t *peak);
+/* `bytes` of data behind a storage header, 64-byte aligned; the header's data and bytes are set. Storages are counted,
+ * temporaries are not. NULL: memory is out. */
+struct tc_storage *tc_cpu_heap_take(struct tc_cpu_heap *heap, size_t bytes, bool counted);
+void tc_cpu_heap_give(struct tc_cpu_heap *heap, struct tc_storage *storage, bool counted);
 /* Gives every free block back to the allocator. */
 void tc_cpu_heap_trim(struct tc_cpu_heap *heap);
 

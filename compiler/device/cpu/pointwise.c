@@ -93,13 +93,20 @@ static bool all_flat(const struct tc_eager_call *call) {
   return true;
 }
 
+static tc_status refuse(const struct tc_eager_call *call, tc_dtype dtype, struct tc_error *err) {
+  return tc_fail(err, TC_DTYPE, "cpu", "%s: does not take %s", tc_op_row(call->op)->name, tc_dtype_name(dtype));
+}
+
+/* The pass is not cleared first, and its nest is filled only where operands are not flat: this is the path of one-element tensors. */
 tc_status tc_cpu_eager_pointwise(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   const tc_dtype dtype = call->in[call->n_in - 1]->dtype;
-  struct pass p = {.n_in = call->n_in, .out = tc_tensor_data(call->out), .out_bytes = tc_dtype_bytes(call->out->dtype)};
+  struct pass p;
   p.kernel = call->op == TC_OP_cast ? cpu->kernels->cast(dtype, call->out->dtype) : cpu->kernels->pointwise(call->op, dtype);
-  if (!p.kernel || p.n_in > MAX_IN) return tc_fail(err, TC_DTYPE, "cpu", "%s: does not take %s", tc_op_row(call->op)->name, tc_dtype_name(dtype));
-  int64_t all_bytes = 0;
+  if (!p.kernel || call->n_in > MAX_IN) return refuse(call, dtype, err);
+  p.n_in = call->n_in;
+  p.out = tc_tensor_data(call->out);
+  p.out_bytes = tc_dtype_bytes(call->out->dtype);
   p.flat = all_flat(call);
   if (p.flat) {
     p.nest.total = tc_tensor_numel(call->out);
@@ -109,13 +116,15 @@ tc_status tc_cpu_eager_pointwise(struct tc_device *device, const struct tc_eager
     for (int i = 0; i < call->n_in; i++) p.flat &= tc_cpu_is_flat(&p.nest, i);
   }
   if (p.nest.total == 0) return TC_OK;
+  int64_t bytes = p.out_bytes;
   for (int i = 0; i < call->n_in; i++) {
     p.in[i] = tc_tensor_data(call->in[i]);
     p.in_bytes[i] = tc_dtype_bytes(call->in[i]->dtype);
-    all_bytes += p.nest.total * p.in_bytes[i];
+    bytes += p.in_bytes[i];
   }
-  const int64_t out_bytes = p.nest.total * p.out_bytes;
-  p.stream = tc_cpu_streams(cpu, out_bytes, all_bytes + out_bytes) && (uintptr_t)p.out % TC_CPU_CACHE_LINE == 0;
-  tc_cpu_parallel(cpu, p.nest.total, TC_CPU_BLOCK, (double)p.nest.total * weight_of(call->op), run_part, &p);
+  p.stream = tc_cpu_streams(cpu, p.nest.total * p.out_bytes, p.nest.total * bytes) && (uintptr_t)p.out % TC_CPU_CACHE_LINE == 0;
+  const double work = (double)p.nest.total * weight_of(call->op);
+  if (work <= TC_CPU_WORK_A_THREAD) run_part(&p, 0, p.nest.total, 0);
+  else tc_cpu_parallel(cpu, p.nest.total, TC_CPU_BLOCK, work, run_part, &p);
   return TC_OK;
 }

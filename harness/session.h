@@ -1,0 +1,62 @@
+/* Inside of a session: what its parts share. See run.h for what a session is. */
+#ifndef TB_SESSION_H
+#define TB_SESSION_H
+
+#include "harness/role.h"
+#include "harness/run.h"
+
+struct tb_member {
+  const struct tb_case *kase;
+  struct tb_case_result *result;
+  struct tb_track *track;
+  struct tb_process process;
+  struct tb_prepared prepared;
+  const char *cache_dir;
+  bool started, live;
+};
+
+struct tb_session {
+  struct tb_run *run;
+  int replicate;
+  struct tb_member *members;
+  int n;
+  struct tb_process baseline, reference;
+  struct tb_prepared prepared;
+  bool baseline_started, reference_started, has_reference;
+  bool steady_output; /* calls 1 to 3 of the baseline returned the same bits */
+  char first_digest[TB_DIGEST_BYTES];
+  double timeout_s;
+  struct tc_error *err;
+};
+
+/* Whether Ctrl-C came. */
+static inline bool tb_session_interrupted(struct tb_session *s) { return tb_interrupt_poll(&s->run->interrupt) > 0; }
+/* Statuses that end the run; others are outcomes of cases. */
+static inline bool tb_session_fatal(tc_status status) { return status == TC_INTERRUPTED || status == TC_NOMEM; }
+
+/* --- session_outcome.c --- */
+/* Sets the outcome of a case, once, and tells it; the member is live no more. A time limit that Ctrl-C shortened is no outcome. */
+void tb_session_outcome(struct tb_session *s, struct tb_member *m, enum tb_outcome outcome, const char *who, const char *why, const char *trace);
+/* The outcome of a process becomes its member's; the baseline's that of all live members. */
+void tb_session_fail_member(struct tb_session *s, struct tb_member *m, const struct tb_process *process);
+void tb_session_fail_all(struct tb_session *s);
+bool tb_session_any_live(const struct tb_session *s);
+/* Stops the reference's process; comparisons are with the baseline from here on. */
+void tb_session_drop_reference(struct tb_session *s);
+/* Copy in the run's arena; a text that says so where memory is out. */
+const char *tb_session_text(struct tb_session *s, const char *text);
+tc_status tb_session_no_memory(struct tb_session *s);
+
+/* --- session_check.c: all give a status only for what ends the run --- */
+/* Compares the newest call of `compiled` (m's own process, or its cold one) with the others' newest calls. */
+tc_status tb_session_compare(struct tb_session *s, struct tb_member *m, struct tb_process *compiled);
+/* Remembers, or compares, the digest of the baseline's call (1, 2, …): does it return the same bits each time? */
+tc_status tb_session_watch_baseline(struct tb_session *s, int call);
+/* Remembers the digest of m's checked call. */
+tc_status tb_session_remember(struct tb_session *s, struct tb_member *m);
+/* Checks the last timed output. */
+tc_status tb_session_check_last(struct tb_session *s, struct tb_member *m);
+/* Makes the reference follow a function with state: `calls` more calls. */
+tc_status tb_session_advance_reference(struct tb_session *s, long long calls);
+
+#endif

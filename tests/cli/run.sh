@@ -1,0 +1,113 @@
+#!/bin/bash
+# What a whole run does: outcomes of workloads that crash, hang, fail or are wrong, each without harm to the others; the
+# result's document; interrupts; dry runs. Times are not looked at.
+# shellcheck source=tests/cli/tap.sh
+. "${srcdir:?}/tests/cli/tap.sh"
+
+# Outcomes by the axis `how`, one case each.
+cat > outcomes.lua <<'EOF'
+local tb = require "tbench"
+local function pid() return tonumber(io.open("/proc/self/stat"):read("a"):match("%d+")) end
+local fns = {
+  good = function(x) return x + 1 end,
+  raises = function(x) return x.no_such_field.other end,
+  shapes = function(x) return x:matmul(x) end,
+  leaves = function() os.exit(7) end,
+  hangs = function() while true do end end,
+  random = function(x) return x * (pid() * 7919 % 1009) end, -- another value in each process
+}
+return tb.suite {
+  name = "outcomes", timeout = 5,
+  axes = { how = { "good", "raises", "shapes", "leaves", "hangs", "random" } },
+  workloads = { w = function(case) return { fn = fns[case.how], args = { tb.randn({2, 3}, case) } } end },
+}
+EOF
+
+# outcome_is HOW OUTCOME TEXT: in result.json.
+outcome_is() {
+  local line
+  line=$("$TBENCH" report result.json format=csv | tr -d '\r' | grep "how=$1[^a-z]")
+  [[ $line == *",$2,"* && $line == *"$3"* ]]
+  tap_result $? "how=$1 is $2 ($3)"
+}
+
+run "$TBENCH" run suite=./outcomes.lua quick=yes out=result.json
+[ "$status" -eq 5 ]
+tap_result $? 'a wrong result decides the exit code'
+outcome_is good ok ''
+outcome_is raises error 'no_such_field'
+outcome_is shapes error 'matmul'
+outcome_is leaves crashed 'left with status 7'
+outcome_is hangs timeout 'no answer within 5 s'
+outcome_is random wrong 'result[1]'
+[[ $err == *'how=leaves: crashed'* ]]
+tap_result $? 'a failure is told when it happens'
+
+run "$TBENCH" run suite=./outcomes.lua how=good,leaves quick=yes out=failed.json
+[ "$status" -eq 4 ]
+tap_result $? 'a crash exits with 4'
+
+run "$TBENCH" run suite=./outcomes.lua how=good mode=max-autotune quick=yes out=unsupported.json
+[ "$status" -eq 0 ] && grep -q '"outcome":.*"unsupported"' unsupported.json
+tap_result $? 'a mode that is not built is unsupported, and no failure'
+
+run "$TBENCH" run suite=./outcomes.lua how=good device=cuda quick=yes out=cuda.json
+[ "$status" -eq 0 ] && grep -q '"outcome":.*"unsupported"' cuda.json
+tap_result $? 'a device that is not built is unsupported'
+
+# --- the same in dry ---
+run "$TBENCH" run suite=./outcomes.lua how=good,raises dry-run=yes
+[ "$status" -eq 0 ] && [ "$(wc -l <<< "$out")" -eq 2 ] && [[ $err == *'2 cases'* ]] && [ ! -e results ]
+tap_result $? 'a dry run lists the cases and leaves nothing'
+
+# --- the default place of a result ---
+run "$TBENCH" run suite=./outcomes.lua how=good quick=yes
+[ "$status" -eq 0 ] && ls results/*_outcomes.json > /dev/null 2>&1
+tap_result $? 'the result goes to results/<time>_<suite>.json'
+
+# --- arguments: as a function, changed in place, and kept ---
+cat > arguments.lua <<'EOF'
+local tb = require "tbench"
+return tb.suite {
+  name = "arguments",
+  workloads = {
+    generated = function(case)
+      return { fn = function(x) return x * 2 end, args = function(i) return { tb.full({4}, i) } end }
+    end,
+    several = function(case)
+      return { fn = function(x) return { sum = x:sum(), parts = { x + 1, x - 1 }, name = "s", flag = true, count = 3 }, x:argmax() end, args = { tb.randn({8}, case) } }
+    end,
+    own_check = function(case)
+      return { fn = function(x) return x + 1 end, args = { tb.randn({4}, case) }, check = function() return false, "never right" end }
+    end,
+  },
+}
+EOF
+run "$TBENCH" run suite=./arguments.lua workload=generated,several quick=yes out=arguments.json
+[ "$status" -eq 0 ]
+tap_result $? 'generated arguments and nested results are compared'
+fails 5 'never right' "$TBENCH" run suite=./arguments.lua workload=own_check quick=yes out=own.json
+
+# --- interrupts ---
+interrupted() {
+  setsid "$TBENCH" run suite=./outcomes.lua how=good replicates=500 out="$1" > out.text 2> err.text < /dev/null &
+  local pid=$!
+  for _ in $(seq 300); do # until blocks are measured
+    grep -q 'steady\|\[[2-9]' err.text && break
+    sleep 0.2
+  done
+  sleep 1
+  for _ in $(seq "$2"); do kill -INT "$pid"; sleep 0.02; done
+  wait "$pid"
+  status=$? out=$(cat out.text) err=$(cat err.text)
+}
+interrupted interrupted.json 1
+[ "$status" -eq 130 ] && grep -q '"interrupted":.*true' interrupted.json && grep -q '"outcome":.*"ok"' interrupted.json
+tap_result $? 'Ctrl-C keeps what is measured and exits with 130'
+
+# --- nothing is left over ---
+mkdir -p own-tmp
+TMPDIR=$PWD/own-tmp run "$TBENCH" run suite=./outcomes.lua how=good,leaves quick=yes out=left.json
+[ -z "$(ls -A own-tmp)" ]
+tap_result $? 'private caches are removed'
+tap_end
