@@ -1,7 +1,7 @@
 /* Counters of one process. Invariants:
  * 1. One event set an event and thread, so that an event the machine lacks takes no other with it.
  * 2. An event counts as known only when it could be started on every thread of the process.
- * PAPI's context-switch and migration events silently read 0 in its default domain: those come from getrusage. */
+ * 3. PAPI's context-switch event silently reads 0 in its default domain: that row has no event, and the system's account. */
 #include "harness/counters.h"
 
 #include <dirent.h>
@@ -10,24 +10,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
-static const struct { const char *name, *event, *help; } rows[] = {
-#define TB_COUNTER(name, event, help) {name, event, help},
+enum fallback { FALLBACK_NONE, FALLBACK_CPU_TIME, FALLBACK_PAGE_FAULTS, FALLBACK_SWITCHES, FALLBACK_COUNT };
+
+static const struct { const char *name, *event, *help; enum fallback fallback; } rows[] = {
+#define TB_COUNTER(name, event, fallback, help) {name, event, help, FALLBACK_##fallback},
 #include "harness/counters.def"
 #undef TB_COUNTER
 };
-enum { N_EVENTS = sizeof rows / sizeof *rows, SWITCHES = N_EVENTS, N_COUNTERS, TASKS_MAX = 256 };
+enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_MAX = 256 };
+
+struct account { double values[FALLBACK_COUNT]; };
 
 struct tb_counting {
   int tasks[TASKS_MAX], n_tasks;
-  int sets[N_EVENTS][TASKS_MAX]; /* PAPI_NULL where none runs */
-  char why[N_EVENTS][TB_COUNTER_WHY];
-  struct rusage before;
+  int sets[N_COUNTERS][TASKS_MAX]; /* PAPI_NULL where none runs */
+  char why[N_COUNTERS][TB_COUNTER_WHY];
+  const char *disabled; /* why PAPI's component for the processor's counters is off; NULL: it is not */
+  struct account before;
 };
 
 int tb_counter_count(void) { return N_COUNTERS; }
-const char *tb_counter_name(int index) { return index == SWITCHES ? "context_switches" : rows[index].name; }
-const char *tb_counter_help(int index) { return index == SWITCHES ? "context switches, voluntary or not" : rows[index].help; }
+const char *tb_counter_name(int index) { return rows[index].name; }
+const char *tb_counter_help(int index) { return rows[index].help; }
+
+/* What the system has counted for this process so far. */
+static struct account read_account(void) {
+  struct account account = {{0}};
+  struct rusage usage;
+  struct timespec cpu;
+  getrusage(RUSAGE_SELF, &usage);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  account.values[FALLBACK_CPU_TIME] = (double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec;
+  account.values[FALLBACK_PAGE_FAULTS] = (double)(usage.ru_minflt + usage.ru_majflt);
+  account.values[FALLBACK_SWITCHES] = (double)(usage.ru_nvcsw + usage.ru_nivcsw);
+  return account;
+}
 
 static void list_tasks(struct tb_counting *c) {
   DIR *folder = opendir("/proc/self/task");
@@ -64,40 +83,48 @@ static void start_event(struct tb_counting *c, int e) {
   int code, status = PAPI_event_name_to_code(rows[e].event, &code);
   if (status == PAPI_OK) status = PAPI_query_event(code);
   for (int t = 0; status == PAPI_OK && t < c->n_tasks; t++) status = start_on(&c->sets[e][t], code, c->tasks[t]);
-  if (status != PAPI_OK) snprintf(c->why[e], TB_COUNTER_WHY, "%s: %s", rows[e].event, PAPI_strerror(status));
+  if (status == PAPI_OK) return;
+  const char *more = c->disabled ? c->disabled : PAPI_strerror(status);
+  snprintf(c->why[e], TB_COUNTER_WHY, "%s: %s", rows[e].event, more);
+}
+
+static const char *disabled_reason(void) {
+  const int component = PAPI_get_component_index("perf_event");
+  const PAPI_component_info_t *info = component >= 0 ? PAPI_get_component_info(component) : NULL;
+  if (!info) return "PAPI was built without perf_event";
+  return info->disabled ? info->disabled_reason : NULL;
 }
 
 struct tb_counting *tb_counting_start(void) {
   struct tb_counting *c = calloc(1, sizeof *c);
   if (!c) return NULL;
-  for (int e = 0; e < N_EVENTS; e++)
+  for (int e = 0; e < N_COUNTERS; e++)
     for (int t = 0; t < TASKS_MAX; t++) c->sets[e][t] = PAPI_NULL;
   list_tasks(c);
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
-  for (int e = 0; e < N_EVENTS; e++) {
+  if (version == PAPI_VER_CURRENT) c->disabled = disabled_reason();
+  for (int e = 0; e < N_COUNTERS; e++) {
+    if (!*rows[e].event) continue;
     if (version == PAPI_VER_CURRENT) start_event(c, e);
     else snprintf(c->why[e], TB_COUNTER_WHY, "PAPI did not start: %s", PAPI_strerror(version));
   }
-  getrusage(RUSAGE_SELF, &c->before);
+  c->before = read_account();
   return c;
 }
 
-static void read_event(struct tb_counting *c, int e, struct tb_count *out) {
-  *out = (struct tb_count){.name = rows[e].name, .known = !c->why[e][0] && c->n_tasks};
+static void read_event(struct tb_counting *c, int e, const struct account *after, struct tb_count *out) {
+  *out = (struct tb_count){.name = rows[e].name, .known = *rows[e].event && !c->why[e][0] && c->n_tasks};
   for (int t = 0; t < c->n_tasks; t++)
     if (c->sets[e][t] != PAPI_NULL) out->value += (double)stop_one(&c->sets[e][t]);
-  if (!out->known) {
-    out->value = 0;
-    snprintf(out->why, sizeof out->why, "%s", c->why[e][0] ? c->why[e] : "the threads of this process cannot be listed");
-  }
+  if (out->known) return;
+  out->known = rows[e].fallback != FALLBACK_NONE;
+  out->value = after->values[rows[e].fallback] - c->before.values[rows[e].fallback];
+  if (!out->known) snprintf(out->why, sizeof out->why, "%s", c->why[e][0] ? c->why[e] : "the threads of this process cannot be listed");
 }
 
 void tb_counting_stop(struct tb_counting *c, struct tb_count *counts) {
   if (!c) return;
-  struct rusage after;
-  getrusage(RUSAGE_SELF, &after);
-  for (int e = 0; e < N_EVENTS; e++) read_event(c, e, &counts[e]);
-  const long switches = after.ru_nvcsw - c->before.ru_nvcsw + after.ru_nivcsw - c->before.ru_nivcsw;
-  counts[SWITCHES] = (struct tb_count){.name = tb_counter_name(SWITCHES), .known = true, .value = (double)switches};
+  const struct account after = read_account();
+  for (int e = 0; e < N_COUNTERS; e++) read_event(c, e, &after, &counts[e]);
   free(c);
 }

@@ -1,4 +1,4 @@
-/* Hardware and software counters of this process through PAPI, and context switches from getrusage.
+/* Hardware and software counters of this process through PAPI; what the system counts itself where PAPI cannot.
  *
  * Counted over all threads that the process has when counting starts. What the machine does not have is told with its
  * reason, never as 0. Threads: one at a time. */

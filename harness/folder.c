@@ -36,8 +36,8 @@ const char *tb_folder_private(struct tc_arena *arena, const char *parent, struct
 tc_status tb_folder_writable(struct tc_arena *arena, const char *file, struct tc_error *err) {
   struct stat info;
   const char *slash = strrchr(file, '/');
-  if (!*file || (slash && !slash[1]) || (!stat(file, &info) && S_ISDIR(info.st_mode)))
-    return tc_fail(err, TC_IO, "result", "out=%s: name a file, not a folder", file);
+  if (!*file || (slash && !slash[1]) || (!stat(file, &info) && !S_ISREG(info.st_mode)))
+    return tc_fail(err, TC_IO, "result", "out=%s: name a file, not a folder or a device", file);
   const char *folder = slash ? tb_format(arena, "%.*s", (int)(slash - file) + (slash == file), file) : ".";
   const char *pattern = folder ? tb_format(arena, "%s/.tbench.XXXXXX", folder) : NULL;
   char *trial = pattern ? tc_arena_text(arena, pattern) : NULL;

@@ -123,7 +123,7 @@ static bool decide(struct tc_sched *s) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
     struct tc_info *info = &s->info[loop->id];
     if (loop->value && !walk_operands(s, loop, false)) return false;
-    const bool too_much = info->ops > s->config->fuse_max_ops || info->loads > s->config->fuse_max_reads;
+    const bool too_much = info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s);
     if (loop->value && too_much && !walk_operands(s, loop, true)) return false;
     info->anchor |= is_anchor(s, loop);
   }

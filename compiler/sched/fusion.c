@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNEL_SPARE_BUFFERS = 16,           /* for scratch rows, status, generator */
-       SIDE_BY_SIDE_BYTES = 1 << 20,        /* independent kernels below this size are merged for the launch they save */
+enum { SIDE_BY_SIDE_BYTES = 1 << 20,        /* independent kernels below this size are merged for the launch they save */
        SIDE_BY_SIDE_BUFFERS = 12 };
 
 struct candidate { int producer, consumer; int64_t bytes; };
@@ -93,13 +92,13 @@ static int count_buffers(struct tc_sched *s, const struct tc_cluster *a, const s
         first_reader[n++] = c;
       }
     }
-  return n > s->config->fuse_max_reads ? -1 : n + (int)(a->members.len + b->members.len);
+  return n > tc_sched_max_reads(s) ? -1 : n + (int)(a->members.len + b->members.len);
 }
 
 static bool within_limits(struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, int *buffers, int *shared) {
   if (a->ops + b->ops > s->config->fuse_max_ops) return false;
   *buffers = count_buffers(s, a, b, shared);
-  return *buffers >= 0 && *buffers <= TC_MAX_KERNEL_BUFFERS - KERNEL_SPARE_BUFFERS;
+  return *buffers >= 0 && *buffers <= TC_MAX_KERNEL_BUFFERS - TC_SPARE_BUFFERS;
 }
 
 /* --- merging --- */

@@ -12,6 +12,9 @@
  * lanes = OUTER: the last outer dim is the vector dimension; an item is `block` consecutive values of it
  * (the last block of a row may be short), and inner dims (if any) are loops around vector operations.
  *
+ * In place: a WRITE buffer may be the memory of a READ buffer whose every load has exactly the store's address
+ * and comes in no later phase; so all values of a point (or vector) are computed before its stores.
+ *
  * Results must not depend on how items are divided among calls (threads): each item is independent, and
  * reductions run in an order fixed by sizes alone. */
 #ifndef TC_SCHED_KERNEL_H

@@ -4,7 +4,7 @@
  * 2. A library call's result that is only ever read through one permutation is laid out in the
  *    permuted order (its column stride stays 1), so that what follows needs no copy.
  * 3. A library call's operand that the library cannot take with strides, and a result of the graph that
- *    is no strided view, get a loop that copies (into which their producers may be inlined). */
+ *    is no strided view or only a part of a value, get a loop that copies (into which producers may be inlined). */
 #include "sched/schedule.h"
 
 int tc_loop_vars(const struct tc_loop *loop, tc_sym vars[TC_MAX_DIMS]) {
@@ -138,8 +138,18 @@ static tc_status serve_gemm(struct tc_sched *s, struct tc_loop *gemm) {
   return status == TC_OK ? serve_operand(s, &gemm->b, &b, batch_sizes) : status;
 }
 
+/* Is the result a part of a pointwise value that no other result shares? Then only the part is computed. */
+static bool is_part(const struct tc_sched *s, const struct tc_view *view) {
+  const struct tc_loop *loop = tc_loop_at(s, view->loop);
+  for (size_t i = 0; i < s->g->outputs.len; i++)
+    if (&s->loops->outputs[i] != view && s->loops->outputs[i].loop == view->loop) return false;
+  const tc_sym part = tc_loops_numel(s->tab, view->ndim, view->sizes), whole = tc_loops_numel(s->tab, loop->ndim, loop->sizes);
+  return loop->kind == TC_LOOP_POINTWISE && tc_sym_is_const(part) && tc_sym_is_const(whole) && tc_sym_value(part) < tc_sym_value(whole);
+}
+
 /* Strides of a result of the graph must exist. */
 static tc_status serve_output(struct tc_sched *s, struct tc_view *view) {
+  if (is_part(s, view)) return copy_view(s, view, view->ndim, 0, view->vars, view->sizes);
   const tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
   for (int d = 0; d < view->ndim; d++) {
     tc_sym stride, rest;

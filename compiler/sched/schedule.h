@@ -63,6 +63,13 @@ struct tc_sched {
   uint64_t *hashes;            /* by code */
 };
 
+enum { TC_SPARE_BUFFERS = 16 }; /* of a kernel: for results, scratch rows, status, generator */
+/* Buffers that one kernel may read: as configured, but never more than a kernel can hold. */
+static inline int64_t tc_sched_max_reads(const struct tc_sched *s) {
+  const int64_t most = TC_MAX_KERNEL_BUFFERS - TC_SPARE_BUFFERS;
+  return s->config->fuse_max_reads < most ? s->config->fuse_max_reads : most;
+}
+
 static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { return s->loops->items.data[id]; }
 tc_status tc_sched_nomem(struct tc_sched *s);
 int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size variables */

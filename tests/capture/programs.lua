@@ -105,7 +105,7 @@ local statements = {}
 function statements.declare()
   local kind = pick(kinds)
   local value = kind == "object" and ("new(%s)"):format(expression("number", 1)) or expression(kind, 3)
-  if kind == "list" then value = "{" .. expression("number", 1) .. ", " .. expression("number", 1) .. ", table.unpack(" .. expression("list", 1) .. ")}" end
+  if kind == "list" then value = "{" .. expression("number", 1) .. ", " .. expression("number", 1) .. ", table.unpack(" .. expression("list", 1) .. ", 1, 3)}" end
   emit("local %s = %s", fresh(kind), value)
 end
 function statements.assign()
@@ -211,8 +211,8 @@ function statements.store()
   local list = variable("list")
   if not list then return end
   local form = random(4)
-  if form == 1 then emit("%s[#%s + 1] = %s", list, list, expression("number", 2))
-  elseif form == 2 then emit("table.insert(%s, %s)", list, expression("number", 1))
+  if form == 1 then emit("if #%s < 9 then %s[#%s + 1] = %s end", list, list, list, expression("number", 2))
+  elseif form == 2 then emit("if #%s < 9 then table.insert(%s, %s) end", list, list, expression("number", 1))
   elseif form == 3 then emit("if #%s > 1 then table.remove(%s) end", list, list)
   else emit("%s[1] = %s", list, expression("number", 2)) end
 end

@@ -36,6 +36,7 @@ fails 2 'never by hand' "$TBENCH" worker
 fails 2 'cannot be written' "$TBENCH" run suite=./good.lua out=/proc/result.json
 fails 2 'cannot be made' "$TBENCH" run suite=./good.lua out=no/such/folder/result.json
 fails 2 'name a file, not a folder' "$TBENCH" run suite=./good.lua out=.
+fails 2 'or a device' "$TBENCH" run suite=./good.lua out=/dev/null
 touch plain-file
 fails 2 'cache_dir=plain-file' "$TBENCH" run suite=./good.lua cache_dir=plain-file
 fails 2 'cache_dir=/proc/none' "$TBENCH" run suite=./good.lua cache_dir=/proc/none

@@ -205,9 +205,9 @@ static void test_refusals(void **state) {
   refuse(&o, TC_CODEGEN, "relocation type");
   describe(&o);
   o.text_relocations[0].r_info = ELF64_R_INFO(Y_RODATA, R_X86_64_32S);
-  refuse(&o, TC_CODEGEN, "position");
+  refuse(&o, TC_CODEGEN, "relocation type");
   describe(&o);
-  o.sections[S_POINTER].sh_name = o.sections[S_STRTAB].sh_name; /* writable data under another name */
+  o.sections[S_POINTER].sh_name = NAMED(".rodata"); /* writable data under another name */
   refuse(&o, TC_CODEGEN, "writable");
   describe(&o);
   o.text_relocations[0].r_offset = sizeof text - 3;

@@ -44,7 +44,7 @@ static void lower_graph(struct lowered *l, struct tc_graph *g, bool fuse) {
   LOWERED_OK(tc_schedule(l->graph, l->loops, &lowered_target, &config, &l->list, &err), err);
 }
 
-static struct lowered lower_text(const char *text, bool fuse) {
+static inline struct lowered lower_text(const char *text, bool fuse) {
   struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
   struct tc_error err = {0};
   struct tc_graph *g = NULL;
@@ -53,7 +53,7 @@ static struct lowered lower_text(const char *text, bool fuse) {
   return l;
 }
 
-static int count_launches(const struct tc_launch_list *list, enum tc_launch_kind kind) {
+static inline int count_launches(const struct tc_launch_list *list, enum tc_launch_kind kind) {
   int count = 0;
   for (int i = 0; i < list->n_launches; i++) count += list->launches[i].kind == kind;
   return count;
@@ -150,6 +150,10 @@ static void *make_input(const struct tc_node *node, size_t *bytes) {
   return data;
 }
 
+/* What runs a list: the interpreter, unless a test sets another (a device). */
+static tc_status interpret(const struct tc_interpreted_run *run, struct tc_error *err) { return tc_interpret_list(tc_alloc_system(), run, err); }
+static tc_status (*lowered_run)(const struct tc_interpreted_run *run, struct tc_error *err) = interpret;
+
 /* Runs the list on random inputs (its items in `parts` calls) and compares every result with that of `g`, a graph
  * without size variables; returns the status word. */
 static int64_t run_against(const struct tc_launch_list *list, const struct tc_graph *g, int parts, double scale) {
@@ -166,7 +170,7 @@ static int64_t run_against(const struct tc_launch_list *list, const struct tc_gr
   const struct tc_interpreted_run run = {.list = list, .inputs = inputs, .outputs = outputs, .pool = pool, .sizes = lowered_sizes, .status = &status, .rng = {42, 7}, .parts = parts};
   struct ref_inputs given = {.data = inputs, .seed = 42, .draw = 7};
   struct ref_value *want = ref_evaluate(g, &given);
-  LOWERED_OK(tc_interpret_list(tc_alloc_system(), &run, &err), err);
+  LOWERED_OK(lowered_run(&run, &err), err);
   assert_int_equal(status != 0, given.bad_index);
   for (int i = 0; i < list->n_outputs; i++) {
     const struct tc_output *o = &list->outputs[i];

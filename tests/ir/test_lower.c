@@ -165,6 +165,29 @@ static void test_memory_is_reused(void **state) {
   tc_arena_free(l.arena);
 }
 
+/* More operands than a kernel has buffers: a long cat is made in groups, a long sum in several kernels. */
+static void test_many_operands(void **state) {
+  (void)state;
+  enum { OPERANDS = 60 };
+  struct tc_strbuf cat, sum;
+  tc_strbuf_init(&cat, tc_alloc_system());
+  tc_strbuf_init(&sum, tc_alloc_system());
+  tc_strbuf_puts(&cat, "graph {\n");
+  for (int i = 0; i < OPERANDS; i++) tc_strbuf_printf(&cat, " v%d = input [%d] : f64[7] strides [1]\n", i, i);
+  for (int i = 0; i < OPERANDS; i++) tc_strbuf_printf(&cat, " v%d = sin v%d : f64[7]\n", OPERANDS + i, i);
+  tc_strbuf_puts(&sum, tc_strbuf_text(&cat));
+  tc_strbuf_printf(&cat, " v%d = cat", 2 * OPERANDS);
+  for (int i = 0; i < OPERANDS; i++) tc_strbuf_printf(&cat, " v%d", OPERANDS + i);
+  tc_strbuf_printf(&cat, " [0] : f64[%d]\n return v%d\n}\n", 7 * OPERANDS, 2 * OPERANDS);
+  for (int i = 1; i < OPERANDS; i++)
+    tc_strbuf_printf(&sum, " v%d = add v%d v%d : f64[7]\n", 2 * OPERANDS + i - 1, i == 1 ? OPERANDS : 2 * OPERANDS + i - 2, OPERANDS + i);
+  tc_strbuf_printf(&sum, " return v%d\n}\n", 3 * OPERANDS - 2);
+  check_text(tc_strbuf_text(&cat), 1);
+  check_text(tc_strbuf_text(&sum), 1);
+  tc_strbuf_free(&cat);
+  tc_strbuf_free(&sum);
+}
+
 /* One launch list with a size variable serves every value of it. */
 static void check_symbolic(const char *text) {
   for (int fuse = 1; fuse >= 0; fuse--) {
@@ -213,7 +236,7 @@ int main(void) {
       cmocka_unit_test(test_reductions), cmocka_unit_test(test_two_stages), cmocka_unit_test(test_views_and_copies),
       cmocka_unit_test(test_create_and_random), cmocka_unit_test(test_gathers), cmocka_unit_test(test_bad_index_sets_status),
       cmocka_unit_test(test_matmuls), cmocka_unit_test(test_results_of_every_kind), cmocka_unit_test(test_empty_tensors),
-      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_random_graphs),
+      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_many_operands), cmocka_unit_test(test_random_graphs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,11 @@ ARITHMETIC(ADD, FAdd, Add, Or)
 ARITHMETIC(SUB, FSub, Sub, Xor)
 ARITHMETIC(MUL, FMul, Mul, And)
 
-EMIT(DIV) { return real(x->dtype) ? LLVMBuildFDiv(AT, a[0], a[1], "") : not_for(e, x); }
+EMIT(DIV) { /* by a constant that LLVM sees: it multiplies where that is exact */
+  if (!real(x->dtype)) return not_for(e, x);
+  const struct tc_expr *by = x->args[1];
+  return LLVMBuildFDiv(AT, a[0], by->op == TC_E_CONST ? ll_const_real(LLVMTypeOf(a[1]), by->number) : a[1], "");
+}
 EMIT(FLOORDIV) { return x->dtype == TC_BOOL ? not_for(e, x) : ll_floordiv(e, a[0], a[1], x->dtype); }
 EMIT(REMAINDER) { return x->dtype == TC_BOOL ? not_for(e, x) : ll_remainder(e, a[0], a[1], x->dtype); }
 EMIT(POW) {
@@ -222,7 +226,7 @@ LLVMValueRef ll_lanes_value(struct ll_emit *e, const struct tc_expr *x) {
   const unsigned stamp = stamp_of(e, info);
   if (!info->splat || info->splat_stamp != stamp) {
     ll_at(e, info->scope);
-    info->splat = ll_splat(e, value);
+    info->splat = x->op == TC_E_CONST && real(x->dtype) ? ll_table_real(e, ll_type(e, x->dtype, true), x->number) : ll_splat(e, value);
     info->splat_stamp = stamp;
   }
   return info->splat;

@@ -196,4 +196,5 @@ void ll_kernel(struct ll_emit *e) {
   ll_enter(e, done);
   if (e->nontemporal_used) ll_call(e, LL_SFENCE, NULL, NULL, NULL, 0); /* other threads read what was streamed */
   LLVMBuildRetVoid(m->builder);
+  ll_table_end(e);
 }

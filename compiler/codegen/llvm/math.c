@@ -8,8 +8,8 @@ struct shape { struct ll_emit *e; LLVMTypeRef real, integer; };
 
 #define BUILD c->e->m->builder
 
-static inline __attribute__((unused)) LLVMValueRef p_const(struct shape *c, double value) { return ll_const_real(c->real, value); }
-static inline __attribute__((unused)) LLVMValueRef p_iconst(struct shape *c, int64_t value) { return ll_const_int(c->integer, value); }
+static inline __attribute__((unused)) LLVMValueRef p_const(struct shape *c, double value) { return ll_table_real(c->e, c->real, value); }
+static inline __attribute__((unused)) LLVMValueRef p_iconst(struct shape *c, int64_t value) { return ll_table_int(c->e, c->integer, value); }
 static inline __attribute__((unused)) LLVMValueRef p_add(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFAdd(BUILD, a, b, ""); }
 static inline __attribute__((unused)) LLVMValueRef p_sub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFSub(BUILD, a, b, ""); }
 static inline __attribute__((unused)) LLVMValueRef p_mul(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFMul(BUILD, a, b, ""); }
@@ -37,8 +37,8 @@ static inline __attribute__((unused)) LLVMValueRef p_iadd(struct shape *c, LLVMV
 static inline __attribute__((unused)) LLVMValueRef p_isub(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildSub(BUILD, a, b, ""); }
 static inline __attribute__((unused)) LLVMValueRef p_iand(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAnd(BUILD, a, b, ""); }
 static inline __attribute__((unused)) LLVMValueRef p_ixor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildXor(BUILD, a, b, ""); }
-static inline __attribute__((unused)) LLVMValueRef p_ishl(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildShl(BUILD, a, p_iconst(c, count), ""); }
-static inline __attribute__((unused)) LLVMValueRef p_ishr(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildLShr(BUILD, a, p_iconst(c, count), ""); }
+static inline __attribute__((unused)) LLVMValueRef p_ishl(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildShl(BUILD, a, ll_const_int(c->integer, count), ""); }
+static inline __attribute__((unused)) LLVMValueRef p_ishr(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildLShr(BUILD, a, ll_const_int(c->integer, count), ""); }
 static inline __attribute__((unused)) LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e, c->e->m->i1, c->integer), ""); }
 
 static LLVMValueRef part(struct shape *c, LLVMValueRef vector, unsigned first, unsigned count) {

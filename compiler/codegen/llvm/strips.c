@@ -32,7 +32,7 @@ static int phase_weight(struct ll_emit *e, int number, int scope) {
 
 static int choose_copies(struct ll_emit *e, const struct tc_phase *phase, int weight) {
   const int registers = e->lanes * 4 / e->m->target->vector_bytes;
-  int copies = !phase->n_reductions ? 1 : weight <= LIGHT ? MAX_COPIES : weight <= MIDDLING ? 2 : 1;
+  int copies = !phase->n_reductions ? (weight > LIGHT && weight < 40 ? 2 : 1) : weight <= LIGHT ? MAX_COPIES : weight <= MIDDLING ? 2 : 1;
   if (e->k->lanes == TC_LANES_OUTER && registers > 1) copies /= registers;
   return copies < 1 ? 1 : copies;
 }

@@ -55,6 +55,9 @@ struct ll_info { /* of an expression, by id */
   bool analysed, varying, fresh;
 };
 
+struct ll_constant { uint64_t bits; LLVMTypeRef type; }; /* a vector constant of the table */
+enum { LL_CONSTANTS = 256 };
+
 struct ll_number { int op; LLVMValueRef a, b, value; unsigned stamp; }; /* numbered integer and address operations */
 enum { LL_NUMBERS = 512 }; /* a power of two: a cache; a full neighbourhood forgets its oldest */
 
@@ -81,6 +84,9 @@ struct ll_emit {
   bool nontemporal_used;
   bool prefetch;                 /* masked vector loads prefetch what comes later */
   int status_buffer, rng_buffer; /* -1: none */
+  int n_constants;
+  struct ll_constant constants[LL_CONSTANTS];
+  LLVMValueRef constant_table;   /* a global: a vector each, as far apart as the widest */
   struct ll_number numbers[LL_NUMBERS];
 };
 
@@ -100,6 +106,12 @@ LLVMTypeRef ll_like(struct ll_emit *e, LLVMTypeRef element, LLVMTypeRef shape); 
 bool ll_is_vector(LLVMTypeRef type);
 LLVMTypeRef ll_type(struct ll_emit *e, tc_dtype compute, bool varying);
 LLVMTypeRef ll_stored_type(struct ll_emit *e, tc_dtype stored, bool varying);
+
+/* --- table.c: vector constants in memory --- */
+/* As ll_const_*, for operands of arithmetic (not shift counts). */
+LLVMValueRef ll_table_int(struct ll_emit *e, LLVMTypeRef type, int64_t value);
+LLVMValueRef ll_table_real(struct ll_emit *e, LLVMTypeRef type, double value);
+void ll_table_end(struct ll_emit *e); /* writes the table */
 
 /* --- index.c: symbols --- */
 int ll_sym_scope(struct ll_emit *e, tc_sym s);

@@ -4,7 +4,7 @@
  *  1. No byte of the object is believed before it is checked: every offset, size, index and relocation lies inside of what
  *     it points into (blobs come from a disk cache, and a fuzzer runs over this file).
  *  2. Memory is written or executed, never both: sections are filled while writable, then text becomes read-execute and
- *     the rest read-only or read-write.
+ *     the rest read-only. Data that code would write is refused; .data.rel.ro is written by relocation alone.
  *  3. An object refers to nothing outside but the functions in `externals`.
  * Layout of the mapping: text sections | pages | other sections, then one GOT word and one jump stub for each relocation
  * that may need them (the executable stubs lie at the end of the text pages). */
@@ -54,11 +54,12 @@ static bool inside(const struct load *l, uint64_t offset, uint64_t bytes) { retu
 
 static tc_status read_header(struct load *l) {
   if (l->size < sizeof(Elf64_Ehdr)) return damaged(l, "no header");
+  if ((uintptr_t)l->bytes % sizeof(uint64_t)) return damaged(l, "it is not aligned in memory"); /* tables are read where they lie */
   const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)l->bytes;
   if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_REL ||
       h->e_machine != EM_X86_64)
     return damaged(l, "no x86-64 relocatable ELF file");
-  if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum > MAX_SECTIONS || h->e_shoff % sizeof(uint64_t)) return damaged(l, "bad section table");
+  if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 || h->e_shnum > MAX_SECTIONS || h->e_shoff % sizeof(uint64_t)) return damaged(l, "bad section table");
   if (!inside(l, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr))) return damaged(l, "the section table lies outside");
   l->sections = (const Elf64_Shdr *)(const void *)(l->bytes + h->e_shoff);
   l->n_sections = h->e_shnum;
@@ -71,6 +72,26 @@ static tc_status read_header(struct load *l) {
 }
 
 static bool is_loaded(const Elf64_Shdr *s) { return s->sh_flags & SHF_ALLOC && (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS); }
+
+static const char *section_name(const struct load *l, const Elf64_Shdr *s) {
+  const unsigned index = ((const Elf64_Ehdr *)(const void *)l->bytes)->e_shstrndx;
+  if (index >= l->n_sections || l->sections[index].sh_type != SHT_STRTAB) return "";
+  const Elf64_Shdr *names = &l->sections[index];
+  const char *text = (const char *)l->bytes + names->sh_offset;
+  return s->sh_name < names->sh_size && text[names->sh_size - 1] == '\0' ? text + s->sh_name : "";
+}
+
+static tc_status check_writable(struct load *l) {
+  static const char by_relocation[] = ".data.rel.ro";
+  for (unsigned i = 0; i < l->n_sections; i++) {
+    const Elf64_Shdr *s = &l->sections[i];
+    if (!is_loaded(s) || !(s->sh_flags & SHF_WRITE) || s->sh_size == 0) continue;
+    const char *name = section_name(l, s);
+    if (strncmp(name, by_relocation, sizeof by_relocation - 1) != 0 || s->sh_flags & SHF_TLS)
+      return tc_fail(l->err, TC_CODEGEN, "cpu", "generated code has writable data in section '%.64s', which the loader does not support", name);
+  }
+  return TC_OK;
+}
 
 /* A table of fixed-size entries; false when it is none. */
 static bool table(const struct load *l, const Elf64_Shdr *s, size_t entry, const void **entries, size_t *count) {
@@ -224,6 +245,7 @@ static tc_status store32(struct load *l, unsigned char *at, int64_t value) {
 static tc_status relocate(struct load *l, const struct symbols *symbols, unsigned target, const Elf64_Rela *r) {
   const unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
   const size_t width = type == R_X86_64_64 || type == R_X86_64_PC64 ? sizeof(uint64_t) : sizeof(uint32_t);
+  if (type == R_X86_64_NONE) return TC_OK;
   if (r->r_offset > l->sections[target].sh_size || width > l->sections[target].sh_size - r->r_offset) return damaged(l, "a relocation lies outside");
   uint64_t address;
   bool external;
@@ -262,23 +284,18 @@ static tc_status relocate_all(struct load *l) {
   return TC_OK;
 }
 
-static bool has_writable(const struct load *l) {
-  for (unsigned i = 0; i < l->n_sections; i++)
-    if (l->place[i] != NOWHERE && l->sections[i].sh_flags & SHF_WRITE) return true;
-  return false;
-}
-
 static tc_status protect(struct load *l) {
   unsigned char *map = l->loaded->map;
   const size_t data_bytes = l->loaded->map_bytes - l->data_at;
   if ((l->text_bytes && mprotect(map, l->text_bytes, PROT_READ | PROT_EXEC)) ||
-      (!has_writable(l) && mprotect(map + l->data_at, data_bytes, PROT_READ)))
+      mprotect(map + l->data_at, data_bytes, PROT_READ))
     return tc_fail(l->err, TC_DEVICE, "cpu", "the system refuses executable memory");
   return TC_OK;
 }
 
 static tc_status load_object(struct load *l) {
-  tc_status status = count_slots(l);
+  tc_status status = check_writable(l);
+  if (!status) status = count_slots(l);
   if (!status) status = map_sections(l);
   if (!status) status = collect_functions(l);
   if (!status) status = relocate_all(l);
