@@ -291,8 +291,8 @@ static tc_status check_axis_names(struct maker *m, const struct tb_suite *suites
     }
     if (found) continue;
     const char *hint = tb_nearest_hint(m->arena, &nearest);
-    return tc_fail(m->err, TC_ARG, "plan", "unknown name '%s'%s%s", name, hint,
-                   *hint || !known ? "" : tb_format(m->arena, "; axes of suite %s: %s; `tbench help run` has the rest", m->spec->options.suite, *known ? known : "none"));
+    const char *list = tb_format(m->arena, "; axes of suite %s: %s; `tbench help run` has the rest", m->spec->options.suite, known && *known ? known : "none");
+    return tc_fail(m->err, TC_ARG, "plan", "unknown name '%s'%s%s", name, hint, *hint || !list ? "" : list);
   }
   return TC_OK;
 }

@@ -56,6 +56,9 @@ tc_status tb_process_read(struct tb_process *process, void *data, size_t bytes, 
 cJSON *tb_process_request(enum tb_request request);
 /* Asks it to leave, then makes it. */
 void tb_process_stop(struct tb_process *process);
+/* Records an outcome with its reason and gives the status of a failed process: for the parts of this interface. */
+tc_status tb_process_fail(struct tb_process *process, enum tb_outcome outcome, struct tc_error *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The program that is running now, as the path to start workers from. */
 const char *tb_program_path(void);
 

@@ -36,7 +36,7 @@ static tc_status start_baseline(struct tb_session *s) {
   show(s, &s->members[0], "baseline");
   tc_status status = tb_role_start(s->run, s->members[0].kase, TB_ROLE_BASELINE, NULL, &s->baseline, &s->prepared, s->err);
   if (!status) status = call_once(s, &s->baseline);
-  if (!status) return tb_session_watch_baseline(s, 1);
+  if (!status) return tb_session_watch_baseline(s);
   if (tb_session_fatal(status)) return status;
   tb_session_fail_all(s);
   return TC_OK;
@@ -51,6 +51,7 @@ static tc_status start_reference(struct tb_session *s) {
   tc_status status = tb_role_start(s->run, s->members[0].kase, TB_ROLE_REFERENCE, NULL, &s->reference, &prepared, s->err);
   if (!status) status = call_once(s, &s->reference);
   s->has_reference = !status;
+  s->reference_calls = 1;
   if (tb_session_fatal(status)) return status;
   for (int i = 0; status && i < s->n; i++) {
     const char *why = tb_format(s->run->arena, "no f64 reference: %s: %s", tb_outcome_text(s->reference.outcome), s->reference.why);
@@ -86,7 +87,7 @@ static tc_status run_cold(struct tb_session *s, struct tb_member *m) {
   show(s, m, "cold");
   tc_status status = tb_role_start(s->run, m->kase, TB_ROLE_COMPILED, m->cache_dir, &process, &prepared, s->err);
   if (!status) status = first_call(s, m, TB_STATE_COLD, &process);
-  if (!status && !s->replicate) status = tb_session_compare(s, m, &process);
+  if (!status && !s->replicate) status = tb_session_check(s, m, &process);
   if (!status && m->live) status = first_call(s, m, TB_STATE_MEMORY, &process);
   if (status && !tb_session_fatal(status)) {
     tb_session_fail_member(s, m, &process);
@@ -103,7 +104,7 @@ static tc_status start_member(struct tb_session *s, struct tb_member *m) {
   tc_status status = tb_role_start(s->run, m->kase, TB_ROLE_COMPILED, m->cache_dir, &m->process, &m->prepared, s->err);
   if (!status) status = first_call(s, m, TB_STATE_DISK, &m->process);
   m->result->bound = m->process.bound;
-  if (!status && !s->replicate) return tb_session_compare(s, m, &m->process);
+  if (!status && !s->replicate) return tb_session_check(s, m, &m->process);
   if (status && !tb_session_fatal(status)) {
     tb_session_fail_member(s, m, &m->process);
     status = TC_OK;
@@ -125,7 +126,7 @@ static tc_status each_live(struct tb_session *s, tc_status (*step)(struct tb_ses
 static tc_status call_member(struct tb_session *s, struct tb_member *m) {
   const tc_status status = call_once(s, &m->process);
   if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, &m->process), TC_OK);
-  return s->replicate ? TC_OK : tb_session_compare(s, m, &m->process);
+  return s->replicate ? TC_OK : tb_session_check(s, m, &m->process);
 }
 
 static tc_status checked_calls(struct tb_session *s) {
@@ -133,17 +134,12 @@ static tc_status checked_calls(struct tb_session *s) {
     show(s, &s->members[0], "check");
     tc_status status = call_once(s, &s->baseline);
     if (status) return tb_session_fatal(status) ? status : (tb_session_fail_all(s), TC_OK);
-    status = tb_session_watch_baseline(s, call);
-    if (!status && s->has_reference) {
-      status = call_once(s, &s->reference);
-      if (tb_session_fatal(status)) return status;
-      if (status) tb_session_drop_reference(s);
-      status = TC_OK;
-    }
+    status = tb_session_watch_baseline(s);
+    if (!status && !s->same_output) status = tb_session_bring_reference(s, call);
     if (!status) status = each_live(s, call_member);
     if (status) return status;
   }
-  return s->replicate ? TC_OK : each_live(s, tb_session_remember);
+  return TC_OK;
 }
 
 /* --- blocks --- */
@@ -230,9 +226,12 @@ static tc_status read_last_stats(struct tb_session *s, struct tb_member *m) {
   return TC_OK;
 }
 
+static tc_status check_last(struct tb_session *s, struct tb_member *m) { return tb_session_check(s, m, &m->process); }
+
 static tc_status finish(struct tb_session *s, long long calls_made) {
-  tc_status status = s->steady_output ? TC_OK : tb_session_advance_reference(s, calls_made);
-  if (!status) status = each_live(s, tb_session_check_last);
+  tc_status status = tb_session_watch_baseline(s);
+  if (!status && !s->same_output) status = tb_session_bring_reference(s, CHECKED_CALLS + calls_made);
+  if (!status) status = each_live(s, check_last);
   if (!status && !s->replicate) status = each_live(s, read_counters);
   if (!status) status = each_live(s, read_last_stats);
   return status;

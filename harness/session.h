@@ -23,7 +23,9 @@ struct tb_session {
   struct tb_process baseline, reference;
   struct tb_prepared prepared;
   bool baseline_started, reference_started, has_reference;
-  bool steady_output; /* calls 1 to 3 of the baseline returned the same bits */
+  bool same_output;   /* the baseline's newest output is bit for bit its first one */
+  bool steady_output; /* and so were all before */
+  long long reference_calls;
   char first_digest[TB_DIGEST_BYTES];
   double timeout_s;
   struct tc_error *err;
@@ -48,15 +50,11 @@ const char *tb_session_text(struct tb_session *s, const char *text);
 tc_status tb_session_no_memory(struct tb_session *s);
 
 /* --- session_check.c: all give a status only for what ends the run --- */
-/* Compares the newest call of `compiled` (m's own process, or its cold one) with the others' newest calls. */
-tc_status tb_session_compare(struct tb_session *s, struct tb_member *m, struct tb_process *compiled);
-/* Remembers, or compares, the digest of the baseline's call (1, 2, …): does it return the same bits each time? */
-tc_status tb_session_watch_baseline(struct tb_session *s, int call);
-/* Remembers the digest of m's checked call. */
-tc_status tb_session_remember(struct tb_session *s, struct tb_member *m);
-/* Checks the last timed output. */
-tc_status tb_session_check_last(struct tb_session *s, struct tb_member *m);
-/* Makes the reference follow a function with state: `calls` more calls. */
-tc_status tb_session_advance_reference(struct tb_session *s, long long calls);
+/* Takes note of the baseline's newest output: is it bit for bit that of its first call? After each call of the baseline. */
+tc_status tb_session_watch_baseline(struct tb_session *s);
+/* Checks the newest output of `compiled` (m's own process, or its cold one) against the others' newest outputs. */
+tc_status tb_session_check(struct tb_session *s, struct tb_member *m, struct tb_process *compiled);
+/* Makes calls on the reference until it has made `call` of them: needed only where the baseline's output changes. */
+tc_status tb_session_bring_reference(struct tb_session *s, long long call);
 
 #endif

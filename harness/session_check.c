@@ -1,4 +1,5 @@
-/* Correctness in a session: calls 1 to 3, and the last timed output. */
+/* Correctness in a session: calls 1 to 3, and the last timed output. Invariant: an output counts as compared when it was
+ * streamed and compared, or when it is bit for bit one that was, while the baseline's is bit for bit the one of then. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static void add_comparison(struct tb_session *s, struct tb_member *m, const stru
   tb_session_outcome(s, m, TB_OUTCOME_WRONG, "", all->detail, NULL);
 }
 
-tc_status tb_session_compare(struct tb_session *s, struct tb_member *m, struct tb_process *compiled) {
+/* Streams the newest outputs of all roles and compares them. */
+static tc_status compare(struct tb_session *s, struct tb_member *m, struct tb_process *compiled) {
   struct tb_comparison comparison;
   struct tb_process *reference = s->has_reference ? &s->reference : NULL;
   const tc_status status = tb_compare(compiled, &s->baseline, reference, m->kase->dtype, s->prepared.tolerance, s->timeout_s, &comparison, s->err);
@@ -40,51 +42,48 @@ tc_status tb_session_compare(struct tb_session *s, struct tb_member *m, struct t
 }
 
 /* Digest of a member's newest output, and the suite's own check of it. */
-static tc_status take_digest(struct tb_session *s, struct tb_member *m, char digest[TB_DIGEST_BYTES]) {
+static tc_status take_digest(struct tb_session *s, struct tb_member *m, struct tb_process *process, char digest[TB_DIGEST_BYTES]) {
   bool good;
   char why[TB_DETAIL_BYTES];
-  const tc_status status = tb_digest(&m->process, s->timeout_s, digest, &good, why, s->err);
-  if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, &m->process), TC_OK);
+  const tc_status status = tb_digest(process, s->timeout_s, digest, &good, why, s->err);
+  if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, process), TC_OK);
   if (!good) tb_session_outcome(s, m, TB_OUTCOME_WRONG, "", why, NULL);
   return TC_OK;
 }
 
-/* Whether the baseline still returns the bits of its first call. */
-tc_status tb_session_watch_baseline(struct tb_session *s, int call) {
+tc_status tb_session_watch_baseline(struct tb_session *s) {
   char digest[TB_DIGEST_BYTES], why[TB_DETAIL_BYTES];
   bool good;
   const tc_status status = tb_digest(&s->baseline, s->timeout_s, digest, &good, why, s->err);
   if (status) return tb_session_fatal(status) ? status : (tb_session_fail_all(s), TC_OK);
-  if (call == 1) snprintf(s->first_digest, sizeof s->first_digest, "%s", digest);
-  else if (strcmp(digest, s->first_digest)) s->steady_output = false;
+  if (!*s->first_digest) snprintf(s->first_digest, sizeof s->first_digest, "%s", digest);
+  s->same_output = !strcmp(digest, s->first_digest);
+  s->steady_output = s->steady_output && s->same_output;
   return TC_OK;
 }
 
-/* The last timed output: bit for bit the checked one, or compared again. */
-tc_status tb_session_check_last(struct tb_session *s, struct tb_member *m) {
+tc_status tb_session_check(struct tb_session *s, struct tb_member *m, struct tb_process *compiled) {
   char digest[TB_DIGEST_BYTES];
-  const tc_status status = take_digest(s, m, digest);
+  const tc_status status = take_digest(s, m, compiled, digest);
   if (status || !m->live) return status;
-  if (*m->track->digest && !strcmp(digest, m->track->digest)) {
+  if (s->same_output && *m->track->digest && !strcmp(digest, m->track->digest)) {
     m->result->correctness.compared++;
     return TC_OK;
   }
-  return tb_session_compare(s, m, &m->process);
+  if (!s->replicate && !*m->track->digest) snprintf(m->track->digest, sizeof m->track->digest, "%s", digest);
+  return compare(s, m, compiled);
 }
 
-/* A function with state: the reference makes as many calls as the others did. */
-tc_status tb_session_advance_reference(struct tb_session *s, long long calls) {
-  while (s->has_reference && calls > 0 && !tb_session_interrupted(s)) {
-    const long long block = calls < (long long)s->prepared.calls_max ? calls : (long long)s->prepared.calls_max;
+tc_status tb_session_bring_reference(struct tb_session *s, long long call) {
+  while (s->has_reference && s->reference_calls < call && !tb_session_interrupted(s)) {
+    const long long left = call - s->reference_calls, most = (long long)s->prepared.calls_max, block = left < most ? left : most;
     cJSON *reply, *request = tb_process_request(TB_REQUEST_block);
     cJSON_AddNumberToObject(request, "calls", (double)block);
     const tc_status status = tb_process_ask(&s->reference, request, s->timeout_s, &reply, s->err);
     cJSON_Delete(reply);
     if (tb_session_fatal(status)) return status;
     if (status) tb_session_drop_reference(s);
-    calls -= block;
+    s->reference_calls += block;
   }
   return TC_OK;
 }
-
-tc_status tb_session_remember(struct tb_session *s, struct tb_member *m) { return take_digest(s, m, m->track->digest); }

@@ -301,7 +301,7 @@ static bool no_flags(const char *name) {
   return false;
 }
 
-struct settings { struct tc_config config; long long threads, memory_mb; const char *cpus; };
+struct settings { struct tc_config config; long long threads, memory_mb; const char *cpus; struct tc_arena *arena; /* of the texts; lives as long as the process */ };
 
 static tc_status read_settings(const struct tb_args *args, struct settings *out, struct tc_error *err) {
   *out = (struct settings){.threads = 0};
@@ -383,6 +383,7 @@ int tb_verb_worker(int argc, char *const *argv) {
     fprintf(stderr, "tbench worker: %s\n", arena ? err.message : "out of memory");
     return TB_EXIT_USAGE;
   }
+  settings.arena = arena;
   limit_resources(settings.memory_mb);
   return run_worker(&settings);
 }

@@ -174,7 +174,6 @@ static void watch_arguments(lua_State *L, int list, struct tb_workload *w) {
     w->argument_digests[i] = tb_value_digest(L, -1);
     lua_pop(L, 1);
   }
-  w->watched = true;
 }
 
 double tb_workload_call(lua_State *L, struct tb_workload *w) {
@@ -237,6 +236,9 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
     push_list(L, w, w->calls + i);
     lua_rawseti(L, lists, (lua_Integer)i);
   }
+  lua_rawgeti(L, lists, (lua_Integer)all);
+  watch_arguments(L, function, w);
+  lua_pop(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   int64_t start = tb_now_ns();
   for (int64_t i = 1; i <= all; i++) {
@@ -261,7 +263,6 @@ double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int6
   drop_results(L, w);
   luaL_checkstack(L, 3 * TB_ARGUMENTS_MAX, "arguments");
   const double ns = w->generated ? block_generated(L, w, warm, calls) : block_constant(L, w, warm, calls);
-  if (w->generated) w->watched = false; /* digests of the constant list still tell what its arguments were */
   w->calls += warm + calls;
   return ns;
 }
@@ -279,7 +280,7 @@ static void send_arguments(lua_State *L, struct tb_workload *w, struct tb_sender
   for (int i = 0; i < count; i++) {
     const char *path = lua_pushfstring(L, "argument %d", i + 1);
     lua_rawgeti(L, list, i + 1);
-    if (w->watched && tb_value_digest(L, -1) == w->argument_digests[i]) tb_send_same(path, sender);
+    if (tb_value_digest(L, -1) == w->argument_digests[i]) tb_send_same(path, sender);
     else tb_send_value(L, -1, path, sender);
     lua_pop(L, 2);
   }

@@ -29,8 +29,7 @@ struct tb_workload {
   double tolerance;                           /* that the suite allows the baseline; 0: the table's */
   bool generated;                             /* args is a function */
   int64_t calls;                              /* made so far */
-  uint64_t argument_digests[TB_ARGUMENTS_MAX]; /* before the newest watched call */
-  bool watched;                               /* the digests belong to the newest arguments */
+  uint64_t argument_digests[TB_ARGUMENTS_MAX]; /* of the newest arguments, before a call changed them */
 };
 
 /* Makes the workload of a suite's description at `suite` (an index) for a case; `seed` reaches tb.manual_seed first.

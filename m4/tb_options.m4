@@ -25,9 +25,13 @@ AC_DEFUN([TB_OPTIONS], [
   AC_SUBST([CHECK_CFLAGS])
   AS_IF([test -z "$tb_checks"], [tb_checks=none])
 
-  WERROR_CFLAGS=
-  AS_IF([test $enable_werror = yes], [WERROR_CFLAGS=-Werror])
-  AC_SUBST([WERROR_CFLAGS])
+  dnl clang warns where it does not vectorise a loop that asks for it: no fault of the code, and no warning of gcc.
+  WARNING_CFLAGS=
+  tb_save_CFLAGS=$CFLAGS CFLAGS="$CFLAGS -Werror -Wpass-failed"
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [WARNING_CFLAGS=-Wno-pass-failed])
+  CFLAGS=$tb_save_CFLAGS
+  AS_IF([test $enable_werror = yes], [WARNING_CFLAGS="-Werror $WARNING_CFLAGS"])
+  AC_SUBST([WARNING_CFLAGS])
   AM_CONDITIONAL([HOSTILE], [test $enable_hostile = yes])
 
   dnl A fixed address saves relocations at each start; sanitizers choose the layout themselves.

@@ -54,7 +54,7 @@ function generate.string(n)
   local k = n <= 0 and random(2) or random(7)
   if k == 1 then return pick(strings) end
   if k <= 3 then return variable("string") or pick(strings) end
-  if k == 4 then return ("(%s .. %s)"):format(expression("string", n - 1), expression(pick { "string", "number" }, n - 1)) end
+  if k == 4 then return ("(%s .. %s):sub(1, 20)"):format(expression("string", n - 1), expression(pick { "string", "number" }, n - 1)) end
   if k == 5 then return ("(%s):sub(%d, %d)"):format(expression("string", n - 1), random(3), random(4)) end
   if k == 6 then return ("tostring(%s)"):format(expression(pick { "number", "boolean" }, n - 1)) end
   return ("type(%s)"):format(expression(pick { "number", "tensor", "list", "boolean" }, n - 1))

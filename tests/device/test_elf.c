@@ -60,12 +60,20 @@ static uint32_t name_at(const char *table, size_t bytes, const char *name) {
 
 static void describe(struct object *o) {
   memset(o, 0, sizeof *o);
-  o->header = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_REL, .e_machine = EM_X86_64,
-                           .e_version = EV_CURRENT, .e_ehsize = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS, .e_shstrndx = S_SHSTRTAB};
+  o->header = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                           .e_type = ET_REL,
+                           .e_machine = EM_X86_64,
+                           .e_version = EV_CURRENT,
+                           .e_ehsize = sizeof(Elf64_Ehdr),
+                           .e_shentsize = sizeof(Elf64_Shdr),
+                           .e_shnum = SECTIONS,
+                           .e_shstrndx = S_SHSTRTAB};
 #define NAMED(section) name_at(section_names, sizeof section_names, section)
-  o->sections[S_TEXT] = (Elf64_Shdr){.sh_name = NAMED(".text"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = sizeof text, .sh_addralign = 16};
+  o->sections[S_TEXT] = (Elf64_Shdr){
+      .sh_name = NAMED(".text"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = sizeof text, .sh_addralign = 16};
   o->sections[S_RODATA] = (Elf64_Shdr){.sh_name = NAMED(".rodata"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_size = 8, .sh_addralign = 64};
-  o->sections[S_POINTER] = (Elf64_Shdr){.sh_name = NAMED(".data.rel.ro"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE, .sh_size = 8, .sh_addralign = 8};
+  o->sections[S_POINTER] =
+      (Elf64_Shdr){.sh_name = NAMED(".data.rel.ro"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE, .sh_size = 8, .sh_addralign = 8};
   o->sections[S_RELA_TEXT] = (Elf64_Shdr){.sh_name = NAMED(".rela.text"), .sh_type = SHT_RELA, .sh_link = S_SYMTAB, .sh_info = S_TEXT,
                                           .sh_size = sizeof o->text_relocations, .sh_entsize = sizeof(Elf64_Rela), .sh_addralign = 8};
   o->sections[S_RELA_POINTER] = (Elf64_Shdr){.sh_name = NAMED(".rela.data"), .sh_type = SHT_RELA, .sh_link = S_SYMTAB, .sh_info = S_POINTER,
@@ -80,7 +88,10 @@ static void describe(struct object *o) {
   static const char *const functions[] = {"load", "fill", "slot", "pointer"};
   static const uint64_t starts[] = {0, 16, 48, 80};
   for (int i = 0; i < 4; i++)
-    o->symbols[Y_LOAD + i] = (Elf64_Sym){.st_name = name_at(names, sizeof names, functions[i]), .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = S_TEXT, .st_value = starts[i]};
+    o->symbols[Y_LOAD + i] = (Elf64_Sym){.st_name = name_at(names, sizeof names, functions[i]),
+                                         .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                         .st_shndx = S_TEXT,
+                                         .st_value = starts[i]};
   o->text_relocations[0] = (Elf64_Rela){6, ELF64_R_INFO(Y_RODATA, R_X86_64_PC32), -4};
   o->text_relocations[1] = (Elf64_Rela){30, ELF64_R_INFO(Y_MEMSET, R_X86_64_PLT32), -4};
   o->text_relocations[2] = (Elf64_Rela){51, ELF64_R_INFO(Y_RODATA, R_X86_64_REX_GOTPCRELX), -4};

@@ -66,7 +66,9 @@ static void status_and_draw(void *const *buffers, const int64_t *sizes, int64_t 
 static enum tc_buffer_role all_write[] = {TC_ROLE_WRITE, TC_ROLE_WRITE, TC_ROLE_WRITE};
 static tc_sym no_scratch[3];
 
-static struct tc_code code_of(int n_buffers) { return (struct tc_code){.symbol = "c", .generator = "test", .n_buffers = n_buffers, .roles = all_write, .scratch_bytes = no_scratch}; }
+static struct tc_code code_of(int n_buffers) {
+  return (struct tc_code){.symbol = "c", .generator = "test", .n_buffers = n_buffers, .roles = all_write, .scratch_bytes = no_scratch};
+}
 static struct tc_launch launch_of(int code, int *slots, tc_sym items, tc_sym work) {
   return (struct tc_launch){.kind = TC_LAUNCH_KERNEL, .code = code, .slots = slots, .items = items, .work = work, .label = "test"};
 }
@@ -106,10 +108,14 @@ static void test_items(void **state) {
 static void test_chain(void **state) {
   enum { STEPS = 7 };
   struct tc_symtab *tab = tc_symtab_new(tc_alloc_system());
-  const tc_sym n = tc_sym_size(tab, 0, 1000), bytes = tc_sym_mul(tab, n, number(4)), offset = tc_sym_mul(tab, tc_sym_div(tab, tc_sym_add(tab, bytes, number(63)), number(64)), number(64));
+  const tc_sym n = tc_sym_size(tab, 0, 1000), bytes = tc_sym_mul(tab, n, number(4)),
+               offset = tc_sym_mul(tab, tc_sym_div(tab, tc_sym_add(tab, bytes, number(63)), number(64)), number(64));
   const tc_cpu_kernel codes[] = {reverse_add};
   struct tc_code code = code_of(2);
-  struct tc_slot slots[] = {{.kind = TC_SLOT_POOL, .offset = number(0)}, {.kind = TC_SLOT_POOL, .offset = offset}, {.kind = TC_SLOT_OUTPUT, .index = 0}, {.kind = TC_SLOT_INPUT, .index = 0}};
+  struct tc_slot slots[] = {{.kind = TC_SLOT_POOL, .offset = number(0)},
+                            {.kind = TC_SLOT_POOL, .offset = offset},
+                            {.kind = TC_SLOT_OUTPUT, .index = 0},
+                            {.kind = TC_SLOT_INPUT, .index = 0}};
   int slot[STEPS][2], depends[STEPS];
   struct tc_launch launches[STEPS];
   (void)state;
@@ -121,7 +127,8 @@ static void test_chain(void **state) {
     launches[i].depends = &depends[i];
     launches[i].n_depends = i > 0;
   }
-  const struct tc_launch_list list = {.n_launches = STEPS, .n_codes = 1, .n_slots = 4, .launches = launches, .codes = &code, .slots = slots, .n_sizes = 1};
+  const struct tc_launch_list list = {
+      .n_launches = STEPS, .n_codes = 1, .n_slots = 4, .launches = launches, .codes = &code, .slots = slots, .n_sizes = 1};
   for (int64_t size = 5; size <= 200000; size = size * 7 + 3) {
     struct tc_storage *pool = device->methods->alloc(device, (size_t)size * 8 + 128);
     void *inputs[] = {counts}, *outputs[] = {results};
@@ -223,7 +230,8 @@ static void test_gemm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_items), cmocka_unit_test(test_chain), cmocka_unit_test(test_scratch), cmocka_unit_test(test_status_and_rng), cmocka_unit_test(test_gemm),
+      cmocka_unit_test(test_items),          cmocka_unit_test(test_chain), cmocka_unit_test(test_scratch),
+      cmocka_unit_test(test_status_and_rng), cmocka_unit_test(test_gemm),
   };
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -59,7 +59,8 @@ static inline void eager_close(struct eager *e) {
     eager_close(&e);                               \
   }
 
-static inline void eager_run(struct eager *e, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs, struct tc_tensor *out) {
+static inline void eager_run(struct eager *e, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
+                             struct tc_tensor *out) {
   const struct tc_attrs none = {0};
   const tc_status status = tc_eager_run(&e->ctx, op, n_in, in, attrs ? attrs : &none, out, &e->err);
   if (status) print_error("%s: %s\n", tc_op_row(op)->name, e->err.message);

@@ -6,7 +6,8 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes, ROUNDS = 60 };
 
 static void expect(const char *what, const struct tc_tensor *out, int64_t i, double want, double scale) {
   const double got = tc_tensor_get_f64(out, i);
-  if (eager_close_to(out->dtype, got, want, out->dtype == TC_BF16 ? 0.6 : 1, scale * eager_epsilon(out->dtype == TC_BF16 ? TC_F32 : out->dtype))) return;
+  if (eager_close_to(out->dtype, got, want, out->dtype == TC_BF16 ? 0.6 : 1, scale * eager_epsilon(out->dtype == TC_BF16 ? TC_F32 : out->dtype)))
+    return;
   print_error("%s %s, element %lld: got %.17g, want %.17g\n", what, tc_dtype_name(out->dtype), (long long)i, got, want);
   fail();
 }
@@ -14,7 +15,8 @@ static void expect(const char *what, const struct tc_tensor *out, int64_t i, dou
 static void check_matmul(struct eager *e, tc_dtype dtype, int64_t largest) {
   int64_t batch[TC_MAX_DIMS], a_sizes[TC_MAX_DIMS], b_sizes[TC_MAX_DIMS];
   const int n_batch = (int)eager_below(4);
-  const int64_t m = eager_below(10) ? 1 + eager_below(largest) : 0, k = eager_below(10) ? 1 + eager_below(largest) : 0, n = eager_below(10) ? 1 + eager_below(largest) : 0;
+  const int64_t m = eager_below(10) ? 1 + eager_below(largest) : 0, k = eager_below(10) ? 1 + eager_below(largest) : 0,
+                n = eager_below(10) ? 1 + eager_below(largest) : 0;
   for (int d = 0; d < n_batch; d++) batch[d] = 1 + eager_below(3);
   const int a_batch = eager_below(3) ? n_batch : (int)eager_below(n_batch + 1), b_batch = a_batch < n_batch ? n_batch : (int)eager_below(n_batch + 1);
   for (int d = 0; d < a_batch; d++) a_sizes[d] = eager_below(5) ? batch[n_batch - a_batch + d] : 1;
@@ -111,7 +113,8 @@ static void check_attention(struct eager *e, tc_dtype dtype, const struct trial 
   const int64_t q_sizes[] = {2, t->batch, t->queries, t->width}, k_sizes[] = {eager_below(2) ? 2 : 1, t->batch, t->keys, t->width};
   const int64_t v_sizes[] = {t->batch, t->keys, t->value_width}, mask_sizes[] = {t->queries, t->keys};
   const double scale = 0.3;
-  struct tc_tensor q = eager_tensor(e, dtype, 4, q_sizes, -2, 2), k = eager_tensor(e, dtype, 4, k_sizes, -2, 2), v = eager_tensor(e, dtype, 3, v_sizes, -2, 2);
+  struct tc_tensor q = eager_tensor(e, dtype, 4, q_sizes, -2, 2), k = eager_tensor(e, dtype, 4, k_sizes, -2, 2),
+                   v = eager_tensor(e, dtype, 3, v_sizes, -2, 2);
   struct tc_tensor mask = eager_tensor(e, dtype, 2, mask_sizes, -1, 1), out;
   for (int64_t i = 0; i < t->queries * t->keys; i++)
     if (i % t->keys && eager_below(4) == 0) tc_tensor_set_f64(&mask, i, -INFINITY);

@@ -104,7 +104,8 @@ static void check_unary(struct eager *e, const struct unary_row *row, tc_dtype d
   eager_run(e, row->op, 1, in, NULL, &out);
   for (int64_t i = 0; i < tc_tensor_numel(&out); i++) {
     const double a = tc_tensor_get_f64(&x, i);
-    if (fabs(a) > 1e5 && (row->op == TC_OP_sin || row->op == TC_OP_cos || row->op == TC_OP_tan) && isfinite(a)) continue; /* outside of the stated range */
+    if (fabs(a) > 1e5 && (row->op == TC_OP_sin || row->op == TC_OP_cos || row->op == TC_OP_tan) && isfinite(a))
+      continue; /* outside of the stated range */
     check(row->op, &out, i, row->f(a), allowed(dtype, row->ulps), row->floor_eps * eager_epsilon(dtype), a, 0);
   }
   tc_tensor_release(&x);

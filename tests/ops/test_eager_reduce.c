@@ -2,7 +2,8 @@
  * threads changes nothing. */
 #include "tests/ops/eager.h"
 
-static const tc_op ops[] = {TC_OP_sum, TC_OP_prod, TC_OP_amax, TC_OP_amin, TC_OP_any, TC_OP_all, TC_OP_argmax, TC_OP_argmin, TC_OP_mean, TC_OP_var, TC_OP_logsumexp};
+static const tc_op ops[] = {TC_OP_sum,    TC_OP_prod,   TC_OP_amax, TC_OP_amin, TC_OP_any,      TC_OP_all,
+                            TC_OP_argmax, TC_OP_argmin, TC_OP_mean, TC_OP_var,  TC_OP_logsumexp};
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16, TC_I64, TC_BOOL};
 enum { OPS = sizeof ops / sizeof *ops, DTYPES = sizeof dtypes / sizeof *dtypes, ROUNDS = 25, MAX_LENGTH = 1 << 17 };
 
@@ -101,9 +102,14 @@ static void check(struct eager *e, tc_op op, const struct tc_tensor *x, const bo
     const double want = reference(op, values, length, correction), got = tc_tensor_get_f64(&out, i);
     const double eps = eager_epsilon(x->dtype == TC_BF16 ? TC_F32 : x->dtype);
     const double mean = op == TC_OP_mean || op == TC_OP_var ? (double)(length ? length : 1) : 1;
-    const double floor_error = op == TC_OP_sum || op == TC_OP_mean ? 8 * eps * size / mean : op == TC_OP_logsumexp ? 8 * eps : op == TC_OP_var ? 256 * eps * fabs(want) + 16 * eps * eps * size * size / (mean * mean) : op == TC_OP_prod ? (double)length * eps * fabs(want) : 0;
+    const double floor_error = op == TC_OP_sum || op == TC_OP_mean ? 8 * eps * size / mean
+                               : op == TC_OP_logsumexp             ? 8 * eps
+                               : op == TC_OP_var                   ? 256 * eps * fabs(want) + 16 * eps * eps * size * size / (mean * mean)
+                               : op == TC_OP_prod                  ? (double)length * eps * fabs(want)
+                                                                   : 0;
     if (eager_close_to(out.dtype, got, want, x->dtype == TC_BF16 ? 0.6 : 4, isfinite(floor_error) ? floor_error : 0)) continue;
-    print_error("%s %s, %lld elements, result %lld: got %.17g, want %.17g\n", tc_op_row(op)->name, tc_dtype_name(x->dtype), (long long)length, (long long)i, got, want);
+    print_error("%s %s, %lld elements, result %lld: got %.17g, want %.17g\n", tc_op_row(op)->name, tc_dtype_name(x->dtype), (long long)length,
+                (long long)i, got, want);
     fail();
   }
   tc_tensor_release(&out);
@@ -145,7 +151,8 @@ static void test_long(void **state) {
       struct tc_tensor x = eager_new(&e, dtypes[d], 2, sizes);
       eager_fill(&x, 0.999, 1.001);
       for (int o = 0; o < OPS; o++)
-        if (takes(ops[o], dtypes[d]) && (ops[o] != TC_OP_prod || dtypes[d] == TC_BOOL || dtypes[d] == TC_I64)) check(&e, ops[o], &x, (bool[]){false, true}, false);
+        if (takes(ops[o], dtypes[d]) && (ops[o] != TC_OP_prod || dtypes[d] == TC_BOOL || dtypes[d] == TC_I64))
+          check(&e, ops[o], &x, (bool[]){false, true}, false);
       tc_tensor_release(&x);
     }
   })

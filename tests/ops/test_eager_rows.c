@@ -75,7 +75,8 @@ static void check_norm(struct eager *e, tc_dtype dtype, int64_t max_size) {
     double want = (tc_tensor_get_f64(&x, i) - mean) / sqrt(power + eps);
     if (has_weight) want *= tc_tensor_get_f64(&weight, i % length);
     if (has_bias) want += tc_tensor_get_f64(&bias, i % length);
-    near_enough(is_layer ? "layer_norm" : "rms_norm", &out, i, want, length == 1 ? 4000 : 2000); /* one element less its mean: eps alone divides the rounding error */
+    near_enough(is_layer ? "layer_norm" : "rms_norm", &out, i, want,
+                length == 1 ? 4000 : 2000); /* one element less its mean: eps alone divides the rounding error */
   }
   tc_tensor_release(&x);
   tc_tensor_release(&weight);

@@ -60,7 +60,8 @@ static void check_f32(struct eager *e, const struct row *row) {
     const float *y = tc_tensor_data(&out);
     for (int i = 0; i < BATCH; i++) {
       if (isfinite(x[i]) && fabs((double)x[i]) > row->f32_domain) {
-        if (!isfinite(y[i]) || (row->op != TC_OP_tan && fabsf(y[i]) > 1.000001f)) fail_msg("%s f32 of %a: %a", tc_op_row(row->op)->name, (double)x[i], (double)y[i]);
+        if (!isfinite(y[i]) || (row->op != TC_OP_tan && fabsf(y[i]) > 1.000001f))
+          fail_msg("%s f32 of %a: %a", tc_op_row(row->op)->name, (double)x[i], (double)y[i]);
         continue;
       }
       const double distance = ulps_f32((double)y[i], row->f((double)x[i]));
@@ -187,7 +188,8 @@ static void check_pow(struct eager *e, tc_dtype dtype, double bound) {
       const long double want = powl((long double)a, (long double)b);
       const double distance = dtype == TC_F32 ? ulps_f32(got, (double)want) : ulps_f64(got, want);
       const bool sign_differs = !isnan(got) && !signbit(got) != !signbit(want);
-      if (!(distance <= bound) || sign_differs) fail_msg("pow %s of (%a, %a): got %a, want %La, %.2f ulp", tc_dtype_name(dtype), a, b, got, want, distance);
+      if (!(distance <= bound) || sign_differs)
+        fail_msg("pow %s of (%a, %a): got %a, want %La, %.2f ulp", tc_dtype_name(dtype), a, b, got, want, distance);
     }
     tc_tensor_release(&out);
   }

@@ -143,7 +143,8 @@ static bool check_nothing(struct validator *v, const cJSON *schema, const cJSON 
   return true;
 }
 
-static const struct { const char *name; bool (*check)(struct validator *, const cJSON *schema, const cJSON *keyword, const cJSON *value, const char *path); } keywords[] = {
+typedef bool checker(struct validator *v, const cJSON *schema, const cJSON *keyword, const cJSON *value, const char *path);
+static const struct { const char *name; checker *check; } keywords[] = {
     {"type", check_type},         {"const", check_const},       {"enum", check_enum},           {"properties", check_properties},
     {"required", check_required}, {"items", check_items},       {"minItems", check_min_items},  {"additionalProperties", check_additional},
     {"minimum", check_minimum},   {"exclusiveMinimum", check_above}, {"exclusiveMaximum", check_below}, {"$ref", check_ref},

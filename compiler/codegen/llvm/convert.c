@@ -15,7 +15,7 @@ LLVMValueRef ll_truth(struct ll_emit *e, LLVMValueRef value, tc_dtype compute) {
 
 static LLVMValueRef f32_to_bf16(struct ll_emit *e, LLVMValueRef value) {
   LLVMBuilderRef at = e->m->builder;
-  LLVMTypeRef wide = ll_like(e, e->m->i32, LLVMTypeOf(value)), narrow = ll_like(e, e->m->i16, LLVMTypeOf(value));
+  LLVMTypeRef wide = ll_like(e->m->i32, LLVMTypeOf(value)), narrow = ll_like(e->m->i16, LLVMTypeOf(value));
   LLVMValueRef shift = ll_const_int(wide, BF16_SHIFT), bits = LLVMBuildBitCast(at, value, wide, "");
   LLVMValueRef upper = LLVMBuildLShr(at, bits, shift, "");
   LLVMValueRef odd = LLVMBuildAnd(at, upper, ll_const_int(wide, 1), "");
@@ -27,14 +27,14 @@ static LLVMValueRef f32_to_bf16(struct ll_emit *e, LLVMValueRef value) {
 }
 
 static LLVMValueRef bf16_to_f32(struct ll_emit *e, LLVMValueRef value) {
-  LLVMTypeRef wide = ll_like(e, e->m->i32, LLVMTypeOf(value)), real = ll_like(e, e->m->f32, LLVMTypeOf(value));
+  LLVMTypeRef wide = ll_like(e->m->i32, LLVMTypeOf(value)), real = ll_like(e->m->f32, LLVMTypeOf(value));
   LLVMValueRef bits = LLVMBuildZExt(e->m->builder, value, wide, "");
   return LLVMBuildBitCast(e->m->builder, LLVMBuildShl(e->m->builder, bits, ll_const_int(wide, BF16_SHIFT), ""), real, "");
 }
 
 static LLVMValueRef to_real(struct ll_emit *e, LLVMValueRef value, tc_dtype from, tc_dtype to) {
   LLVMBuilderRef at = e->m->builder;
-  LLVMTypeRef type = ll_like(e, to == TC_F64 ? e->m->f64 : e->m->f32, LLVMTypeOf(value));
+  LLVMTypeRef type = ll_like(to == TC_F64 ? e->m->f64 : e->m->f32, LLVMTypeOf(value));
   switch (from) {
     case TC_BOOL: return LLVMBuildSelect(at, value, ll_const_real(type, 1.0), LLVMConstNull(type), "");
     case TC_I64: return LLVMBuildSIToFP(at, value, type, "");
@@ -49,7 +49,7 @@ LLVMValueRef ll_convert(struct ll_emit *e, LLVMValueRef value, tc_dtype from, tc
   switch (to) {
     case TC_BOOL: return ll_truth(e, value, from);
     case TC_I64: {
-      LLVMTypeRef type = ll_like(e, e->m->i64, LLVMTypeOf(value));
+      LLVMTypeRef type = ll_like(e->m->i64, LLVMTypeOf(value));
       return from == TC_BOOL ? LLVMBuildZExt(at, value, type, "") : LLVMBuildFPToSI(at, value, type, "");
     }
     case TC_BF16: return bf16_to_f32(e, f32_to_bf16(e, to_real(e, value, from, TC_F32))); /* rounded, kept in F32 */
@@ -64,6 +64,6 @@ LLVMValueRef ll_from_stored(struct ll_emit *e, LLVMValueRef value, tc_dtype stor
 
 LLVMValueRef ll_to_stored(struct ll_emit *e, LLVMValueRef value, tc_dtype compute, tc_dtype stored) {
   LLVMValueRef v = ll_convert(e, value, compute == TC_BF16 ? TC_F32 : compute, tc_compute_dtype(stored));
-  if (stored == TC_BOOL) return LLVMBuildZExt(e->m->builder, v, ll_like(e, e->m->i8, LLVMTypeOf(v)), "");
+  if (stored == TC_BOOL) return LLVMBuildZExt(e->m->builder, v, ll_like(e->m->i8, LLVMTypeOf(v)), "");
   return stored == TC_BF16 ? f32_to_bf16(e, v) : v;
 }

@@ -135,7 +135,7 @@ EMIT(RELU) { /* 0 where the operand is below it: NaN and -0 stay */
   return LLVMBuildSelect(AT, below, zero, a[0], "");
 }
 
-static LLVMValueRef never(struct ll_emit *e, LLVMTypeRef like) { return LLVMConstNull(ll_like(e, e->m->i1, like)); }
+static LLVMValueRef never(struct ll_emit *e, LLVMTypeRef like) { return LLVMConstNull(ll_like(e->m->i1, like)); }
 EMIT(ISNAN) {
   return real(x->args[0]->dtype) ? LLVMBuildFCmp(AT, LLVMRealUNO, a[0], a[0], "") : never(e, LLVMTypeOf(a[0]));
 }

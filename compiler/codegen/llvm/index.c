@@ -79,7 +79,7 @@ static LLVMValueRef floor_divide(struct ll_emit *e, LLVMValueRef a, LLVMValueRef
 
 /* Integers in [0, 2^51) to f64 and back by their bits: no conversion instruction is needed. */
 static LLVMValueRef small_to_f64(struct ll_emit *e, LLVMValueRef v) {
-  LLVMTypeRef real = ll_like(e, e->m->f64, LLVMTypeOf(v));
+  LLVMTypeRef real = ll_like(e->m->f64, LLVMTypeOf(v));
   LLVMValueRef bias = ll_const_int(LLVMTypeOf(v), F64_INTEGER_BIAS);
   LLVMValueRef biased = LLVMBuildBitCast(e->m->builder, LLVMBuildOr(e->m->builder, v, bias, ""), real, "");
   return LLVMBuildFSub(e->m->builder, biased, LLVMConstBitCast(bias, real), "");
@@ -87,7 +87,7 @@ static LLVMValueRef small_to_f64(struct ll_emit *e, LLVMValueRef v) {
 
 static LLVMValueRef divide_small(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, bool remainder) {
   LLVMBuilderRef at = e->m->builder;
-  LLVMTypeRef integer = LLVMTypeOf(a), real = ll_like(e, e->m->f64, integer);
+  LLVMTypeRef integer = LLVMTypeOf(a), real = ll_like(e->m->f64, integer);
   LLVMValueRef quotient = ll_intrinsic1(e, LL_FLOOR, LLVMBuildFDiv(at, small_to_f64(e, a), small_to_f64(e, b), ""));
   LLVMValueRef bias = ll_const_int(integer, F64_INTEGER_BIAS);
   LLVMValueRef biased = LLVMBuildFAdd(at, quotient, LLVMConstBitCast(bias, real), "");

@@ -39,7 +39,7 @@ static inline __attribute__((unused)) LLVMValueRef p_iand(struct shape *c, LLVMV
 static inline __attribute__((unused)) LLVMValueRef p_ixor(struct shape *c, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildXor(BUILD, a, b, ""); }
 static inline __attribute__((unused)) LLVMValueRef p_ishl(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildShl(BUILD, a, ll_const_int(c->integer, count), ""); }
 static inline __attribute__((unused)) LLVMValueRef p_ishr(struct shape *c, LLVMValueRef a, int count) { return LLVMBuildLShr(BUILD, a, ll_const_int(c->integer, count), ""); }
-static inline __attribute__((unused)) LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e, c->e->m->i1, c->integer), ""); }
+static inline __attribute__((unused)) LLVMValueRef p_iodd(struct shape *c, LLVMValueRef a) { return LLVMBuildTrunc(BUILD, a, ll_like(c->e->m->i1, c->integer), ""); }
 
 static LLVMValueRef part(struct shape *c, LLVMValueRef vector, unsigned first, unsigned count) {
   LLVMValueRef order[LL_MAX_LANES];
@@ -119,7 +119,7 @@ static const struct math_row rows[TC_E_COUNT] = {
 
 static struct shape shape_of(struct ll_emit *e, LLVMTypeRef like, tc_dtype dtype) {
   const struct tc_module *m = e->m;
-  return (struct shape){e, ll_like(e, dtype == TC_F64 ? m->f64 : m->f32, like), ll_like(e, dtype == TC_F64 ? m->i64 : m->i32, like)};
+  return (struct shape){e, ll_like(dtype == TC_F64 ? m->f64 : m->f32, like), ll_like(dtype == TC_F64 ? m->i64 : m->i32, like)};
 }
 
 LLVMValueRef ll_math1(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, tc_dtype dtype) {

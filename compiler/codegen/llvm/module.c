@@ -20,8 +20,8 @@
 static const char TRIPLE[] = "x86_64-unknown-linux-gnu";
 
 static const char *const intrinsic_names[LL_INTRINSIC_COUNT] = {
-  [LL_FABS] = "llvm.fabs", [LL_FLOOR] = "llvm.floor", [LL_CEIL] = "llvm.ceil", [LL_ROUNDEVEN] = "llvm.roundeven",
-  [LL_SQRT] = "llvm.sqrt", [LL_FMA] = "llvm.fma", [LL_COPYSIGN] = "llvm.copysign",
+  [LL_FABS] = "llvm.fabs", [LL_FLOOR] = "llvm.floor", [LL_CEIL] = "llvm.ceil", [LL_SQRT] = "llvm.sqrt",
+  [LL_FMA] = "llvm.fma",
   [LL_MASKED_LOAD] = "llvm.masked.load", [LL_MASKED_STORE] = "llvm.masked.store",
   [LL_GATHER] = "llvm.masked.gather", [LL_SCATTER] = "llvm.masked.scatter", [LL_PREFETCH] = "llvm.prefetch", [LL_SFENCE] = "llvm.x86.sse.sfence",
   [LL_SCALE_F32] = "llvm.x86.avx512.mask.scalef.ps.512", [LL_SCALE_F64] = "llvm.x86.avx512.mask.scalef.pd.512",

@@ -30,7 +30,7 @@ static void philox_round(struct ll_emit *e, struct words *s) {
 /* (word >> 8) + plus, times 2^-24 */
 static LLVMValueRef fraction(struct ll_emit *e, LLVMValueRef word, int plus) {
   LLVMBuilderRef at = e->m->builder;
-  LLVMTypeRef type = LLVMTypeOf(word), real = ll_like(e, e->m->f32, type);
+  LLVMTypeRef type = LLVMTypeOf(word), real = ll_like(e->m->f32, type);
   LLVMValueRef bits = LLVMBuildLShr(at, word, ll_const_int(type, UNIFORM_SHIFT), "");
   if (plus) bits = LLVMBuildAdd(at, bits, ll_const_int(type, plus), "");
   return LLVMBuildFMul(at, LLVMBuildSIToFP(at, bits, real, ""), ll_const_real(real, UNIFORM_STEP), "");
@@ -39,7 +39,7 @@ static LLVMValueRef fraction(struct ll_emit *e, LLVMValueRef word, int plus) {
 LLVMValueRef ll_random(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef element) {
   LLVMBuilderRef at = e->m->builder;
   const bool varying = ll_is_vector(LLVMTypeOf(element));
-  struct words s = {.wide = LLVMTypeOf(element), .word = ll_like(e, e->m->i32, LLVMTypeOf(element))};
+  struct words s = {.wide = LLVMTypeOf(element), .word = ll_like(e->m->i32, LLVMTypeOf(element))};
   LLVMValueRef seed = ll_buffer_word(e, e->rng_buffer, 0);
   LLVMValueRef draw = LLVMBuildAdd(at, ll_buffer_word(e, e->rng_buffer, 1), ll_i64(e, x->acc), "");
   LLVMValueRef scalars[] = {draw, seed}, *targets[] = {&s.w[2], &s.key[0]};

@@ -7,12 +7,13 @@
  *   split      copies of an unmasked strip in a main loop, then masked strips for the rest
  *   streamed   split, with masked strips up front until the results are aligned: non-temporal stores
  *
- * A main loop has several copies of its body where accumulators would wait for one another. Which form is
+ * A main loop has several copies of its body where accumulators would wait for one another, and where the work on
+ * one strip is a chain too long for the processor to overlap with the next but short enough to write twice. Which form is
  * taken, and so the order of a reduction, depends on the kernel and on sizes alone. Over lanes of an outer
  * dimension a strip is one index. */
 #include "codegen/llvm/types.h"
 
-enum { MAX_COPIES = 4, LIGHT = 10, MIDDLING = 28, COMPUTE_BOUND = 60, LONG_STRIPS = 16 };
+enum { MAX_COPIES = 4, LIGHT = 10, MIDDLING = 40, COMPUTE_BOUND = 60, LONG_STRIPS = 16 };
 
 struct strips {
   const struct tc_phase *phase;
@@ -32,7 +33,7 @@ static int phase_weight(struct ll_emit *e, int number, int scope) {
 
 static int choose_copies(struct ll_emit *e, const struct tc_phase *phase, int weight) {
   const int registers = e->lanes * 4 / e->m->target->vector_bytes;
-  int copies = !phase->n_reductions ? (weight > LIGHT && weight < 40 ? 2 : 1) : weight <= LIGHT ? MAX_COPIES : weight <= MIDDLING ? 2 : 1;
+  int copies = weight > MIDDLING ? 1 : weight > LIGHT ? 2 : phase->n_reductions ? MAX_COPIES : 1;
   if (e->k->lanes == TC_LANES_OUTER && registers > 1) copies /= registers;
   return copies < 1 ? 1 : copies;
 }
@@ -105,12 +106,12 @@ static LLVMValueRef whole_groups(struct ll_emit *e, LLVMValueRef from, LLVMValue
 
 /* --- streamed results --- */
 
-static bool streams(const struct ll_emit *e, const struct tc_kernel_store *store) {
+static bool streams(struct ll_emit *e, const struct tc_kernel_store *store) {
   int64_t stride;
-  return e->k->buffers[store->buffer].stream && ll_lane_stride((struct ll_emit *)e, store->address, &stride) && stride == 1;
+  return e->k->buffers[store->buffer].stream && ll_lane_stride(e, store->address, &stride) && stride == 1;
 }
 
-static bool wants_streaming(const struct ll_emit *e, const struct strips *s, int weight) {
+static bool wants_streaming(struct ll_emit *e, const struct strips *s, int weight) {
   if (!along_lanes(e) || e->lanes == 1 || s->phase->n_reductions || weight >= COMPUTE_BOUND) return false;
   for (int i = 0; i < s->phase->n_stores; i++)
     if (streams(e, &s->phase->stores[i])) return true;

@@ -17,7 +17,7 @@
 enum { LL_MAX_LANES = 64 };
 
 enum ll_intrinsic {
-  LL_FABS, LL_FLOOR, LL_CEIL, LL_ROUNDEVEN, LL_SQRT, LL_FMA, LL_COPYSIGN,
+  LL_FABS, LL_FLOOR, LL_CEIL, LL_SQRT, LL_FMA,
   LL_MASKED_LOAD, LL_MASKED_STORE, LL_GATHER, LL_SCATTER, LL_PREFETCH, LL_SFENCE, LL_SCALE_F32, LL_SCALE_F64, LL_INTRINSIC_COUNT
 };
 enum { LL_DECLARATIONS = 48 };
@@ -102,7 +102,7 @@ LLVMValueRef ll_splat(struct ll_emit *e, LLVMValueRef scalar);   /* at the build
 LLVMValueRef ll_const_int(LLVMTypeRef type, int64_t value);      /* scalar or splat */
 LLVMValueRef ll_const_real(LLVMTypeRef type, double value);
 LLVMValueRef ll_iota(struct ll_emit *e, LLVMTypeRef element, int64_t start, int64_t step);
-LLVMTypeRef ll_like(struct ll_emit *e, LLVMTypeRef element, LLVMTypeRef shape); /* `element`, as many as `shape` has */
+LLVMTypeRef ll_like(LLVMTypeRef element, LLVMTypeRef shape); /* `element`, as many as `shape` has */
 bool ll_is_vector(LLVMTypeRef type);
 LLVMTypeRef ll_type(struct ll_emit *e, tc_dtype compute, bool varying);
 LLVMTypeRef ll_stored_type(struct ll_emit *e, tc_dtype stored, bool varying);

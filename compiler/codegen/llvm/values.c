@@ -9,8 +9,7 @@ void ll_at(struct ll_emit *e, int scope) {
 
 bool ll_is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
 
-LLVMTypeRef ll_like(struct ll_emit *e, LLVMTypeRef element, LLVMTypeRef shape) {
-  (void)e;
+LLVMTypeRef ll_like(LLVMTypeRef element, LLVMTypeRef shape) {
   return ll_is_vector(shape) ? LLVMVectorType(element, LLVMGetVectorSize(shape)) : element;
 }
 

@@ -138,7 +138,8 @@ static tc_status run_attention(struct attention *a, const struct tc_eager_call *
     status = tc_cpu_nomem(call, err);
   } else {
     a->blocks = (a->queries + ROWS - 1) / ROWS;
-    tc_cpu_parallel(a->cpu, a->batches * a->blocks, 1, (double)a->batches * (double)a->queries * (double)a->keys * (double)(8 + a->width / 8), run_units, a);
+    tc_cpu_parallel(a->cpu, a->batches * a->blocks, 1, (double)a->batches * (double)a->queries * (double)a->keys * (double)(8 + a->width / 8),
+                    run_units, a);
     const void *in[] = {wide};
     if (wide) a->cpu->kernels->cast(a->dtype, out->dtype)(tc_tensor_data(out), in, total, false);
   }

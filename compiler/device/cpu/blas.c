@@ -30,35 +30,47 @@ static tc_status check_build(struct tc_cpu *cpu, void *library, struct tc_error 
   struct tc_cpu_blas *blas = &cpu->blas;
   int (*parallel)(void);
   const char *(*config)(void), *(*core)(void);
-  void (*set_threads)(int);
   if (!find(library, "cblas_sgemm", &blas->sgemm, sizeof blas->sgemm) || !find(library, "cblas_dgemm", &blas->dgemm, sizeof blas->dgemm) ||
       !find(library, "cblas_sgemv", &blas->sgemv, sizeof blas->sgemv) || !find(library, "cblas_dgemv", &blas->dgemv, sizeof blas->dgemv) ||
       !find(library, "openblas_get_parallel", &parallel, sizeof parallel) || !find(library, "openblas_get_config", &config, sizeof config) ||
-      !find(library, "openblas_get_corename", &core, sizeof core) || !find(library, "openblas_set_num_threads", &set_threads, sizeof set_threads))
+      !find(library, "openblas_get_corename", &core, sizeof core) ||
+      !find(library, "openblas_set_num_threads", &blas->set_threads, sizeof blas->set_threads))
     return tc_fail(err, TC_UNSUPPORTED, "cpu", "%s is not OpenBLAS; install libopenblas-openmp-dev", TC_OPENBLAS_PATH);
   if (parallel() != OPENMP_BUILD) {
-    return tc_fail(err, TC_UNSUPPORTED, "cpu", "%s is not the OpenMP build of OpenBLAS, whose threads the kernels share; install libopenblas-openmp-dev",
-                   TC_OPENBLAS_PATH);
+    return tc_fail(err, TC_UNSUPPORTED, "cpu",
+                   "%s is not the OpenMP build of OpenBLAS, whose threads the kernels share; install libopenblas-openmp-dev", TC_OPENBLAS_PATH);
   }
-  set_threads(cpu->device.threads);
   char version[32] = "";
   if (sscanf(config(), "OpenBLAS %31s", version) != 1) snprintf(version, sizeof version, "unknown");
   snprintf(blas->name, sizeof blas->name, "OpenBLAS %s %s, OpenMP", version, core());
   return TC_OK;
 }
 
-tc_status tc_cpu_blas_open(struct tc_cpu *cpu, struct tc_error *err) {
-  if (cpu->blas.library) return TC_OK;
+static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
   if (cpu->device.target.vector_bytes == 64) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
   void *library = dlopen(TC_OPENBLAS_PATH, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *why = dlerror();
-    return tc_fail(err, TC_UNSUPPORTED, "cpu", "the matrix library cannot be opened (%.200s); install libopenblas-openmp-dev", why ? why : TC_OPENBLAS_PATH);
+    return tc_fail(err, TC_UNSUPPORTED, "cpu", "the matrix library cannot be opened (%.200s); install libopenblas-openmp-dev",
+                   why ? why : TC_OPENBLAS_PATH);
   }
   const tc_status status = check_build(cpu, library, err);
   if (status) dlclose(library);
   else cpu->blas.library = library;
   return status;
+}
+
+tc_status tc_cpu_blas_open(struct tc_cpu *cpu, struct tc_error *err) {
+  struct tc_cpu_blas *blas = &cpu->blas;
+  if (!blas->library) {
+    const tc_status status = open_library(cpu, err);
+    if (status) return status;
+  }
+  if (blas->threads != cpu->device.threads) {
+    blas->threads = cpu->device.threads;
+    blas->set_threads(blas->threads);
+  }
+  return TC_OK;
 }
 
 void tc_cpu_blas_close(struct tc_cpu_blas *blas) {

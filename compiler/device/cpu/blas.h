@@ -23,6 +23,8 @@ struct tc_cpu_blas {
                 int incy);
   void (*dgemv)(int order, int trans, int m, int n, double alpha, const double *a, int lda, const double *x, int incx, double beta, double *y,
                 int incy);
+  void (*set_threads)(int count);
+  int threads; /* that the library was told to use */
   char name[TC_CPU_BLAS_NAME];
   uint64_t packed; /* operands that were copied because the library can not take their strides */
 };

@@ -40,18 +40,33 @@ CONVERT(f64, i64, integer_f64(x))
 CONVERT(f64, bf16, tc_f32_to_bf16((float)x))
 CONVERT(f64, f32, (float)x)
 
-#define KERNEL(from, to)                                                                        \
+#define KERNEL(from, to, how)                                                                   \
   static void from##_to_##to(void *out, const void *const *in, int64_t n, bool stream) {        \
     const from##_t *restrict x = in[0];                                                         \
     to##_t *restrict y = out;                                                                   \
     (void)stream;                                                                               \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = convert_##from##_##to(x[i]); \
+    how for (int64_t i = 0; i < n; i++) y[i] = convert_##from##_##to(x[i]);                     \
   }
-KERNEL(bool, i64) KERNEL(bool, bf16) KERNEL(bool, f32) KERNEL(bool, f64)
-KERNEL(i64, bool) KERNEL(i64, bf16) KERNEL(i64, f32) KERNEL(i64, f64)
-KERNEL(bf16, bool) KERNEL(bf16, i64) KERNEL(bf16, f64)
-KERNEL(f32, bool) KERNEL(f32, i64) KERNEL(f32, f64)
-KERNEL(f64, bool) KERNEL(f64, i64) KERNEL(f64, bf16) KERNEL(f64, f32)
+#define VECTORS _Pragma("omp simd")
+#define ONE_BY_ONE /* the conversion is an instruction on scalars */
+KERNEL(bool, i64, VECTORS)
+KERNEL(i64, bool, VECTORS)
+KERNEL(bool, bf16, VECTORS)
+KERNEL(bf16, bool, VECTORS)
+KERNEL(bool, f32, VECTORS)
+KERNEL(f32, bool, VECTORS)
+KERNEL(bool, f64, VECTORS)
+KERNEL(f64, bool, VECTORS)
+KERNEL(f32, f64, VECTORS)
+KERNEL(f64, f32, VECTORS)
+KERNEL(bf16, f64, VECTORS)
+KERNEL(f64, bf16, VECTORS)
+KERNEL(i64, bf16, VECTORS)
+KERNEL(i64, f32, VECTORS)
+KERNEL(i64, f64, VECTORS)
+KERNEL(bf16, i64, ONE_BY_ONE)
+KERNEL(f32, i64, ONE_BY_ONE)
+KERNEL(f64, i64, ONE_BY_ONE)
 
 static void bf16_to_f32(void *out, const void *const *in, int64_t n, bool stream) {
   const uint16_t *x = in[0];

@@ -6,7 +6,7 @@
 
 #include "device/cpu/cpu.h"
 
-enum { TILE = 32, ELEMENT_BYTES = 8 };
+enum { ELEMENT_BYTES = 8 };
 
 static struct tc_tensor contiguous_over(void *data, struct tc_storage *storage, tc_dtype dtype, int ndim, const int64_t *sizes) {
   struct tc_tensor t = {.storage = storage, .dtype = dtype, .ndim = ndim};
@@ -29,28 +29,38 @@ struct tiles {
   const char *from;
   struct tc_cpu_nest nest; /* operand 0: to, 1: from; the last dimension is contiguous in `to`, `across` in `from` */
   int across, bytes;
-  int64_t bands; /* of TILE values of `across` */
+  int64_t tile, bands; /* elements of a cache line; bands of as many values of `across` */
 };
 
+/* A tile is a cache line of elements high and wide. Each line of the source is read whole and at once, turned in a small
+ * buffer, and each line of the destination written whole: strides that are powers of two would throw lines out between. */
 #define COPY_TILE(T)                                                                                                                   \
   static void copy_tile_##T(char *to, const char *from, int64_t rows, int64_t cols, int64_t to_row, int64_t from_col) {                \
+    enum { TILE = TC_CPU_CACHE_LINE / sizeof(T) };                                                                                     \
+    T turned[TILE][TILE];                                                                                                              \
     T *t = (T *)(void *)to;                                                                                                            \
     const T *f = (const T *)(const void *)from;                                                                                        \
-    for (int64_t i = 0; i < rows; i++)                                                                                                 \
-      for (int64_t j = 0; j < cols; j++) t[i * to_row + j] = f[i + j * from_col];                                                      \
+    if (rows == TILE)                                                                                                                  \
+      for (int64_t j = 0; j < cols; j++)                                                                                               \
+        for (int64_t i = 0; i < TILE; i++) turned[i][j] = f[i + j * from_col];                                                         \
+    else                                                                                                                               \
+      for (int64_t j = 0; j < cols; j++)                                                                                               \
+        for (int64_t i = 0; i < rows; i++) turned[i][j] = f[i + j * from_col];                                                         \
+    for (int64_t i = 0; i < rows; i++) memcpy(t + i * to_row, turned[i], (size_t)cols * sizeof(T));                                    \
   }
 COPY_TILE(uint8_t)
 COPY_TILE(uint16_t)
 COPY_TILE(uint32_t)
 COPY_TILE(uint64_t)
 typedef void (*copy_tile_fn)(char *to, const char *from, int64_t rows, int64_t cols, int64_t to_row, int64_t from_col);
-static const copy_tile_fn copy_tiles[ELEMENT_BYTES + 1] = {[1] = copy_tile_uint8_t, [2] = copy_tile_uint16_t, [4] = copy_tile_uint32_t, [8] = copy_tile_uint64_t};
+static const copy_tile_fn copy_tiles[ELEMENT_BYTES + 1] = {
+    [1] = copy_tile_uint8_t, [2] = copy_tile_uint16_t, [4] = copy_tile_uint32_t, [8] = copy_tile_uint64_t};
 
-/* One item: a band of TILE values of `across`, at one point of the other dimensions. */
+/* One item: a band of `across`, at one point of the other dimensions. */
 static void copy_band(const struct tiles *t, int64_t item) {
   const struct tc_cpu_nest *n = &t->nest;
   const int inner = n->ndim - 1, across = t->across;
-  const int64_t start = item % t->bands * TILE, rows = n->sizes[across] - start < TILE ? n->sizes[across] - start : TILE;
+  const int64_t tile = t->tile, start = item % t->bands * tile, rows = n->sizes[across] - start < tile ? n->sizes[across] - start : tile;
   int64_t rest = item / t->bands, to = start * n->strides[0][across], from = start;
   for (int d = inner - 1; d >= 0; d--) {
     if (d == across) continue;
@@ -59,8 +69,8 @@ static void copy_band(const struct tiles *t, int64_t item) {
     rest /= n->sizes[d];
   }
   const int64_t step = n->strides[1][inner];
-  for (int64_t j = 0; j < n->sizes[inner]; j += TILE) {
-    const int64_t cols = n->sizes[inner] - j < TILE ? n->sizes[inner] - j : TILE;
+  for (int64_t j = 0; j < n->sizes[inner]; j += tile) {
+    const int64_t cols = n->sizes[inner] - j < tile ? n->sizes[inner] - j : tile;
     copy_tiles[t->bytes](t->to + (to + j) * t->bytes, t->from + (from + j * step) * t->bytes, rows, cols, n->strides[0][across], step);
   }
 }
@@ -80,7 +90,8 @@ static bool copy_transposed(struct tc_cpu *cpu, const struct tc_tensor *to, cons
   for (int d = 0; d < inner; d++)
     if (t.nest.strides[1][d] == 1) t.across = d;
   if (t.across < 0 || t.nest.total == 0) return false;
-  t.bands = (t.nest.sizes[t.across] + TILE - 1) / TILE;
+  t.tile = TC_CPU_CACHE_LINE / t.bytes;
+  t.bands = (t.nest.sizes[t.across] + t.tile - 1) / t.tile;
   const int64_t items = t.nest.total / t.nest.sizes[t.across] / t.nest.sizes[inner] * t.bands;
   tc_cpu_parallel(cpu, items, 1, (double)t.nest.total, copy_bands, &t);
   return true;
@@ -103,6 +114,23 @@ static void assign_part(void *state, int64_t first, int64_t last, int thread) {
   }
 }
 
+/* Where the innermost dimension lies contiguous on both sides: whole rows of it. */
+static void assign_rows(void *state, int64_t first, int64_t last, int thread) {
+  const struct assign *a = state;
+  const int64_t inner = a->nest.sizes[a->nest.ndim - 1];
+  (void)thread;
+  for (int64_t row = first; row < last; row++) {
+    const int64_t to = tc_cpu_offset(&a->nest, 0, row * inner), from = tc_cpu_offset(&a->nest, 1, row * inner);
+    memcpy(a->to + to * a->to_bytes, a->from + from * a->from_bytes, (size_t)(inner * a->to_bytes));
+  }
+}
+
+static bool is_rows(const struct assign *a) {
+  enum { SHORTEST = 16 };
+  const int inner = a->nest.ndim - 1;
+  return inner >= 0 && a->nest.strides[0][inner] == 1 && a->nest.strides[1][inner] == 1 && a->nest.sizes[inner] >= SHORTEST;
+}
+
 void tc_cpu_assign(struct tc_cpu *cpu, const struct tc_tensor *dest, const struct tc_tensor *x) {
   struct tc_tensor to = *dest;
   if (x->dtype == to.dtype && copy_transposed(cpu, &to, x)) return;
@@ -111,11 +139,17 @@ void tc_cpu_assign(struct tc_cpu *cpu, const struct tc_tensor *dest, const struc
     cast_into(cpu, &to, x);
     return;
   }
-  struct assign a = {.to = tc_tensor_data(&to), .from = tc_tensor_data(x), .to_bytes = tc_dtype_bytes(to.dtype), .from_bytes = tc_dtype_bytes(x->dtype)};
+  struct assign a = {
+      .to = tc_tensor_data(&to), .from = tc_tensor_data(x), .to_bytes = tc_dtype_bytes(to.dtype), .from_bytes = tc_dtype_bytes(x->dtype)};
   const struct tc_tensor *both[] = {&to, x};
   a.cast = cpu->kernels->cast(x->dtype, to.dtype);
   tc_cpu_nest_broadcast(&a.nest, to.ndim, to.sizes, 2, both);
-  tc_cpu_parallel(cpu, a.nest.total, TC_CPU_BLOCK, (double)a.nest.total, assign_part, &a);
+  if (a.nest.total == 0) return;
+  if (x->dtype == to.dtype && is_rows(&a)) {
+    tc_cpu_parallel(cpu, a.nest.total / a.nest.sizes[a.nest.ndim - 1], 1, (double)a.nest.total, assign_rows, &a);
+  } else {
+    tc_cpu_parallel(cpu, a.nest.total, TC_CPU_BLOCK, (double)a.nest.total, assign_part, &a);
+  }
 }
 
 void tc_cpu_copy(struct tc_cpu *cpu, void *to, tc_dtype to_dtype, const struct tc_tensor *x) {

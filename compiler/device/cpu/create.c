@@ -52,7 +52,8 @@ tc_status tc_cpu_eager_arange(struct tc_device *device, const struct tc_eager_ca
   const int bytes = tc_dtype_bytes(call->out->dtype);
   (void)device, (void)err;
   for (int64_t i = 0; i < n; i++) {
-    const union element e = element_of(call->out->dtype, start + (double)i * step, (int64_t)((uint64_t)(int64_t)start + (uint64_t)i * (uint64_t)(int64_t)step));
+    const union element e =
+        element_of(call->out->dtype, start + (double)i * step, (int64_t)((uint64_t)(int64_t)start + (uint64_t)i * (uint64_t)(int64_t)step));
     memcpy(out + i * bytes, &e, (size_t)bytes);
   }
   return TC_OK;

@@ -59,7 +59,8 @@ static tc_status read_header(struct load *l) {
   if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_REL ||
       h->e_machine != EM_X86_64)
     return damaged(l, "no x86-64 relocatable ELF file");
-  if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 || h->e_shnum > MAX_SECTIONS || h->e_shoff % sizeof(uint64_t)) return damaged(l, "bad section table");
+  if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 || h->e_shnum > MAX_SECTIONS || h->e_shoff % sizeof(uint64_t))
+    return damaged(l, "bad section table");
   if (!inside(l, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr))) return damaged(l, "the section table lies outside");
   l->sections = (const Elf64_Shdr *)(const void *)(l->bytes + h->e_shoff);
   l->n_sections = h->e_shnum;
@@ -165,7 +166,8 @@ struct symbols { const Elf64_Sym *entries; size_t count; const char *names; size
 
 static tc_status read_symbols(struct load *l, unsigned section, struct symbols *out) {
   const void *entries;
-  if (section >= l->n_sections || l->sections[section].sh_type != SHT_SYMTAB || !table(l, &l->sections[section], sizeof(Elf64_Sym), &entries, &out->count))
+  if (section >= l->n_sections || l->sections[section].sh_type != SHT_SYMTAB ||
+      !table(l, &l->sections[section], sizeof(Elf64_Sym), &entries, &out->count))
     return damaged(l, "bad symbol table");
   out->entries = entries;
   const uint32_t link = l->sections[section].sh_link;

@@ -34,7 +34,8 @@ static void copy_rows(void *state, int64_t first, int64_t last, int thread) {
 
 static tc_status take_rows(struct tc_cpu *cpu, const struct tc_eager_call *call, int64_t dim, struct tc_error *err) {
   const struct tc_tensor *x = call->in[0], *index = call->in[1];
-  struct rows r = {.out = tc_tensor_data(call->out), .n_index = tc_tensor_numel(index), .bound = x->sizes[dim], .row_bytes = tc_dtype_bytes(x->dtype)};
+  struct rows r = {
+      .out = tc_tensor_data(call->out), .n_index = tc_tensor_numel(index), .bound = x->sizes[dim], .row_bytes = tc_dtype_bytes(x->dtype)};
   void *x_temp = NULL, *index_temp = NULL;
   int64_t outer = 1;
   tc_status status = TC_OK;
@@ -78,7 +79,8 @@ tc_status tc_cpu_eager_gather(struct tc_device *device, const struct tc_eager_ca
   struct tc_cpu *cpu = tc_cpu_of(device);
   const struct tc_tensor *x = call->in[0], *index = call->in[1];
   const int64_t dim = tc_attr_int(call->attrs, 0), total = tc_tensor_numel(index);
-  struct picks p = {.out = tc_tensor_data(call->out), .x = tc_tensor_data(x), .bytes = tc_dtype_bytes(x->dtype), .nest = {.ndim = x->ndim, .n_operands = 1}};
+  struct picks p = {
+      .out = tc_tensor_data(call->out), .x = tc_tensor_data(x), .bytes = tc_dtype_bytes(x->dtype), .nest = {.ndim = x->ndim, .n_operands = 1}};
   void *temp = NULL;
   if (total == 0) return TC_OK;
   for (int d = 0; d < x->ndim; d++) {

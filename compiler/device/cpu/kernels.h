@@ -42,7 +42,7 @@ struct tc_cpu_kernels {
   void (*norm_f32)(float *out, const float *x, int64_t n, const struct tc_cpu_norm *norm);
   void (*norm_f64)(double *out, const double *x, int64_t n, const struct tc_cpu_norm *norm);
 
-  /* Numbers of elements [first, first + n) of one draw. */
+  /* Numbers of elements [first, first + n) of one draw; `first` is a multiple of TC_CPU_BLOCK. */
   void (*random)(float *out, uint64_t first, int64_t n, uint64_t seed, uint64_t draw, bool normal);
 };
 

@@ -41,7 +41,8 @@ static void run_blocks(const struct pass *p, int64_t first, int64_t last) {
   bool constant[MAX_IN];
   for (int i = 0; i < p->n_in; i++) {
     constant[i] = is_constant(&p->nest, i);
-    if (constant[i]) tc_cpu_gather(gathered[i], p->in[i], &p->nest, i, first, last - first < TC_CPU_BLOCK ? last - first : TC_CPU_BLOCK, p->in_bytes[i]);
+    if (constant[i])
+      tc_cpu_gather(gathered[i], p->in[i], &p->nest, i, first, last - first < TC_CPU_BLOCK ? last - first : TC_CPU_BLOCK, p->in_bytes[i]);
   }
   for (int64_t at = first; at < last; at += TC_CPU_BLOCK) {
     const int64_t n = last - at < TC_CPU_BLOCK ? last - at : TC_CPU_BLOCK;
@@ -66,7 +67,7 @@ static void run_part(void *state, int64_t first, int64_t last, int thread) {
 
 /* Cheap element operations that one element of the operation is worth, in round figures. */
 static int weight_of(tc_op op) {
-  enum { CHEAP = 1, DIVISION = 4, POLYNOMIAL = 12 };
+  enum { CHEAP = 1, DIVISION = 2, POLYNOMIAL = 4 };
   switch (op) {
     case TC_OP_exp: case TC_OP_log: case TC_OP_log1p: case TC_OP_sin: case TC_OP_cos: case TC_OP_tan: case TC_OP_tanh: case TC_OP_sigmoid:
     case TC_OP_erf: case TC_OP_gelu: case TC_OP_gelu_tanh: case TC_OP_silu: case TC_OP_softplus: case TC_OP_pow: return POLYNOMIAL;

@@ -67,22 +67,23 @@ static void join(const struct reduction *r, struct acc *a, const struct acc *b) 
   }
 }
 
-#define FIRST_EXTREME(name, T, field, NAN_TEST)                                                              \
-  static struct acc name(const T *x, int64_t n, int64_t base, int sign) {                                    \
+/* The first position of the extreme, which is known: what equals it, or the first NaN if it is one. */
+#define FIRST_EQUAL(name, T)                                                                                 \
+  static struct acc name(const T *x, int64_t n, int64_t base, T value) {                                     \
     int64_t at = 0;                                                                                          \
-    for (int64_t i = 0; i < n; i++) {                                                                        \
-      if (NAN_TEST(x[i])) {                                                                                  \
-        at = i;                                                                                              \
-        break;                                                                                               \
-      }                                                                                                      \
-      if (sign > 0 ? x[i] > x[at] : x[i] < x[at]) at = i;                                                    \
-    }                                                                                                        \
-    return (struct acc){.field = x[at], .index = base + at};                                                 \
+    if (isnan(value)) while (at < n - 1 && !isnan(x[at])) at++;                                              \
+    else while (at < n - 1 && x[at] != value) at++;                                                          \
+    return (struct acc){.number = (double)value, .index = base + at};                                        \
   }
-#define NEVER(x) 0
-FIRST_EXTREME(first_f32, float, number, isnan)
-FIRST_EXTREME(first_f64, double, number, isnan)
-FIRST_EXTREME(first_i64, int64_t, integer, NEVER)
+FIRST_EQUAL(first_f32, float)
+FIRST_EQUAL(first_f64, double)
+
+static struct acc first_i64(const int64_t *x, int64_t n, int64_t base, int sign) {
+  int64_t at = 0;
+  for (int64_t i = 1; i < n; i++)
+    if (sign > 0 ? x[i] > x[at] : x[i] < x[at]) at = i;
+  return (struct acc){.integer = x[at], .index = base + at};
+}
 
 #define COUNT_TRUE(name, T)                               \
   static int64_t name(const T *x, int64_t n) {            \
@@ -101,7 +102,7 @@ static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n,
     case TC_OP_amax:
     case TC_OP_amin: return (struct acc){.number = (double)r->kernels->extreme_f32(x, n, sign_of(r->op))};
     case TC_OP_argmax:
-    case TC_OP_argmin: return first_f32(x, n, base, sign_of(r->op));
+    case TC_OP_argmin: return first_f32(x, n, base, r->kernels->extreme_f32(x, n, sign_of(r->op)));
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f32(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f32(x, n)};
@@ -114,7 +115,7 @@ static struct acc feed_f64(const struct reduction *r, const double *x, int64_t n
     case TC_OP_amax:
     case TC_OP_amin: return (struct acc){.number = r->kernels->extreme_f64(x, n, sign_of(r->op))};
     case TC_OP_argmax:
-    case TC_OP_argmin: return first_f64(x, n, base, sign_of(r->op));
+    case TC_OP_argmin: return first_f64(x, n, base, r->kernels->extreme_f64(x, n, sign_of(r->op)));
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f64(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f64(x, n)};

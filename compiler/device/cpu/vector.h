@@ -83,6 +83,17 @@ static inline void vf_store_bf16(uint16_t *p, vf a) {
   rounded = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
 }
+/* High and low halves of the products of unsigned 32-bit lanes with b. */
+static inline vi vi_mul_high_low(vi a, uint32_t b, vi *low) {
+  const __m512i factor = _mm512_set1_epi32((int)b);
+  const __m512i even = _mm512_mul_epu32(a, factor), odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
+  *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+  return _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+}
+static inline vi vi_count(uint32_t first) {
+  return _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+static inline vf vi_to_f32(vi a) { return _mm512_cvtepi32_ps(a); }
 /* Lanes of a mask as bytes of 0 or 1, and back (any non-zero byte is true). */
 static inline void mf_store_bytes(uint8_t *p, mf m) { _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
 static inline mf mf_load_bytes(const uint8_t *p) {
@@ -173,6 +184,16 @@ static inline void vf_store_bf16(uint16_t *p, vf a) {
   const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(halves, halves), 0xD8);
   _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(packed));
 }
+static inline vi vi_mul_high_low(vi a, uint32_t b, vi *low) {
+  const __m256i factor = _mm256_set1_epi32((int)b);
+  const __m256i even = _mm256_mul_epu32(a, factor), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
+  *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
+  return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+}
+static inline vi vi_count(uint32_t first) {
+  return _mm256_add_epi32(_mm256_set1_epi32((int)first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline vf vi_to_f32(vi a) { return _mm256_cvtepi32_ps(a); }
 static inline void mf_store_bytes(uint8_t *p, mf m) {
   const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(m), 31);
   const __m256i halves = _mm256_permute4x64_epi64(_mm256_packs_epi32(words, words), 0xD8);
