@@ -376,6 +376,7 @@ int tb_verb_worker(int argc, char *const *argv) {
     return TB_EXIT_USAGE;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "tbench-worker"); /* not the name of the link that it was started through */
   signal(SIGPIPE, SIG_IGN);
   setvbuf(stdout, NULL, _IOLBF, 0);
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());

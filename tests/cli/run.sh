@@ -111,6 +111,18 @@ interrupted interrupted.json 1
 [ "$status" -eq 130 ] && grep -q '"interrupted":.*true' interrupted.json && grep -q '"outcome":.*"ok"' interrupted.json
 tap_result $? 'Ctrl-C keeps what is measured and exits with 130'
 
+setsid "$TBENCH" run suite=./outcomes.lua how=hangs timeout=300 out=twice.json > out.text 2> err.text < /dev/null &
+pid=$!
+for _ in $(seq 300); do
+  grep -q 'baseline' err.text && break
+  sleep 0.2
+done
+kill -INT "$pid"; sleep 1; kill -INT "$pid"
+wait "$pid"
+status=$? out=$(cat out.text) err=$(cat err.text)
+[ "$status" -eq 130 ] && [ ! -e twice.json ]
+tap_result $? 'a second Ctrl-C leaves at once'
+
 # --- nothing is left over ---
 mkdir -p own-tmp
 TMPDIR=$PWD/own-tmp run "$TBENCH" run suite=./outcomes.lua how=good,leaves quick=yes out=left.json

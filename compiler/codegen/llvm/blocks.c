@@ -3,7 +3,10 @@
 
 LLVMBasicBlockRef ll_block(struct ll_emit *e) { return LLVMCreateBasicBlockInContext(e->m->context, ""); }
 
-void ll_end(struct ll_emit *e) { LLVMPositionBuilderAtEnd(e->m->builder, e->block); }
+void ll_end(struct ll_emit *e) {
+  LLVMPositionBuilderAtEnd(e->m->builder, e->block);
+  e->at = e->current;
+}
 
 void ll_enter(struct ll_emit *e, LLVMBasicBlockRef block) {
   LLVMAppendExistingBasicBlock(e->function, block);

@@ -18,6 +18,29 @@ static LLVMValueRef reduction_index(struct ll_emit *e, const struct tc_kernel_re
   return e->lanes > 1 ? ll_splat(e, index) : index;
 }
 
+static void store_all(struct ll_emit *e, const struct tc_phase *phase, LLVMValueRef *values) {
+  for (int i = 0; i < phase->n_stores; i++) ll_store(e, &phase->stores[i], values[i]);
+}
+
+/* Masked stores are slow on some machines: only the last strip takes them. */
+static void store_in_two_ways(struct ll_emit *e, const struct tc_phase *phase, int scope, LLVMValueRef *values) {
+  LLVMBasicBlockRef whole = ll_block(e), part = ll_block(e), done = ll_block(e);
+  LLVMValueRef mask = e->mask;
+  ll_branch(e, e->whole, whole, part);
+  ll_enter(e, whole);
+  ll_open(e, scope);
+  e->mask = NULL;
+  store_all(e, phase, values);
+  e->mask = mask;
+  ll_jump(e, done);
+  ll_enter(e, part);
+  ll_open(e, scope);
+  store_all(e, phase, values);
+  ll_jump(e, done);
+  ll_enter(e, done);
+  ll_open(e, scope);
+}
+
 /* All values before any store: a result may lie where an operand was. */
 void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct ll_state *state) {
   ll_open(e, scope);
@@ -34,7 +57,8 @@ void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct 
     ll_at(e, scope);
     state[i] = ll_reduction_step(e, r, state[i], value, index);
   }
-  for (int i = 0; i < phase->n_stores; i++) ll_store(e, &phase->stores[i], values[i]);
+  if (e->mask && e->whole) store_in_two_ways(e, phase, scope, values);
+  else store_all(e, phase, values);
   TC_FREE_ARRAY(e->m->alloc, values, (size_t)phase->n_stores + 1);
   ll_end(e);
 }

@@ -2,7 +2,7 @@
  *
  *   straight   a constant number of strips, few: no loop
  *   exact      the extent is a constant multiple: no masks
- *   masked     AVX-512, much work for each element: one loop whose every strip is masked. It compiles fastest; but
+ *   masked     much work for each element: one loop whose every strip is masked. It compiles fastest; but
  *              masked loads escape the prefetchers of some machines (half of the bandwidth), so it prefetches itself
  *   split      copies of an unmasked strip in a main loop, then masked strips for the rest
  *   streamed   split, with masked strips up front until the results are aligned: non-temporal stores
@@ -31,7 +31,9 @@ static int phase_weight(struct ll_emit *e, int number, int scope) {
   return weight;
 }
 
+/* A pass over a short row that only stores has many strips in flight by itself. */
 static int choose_copies(struct ll_emit *e, const struct tc_phase *phase, int weight) {
+  if (e->k->n_phases > 1 && !phase->n_reductions) return 1;
   const int registers = e->lanes * 4 / e->m->target->vector_bytes;
   int copies = weight > MIDDLING ? 1 : weight > LIGHT ? 2 : phase->n_reductions ? MAX_COPIES : 1;
   if (e->k->lanes == TC_LANES_OUTER && registers > 1) copies /= registers;
@@ -62,10 +64,14 @@ static struct strips plan(struct ll_emit *e, int number, int weight, tc_sym leng
 static void strip(struct ll_emit *e, const struct strips *s, LLVMValueRef start, LLVMValueRef to, struct ll_state *state) {
   ll_end(e);
   const bool own_mask = along_lanes(e);
-  if (own_mask) e->mask = to ? ll_lane_mask(e, LLVMBuildSub(e->m->builder, to, start, "")) : NULL;
+  if (own_mask && to) {
+    LLVMValueRef active = LLVMBuildSub(e->m->builder, to, start, "");
+    e->mask = ll_lane_mask(e, active);
+    if (e->prefetch && !e->m->avx512) e->whole = ll_less(e, ll_i64(e, e->lanes - 1), active);
+  }
   set_position(e, start);
   ll_body(e, s->phase, s->scope, state);
-  if (own_mask) e->mask = NULL;
+  if (own_mask) e->mask = e->whole = NULL;
 }
 
 /* `copies` bodies in a row, each with its own accumulators. */
@@ -211,7 +217,7 @@ void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to
   } else if (s.count >= 0 && s.count % s.copies == 0) {
     strip_loop(e, &s, from, to, false, false, s.copies, all);
     join_copies(e, &s, s.copies, all);
-  } else if (s.masks && s.copies == 1 && e->m->avx512 && weight >= COMPUTE_BOUND) {
+  } else if (s.masks && s.copies == 1 && weight >= COMPUTE_BOUND) {
     e->prefetch = true;
     strip_loop(e, &s, from, to, true, true, 1, all);
     e->prefetch = false;

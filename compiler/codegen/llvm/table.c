@@ -4,6 +4,9 @@
  * lanes, looks at the lanes wherever it meets it (negating them, to see whether that is cheaper), and gathers them again. A
  * load is one node, and runs as fast. */
 #include <string.h>
+#define KEEP 24
+
+
 
 #include "codegen/llvm/types.h"
 
@@ -19,16 +22,51 @@ static LLVMValueRef table(struct ll_emit *e) {
   return e->constant_table;
 }
 
-static LLVMValueRef from_table(struct ll_emit *e, LLVMTypeRef type, uint64_t bits) {
-  int i = 0;
-  while (i < e->n_constants && (e->constants[i].bits != bits || e->constants[i].type != type)) i++;
-  if (i == LL_CONSTANTS) return NULL;
-  if (i == e->n_constants) e->constants[e->n_constants++] = (struct ll_constant){bits, type};
+static LLVMValueRef load_entry(struct ll_emit *e, LLVMTypeRef type, int i) {
   LLVMValueRef offset = ll_i64(e, i * entry_bytes(e));
   LLVMValueRef pointer = LLVMConstInBoundsGEP2(e->m->i8, table(e), &offset, 1);
   LLVMValueRef loaded = LLVMBuildLoad2(e->m->builder, type, pointer, "");
   LLVMSetAlignment(loaded, (unsigned)e->m->target->vector_bytes);
   return loaded;
+}
+
+/* Of the vector registers this part may hold constants over a loop; what else needs them spills its own. */
+enum { HELD_SHARE_NUMERATOR = 5, HELD_SHARE_DENOMINATOR = 8 };
+
+/* Does the constant deserve a register over the loops of this phase? */
+static bool may_hold(struct ll_emit *e) {
+  const struct ll_scope *phase = &e->scopes[LL_PHASE];
+  if (e->at <= LL_PHASE || !phase->anchor) return false;
+  if (e->held_stamp != phase->stamp) {
+    e->held_stamp = phase->stamp;
+    e->held = 0;
+  }
+  return e->held < e->m->target->vector_registers * HELD_SHARE_NUMERATOR / HELD_SHARE_DENOMINATOR;
+}
+
+/* Loads before the phase's loops, and comes back: every position is a block's end, or before its terminator. */
+static LLVMValueRef hold(struct ll_emit *e, LLVMTypeRef type, int i) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->m->builder);
+  const int at = e->at;
+  ll_at(e, LL_PHASE);
+  LLVMValueRef loaded = load_entry(e, type, i);
+  LLVMValueRef terminator = LLVMGetBasicBlockTerminator(here);
+  if (terminator) LLVMPositionBuilderBefore(e->m->builder, terminator);
+  else LLVMPositionBuilderAtEnd(e->m->builder, here);
+  e->at = at;
+  e->held++;
+  e->constants[i].value = loaded;
+  e->constants[i].stamp = e->scopes[LL_PHASE].stamp;
+  return loaded;
+}
+
+static LLVMValueRef from_table(struct ll_emit *e, LLVMTypeRef type, uint64_t bits) {
+  int i = 0;
+  while (i < e->n_constants && (e->constants[i].bits != bits || e->constants[i].type != type)) i++;
+  if (i == LL_CONSTANTS) return NULL;
+  if (i == e->n_constants) e->constants[e->n_constants++] = (struct ll_constant){bits, type, NULL, 0};
+  if (e->at > LL_PHASE && e->constants[i].value && e->constants[i].stamp == e->scopes[LL_PHASE].stamp) return e->constants[i].value;
+  return may_hold(e) ? hold(e, type, i) : load_entry(e, type, i);
 }
 
 static bool in_table(const struct ll_emit *e, LLVMTypeRef type, uint64_t bits) {

@@ -55,7 +55,8 @@ struct ll_info { /* of an expression, by id */
   bool analysed, varying, fresh;
 };
 
-struct ll_constant { uint64_t bits; LLVMTypeRef type; }; /* a vector constant of the table */
+/* A vector constant of the table; `value`: held in a register over the loops of the phase with that stamp. */
+struct ll_constant { uint64_t bits; LLVMTypeRef type; LLVMValueRef value; unsigned stamp; };
 enum { LL_CONSTANTS = 256 };
 
 struct ll_number { int op; LLVMValueRef a, b, value; unsigned stamp; }; /* numbered integer and address operations */
@@ -83,8 +84,11 @@ struct ll_emit {
   bool nontemporal;              /* stores of streamed buffers may be non-temporal here */
   bool nontemporal_used;
   bool prefetch;                 /* masked vector loads prefetch what comes later */
+  LLVMValueRef whole;            /* NULL, or whether all lanes of the masked strip are active: its stores are then not masked */
   int status_buffer, rng_buffer; /* -1: none */
-  int n_constants;
+  int at;                        /* scope of the builder's position */
+  unsigned held_stamp;           /* phase that `held` counts for */
+  int held, n_constants;
   struct ll_constant constants[LL_CONSTANTS];
   LLVMValueRef constant_table;   /* a global: a vector each, as far apart as the widest */
   struct ll_number numbers[LL_NUMBERS];

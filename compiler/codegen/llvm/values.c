@@ -3,6 +3,7 @@
 
 void ll_at(struct ll_emit *e, int scope) {
   const struct ll_scope *s = &e->scopes[scope];
+  e->at = scope;
   if (s->anchor) LLVMPositionBuilderBefore(e->m->builder, s->anchor);
   else LLVMPositionBuilderAtEnd(e->m->builder, s->block);
 }
