@@ -122,6 +122,7 @@ tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n, 
   if (status) return status;
   m->stop.started_ns = tb_now_ns();
   m->stop.last_half_width = NAN;
+  m->stop.flat = 0;
   for (int rounds = 0; m->reason == TB_STOP_NOT_YET && any_live(seats, n);) {
     if (m->interrupt && tb_interrupt_poll(m->interrupt)) {
       m->reason = TB_STOP_INTERRUPTED;

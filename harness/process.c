@@ -64,6 +64,16 @@ static void take_text(struct tb_process *p) {
   }
 }
 
+long long tb_memory_kills(void) {
+  FILE *in = fopen("/proc/vmstat", "re");
+  char name[64];
+  long long value, kills = -1;
+  while (in && fscanf(in, "%63s %lld", name, &value) == 2)
+    if (!strcmp(name, "oom_kill")) kills = value;
+  if (in) fclose(in);
+  return kills;
+}
+
 /* The control socket closed: what happened to the worker? */
 static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
   int status = 0;
@@ -71,8 +81,8 @@ static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
   reap(p, &status);
   take_text(p);
   const char *words = last_words(p), *colon = *words ? ": " : "";
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-    return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker, as it does when memory is out%s%s", colon, words);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && tb_memory_kills() != p->memory_kills)
+    return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon, words);
   if (WIFSIGNALED(status))
     return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s", WTERMSIG(status), strsignal(WTERMSIG(status)), colon, words);
   return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker left with status %d before it was told to%s%s", WEXITSTATUS(status), colon, words);

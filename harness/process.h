@@ -29,6 +29,7 @@ struct tb_launch {
 struct tb_process {
   pid_t pid;            /* 0: not running */
   int control, exchange, text;
+  long long memory_kills; /* the system's count when it started */
   double start_ns;      /* from before the fork until the worker was ready */
   bool bound;           /* to launch->place */
   bool echo;            /* what it prints goes on to standard error */
@@ -41,6 +42,8 @@ struct tb_process {
   struct tb_interrupt *interrupt;
 };
 
+/* Processes that the system has killed for memory so far; -1: it does not say. */
+long long tb_memory_kills(void);
 /* Starts a worker and waits for its hello. On failure the process is dead and `outcome` is set. */
 tc_status tb_process_start(struct tb_process *process, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s,
                            struct tc_error *err);

@@ -150,6 +150,7 @@ static tc_status receive_hello(struct tb_process *p, int64_t before, double time
 tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err) {
   *p = (struct tb_process){.control = -1, .exchange = -1, .text = -1, .interrupt = interrupt, .outcome = TB_OUTCOME_OK};
   tc_strbuf_init(&p->inbox, tc_alloc_system());
+  p->memory_kills = tb_memory_kills();
   p->echo = *launch->config->logs != '\0';
   struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
   struct words words = {.count = 0};

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { CHECK_EVERY = 4 };
+enum { CHECK_EVERY = 4, FLAT_ENOUGH = 3 /* check points: one alone is chance */ };
 /* Between check points n and n + 4 the half-width falls like 1/sqrt(n). What stays within this share of the last one although
  * rounds were added is drift or contention, which more rounds of the same process do not average out. */
 static const double stable_share = 0.97;
@@ -16,7 +16,8 @@ enum tb_stop_reason tb_stop_ask(struct tb_stop *stop, int rounds, double half_wi
   if (rounds >= stop->max_rounds) return TB_STOP_BUDGET;
   if (rounds < stop->min_rounds || rounds % CHECK_EVERY || isnan(half_width)) return TB_STOP_NOT_YET;
   if (half_width <= stop->target) return TB_STOP_TARGET;
-  const bool stable = rounds >= 2 * stop->min_rounds && !isnan(stop->last_half_width) && half_width >= stable_share * stop->last_half_width;
+  const bool flat = rounds >= 2 * stop->min_rounds && !isnan(stop->last_half_width) && half_width >= stable_share * stop->last_half_width;
+  stop->flat = flat ? stop->flat + 1 : 0;
   stop->last_half_width = half_width;
-  return stable ? TB_STOP_STABLE : TB_STOP_NOT_YET;
+  return stop->flat >= FLAT_ENOUGH ? TB_STOP_STABLE : TB_STOP_NOT_YET;
 }

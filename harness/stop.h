@@ -12,6 +12,7 @@ struct tb_stop {
   int64_t budget_ns;    /* of measuring, from `started_ns` */
   int64_t started_ns;
   double last_half_width; /* at the last check point; NaN at first */
+  int flat;               /* check points in a row where it hardly fell */
 };
 
 enum tb_stop_reason { TB_STOP_NOT_YET, TB_STOP_TARGET, TB_STOP_STABLE, TB_STOP_BUDGET, TB_STOP_INTERRUPTED };

@@ -57,7 +57,8 @@ static void finish_speedup(struct tb_case_result *r) {
 }
 
 static void finish_pay_off(struct tb_case_result *r) {
-  const double gain = r->baseline.median_ns - r->steady.median_ns, cold = r->compile.state_ns[TB_STATE_COLD].median;
+  /* The gain of a call by the ratio that is reported, so that the two cannot contradict each other. */
+  const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio), cold = r->compile.state_ns[TB_STATE_COLD].median;
   if (gain > 0 && !isnan(cold)) r->compile.pays_off_after_calls = cold / gain;
 }
 

@@ -191,6 +191,7 @@ int tb_verb_doctor(int argc, char *const *argv) {
   struct tc_error err = {0};
   if (!tb_verb_begin(&verb, "doctor", argc, argv, NULL, NULL)) return TB_EXIT_USAGE;
   int code;
+  unsetenv("OPENBLAS_CORETYPE"); /* workers do not see it either */
   tc_config_default(&p.config);
   if (tc_config_from_environment(&p.config, &err)) {
     code = tb_verb_usage("doctor", "%s", err.message);

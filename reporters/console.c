@@ -107,6 +107,16 @@ static void put_rows(FILE *out, const struct tb_report_options *options, const c
   }
 }
 
+/* What made figures worse, where the harness saw it. */
+static void put_warnings(FILE *out, const cJSON *result) {
+  const cJSON *environment, *warning;
+  cJSON_ArrayForEach(environment, tb_doc_at(result, "environments")) {
+    cJSON_ArrayForEach(warning, tb_doc_at(environment, "warnings")) {
+      if (cJSON_IsString(warning)) fprintf(out, "note: %s\n", warning->valuestring);
+    }
+  }
+}
+
 /* What a person must know of a case beside its figures: errors and fallbacks. */
 static void put_notes(FILE *out, const cJSON *c) {
   const cJSON *error = tb_doc_at(c, "error"), *note;
@@ -138,15 +148,18 @@ static void put_groups(FILE *out, const struct tb_report_options *options, const
   free(done);
 }
 
-static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
+static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON *result, const cJSON **cases, int n) {
   int right = 0, compared = 0;
   for (int i = 0; i < n; i++) {
     const cJSON *ok = tb_doc_at(cases[i], "correctness.ok");
     compared += cJSON_IsBool(ok);
-    right += cJSON_IsTrue(ok);
+    right += cJSON_IsTrue(ok) && !strcmp(tb_doc_text(cases[i], "outcome", ""), "ok");
   }
-  fprintf(out, "%d of %d right (against f64)", right, n);
+  const double planned = tb_doc_number(result, "planned");
+  const int missing = planned > n ? (int)planned - n : 0;
+  fprintf(out, "%d of %d right (against f64)", right, n + missing);
   if (compared < n) fprintf(out, ", %d not compared", n - compared);
+  if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : "");
   if (options->result_path) fprintf(out, " · %s", options->result_path);
   if (options->plot_path) fprintf(out, " · %s", options->plot_path);
   fputc('\n', out);
@@ -160,7 +173,8 @@ bool tb_report_console(const cJSON *result, const struct tb_report_options *opti
   int i = 0;
   cJSON_ArrayForEach(item, list) cases[i++] = item;
   put_groups(out, options, cases, n);
-  put_summary(out, options, cases, n);
+  put_warnings(out, result);
+  put_summary(out, options, result, cases, n);
   free(cases);
   return !ferror(out);
 }

@@ -21,7 +21,7 @@ static const double ns_per_ms = 1e6;
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 enum { N_COLOURS = sizeof colours / sizeof *colours };
 
-struct curve { char title[TITLE]; int points; };
+struct curve { char title[TITLE]; int points; double batch; /* of the newest point */ };
 
 /* A single-quoted gnuplot string: quotes doubled, control characters dropped. */
 static void quote(FILE *out, const char *text) {
@@ -53,6 +53,7 @@ static int find_curves(const cJSON *cases, struct curve *curves) {
     if (k == MAX_CURVES) continue;
     if (k == n) snprintf(curves[n++].title, TITLE, "%s", title);
     curves[k].points++;
+    curves[k].batch = tb_doc_number(c, "case.batch");
   }
   return n;
 }
@@ -93,9 +94,11 @@ static void put_bar_label(FILE *out, const cJSON *c) {
   fputc('"', out);
 }
 
-/* The last block: label, cold (ms), disk (ms). Returns the number of bars. */
-static int put_bars(FILE *out, const cJSON *cases) {
-  int n = 0;
+struct bars { int count; bool cold, disk; }; /* cases, and which of the two any of them has */
+
+/* The last block: label, cold (ms), disk (ms). */
+static struct bars put_bars(FILE *out, const cJSON *cases) {
+  struct bars bars = {0};
   const cJSON *c;
   fputs("# case cold_ms disk_ms\n", out);
   cJSON_ArrayForEach(c, cases) {
@@ -103,12 +106,14 @@ static int put_bars(FILE *out, const cJSON *cases) {
     if (isnan(cold) && isnan(disk)) continue;
     put_bar_label(out, c);
     fprintf(out, " %.17g %.17g\n", cold / ns_per_ms, disk / ns_per_ms);
-    n++;
+    bars.count++;
+    bars.cold |= !isnan(cold);
+    bars.disk |= !isnan(disk);
   }
-  return n;
+  return bars;
 }
 
-static bool write_data(const cJSON *result, const char *path, const struct curve *curves, int n_curves, int *n_bars) {
+static bool write_data(const cJSON *result, const char *path, const struct curve *curves, int n_curves, struct bars *bars) {
   const cJSON *cases = tb_doc_at(result, "cases");
   const cJSON **sorted = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *sorted);
   FILE *out = fopen(path, "we");
@@ -118,7 +123,7 @@ static bool write_data(const cJSON *result, const char *path, const struct curve
     return false;
   }
   for (int i = 0; i < n_curves; i++) put_curve(out, cases, &curves[i], sorted);
-  *n_bars = put_bars(out, cases);
+  *bars = put_bars(out, cases);
   free(sorted);
   const bool good = !ferror(out);
   return !fclose(out) && good;
@@ -133,6 +138,10 @@ static void put_speedup_panel(FILE *out, const char *data, const struct curve *c
   fputs("set title 'speedup over the uncompiled function (95% interval)'\nset xlabel 'batch'\nset ylabel 'speedup (x)'\n"
         "set logscale x 2\nset logscale y 2\nset grid\nset key outside below maxcols 1 noenhanced\nset xtics nomirror\nset offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
         "set yrange [*<0.9:1.1<*]\n", out);
+  double first = NAN;
+  bool several = false;
+  for (int i = 0; i < n_curves; i++) several |= curves[i].points > 1 || (i && curves[i].batch != first), first = curves[i].batch;
+  if (!several && n_curves) fprintf(out, "set xrange [%.17g:%.17g]\n", first / 2, first * 2);
   fputs("plot 1 with lines lc rgb '#888888' dt 2 notitle", out);
   for (int i = 0; i < n_curves; i++) {
     const char *colour = colours[i % N_COLOURS];
@@ -146,19 +155,24 @@ static void put_speedup_panel(FILE *out, const char *data, const struct curve *c
   fputs("\n", out);
 }
 
-static void put_cost_panel(FILE *out, const char *data, int index, int n_bars) {
-  fputs("unset logscale\nset title 'time to the first kernel'\nunset xlabel\nset ylabel 'ms'\nset logscale y 10\nset style data histograms\n"
+static void put_cost_panel(FILE *out, const char *data, int index, const struct bars *bars) {
+  fputs("unset logscale\nset autoscale x\nset title 'time to the first kernel'\nunset xlabel\nset ylabel 'ms'\nset logscale y 10\nset style data histograms\n"
         "set style histogram clustered gap 1\nset style fill solid 0.9 noborder\nset boxwidth 0.9\nset key outside below maxcols 2\n"
         "unset offsets\nset yrange [*:*]\n", out);
-  fprintf(out, "set xtics rotate by %d noenhanced%s\n", n_bars > 6 ? -60 : -20, n_bars > TICK_LIMIT ? " font ',8'" : "");
-  fputs("plot ", out);
-  quote(out, data);
-  fprintf(out, " index %d using 2:xtic(1) lc rgb '%s' title 'cold cache', \\\n  ", index, colours[1]);
-  quote(out, data);
-  fprintf(out, " index %d using 3 lc rgb '%s' title 'disk cache, fresh process'\n", index, colours[0]);
+  fprintf(out, "set xtics rotate by %d noenhanced%s\n", bars->count > 6 ? -60 : -20, bars->count > TICK_LIMIT ? " font ',8'" : "");
+  static const struct { int column; const char *title; } series[] = {{2, "cold cache"}, {3, "disk cache, fresh process"}};
+  const char *comma = "plot ";
+  for (int i = 0; i < 2; i++) { /* gnuplot refuses a column without a value */
+    if (!(i ? bars->disk : bars->cold)) continue;
+    fputs(comma, out);
+    quote(out, data);
+    fprintf(out, " index %d using %d:xtic(1) lc rgb '%s' title '%s'", index, series[i].column, colours[1 - i], series[i].title);
+    comma = ", \\\n  ";
+  }
+  fputs("\n", out);
 }
 
-static bool write_script(const cJSON *result, const struct tb_plot *plot, const struct curve *curves, int n_curves, int n_bars) {
+static bool write_script(const cJSON *result, const struct tb_plot *plot, const struct curve *curves, int n_curves, const struct bars *bars) {
   static const struct { const char *terminal; bool svg; } terminals[] = {
       {"svg size 900,1000 dynamic background '#ffffff' font 'sans,13'", true}, {"pngcairo size 900,1000 background '#ffffff' font 'sans,11'", false}};
   const char *suite = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "cases"), 0), "case.suite", "");
@@ -168,13 +182,13 @@ static bool write_script(const cJSON *result, const struct tb_plot *plot, const 
   for (size_t i = 0; i < sizeof terminals / sizeof *terminals; i++) {
     fprintf(out, "reset\nset terminal %s\nset output ", terminals[i].terminal);
     quote(out, base_name(terminals[i].svg ? plot->svg : plot->png));
-    fprintf(out, "\nset encoding utf8\nset multiplot layout %d,1 title ", (n_curves > 0) + (n_bars > 0));
+    fprintf(out, "\nset encoding utf8\nset multiplot layout %d,1 title ", (n_curves > 0) + (bars->count > 0));
     char title[TITLE];
     snprintf(title, sizeof title, "%s · %s", suite, tb_doc_text(result, "started", ""));
     quote(out, title);
     fputs(" noenhanced\n", out);
     if (n_curves) put_speedup_panel(out, base_name(plot->data), curves, n_curves);
-    if (n_bars) put_cost_panel(out, base_name(plot->data), n_curves, n_bars);
+    if (bars->count) put_cost_panel(out, base_name(plot->data), n_curves, bars);
     fputs("unset multiplot\nunset output\n", out);
   }
   const bool good = !ferror(out);
@@ -215,14 +229,14 @@ bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot)
   snprintf(plot->svg, sizeof plot->svg, "%s.svg", stem);
   snprintf(plot->png, sizeof plot->png, "%s.png", stem);
   const int n_curves = find_curves(tb_doc_at(result, "cases"), curves);
-  int n_bars = 0;
-  const bool written = write_data(result, plot->data, curves, n_curves, &n_bars) && write_script(result, plot, curves, n_curves, n_bars);
+  struct bars bars = {0};
+  const bool written = write_data(result, plot->data, curves, n_curves, &bars) && write_script(result, plot, curves, n_curves, &bars);
   free(curves);
   if (!written) {
     snprintf(plot->message, sizeof plot->message, "%s: %s", plot->script, strerror(errno));
     return false;
   }
-  if (!n_curves && !n_bars) {
+  if (!n_curves && !bars.count) {
     snprintf(plot->message, sizeof plot->message, "nothing to draw: no case has a speedup or a compile time");
     return true;
   }

@@ -11,7 +11,7 @@ uint64_t tc_hash_bytes(uint64_t seed, const void *data, size_t bytes) {
     hash = tc_hash_mix(hash, word);
   }
   uint64_t tail = 0;
-  memcpy(&tail, at, bytes);
+  if (bytes) memcpy(&tail, at, bytes);
   return tc_hash_mix(hash, tail);
 }
 

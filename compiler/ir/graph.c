@@ -119,7 +119,30 @@ static void node_meta(struct tc_builder *b, const struct tc_value *value, struct
   *out = ((const struct tc_node *)value)->meta;
 }
 
+/* Is the eager value known to be stored row by row? Then `contiguous` gives it back, as it does eagerly. */
+static bool stored_in_rows(const struct tc_graph *g, const struct tc_node *node) {
+  if (node->op == TC_OP_input) {
+    tc_sym expected = tc_sym_const(1);
+    for (int d = node->meta.ndim - 1; d >= 0; d--) {
+      if (!tc_sym_is(node->meta.sizes[d], 1) && !tc_sym_same(node->strides[d], expected)) return false;
+      expected = tc_sym_mul(g->tab, expected, node->meta.sizes[d]);
+    }
+    return true;
+  }
+  switch (node->op) {
+    case TC_OP_view:
+    case TC_OP_reshape:
+    case TC_OP_squeeze:
+    case TC_OP_unsqueeze: return stored_in_rows(g, node->in[0]);
+    default: return tc_op_row(node->op)->kind != TC_KIND_VIEW;
+  }
+}
+
+static bool node_is_contiguous(struct tc_builder *b, const struct tc_value *value) {
+  return stored_in_rows(((const struct tc_graph_builder *)b)->graph, (const struct tc_node *)value);
+}
+
 void tc_graph_builder_init(struct tc_graph_builder *b, struct tc_graph *g) {
-  static const struct tc_builder_methods methods = {record, node_meta, NULL};
+  static const struct tc_builder_methods methods = {record, node_meta, node_is_contiguous};
   *b = (struct tc_graph_builder){.builder = {&methods, g->tab, TC_F32}, .graph = g};
 }

@@ -48,15 +48,19 @@ static void push_recipe(lua_State *L, const struct compiled_entry *e, const stru
 }
 
 /* Runs an entry (in a closure of the module); returns the number of results pushed. */
-static int run_entry(lua_State *L, struct compiled_object *o, struct compiled_entry *e, const struct tc_frame *frame,
+static int run_entry(lua_State *L, struct compiled_object *o, const struct compiled_entry *chosen, const struct tc_frame *frame,
                      const struct tc_tensor *const *inputs) {
+  const struct compiled_entry copy = *chosen, *const e = &copy; /* the list may move meanwhile; what it holds is pinned */
   struct tc_tensor outputs[TC_MAX_RESULTS];
   struct tc_error err = {0};
   const int n_outputs = tc_compiled_outputs(e->compiled), first_output = lua_gettop(L) + 1;
-  if (n_outputs > TC_MAX_RESULTS) return luaL_error(L, "the compiled function has %d results; at most %d are supported", n_outputs, TC_MAX_RESULTS);
   luaL_checkstack(L, n_outputs + e->n_results + LUA_MINSTACK, "results");
+  o->running++; /* making objects may run finalizers, and those may reset or call this object */
   for (int i = 0; i < n_outputs; i++) tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE)); /* before the run: making them may raise */
-  if (tc_compiled_run(e->compiled, inputs, outputs, &err)) return tc_lua_raise(L, "compiled function", &err);
+  if (tc_compiled_run(e->compiled, inputs, outputs, &err)) {
+    o->running--;
+    return tc_lua_raise(L, "compiled function", &err);
+  }
   for (int i = 0; i < n_outputs; i++) {
     struct tc_lua_object *object = lua_touserdata(L, first_output + i);
     object->tensor = outputs[i];
@@ -65,6 +69,7 @@ static int run_entry(lua_State *L, struct compiled_object *o, struct compiled_en
   if (n_results == 1 && e->results[0].kind == TC_RECIPE_OUTPUT) lua_pushvalue(L, first_output + e->results[0].output);
   else
     for (int i = 0; i < n_results; i++) push_recipe(L, e, frame, &e->results[i], first_output);
+  o->running--;
   tc_lua_gc_pressure(L, o->module);
   return n_results;
 }
@@ -94,6 +99,14 @@ void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) {
 static void give_up(struct compiled_object *o) {
   o->eager = true;
   o->module->ctx.counters.eager_fallbacks++;
+}
+
+/* A call that could not be compiled. An object that has entries, or whose code raised an error there, stays compiled for
+ * other calls, as long as failures are few. */
+static void note_failure(struct compiled_object *o, bool of_this_call) {
+  const bool lasting = !of_this_call && !o->entries.len;
+  if (lasting || ++o->failures >= o->config.recompile_limit) give_up(o);
+  else o->module->ctx.counters.eager_fallbacks++;
 }
 
 /* --- compiling --- */
@@ -214,18 +227,24 @@ static int compile_and_run(lua_State *L, struct compiled_object *o, const struct
   if (status == TC_BREAK) {
     if (o->fullgraph) return raise_break(L, &broke);
     note_break(o, &broke);
+    note_failure(o, broke.reason == TC_BREAK_RUNTIME_ERROR);
+    return run_plain(L, frame);
+  }
+  if (!status && (tc_guards_inputs(entry.guards) > room || tc_compiled_outputs(entry.compiled) > TC_MAX_RESULTS)) {
+    tc_lua_note_fallback(o, "the function reads %d tensors and returns %d; at most %d and %d are compiled; it runs eagerly",
+                         tc_guards_inputs(entry.guards), tc_compiled_outputs(entry.compiled), room, TC_MAX_RESULTS);
+    tc_lua_compiled_free_entry(L, &entry);
     give_up(o);
     return run_plain(L, frame);
   }
   if (status) {
     if (o->fullgraph) return tc_lua_raise(L, "compile", &err);
     tc_lua_note_fallback(o, "%s: %s; the function runs eagerly", err.stage ? err.stage : "compile", err.message);
-    give_up(o);
+    note_failure(o, false);
     return run_plain(L, frame);
   }
   if (!add_entry(o, &entry)) return luaL_error(L, "out of memory for a compiled entry");
   struct compiled_entry *newest = &o->entries.data[0];
-  if (tc_guards_inputs(newest->guards) > room) return luaL_error(L, "the compiled function reads %d tensors; at most %d are supported", tc_guards_inputs(newest->guards), room);
   const int failed = tc_guards_check(newest->guards, frame, inputs);
   if (failed) {
     struct tc_strbuf text;
@@ -236,10 +255,12 @@ static int compile_and_run(lua_State *L, struct compiled_object *o, const struct
     give_up(o);
     return run_plain(L, frame);
   }
-  tc_compiled_watch(newest->compiled, true);
+  struct tc_compiled *const compiled = newest->compiled;
+  tc_compiled_watch(compiled, true);
   const int n = run_entry(L, o, newest, frame, inputs);
-  tc_compiled_watch(newest->compiled, false);
-  o->entry_to_kernel_ns = (double)tc_compiled_first_launch_ns(newest->compiled) - entered_ns;
+  if (!o->entries.len || o->entries.data[0].compiled != compiled) return n; /* a finalizer reset the object meanwhile */
+  tc_compiled_watch(compiled, false);
+  o->entry_to_kernel_ns = (double)tc_compiled_first_launch_ns(compiled) - entered_ns;
   flush_cache(o);
   return n;
 }

@@ -21,19 +21,28 @@ static struct compiled_object *check_object(lua_State *L, int index, const char 
 
 /* --- life --- */
 
-static void free_entry(lua_State *L, struct compiled_entry *e) {
+void tc_lua_compiled_free_entry(lua_State *L, struct compiled_entry *e) {
   tc_compiled_release(e->compiled);
   tc_guards_free(e->guards, L);
   tc_arena_free(e->recipes);
 }
 
+/* What a running call may use outlives it (where even the list of such entries finds no memory, it is never freed). */
+static void drop_entry(lua_State *L, struct compiled_object *o, struct compiled_entry *e) {
+  if (o->running) (void)tc_vec_push(o->module->ctx.alloc, &o->retired, *e);
+  else tc_lua_compiled_free_entry(L, e);
+}
+
 void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o) {
   const struct tc_alloc *a = o->module->ctx.alloc;
-  for (size_t i = 0; i < o->entries.len; i++) free_entry(L, &o->entries.data[i]);
+  for (size_t i = 0; i < o->entries.len; i++) drop_entry(L, o, &o->entries.data[i]);
+  for (size_t i = 0; !o->running && i < o->retired.len; i++) tc_lua_compiled_free_entry(L, &o->retired.data[i]);
+  if (!o->running) tc_vec_free(a, &o->retired);
   tc_vec_free(a, &o->entries);
   tc_vec_free(a, &o->breaks);
   tc_vec_free(a, &o->fallbacks);
   o->eager = false;
+  o->failures = 0;
   o->recompiles = o->captured_ops = 0;
   o->entry_to_kernel_ns = 0;
 }
@@ -42,6 +51,7 @@ void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o) {
 static int object_gc(lua_State *L) {
   struct compiled_object *o = tc_lua_compiled_at(L, 1);
   if (!o) return 0;
+  o->running = 0; /* nobody can be calling what is collected; an error may have left a call counted */
   if (o->module->ctx.device) tc_lua_compiled_reset(L, o);
   o->tag = NULL;
   return 0;

@@ -28,6 +28,9 @@ struct compiled_object {
   bool eager;                 /* runs the plain function from now on: a break, a limit, or a failed compile */
   struct tc_config config;
   TC_VEC(struct compiled_entry) entries;
+  TC_VEC(struct compiled_entry) retired; /* dropped while a call was running; freed by the next reset without one */
+  int running;                /* calls on the way, nested ones too */
+  int failures;               /* calls that could not be compiled */
   TC_VEC(struct tc_break) breaks;
   TC_VEC(struct fallback_note) fallbacks;
   int recompiles, captured_ops;
@@ -41,6 +44,7 @@ struct compiled_object *tc_lua_compiled_at(lua_State *L, int index);
 int tc_lua_compiled_call(lua_State *L);
 /* Drops entries and what was learnt; caches stay. */
 void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o);
+void tc_lua_compiled_free_entry(lua_State *L, struct compiled_entry *entry);
 void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Makes the object for (function, options): options at `options_index`, or 0 for none. Pushes it. */
 struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, int options_index);

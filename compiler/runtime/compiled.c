@@ -56,9 +56,26 @@ static void fill_template(const struct tc_output *o, const int64_t *sizes, struc
   }
 }
 
+/* A size past 62 bits has no symbol. */
+static bool sizes_valid(const struct tc_launch_list *list) {
+  bool valid = tc_sym_valid(list->pool_bytes);
+  for (int i = 0; i < list->n_allocated; i++) valid = valid && tc_sym_valid(list->allocated_bytes[i]);
+  for (int i = 0; i < list->n_outputs; i++) {
+    const struct tc_output *o = &list->outputs[i];
+    valid = valid && tc_sym_valid(o->offset);
+    for (int d = 0; d < o->ndim; d++) valid = valid && tc_sym_valid(o->sizes[d]) && tc_sym_valid(o->strides[d]);
+  }
+  for (int i = 0; i < list->n_launches; i++) {
+    const struct tc_launch *l = &list->launches[i];
+    valid = valid && (l->kind != TC_LAUNCH_KERNEL || (tc_sym_valid(l->items) && tc_sym_valid(l->work)));
+  }
+  return valid;
+}
+
 static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
   const struct tc_launch_list *list = c->list;
   const struct tc_alloc *a = tc_arena_alloc(c->arena);
+  if (!sizes_valid(list)) return tc_fail(err, TC_LIMIT, "runtime", "a tensor of the graph is larger than 2^61 bytes");
   c->codes = TC_NEW_ARRAY(a, tc_cpu_kernel, (size_t)list->n_codes);
   c->templates = TC_NEW_ARRAY(a, struct tc_tensor, (size_t)list->n_outputs);
   c->output_bytes = TC_NEW_ARRAY(a, int64_t, (size_t)list->n_allocated);
@@ -140,7 +157,7 @@ static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
     c->storages[i] = device->methods->alloc(device, (size_t)c->output_bytes[i]);
     if (!c->storages[i]) {
       while (i--) tc_storage_release(c->storages[i]);
-      return tc_fail(err, TC_NOMEM, "runtime", "out of memory for a result of the compiled function");
+      return tc_fail(err, TC_NOMEM, "runtime", "out of memory for a result of %lld bytes", (long long)c->output_bytes[i]);
     }
     c->output_data[i] = c->storages[i]->data;
   }

@@ -103,7 +103,11 @@ static void test_stop_rules(void **state) {
   assert_int_equal(tb_stop_ask(&stop, 4, NAN, 10), TB_STOP_NOT_YET);
   assert_int_equal(tb_stop_ask(&stop, 8, 0.5, 10), TB_STOP_NOT_YET);     /* the first width has nothing to be compared with */
   assert_int_equal(tb_stop_ask(&stop, 12, 0.4, 10), TB_STOP_NOT_YET);    /* it shrank */
-  assert_int_equal(tb_stop_ask(&stop, 16, 0.4, 10), TB_STOP_STABLE);     /* it did not */
+  assert_int_equal(tb_stop_ask(&stop, 16, 0.4, 10), TB_STOP_NOT_YET);    /* it did not, once: chance */
+  assert_int_equal(tb_stop_ask(&stop, 20, 0.3, 10), TB_STOP_NOT_YET);    /* and shrank again */
+  assert_int_equal(tb_stop_ask(&stop, 24, 0.3, 10), TB_STOP_NOT_YET);
+  assert_int_equal(tb_stop_ask(&stop, 28, 0.3, 10), TB_STOP_NOT_YET);
+  assert_int_equal(tb_stop_ask(&stop, 32, 0.3, 10), TB_STOP_STABLE);     /* three check points in a row */
 }
 
 int main(void) {

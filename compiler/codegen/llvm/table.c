@@ -4,9 +4,6 @@
  * lanes, looks at the lanes wherever it meets it (negating them, to see whether that is cheaper), and gathers them again. A
  * load is one node, and runs as fast. */
 #include <string.h>
-#define KEEP 24
-
-
 
 #include "codegen/llvm/types.h"
 
@@ -33,10 +30,11 @@ static LLVMValueRef load_entry(struct ll_emit *e, LLVMTypeRef type, int i) {
 /* Of the vector registers this part may hold constants over a loop; what else needs them spills its own. */
 enum { HELD_SHARE_NUMERATOR = 5, HELD_SHARE_DENOMINATOR = 8 };
 
-/* Does the constant deserve a register over the loops of this phase? */
+/* Does the constant deserve a register over the loops of this phase? Not in a long body (the masked form of strips.c):
+ * there the registers go round many times, and held ones made such loops half as slow again on operands from memory. */
 static bool may_hold(struct ll_emit *e) {
   const struct ll_scope *phase = &e->scopes[LL_PHASE];
-  if (e->at <= LL_PHASE || !phase->anchor) return false;
+  if (e->at <= LL_PHASE || !phase->anchor || e->prefetch) return false;
   if (e->held_stamp != phase->stamp) {
     e->held_stamp = phase->stamp;
     e->held = 0;
