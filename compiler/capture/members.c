@@ -89,7 +89,7 @@ static tc_status give_by_dim(struct tc_trace *t, size_t at, int n_args, int ndim
 }
 
 static tc_status method_size(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  struct tc_traced_tensor *x;
+  struct tc_traced_tensor *x = NULL;
   int64_t sizes[TC_MAX_DIMS];
   int ndim;
   const tc_status status = self_of(t, at, n_args, &x);
@@ -99,7 +99,7 @@ static tc_status method_size(struct tc_trace *t, size_t at, int n_args, int *n_r
 }
 
 static tc_status method_stride(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  struct tc_traced_tensor *x;
+  struct tc_traced_tensor *x = NULL;
   int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
   int ndim;
   tc_status status = self_of(t, at, n_args, &x);
@@ -110,7 +110,7 @@ static tc_status method_stride(struct tc_trace *t, size_t at, int n_args, int *n
 }
 
 static tc_status method_dim(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  struct tc_traced_tensor *x;
+  struct tc_traced_tensor *x = NULL;
   int64_t sizes[TC_MAX_DIMS];
   int ndim;
   const tc_status status = self_of(t, at, n_args, &x);
@@ -120,7 +120,7 @@ static tc_status method_dim(struct tc_trace *t, size_t at, int n_args, int *n_re
 }
 
 static tc_status method_numel(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  struct tc_traced_tensor *x;
+  struct tc_traced_tensor *x = NULL;
   int64_t sizes[TC_MAX_DIMS], count = 1;
   int ndim;
   const tc_status status = self_of(t, at, n_args, &x);
@@ -131,7 +131,7 @@ static tc_status method_numel(struct tc_trace *t, size_t at, int n_args, int *n_
 }
 
 static tc_status method_is_contiguous(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  struct tc_traced_tensor *x;
+  struct tc_traced_tensor *x = NULL;
   struct tc_tensor tensor = {.storage = NULL};
   tc_status status = self_of(t, at, n_args, &x);
   if (!status) status = strides_of(t, x, tensor.strides);
