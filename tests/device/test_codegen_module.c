@@ -107,7 +107,9 @@ static void memory_runs_out(void **state) {
   (void)state;
   struct maker maker;
   make_sum(&maker, "starved");
+  enum { MORE_THAN_IT_MAKES = 10000 };
   for (int n = 0;; n++) {
+    assert_true(n < MORE_THAN_IT_MAKES);
     struct failing f = {.left = n};
     f.alloc = (struct tc_alloc){failing_resize, &f};
     struct tc_blob blob;

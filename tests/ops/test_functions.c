@@ -306,7 +306,11 @@ static void shapes(void **state) {
   assert_string_equal(CALL(r, "pad", A_VALUE(x), A_LIST(A_INT(1), A_INT(2))), "pad -> [2, 3, 7] f32");
   assert_string_equal(CALL(r, "pad", A_VALUE(x), A_LIST(A_INT(-1), A_INT(2))), "slice pad -> [2, 3, 5] f32");
   assert_string_equal(CALL(r, "tril", A_VALUE(x), A_INT(-1)), "tril -> [2, 3, 4] f32");
-  assert_string_equal(CALL(r, "contiguous", A_VALUE(x)), "clone -> [2, 3, 4] f32");
+  assert_string_equal(CALL(r, "contiguous", A_VALUE(x)), "-> [2, 3, 4] f32"); /* an input in rows is itself */
+  struct tc_value *turned = NULL;
+  const tc_sym order[] = {tc_sym_const(2), tc_sym_const(0), tc_sym_const(1)};
+  assert_int_equal(tc_emit(&r->gb.builder, TC_OP_permute, 1, &x, &(struct tc_attrs){.ints = order, .n_ints = 3}, &turned, NULL), TC_OK);
+  assert_string_equal(CALL(r, "contiguous", A_VALUE(turned)), "clone -> [4, 2, 3] f32");
 }
 
 /* Symbolic sizes pass through and become facts where a decision hangs on them. */
