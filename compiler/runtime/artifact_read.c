@@ -111,8 +111,6 @@ static void get_kernel_launch(struct reader *r, struct tc_launch *l, const struc
     if (scratch ? slot != -1 : slot < 0 || slot >= list->n_slots) r->bad = true;
     else l->slots[i] = (int)slot;
   }
-  l->items = need_sym(r);
-  l->work = need_sym(r);
 }
 
 static void get_launch(struct reader *r, struct tc_launch *l, int index, const struct tc_launch_list *list) {
@@ -124,6 +122,8 @@ static void get_launch(struct reader *r, struct tc_launch *l, int index, const s
   l->n_depends = get_count(r);
   l->depends = ARRAY(r, int, l->n_depends);
   for (int i = 0; i < l->n_depends && !r->bad; i++) l->depends[i] = get_below(r, index);
+  l->items = need_sym(r);
+  l->work = need_sym(r);
   if (r->bad) return;
   if (l->kind == TC_LAUNCH_GEMM) get_gemm(r, &l->gemm, list->n_slots);
   else get_kernel_launch(r, l, list);
@@ -149,7 +149,33 @@ static void get_slot(struct reader *r, struct tc_slot *s, const struct tc_launch
   s->dtype = (tc_dtype)get_below(r, TC_DTYPE_COUNT);
   s->elements = get_sym(r);
   s->offset = get_sym(r);
-  if (s->kind == TC_SLOT_POOL && !tc_sym_valid(s->offset)) r->bad = true;
+  if ((s->kind == TC_SLOT_POOL || s->kind == TC_SLOT_TILE) && !tc_sym_valid(s->offset)) r->bad = true;
+  if (s->kind == TC_SLOT_TILE && !tc_sym_valid(s->elements)) r->bad = true;
+}
+
+static tc_sym need_positive(struct reader *r) {
+  const tc_sym s = need_sym(r);
+  if (tc_sym_is_const(s) && tc_sym_value(s) <= 0) r->bad = true;
+  return r->bad ? tc_sym_const(1) : s;
+}
+
+static void get_tiles(struct reader *r, struct tc_tiles *t, int after, const struct tc_launch_list *list) {
+  t->first = get_below(r, list->n_launches);
+  t->count = get_below(r, TC_MAX_TILED + 1);
+  t->batches = need_positive(r);
+  t->rows = need_positive(r);
+  t->step = get_int(r);
+  t->bytes = need_sym(r);
+  if (t->first < after || t->count < 1 || t->count > list->n_launches - t->first || t->step < 1) r->bad = true;
+}
+
+/* The memory of a tile exists only while its entries run. */
+static void check_tile_slots(struct reader *r, const struct tc_launch_list *list) {
+  for (int u = 0; u < list->n_launches && !r->bad; u++)
+    for (int i = 0; i < tc_launch_slot_count(list, &list->launches[u]); i++) {
+      const int slot = tc_launch_slot(&list->launches[u], i);
+      if (slot >= 0 && list->slots[slot].kind == TC_SLOT_TILE && tc_tiles_of(list, u) < 0) r->bad = true;
+    }
 }
 
 static void get_output(struct reader *r, struct tc_output *o, const struct tc_launch_list *list) {
@@ -178,7 +204,7 @@ static void get_blob(struct reader *r, const struct tc_alloc *alloc, struct tc_b
 }
 
 static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_launch_list *list, struct tc_blobs *blobs) {
-  int *const counts[] = {&list->n_codes, &list->n_slots, &list->n_launches, &list->n_outputs, &list->n_allocated, &list->n_inputs};
+  int *const counts[] = {&list->n_codes, &list->n_slots, &list->n_launches, &list->n_outputs, &list->n_allocated, &list->n_inputs, &list->n_tiles};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = get_count(r);
   list->n_sizes = get_count(r);
   list->draws = (int)get_u64(r);
@@ -189,11 +215,17 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   list->codes = ARRAY(r, struct tc_code, list->n_codes);
   list->slots = ARRAY(r, struct tc_slot, list->n_slots);
   list->launches = ARRAY(r, struct tc_launch, list->n_launches);
+  list->tiles = ARRAY(r, struct tc_tiles, list->n_tiles);
   list->outputs = ARRAY(r, struct tc_output, list->n_outputs);
   list->allocated_bytes = ARRAY(r, tc_sym, list->n_allocated);
   for (int i = 0; i < list->n_codes && !r->bad; i++) get_code(r, &list->codes[i]);
   for (int i = 0; i < list->n_slots && !r->bad; i++) get_slot(r, &list->slots[i], list);
   for (int i = 0; i < list->n_launches && !r->bad; i++) get_launch(r, &list->launches[i], i, list);
+  for (int i = 0, after = 0; i < list->n_tiles && !r->bad; i++) {
+    get_tiles(r, &list->tiles[i], after, list);
+    after = list->tiles[i].first + list->tiles[i].count;
+  }
+  check_tile_slots(r, list);
   for (int i = 0; i < list->n_outputs && !r->bad; i++) get_output(r, &list->outputs[i], list);
   if (!r->bad) get_syms(r, list->n_allocated, list->allocated_bytes);
   for (int i = 0; i < n_blobs && !r->bad; i++) get_blob(r, alloc, blobs);

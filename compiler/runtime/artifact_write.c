@@ -73,14 +73,14 @@ static void put_launch(struct tc_strbuf *out, const struct tc_launch *l, const s
   put_u64(out, (uint64_t)l->n_ops);
   put_u64(out, (uint64_t)l->n_depends);
   for (int i = 0; i < l->n_depends; i++) put_u64(out, (uint64_t)l->depends[i]);
+  put_sym(out, l->items);
+  put_sym(out, l->work);
   if (l->kind == TC_LAUNCH_GEMM) {
     put_gemm(out, &l->gemm);
     return;
   }
   put_u64(out, (uint64_t)l->code);
   for (int i = 0; i < list->codes[l->code].n_buffers; i++) put_int(out, l->slots[i]);
-  put_sym(out, l->items);
-  put_sym(out, l->work);
 }
 
 static void put_code(struct tc_strbuf *out, const struct tc_code *c) {
@@ -101,6 +101,15 @@ static void put_slot(struct tc_strbuf *out, const struct tc_slot *s) {
   put_sym(out, s->offset);
 }
 
+static void put_tiles(struct tc_strbuf *out, const struct tc_tiles *t) {
+  put_u64(out, (uint64_t)t->first);
+  put_u64(out, (uint64_t)t->count);
+  put_sym(out, t->batches);
+  put_sym(out, t->rows);
+  put_int(out, t->step);
+  put_sym(out, t->bytes);
+}
+
 static void put_output(struct tc_strbuf *out, const struct tc_output *o) {
   put_u64(out, (uint64_t)o->slot);
   put_u64(out, o->dtype);
@@ -111,7 +120,7 @@ static void put_output(struct tc_strbuf *out, const struct tc_output *o) {
 }
 
 void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list, const struct tc_blobs *blobs) {
-  const int counts[] = {list->n_codes, list->n_slots, list->n_launches, list->n_outputs, list->n_allocated, list->n_inputs, list->n_sizes,
+  const int counts[] = {list->n_codes, list->n_slots, list->n_launches, list->n_outputs, list->n_allocated, list->n_inputs, list->n_tiles, list->n_sizes,
                         list->draws, list->n_graph_ops, blobs->count};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) put_u64(out, (uint64_t)counts[i]);
   put_sym(out, list->pool_bytes);
@@ -119,6 +128,7 @@ void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
   for (int i = 0; i < list->n_codes; i++) put_code(out, &list->codes[i]);
   for (int i = 0; i < list->n_slots; i++) put_slot(out, &list->slots[i]);
   for (int i = 0; i < list->n_launches; i++) put_launch(out, &list->launches[i], list);
+  for (int i = 0; i < list->n_tiles; i++) put_tiles(out, &list->tiles[i]);
   for (int i = 0; i < list->n_outputs; i++) put_output(out, &list->outputs[i]);
   put_syms(out, list->n_allocated, list->allocated_bytes);
   for (int i = 0; i < blobs->count; i++) {

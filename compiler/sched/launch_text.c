@@ -2,14 +2,14 @@
 #include "base/strbuf.h"
 #include "sched/launch.h"
 
-static const char *const slot_names[] = {"input", "output", "pool", "status", "rng"};
+static const char *const slot_names[] = {"input", "output", "pool", "tile", "status", "rng"};
 
 static void print_slots(struct tc_strbuf *out, const struct tc_launch_list *list) {
   for (int i = 0; i < list->n_slots; i++) {
     const struct tc_slot *s = &list->slots[i];
     tc_strbuf_printf(out, "  s%d: %s", i, slot_names[s->kind]);
     if (s->kind == TC_SLOT_INPUT || s->kind == TC_SLOT_OUTPUT) tc_strbuf_printf(out, " %d", s->index);
-    if (s->kind == TC_SLOT_POOL) {
+    if (s->kind == TC_SLOT_POOL || s->kind == TC_SLOT_TILE) {
       tc_strbuf_puts(out, " +");
       tc_sym_print(out, s->offset);
     }
@@ -68,6 +68,16 @@ static void print_launch(struct tc_strbuf *out, const struct tc_launch_list *lis
   tc_strbuf_printf(out, "  -- %d ops, %llu bytes, %llu flops\n", l->n_ops, (unsigned long long)l->bytes, (unsigned long long)l->flops);
 }
 
+static void print_tiles(struct tc_strbuf *out, const struct tc_tiles *t) {
+  tc_strbuf_printf(out, "  tiles of %d to %d: ", t->first, t->first + t->count - 1);
+  tc_sym_print(out, t->batches);
+  tc_strbuf_puts(out, " batches of ");
+  tc_sym_print(out, t->rows);
+  tc_strbuf_printf(out, " rows by %lld, ", (long long)t->step);
+  tc_sym_print(out, t->bytes);
+  tc_strbuf_puts(out, " bytes a thread\n");
+}
+
 static void print_output(struct tc_strbuf *out, const struct tc_output *o) {
   tc_strbuf_printf(out, "  return s%d+", o->slot);
   tc_sym_print(out, o->offset);
@@ -88,6 +98,7 @@ void tc_launch_print(struct tc_strbuf *out, const struct tc_launch_list *list) {
   tc_strbuf_puts(out, "launches {\n");
   print_slots(out, list);
   for (int i = 0; i < list->n_launches; i++) print_launch(out, list, i);
+  for (int i = 0; i < list->n_tiles; i++) print_tiles(out, &list->tiles[i]);
   for (int i = 0; i < list->n_outputs; i++) print_output(out, &list->outputs[i]);
   tc_strbuf_puts(out, "  pool ");
   tc_sym_print(out, list->pool_bytes);

@@ -5,7 +5,9 @@
  *    where every load of it has exactly the store's address and comes no later (tc_slot in place).
  * 2. Sizes that are constants are placed largest first, each in the lowest gap that is free for its life;
  *    symbolic ones share an offset only with values of exactly the same size.
- * 3. Dependences follow from memory: read after write, write after read, write after write. */
+ * 3. Dependences follow from memory: read after write, write after read, write after write.
+ * 4. Entries that run tile by tile run at one time, as seen from outside: what they touch lives over all of them, and none writes in
+ *    place. Inside, a tile's own slots are planned as the pool is, in memory of their own, of one tile's size. */
 #include "sched/schedule.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 enum { POOL_ALIGN = 64 };
 
 /* Values that share one offset, in turn. */
-struct block { int first, last; tc_sym bytes, offset; int64_t size, at; bool placed; };
+struct block { int tiles, first, last; tc_sym bytes, offset; int64_t size, at; bool placed; }; /* tiles: -1 in the pool */
 
 struct planner {
   struct tc_sched *s;
@@ -24,27 +26,16 @@ struct planner {
   int n_blocks;
 };
 
-static bool writes(const struct tc_launch_list *list, const struct tc_launch *l, int i) {
-  if (l->kind == TC_LAUNCH_GEMM) return i == 2;
-  return list->codes[l->code].roles[i] == TC_ROLE_WRITE || list->codes[l->code].roles[i] == TC_ROLE_READ_WRITE;
-}
-static int slot_count(const struct tc_launch_list *list, const struct tc_launch *l) {
-  return l->kind == TC_LAUNCH_GEMM ? 3 : list->codes[l->code].n_buffers;
-}
-static int slot_at(const struct tc_launch *l, int i) {
-  if (l->kind != TC_LAUNCH_GEMM) return l->slots[i];
-  return i == 0 ? l->gemm.a.slot : i == 1 ? l->gemm.b.slot : l->gemm.c.slot;
-}
-
 static void find_lives(struct planner *p) {
   const struct tc_launch_list *list = p->s->list;
   for (int i = 0; i < p->n; i++) p->first[i] = p->last[i] = p->block_of[i] = -1;
   for (int u = 0; u < list->n_launches; u++)
-    for (int i = 0; i < slot_count(list, &list->launches[u]); i++) {
-      const int slot = slot_at(&list->launches[u], i);
+    for (int i = 0; i < tc_launch_slot_count(list, &list->launches[u]); i++) {
+      const int slot = tc_launch_slot(&list->launches[u], i), tiles = tc_tiles_of(list, u);
       if (slot < 0) continue;
-      if (p->first[slot] < 0) p->first[slot] = u;
-      p->last[slot] = u;
+      const bool together = tiles >= 0 && list->slots[slot].kind != TC_SLOT_TILE;
+      if (p->first[slot] < 0) p->first[slot] = together ? list->tiles[tiles].first : u;
+      p->last[slot] = together ? list->tiles[tiles].first + list->tiles[tiles].count - 1 : u;
     }
 }
 
@@ -115,37 +106,54 @@ static int find_victim(struct planner *p, int u, int buffer) {
   const struct tc_launch *l = &p->s->list->launches[u];
   if (l->kind != TC_LAUNCH_KERNEL) return -1;
   const struct tc_slot *slots = p->s->list->slots;
-  for (int i = 0; i < slot_count(p->s->list, l); i++) {
+  const enum tc_slot_kind kind = slots[l->slots[buffer]].kind;
+  if (kind == TC_SLOT_POOL && tc_tiles_of(p->s->list, u) >= 0) return -1; /* another tile may still read it */
+  for (int i = 0; i < tc_launch_slot_count(p->s->list, l); i++) {
     const int slot = l->slots[i];
-    if (slot < 0 || slots[slot].kind != TC_SLOT_POOL || p->last[slot] != u || p->first[slot] == u || p->block_of[slot] < 0) continue;
+    if (slot < 0 || slots[slot].kind != kind || p->last[slot] != u || p->first[slot] == u || p->block_of[slot] < 0) continue;
     if (p->blocks[p->block_of[slot]].last != u || !tc_sym_same(slots[slot].elements, slots[l->slots[buffer]].elements)) continue;
     if (can_overwrite(p, p->s->list->codes[l->code].kernel, i, buffer)) return slot;
   }
   return -1;
 }
 
+static tc_sym slot_bytes(const struct planner *p, int slot) {
+  const struct tc_slot *x = &p->s->list->slots[slot];
+  return tc_sym_mul(p->s->tab, x->elements, tc_sym_const(tc_dtype_bytes(x->dtype)));
+}
+
+/* What of a slot exists at one time. */
+static tc_sym held_bytes(const struct planner *p, int slot, int tiles) {
+  struct tc_symtab *tab = p->s->tab;
+  const tc_sym all = slot_bytes(p, slot);
+  if (tiles < 0) return all;
+  const struct tc_tiles *t = &p->s->list->tiles[tiles];
+  return tc_sym_mul(tab, tc_sym_div(tab, all, tc_sym_mul(tab, t->batches, t->rows)), tc_sym_const(t->step));
+}
+
 static void make_blocks(struct planner *p) {
   struct tc_launch_list *list = p->s->list;
   for (int u = 0; u < list->n_launches; u++)
-    for (int i = 0; i < slot_count(list, &list->launches[u]); i++) {
-      const int slot = slot_at(&list->launches[u], i);
-      if (slot < 0 || !writes(list, &list->launches[u], i) || list->slots[slot].kind != TC_SLOT_POOL || p->block_of[slot] >= 0) continue;
-      const int victim = find_victim(p, u, i);
+    for (int i = 0; i < tc_launch_slot_count(list, &list->launches[u]); i++) {
+      const int slot = tc_launch_slot(&list->launches[u], i);
+      if (slot < 0 || !tc_launch_writes(list, &list->launches[u], i) || p->block_of[slot] >= 0) continue;
+      const enum tc_slot_kind kind = list->slots[slot].kind;
+      if (kind != TC_SLOT_POOL && kind != TC_SLOT_TILE) continue;
+      const int victim = find_victim(p, u, i), tiles = kind == TC_SLOT_TILE ? tc_tiles_of(list, u) : -1;
       p->block_of[slot] = victim >= 0 ? p->block_of[victim] : p->n_blocks++;
       struct block *b = &p->blocks[p->block_of[slot]];
-      if (victim < 0) {
-        b->first = u;
-        b->bytes = tc_sym_mul(p->s->tab, list->slots[slot].elements, tc_sym_const(tc_dtype_bytes(list->slots[slot].dtype)));
-      }
+      if (victim < 0) *b = (struct block){.tiles = tiles, .first = p->first[slot], .bytes = held_bytes(p, slot, tiles)};
       b->last = p->last[slot];
-      list->pool_bytes_without_reuse += (uint64_t)tc_sym_hint(b->bytes);
+      list->pool_bytes_without_reuse += (uint64_t)tc_sym_hint(slot_bytes(p, slot));
     }
 }
 
 /* --- placing --- */
 
 static int64_t align(int64_t bytes) { return (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN; }
-static bool live_together(const struct block *a, const struct block *b) { return a->first <= b->last && b->first <= a->last; }
+static bool live_together(const struct block *a, const struct block *b) {
+  return a->tiles == b->tiles && a->first <= b->last && b->first <= a->last;
+}
 
 static int by_size(const void *x, const void *y) {
   const struct block *a = *(struct block *const *)x, *b = *(struct block *const *)y;
@@ -168,12 +176,12 @@ static int64_t lowest_gap(struct block *const *blocks, int n, const struct block
   return at;
 }
 
-static int64_t place_constants(struct planner *p, struct block **sorted) {
+static int64_t place_constants(struct planner *p, int tiles, struct block **sorted) {
   int n = 0;
   int64_t top = 0;
   for (int i = 0; i < p->n_blocks; i++) {
     struct block *b = &p->blocks[i];
-    if (!tc_sym_is_const(b->bytes)) continue;
+    if (b->tiles != tiles || !tc_sym_is_const(b->bytes)) continue;
     b->size = align(tc_sym_value(b->bytes));
     sorted[n++] = b;
   }
@@ -188,14 +196,14 @@ static int64_t place_constants(struct planner *p, struct block **sorted) {
 }
 
 /* After the constants: one place a size and life. */
-static tc_sym place_symbolic(struct planner *p, tc_sym top) {
+static tc_sym place_symbolic(struct planner *p, int tiles, tc_sym top) {
   struct tc_symtab *tab = p->s->tab;
   const tc_sym unit = tc_sym_const(POOL_ALIGN);
   for (int i = 0; i < p->n_blocks; i++) {
     struct block *b = &p->blocks[i];
-    if (b->placed) continue;
+    if (b->placed || b->tiles != tiles) continue;
     for (int k = 0; k < i && !b->placed; k++) {
-      if (!p->blocks[k].placed || !tc_sym_same(p->blocks[k].bytes, b->bytes)) continue;
+      if (!p->blocks[k].placed || p->blocks[k].tiles != tiles || !tc_sym_same(p->blocks[k].bytes, b->bytes)) continue;
       bool free = true;
       for (int m = 0; m < i && free; m++)
         free = !p->blocks[m].placed || !tc_sym_same(p->blocks[m].offset, p->blocks[k].offset) || !live_together(&p->blocks[m], b);
@@ -217,16 +225,17 @@ static bool overlap(const struct planner *p, int a, int b) {
   if (a == b) return true;
   if (p->block_of[a] < 0 || p->block_of[b] < 0) return false;
   const struct block *x = &p->blocks[p->block_of[a]], *y = &p->blocks[p->block_of[b]];
+  if (x->tiles != y->tiles) return false;
   if (tc_sym_is_const(x->bytes) && tc_sym_is_const(y->bytes)) return x->at < y->at + y->size && y->at < x->at + x->size;
   return tc_sym_same(x->offset, y->offset);
 }
 
 static bool conflict(const struct planner *p, const struct tc_launch *a, const struct tc_launch *b) {
   const struct tc_launch_list *list = p->s->list;
-  for (int i = 0; i < slot_count(list, a); i++)
-    for (int k = 0; k < slot_count(list, b); k++) {
-      const int x = slot_at(a, i), y = slot_at(b, k);
-      if (x >= 0 && y >= 0 && (writes(list, a, i) || writes(list, b, k)) && overlap(p, x, y)) return true;
+  for (int i = 0; i < tc_launch_slot_count(list, a); i++)
+    for (int k = 0; k < tc_launch_slot_count(list, b); k++) {
+      const int x = tc_launch_slot(a, i), y = tc_launch_slot(b, k);
+      if (x >= 0 && y >= 0 && (tc_launch_writes(list, a, i) || tc_launch_writes(list, b, k)) && overlap(p, x, y)) return true;
     }
   return false;
 }
@@ -263,7 +272,12 @@ tc_status tc_sched_plan(struct tc_sched *s) {
   if (!p.first || !p.last || !p.block_of || !p.blocks || !sorted) return tc_sched_nomem(s);
   find_lives(&p);
   make_blocks(&p);
-  s->list->pool_bytes = place_symbolic(&p, tc_sym_const(place_constants(&p, sorted)));
+  s->list->pool_bytes = place_symbolic(&p, -1, tc_sym_const(place_constants(&p, -1, sorted)));
+  for (int i = 0; i < s->list->n_tiles; i++) {
+    struct tc_tiles *t = &s->list->tiles[i];
+    t->bytes = place_symbolic(&p, i, tc_sym_const(place_constants(&p, i, sorted)));
+    if (!tc_sym_valid(t->bytes)) return tc_sched_nomem(s);
+  }
   for (int i = 0; i < p.n; i++)
     if (p.block_of[i] >= 0) s->list->slots[i].offset = p.blocks[p.block_of[i]].offset;
   if (!tc_sym_valid(s->list->pool_bytes) || !find_depends(&p)) return tc_sched_nomem(s);

@@ -1,4 +1,4 @@
-/* Scheduling on one screen: splitting, layout, anchors, common dims, fusion, kernels, memory plan.
+/* Scheduling on one screen: splitting, layout, anchors, common dims, fusion, kernels, tiles, memory plan.
  *
  * Takes loops (lower/), gives a launch list that satisfies tc_kernel_verify for each of its kernels. */
 #include "sched/schedule.h"
@@ -26,6 +26,7 @@ tc_status tc_schedule(struct tc_graph *g, struct tc_loops *loops, const struct t
   if (status == TC_OK) status = tc_sched_refine(&s);
   if (status == TC_OK) status = tc_sched_fuse(&s);
   if (status == TC_OK) status = tc_sched_launch(&s);
+  if (status == TC_OK) status = tc_sched_tile(&s);
   if (status == TC_OK) status = tc_sched_plan(&s);
   if (status == TC_OK) *out = s.list;
   return status;

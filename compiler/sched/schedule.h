@@ -102,6 +102,8 @@ bool tc_cluster_align(const struct tc_sched *s, const struct tc_cluster *a, cons
 tc_sym tc_read_at(const struct tc_sched *s, int reader, const struct tc_read *read, int dim);
 /* launch.c: kernels, library calls, outputs. */
 tc_status tc_sched_launch(struct tc_sched *s);
+/* tile.c: entries that run tile by tile together. */
+tc_status tc_sched_tile(struct tc_sched *s);
 /* plan.c: the pool's offsets, and each entry's dependences. */
 tc_status tc_sched_plan(struct tc_sched *s);
 

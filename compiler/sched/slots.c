@@ -34,3 +34,17 @@ int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind) {
     if (s->list->slots[i].kind == kind) return i;
   return add_slot(s, (struct tc_slot){.kind = kind, .dtype = TC_I64, .elements = tc_sym_const(1 + (kind == TC_SLOT_RNG)), .offset = tc_sym_const(0)});
 }
+
+int tc_launch_slot_count(const struct tc_launch_list *list, const struct tc_launch *l) {
+  return l->kind == TC_LAUNCH_GEMM ? 3 : list->codes[l->code].n_buffers;
+}
+
+int tc_launch_slot(const struct tc_launch *l, int i) {
+  if (l->kind != TC_LAUNCH_GEMM) return l->slots[i];
+  return i == 0 ? l->gemm.a.slot : i == 1 ? l->gemm.b.slot : l->gemm.c.slot;
+}
+
+bool tc_launch_writes(const struct tc_launch_list *list, const struct tc_launch *l, int i) {
+  if (l->kind == TC_LAUNCH_GEMM) return i == 2;
+  return list->codes[l->code].roles[i] == TC_ROLE_WRITE || list->codes[l->code].roles[i] == TC_ROLE_READ_WRITE;
+}

@@ -3,54 +3,9 @@
  * passes there and fails here is the generator's or the runner's fault. */
 #include "tests/ir/random_graph.h"
 
-#include "codegen/emit.h"
-#include "device/device.h"
+#include "tests/device/compiled_run.h"
 
-enum { THREADS = 2, FIRST_SEED = 1000, GRAPHS = 60 };
-
-static struct tc_device *device;
-static int open_device(void **state) {
-  struct tc_error err;
-  (void)state;
-  return tc_device_cpu_open(tc_alloc_system(), "auto", THREADS, &device, &err) != TC_OK;
-}
-static int close_device(void **state) {
-  (void)state;
-  device->methods->close(device);
-  return 0;
-}
-
-/* The entry point of each code, wherever it was loaded. */
-static bool find_codes(const struct tc_launch_list *list, struct tc_loaded *const *loaded, int n_loaded, tc_cpu_kernel *codes) {
-  for (int i = 0; i < list->n_codes; i++) {
-    codes[i] = NULL;
-    for (int k = 0; k < n_loaded && !codes[i]; k++) codes[i] = device->methods->symbol(loaded[k], list->codes[i].symbol);
-    if (!codes[i]) return false;
-  }
-  return true;
-}
-
-static tc_status run_compiled(const struct tc_interpreted_run *given, struct tc_error *err) {
-  static const struct tc_codegen *const codegens[] = {&tc_codegen_llvm, NULL};
-  struct tc_launch_list list = *given->list;
-  struct tc_config config;
-  struct tc_blobs blobs = {0};
-  struct tc_loaded *loaded[TC_MAX_MODULES] = {0};
-  int n_loaded = 0;
-  tc_config_default(&config);
-  tc_status status = tc_emit_kernels(tc_alloc_system(), codegens, &device->target, &config, &list, &blobs, NULL, err);
-  for (; status == TC_OK && n_loaded < blobs.count; n_loaded += status == TC_OK)
-    status = device->methods->load(device, &blobs.blob[n_loaded], &loaded[n_loaded], err);
-  tc_cpu_kernel *codes = calloc((size_t)list.n_codes + 1, sizeof *codes);
-  if (status == TC_OK && !find_codes(&list, loaded, n_loaded, codes)) status = tc_fail(err, TC_CODEGEN, "test", "a kernel is missing from its blob");
-  const struct tc_run run = {.list = &list, .inputs = given->inputs, .outputs = given->outputs, .pool = given->pool, .sizes = given->sizes,
-                             .codes = codes, .status = given->status, .rng = {given->rng[0], given->rng[1]}};
-  if (status == TC_OK) status = device->methods->run(device, &run, err);
-  free(codes);
-  for (int i = 0; i < n_loaded; i++) device->methods->unload(device, loaded[i]);
-  tc_blobs_free(&blobs);
-  return status;
-}
+enum { FIRST_SEED = 1000, GRAPHS = 60 };
 
 static void run_graphs(tc_dtype dtype, double scale) {
   lowered_run = run_compiled;
@@ -71,7 +26,16 @@ static void test_f32(void **state) {
   run_graphs(TC_F32, 10);
 }
 
+/* So small a cache that every batched product is run in tiles with what it can be. */
+static void test_tiles(void **state) {
+  (void)state;
+  const int64_t kept = lowered_target.l2_bytes;
+  lowered_target.l2_bytes = 64;
+  run_graphs(TC_F64, 1e3);
+  lowered_target.l2_bytes = kept;
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_tiles)};
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -18,9 +18,11 @@ static tc_sym c(int64_t value) { return tc_sym_const(value); }
 static void make_list(struct tc_arena *arena, struct tc_launch_list *list) {
   const struct tc_alloc *a = tc_arena_alloc(arena);
   struct tc_symtab *tab = tc_symtab_new(a);
-  *list = (struct tc_launch_list){.n_launches = 2, .n_codes = 1, .n_slots = 5, .n_outputs = 2, .n_allocated = 1, .n_inputs = 2, .n_sizes = 1, .draws = 3, .n_graph_ops = 7};
+  *list = (struct tc_launch_list){.n_launches = 2, .n_codes = 1, .n_slots = 6, .n_tiles = 1, .n_outputs = 2, .n_allocated = 1, .n_inputs = 2, .n_sizes = 1, .draws = 3, .n_graph_ops = 7};
   list->codes = TC_NEW_ARRAY(a, struct tc_code, 1);
-  list->slots = TC_NEW_ARRAY(a, struct tc_slot, 5);
+  list->slots = TC_NEW_ARRAY(a, struct tc_slot, 6);
+  list->tiles = TC_NEW_ARRAY(a, struct tc_tiles, 1);
+  list->tiles[0] = (struct tc_tiles){0, 2, c(4), c(25), 16, c(640)};
   list->launches = TC_NEW_ARRAY(a, struct tc_launch, 2);
   list->outputs = TC_NEW_ARRAY(a, struct tc_output, 2);
   list->allocated_bytes = TC_NEW_ARRAY(a, tc_sym, 1);
@@ -36,13 +38,14 @@ static void make_list(struct tc_arena *arena, struct tc_launch_list *list) {
   list->slots[2] = (struct tc_slot){TC_SLOT_POOL, 0, TC_F32, c(100), c(64)};
   list->slots[3] = (struct tc_slot){.kind = TC_SLOT_STATUS};
   list->slots[4] = (struct tc_slot){.kind = TC_SLOT_RNG};
-  static int slots[] = {0, 1, -1, 3, 4}, depends[] = {0};
+  list->slots[5] = (struct tc_slot){TC_SLOT_TILE, 0, TC_F32, c(1000), c(0)};
+  static int slots[] = {0, 5, -1, 3, 4}, depends[] = {0};
   list->launches[0] = (struct tc_launch){.kind = TC_LAUNCH_KERNEL, .slots = slots, .items = tc_sym_size(tab, 0, 8), .work = c(100), .label = "fused_add_relu", .bytes = 1, .flops = 2, .n_ops = 3};
   struct tc_gemm g = {.dtype = TC_F64, .m = c(8), .n = c(16), .k = tc_sym_size(tab, 0, 8), .n_batch = 1, .batch = {c(4)}};
   g.a = (struct tc_gemm_operand){0, c(0), c(16), c(1), {c(128)}};
   g.b = (struct tc_gemm_operand){2, c(7), c(1), c(16), {c(0)}};
   g.c = (struct tc_gemm_operand){1, c(0), c(16), c(1), {c(256)}};
-  list->launches[1] = (struct tc_launch){.kind = TC_LAUNCH_GEMM, .gemm = g, .n_depends = 1, .depends = depends, .label = "matmul", .n_ops = 1};
+  list->launches[1] = (struct tc_launch){.kind = TC_LAUNCH_GEMM, .gemm = g, .items = c(1), .work = c(4096), .n_depends = 1, .depends = depends, .label = "matmul", .n_ops = 1};
   list->outputs[0] = (struct tc_output){1, TC_BF16, 2, c(0), {c(10), c(10)}, {c(10), c(1)}};
   list->outputs[1] = (struct tc_output){0, TC_F32, 1, c(5), {c(10)}, {c(2)}};
 }
@@ -53,6 +56,41 @@ static void write_bytes(struct tc_strbuf *out, const struct tc_launch_list *list
   tc_strbuf_init(out, tc_alloc_system());
   tc_artifact_write(out, list, &blobs);
   assert_false(out->failed);
+}
+
+static void assert_same_text(const struct tc_launch_list *a, const struct tc_launch_list *b) {
+  struct tc_strbuf one, other;
+  tc_strbuf_init(&one, tc_alloc_system());
+  tc_strbuf_init(&other, tc_alloc_system());
+  tc_launch_print(&one, a);
+  tc_launch_print(&other, b);
+  assert_string_equal(tc_strbuf_text(&one), tc_strbuf_text(&other));
+  tc_strbuf_free(&one);
+  tc_strbuf_free(&other);
+}
+
+static tc_status read_damaged(const unsigned char *bytes, size_t size) {
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  struct tc_launch_list *list;
+  struct tc_blobs blobs;
+  const tc_status status = tc_artifact_read(arena, tc_alloc_system(), bytes, size, &list, &blobs, NULL);
+  if (!status) tc_blobs_free(&blobs);
+  tc_arena_free(arena);
+  return status;
+}
+
+/* A tile's memory is no one's outside of its entries. */
+static void test_tile_slots(void **state) {
+  (void)state;
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  struct tc_launch_list list;
+  make_list(arena, &list);
+  list.tiles[0].first = 1, list.tiles[0].count = 1; /* entry 0 touches slot 5 */
+  struct tc_strbuf bytes;
+  write_bytes(&bytes, &list);
+  assert_int_equal(read_damaged((unsigned char *)bytes.data, bytes.len), TC_CORRUPT);
+  tc_strbuf_free(&bytes);
+  tc_arena_free(arena);
 }
 
 static void test_round_trip(void **state) {
@@ -71,20 +109,12 @@ static void test_round_trip(void **state) {
   assert_memory_equal(first.data, second.data, first.len);
   assert_string_equal(back->codes[0].symbol, "fused_add_relu");
   assert_int_equal(back->outputs[1].slot, 0);
+  assert_same_text(&list, back);
+  assert_int_equal(tc_sym_value(back->launches[1].work), 4096);
   tc_blobs_free(&blobs);
   tc_strbuf_free(&first);
   tc_strbuf_free(&second);
   tc_arena_free(arena);
-}
-
-static tc_status read_damaged(const unsigned char *bytes, size_t size) {
-  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  struct tc_launch_list *list;
-  struct tc_blobs blobs;
-  const tc_status status = tc_artifact_read(arena, tc_alloc_system(), bytes, size, &list, &blobs, NULL);
-  if (!status) tc_blobs_free(&blobs);
-  tc_arena_free(arena);
-  return status;
 }
 
 static void test_damage(void **state) {
@@ -141,6 +171,6 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage), cmocka_unit_test(test_no_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_tile_slots), cmocka_unit_test(test_damage), cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,24 +5,30 @@
  * 2. A kernel's items are cut into contiguous parts at multiples of GRAIN, so that the vectors of an element-wise kernel stay
  *    aligned. Small kernels run on the calling thread alone.
  * 3. Scratch buffers are each thread's own; they are made before a region starts, so that nothing fails inside.
- * 4. A list whose sizes are constants is evaluated without a look at the symbols' nodes. */
+ * 4. Entries that share tiles are run by tiles.c.
+ * 5. A list whose sizes are constants is evaluated without a look at the symbols' nodes. */
 #include <omp.h>
 #include <time.h>
 
-#include "device/cpu/cpu.h"
+#include "device/cpu/launches.h"
 
 enum { GRAIN = 1024, SCRATCH_ALIGN = 64, NS_A_THREAD = 2000, BYTES_A_NS = 24, FLOPS_A_NS = 16, ELEMENTS_A_NS = 2 };
 
-static inline int64_t value_of(tc_sym s, const int64_t *sizes) { return tc_sym_is_const(s) ? tc_sym_value(s) : tc_sym_eval(s, sizes); }
+static size_t align_up(int64_t bytes) { return ((size_t)bytes + SCRATCH_ALIGN - 1) & ~(size_t)(SCRATCH_ALIGN - 1); }
 
-static inline size_t align_up(int64_t bytes) { return ((size_t)bytes + SCRATCH_ALIGN - 1) & ~(size_t)(SCRATCH_ALIGN - 1); }
+/* Row 0 of a TILE slot lies before the tile's memory; the entry touches the tile's rows only. */
+static char *tile_pointer(const struct tc_run *run, const struct tc_slot *slot, const struct tc_cpu_tile *tile) {
+  const int64_t row = tc_cpu_value(slot->elements, run->sizes) / tile->total * tc_dtype_bytes(slot->dtype);
+  return (char *)((uintptr_t)tile->memory + (uintptr_t)(tc_cpu_value(slot->offset, run->sizes) - tile->row * row));
+}
 
-static void *slot_pointer(const struct tc_run *run, int index) {
+void *tc_cpu_slot(const struct tc_run *run, int index, const struct tc_cpu_tile *tile) {
   const struct tc_slot *slot = &run->list->slots[index];
   switch (slot->kind) {
     case TC_SLOT_INPUT: return run->inputs[slot->index];
     case TC_SLOT_OUTPUT: return run->outputs[slot->index];
-    case TC_SLOT_POOL: return (char *)run->pool + value_of(slot->offset, run->sizes);
+    case TC_SLOT_POOL: return (char *)run->pool + tc_cpu_value(slot->offset, run->sizes);
+    case TC_SLOT_TILE: return tile_pointer(run, slot, tile);
     case TC_SLOT_STATUS: return run->status;
     default: return (void *)(uintptr_t)run->rng;
   }
@@ -30,40 +36,47 @@ static void *slot_pointer(const struct tc_run *run, int index) {
 
 /* --- kernels --- */
 
-static size_t scratch_of(const struct tc_run *run, const struct tc_launch *launch) {
+size_t tc_cpu_scratch_of(const struct tc_run *run, const struct tc_launch *launch) {
   const struct tc_code *code = &run->list->codes[launch->code];
   size_t bytes = 0;
   for (int i = 0; i < code->n_buffers; i++)
-    if (launch->slots[i] < 0) bytes += align_up(value_of(code->scratch_bytes[i], run->sizes));
+    if (launch->slots[i] < 0) bytes += align_up(tc_cpu_value(code->scratch_bytes[i], run->sizes));
   return bytes;
 }
 
-static void run_part(const struct tc_run *run, const struct tc_launch *launch, char *scratch, int64_t first, int64_t last) {
+void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, const struct tc_cpu_tile *tile, char *scratch, int64_t first,
+                     int64_t last) {
   const struct tc_code *code = &run->list->codes[launch->code];
   void *buffers[TC_MAX_KERNEL_BUFFERS];
   for (int i = 0; i < code->n_buffers; i++) {
     if (launch->slots[i] >= 0) {
-      buffers[i] = slot_pointer(run, launch->slots[i]);
+      buffers[i] = tc_cpu_slot(run, launch->slots[i], tile);
     } else {
       buffers[i] = scratch;
-      scratch += align_up(value_of(code->scratch_bytes[i], run->sizes));
+      scratch += align_up(tc_cpu_value(code->scratch_bytes[i], run->sizes));
     }
   }
   run->codes[launch->code](buffers, run->sizes, first, last);
 }
 
-/* Threads that a kernel is worth: by what one run moves and does, told by hints and scaled to the sizes at hand. */
-static int threads_of(const struct tc_cpu *cpu, const struct tc_run *run, const struct tc_launch *launch) {
-  if (cpu->device.threads == 1) return 1;
-  const double work = (double)value_of(launch->work, run->sizes);
+double tc_cpu_guess_ns(const struct tc_run *run, const struct tc_launch *launch) {
+  const double work = (double)tc_cpu_value(launch->work, run->sizes);
   double ns = work / ELEMENTS_A_NS;
   if (launch->bytes || launch->flops) {
     const double hint = tc_sym_is_const(launch->work) ? work : (double)tc_sym_hint(launch->work);
     const double scale = hint > 0 ? work / hint : 1;
     ns = scale * ((double)launch->bytes / BYTES_A_NS + (double)launch->flops / FLOPS_A_NS);
   }
+  return ns;
+}
+
+int tc_cpu_threads_worth(const struct tc_cpu *cpu, double ns) {
   const double wanted = ns / NS_A_THREAD;
   return wanted >= cpu->device.threads ? cpu->device.threads : wanted > 1 ? (int)wanted : 1;
+}
+
+static int threads_of(const struct tc_cpu *cpu, const struct tc_run *run, const struct tc_launch *launch) {
+  return cpu->device.threads == 1 ? 1 : tc_cpu_threads_worth(cpu, tc_cpu_guess_ns(run, launch));
 }
 
 /* Items are cut finely only where they are elements (work = items); rows go one by one. */
@@ -73,20 +86,20 @@ static void run_share(const struct tc_cpu *cpu, const struct tc_run *run, const 
   int threads = threads_of(cpu, run, launch);
   if (threads > team) threads = team;
   if (thread >= threads) return;
-  const int64_t items = value_of(launch->items, run->sizes), work = value_of(launch->work, run->sizes);
+  const int64_t items = tc_cpu_value(launch->items, run->sizes), work = tc_cpu_value(launch->work, run->sizes);
   int64_t first, last;
   tc_cpu_part(items, grain_of(items, work), thread, threads, &first, &last);
-  if (first < last) run_part(run, launch, (char *)cpu->scratch + (size_t)thread * cpu->scratch_bytes, first, last);
+  if (first < last) tc_cpu_run_part(run, launch, NULL, (char *)cpu->scratch + (size_t)thread * cpu->scratch_bytes, first, last);
 }
 
-static tc_status ensure_scratch(struct tc_cpu *cpu, size_t bytes, struct tc_error *err) {
+tc_status tc_cpu_ensure_scratch(struct tc_cpu *cpu, size_t bytes, struct tc_error *err) {
   const int threads = cpu->device.threads;
   if (bytes <= cpu->scratch_bytes && threads <= cpu->scratch_threads) return TC_OK;
   tc_cpu_temp_free(cpu, cpu->scratch);
   cpu->scratch_bytes = 0;
   cpu->scratch_threads = 0;
   cpu->scratch = tc_cpu_temp(cpu, bytes * (size_t)threads);
-  if (!cpu->scratch) return tc_fail(err, TC_NOMEM, "cpu", "no memory for %zu bytes of row temporaries for each thread", bytes);
+  if (!cpu->scratch) return tc_fail(err, TC_NOMEM, "cpu", "no memory for %zu bytes of temporaries for each thread", bytes);
   cpu->scratch_bytes = bytes;
   cpu->scratch_threads = threads;
   return TC_OK;
@@ -122,12 +135,12 @@ static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int b
   for (int i = begin; i < end; i++) {
     const struct tc_launch *launch = &run->list->launches[i];
     const int threads = threads_of(cpu, run, launch);
-    const size_t bytes = scratch_of(run, launch);
+    const size_t bytes = tc_cpu_scratch_of(run, launch);
     if (threads > team) team = threads;
     if (bytes > scratch) scratch = bytes;
   }
   if (scratch) {
-    const tc_status status = ensure_scratch(cpu, scratch, err);
+    const tc_status status = tc_cpu_ensure_scratch(cpu, scratch, err);
     if (status) return status;
   }
   if (team > 1) {
@@ -140,65 +153,73 @@ static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int b
 
 /* --- library calls --- */
 
-static void fill_matrix(struct tc_cpu_matrix *out, const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_gemm_operand *x) {
+static void fill_matrix(struct tc_cpu_matrix *out, const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_gemm_operand *x,
+                        const struct tc_cpu_tile *tile) {
   const int bytes = tc_dtype_bytes(gemm->dtype);
-  out->data = (char *)slot_pointer(run, x->slot) + value_of(x->offset, run->sizes) * bytes;
-  out->row = value_of(x->row_stride, run->sizes);
-  out->col = value_of(x->col_stride, run->sizes);
-  for (int i = 0; i < gemm->n_batch; i++) out->batch[i] = value_of(x->batch_strides[i], run->sizes);
+  out->data = (char *)tc_cpu_slot(run, x->slot, tile) + tc_cpu_value(x->offset, run->sizes) * bytes;
+  out->row = tc_cpu_value(x->row_stride, run->sizes);
+  out->col = tc_cpu_value(x->col_stride, run->sizes);
+  for (int i = 0; i < gemm->n_batch; i++) out->batch[i] = tc_cpu_value(x->batch_strides[i], run->sizes);
+}
+
+void tc_cpu_bind_gemm(const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_cpu_tile *tile, struct tc_cpu_matmul *call) {
+  call->dtype = gemm->dtype;
+  call->m = tc_cpu_value(gemm->m, run->sizes);
+  call->n = tc_cpu_value(gemm->n, run->sizes);
+  call->k = tc_cpu_value(gemm->k, run->sizes);
+  call->n_batch = gemm->n_batch;
+  call->beta = 0;
+  for (int i = 0; i < gemm->n_batch; i++) call->batch[i] = tc_cpu_value(gemm->batch[i], run->sizes);
+  fill_matrix(&call->a, run, gemm, &gemm->a, tile);
+  fill_matrix(&call->b, run, gemm, &gemm->b, tile);
+  fill_matrix(&call->c, run, gemm, &gemm->c, tile);
 }
 
 static tc_status run_gemm(struct tc_cpu *cpu, const struct tc_run *run, const struct tc_gemm *gemm, struct tc_error *err) {
   struct tc_cpu_matmul call;
-  call.dtype = gemm->dtype;
-  call.m = value_of(gemm->m, run->sizes);
-  call.n = value_of(gemm->n, run->sizes);
-  call.k = value_of(gemm->k, run->sizes);
-  call.n_batch = gemm->n_batch;
-  call.beta = 0;
-  for (int i = 0; i < gemm->n_batch; i++) call.batch[i] = value_of(gemm->batch[i], run->sizes);
-  fill_matrix(&call.a, run, gemm, &gemm->a);
-  fill_matrix(&call.b, run, gemm, &gemm->b);
-  fill_matrix(&call.c, run, gemm, &gemm->c);
+  tc_cpu_bind_gemm(run, gemm, NULL, &call);
   return tc_cpu_matmul(cpu, &call, err);
 }
 
 /* --- lists --- */
 
-static tc_status run_entries(struct tc_cpu *cpu, const struct tc_run *run, int begin, int end, struct tc_error *err) {
-  const struct tc_launch *launches = run->list->launches;
-  for (int i = begin; i < end;) {
-    if (launches[i].kind == TC_LAUNCH_GEMM) {
-      const tc_status status = run_gemm(cpu, run, &launches[i].gemm, err);
-      if (status) return status;
-      i++;
-      continue;
-    }
-    int kernels_end = i + 1;
-    while (kernels_end < end && launches[kernels_end].kind == TC_LAUNCH_KERNEL) kernels_end++;
-    const tc_status status = run_kernels(cpu, run, i, kernels_end, err);
-    if (status) return status;
-    i = kernels_end;
+static bool runs_alone(const struct tc_launch_list *list, int entry) {
+  return list->launches[entry].kind == TC_LAUNCH_KERNEL && tc_tiles_of(list, entry) < 0;
+}
+
+/* One step of a run: a library call, tiles, or kernels in a row; *i moves past it. At most to `end`. */
+static tc_status run_step(struct tc_cpu *cpu, const struct tc_run *run, int *i, int end, double *ns, struct tc_error *err) {
+  const struct tc_launch_list *list = run->list;
+  const int begin = *i, tiles = tc_tiles_of(list, begin);
+  if (tiles >= 0) {
+    *i = list->tiles[tiles].first + list->tiles[tiles].count;
+    return tc_cpu_run_tiles(cpu, run, &list->tiles[tiles], ns, err);
   }
-  return TC_OK;
+  *i = begin + 1;
+  if (list->launches[begin].kind == TC_LAUNCH_GEMM) return run_gemm(cpu, run, &list->launches[begin].gemm, err);
+  while (*i < end && runs_alone(list, *i)) ++*i;
+  return run_kernels(cpu, run, begin, *i, err);
 }
 
 tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct tc_error *err) {
-  return run_entries(tc_cpu_of(device), run, 0, run->list->n_launches, err);
+  tc_status status = TC_OK;
+  for (int i = 0; i < run->list->n_launches && !status;) status = run_step(tc_cpu_of(device), run, &i, run->list->n_launches, NULL, err);
+  return status;
 }
 
-static double now_ns(void) {
+double tc_cpu_now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 tc_status tc_cpu_time(struct tc_device *device, const struct tc_run *run, double *ns, struct tc_error *err) {
-  for (int i = 0; i < run->list->n_launches; i++) {
-    const double start = now_ns();
-    const tc_status status = run_entries(tc_cpu_of(device), run, i, i + 1, err);
+  for (int i = 0; i < run->list->n_launches;) {
+    const int begin = i;
+    const double start = tc_cpu_now_ns();
+    const tc_status status = run_step(tc_cpu_of(device), run, &i, begin + 1, ns, err);
     if (status) return status;
-    ns[i] = now_ns() - start;
+    if (i == begin + 1) ns[begin] = tc_cpu_now_ns() - start; /* tiles tell the time of each of their entries */
   }
   return TC_OK;
 }

@@ -1,0 +1,30 @@
+/* Running launch lists: what run.c (lists, kernels, products) and tiles.c share. */
+#ifndef TC_DEVICE_CPU_LAUNCHES_H
+#define TC_DEVICE_CPU_LAUNCHES_H
+
+#include "device/cpu/cpu.h"
+
+/* The tile that a thread is at: its memory for TILE slots, and its first row, counted over all batches, of `total`. */
+struct tc_cpu_tile { char *memory; int64_t row, total; };
+
+static inline int64_t tc_cpu_value(tc_sym s, const int64_t *sizes) { return tc_sym_is_const(s) ? tc_sym_value(s) : tc_sym_eval(s, sizes); }
+
+/* Where element 0 of a slot lies; `tile` may be NULL outside of tiles. */
+void *tc_cpu_slot(const struct tc_run *run, int index, const struct tc_cpu_tile *tile);
+/* Bytes of a thread's scratch that a kernel wants. */
+size_t tc_cpu_scratch_of(const struct tc_run *run, const struct tc_launch *launch);
+/* Makes cpu->scratch hold that much for each thread. */
+tc_status tc_cpu_ensure_scratch(struct tc_cpu *cpu, size_t bytes, struct tc_error *err);
+/* Items [first, last) of a kernel, on the calling thread. */
+void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, const struct tc_cpu_tile *tile, char *scratch, int64_t first,
+                     int64_t last);
+/* A product's sizes, strides and addresses at this run. */
+void tc_cpu_bind_gemm(const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_cpu_tile *tile, struct tc_cpu_matmul *call);
+/* What an entry takes on one thread, roughly; and the threads that so much work is worth. */
+double tc_cpu_guess_ns(const struct tc_run *run, const struct tc_launch *launch);
+int tc_cpu_threads_worth(const struct tc_cpu *cpu, double ns);
+double tc_cpu_now_ns(void);
+/* Adds each entry's time, of the threads together divided by their number, to ns[entry] where ns is given. */
+tc_status tc_cpu_run_tiles(struct tc_cpu *cpu, const struct tc_run *run, const struct tc_tiles *tiles, double *ns, struct tc_error *err);
+
+#endif
