@@ -249,7 +249,8 @@ POLY_FN POLY_V POLY_NAME(log1p)(POLY_CTX c, POLY_V x) {
   return PICK(p_eq(c, x, K(0.0)), x, result); /* -0 stays -0 */
 }
 
-/* sin r for |r| a little over pi/2, negated where the lowest bit of `biased` is set. */
+/* sin r for |r| a little over pi/2, negated where the lowest bit of `biased` is set. The series adds +0, so that its product with a
+ * zero r has r's sign, and -0 stays -0. */
 POLY_FN POLY_V POLY_NAME(sin_half_turn)(POLY_CTX c, POLY_V r, POLY_V biased) {
   const POLY_V s = MUL(r, r), s2 = MUL(s, s);
 #if POLY_F64
@@ -261,7 +262,7 @@ POLY_FN POLY_V POLY_NAME(sin_half_turn)(POLY_CTX c, POLY_V r, POLY_V biased) {
 #endif
   const POLY_I flip = p_ishl(c, p_bits(c, biased), POLY_F64 ? 63 : 31);
   const POLY_V turned = p_from_bits(c, p_ixor(c, p_bits(c, r), flip));
-  return FMA(turned, MUL(s, p), turned);
+  return FMA(turned, FMA(s, p, K(0.0)), turned);
 }
 
 /* x - n·pi·fraction, held within ±bound. NaN stays. */
@@ -275,7 +276,7 @@ POLY_FN POLY_V POLY_NAME(turn_reduce)(POLY_CTX c, POLY_V x, POLY_V n, double fra
 POLY_FN POLY_V POLY_NAME(sin)(POLY_CTX c, POLY_V x) {
   const POLY_V biased = FMA(x, K(ONE_OVER_PI), K(POLY_MAGIC));
   const POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 1.0, 1.618);
-  return PICK(p_eq(c, x, K(0.0)), x, POLY_NAME(sin_half_turn)(c, r, biased)); /* -0 stays -0 */
+  return POLY_NAME(sin_half_turn)(c, r, biased);
 }
 
 /* cos x = -(-1)^k sin(x - (k - 1/2)·pi) */

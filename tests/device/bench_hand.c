@@ -3,7 +3,7 @@
 #include "device/cpu/isa.h"
 #include "device/cpu/vector.h"
 
-enum { UNROLL = 4 };
+enum { UNROLL = 4, STAGE = 1024 };
 
 static inline void put(float *y, vf v, bool stream) {
   if (stream) vf_stream(y, v);
@@ -38,6 +38,47 @@ static inline __attribute__((always_inline)) void chain_loop(float *y, const flo
   }
 }
 
+/* log(exp(tan(cos(sin x)))), a few vectors at a time. */
+static inline __attribute__((always_inline)) void nested_loop(float *y, const float *in, int64_t n, bool stream) {
+  for (int64_t i = 0; i < n; i += UNROLL * VF_LANES) {
+    vf x[UNROLL];
+    for (int u = 0; u < UNROLL; u++) x[u] = vf_sin(vf_load(in + i + u * VF_LANES));
+    for (int u = 0; u < UNROLL; u++) x[u] = vf_cos(x[u]);
+    for (int u = 0; u < UNROLL; u++) x[u] = vf_tan(x[u]);
+    for (int u = 0; u < UNROLL; u++) x[u] = vf_exp(x[u]);
+    for (int u = 0; u < UNROLL; u++) put(y + i + u * VF_LANES, vf_log(x[u]), stream);
+  }
+}
+/* The same in passes over a block that stays in the first cache. */
+static inline __attribute__((always_inline)) void staged_loop(float *y, const float *in, int64_t n, bool stream) {
+  float block[STAGE] __attribute__((aligned(64)));
+#define PASS(to, from, fn) for (int64_t k = 0; k < STAGE; k += VF_LANES) vf_store((to) + k, fn(vf_load((from) + k)))
+  for (int64_t i = 0; i < n; i += STAGE) {
+    PASS(block, in + i, vf_sin);
+    PASS(block, block, vf_cos);
+    PASS(block, block, vf_tan);
+    PASS(block, block, vf_exp);
+    for (int64_t k = 0; k < STAGE; k += VF_LANES) put(y + i + k, vf_log(vf_load(block + k)), stream);
+  }
+#undef PASS
+}
+static inline __attribute__((always_inline)) void affine_gelu_loop(float *y, const float *x, const float *scale, const float *shift, const float *r,
+                                                                   int64_t n, bool stream) {
+  for (int64_t i = 0; i < n; i += 2 * VF_LANES)
+    for (int u = 0; u < 2 * VF_LANES; u += VF_LANES) {
+      const vf v = vf_add(vf_mul(vf_load(x + i + u), vf_load(scale + i + u)), vf_load(shift + i + u));
+      put(y + i + u, vf_add(gelu_of(v), vf_load(r + i + u)), stream);
+    }
+}
+static inline __attribute__((always_inline)) void broadcast_loop(float *y, const float *x, const float *column, float row, int64_t n, bool stream) {
+  const vf r = vf_set(row), half = vf_set(0.5f), zero = vf_set(0);
+  for (int64_t i = 0; i < n; i += UNROLL * VF_LANES)
+    for (int u = 0; u < UNROLL * VF_LANES; u += VF_LANES) {
+      const vf v = vf_load(x + i + u), sum = vf_add(vf_mul(v, vf_load(column + i + u)), r);
+      put(y + i + u, vf_sub(vf_mul(vf_max(sum, zero), half), v), stream);
+    }
+}
+
 #define BOTH(call_true, call_false) do { if (stream) { call_true; v_fence(); } else call_false; } while (0)
 static void triad(float *y, const float *a, const float *b, int64_t n, bool stream) { BOTH(triad_loop(y, a, b, n, true), triad_loop(y, a, b, n, false)); }
 static void copy(float *y, const float *a, int64_t n, bool stream) { BOTH(copy_loop(y, a, n, true), copy_loop(y, a, n, false)); }
@@ -45,6 +86,15 @@ static void gelu(float *y, const float *x, float bias, const float *r, int64_t n
   BOTH(gelu_loop(y, x, bias, r, n, true), gelu_loop(y, x, bias, r, n, false));
 }
 static void chain(float *y, const float *x, int64_t n, bool stream) { BOTH(chain_loop(y, x, n, true), chain_loop(y, x, n, false)); }
+
+static void nested(float *y, const float *x, int64_t n, bool stream) { BOTH(nested_loop(y, x, n, true), nested_loop(y, x, n, false)); }
+static void staged(float *y, const float *x, int64_t n, bool stream) { BOTH(staged_loop(y, x, n, true), staged_loop(y, x, n, false)); }
+static void affine_gelu(float *y, const float *x, const float *scale, const float *shift, const float *r, int64_t n, bool stream) {
+  BOTH(affine_gelu_loop(y, x, scale, shift, r, n, true), affine_gelu_loop(y, x, scale, shift, r, n, false));
+}
+static void broadcast(float *y, const float *x, const float *column, float row, int64_t n, bool stream) {
+  BOTH(broadcast_loop(y, x, column, row, n, true), broadcast_loop(y, x, column, row, n, false));
+}
 
 static float lanes_max(vf v) {
   float all[VF_LANES];
@@ -94,4 +144,4 @@ static void norm(float *y, const float *x, const float *w, const float *b, int64
   BOTH(norm_rows(y, x, w, b, rows, n, true), norm_rows(y, x, w, b, rows, n, false));
 }
 
-const struct bench_hand TC_ISA_NAME(bench_hand) = {triad, copy, gelu, chain, softmax, norm};
+const struct bench_hand TC_ISA_NAME(bench_hand) = {triad, copy, gelu, chain, softmax, norm, nested, staged, affine_gelu, broadcast};

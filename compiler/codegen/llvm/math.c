@@ -89,7 +89,34 @@ static LLVMValueRef p_scale(struct shape *c, LLVMValueRef a, LLVMValueRef n) {
   return scale_in_steps(c, a, n, wide);
 }
 
+/* Does AVX-512 have an instruction for whole vectors of this shape? */
+static bool one_vector(const struct shape *c, unsigned *lanes) {
+  const struct tc_module *m = c->e->m;
+  *lanes = ll_is_vector(c->real) ? LLVMGetVectorSize(c->real) : 1;
+  return m->avx512 && *lanes == (unsigned)m->target->vector_bytes / (LLVMGetElementType(c->real) == m->f64 ? 8 : 4);
+}
+
+/* As vf_fix_log of device/cpu/vector.h. */
+static LLVMValueRef p_fix_log(struct shape *c, LLVMValueRef x, LLVMValueRef result) {
+  enum { ANSWERS = 0x03530422, CURRENT_ROUNDING = 4 };
+  const struct tc_module *m = c->e->m;
+  unsigned lanes;
+  if (!one_vector(c, &lanes)) {
+    LLVMValueRef zero = p_const(c, 0.0);
+    LLVMValueRef upper = p_select(c, p_lt(c, x, p_const(c, __builtin_inf())), result, x);
+    LLVMValueRef lower = p_select(c, p_eq(c, x, zero), p_const(c, -__builtin_inf()), p_const(c, __builtin_nan("")));
+    return p_select(c, p_lt(c, zero, x), upper, lower);
+  }
+  const bool wide = LLVMGetElementType(c->real) == m->f64;
+  LLVMValueRef zero = LLVMConstInt(m->i32, 0, false), all = LLVMConstAllOnes(wide ? m->i8 : m->i16), rounding = LLVMConstInt(m->i32, CURRENT_ROUNDING, false);
+  LLVMValueRef args[] = {result, x, p_iconst(c, ANSWERS), zero, all, rounding};
+  return ll_call(c->e, wide ? LL_FIX_F64 : LL_FIX_F32, NULL, NULL, args, 6);
+}
+
+static inline __attribute__((unused)) LLVMValueRef p_from_int(struct shape *c, LLVMValueRef a) { return LLVMBuildSIToFP(BUILD, a, c->real, ""); }
+
 #define POLY_SCALE
+#define POLY_FIX_LOG
 #define POLY_CTX struct shape *
 #define POLY_V LLVMValueRef
 #define POLY_I LLVMValueRef
@@ -97,8 +124,10 @@ static LLVMValueRef p_scale(struct shape *c, LLVMValueRef a, LLVMValueRef n) {
 #define POLY_FN static inline __attribute__((unused))
 
 #define POLY_F64 0
+#define POLY_FROM_INT /* AVX2 converts 32-bit integers only */
 #define POLY_NAME(x) f32_##x
 #include "codegen/polynomials.h"
+#undef POLY_FROM_INT
 #undef POLY_F64
 #undef POLY_NAME
 

@@ -24,6 +24,7 @@ static const char *const intrinsic_names[LL_INTRINSIC_COUNT] = {
   [LL_FMA] = "llvm.fma",
   [LL_MASKED_LOAD] = "llvm.masked.load", [LL_MASKED_STORE] = "llvm.masked.store",
   [LL_GATHER] = "llvm.masked.gather", [LL_SCATTER] = "llvm.masked.scatter", [LL_PREFETCH] = "llvm.prefetch", [LL_SFENCE] = "llvm.x86.sse.sfence",
+  [LL_FIX_F32] = "llvm.x86.avx512.mask.fixupimm.ps.512", [LL_FIX_F64] = "llvm.x86.avx512.mask.fixupimm.pd.512",
   [LL_SCALE_F32] = "llvm.x86.avx512.mask.scalef.ps.512", [LL_SCALE_F64] = "llvm.x86.avx512.mask.scalef.pd.512",
 };
 
