@@ -62,6 +62,10 @@ static inline __attribute__((always_inline)) void staged_loop(float *y, const fl
   }
 #undef PASS
 }
+static inline __attribute__((always_inline)) void exp_loop(float *y, const float *x, int64_t n, bool stream) {
+  for (int64_t i = 0; i < n; i += UNROLL * VF_LANES)
+    for (int u = 0; u < UNROLL * VF_LANES; u += VF_LANES) put(y + i + u, vf_exp(vf_load(x + i + u)), stream);
+}
 static inline __attribute__((always_inline)) void affine_gelu_loop(float *y, const float *x, const float *scale, const float *shift, const float *r,
                                                                    int64_t n, bool stream) {
   for (int64_t i = 0; i < n; i += 2 * VF_LANES)
@@ -89,6 +93,7 @@ static void chain(float *y, const float *x, int64_t n, bool stream) { BOTH(chain
 
 static void nested(float *y, const float *x, int64_t n, bool stream) { BOTH(nested_loop(y, x, n, true), nested_loop(y, x, n, false)); }
 static void staged(float *y, const float *x, int64_t n, bool stream) { BOTH(staged_loop(y, x, n, true), staged_loop(y, x, n, false)); }
+static void exponential(float *y, const float *x, int64_t n, bool stream) { BOTH(exp_loop(y, x, n, true), exp_loop(y, x, n, false)); }
 static void affine_gelu(float *y, const float *x, const float *scale, const float *shift, const float *r, int64_t n, bool stream) {
   BOTH(affine_gelu_loop(y, x, scale, shift, r, n, true), affine_gelu_loop(y, x, scale, shift, r, n, false));
 }
@@ -144,4 +149,4 @@ static void norm(float *y, const float *x, const float *w, const float *b, int64
   BOTH(norm_rows(y, x, w, b, rows, n, true), norm_rows(y, x, w, b, rows, n, false));
 }
 
-const struct bench_hand TC_ISA_NAME(bench_hand) = {triad, copy, gelu, chain, softmax, norm, nested, staged, affine_gelu, broadcast};
+const struct bench_hand TC_ISA_NAME(bench_hand) = {triad, copy, gelu, chain, softmax, norm, nested, staged, affine_gelu, broadcast, exponential};

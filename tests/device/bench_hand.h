@@ -18,6 +18,7 @@ struct bench_hand {
   void (*staged)(float *y, const float *x, int64_t n, bool stream);
   void (*affine_gelu)(float *y, const float *x, const float *scale, const float *shift, const float *r, int64_t n, bool stream); /* gelu(x·scale + shift) + r */
   void (*broadcast)(float *y, const float *x, const float *column, float row, int64_t n, bool stream); /* relu(x·column + row)·0.5 - x */
+  void (*exponential)(float *y, const float *x, int64_t n, bool stream);
 };
 extern const struct bench_hand bench_hand_avx2, bench_hand_avx512;
 
