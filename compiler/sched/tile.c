@@ -43,10 +43,11 @@ static bool within_row(const struct tc_sched *s, const struct tc_kernel *k, tc_s
          tc_sym_is(stride, 1) && tc_sym_is(rest, 0);
 }
 
-static bool address_by_rows(const struct tc_sched *s, const struct tc_kernel *k, tc_sym address, tc_sym width) {
+/* `each`: items of a row. */
+static bool address_by_rows(const struct tc_sched *s, const struct tc_kernel *k, tc_sym address, tc_sym width, tc_sym each) {
   tc_sym stride = width, found, rest;
-  if (k->split_inner)
-    return tc_sym_affine(s->tab, address, k->inner[0].var, &found, &rest) && tc_sym_is(found, 1) && tc_sym_is(rest, 0);
+  if (k->split_inner) /* an item is an element: as many of a row as the slot has */
+    return tc_sym_same(each, width) && tc_sym_affine(s->tab, address, k->inner[0].var, &found, &rest) && tc_sym_is(found, 1) && tc_sym_is(rest, 0);
   for (int i = k->n_outer - 1; i >= 0; i--) {
     if (!tc_sym_affine(s->tab, address, k->outer[i].var, &found, &rest) || !tc_sym_same(found, stride)) return false;
     address = rest;
@@ -55,19 +56,19 @@ static bool address_by_rows(const struct tc_sched *s, const struct tc_kernel *k,
   return within_row(s, k, address, width);
 }
 
-struct load_walk { const struct tc_sched *s; const struct tc_kernel *k; int buffer; tc_sym width; bool *seen; };
+struct load_walk { const struct tc_sched *s; const struct tc_kernel *k; int buffer; tc_sym width, each; bool *seen; };
 
 static bool loads_by_rows(struct load_walk *w, const struct tc_expr *e) {
   if (w->seen[e->id]) return true;
   w->seen[e->id] = true;
-  if (e->op == TC_E_LOAD && e->buffer == w->buffer && (e->args[0] || !address_by_rows(w->s, w->k, e->address, w->width))) return false;
+  if (e->op == TC_E_LOAD && e->buffer == w->buffer && (e->args[0] || !address_by_rows(w->s, w->k, e->address, w->width, w->each))) return false;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (e->args[i] && !loads_by_rows(w, e->args[i])) return false;
   return true;
 }
 
-static bool buffer_by_rows(const struct tc_sched *s, const struct tc_kernel *k, int buffer, tc_sym width) {
-  struct load_walk w = {s, k, buffer, width, TC_NEW_ARRAY(s->alloc, bool, (size_t)k->n_exprs + 1)};
+static bool buffer_by_rows(const struct tc_sched *s, const struct tc_kernel *k, int buffer, tc_sym width, tc_sym each) {
+  struct load_walk w = {s, k, buffer, width, each, TC_NEW_ARRAY(s->alloc, bool, (size_t)k->n_exprs + 1)};
   if (!w.seen) return false; /* only a saving */
   for (int p = 0; p < k->n_phases; p++) {
     const struct tc_phase *phase = &k->phases[p];
@@ -76,7 +77,7 @@ static bool buffer_by_rows(const struct tc_sched *s, const struct tc_kernel *k, 
     for (int i = 0; i < phase->n_stores; i++) {
       const struct tc_kernel_store *store = &phase->stores[i];
       if (!loads_by_rows(&w, store->value)) return false;
-      if (store->buffer == buffer && !address_by_rows(s, k, store->address, width)) return false;
+      if (store->buffer == buffer && !address_by_rows(s, k, store->address, width, each)) return false;
     }
   }
   return true;
@@ -86,7 +87,8 @@ static bool buffer_by_rows(const struct tc_sched *s, const struct tc_kernel *k, 
 static bool touches_by_rows(const struct tc_sched *s, const struct space *space, const struct tc_launch *l, int i) {
   const tc_sym width = width_of(s, space, tc_launch_slot(l, i));
   if (!tc_sym_valid(width)) return false;
-  if (l->kind == TC_LAUNCH_KERNEL) return buffer_by_rows(s, s->list->codes[l->code].kernel, i, width);
+  if (l->kind == TC_LAUNCH_KERNEL)
+    return buffer_by_rows(s, s->list->codes[l->code].kernel, i, width, tc_sym_div(s->tab, l->items, space->total));
   return i != 1 && operand_by_rows(s, &l->gemm, i == 0 ? &l->gemm.a : &l->gemm.c, width);
 }
 

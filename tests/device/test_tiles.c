@@ -105,6 +105,17 @@ static void test_pointwise_and_a_second_region(void **state) {
   tc_arena_free(l.arena);
 }
 
+/* A kernel that reads a part of the product, element by element, has other rows than the product. */
+static void test_prefix_does_not_join(void **state) {
+  (void)state;
+  struct lowered l = lower_tiled("graph {\n v0 = input [0] : f32[16, 32, 8] strides [256, 8, 1]\n v1 = input [1] : f32[16, 8, 32] strides [256, 32, 1]\n"
+                                 " v2 = matmul v0 v1 : f32[16, 32, 32]\n v3 = slice v2 [0, 0, 8, 1] : f32[8, 32, 32]\n v4 = relu v3 : f32[8, 32, 32]\n return v4\n}\n",
+                                 TINY_CACHE);
+  assert_int_equal(l.list->n_tiles, 0);
+  run_both(&l, 10);
+  tc_arena_free(l.arena);
+}
+
 static void test_times(void **state) {
   (void)state;
   struct lowered l = lower_tiled(ATTENTION " return v5\n}\n", TINY_CACHE);
@@ -120,7 +131,7 @@ int main(void) {
       cmocka_unit_test(test_attention),           cmocka_unit_test(test_small_ones_run_whole),
       cmocka_unit_test(test_weights_returned),    cmocka_unit_test(test_right_operand_is_whole),
       cmocka_unit_test(test_columns_do_not_join), cmocka_unit_test(test_pointwise_and_a_second_region),
-      cmocka_unit_test(test_times),
+      cmocka_unit_test(test_prefix_does_not_join), cmocka_unit_test(test_times),
   };
   return cmocka_run_group_tests(tests, open_device, close_device);
 }
