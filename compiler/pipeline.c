@@ -171,6 +171,19 @@ static tc_status run_codegen(struct compile *c) {
   return status;
 }
 
+/* The object gets a list of its own, read back, so that nothing else of the compile outlives it. */
+static tc_status load_artifact(struct compile *c, const unsigned char *bytes, size_t size) {
+  struct tc_context *ctx = c->ctx;
+  struct tc_blobs copies = {0};
+  struct tc_arena *arena = tc_arena_new(ctx->alloc);
+  if (!arena) return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for the launch list");
+  tc_status status = tc_artifact_read(arena, ctx->alloc, bytes, size, &c->list, &copies, c->err);
+  if (!status) status = tc_compiled_new(ctx, arena, c->list, &c->blobs, c->artifact, &c->result, c->err);
+  tc_blobs_free(&copies);
+  if (status) tc_arena_free(arena);
+  return status;
+}
+
 static tc_status run_load(struct compile *c) {
   struct tc_context *ctx = c->ctx;
   struct tc_strbuf bytes;
@@ -181,8 +194,7 @@ static tc_status run_load(struct compile *c) {
     return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for the artifact");
   }
   tc_artifact_name(bytes.data, bytes.len, c->artifact);
-  const tc_status status = tc_compiled_new(ctx, c->graph->arena, c->list, &c->blobs, c->artifact, &c->result, c->err);
-  if (!status) c->graph = NULL; /* its arena is the compiled object's now */
+  const tc_status status = load_artifact(c, (const unsigned char *)bytes.data, bytes.len);
   if (!status && ctx->cache) (void)tc_cache_memory_put(ctx->cache, &c->key, c->result);
   unsigned char *exact = NULL;
   if (!status && ctx->cache && ctx->config.cache) exact = ctx->alloc->resize(ctx->alloc->self, bytes.data, bytes.cap, bytes.len);

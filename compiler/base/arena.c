@@ -95,6 +95,8 @@ void *tc_arena_bytes(struct tc_arena *arena, size_t bytes) {
 
 const struct tc_alloc *tc_arena_alloc(struct tc_arena *arena) { return &arena->as_alloc; }
 
+const struct tc_alloc *tc_arena_parent(const struct tc_arena *arena) { return arena->parent; }
+
 char *tc_arena_text(struct tc_arena *arena, const char *text) {
   const size_t bytes = strlen(text) + 1;
   char *copy = tc_arena_bytes(arena, bytes);

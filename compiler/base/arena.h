@@ -15,6 +15,7 @@ void tc_arena_free(struct tc_arena *arena);                   /* NULL is fine */
 void *tc_arena_bytes(struct tc_arena *arena, size_t bytes);
 /* The arena as an allocator (freeing gives back only the newest block): for TC_NEW, TC_VEC, … */
 const struct tc_alloc *tc_arena_alloc(struct tc_arena *arena);
+const struct tc_alloc *tc_arena_parent(const struct tc_arena *arena); /* what its chunks come from */
 char *tc_arena_text(struct tc_arena *arena, const char *text); /* copy of a C string */
 size_t tc_arena_used(const struct tc_arena *arena);            /* bytes handed out */
 

@@ -116,6 +116,7 @@ static void get_kernel_launch(struct reader *r, struct tc_launch *l, const struc
 static void get_launch(struct reader *r, struct tc_launch *l, int index, const struct tc_launch_list *list) {
   l->kind = (enum tc_launch_kind)get_below(r, TC_LAUNCH_GEMM + 1);
   l->label = get_text(r);
+  l->fused = get_text(r);
   l->bytes = get_u64(r);
   l->flops = get_u64(r);
   l->n_ops = (int)get_u64(r);

@@ -68,6 +68,7 @@ static void put_gemm(struct tc_strbuf *out, const struct tc_gemm *g) {
 static void put_launch(struct tc_strbuf *out, const struct tc_launch *l, const struct tc_launch_list *list) {
   put_u64(out, l->kind);
   put_text(out, l->label);
+  put_text(out, l->fused);
   put_u64(out, l->bytes);
   put_u64(out, l->flops);
   put_u64(out, (uint64_t)l->n_ops);

@@ -17,12 +17,11 @@ enum { CHEAP = 4,           /* recompute in several kernels: a load and two simp
 
 static bool visit(struct tc_sched *s, int id);
 
-static bool visit_reads(struct tc_sched *s, const struct tc_expr *e, bool *seen) {
-  if (seen[e->id]) return true;
-  seen[e->id] = true;
+static bool visit_reads(struct tc_sched *s, const struct tc_expr *e, unsigned walk) {
+  if (!tc_walk_enter(s, walk, e)) return true;
   if (e->op == TC_E_LOAD && !visit(s, e->buffer)) return false;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !visit_reads(s, e->args[i], seen)) return false;
+    if (e->args[i] && !visit_reads(s, e->args[i], walk)) return false;
   return true;
 }
 
@@ -34,8 +33,8 @@ static bool visit(struct tc_sched *s, int id) {
   info->live = true;
   if (loop->kind == TC_LOOP_GEMM && (!visit(s, loop->a.loop) || !visit(s, loop->b.loop))) return false;
   if (loop->value) {
-    bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)loop->value->id + 1);
-    if (!seen || !visit_reads(s, loop->value, seen)) return false;
+    const unsigned walk = tc_walk_begin(s);
+    if (!walk || !visit_reads(s, loop->value, walk)) return false;
   }
   info->rank = s->n_order;
   s->order[s->n_order++] = id;
@@ -57,16 +56,15 @@ static void note_reader(struct tc_sched *s, int reader, const struct tc_expr *lo
 }
 
 /* Every expression once: cost and count of the loop's own value, its readers' notes. */
-static void scan(struct tc_sched *s, int id, const struct tc_expr *e, bool *seen) {
-  if (seen[e->id]) return;
-  seen[e->id] = true;
+static void scan(struct tc_sched *s, int id, const struct tc_expr *e, unsigned walk) {
+  if (!tc_walk_enter(s, walk, e)) return;
   struct tc_info *info = &s->info[id];
   info->ops += e->op != TC_E_CONST && e->op != TC_E_ACC;
   info->cost += tc_expr_cost(e->op);
   info->loads += e->op == TC_E_LOAD;
   if (e->op == TC_E_LOAD) note_reader(s, id, e);
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) scan(s, id, e->args[i], seen);
+    if (e->args[i]) scan(s, id, e->args[i], walk);
 }
 
 static bool scan_all(struct tc_sched *s) {
@@ -74,9 +72,9 @@ static bool scan_all(struct tc_sched *s) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
     if (loop->kind == TC_LOOP_GEMM) s->info[loop->a.loop].pinned = s->info[loop->b.loop].pinned = true;
     if (!loop->value) continue;
-    bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)loop->value->id + 1);
-    if (!seen) return false;
-    scan(s, loop->id, loop->value, seen);
+    const unsigned walk = tc_walk_begin(s);
+    if (!walk) return false;
+    scan(s, loop->id, loop->value, walk);
   }
   return true;
 }
@@ -93,9 +91,8 @@ static bool is_anchor(const struct tc_sched *s, const struct tc_loop *loop) {
 }
 
 /* Walks the operands of `id` that are inlined into it: adds what they cost, or (with `refuse`) makes them anchors. */
-static void inlined_operands(struct tc_sched *s, int id, const struct tc_expr *e, bool refuse, bool *seen) {
-  if (seen[e->id]) return;
-  seen[e->id] = true;
+static void inlined_operands(struct tc_sched *s, int id, const struct tc_expr *e, bool refuse, unsigned walk) {
+  if (!tc_walk_enter(s, walk, e)) return;
   if (e->op == TC_E_LOAD && !s->info[e->buffer].anchor) {
     struct tc_info *info = &s->info[id], *operand = &s->info[e->buffer];
     const int sign = refuse ? -1 : 1;
@@ -104,14 +101,14 @@ static void inlined_operands(struct tc_sched *s, int id, const struct tc_expr *e
     info->loads += sign * (operand->loads - 1);
   }
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) inlined_operands(s, id, e->args[i], refuse, seen);
+    if (e->args[i]) inlined_operands(s, id, e->args[i], refuse, walk);
   if (e->op == TC_E_LOAD && refuse) s->refused[e->buffer] = true;
 }
 
 static bool walk_operands(struct tc_sched *s, const struct tc_loop *loop, bool refuse) {
-  bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)loop->value->id + 1);
-  if (!seen) return false;
-  inlined_operands(s, loop->id, loop->value, refuse, seen);
+  const unsigned walk = tc_walk_begin(s);
+  if (!walk) return false;
+  inlined_operands(s, loop->id, loop->value, refuse, walk);
   for (int i = 0; i < s->n_loops && refuse; i++) s->info[i].anchor |= s->refused[i];
   return true;
 }
@@ -140,11 +137,10 @@ static const struct tc_expr *flatten_load(struct tc_inliner *in, const struct tc
   return tc_inline(in, loop->value, loop->id, at, predicate);
 }
 
-static bool note_reads(struct tc_sched *s, struct tc_info *info, const struct tc_expr *e, bool *seen) {
-  if (seen[e->id]) return true;
-  seen[e->id] = true;
+static bool note_reads(struct tc_sched *s, struct tc_info *info, const struct tc_expr *e, unsigned walk) {
+  if (!tc_walk_enter(s, walk, e)) return true;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !note_reads(s, info, e->args[i], seen)) return false;
+    if (e->args[i] && !note_reads(s, info, e->args[i], walk)) return false;
   if (e->op != TC_E_LOAD) return true;
   const struct tc_read read = {e->buffer, (int)tc_sym_value(e->address), e->args[0] != NULL};
   return tc_vec_push(s->alloc, &info->reads, read);
@@ -153,8 +149,8 @@ static bool note_reads(struct tc_sched *s, struct tc_info *info, const struct tc
 bool tc_anchor_reads(struct tc_sched *s, int id) {
   struct tc_info *info = &s->info[id];
   info->reads.len = 0;
-  bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)info->flat->id + 1);
-  return seen && note_reads(s, info, info->flat, seen);
+  const unsigned walk = tc_walk_begin(s);
+  return walk && note_reads(s, info, info->flat, walk);
 }
 
 static bool flatten(struct tc_sched *s, struct tc_inliner *in, const struct tc_loop *loop) {

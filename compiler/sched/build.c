@@ -16,7 +16,7 @@ static int buffer_of(struct tc_draft *d, int loop, enum tc_buffer_role role) {
   for (size_t i = 0; i < d->buffers.len; i++)
     if (d->buffers.data[i].loop == loop) return (int)i;
   const struct tc_draft_buffer b = {loop, tc_loop_at(d->s, loop)->dtype, role, tc_loop_elements(d->s, loop)};
-  return tc_vec_push(d->s->alloc, &d->buffers, b) ? (int)d->buffers.len - 1 : -1;
+  return tc_vec_push(d->scratch, &d->buffers, b) ? (int)d->buffers.len - 1 : -1;
 }
 
 static const struct tc_expr *load_buffer(struct tc_draft *d, const struct tc_expr *load, const struct tc_index *at,
@@ -61,7 +61,7 @@ static bool add_reduction(struct tc_draft *d, int member) {
   struct tc_draft_item item = {.reduction = true, .op = loop->reduction, .acc = d->acc_of[member], .buffer = -1};
   item.value = bound_value(d, loop->id);
   if (item.op == TC_RED_ARGMAX || item.op == TC_RED_ARGMIN) item.address = d->s->info[loop->id].bind[loop->ndim];
-  return item.value && tc_vec_push(d->s->alloc, &d->items, item);
+  return item.value && tc_vec_push(d->scratch, &d->items, item);
 }
 
 static bool add_store(struct tc_draft *d, int member) {
@@ -81,7 +81,7 @@ static bool add_store(struct tc_draft *d, int member) {
     item.value = tc_expr_make(s->loops->exprs, &acc);
   }
   d->has_row |= item.row;
-  return item.value && item.buffer >= 0 && tc_sym_valid(item.address) && tc_vec_push(s->alloc, &d->items, item);
+  return item.value && item.buffer >= 0 && tc_sym_valid(item.address) && tc_vec_push(d->scratch, &d->items, item);
 }
 
 /* --- passes --- */
@@ -99,7 +99,7 @@ static int depth_of(const struct tc_draft *d, const struct tc_expr *e, int *dept
 
 static bool assign_passes(struct tc_draft *d) {
   const int n = tc_expr_count(d->s->loops->exprs);
-  int *depth = TC_NEW_ARRAY(d->s->alloc, int, (size_t)n + 1);
+  int *depth = TC_NEW_ARRAY(d->scratch, int, (size_t)n + 1);
   if (!depth) return false;
   for (int i = 0; i < n; i++) depth[i] = -1;
   /* Reductions come first, by rank: what one needs was placed before it. */
@@ -118,7 +118,7 @@ static bool need_role(struct tc_draft *d, enum tc_buffer_role role, tc_dtype dty
   for (size_t i = 0; i < d->buffers.len; i++)
     if (d->buffers.data[i].role == role) return true;
   const struct tc_draft_buffer b = {-1, dtype, role, tc_sym_const(elements)};
-  return tc_vec_push(d->s->alloc, &d->buffers, b);
+  return tc_vec_push(d->scratch, &d->buffers, b);
 }
 
 enum { STATUS_WORDS = 1, RNG_WORDS = 2 };
@@ -134,19 +134,19 @@ static bool need_buffers(struct tc_draft *d, const struct tc_expr *e, bool *seen
 }
 
 static bool add_operator_buffers(struct tc_draft *d) {
-  bool *seen = TC_NEW_ARRAY(d->s->alloc, bool, (size_t)tc_expr_count(d->s->loops->exprs) + 1);
+  bool *seen = TC_NEW_ARRAY(d->scratch, bool, (size_t)tc_expr_count(d->s->loops->exprs) + 1);
   if (!seen) return false;
   for (size_t i = 0; i < d->items.len; i++)
     if (!need_buffers(d, d->items.data[i].value, seen)) return false;
   return true;
 }
 
-tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_draft *d) {
-  *d = (struct tc_draft){.s = s, .cluster = cluster, .in = {.loops = s->loops, .load = build_load}};
+tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_draft *d) {
+  *d = (struct tc_draft){.s = s, .scratch = scratch, .cluster = cluster, .in = {.loops = s->loops, .load = build_load}};
   d->in.self = d;
   const int n = (int)cluster->members.len;
-  d->acc_of = TC_NEW_ARRAY(s->alloc, int, (size_t)n);
-  d->acc_pass = TC_NEW_ARRAY(s->alloc, int, (size_t)n);
+  d->acc_of = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
+  d->acc_pass = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   if (!d->acc_of || !d->acc_pass) return tc_sched_nomem(s);
   for (int i = 0; i < n; i++) d->acc_of[i] = tc_loop_at(s, cluster->members.data[i])->kind == TC_LOOP_REDUCTION ? d->n_accs++ : -1;
   for (int i = 0; i < n; i++)

@@ -32,7 +32,7 @@ static size_t address_place(const struct tc_draft *d, tc_sym from) {
 static bool address_grow(struct tc_draft *d) {
   enum { FIRST = 32 };
   d->address_cap = d->address_cap ? d->address_cap * 2 : FIRST;
-  d->address_slots = TC_NEW_ARRAY(d->s->alloc, int, d->address_cap);
+  d->address_slots = TC_NEW_ARRAY(d->scratch, int, d->address_cap);
   if (!d->address_slots) return false;
   for (size_t i = 0; i < d->addresses.len; i++) d->address_slots[address_place(d, d->addresses.data[i].from)] = (int)i + 1;
   return true;
@@ -43,7 +43,7 @@ static struct tc_draft_address *note_address(struct tc_draft *d, tc_sym from, in
   const size_t at = address_place(d, from);
   if (!d->address_slots[at]) {
     const struct tc_draft_address fresh = {.from = from, .to = from};
-    if (!tc_vec_push(d->s->alloc, &d->addresses, fresh)) return NULL;
+    if (!tc_vec_push(d->scratch, &d->addresses, fresh)) return NULL;
     d->address_slots[at] = (int)d->addresses.len;
   }
   struct tc_draft_address *a = &d->addresses.data[d->address_slots[at] - 1];
@@ -80,7 +80,7 @@ static bool collect(struct tc_draft *d, const struct tc_expr *e, bool *seen) {
 }
 
 static bool collect_all(struct tc_draft *d) {
-  bool *seen = TC_NEW_ARRAY(d->s->alloc, bool, (size_t)tc_expr_count(d->s->loops->exprs) + 1);
+  bool *seen = TC_NEW_ARRAY(d->scratch, bool, (size_t)tc_expr_count(d->s->loops->exprs) + 1);
   if (!seen) return false;
   for (size_t i = 0; i < d->items.len; i++) {
     const struct tc_draft_item *item = &d->items.data[i];

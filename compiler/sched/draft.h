@@ -26,6 +26,7 @@ enum { TC_DRAFT_DIMS = 2 * TC_MAX_DIMS }; /* before collapsing */
 
 struct tc_draft {
   struct tc_sched *s;
+  const struct tc_alloc *scratch; /* freed with the draft; a kernel takes nothing of it */
   struct tc_cluster *cluster;
   struct tc_inliner in;
   TC_VEC(struct tc_draft_buffer) buffers;
@@ -50,7 +51,7 @@ struct tc_draft {
 };
 
 /* build.c: values, stores and passes of a cluster. */
-tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_draft *d);
+tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_draft *d);
 /* stage.c: a long chain over elements becomes several passes, if domain.c can cut its rows; which it then says. */
 tc_status tc_draft_stage(struct tc_draft *d);
 void tc_draft_take_stages(struct tc_draft *d, bool possible);

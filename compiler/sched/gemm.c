@@ -122,7 +122,7 @@ tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct 
   const struct tc_view result = {.loop = loop->id, .index = tc_loops_index(s->loops, &own)};
   const bool taken = result.index >= 0 && tc_gemm_operand(s, &loop->a, &a, &g->a, batch.a) &&
                      tc_gemm_operand(s, &loop->b, &b, &g->b, batch.b) && tc_gemm_operand(s, &result, &c, &g->c, batch.c);
-  if (!taken) return tc_sched_nomem(s);
+  if (!taken) return tc_fail(s->err, TC_UNSUPPORTED, "schedule", "a matmul's operand has strides that the library does not take: add :contiguous()");
   /* One column: the rule for free strides may have made C's columns dense; C is row-major. */
   if (!tc_sym_is(g->c.col_stride, 1)) g->c.col_stride = tc_sym_const(1);
   out->kind = TC_LAUNCH_GEMM;
@@ -149,5 +149,6 @@ tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct 
   for (int i = 0; i < 3; i++) out->bytes += (uint64_t)tc_sym_hint(tc_loop_elements(s, ids[i])) * (uint64_t)tc_dtype_bytes(loop->dtype);
   out->label = label_of(s, loop->node);
   out->n_ops = 1;
+  out->fused = tc_op_row(loop->node->op)->name;
   return out->label ? TC_OK : tc_sched_nomem(s);
 }

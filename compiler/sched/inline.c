@@ -29,13 +29,31 @@ static bool memo_put(struct tc_inliner *in, const struct tc_expr *e, int scope, 
   return true;
 }
 
-static int scope_of(struct tc_inliner *in, int loop, int index, const struct tc_expr *predicate) {
-  for (size_t i = in->scopes.len; i-- > 0;) {
-    const struct tc_scope *known = &in->scopes.data[i];
-    if (known->loop == loop && known->index == index && known->predicate == predicate) return (int)i;
+/* Where the scope is in the table, or would be. */
+static size_t scope_place(const struct tc_inliner *in, const struct tc_scope *scope) {
+  const uint64_t seed = tc_hash_u64((uint64_t)scope->loop, (uint64_t)scope->index);
+  size_t at = tc_hash_u64(scope->predicate ? (uint64_t)scope->predicate->id + 1 : 0, seed) & (in->scope_cap - 1);
+  for (; in->scope_slots[at]; at = (at + 1) & (in->scope_cap - 1)) {
+    const struct tc_scope *known = &in->scopes.data[in->scope_slots[at] - 1];
+    if (known->loop == scope->loop && known->index == scope->index && known->predicate == scope->predicate) break;
   }
-  const struct tc_scope fresh = {loop, index, predicate};
-  return tc_vec_push(tc_arena_alloc(in->loops->arena), &in->scopes, fresh) ? (int)in->scopes.len - 1 : -1;
+  return at;
+}
+
+static bool grow_scopes(struct tc_inliner *in) {
+  in->scope_cap = in->scope_cap ? in->scope_cap * 2 : MEMO_FIRST;
+  in->scope_slots = TC_NEW_ARRAY(tc_arena_alloc(in->loops->arena), int, in->scope_cap);
+  for (size_t i = 0; in->scope_slots && i < in->scopes.len; i++) in->scope_slots[scope_place(in, &in->scopes.data[i])] = (int)i + 1;
+  return in->scope_slots;
+}
+
+static int scope_of(struct tc_inliner *in, int loop, int index, const struct tc_expr *predicate) {
+  const struct tc_scope scope = {loop, index, predicate};
+  if (in->scopes.len * 2 >= in->scope_cap && !grow_scopes(in)) return -1;
+  const size_t at = scope_place(in, &scope);
+  if (in->scope_slots[at]) return in->scope_slots[at] - 1;
+  if (!tc_vec_push(tc_arena_alloc(in->loops->arena), &in->scopes, scope)) return -1;
+  return (in->scope_slots[at] = (int)in->scopes.len) - 1;
 }
 
 static tc_sym substitute(struct tc_inliner *in, tc_sym s, int scope) {

@@ -19,6 +19,8 @@ struct tc_inliner {
   tc_inline_load load;
   void *self;               /* of `load` */
   TC_VEC(struct tc_scope) scopes;
+  int *scope_slots;         /* open addressing over `scopes`: position + 1 */
+  size_t scope_cap;
   size_t memo_cap, memo_len;
   struct tc_inline_memo *memo;
 };

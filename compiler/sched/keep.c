@@ -45,7 +45,7 @@ static void mark_borders(struct keeper *k, const struct tc_expr *e, unsigned cha
 
 static bool mark_stages(struct keeper *k) {
   if (!k->d->stage_of) return true;
-  unsigned char *seen = TC_NEW_ARRAY(k->d->s->alloc, unsigned char, (size_t)k->n);
+  unsigned char *seen = TC_NEW_ARRAY(k->d->scratch, unsigned char, (size_t)k->n);
   for (size_t i = 0; seen && i < k->d->items.len; i++) mark_borders(k, k->d->items.data[i].value, seen);
   return seen != NULL;
 }
@@ -93,7 +93,7 @@ static const struct tc_expr *keep_in_scratch(struct keeper *k, const struct tc_e
   struct tc_draft *d = k->d;
   const struct tc_draft_buffer scratch = {-1, e->dtype, TC_ROLE_SCRATCH, k->row_elements};
   struct tc_draft_item store = {.acc = -1, .pass = first_pass, .buffer = (int)d->buffers.len, .address = k->row, .value = e};
-  if (!tc_vec_push(d->s->alloc, &d->buffers, scratch) || !tc_vec_push(d->s->alloc, &d->items, store)) return NULL;
+  if (!tc_vec_push(d->scratch, &d->buffers, scratch) || !tc_vec_push(d->scratch, &d->items, store)) return NULL;
   return load_of(k, e, store.buffer, k->row);
 }
 
@@ -125,7 +125,7 @@ static const struct tc_expr *rewrite(struct keeper *k, const struct tc_expr *e, 
 }
 
 static bool rewrite_pass(struct keeper *k, int pass) {
-  k->memo = TC_NEW_ARRAY(k->d->s->alloc, const struct tc_expr *, (size_t)k->n);
+  k->memo = TC_NEW_ARRAY(k->d->scratch, const struct tc_expr *, (size_t)k->n);
   if (!k->memo) return false;
   const size_t n = k->d->items.len; /* scratch stores that are added belong to earlier passes, and are rewritten already */
   for (size_t i = 0; i < n; i++) {
@@ -141,7 +141,7 @@ static bool rewrite_pass(struct keeper *k, int pass) {
 static bool rewrite_scratch_values(struct keeper *k, size_t first) {
   for (size_t i = first; i < k->d->items.len; i++) {
     struct tc_draft_item *item = &k->d->items.data[i];
-    k->memo = TC_NEW_ARRAY(k->d->s->alloc, const struct tc_expr *, (size_t)k->n);
+    k->memo = TC_NEW_ARRAY(k->d->scratch, const struct tc_expr *, (size_t)k->n);
     if (!k->memo) return false;
     const struct tc_expr *value = rewrite(k, item->value, item->pass);
     if (!value) return false;
@@ -153,10 +153,10 @@ static bool rewrite_scratch_values(struct keeper *k, size_t first) {
 tc_status tc_draft_keep(struct tc_draft *d) {
   if (d->lanes != TC_LANES_INNER || d->n_passes < 2 || d->n_passes > MAX_PASSES) return TC_OK;
   struct keeper k = {.d = d, .n = tc_expr_count(d->s->loops->exprs), .row = tc_sym_const(0), .row_elements = tc_sym_const(1)};
-  k.passes = TC_NEW_ARRAY(d->s->alloc, uint32_t, (size_t)k.n);
-  k.cost = TC_NEW_ARRAY(d->s->alloc, int, (size_t)k.n);
-  k.varies = TC_NEW_ARRAY(d->s->alloc, unsigned char, (size_t)k.n);
-  k.kept = TC_NEW_ARRAY(d->s->alloc, const struct tc_expr *, (size_t)k.n);
+  k.passes = TC_NEW_ARRAY(d->scratch, uint32_t, (size_t)k.n);
+  k.cost = TC_NEW_ARRAY(d->scratch, int, (size_t)k.n);
+  k.varies = TC_NEW_ARRAY(d->scratch, unsigned char, (size_t)k.n);
+  k.kept = TC_NEW_ARRAY(d->scratch, const struct tc_expr *, (size_t)k.n);
   if (!k.passes || !k.cost || !k.varies || !k.kept) return tc_sched_nomem(d->s);
   for (int i = 0; i < k.n; i++) k.cost[i] = -1;
   for (int i = 0; i < d->n_inner; i++) {

@@ -3,11 +3,11 @@
 #include "sched/kernel_equal.h"
 
 /* The code of an equal kernel, or a new one; -1 when memory is out. */
-static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster, int *n_ops) {
+static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster, struct tc_launch *out) {
   struct tc_launch_list *list = s->list;
   const uint64_t hash = tc_kernel_hash(k);
   unsigned char *seen = TC_NEW_ARRAY(s->alloc, unsigned char, (size_t)k->n_exprs + 1);
-  const char *name = tc_cluster_name(s, cluster, n_ops);
+  const char *name = tc_cluster_name(s, cluster, out);
   if (!seen || !name) return -1;
   for (int i = 0; i < list->n_codes; i++)
     if (s->hashes[i] == hash && tc_kernel_equal(list->codes[i].kernel, k, seen)) return i;
@@ -42,10 +42,10 @@ static tc_sym work_of(struct tc_sched *s, const struct tc_kernel *k) {
   return work;
 }
 
-static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, struct tc_launch *out) {
+static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_launch *out) {
   struct tc_draft draft;
   struct tc_kernel *k = NULL;
-  tc_status status = tc_draft_build(s, cluster, &draft);
+  tc_status status = tc_draft_build(s, cluster, scratch, &draft);
   if (status == TC_OK) status = tc_draft_stage(&draft);
   if (status == TC_OK) status = tc_draft_domain(&draft);
   if (status == TC_OK) status = tc_draft_keep(&draft);
@@ -53,7 +53,7 @@ static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, s
   if (status == TC_OK && s->config->verify) status = tc_kernel_verify(k, s->err);
   if (status != TC_OK) return status;
   out->kind = TC_LAUNCH_KERNEL;
-  out->code = code_of(s, k, cluster, &out->n_ops);
+  out->code = code_of(s, k, cluster, out);
   out->slots = TC_NEW_ARRAY(s->alloc, int, (size_t)k->n_buffers + 1);
   if (out->code < 0 || !out->slots) return tc_sched_nomem(s);
   for (int i = 0; i < k->n_buffers; i++) {
@@ -68,6 +68,14 @@ static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, s
   return tc_sym_valid(out->items) && tc_sym_valid(out->work) ? TC_OK : tc_sched_nomem(s);
 }
 
+/* Drafts hold arrays over all expressions of the graph: each is freed before the next is made. */
+static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, struct tc_launch *out) {
+  struct tc_arena *scratch = tc_arena_new(tc_arena_parent(s->loops->arena));
+  const tc_status status = scratch ? launch_drafted(s, cluster, tc_arena_alloc(scratch), out) : tc_sched_nomem(s);
+  tc_arena_free(scratch);
+  return status;
+}
+
 static tc_status launch_output(struct tc_sched *s, const struct tc_view *view, struct tc_output *out) {
   tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
   *out = (struct tc_output){.slot = tc_slot_of_loop(s, view->loop), .dtype = tc_loop_at(s, view->loop)->dtype, .ndim = view->ndim};
@@ -78,7 +86,8 @@ static tc_status launch_output(struct tc_sched *s, const struct tc_view *view, s
     out->strides[d] = dense;
     tc_sym rest;
     if (!tc_sym_is_const(view->vars[d])) {
-      if (!tc_sym_affine(s->tab, address, view->vars[d], &out->strides[d], &rest)) return tc_sched_nomem(s);
+      if (!tc_sym_affine(s->tab, address, view->vars[d], &out->strides[d], &rest))
+        return tc_fail(s->err, TC_UNSUPPORTED, "schedule", "a result is a view without strides over its memory: add :contiguous()");
       address = rest;
     }
     dense = tc_sym_mul(s->tab, dense, tc_sym_is(view->sizes[d], 0) ? tc_sym_const(1) : view->sizes[d]);

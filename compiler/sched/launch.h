@@ -44,6 +44,7 @@ struct tc_launch {
   const char *label;        /* "fused_add_relu", "matmul [8, 1024]x[1024, 4096]" */
   uint64_t bytes, flops;
   int n_ops;                /* graph operations that this entry stands for */
+  const char *fused;        /* their names, producers first: "add relu" */
 };
 struct tc_code {
   const struct tc_kernel *kernel; /* NULL in a list loaded from the cache */

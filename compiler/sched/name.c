@@ -7,15 +7,14 @@
 
 enum { NAME_OPERATIONS = 5 }; /* named; the rest is counted */
 
-struct namer { struct tc_sched *s; const struct tc_cluster *c; bool *loops; int n_ops; struct tc_strbuf text; };
+struct namer { struct tc_sched *s; bool *loops; int n_ops; struct tc_strbuf text, fused; };
 
 static void visit_loop(struct namer *n, const struct tc_loop *loop);
 
-static void visit_expr(struct namer *n, const struct tc_expr *e, bool *seen) {
-  if (seen[e->id]) return;
-  seen[e->id] = true;
+static void visit_expr(struct namer *n, const struct tc_expr *e, unsigned walk) {
+  if (!tc_walk_enter(n->s, walk, e)) return;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) visit_expr(n, e->args[i], seen);
+    if (e->args[i]) visit_expr(n, e->args[i], walk);
   if (e->op != TC_E_LOAD) return;
   const struct tc_loop *read = tc_loop_at(n->s, e->buffer);
   if (read->value && !n->s->info[read->id].anchor) visit_loop(n, read);
@@ -24,16 +23,18 @@ static void visit_expr(struct namer *n, const struct tc_expr *e, bool *seen) {
 static void visit_loop(struct namer *n, const struct tc_loop *loop) {
   if (n->loops[loop->id]) return;
   n->loops[loop->id] = true;
-  bool *seen = TC_NEW_ARRAY(n->s->alloc, bool, (size_t)loop->value->id + 1);
-  if (!seen) {
+  const unsigned walk = tc_walk_begin(n->s);
+  if (!walk) {
     n->text.failed = true;
     return;
   }
-  visit_expr(n, loop->value, seen);
+  visit_expr(n, loop->value, walk);
   /* A loop that only serves a library call or a result stands for no operation of its own. */
   const enum tc_op_kind kind = tc_op_row(loop->node->op)->kind;
   const bool copies = kind == TC_KIND_INPUT || kind == TC_KIND_MATMUL;
-  if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", copies ? "copy" : tc_op_row(loop->node->op)->name);
+  const char *name = copies ? "copy" : tc_op_row(loop->node->op)->name;
+  tc_strbuf_printf(&n->fused, "%s%s", n->n_ops ? " " : "", name);
+  if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", name);
 }
 
 static bool is_taken(const struct tc_sched *s, const char *name) {
@@ -53,13 +54,15 @@ static const char *unique(struct tc_sched *s, const char *name) {
   return name;
 }
 
-const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, int *n_ops) {
-  struct namer n = {.s = s, .c = c, .loops = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->n_loops + 1)};
+const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, struct tc_launch *out) {
+  struct namer n = {.s = s, .loops = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->n_loops + 1)};
   if (!n.loops) return NULL;
   tc_strbuf_init(&n.text, s->alloc);
+  tc_strbuf_init(&n.fused, s->alloc);
   tc_strbuf_puts(&n.text, "fused");
   for (size_t i = 0; i < c->members.len; i++) visit_loop(&n, tc_loop_at(s, c->members.data[i]));
   if (n.n_ops > NAME_OPERATIONS) tc_strbuf_printf(&n.text, "_and_%d", n.n_ops - NAME_OPERATIONS);
-  *n_ops = n.n_ops;
-  return unique(s, tc_strbuf_text(&n.text));
+  out->n_ops = n.n_ops;
+  out->fused = tc_strbuf_text(&n.fused);
+  return !out->fused ? NULL : unique(s, tc_strbuf_text(&n.text));
 }

@@ -191,12 +191,11 @@ static enum outcome refine_load(struct refiner *r, struct tc_loop *reader, const
   return NOTHING;
 }
 
-static enum outcome refine_expr(struct refiner *r, struct tc_loop *reader, const struct tc_expr *e, bool *seen) {
-  if (seen[e->id]) return NOTHING;
-  seen[e->id] = true;
+static enum outcome refine_expr(struct refiner *r, struct tc_loop *reader, const struct tc_expr *e, unsigned walk) {
+  if (!tc_walk_enter(r->s, walk, e)) return NOTHING;
   enum outcome outcome = e->op == TC_E_LOAD ? refine_load(r, reader, e) : NOTHING;
   for (int i = 0; i < TC_EXPR_ARGS && outcome == NOTHING; i++)
-    if (e->args[i]) outcome = refine_expr(r, reader, e->args[i], seen);
+    if (e->args[i]) outcome = refine_expr(r, reader, e->args[i], walk);
   return outcome;
 }
 
@@ -222,8 +221,8 @@ tc_status tc_sched_refine(struct tc_sched *s) {
   for (; r.at < r.queue.len; r.at++) {
     struct tc_loop *loop = tc_loop_at(s, r.queue.data[r.at]);
     r.queued[loop->id] = false;
-    bool *seen = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->info[loop->id].flat->id + 1);
-    const enum outcome outcome = seen ? refine_expr(&r, loop, s->info[loop->id].flat, seen) : FAILED;
+    const unsigned walk = tc_walk_begin(s);
+    const enum outcome outcome = walk ? refine_expr(&r, loop, s->info[loop->id].flat, walk) : FAILED;
     if (outcome == FAILED || (outcome == CHANGED && !enqueue(&r, loop->id))) return tc_sched_nomem(s);
   }
   for (int i = 0; i < r.n; i++)

@@ -7,6 +7,12 @@ tc_status tc_sched_nomem(struct tc_sched *s) {
   return tc_fail(s->err, TC_NOMEM, "schedule", "out of memory, or a size that overflows");
 }
 
+unsigned tc_walk_begin(struct tc_sched *s) {
+  while (s->walked.len < (size_t)tc_expr_count(s->loops->exprs))
+    if (!tc_vec_push(s->alloc, &s->walked, 0)) return 0;
+  return ++s->walks;
+}
+
 int tc_sched_sizes(const struct tc_sched *s) {
   int n = 0;
   for (size_t i = 0; i < s->g->inputs.len; i++) {

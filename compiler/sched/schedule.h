@@ -61,6 +61,8 @@ struct tc_sched {
   struct tc_launch_list *list;
   TC_VEC(struct tc_slot) slots; /* the list's, while they grow */
   uint64_t *hashes;            /* by code */
+  TC_VEC(unsigned) walked;     /* by expression of the loops: the last walk that met it */
+  unsigned walks;
 };
 
 enum { TC_SPARE_BUFFERS = 16 }; /* of a kernel: for results, scratch rows, status, generator */
@@ -68,6 +70,15 @@ enum { TC_SPARE_BUFFERS = 16 }; /* of a kernel: for results, scratch rows, statu
 static inline int64_t tc_sched_max_reads(const struct tc_sched *s) {
   const int64_t most = TC_MAX_KERNEL_BUFFERS - TC_SPARE_BUFFERS;
   return s->config->fuse_max_reads < most ? s->config->fuse_max_reads : most;
+}
+
+/* A walk over the loops' expressions that meets each once; walks may be nested. Its number; 0 when memory is out. */
+unsigned tc_walk_begin(struct tc_sched *s);
+/* Is this the first time that the walk meets `e` (or was another walk there since)? */
+static inline bool tc_walk_enter(struct tc_sched *s, unsigned walk, const struct tc_expr *e) {
+  if (s->walked.data[e->id] == walk) return false;
+  s->walked.data[e->id] = walk;
+  return true;
 }
 
 static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { return s->loops->items.data[id]; }
@@ -125,8 +136,8 @@ tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct 
 int tc_slot_of_loop(struct tc_sched *s, int loop);
 int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind);
 
-/* name.c: a C identifier from the operations of a cluster, not yet taken in the list; NULL when memory is out.
- * *n_ops: graph operations that the cluster stands for. */
-const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, int *n_ops);
+/* name.c: a C identifier from the operations of a cluster, not yet taken in the list; NULL when memory is out. Fills the entry's
+ * n_ops and fused. */
+const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, struct tc_launch *out);
 
 #endif

@@ -34,8 +34,8 @@ static int stage_of(struct stager *g, const struct tc_expr *e) {
 /* Gives every value a stage; false when memory is out. */
 static bool assign(struct tc_draft *d, struct stager *g) {
   const int n = tc_expr_count(d->s->loops->exprs);
-  g->stage = TC_NEW_ARRAY(d->s->alloc, int, (size_t)n);
-  g->cost = TC_NEW_ARRAY(d->s->alloc, int, (size_t)n);
+  g->stage = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
+  g->cost = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   if (!g->stage || !g->cost) return false;
   for (g->limit = STAGE_COST;; g->limit *= 2) {
     g->last = 0;

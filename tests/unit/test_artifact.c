@@ -40,12 +40,12 @@ static void make_list(struct tc_arena *arena, struct tc_launch_list *list) {
   list->slots[4] = (struct tc_slot){.kind = TC_SLOT_RNG};
   list->slots[5] = (struct tc_slot){TC_SLOT_TILE, 0, TC_F32, c(1000), c(0)};
   static int slots[] = {0, 5, -1, 3, 4}, depends[] = {0};
-  list->launches[0] = (struct tc_launch){.kind = TC_LAUNCH_KERNEL, .slots = slots, .items = tc_sym_size(tab, 0, 8), .work = c(100), .label = "fused_add_relu", .bytes = 1, .flops = 2, .n_ops = 3};
+  list->launches[0] = (struct tc_launch){.kind = TC_LAUNCH_KERNEL, .slots = slots, .items = tc_sym_size(tab, 0, 8), .work = c(100), .label = "fused_add_relu", .fused = "add relu", .bytes = 1, .flops = 2, .n_ops = 3};
   struct tc_gemm g = {.dtype = TC_F64, .m = c(8), .n = c(16), .k = tc_sym_size(tab, 0, 8), .n_batch = 1, .batch = {c(4)}};
   g.a = (struct tc_gemm_operand){0, c(0), c(16), c(1), {c(128)}};
   g.b = (struct tc_gemm_operand){2, c(7), c(1), c(16), {c(0)}};
   g.c = (struct tc_gemm_operand){1, c(0), c(16), c(1), {c(256)}};
-  list->launches[1] = (struct tc_launch){.kind = TC_LAUNCH_GEMM, .gemm = g, .items = c(1), .work = c(4096), .n_depends = 1, .depends = depends, .label = "matmul", .n_ops = 1};
+  list->launches[1] = (struct tc_launch){.kind = TC_LAUNCH_GEMM, .gemm = g, .items = c(1), .work = c(4096), .n_depends = 1, .depends = depends, .label = "matmul", .fused = "matmul", .n_ops = 1};
   list->outputs[0] = (struct tc_output){1, TC_BF16, 2, c(0), {c(10), c(10)}, {c(10), c(1)}};
   list->outputs[1] = (struct tc_output){0, TC_F32, 1, c(5), {c(10)}, {c(2)}};
 }
@@ -109,6 +109,7 @@ static void test_round_trip(void **state) {
   assert_memory_equal(first.data, second.data, first.len);
   assert_string_equal(back->codes[0].symbol, "fused_add_relu");
   assert_int_equal(back->outputs[1].slot, 0);
+  assert_string_equal(back->launches[0].fused, "add relu");
   assert_same_text(&list, back);
   assert_int_equal(tc_sym_value(back->launches[1].work), 4096);
   tc_blobs_free(&blobs);
