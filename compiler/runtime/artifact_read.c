@@ -11,6 +11,7 @@ struct reader {
   struct tc_arena *arena;
   struct tc_symtab *tab;
   bool bad, no_memory;
+  bool constant; /* the list has no size variables: neither have its symbols */
 };
 
 static uint64_t get_u64(struct reader *r) {
@@ -61,6 +62,7 @@ static const char *get_text(struct reader *r) {
 static tc_sym get_sym(struct reader *r) {
   const uint64_t form = get_u64(r);
   if (form == 1) return tc_sym_const(get_int(r));
+  if (r->constant && form) r->bad = true;
   if (form == 0 || r->bad) return TC_SYM_INVALID;
   const char *text = get_text(r);
   const tc_sym s = tc_sym_parse(r->tab, &text, 0, NULL, NULL);
@@ -208,6 +210,7 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   int *const counts[] = {&list->n_codes, &list->n_slots, &list->n_launches, &list->n_outputs, &list->n_allocated, &list->n_inputs, &list->n_tiles};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = get_count(r);
   list->n_sizes = get_count(r);
+  r->constant = list->n_sizes == 0;
   list->draws = (int)get_u64(r);
   list->n_graph_ops = (int)get_u64(r);
   const int n_blobs = get_below(r, TC_MAX_MODULES + 1);
@@ -230,12 +233,12 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   for (int i = 0; i < list->n_outputs && !r->bad; i++) get_output(r, &list->outputs[i], list);
   if (!r->bad) get_syms(r, list->n_allocated, list->allocated_bytes);
   for (int i = 0; i < n_blobs && !r->bad; i++) get_blob(r, alloc, blobs);
-  if (r->at != r->end) r->bad = true;
+  if (r->at != r->end || (!r->bad && r->constant && !tc_artifact_fits(list))) r->bad = true;
 }
 
 tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc, const unsigned char *bytes, size_t size,
                            struct tc_launch_list **list, struct tc_blobs *blobs, struct tc_error *err) {
-  struct reader r = {bytes, bytes + size, arena, tc_symtab_new(tc_arena_alloc(arena)), false, false};
+  struct reader r = {bytes, bytes + size, arena, tc_symtab_new(tc_arena_alloc(arena)), false, false, false};
   *list = TC_NEW(tc_arena_alloc(arena), struct tc_launch_list);
   blobs->count = 0;
   if (!r.tab || !*list) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for an artifact");

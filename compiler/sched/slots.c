@@ -25,6 +25,7 @@ int tc_slot_of_loop(struct tc_sched *s, int id) {
     slot.kind = TC_SLOT_OUTPUT;
     slot.index = s->list->n_allocated++;
     s->list->allocated_bytes[slot.index] = bytes_of(s, id);
+    if (!tc_sym_valid(s->list->allocated_bytes[slot.index])) return -1;
   }
   return info->slot = add_slot(s, slot);
 }

@@ -93,6 +93,38 @@ static void test_tile_slots(void **state) {
   tc_arena_free(arena);
 }
 
+/* A list of constants: one product from an input into an output, and a slot of the pool. */
+static tc_status read_spans(int64_t pool_bytes, int64_t output_bytes, int64_t k, int64_t result_rows) {
+  struct tc_slot slots[] = {{TC_SLOT_INPUT, 0, TC_F32, c(64), c(0)}, {TC_SLOT_POOL, 0, TC_F32, c(64), c(64)}, {TC_SLOT_OUTPUT, 0, TC_F32, c(64), c(0)}};
+  struct tc_launch launch = {.kind = TC_LAUNCH_GEMM, .items = c(1), .work = c(512), .label = "matmul", .fused = "matmul"};
+  launch.gemm = (struct tc_gemm){.dtype = TC_F32, .m = c(8), .n = c(8), .k = c(k)};
+  launch.gemm.a = (struct tc_gemm_operand){0, c(0), c(8), c(1), {c(0)}};
+  launch.gemm.b = (struct tc_gemm_operand){1, c(0), c(8), c(1), {c(0)}};
+  launch.gemm.c = (struct tc_gemm_operand){2, c(0), c(8), c(1), {c(0)}};
+  struct tc_output output = {2, TC_F32, 2, c(0), {c(result_rows), c(8)}, {c(8), c(1)}};
+  tc_sym allocated[] = {c(output_bytes)};
+  const struct tc_launch_list list = {.n_launches = 1, .n_slots = 3, .n_outputs = 1, .n_allocated = 1, .n_inputs = 1, .launches = &launch, .slots = slots,
+                                      .outputs = &output, .allocated_bytes = allocated, .pool_bytes = c(pool_bytes)};
+  struct tc_strbuf bytes;
+  write_bytes(&bytes, &list);
+  const tc_status status = read_damaged((unsigned char *)bytes.data, bytes.len);
+  tc_strbuf_free(&bytes);
+  return status;
+}
+
+/* What a list touches lies in the memory it asks for. */
+static void test_spans(void **state) {
+  (void)state;
+  assert_int_equal(read_spans(320, 256, 8, 8), TC_OK);
+  assert_int_equal(read_spans(319, 256, 8, 8), TC_CORRUPT);
+  assert_int_equal(read_spans(320, 255, 8, 8), TC_CORRUPT);
+  assert_int_equal(read_spans(320, 256, 9, 8), TC_CORRUPT);
+  assert_int_equal(read_spans(320, 256, -1, 8), TC_CORRUPT);
+  assert_int_equal(read_spans(320, 256, 8, 9), TC_CORRUPT);
+  assert_int_equal(read_spans(320, 256, 8, 0), TC_OK);
+  assert_int_equal(read_spans(320, 256, 8, INT64_MAX / 8), TC_CORRUPT);
+}
+
 static void test_round_trip(void **state) {
   (void)state;
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
@@ -172,6 +204,6 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_tile_slots), cmocka_unit_test(test_damage), cmocka_unit_test(test_no_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_tile_slots), cmocka_unit_test(test_spans), cmocka_unit_test(test_damage), cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
