@@ -1,9 +1,9 @@
 /* The pipeline: from a captured graph to a compiled object.
  *
- * 1. Each stage of passes.def is one line of compile_inductor; `stage` alone times, and stops at the
- *    first failure. Verification between stages is in the stages' own functions below.
- * 2. The graph's arena becomes the compiled object's, or is freed.
- * To add a stage: a row in passes.def, a function here, a line in compile_inductor. */
+ * 1. Each stage of passes.def is one line of compile_inductor; `stage` alone times, verifies what the row says of its borders
+ *    (switch `verify`), and stops at the first failure.
+ * 2. The graph's arena ends with the compile; a graph that runs operation by operation keeps it.
+ * To add a stage: a row in passes.def, a function here, a line in compile_inductor. To add a spec: spec_NAME below. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -36,6 +36,32 @@ static tc_status run_schedule(struct compile *c);
 static tc_status run_codegen(struct compile *c);
 static tc_status run_load(struct compile *c);
 
+/* --- specs: what holds at the borders of stages --- */
+
+typedef tc_status spec(const struct compile *c);
+static tc_status spec_NONE(const struct compile *c) { return (void)c, TC_OK; }
+static tc_status spec_CAPTURED(const struct compile *c) { return tc_graph_verify(c->graph, TC_SPEC_CAPTURED, c->err); }
+static tc_status spec_DECOMPOSED(const struct compile *c) { return tc_graph_verify(c->graph, TC_SPEC_DECOMPOSED, c->err); }
+static tc_status spec_LOWERED(const struct compile *c) { return tc_loops_verify(c->loops, c->err); }
+static tc_status spec_SCHEDULED(const struct compile *c) {
+  tc_status status = TC_OK;
+  for (int i = 0; !status && i < c->list->n_codes; i++) status = tc_kernel_verify(c->list->codes[i].kernel, c->err);
+  return status;
+}
+static tc_status spec_CODE(const struct compile *c) {
+  for (int i = 0; i < c->list->n_codes; i++)
+    if (!c->list->codes[i].generator || !c->blobs.count) return tc_fail(c->err, TC_VERIFY, "pipeline", "%s has no code", c->list->codes[i].symbol);
+  return TC_OK;
+}
+
+static const struct { const char *name, *help; spec *in, *out; } pass_rows[] = {
+#define TC_PASS(name, in, out, help) {#name, help, spec_##in, spec_##out},
+#include "passes.def"
+#undef TC_PASS
+};
+const char *tc_pass_name(enum tc_pass pass) { return pass_rows[pass].name; }
+const char *tc_pass_help(enum tc_pass pass) { return pass_rows[pass].help; }
+
 static double now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -44,10 +70,13 @@ static double now_ns(void) {
 
 static tc_status stage(struct compile *c, enum tc_pass pass, tc_status (*run)(struct compile *)) {
   if (c->result) return TC_OK; /* a cache had it */
+  const bool verify = c->ctx->config.verify;
+  tc_status status = verify ? pass_rows[pass].in(c) : TC_OK;
+  if (status) return status;
   const double start = now_ns();
-  const tc_status status = run(c);
+  status = run(c);
   c->report->stage_ns[pass] += now_ns() - start;
-  return status;
+  return !status && verify ? pass_rows[pass].out(c) : status;
 }
 
 static tc_status compile_inductor(struct compile *c) {
@@ -62,10 +91,6 @@ static tc_status compile_inductor(struct compile *c) {
 
 /* --- stages --- */
 
-static tc_status verify(struct compile *c, enum tc_graph_spec spec) {
-  return c->ctx->config.verify ? tc_graph_verify(c->graph, spec, c->err) : TC_OK;
-}
-
 static void log_graph(struct compile *c, const char *heading) {
   if (!tc_log_on(&c->ctx->log, TC_LOG_GRAPH)) return;
   struct tc_strbuf text;
@@ -76,11 +101,8 @@ static void log_graph(struct compile *c, const char *heading) {
 }
 
 static tc_status run_decompose(struct compile *c) {
-  tc_status status = verify(c, TC_SPEC_CAPTURED);
   log_graph(c, "captured");
-  if (!status) status = tc_decompose(c->graph, &c->graph, c->err);
-  if (!status) tc_graph_remove_dead(c->graph);
-  if (!status) status = verify(c, TC_SPEC_DECOMPOSED);
+  const tc_status status = tc_decompose(c->graph, &c->graph, c->err);
   if (!status) log_graph(c, "decomposed");
   return status;
 }
@@ -144,9 +166,7 @@ static tc_status run_key(struct compile *c) {
 static tc_status run_lower(struct compile *c) { return tc_lower(c->graph, &c->ctx->config, &c->loops, c->err); }
 
 static tc_status run_schedule(struct compile *c) {
-  tc_status status = tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
-  for (int i = 0; !status && c->ctx->config.verify && i < c->list->n_codes; i++) status = tc_kernel_verify(c->list->codes[i].kernel, c->err);
-  return status;
+  return tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
 }
 
 static void log_kernels(struct compile *c, struct tc_strbuf *code) {
@@ -249,14 +269,6 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
 }
 
 /* --- tables --- */
-
-static const struct { const char *name, *help; } pass_rows[] = {
-#define TC_PASS(name, in, out, help) {#name, help},
-#include "passes.def"
-#undef TC_PASS
-};
-const char *tc_pass_name(enum tc_pass pass) { return pass_rows[pass].name; }
-const char *tc_pass_help(enum tc_pass pass) { return pass_rows[pass].help; }
 
 static const struct { const char *name, *help; bool built; } backend_rows[] = {
 #define TC_BACKEND(name, built, help) {#name, help, built},

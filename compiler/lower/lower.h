@@ -20,4 +20,7 @@ struct tc_loops; /* opaque outside lower/ and sched/: see lower/loops.h */
 tc_status tc_lower(struct tc_graph *g, const struct tc_config *config, struct tc_loops **out, struct tc_error *err);
 void tc_loops_print(struct tc_strbuf *out, const struct tc_loops *loops);
 
+/* Specification of lowered loops: see verify.c. */
+tc_status tc_loops_verify(const struct tc_loops *loops, struct tc_error *err);
+
 #endif

@@ -1,6 +1,7 @@
 /* Lowering and scheduling against a reference: every family of operations, results of every kind, empty
  * tensors, bad indices, and random graphs. Each case runs fused and unfused, its items in one and in
  * several parts, with every access checked against its buffer. */
+#include "lower/loops.h"
 #include "random_graph.h"
 
 static void check_text(const char *text, double scale) {
@@ -218,6 +219,25 @@ static void test_size_variables(void **state) {
                  " v4 = sub v2 v3 : f64[6, s0, 4]\n v5 = slice v4 [0, 1, 4, 1] : f64[4, s0, 4]\n v6 = cat v5 v2 [0] : f64[10, s0, 4]\n v7 = softmax v6 [1] : f64[10, s0, 4]\n return v4 v7\n}\n");
 }
 
+/* The specification of loops finds what is wrong with them. */
+static void test_loop_specification(void **state) {
+  (void)state;
+  struct lowered l = lower_text("graph {\n v0 = input [0] : f32[4, 8] strides [8, 1]\n v1 = exp v0 : f32[4, 8]\n v2 = sum v1 [1, 0] : f32[4]\n return v2\n}\n", true);
+  struct tc_error err = {0};
+  assert_int_equal(tc_loops_verify(l.loops, &err), TC_OK);
+  struct tc_loop *last = l.loops->items.data[l.loops->items.len - 1];
+  const struct tc_expr *value = last->value;
+  last->value = NULL;
+  assert_int_equal(tc_loops_verify(l.loops, &err), TC_VERIFY);
+  last->value = value;
+  last->id++;
+  assert_int_equal(tc_loops_verify(l.loops, &err), TC_VERIFY);
+  last->id--;
+  l.loops->outputs[0].loop = (int)l.loops->items.len;
+  assert_int_equal(tc_loops_verify(l.loops, &err), TC_VERIFY);
+  tc_arena_free(l.arena);
+}
+
 enum { RANDOM_GRAPHS = 400 };
 static void test_random_graphs(void **state) {
   (void)state;
@@ -236,7 +256,7 @@ int main(void) {
       cmocka_unit_test(test_reductions), cmocka_unit_test(test_two_stages), cmocka_unit_test(test_views_and_copies),
       cmocka_unit_test(test_create_and_random), cmocka_unit_test(test_gathers), cmocka_unit_test(test_bad_index_sets_status),
       cmocka_unit_test(test_matmuls), cmocka_unit_test(test_results_of_every_kind), cmocka_unit_test(test_empty_tensors),
-      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_many_operands), cmocka_unit_test(test_random_graphs),
+      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_many_operands), cmocka_unit_test(test_loop_specification), cmocka_unit_test(test_random_graphs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
