@@ -222,7 +222,7 @@ static void test_size_variables(void **state) {
 /* The specification of loops finds what is wrong with them. */
 static void test_loop_specification(void **state) {
   (void)state;
-  struct lowered l = lower_text("graph {\n v0 = input [0] : f32[4, 8] strides [8, 1]\n v1 = exp v0 : f32[4, 8]\n v2 = sum v1 [1, 0] : f32[4]\n return v2\n}\n", true);
+  struct lowered l = lower_text("graph {\n v0 = input [0] : f32[4, 8] strides [8, 1]\n v1 = exp v0 : f32[4, 8]\n v2 = sum v1 [0, 1] : f32[4]\n return v2\n}\n", true);
   struct tc_error err = {0};
   assert_int_equal(tc_loops_verify(l.loops, &err), TC_OK);
   struct tc_loop *last = l.loops->items.data[l.loops->items.len - 1];
