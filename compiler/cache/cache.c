@@ -1,7 +1,9 @@
 /* The cache object and its in-memory level. */
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cache/internal.h"
 #include "runtime/compiled.h"
@@ -16,17 +18,26 @@ static const char *const part_names[TC_KEY_PARTS] = {"graph", "shapes", "configu
 
 const char *tc_key_part_name(enum tc_key_part part) { return part_names[part]; }
 
+static bool is_home(const char *path) { return path && path[0] == '/' && path[1]; }
+
 static void default_directory(char path[CACHE_PATH]) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (xdg && *xdg == '/') snprintf(path, CACHE_PATH, "%s/tbench", xdg);
-  else snprintf(path, CACHE_PATH, "%s/.cache/tbench", home && *home ? home : "");
+  char buffer[CACHE_PATH];
+  struct passwd entry, *user = NULL;
+  path[0] = '\0';
+  if (xdg && *xdg == '/') {
+    snprintf(path, CACHE_PATH, "%s/tbench", xdg);
+    return;
+  }
+  if (!is_home(home)) home = !getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &user) && user ? user->pw_dir : NULL;
+  if (is_home(home)) snprintf(path, CACHE_PATH, "%.*s/.cache/tbench", CACHE_PATH / 2, home);
 }
 
 struct tc_cache *tc_cache_open(const struct tc_alloc *alloc, const char *directory, int64_t bound_mb) {
   struct tc_cache *cache = TC_NEW(alloc, struct tc_cache);
   if (!cache) return NULL;
   cache->alloc = alloc;
-  cache->bound_bytes = bound_mb << 20;
+  cache->bound_bytes = bound_mb < INT64_MAX >> 20 ? bound_mb << 20 : INT64_MAX;
   if (*directory) snprintf(cache->directory, sizeof cache->directory, "%s", directory);
   else default_directory(cache->directory);
   return cache;

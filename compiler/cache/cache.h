@@ -20,7 +20,8 @@ const char *tc_key_part_name(enum tc_key_part part);
 struct tc_cache;
 struct tc_compiled;
 
-/* `directory` "" means $XDG_CACHE_HOME/tbench or ~/.cache/tbench. Nothing is created or read before the first use. */
+/* `directory` "" means $XDG_CACHE_HOME/tbench or ~/.cache/tbench, with ~ from $HOME or the system's list of users; where none of
+ * them is known there is no disk level, and each use of it is TC_IO. Nothing is created or read before the first use. */
 struct tc_cache *tc_cache_open(const struct tc_alloc *alloc, const char *directory, int64_t bound_mb);
 void tc_cache_close(struct tc_cache *cache); /* releases the in-memory entries */
 const char *tc_cache_directory(struct tc_cache *cache);
@@ -45,7 +46,8 @@ tc_status tc_cache_stat(struct tc_cache *cache, struct tc_cache_stat *stat, stru
 /* Reads every entry and checks it; bad ones are counted and (with `remove`) removed. */
 tc_status tc_cache_verify(struct tc_cache *cache, bool remove, struct tc_cache_stat *stat, struct tc_error *err);
 tc_status tc_cache_clear(struct tc_cache *cache, struct tc_cache_stat *removed, struct tc_error *err);
-/* All entries as one file, and back. */
+/* All entries as one file, and back. Import: TC_CORRUPT for a file that is no export, TC_ARG for one that cannot be read, TC_IO for
+ * entries that cannot be written; damaged entries are counted and left out. */
 tc_status tc_cache_export(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err);
 tc_status tc_cache_import(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err);
 

@@ -15,6 +15,7 @@
 tc_status tc_cache_disk_get(struct tc_cache *cache, const struct tc_cache_key *key, unsigned char **bytes, size_t *size, struct tc_error *err) {
   char path[CACHE_PATH + CACHE_NAME];
   struct entry_head head;
+  if (!*cache->directory) return cache_no_directory(err);
   cache_entry_path(cache, key->digest, path);
   const tc_status status = cache_read_entry(cache->alloc, path, &head, bytes, size, err);
   if (status) return status;
@@ -150,13 +151,26 @@ static tc_status export_entry(struct tc_cache *cache, const struct entry_file *f
   return count_entry(cache, file, NULL, stat, err);
 }
 
-tc_status tc_cache_export(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err) {
+static tc_status write_export(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err) {
   FILE *out = fopen(path, "wbe");
   if (!out) return tc_fail(err, TC_IO, "cache", "%s: %s", path, strerror(errno));
   tc_status status = for_each(cache, export_entry, out, stat, err);
   const bool flushed = !fflush(out) && !fsync(fileno(out));
   if (fclose(out) || !flushed)
     if (!status) status = tc_fail(err, TC_IO, "cache", "%s: %s", path, strerror(errno));
+  return status;
+}
+
+tc_status tc_cache_export(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err) {
+  char temporary[CACHE_PATH];
+  struct stat info;
+  *stat = (struct tc_cache_stat){0};
+  if (!lstat(path, &info) && !S_ISREG(info.st_mode)) return tc_fail(err, TC_ARG, "cache", "%s is there, and is no plain file", path);
+  if (snprintf(temporary, sizeof temporary, "%s.%ld.part", path, (long)getpid()) >= (int)sizeof temporary)
+    return tc_fail(err, TC_ARG, "cache", "the path is too long");
+  tc_status status = write_export(cache, temporary, stat, err);
+  if (!status && rename(temporary, path)) status = tc_fail(err, TC_IO, "cache", "%s: %s", path, strerror(errno));
+  if (status) unlink(temporary);
   return status;
 }
 
@@ -181,18 +195,28 @@ static tc_status import_one(struct tc_cache *cache, FILE *in, const struct entry
   return status;
 }
 
+static tc_status read_import(struct tc_cache *cache, FILE *in, const struct stat *info, struct tc_cache_stat *stat, struct tc_error *err) {
+  struct entry_head head;
+  size_t got;
+  while ((got = fread(&head, 1, sizeof head, in)) == sizeof head) {
+    if (!cache_is_head(&head)) return tc_fail(err, TC_CORRUPT, "cache", "the file is no export of this version's cache");
+    const tc_status status = import_one(cache, in, &head, info->st_size - ftello(in), stat, err);
+    if (status) return status;
+  }
+  if (got && stat->entries) return tc_fail(err, TC_CORRUPT, "cache", "the import ends in the middle of an entry");
+  if (got) return tc_fail(err, TC_CORRUPT, "cache", "the file is no export of this version's cache");
+  return ferror(in) ? tc_fail(err, TC_ARG, "cache", "reading the import: %s", strerror(errno)) : TC_OK;
+}
+
 tc_status tc_cache_import(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err) {
   FILE *in = fopen(path, "rbe");
   *stat = (struct tc_cache_stat){0};
   struct stat info;
-  if (!in || fstat(fileno(in), &info)) {
-    if (in) fclose(in);
-    return tc_fail(err, TC_IO, "cache", "%s: %s", path, strerror(errno));
-  }
   tc_status status = TC_OK;
-  struct entry_head head;
-  while (!status && fread(&head, sizeof head, 1, in) == 1) status = import_one(cache, in, &head, info.st_size - ftello(in), stat, err);
-  fclose(in);
+  if (!in || fstat(fileno(in), &info)) status = tc_fail(err, TC_ARG, "cache", "%s: %s", path, strerror(errno));
+  else if (!S_ISREG(info.st_mode)) status = tc_fail(err, TC_ARG, "cache", "%s is no plain file", path);
+  else status = read_import(cache, in, &info, stat, err);
+  if (in) fclose(in);
   if (!status) keep_bound(cache);
   return status;
 }

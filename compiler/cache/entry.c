@@ -1,10 +1,11 @@
 /* One entry of the on-disk cache: a file with a checked head.
  *
  * 1. A file under its final name is whole: it was written under a temporary name, fsynced, renamed.
- * 2. What is read is believed only after length, key and checksum agree. */
+ * 2. What is read is believed only after length, key and checksum agree; no byte of the file is outside of all three. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,9 +26,12 @@ bool cache_is_entry_name(const char *name) {
   return strspn(name, "0123456789abcdef") == TC_SHA256_HEX - 1 && !strcmp(name + TC_SHA256_HEX - 1, suffix);
 }
 
-static void checksum(const void *payload, size_t size, unsigned char digest[TC_SHA256_BYTES]) {
+bool cache_is_head(const struct entry_head *head) { return !memcmp(head->magic, magic, sizeof magic); }
+
+static void checksum(const struct entry_head *head, const void *payload, size_t size, unsigned char digest[TC_SHA256_BYTES]) {
   struct tc_sha256 sha;
   tc_sha256_init(&sha);
+  tc_sha256_add(&sha, head, offsetof(struct entry_head, checksum));
   tc_sha256_add(&sha, payload, size);
   tc_sha256_end(&sha, digest);
 }
@@ -38,7 +42,7 @@ void cache_fill_head(struct entry_head *head, const struct tc_cache_key *key, co
   head->payload_bytes = size;
   memcpy(head->part, key->part, sizeof key->part);
   memcpy(head->key, key->digest, sizeof key->digest);
-  checksum(payload, size, head->checksum);
+  checksum(head, payload, size, head->checksum);
 }
 
 static bool read_all(int fd, void *into, size_t size) {
@@ -64,14 +68,14 @@ static bool write_all(int fd, const void *from, size_t size) {
 static tc_status read_payload(int fd, const struct tc_alloc *alloc, struct entry_head *head, unsigned char **payload, struct tc_error *err) {
   struct stat info;
   if (fstat(fd, &info) || !read_all(fd, head, sizeof *head)) return tc_fail(err, TC_CORRUPT, "cache", "the entry has no head");
-  if (memcmp(head->magic, magic, sizeof magic)) return tc_fail(err, TC_CORRUPT, "cache", "the entry's head is of another format");
-  if ((uint64_t)info.st_size != sizeof *head + head->payload_bytes) return tc_fail(err, TC_CORRUPT, "cache", "the entry's length is wrong");
+  if (!cache_is_head(head)) return tc_fail(err, TC_CORRUPT, "cache", "the entry's head is of another format");
+  if ((uint64_t)info.st_size - sizeof *head != head->payload_bytes) return tc_fail(err, TC_CORRUPT, "cache", "the entry's length is wrong");
   const size_t size = (size_t)head->payload_bytes;
   unsigned char *bytes = tc_new_bytes(alloc, size ? size : 1);
   if (!bytes) return tc_fail(err, TC_NOMEM, "cache", "out of memory for a cache entry");
   unsigned char digest[TC_SHA256_BYTES];
   const bool whole = read_all(fd, bytes, size);
-  if (whole) checksum(bytes, size, digest);
+  if (whole) checksum(head, bytes, size, digest);
   if (!whole || memcmp(digest, head->checksum, sizeof digest)) {
     tc_free_bytes(alloc, bytes, size ? size : 1);
     return tc_fail(err, TC_CORRUPT, "cache", "the entry's checksum is wrong");
@@ -82,7 +86,7 @@ static tc_status read_payload(int fd, const struct tc_alloc *alloc, struct entry
 
 tc_status cache_read_entry(const struct tc_alloc *alloc, const char *path, struct entry_head *head, unsigned char **payload, size_t *size,
                            struct tc_error *err) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* something else may lie there under this name, as a pipe */
   if (fd < 0) return tc_fail(err, TC_IO, "cache", "%s: %s", path, strerror(errno));
   const tc_status status = read_payload(fd, alloc, head, payload, err);
   close(fd);
@@ -103,12 +107,17 @@ static bool make_directory(const char *path) {
   return !mkdir(part, 0700) || errno == EEXIST;
 }
 
+tc_status cache_no_directory(struct tc_error *err) {
+  return tc_fail(err, TC_IO, "cache", "there is no home folder for the disk cache; cache_dir=DIR or XDG_CACHE_HOME names one, cache=off works without");
+}
+
 static tc_status io_error(struct tc_error *err, const char *path) {
   return tc_fail(err, TC_IO, "cache", "%s: %s; cache=off works without, cache_dir=DIR uses another folder", path, strerror(errno));
 }
 
 tc_status cache_write_entry(struct tc_cache *cache, const struct entry_head *head, const void *payload, struct tc_error *err) {
   char path[CACHE_PATH + CACHE_NAME], temporary[CACHE_PATH + CACHE_NAME + 64];
+  if (!*cache->directory) return cache_no_directory(err);
   cache_entry_path(cache, head->key, path);
   snprintf(temporary, sizeof temporary, "%s.%ld.%llu.tmp", path, (long)getpid(), (unsigned long long)cache->temporaries++);
   int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -133,6 +142,7 @@ static bool add_file(struct tc_cache *cache, int directory, const char *name, st
 }
 
 tc_status cache_list(struct tc_cache *cache, struct entry_list *out, struct tc_error *err) {
+  if (!*cache->directory) return cache_no_directory(err);
   DIR *directory = opendir(cache->directory);
   if (!directory) return errno == ENOENT ? TC_OK : io_error(err, cache->directory);
   tc_status status = TC_OK;

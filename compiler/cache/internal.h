@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "cache/cache.h"
 
-enum { CACHE_PATH = 4096, CACHE_NAME = TC_SHA256_HEX + 8, CACHE_FORMAT = 1 };
+enum { CACHE_PATH = 4096, CACHE_NAME = TC_SHA256_HEX + 8, CACHE_FORMAT = 2 };
 
 struct memory_entry { struct tc_cache_key key; struct tc_compiled *compiled; };
 
@@ -13,7 +13,7 @@ struct pending_entry { struct tc_cache_key key; unsigned char *bytes; size_t siz
 
 struct tc_cache {
   const struct tc_alloc *alloc;
-  char directory[CACHE_PATH];
+  char directory[CACHE_PATH]; /* "": this user has no home, so nothing is on disk */
   int64_t bound_bytes;
   TC_VEC(struct memory_entry) memory;
   TC_VEC(struct pending_entry) pending;
@@ -26,15 +26,19 @@ struct entry_head {
   uint64_t payload_bytes;
   uint64_t part[TC_KEY_PARTS];
   unsigned char key[TC_SHA256_BYTES];
-  unsigned char checksum[TC_SHA256_BYTES]; /* of the payload */
+  unsigned char checksum[TC_SHA256_BYTES]; /* of all before it and the payload */
 };
 
+/* The status of what needs a folder where there is none. */
+tc_status cache_no_directory(struct tc_error *err);
 void cache_entry_path(const struct tc_cache *cache, const unsigned char digest[TC_SHA256_BYTES], char path[CACHE_PATH + CACHE_NAME]);
 /* Reads and checks a whole file. */
 tc_status cache_read_entry(const struct tc_alloc *alloc, const char *path, struct entry_head *head, unsigned char **payload, size_t *size,
                            struct tc_error *err);
 /* Temporary file, fsync, rename. */
 tc_status cache_write_entry(struct tc_cache *cache, const struct entry_head *head, const void *payload, struct tc_error *err);
+/* Whether the head is one of an entry of this format; its checksum is another matter. */
+bool cache_is_head(const struct entry_head *head);
 void cache_fill_head(struct entry_head *head, const struct tc_cache_key *key, const void *payload, size_t size);
 bool cache_is_entry_name(const char *name);
 

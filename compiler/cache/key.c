@@ -58,6 +58,7 @@ tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *conf
     add_shapes(&shapes, g->nodes.data[i]);
   }
   for (size_t i = 0; i < g->outputs.len; i++) add_int(&structure, g->outputs.data[i]->id);
+  add_int(&structure, g->draws); /* dead nodes drew too */
   if (structure.failed || shapes.failed) return tc_fail(err, TC_NOMEM, "cache", "out of memory for the cache key");
   uint64_t generators = TC_SCHED_VERSION;
   for (int i = 0; codegens[i]; i++) generators = hash_text(hash_text(generators, codegens[i]->name), codegens[i]->version);

@@ -70,6 +70,12 @@ static tc_status call_tensor_operator(struct tc_trace *t, enum tc_event event, s
   return status ? status : tc_call_values(t, &callee, n_args, (struct tc_tracked[]){*a, *b}, 1, out);
 }
 
+/* An operand that has no metamethod leaves the choice to the other: guarded, for a later call may bring one that has. */
+static void pass_over(struct tc_trace *t, const struct tc_tracked *v) {
+  const bool known = v->kind == TC_IS_TABLE || v->kind == TC_IS_TENSOR; /* guarded where it was looked up, or as an input */
+  if (!known && (tc_is_scalar(v) || v->origin)) tc_use_type(t, v);
+}
+
 /* The first operand that has the metamethod decides, as in Lua. */
 tc_status tc_arith_meta(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out) {
   struct tc_tracked *const operands[] = {a, b};
@@ -79,7 +85,10 @@ tc_status tc_arith_meta(struct tc_trace *t, enum tc_event event, struct tc_track
     if (v->kind == TC_IS_OPAQUE) return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "an operator on a foreign userdata or thread");
     if (v->kind == TC_IS_TEXT && tc_is_scalar(operands[1 - i])) return arith_texts(t, event, a, b, out);
     if (v->kind == TC_IS_TEXT) return tc_trace_break(t, TC_BREAK_METAMETHOD, "an operator between a string and an object");
-    if (v->kind != TC_IS_TABLE) continue;
+    if (v->kind != TC_IS_TABLE) {
+      pass_over(t, v);
+      continue;
+    }
     struct tc_tracked handler;
     const tc_status status = tc_metamethod(t, v, event, &handler);
     if (status) return status;
@@ -113,6 +122,8 @@ tc_status tc_less(struct tc_trace *t, enum tc_event event, struct tc_tracked *a,
   struct tc_tracked handler, result;
   if (a->kind != TC_IS_TABLE && b->kind != TC_IS_TABLE) return raise_operands(t, "comparison", a, b);
   if (a->kind == TC_IS_TENSOR || b->kind == TC_IS_TENSOR) return raise_operands(t, "comparison", a, b);
+  pass_over(t, a);
+  pass_over(t, b);
   status = tc_metamethod(t, a, event, &handler);
   if (!status && handler.kind == TC_IS_NIL) status = tc_metamethod(t, b, event, &handler);
   if (status) return status;
@@ -134,6 +145,8 @@ tc_status tc_concat(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked 
     return tc_pop_scalar(t, &is_scalar, out);
   }
   struct tc_tracked handler = tc_nil();
+  pass_over(t, a);
+  pass_over(t, b);
   if (a->kind == TC_IS_TABLE) status = tc_metamethod(t, a, TC_EVENT_CONCAT, &handler);
   else status = TC_OK;
   if (!status && handler.kind == TC_IS_NIL && b->kind == TC_IS_TABLE) status = tc_metamethod(t, b, TC_EVENT_CONCAT, &handler);

@@ -69,7 +69,7 @@ static tc_status record_break(struct tc_trace *t, enum tc_break_reason reason, c
   b->reason = reason;
   vsnprintf(b->detail, sizeof b->detail, format, args);
   b->line = a ? tc_proto_line(a->proto, a->pc - 1) : 0;
-  snprintf(b->source, sizeof b->source, "%s", a ? a->proto->chunk : "?");
+  snprintf(b->source, sizeof b->source, "%s", a ? a->proto->chunk : "[C]");
   print_stack(t, b->stack, sizeof b->stack);
   t->out->broke = true;
   return TC_BREAK;

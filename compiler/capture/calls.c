@@ -70,6 +70,31 @@ static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closu
   return TC_OK;
 }
 
+/* A compiled object becomes what it compiles: the call is inlined under the outer one's options. *found: it is one. */
+static tc_status unwrap_compiled(struct tc_trace *t, size_t at, int *n_args, bool *found) {
+  lua_State *L = t->L;
+  const struct tc_tracked callee = t->slots[at];
+  struct tc_tracked self;
+  *found = false;
+  if (!t->host->compiled_at || !tc_push(t, &callee)) return TC_OK;
+  *found = t->host->compiled_at(L, lua_gettop(L));
+  lua_remove(L, *found ? -3 : -1);
+  if (!*found) return TC_OK;
+  tc_pin(t, &callee); /* and with it, for good, what it compiles */
+  const int source = callee.origin->source;
+  const bool has_self = !lua_isnil(L, -1);
+  tc_status status = TC_OK;
+  if (has_self) status = tc_import_pinned(t, source, &self);
+  else lua_pop(L, 1);
+  if (!status) status = tc_import_pinned(t, source, &t->slots[at]);
+  if (status || !has_self) return status;
+  if ((status = tc_reserve(t, at, (size_t)*n_args + 2))) return status;
+  memmove(&t->slots[at + 2], &t->slots[at + 1], sizeof *t->slots * (size_t)*n_args);
+  t->slots[at + 1] = self;
+  ++*n_args;
+  return TC_OK;
+}
+
 static tc_status call_native(struct tc_trace *t, struct tc_traced_native *native, size_t at, int n_args, int *n_results) {
   const struct tc_tracked callee = tc_tracked_native(native);
   const size_t limit = t->limit;
@@ -112,10 +137,15 @@ static tc_status shift_call(struct tc_trace *t, size_t at, int n_args) {
 tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   for (int i = 0; i < TC_MAX_META_CHAIN; i++) {
     const struct tc_tracked callee = t->slots[at];
+    bool was_compiled = false;
+    tc_status status = TC_OK;
     if (callee.kind == TC_IS_CLOSURE) return inline_call(t, callee.closure, at, n_args, n_results);
-    if (callee.kind == TC_IS_NATIVE) return call_native(t, callee.native, at, n_args, n_results);
-    const tc_status status = shift_call(t, at, n_args++);
+    if (callee.kind == TC_IS_OPAQUE || (callee.kind == TC_IS_NATIVE && !callee.native->name && !callee.native->function))
+      status = unwrap_compiled(t, at, &n_args, &was_compiled);
     if (status) return status;
+    if (was_compiled) continue;
+    if (callee.kind == TC_IS_NATIVE) return call_native(t, callee.native, at, n_args, n_results);
+    if ((status = shift_call(t, at, n_args++))) return status;
   }
   return tc_trace_raises(t, "'__call' chain too long");
 }

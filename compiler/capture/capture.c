@@ -10,24 +10,26 @@
 
 enum { BODY_TRACE = 1, BODY_FUNCTION, BODY_FIRST_ARG, SPARE_STACK = 8 };
 
-static tc_status import_frame(struct tc_trace *t, struct tc_traced_closure **entry) {
+/* The function to slot 0, its arguments behind it. */
+static tc_status import_frame(struct tc_trace *t) {
   lua_State *L = t->L;
   struct tc_tracked value;
+  const struct tc_proto *proto = NULL; /* of a C function: none */
   lua_pushvalue(L, t->frame.function);
   tc_status status = tc_import(t, tc_guards_function(t->guards), &value);
   if (status) return status;
-  if (value.kind != TC_IS_CLOSURE) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "the compiled function is no Lua function");
-  value.closure->origin.pinned = true; /* an entry belongs to its function */
-  if ((status = tc_closure_prepare(t, value.closure))) return status;
+  value.origin->pinned = true; /* an entry belongs to its function */
+  if (value.kind == TC_IS_CLOSURE) {
+    if ((status = tc_closure_prepare(t, value.closure))) return status;
+    proto = value.closure->proto;
+  }
   if ((status = tc_reserve(t, 0, (size_t)t->frame.n_args + 1))) return status;
   t->slots[0] = value;
   for (int i = 0; i < t->frame.n_args && !status; i++) {
-    const struct tc_proto *proto = value.closure->proto;
-    const int source = tc_guards_arg(t->guards, i, i < proto->n_params ? tc_proto_local(proto, i + 1, 0) : NULL);
+    const int source = tc_guards_arg(t->guards, i, proto && i < proto->n_params ? tc_proto_local(proto, i + 1, 0) : NULL);
     lua_pushvalue(L, t->frame.first_arg + i);
     status = tc_import(t, source, &t->slots[i + 1]);
   }
-  *entry = value.closure;
   return status;
 }
 
@@ -42,16 +44,30 @@ static tc_status import_missing(struct tc_trace *t, const struct tc_proto *proto
   return TC_OK;
 }
 
+static tc_status run_closure(struct tc_trace *t, struct tc_activation *activation, struct tc_traced_closure *entry, int *n_results) {
+  tc_status status = import_missing(t, entry->proto);
+  if (status) return status;
+  const int n_params = entry->proto->n_params; /* the missing ones are there */
+  status = tc_run_entry(t, activation, entry, t->frame.n_args > n_params ? t->frame.n_args : n_params);
+  *n_results = activation->n_results;
+  return status;
+}
+
+/* A C function: a tensor function, or one that a break tells of. */
+static tc_status run_native(struct tc_trace *t, int *n_results) {
+  tc_guards_args(t->guards, t->frame.n_args);
+  t->limit = (size_t)t->frame.n_args + 1;
+  return tc_call(t, 0, t->frame.n_args, n_results);
+}
+
 static tc_status trace_call(struct tc_trace *t) {
-  struct tc_traced_closure *entry = NULL;
   struct tc_activation activation;
-  tc_status status = import_frame(t, &entry);
-  if (!status) status = import_missing(t, entry->proto);
-  if (!status) {
-    const int n_params = entry->proto->n_params; /* the missing ones are there */
-    status = tc_run_entry(t, &activation, entry, t->frame.n_args > n_params ? t->frame.n_args : n_params);
-  }
-  if (!status) status = tc_make_results(t, 0, activation.n_results);
+  int n_results = 0;
+  tc_status status = import_frame(t);
+  if (status) return status;
+  if (t->slots[0].kind == TC_IS_CLOSURE) status = run_closure(t, &activation, t->slots[0].closure, &n_results);
+  else status = run_native(t, &n_results);
+  if (!status) status = tc_make_results(t, 0, n_results);
   return status ? status : tc_guards_seal(t->guards, t->err);
 }
 
@@ -63,8 +79,7 @@ static tc_status set_up(struct tc_trace *t) {
   out->arena = t->arena = tc_arena_new(t->ctx->alloc);
   out->recipes = tc_arena_new(t->ctx->alloc);
   if (!out->arena || !out->recipes || !(out->graph = tc_graph_new(out->arena))) return tc_trace_nomem(t);
-  tc_graph_builder_init(&t->builder, out->graph);
-  if (t->host->default_dtype) t->builder.builder.default_dtype = t->host->default_dtype(t->L);
+  tc_trace_open_builder(t);
   lua_newtable(t->L);
   t->objects = lua_gettop(t->L);
   return TC_OK;

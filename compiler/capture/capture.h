@@ -38,7 +38,9 @@ struct tc_recipe {
     struct { const char *bytes; size_t length; } text;
     int output;            /* of the graph */
     int source;            /* of the guards: tc_guards_push_source */
-    struct { int count; struct tc_recipe *keys, *values; int metatable_source; /* -1: none */ } table;
+    /* Built as the traced code did, so that next and # answer alike: with its sizes at construction, keys in the order of
+     * insertion; a NIL value is a key that was removed. */
+    struct { int count, array_hint, hash_hint; struct tc_recipe *keys, *values; int metatable_source; /* -1: none */ } table;
   };
 };
 
@@ -55,9 +57,11 @@ struct tc_capture {
 };
 
 /* Captures the call that `frame` describes. TC_OK with out->broke when a graph break stopped it; another status
- * is a failure of the compiler itself. `backend_inlines` etc. come from ctx->config. */
+ * is a failure of the compiler itself. */
 tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, const struct tc_frame *frame, struct tc_capture *out,
                           struct tc_error *err);
+/* Makes what the captures of a state share (the first one would, otherwise). May raise a Lua error for memory. */
+void tc_capture_prepare(lua_State *L);
 void tc_capture_free(struct tc_capture *capture, lua_State *L);
 
 #endif

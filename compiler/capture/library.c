@@ -1,10 +1,11 @@
 /* Which library functions are known, and the general handlers.
  *
- * Functions are recognised by identity: the C functions found in the standard tables when the state's first capture looked.
- * A program that puts another function under such a name calls that other function, here as in plain Lua. */
+ * Functions are recognised by identity: the C functions that a fresh state has under the names. A program that puts another
+ * function under such a name, whenever it does so, calls that other function, here as in plain Lua. */
 #include "capture/library.h"
 
 #include <lauxlib.h>
+#include <lualib.h>
 #include <string.h>
 
 struct row { const char *table, *name; tc_library_fn run; };
@@ -18,24 +19,44 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static const char registry_key = 'l';
 
-/* The C functions of the rows, in a userdata of the registry; NULL where the state has none. */
+/* Stack of a fresh state: light userdata of an array that takes the C functions of the rows. */
+static int find_functions(lua_State *L) {
+  static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},       {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
+                                       {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8}};
+  lua_CFunction *functions = lua_touserdata(L, 1);
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    luaL_requiref(L, libraries[i].name, libraries[i].func, 0);
+    for (int k = 0; k < ROWS; k++) {
+      if (strcmp(rows[k].table, libraries[i].name)) continue;
+      lua_getfield(L, -1, rows[k].name);
+      functions[k] = lua_tocfunction(L, -1);
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
+static bool find_in_fresh_state(lua_CFunction *functions) {
+  lua_State *fresh = luaL_newstate();
+  if (!fresh) return false;
+  lua_pushcfunction(fresh, find_functions);
+  lua_pushlightuserdata(fresh, functions);
+  const bool found = lua_pcall(fresh, 1, 0, 0) == LUA_OK;
+  lua_close(fresh);
+  return found;
+}
+
+/* The C functions of the rows, in a userdata of the registry, NULL where Lua has none; NULL itself when memory is out. */
 static const lua_CFunction *known_functions(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key) != LUA_TUSERDATA) {
     lua_pop(L, 1);
     lua_CFunction *functions = lua_newuserdatauv(L, sizeof *functions * ROWS, 0);
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    for (int i = 0; i < ROWS; i++) {
-      functions[i] = NULL;
-      lua_pushstring(L, rows[i].table);
-      if (lua_rawget(L, -2) == LUA_TTABLE) {
-        lua_pushstring(L, rows[i].name);
-        lua_rawget(L, -2);
-        functions[i] = lua_tocfunction(L, -1);
-        lua_pop(L, 1);
-      }
+    memset(functions, 0, sizeof *functions * ROWS);
+    if (!find_in_fresh_state(functions)) {
       lua_pop(L, 1);
+      return NULL;
     }
-    lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &registry_key);
   }
@@ -44,10 +65,15 @@ static const lua_CFunction *known_functions(lua_State *L) {
   return functions;
 }
 
-tc_library_fn tc_library_find(struct tc_trace *t, lua_CFunction function, const char **name) {
-  const lua_CFunction *known = known_functions(t->L);
-  for (int i = 0; i < ROWS; i++) {
-    if (known[i] != function) continue;
+void tc_capture_prepare(lua_State *L) { (void)known_functions(L); }
+
+static bool is_named(const struct row *row, const char *name) { return name && !strcmp(row->table, "tbench") && !strcmp(row->name, name); }
+
+tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name) {
+  const lua_CFunction *known = known_functions(t->L), function = lua_tocfunction(t->L, index);
+  const char *own = t->host->name_at ? t->host->name_at(t->L, index) : NULL;
+  for (int i = 0; i < ROWS && known; i++) {
+    if (known[i] != function && !is_named(&rows[i], own)) continue;
     *name = rows[i].name;
     return rows[i].run;
   }

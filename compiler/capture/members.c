@@ -16,42 +16,6 @@ static void sizes_of(const struct tc_traced_tensor *x, int *ndim, int64_t sizes[
   for (int d = 0; d < *ndim; d++) sizes[d] = x->outside ? x->outside->sizes[d] : tc_sym_value(x->node->meta.sizes[d]);
 }
 
-static bool is_view(const struct tc_node *node) { return tc_op_row(node->op)->kind == TC_KIND_VIEW; }
-
-/* The layout of a node's eager value, given that of its operand (views alone look at it). */
-static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
-  const struct tc_tensor operand = *tensor;
-  struct tc_tensor view;
-  tensor->dtype = node->meta.dtype;
-  tensor->ndim = node->meta.ndim;
-  tensor->offset = 0;
-  for (int d = 0; d < tensor->ndim; d++) tensor->sizes[d] = tc_sym_value(node->meta.sizes[d]);
-  tc_contiguous_strides(tensor->ndim, tensor->sizes, tensor->strides);
-  if (node->op == TC_OP_input)
-    for (int d = 0; d < tensor->ndim; d++) tensor->strides[d] = tc_sym_value(node->strides[d]);
-  if (is_view(node) && tc_view_of(node->op, &operand, &node->attrs, &node->meta, &view, NULL) == TC_OK) *tensor = view; /* else a reshape that copies */
-}
-
-/* Strides that the eager value of a node has: views are laid over one another from the node below them up. */
-static tc_status node_strides(struct tc_trace *t, const struct tc_node *node, int64_t strides[TC_MAX_DIMS]) {
-  struct tc_storage storage = {.references = 1}; /* views count references: of this one, nobody asks */
-  struct tc_tensor tensor = {.storage = &storage};
-  TC_VEC(const struct tc_node *) chain = {0};
-  for (;; node = node->in[0]) {
-    if (!tc_vec_push(tc_arena_alloc(t->arena), &chain, node)) return tc_trace_nomem(t);
-    if (!is_view(node)) break;
-  }
-  for (size_t i = chain.len; i-- > 0;) lay_out(chain.data[i], &tensor);
-  memcpy(strides, tensor.strides, sizeof tensor.strides);
-  return TC_OK;
-}
-
-static tc_status strides_of(struct tc_trace *t, const struct tc_traced_tensor *x, int64_t strides[TC_MAX_DIMS]) {
-  if (!x->outside) return node_strides(t, x->node, strides);
-  memcpy(strides, x->outside->strides, sizeof x->outside->strides);
-  return TC_OK;
-}
-
 static tc_status new_list(struct tc_trace *t, int count, const int64_t *values, struct tc_tracked *out) {
   tc_status status = tc_new_table(t, count, 0, out);
   for (int i = 0; i < count && !status; i++) {
@@ -103,7 +67,7 @@ static tc_status method_stride(struct tc_trace *t, size_t at, int n_args, int *n
   int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
   int ndim;
   tc_status status = self_of(t, at, n_args, &x);
-  if (!status) status = strides_of(t, x, strides);
+  if (!status) status = tc_strides_of(t, x, strides);
   if (status) return status;
   sizes_of(x, &ndim, sizes);
   return give_by_dim(t, at, n_args, ndim, strides, n_results);
@@ -134,7 +98,7 @@ static tc_status method_is_contiguous(struct tc_trace *t, size_t at, int n_args,
   struct tc_traced_tensor *x = NULL;
   struct tc_tensor tensor = {.storage = NULL};
   tc_status status = self_of(t, at, n_args, &x);
-  if (!status) status = strides_of(t, x, tensor.strides);
+  if (!status) status = tc_strides_of(t, x, tensor.strides);
   if (status) return status;
   sizes_of(x, &tensor.ndim, tensor.sizes);
   return give(t, at, tc_bool(tc_tensor_is_contiguous(&tensor)), n_results);

@@ -41,7 +41,7 @@ static tc_status make_record(struct tc_trace *t, struct tc_tracked *out) {
     *out = tc_tracked_native(new_record(t, sizeof *out->native));
     if (!out->native) return tc_trace_nomem(t);
     out->native->function = t->host->function_at(L, top);
-    if (!out->native->function) out->native->library = tc_library_find(t, lua_tocfunction(L, top), &out->native->name);
+    if (!out->native->function) out->native->library = tc_library_find(t, top, &out->native->name);
   } else if (lua_isfunction(L, top)) {
     *out = tc_tracked_closure(new_record(t, sizeof *out->closure));
   } else {

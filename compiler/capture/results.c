@@ -54,10 +54,11 @@ static tc_status recipe_of_table(struct tc_trace *t, struct tc_traced_table *tab
   out->table.keys = TC_NEW_ARRAY(alloc, struct tc_recipe, table->entries.len + 1);
   out->table.values = TC_NEW_ARRAY(alloc, struct tc_recipe, table->entries.len + 1);
   out->table.count = 0;
+  out->table.array_hint = table->array_hint;
+  out->table.hash_hint = table->hash_hint;
   if (!out->table.keys || !out->table.values) return tc_trace_nomem(t);
   for (size_t i = 0; i < table->entries.len; i++) {
     const struct tc_table_entry *entry = &table->entries.data[i];
-    if (entry->value.kind == TC_IS_NIL) continue;
     const int at = out->table.count++;
     tc_status status = make_recipe(t, entry->key, depth + 1, &out->table.keys[at]);
     if (!status) status = make_recipe(t, entry->value, depth + 1, &out->table.values[at]);

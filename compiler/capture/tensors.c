@@ -5,36 +5,37 @@
  *     other table is a list of its raw sequence.
  *  2. A function that gives back an argument as it is gives back that very value.
  *  3. What a function refuses is a break, so that the eager call raises its own error. */
+#include <string.h>
+
 #include "capture/trace.h"
 
-enum { MAX_POSITIONAL = 64, MAX_ITEMS = TC_MAX_RESULTS + TC_MAX_INPUTS, LIST_DEPTH = 4 };
+enum { MAX_POSITIONAL = 64, LIST_DEPTH = 4 };
 
 struct arguments {
-  int n_positional, n_named, n_items;
+  int n_positional, n_named;
   struct tc_arg positional[MAX_POSITIONAL];
   struct tc_named_arg named[TC_MAX_ARGS];
-  struct tc_arg items[MAX_ITEMS];
 };
 
-static tc_status read_value(struct tc_trace *t, struct arguments *args, struct tc_tracked value, int depth, struct tc_arg *out);
+static tc_status read_value(struct tc_trace *t, struct tc_tracked value, int depth, struct tc_arg *out);
 
-static tc_status read_list(struct tc_trace *t, struct arguments *args, struct tc_traced_table *table, int depth, struct tc_arg *out) {
+static tc_status read_list(struct tc_trace *t, struct tc_traced_table *table, int depth, struct tc_arg *out) {
   lua_Integer count;
   tc_status status = tc_table_length(t, table, &count);
   if (status) return status;
-  if (depth >= LIST_DEPTH || count > MAX_ITEMS - args->n_items) return tc_trace_raises(t, "a list that is too long or too deep");
-  struct tc_arg *items = &args->items[args->n_items];
-  args->n_items += (int)count;
+  if (depth >= LIST_DEPTH || count > TC_MAX_LIST) return tc_trace_raises(t, "a list that is too long or too deep");
+  struct tc_arg *items = TC_NEW_ARRAY(tc_arena_alloc(t->arena), struct tc_arg, (size_t)count + 1);
+  if (!items) return tc_trace_nomem(t);
   for (lua_Integer i = 0; i < count && !status; i++) {
     struct tc_tracked item;
     status = tc_table_get(t, table, tc_int(i + 1), &item);
-    if (!status) status = read_value(t, args, item, depth + 1, &items[i]);
+    if (!status) status = read_value(t, item, depth + 1, &items[i]);
   }
   *out = (struct tc_arg){TC_ARG_LIST, .list = {items, (int)count}};
   return status;
 }
 
-static tc_status read_value(struct tc_trace *t, struct arguments *args, struct tc_tracked value, int depth, struct tc_arg *out) {
+static tc_status read_value(struct tc_trace *t, struct tc_tracked value, int depth, struct tc_arg *out) {
   struct tc_node *node;
   tc_status status = tc_use(t, &value);
   if (status) return status;
@@ -43,14 +44,12 @@ static tc_status read_value(struct tc_trace *t, struct arguments *args, struct t
     case TC_IS_BOOL: *out = (struct tc_arg){TC_ARG_BOOL, .boolean = value.boolean}; return TC_OK;
     case TC_IS_NUM: *out = (struct tc_arg){TC_ARG_NUM, .number = value.number}; return TC_OK;
     case TC_IS_TEXT: *out = (struct tc_arg){TC_ARG_TEXT, .text = value.text->bytes}; return TC_OK;
-    case TC_IS_INT:
-      *out = (struct tc_arg){TC_ARG_INT, .integer = tc_sym_const(value.integer)};
-      return tc_sym_valid(out->integer) ? TC_OK : tc_trace_raises(t, "an integer of more than 62 bits");
+    case TC_IS_INT: *out = tc_arg_integer(value.integer); return TC_OK;
     case TC_IS_TENSOR:
       if ((status = tc_tensor_node(t, value.tensor, &node))) return status;
       *out = (struct tc_arg){TC_ARG_VALUE, .value = tc_value_of(node)};
       return TC_OK;
-    case TC_IS_TABLE: return read_list(t, args, value.table, depth, out);
+    case TC_IS_TABLE: return read_list(t, value.table, depth, out);
     default: tc_use_type(t, &value); return tc_trace_raises(t, "a tensor function with an argument that it does not take");
   }
 }
@@ -64,14 +63,14 @@ static tc_status read_names(struct tc_trace *t, struct arguments *args, struct t
     if (key.kind != TC_IS_TEXT || args->n_named == TC_MAX_ARGS) return tc_trace_raises(t, "a table that mixes named arguments with others");
     struct tc_named_arg *named = &args->named[args->n_named];
     named->name = key.text->bytes;
-    const tc_status read = read_value(t, args, value, 0, &named->arg);
+    const tc_status read = read_value(t, value, 0, &named->arg);
     if (read) return read;
     args->n_named++;
   }
 }
 
 static tc_status read_arguments(struct tc_trace *t, struct arguments *args, size_t first, int count) {
-  args->n_positional = args->n_named = args->n_items = 0;
+  args->n_positional = args->n_named = 0;
   const struct tc_tracked last = count ? t->slots[first + (size_t)count - 1] : tc_nil();
   bool has_names = false;
   tc_status status = TC_OK;
@@ -80,7 +79,7 @@ static tc_status read_arguments(struct tc_trace *t, struct arguments *args, size
   if (status) return status;
   const int n_positional = count - has_names;
   if (n_positional > MAX_POSITIONAL) return tc_trace_raises(t, "a tensor function with %d arguments", n_positional);
-  for (int i = 0; i < n_positional && !status; i++) status = read_value(t, args, t->slots[first + (size_t)i], 0, &args->positional[i]);
+  for (int i = 0; i < n_positional && !status; i++) status = read_value(t, t->slots[first + (size_t)i], 0, &args->positional[i]);
   args->n_positional = n_positional;
   return status;
 }
@@ -113,16 +112,23 @@ static tc_status give_each(struct tc_trace *t, const struct arguments *args, con
   return status;
 }
 
-static void mark_line(struct tc_trace *t) {
-  const struct tc_activation *a = t->activation;
-  t->builder.line = tc_proto_line(a->proto, a->pc - 1);
-  t->builder.source = a->proto->chunk;
+void tc_mark_line(struct tc_trace *t) {
+  const struct tc_activation *a = t->activation; /* none: the captured function is itself a tensor function */
+  t->builder.line = a ? tc_proto_line(a->proto, a->pc - 1) : 0;
+  t->builder.source = a ? a->proto->chunk : NULL;
 }
 
-static void guard_default_dtype(struct tc_trace *t) {
+void tc_guard_default_dtype(struct tc_trace *t) {
   if (t->default_dtype_guarded || !t->host->default_dtype) return;
   tc_guards_default_dtype(t->guards, t->builder.builder.default_dtype);
   t->default_dtype_guarded = true;
+}
+
+/* Messages mostly begin with the function's name already. */
+static tc_status refuse(struct tc_trace *t, const char *name, const char *message) {
+  const size_t length = strlen(name);
+  if (!strncmp(message, name, length) && message[length] == ':') return tc_trace_raises(t, "%s", message);
+  return tc_trace_raises(t, "%s: %s", name, message);
 }
 
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results) {
@@ -132,13 +138,13 @@ tc_status tc_call_function(struct tc_trace *t, const struct tc_function *functio
   struct tc_error err = {.message = ""};
   tc_status status = read_arguments(t, &args, at + 1, n_args);
   if (status) return status;
-  mark_line(t);
-  guard_default_dtype(t);
+  tc_mark_line(t);
+  tc_guard_default_dtype(t);
   results.count = 0;
   status = tc_function_bind(function, args.positional, args.n_positional, args.named, args.n_named, bound, &err);
   if (!status) status = function->run(&t->builder.builder, bound, TC_MAX_ARGS, &results, &err);
   if (status == TC_NOMEM) return tc_trace_nomem(t);
-  if (status) return tc_trace_raises(t, "%s: %s", function->name, err.message);
+  if (status) return refuse(t, function->name, err.message);
   *n_results = function->as_list ? 1 : results.count;
   t->out->n_ops++;
   return function->as_list ? give_list(t, &args, &results, at) : give_each(t, &args, &results, at);

@@ -50,6 +50,8 @@ struct tc_trace {
   struct tc_arena *arena;  /* out's */
   struct tc_guards *guards; /* out's */
   struct tc_graph_builder builder;
+  struct tc_builder_methods methods;        /* of `builder`: layout.c */
+  const struct tc_builder_methods *graph_methods; /* below them */
 
   struct tc_tracked *slots; /* the register stack */
   size_t n_slots, limit;    /* allocated; first free slot above what runs */
@@ -165,13 +167,22 @@ static inline void tc_set_register(struct tc_trace *t, const struct tc_activatio
 }
 
 /* --- tensors.c, members.c --- */
+/* Nodes that are added from now on stand at the line of the running instruction. */
+void tc_mark_line(struct tc_trace *t);
+void tc_guard_default_dtype(struct tc_trace *t);
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results);
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out);
 tc_status tc_tensor_length(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *out);
 
+/* --- layout.c --- */
+/* Makes the builder over out's graph. */
+void tc_trace_open_builder(struct tc_trace *t);
+/* Strides that the eager value has. */
+tc_status tc_strides_of(struct tc_trace *t, const struct tc_traced_tensor *x, int64_t strides[TC_MAX_DIMS]);
+
 /* --- library.c --- */
-/* The known function behind a C function, by identity; NULL. */
-tc_library_fn tc_library_find(struct tc_trace *t, lua_CFunction function, const char **name);
+/* The known function behind the C function at an index of the Lua stack, by identity; NULL. */
+tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name);
 
 /* --- results.c --- */
 tc_status tc_make_results(struct tc_trace *t, size_t at, int count);

@@ -9,20 +9,23 @@
  * A new operation needs nothing here: a VIEW adds its rule to tc_view_of, anything else a kernel to the device's registry. */
 #include "device/eager.h"
 
-enum { MAX_VALUES = TC_EAGER_INLINE * 16 };
-
 static struct tc_eager_value *slot_of(const struct tc_value *value) { return (struct tc_eager_value *)(uintptr_t)value; }
 static struct tc_value *value_of(struct tc_eager_value *slot) { return (struct tc_value *)slot; }
 
+static struct tc_eager_value *slot_at(struct tc_eager *e, int number) {
+  return number < TC_EAGER_INLINE ? &e->inline_values[number] : e->more.data[number - TC_EAGER_INLINE];
+}
+
 /* A slot that counts only after keep_slot; NULL when there are too many or memory is out. */
 static struct tc_eager_value *next_slot(struct tc_eager *e) {
-  if (e->count < TC_EAGER_INLINE) return e->values[e->count] = &e->inline_values[e->count];
-  if (e->count >= MAX_VALUES) return NULL;
-  if (e->count < e->cap) return e->values[e->count];
+  if (e->count < TC_EAGER_INLINE) return &e->inline_values[e->count];
+  if (e->count >= TC_MAX_CALL_VALUES) return NULL;
+  if ((size_t)(e->count - TC_EAGER_INLINE) < e->more.len) return slot_at(e, e->count);
   struct tc_eager_value *slot = tc_new_bytes(e->ctx->alloc, sizeof *slot);
   if (!slot) return NULL;
-  e->values[e->cap++] = slot;
-  return slot;
+  if (tc_vec_push(e->ctx->alloc, &e->more, slot)) return slot;
+  TC_FREE(e->ctx->alloc, slot);
+  return NULL;
 }
 
 static struct tc_value *keep_slot(struct tc_eager *e, struct tc_eager_value *slot, bool borrowed) {
@@ -136,7 +139,7 @@ static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_
   }
   for (int i = 0; i < n_in; i++) operands[i] = &slot_of(in[i])->tensor;
   struct tc_eager_value *slot = next_slot(e);
-  if (!slot) { return tc_fail(err, TC_LIMIT, "device", "%s: one call makes more than %d values, or memory is out", tc_op_row(op)->name, MAX_VALUES); }
+  if (!slot) { return tc_fail(err, TC_LIMIT, "device", "%s: one call makes more than %d values, or memory is out", tc_op_row(op)->name, TC_MAX_CALL_VALUES); }
   const tc_status status = tc_eager_run(e->ctx, op, n_in, operands, attrs ? attrs : &none, &slot->tensor, err);
   if (status) return status;
   *out = keep_slot(e, slot, false);
@@ -161,7 +164,8 @@ void tc_eager_begin(struct tc_eager *e, struct tc_context *ctx) {
   e->builder.default_dtype = TC_F32;
   e->ctx = ctx;
   e->count = 0;
-  e->cap = TC_EAGER_INLINE;
+  e->more.data = NULL;
+  e->more.len = e->more.cap = 0;
 }
 
 struct tc_value *tc_eager_wrap(struct tc_eager *e, const struct tc_tensor *tensor) {
@@ -182,8 +186,8 @@ struct tc_tensor tc_eager_take(const struct tc_value *value) {
 
 void tc_eager_end(struct tc_eager *e) {
   for (int i = 0; i < e->count; i++)
-    if (!e->values[i]->borrowed) tc_tensor_release(&e->values[i]->tensor);
-  for (int i = TC_EAGER_INLINE; i < e->cap; i++) TC_FREE(e->ctx->alloc, e->values[i]);
+    if (!slot_at(e, i)->borrowed) tc_tensor_release(&slot_at(e, i)->tensor);
+  for (size_t i = 0; i < e->more.len; i++) TC_FREE(e->ctx->alloc, e->more.data[i]);
+  if (e->more.cap) tc_vec_free(e->ctx->alloc, &e->more);
   e->count = 0;
-  e->cap = TC_EAGER_INLINE;
 }

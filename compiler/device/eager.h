@@ -6,6 +6,7 @@
 #define TC_DEVICE_EAGER_H
 
 #include "base/context.h"
+#include "base/vec.h"
 #include "device/device.h"
 #include "ops/builder.h"
 
@@ -14,9 +15,9 @@ enum { TC_EAGER_INLINE = 24 };
 struct tc_eager {
   struct tc_builder builder; /* first: a tc_eager is a tc_builder */
   struct tc_context *ctx;
-  int count, cap;
-  struct tc_eager_value { struct tc_tensor tensor; bool borrowed; } *values[TC_EAGER_INLINE * 16];
-  struct tc_eager_value inline_values[TC_EAGER_INLINE];
+  int count;
+  TC_VEC(struct tc_eager_value *) more; /* beyond those inside */
+  struct tc_eager_value { struct tc_tensor tensor; bool borrowed; } inline_values[TC_EAGER_INLINE];
 };
 
 void tc_eager_begin(struct tc_eager *e, struct tc_context *ctx);

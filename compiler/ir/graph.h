@@ -4,8 +4,8 @@
  * parsed, the form of test cases and of dumps), one line a node:
  *
  *     graph {
- *       v0 = input 0 : f32[8, 1024] strides [1024, 1]
- *       v1 = full (dtype=f32, 2.5) : f32[]        -- attributes: ints in [], nums in ()
+ *       v0 = input [0] : f32[8, 1024] strides [1024, 1]
+ *       v1 = full [3, 0] (2.5) : f32[]        -- attributes: ints in [], nums in (); ops.def says what they mean
  *       v2 = add v0 v1 : f32[8, 1024]
  *       return v2
  *     }

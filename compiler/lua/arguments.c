@@ -1,7 +1,7 @@
 /* Lua values become arguments of a tensor function.
  *
  * Invariants:
- *  1. Nothing raises and nothing is allocated: lists lie in the call's own array, bounded with TC_LIMIT.
+ *  1. Nothing raises. Lists lie in the call's own array, or in a block of their own where they are too long for it.
  *  2. Tensors and texts are borrowed from the Lua stack, which the caller leaves alone meanwhile. A text that lies in a table
  *     stays alive with the table.
  *  3. The last argument is a table of named arguments when it has a text key. Its sequence part is then an error.
@@ -22,16 +22,45 @@ struct reader {
 
 enum { LIST_DEPTH = 4, STACK_SLOTS = 4 };
 
+struct tc_lua_more_items {
+  struct tc_lua_more_items *next;
+  size_t bytes; /* of this block */
+  struct tc_arg items[];
+};
+
+void tc_lua_free_items(const struct tc_alloc *alloc, struct tc_lua_more_items *more) {
+  while (more) {
+    struct tc_lua_more_items *const block = more;
+    more = block->next;
+    tc_free_bytes(alloc, block, block->bytes);
+  }
+}
+
+/* Room for the items of a list; NULL when memory is out. */
+static struct tc_arg *take_items(struct reader *r, int count) {
+  struct tc_lua_arguments *out = r->out;
+  if (count <= TC_LUA_ITEMS - out->n_items) {
+    out->n_items += count;
+    return &out->items[out->n_items - count];
+  }
+  const size_t bytes = sizeof *out->more + sizeof *out->more->items * (size_t)count;
+  struct tc_lua_more_items *block = tc_new_bytes(r->e->ctx->alloc, bytes);
+  if (!block) return NULL;
+  block->next = out->more;
+  block->bytes = bytes;
+  out->more = block;
+  return block->items;
+}
+
 static tc_status read_value(struct reader *r, int index, int depth, struct tc_arg *arg);
 
 static tc_status read_list(struct reader *r, int index, int depth, struct tc_arg *arg) {
-  const int count = (int)lua_rawlen(r->L, index);
-  if (count > TC_LUA_MAX_ITEMS - r->out->n_items) {
-    return tc_fail(r->err, TC_LIMIT, "lua", "a list of %d items; a call takes at most %d in all", count, TC_LUA_MAX_ITEMS);
-  }
+  const lua_Unsigned length = lua_rawlen(r->L, index);
+  if (length > TC_MAX_LIST) return tc_fail(r->err, TC_LIMIT, "lua", "a list of %llu items; at most %d can be taken", (unsigned long long)length, TC_MAX_LIST);
   if (depth >= LIST_DEPTH || !lua_checkstack(r->L, STACK_SLOTS)) return tc_fail(r->err, TC_LIMIT, "lua", "lists are nested too deeply");
-  struct tc_arg *items = &r->out->items[r->out->n_items];
-  r->out->n_items += count;
+  const int count = (int)length;
+  struct tc_arg *items = take_items(r, count);
+  if (!items) return tc_fail(r->err, TC_NOMEM, "lua", "out of memory for a list of %d items", count);
   tc_status status = TC_OK;
   for (int i = 0; i < count && !status; i++) {
     lua_rawgeti(r->L, index, i + 1);
@@ -50,11 +79,8 @@ static tc_status read_number(struct reader *r, int index, struct tc_arg *arg) {
     arg->number = lua_tonumber(r->L, index);
     return TC_OK;
   }
-  const int64_t value = lua_tointeger(r->L, index);
-  arg->kind = TC_ARG_INT;
-  arg->integer = tc_sym_const(value);
-  if (tc_sym_valid(arg->integer)) return TC_OK;
-  return tc_fail(r->err, TC_LIMIT, "lua", "the integer %lld does not fit into 62 bits; pass it as a tensor of dtype i64", (long long)value);
+  *arg = tc_arg_integer(lua_tointeger(r->L, index));
+  return TC_OK;
 }
 
 static tc_status read_tensor(struct reader *r, int index, struct tc_arg *arg) {
@@ -138,6 +164,7 @@ tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const s
                                 struct tc_error *err) {
   struct reader r = {L, e, f, out, err};
   out->n_positional = out->n_named = out->n_items = 0;
+  out->more = NULL;
   int n_positional = n;
   if (n > 0 && lua_type(L, n) == LUA_TTABLE && has_names(L, n)) {
     const tc_status status = read_names(&r, n);

@@ -1,4 +1,15 @@
-/* tb.compile and what manages compiled objects: options, reset, counters, backends. */
+/* tb.compile and what manages compiled objects: options, reset, counters, backends.
+ *
+ * tb.compile(function or callable [, {backend=, mode=, fullgraph=, dynamic=, options={switch=value}}])
+ *
+ * What it returns computes what the plain function does: results, side effects and errors are equal, but for these, where it
+ * follows torch.compile:
+ *  1. Operations that no result needs are not run (backend=eager alone runs them), and so do not raise: an index out of range
+ *     in an unused gather, or in the part of one that nothing reads, is an error of the plain function only.
+ *  2. Floating-point results may differ by rounding, within the bounds that the suites check.
+ *  3. The call is a level of its own on the Lua stack, for error(…, 2) and debug.
+ * A function that cannot be captured (a graph break; any C function but a tensor function) runs as it is, counted and named in
+ * tb.stats. A compiled function that a captured one calls is inlined; its own options play no part then. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +21,11 @@ static const char object_name[] = "tbench.compiled";
 
 struct compiled_object *tc_lua_compiled_at(lua_State *L, int index) {
   struct compiled_object *o = lua_touserdata(L, index);
+  if (lua_tocfunction(L, index) == tc_lua_compiled_function && lua_getupvalue(L, index, TC_LUA_EXTRA)) {
+    o = lua_touserdata(L, -1);
+    lua_pop(L, 1); /* the function keeps it */
+    return o && o->tag == &object_tag ? o : NULL;
+  }
   return o && lua_rawlen(L, index) >= sizeof *o && o->tag == &object_tag ? o : NULL;
 }
 
@@ -57,90 +73,40 @@ static int object_gc(lua_State *L) {
   return 0;
 }
 
-/* --- options --- */
-
-static int raise_unsupported(lua_State *L, const char *what, const char *value, const char *instead) {
-  return luaL_error(L, "unsupported: %s '%s': %s", what, value, instead);
-}
-
-static void read_backend(lua_State *L, int options, struct compiled_object *o) {
-  if (lua_getfield(L, options, "backend") != LUA_TNIL) {
-    const char *name = luaL_checkstring(L, -1);
-    const int backend = tc_backend_find(name);
-    if (backend < 0) luaL_error(L, "compile: there is no backend '%s'; tb.list_backends() names them", name);
-    if (!tc_backend_built((enum tc_backend)backend)) raise_unsupported(L, "backend", name, tc_backend_help((enum tc_backend)backend));
-    o->backend = (enum tc_backend)backend;
-  }
-  lua_pop(L, 1);
-}
-
-static void read_mode(lua_State *L, int options) {
-  static const char *const known[] = {"reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"};
-  if (lua_getfield(L, options, "mode") != LUA_TNIL) {
-    const char *mode = luaL_checkstring(L, -1);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-      if (!strcmp(mode, known[i])) raise_unsupported(L, "mode", mode, "only mode=default is built so far");
-    if (strcmp(mode, "default")) luaL_error(L, "compile: there is no mode '%s'; modes: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs", mode);
-  }
-  lua_pop(L, 1);
-}
-
-static void read_dynamic(lua_State *L, int options) {
-  if (lua_getfield(L, options, "dynamic") != LUA_TNIL && lua_toboolean(L, -1))
-    raise_unsupported(L, "dynamic", "true", "shapes are compiled statically so far; each new shape compiles once");
-  lua_pop(L, 1);
-}
-
-/* options.options = {switch = value}: texts stay alive with the options table. */
-static void read_switches(lua_State *L, int options, struct compiled_object *o) {
-  if (lua_getfield(L, options, "options") == LUA_TTABLE) {
-    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-      struct tc_error err = {0};
-      if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "compile: options holds switches by name");
-      const char *value = lua_type(L, -1) == LUA_TBOOLEAN ? (lua_toboolean(L, -1) ? "on" : "off") : lua_tostring(L, -1);
-      if (!value || tc_config_set(&o->config, lua_tostring(L, -2), value, &err))
-        luaL_error(L, "compile: option '%s': %s", lua_tostring(L, -2), value ? err.message : "a text, number or boolean is expected");
-    }
-  }
-  lua_pop(L, 1);
-}
-
-static void check_option_names(lua_State *L, int options) {
-  static const char *const names[] = {"backend", "mode", "fullgraph", "dynamic", "options"};
-  for (lua_pushnil(L); lua_next(L, options); lua_pop(L, 1)) {
-    bool known = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && lua_type(L, -2) == LUA_TSTRING; i++) known |= !strcmp(names[i], lua_tostring(L, -2));
-    if (!known) luaL_error(L, "compile: unknown option '%s'; options: backend, mode, fullgraph, dynamic, options", luaL_tolstring(L, -2, NULL));
-  }
-}
-
-static void read_options(lua_State *L, int options, struct compiled_object *o) {
-  luaL_checktype(L, options, LUA_TTABLE);
-  check_option_names(L, options);
-  read_backend(L, options, o);
-  read_mode(L, options);
-  read_dynamic(L, options);
-  read_switches(L, options, o);
-  lua_getfield(L, options, "fullgraph");
-  o->fullgraph = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-}
-
 /* --- tb.compile --- */
 
-/* A Lua function, or a table with __call (then the table is its first argument). */
-static bool set_function(lua_State *L, int object, int function) {
-  if (lua_isfunction(L, function)) {
-    lua_pushvalue(L, function);
-    lua_setiuservalue(L, object, OBJECT_FUNCTION);
-    return false;
+/* The function to compile becomes the object's: a function; what another compiled object compiles; or the __call of any other
+ * value, which is then the first argument. */
+static bool set_function(lua_State *L, int object, int callable) {
+  const struct compiled_object *inner = tc_lua_compiled_at(L, callable);
+  bool has_self = false;
+  if (inner) {
+    tc_lua_compiled_parts(L, callable);
+    has_self = inner->has_self;
+  } else if (lua_isfunction(L, callable)) {
+    lua_pushvalue(L, callable);
+    lua_pushnil(L);
+  } else {
+    const int type = luaL_getmetafield(L, callable, "__call");
+    if (type != LUA_TFUNCTION) {
+      luaL_error(L, type == LUA_TNIL ? "compile: argument 1 must be a function or a module (a value whose metatable has __call), got %s"
+                                     : "compile: argument 1 must be a function or a module; its __call is no function (%s)", tc_lua_given(L, callable));
+    }
+    lua_pushvalue(L, callable);
+    has_self = true;
   }
-  if (lua_type(L, function) != LUA_TTABLE || luaL_getmetafield(L, function, "__call") == LUA_TNIL)
-    luaL_error(L, "compile: a function or a module is expected, not a %s", luaL_typename(L, function));
-  lua_setiuservalue(L, object, OBJECT_FUNCTION);
-  lua_pushvalue(L, function);
   lua_setiuservalue(L, object, OBJECT_SELF);
-  return true;
+  lua_setiuservalue(L, object, OBJECT_FUNCTION);
+  return has_self;
+}
+
+void tc_lua_compiled_parts(lua_State *L, int index) {
+  if (lua_iscfunction(L, index)) lua_getupvalue(L, index, TC_LUA_EXTRA);
+  else
+    lua_pushvalue(L, index);
+  lua_getiuservalue(L, -1, OBJECT_FUNCTION);
+  lua_getiuservalue(L, -2, OBJECT_SELF);
+  lua_remove(L, -3);
 }
 
 struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, int options_index) {
@@ -154,18 +120,14 @@ struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, in
   o->tag = &object_tag;
   luaL_setmetatable(L, object_name);
   o->has_self = set_function(L, object, function_index);
-  if (options_index) {
-    read_options(L, options_index, o);
-    lua_pushvalue(L, options_index);
-    lua_setiuservalue(L, object, OBJECT_OPTIONS);
-  }
+  if (options_index) tc_lua_read_options(L, options_index, object, o);
   return o;
 }
 
 static int compile(lua_State *L) {
-  luaL_checkany(L, 1);
   lua_settop(L, 2);
-  tc_lua_compiled_new(L, 1, lua_isnil(L, 2) ? 0 : 2);
+  const struct compiled_object *o = tc_lua_compiled_new(L, 1, lua_isnil(L, 2) ? 0 : 2);
+  if (!o->has_self) tc_lua_closure_over(L, tc_lua_compiled_function, NULL);
   return 1;
 }
 
@@ -214,7 +176,8 @@ static int list_backends(lua_State *L) {
 
 static int object_tostring(lua_State *L) {
   const struct compiled_object *o = check_object(L, 1, "tostring");
-  lua_pushfstring(L, "compiled function (backend=%s, %d entries%s)", tc_backend_name(o->backend), (int)o->entries.len, o->eager ? ", runs eagerly" : "");
+  lua_pushfstring(L, "compiled function (backend=%s, %d %s%s)", tc_backend_name(o->backend), (int)o->entries.len,
+                  o->entries.len == 1 ? "entry" : "entries", o->eager ? ", runs eagerly" : "");
   return 1;
 }
 

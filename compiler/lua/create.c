@@ -223,6 +223,12 @@ static const struct {
     {"suite", suite},
 };
 
+const char *tc_lua_create_name(lua_CFunction function) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (functions[i].function == function) return functions[i].name;
+  return NULL;
+}
+
 void tc_lua_open_create(lua_State *L) {
   luaL_newmetatable(L, TC_LUA_SUITE);
   lua_pop(L, 1);

@@ -35,11 +35,12 @@ static void push_where(lua_State *L) {
 int tc_lua_raise(lua_State *L, const char *name, const struct tc_error *err) {
   const size_t length = strlen(name);
   const bool named = !strncmp(err->message, name, length) && err->message[length] == ':';
+  const char *message = err->message[0] ? err->message + (named ? length + strspn(err->message + length, ": ") : 0) : tc_status_text(err->status);
   push_where(L);
-  if (!named) lua_pushfstring(L, "%s: ", name);
+  lua_pushfstring(L, "%s: ", name);
   if (err->where[0]) lua_pushfstring(L, "%s: ", err->where);
-  lua_pushstring(L, err->message[0] ? err->message : tc_status_text(err->status));
-  lua_concat(L, 2 + !named + (err->where[0] != '\0'));
+  lua_pushstring(L, message);
+  lua_concat(L, 3 + (err->where[0] != '\0'));
   return lua_error(L);
 }
 
@@ -67,6 +68,11 @@ static tc_status run_call(lua_State *L, struct tc_lua_module *m, const struct tc
   if (!status) status = f->run(&call->eager.builder, call->bound, TC_MAX_ARGS, &call->results, err);
   err->status = status;
   return status;
+}
+
+static void end_call(struct call *call) {
+  tc_eager_end(&call->eager);
+  tc_lua_free_arguments(call->eager.ctx->alloc, &call->args);
 }
 
 /* Pushes the argument whose very value this is; false if it is none. */
@@ -130,7 +136,7 @@ int tc_lua_dispatch(lua_State *L) {
   int pushed = 0;
   const tc_status status = run_call(L, m, f, n, &call, &err);
   if (!status) pushed = object && call.results.count == 1 ? finish_one(L, &call, object) : finish_many(L, &call, f->as_list);
-  tc_eager_end(&call.eager);
+  end_call(&call);
   if (status) return tc_lua_raise(L, f->name, &err);
   return pushed < 0 ? lua_error(L) : pushed;
 }
@@ -145,7 +151,7 @@ tc_status tc_lua_run_one(lua_State *L, struct tc_lua_module *m, const struct tc_
   struct call call;
   tc_status status = run_call(L, m, function, n, &call, err);
   if (!status) *result = tc_eager_take(call.results.values[0]);
-  tc_eager_end(&call.eager);
+  end_call(&call);
   return status;
 }
 

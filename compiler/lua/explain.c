@@ -58,6 +58,7 @@ static void set_launches(lua_State *L, const struct tc_launch_list *list) {
     set_text(L, "label", l->label);
     set_text(L, "kind", l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library");
     set_text(L, "generator", l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "blas");
+    set_text(L, "fused", l->fused);
     set_integer(L, "ops", l->n_ops);
     set_integer(L, "bytes", (int64_t)l->bytes);
     set_integer(L, "flops", (int64_t)l->flops);
@@ -121,9 +122,16 @@ static void print_launches(struct tc_strbuf *out, const struct tc_launch_list *l
   tc_strbuf_puts(out, "launches:\n");
   for (int i = 0; i < list->n_launches; i++) {
     const struct tc_launch *l = &list->launches[i];
-    tc_strbuf_printf(out, "  %2d %-8s %s  (%d operations, %.3g MB, %.3g MFLOP%s%s)\n", i + 1, l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library", l->label,
-                     l->n_ops, (double)l->bytes / 1e6, (double)l->flops / 1e6, l->kind == TC_LAUNCH_KERNEL ? ", by " : "",
+    tc_strbuf_printf(out, "  %2d %-8s %s  (%d operation%s, %.3g MB, %.3g MFLOP%s%s)\n", i + 1, l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library",
+                     l->label, l->n_ops, l->n_ops == 1 ? "" : "s", (double)l->bytes / 1e6, (double)l->flops / 1e6, l->kind == TC_LAUNCH_KERNEL ? ", by " : "",
                      l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "");
+    if (l->kind == TC_LAUNCH_KERNEL) tc_strbuf_printf(out, "              fused: %s\n", l->fused);
+  }
+  for (int i = 0; i < list->n_tiles; i++) {
+    const struct tc_tiles *t = &list->tiles[i];
+    tc_strbuf_printf(out, "  %d to %d run together, %lld of %lld rows of one batch of %lld at a time; what passes between them stays in the cache\n",
+                     t->first + 1, t->first + t->count, (long long)(t->step < tc_sym_hint(t->rows) ? t->step : tc_sym_hint(t->rows)),
+                     (long long)tc_sym_hint(t->rows), (long long)tc_sym_hint(t->batches));
   }
   tc_strbuf_printf(out, "intermediates: %.3g MB pooled (%.3g MB without reuse)\n", (double)tc_sym_hint(list->pool_bytes) / 1e6,
                    (double)list->pool_bytes_without_reuse / 1e6);
@@ -152,11 +160,9 @@ static int explanation_tostring(lua_State *L) {
 
 static const char explanation_name[] = "tbench.explanation";
 
-/* The function that tb.explain returns: upvalue 1 is the compiled object. */
-static int explain_call(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, 0);
+/* After the call. */
+static int explained(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
   struct compiled_object *o = tc_lua_compiled_at(L, lua_upvalueindex(1));
   push_stats(L, o);
   struct tc_strbuf text;
@@ -173,9 +179,16 @@ static int explain_call(lua_State *L) {
   return 1;
 }
 
+/* The function that tb.explain returns: upvalue 1 is the compiled object. */
+static int explain_call(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_callk(L, lua_gettop(L) - 1, 0, 0, explained);
+  return explained(L, LUA_OK, 0);
+}
+
 /* tb.explain(f[, options])(…) compiles a fresh object, calls it once, and returns its stats; tostring gives the text. */
 static int explain(lua_State *L) {
-  luaL_checkany(L, 1);
   lua_settop(L, 2);
   tc_lua_compiled_new(L, 1, lua_isnil(L, 2) ? 0 : 2);
   lua_pushcclosure(L, explain_call, 1);

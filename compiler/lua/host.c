@@ -1,6 +1,6 @@
 /* What capture and guards know of this module's objects. None of these raises or runs Lua code, but for the push of a
  * tensor when memory is out. */
-#include "lua/module.h"
+#include "lua/compiled_object.h"
 
 static const struct tc_function *function_at(lua_State *L, int index) {
   if (lua_tocfunction(L, index) != tc_lua_dispatch) return NULL;
@@ -11,6 +11,14 @@ static const struct tc_function *function_at(lua_State *L, int index) {
   return function;
 }
 
+static const char *name_at(lua_State *L, int index) { return tc_lua_create_name(lua_tocfunction(L, index)); }
+
+static bool compiled_at(lua_State *L, int index) {
+  if (!tc_lua_compiled_at(L, index)) return false;
+  tc_lua_compiled_parts(L, index);
+  return true;
+}
+
 static tc_dtype default_dtype(lua_State *L) {
   const struct tc_lua_module *m = tc_lua_find_module(L);
   return m ? m->default_dtype : TC_F32;
@@ -19,6 +27,8 @@ static tc_dtype default_dtype(lua_State *L) {
 void tc_lua_fill_host(struct tc_host *host) {
   host->tensor_at = tc_lua_tensor;
   host->function_at = function_at;
+  host->name_at = name_at;
+  host->compiled_at = compiled_at;
   host->default_dtype = default_dtype;
   host->push_tensor = tc_lua_push_tensor;
 }

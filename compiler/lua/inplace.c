@@ -65,10 +65,12 @@ static tc_status make_scalar(lua_State *L, struct tc_lua_module *m, const struct
     if (!fits) return tc_fail(err, TC_DTYPE, "lua", "%.14g does not fit into a tensor of dtype %s", number, tc_dtype_name(x->dtype));
     if (x->dtype == TC_BOOL) integer = integer != 0;
   }
-  const tc_sym ints[] = {tc_sym_const(x->dtype), tc_sym_const(integer)};
-  const struct tc_attrs attrs = {.ints = ints, .n_ints = 2, .nums = &number, .n_nums = 1};
-  if (!tc_sym_valid(ints[1])) return tc_fail(err, TC_LIMIT, "lua", "the integer does not fit into 62 bits; write a tensor by copy_");
-  return tc_eager_run(&m->ctx, TC_OP_full, 0, NULL, &attrs, out, err);
+  const tc_status status = tc_tensor_new(m->ctx.device, x->dtype, 0, NULL, out, err);
+  if (status) return status;
+  if (x->dtype == TC_I64) *(int64_t *)tc_tensor_data(out) = integer; /* which a float would round */
+  else
+    tc_tensor_set_f64(out, 0, x->dtype == TC_BOOL ? (double)integer : number);
+  return TC_OK;
 }
 
 static int fill_with_argument(lua_State *L, const char *name) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cache/cache.h"
+#include "capture/capture.h"
 #include "lua/module.h"
 
 static const char module_key = 'm', settings_key = 's';
@@ -128,6 +129,7 @@ static void open_module(lua_State *L) {
   tc_lua_fill_metatable(L);
   lua_pop(L, 1);
   tc_lua_gc_open(L, m);
+  tc_capture_prepare(L);
 }
 
 /* Adds the tensor functions to the table at the stack top. */

@@ -65,19 +65,25 @@ void tc_lua_open_inplace(lua_State *L);
 int tc_lua_tostring(lua_State *L); /* __tostring */
 
 /* --- arguments.c --- */
-enum { TC_LUA_MAX_POSITIONAL = 64, TC_LUA_MAX_ITEMS = TC_MAX_RESULTS + TC_MAX_INPUTS };
+enum { TC_LUA_MAX_POSITIONAL = 64, TC_LUA_ITEMS = 64 };
 /* The arguments of one call of a tensor function; texts and tensors are borrowed from the Lua stack. */
+struct tc_lua_more_items;
 struct tc_lua_arguments {
   int n_positional, n_named, n_items;
   struct tc_arg positional[TC_LUA_MAX_POSITIONAL];
   struct tc_named_arg named[TC_MAX_ARGS];
-  struct tc_arg items[TC_LUA_MAX_ITEMS]; /* of lists */
+  struct tc_arg items[TC_LUA_ITEMS]; /* of lists; n_items are used */
+  struct tc_lua_more_items *more;    /* those of lists that did not fit */
 };
 struct tc_eager;
 /* Stack 1 … n becomes arguments for `f` over the eager builder; a last table with text keys gives arguments by name. Never
- * raises. */
+ * raises. To be freed afterwards, also after a failure. */
 tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const struct tc_function *f, struct tc_lua_arguments *out,
                                 struct tc_error *err);
+void tc_lua_free_items(const struct tc_alloc *alloc, struct tc_lua_more_items *more);
+static inline void tc_lua_free_arguments(const struct tc_alloc *alloc, struct tc_lua_arguments *arguments) {
+  if (__builtin_expect(arguments->more != NULL, 0)) tc_lua_free_items(alloc, arguments->more);
+}
 
 /* --- dispatch.c --- */
 /* lua_CFunction of every tensor function; its data is a tc_function. */
@@ -92,8 +98,11 @@ tc_status tc_lua_run_one(lua_State *L, struct tc_lua_module *m, const struct tc_
 int tc_lua_raise(lua_State *L, const char *name, const struct tc_error *err);
 int tc_lua_raise_text(lua_State *L, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* --- create.c: functions of the module table at the stack top --- */
+/* --- create.c --- */
+/* Adds its functions to the module table at the stack top. */
 void tc_lua_open_create(lua_State *L);
+/* The name of one of them; NULL for other functions. */
+const char *tc_lua_create_name(lua_CFunction function);
 
 /* --- gc.c --- */
 /* Chooses the collector's mode. */

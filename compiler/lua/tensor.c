@@ -171,6 +171,8 @@ void tc_lua_fill_metatable(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
   lua_pushliteral(L, "tensor");
   lua_setfield(L, -2, "__name");
+  lua_pushliteral(L, "tensor");
+  lua_setfield(L, -2, "__metatable"); /* what tensors do is fixed: captured graphs rest on it */
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     const bool is_unary = !strcmp(operators[i], "__unm");
     tc_lua_closure(L, is_unary ? tc_lua_dispatch_unary : tc_lua_dispatch, tc_function_for_event(operators[i]));

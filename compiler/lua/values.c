@@ -23,7 +23,7 @@ static int push_by_dim(lua_State *L, const struct tc_tensor *x, const int64_t *v
   if (!is_integer) return tc_lua_raise_text(L, method_name(L), "the dimension must be an integer, got %s", luaL_typename(L, 2));
   if (dim == 0) return tc_lua_raise_text(L, method_name(L), "dimension 0: dimensions count from 1 (negative ones from the end)");
   if (dim > x->ndim || dim < -x->ndim) {
-    return tc_lua_raise_text(L, method_name(L), "dimension %lld is outside of a tensor of %d dimensions", (long long)dim, x->ndim);
+    return tc_lua_raise_text(L, method_name(L), "dimension %lld is outside of a tensor of %d dimension%s", (long long)dim, x->ndim, x->ndim == 1 ? "" : "s");
   }
   lua_pushinteger(L, values[dim > 0 ? dim - 1 : x->ndim + dim]);
   return 1;

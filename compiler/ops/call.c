@@ -35,7 +35,7 @@ struct tc_param_name tc_call_param(const struct tc_call *c, int arg) {
 static const char *kind_text(const struct tc_arg *arg) {
   static const char *const texts[] = {
       [TC_ARG_NIL] = "nil",        [TC_ARG_BOOL] = "a boolean", [TC_ARG_INT] = "an integer", [TC_ARG_NUM] = "a number",
-      [TC_ARG_TEXT] = "a string", [TC_ARG_VALUE] = "a tensor", [TC_ARG_LIST] = "a table",
+      [TC_ARG_TEXT] = "a string", [TC_ARG_VALUE] = "a tensor", [TC_ARG_LIST] = "a table", [TC_ARG_WIDE] = "an integer of more than 62 bits",
   };
   return texts[arg->kind];
 }
@@ -75,6 +75,7 @@ double tc_call_number(struct tc_call *c, int arg, double otherwise) {
     case TC_ARG_NIL: return otherwise;
     case TC_ARG_NUM: return c->args[arg].number;
     case TC_ARG_INT: return (double)tc_call_constant(c, c->args[arg].integer);
+    case TC_ARG_WIDE: return (double)c->args[arg].wide;
     default: tc_call_bad_arg(c, arg, "a number"); return otherwise;
   }
 }
@@ -92,6 +93,13 @@ tc_sym tc_call_sym(struct tc_call *c, int arg) {
   if (tc_sym_valid(s)) return s;
   tc_call_bad_arg(c, arg, "an integer");
   return tc_sym_const(0);
+}
+
+tc_sym tc_call_bound(struct tc_call *c, int arg) {
+  const struct tc_arg *given = &c->args[arg];
+  const tc_sym s = given->kind == TC_ARG_WIDE ? tc_sym_const(given->wide > 0 ? TC_CALL_FAR : -TC_CALL_FAR) : tc_call_sym(c, arg);
+  if (tc_sym_is_const(s) && tc_sym_value(s) > TC_CALL_FAR) return tc_sym_const(TC_CALL_FAR);
+  return tc_sym_is_const(s) && tc_sym_value(s) < -TC_CALL_FAR ? tc_sym_const(-TC_CALL_FAR) : s;
 }
 
 int64_t tc_call_int(struct tc_call *c, int arg, int64_t otherwise) {
@@ -122,7 +130,8 @@ static int resolve_dim(struct tc_call *c, tc_sym passed, int ndim) {
     return -1;
   }
   if (dim < -limit || dim > limit) {
-    tc_call_fail(c, TC_SHAPE, "dimension %lld is out of range for %d dimensions (1 to %d, or -1 to -%d)", (long long)dim, ndim, limit, limit);
+    tc_call_fail(c, TC_SHAPE, "dimension %lld is out of range for %d dimension%s (1 to %d, or -1 to -%d)", (long long)dim, ndim, ndim == 1 ? "" : "s",
+                 limit, limit);
     return -1;
   }
   return (int)(dim > 0 ? dim - 1 : limit + dim);
@@ -188,22 +197,18 @@ tc_sym tc_call_index(struct tc_call *c, tc_sym index, tc_sym size, int dim) {
   return zero;
 }
 
-int tc_call_tensors(struct tc_call *c, int arg, struct tc_value *tensors[TC_MAX_INPUTS]) {
+int tc_call_tensors(struct tc_call *c, int arg) {
   const struct tc_arg *given = &c->args[arg];
   if (given->kind != TC_ARG_LIST) {
     tc_call_bad_arg(c, arg, "a list of tensors");
     return 0;
   }
-  if (given->list.count == 0 || given->list.count > TC_MAX_INPUTS) {
-    tc_call_fail(c, given->list.count ? TC_LIMIT : TC_ARG, "%d tensors are given; 1 to %d can be taken", given->list.count, TC_MAX_INPUTS);
-    return 0;
-  }
+  if (given->list.count == 0) tc_call_fail(c, TC_ARG, "the list of tensors is empty");
   for (int i = 0; i < given->list.count; i++) {
     if (given->list.items[i].kind != TC_ARG_VALUE) {
       tc_call_fail(c, TC_ARG, "item %d of the list must be a tensor, got %s", i + 1, kind_text(&given->list.items[i]));
       return 0;
     }
-    tensors[i] = given->list.items[i].value;
   }
   return given->list.count;
 }

@@ -44,6 +44,9 @@ int64_t tc_call_int(struct tc_call *c, int arg, int64_t otherwise);
 const char *tc_call_text(struct tc_call *c, int arg, const char *otherwise);
 tc_dtype tc_call_dtype(struct tc_call *c, int arg, tc_dtype otherwise);
 tc_sym tc_call_sym(struct tc_call *c, int arg); /* an integer that may be symbolic */
+/* As tc_call_sym, of a bound that may lie far outside: it is cut to TC_CALL_FAR, beyond all sizes, whose sums stay symbols. */
+#define TC_CALL_FAR ((int64_t)1 << 59)
+tc_sym tc_call_bound(struct tc_call *c, int arg);
 
 /* The value of a symbol, for what needs a number: the hint, which becomes a guard. */
 int64_t tc_call_constant(struct tc_call *c, tc_sym s);
@@ -57,8 +60,8 @@ int tc_call_ints(struct tc_call *c, int arg, int limit, tc_sym *ints);
 /* Index from 1 or from the end → from 0, checked against the size. */
 tc_sym tc_call_index(struct tc_call *c, tc_sym index, tc_sym size, int dim);
 
-/* Tensors of a list argument. Gives the count. */
-int tc_call_tensors(struct tc_call *c, int arg, struct tc_value *tensors[TC_MAX_INPUTS]);
+/* Checks that the argument is a list of one or more tensors. Gives the count. */
+int tc_call_tensors(struct tc_call *c, int arg);
 /* Appends to c->results. */
 void tc_call_push(struct tc_call *c, struct tc_value *value);
 /* "[2, 3] f32" of a value, for messages; `text` has room for TC_SHAPE_TEXT. */
@@ -73,6 +76,11 @@ struct tc_operand {
 };
 /* Fills *operand; false (recorded) if the argument is neither a tensor nor a number nor a bool. */
 bool tc_call_operand(struct tc_call *c, int arg, struct tc_operand *operand);
+/* The result type of operands noted one after the other; starts as TC_PROMOTION. */
+struct tc_promotion { int with_dims, without_dims, scalars; };
+#define TC_PROMOTION ((struct tc_promotion){TC_DTYPE_COUNT, TC_DTYPE_COUNT, TC_DTYPE_COUNT})
+void tc_promote(const struct tc_builder *b, struct tc_promotion *p, const struct tc_operand *operand);
+tc_dtype tc_promoted(const struct tc_promotion *p);
 /* PyTorch's result type: tensors with dimensions outrank 0-dimensional ones, which outrank numbers,
  * within one category (bool < integer < float). */
 tc_dtype tc_result_type(const struct tc_builder *b, int count, const struct tc_operand *operands);
@@ -82,8 +90,7 @@ struct tc_value *tc_call_as(struct tc_call *c, const struct tc_operand *operand,
 struct tc_value *tc_call_full(struct tc_call *c, const struct tc_arg *value, tc_dtype dtype, int ndim, const tc_sym *sizes);
 /* A number argument as a 0-dimensional constant of the dtype. */
 struct tc_value *tc_call_scalar(struct tc_call *c, const struct tc_arg *arg, tc_dtype dtype);
-/* A number (or bool) argument as a whole number, floats cut as a cast cuts them; as a real number. */
-tc_sym tc_call_whole(struct tc_call *c, const struct tc_arg *arg);
+/* A number (or bool) argument as a real number. */
 double tc_call_real(struct tc_call *c, const struct tc_arg *arg);
 /* bool and integers → the default dtype. */
 static inline tc_dtype tc_float_dtype(const struct tc_builder *b, tc_dtype dtype) {

@@ -66,7 +66,8 @@ struct tc_value *tc_fn_full(struct tc_call *c) {
   struct shape shape;
   read_shape(c, 0, &shape);
   const struct tc_arg *value = &c->args[1];
-  const tc_dtype natural = value->kind == TC_ARG_BOOL ? TC_BOOL : value->kind == TC_ARG_INT ? TC_I64 : c->r.b->default_dtype;
+  const bool is_integer = value->kind == TC_ARG_INT || value->kind == TC_ARG_WIDE;
+  const tc_dtype natural = value->kind == TC_ARG_BOOL ? TC_BOOL : is_integer ? TC_I64 : c->r.b->default_dtype;
   const struct options o = read_options(c, 2, natural);
   return emit_full(c, &shape, value, o);
 }
@@ -94,34 +95,74 @@ struct tc_value *tc_fn_random_like(struct tc_call *c) {
   return emit_random(c, &shape, read_options(c, 1, dtype));
 }
 
-/* ⌈(stop - start) / step⌉ of whole numbers; `stop` may be symbolic. */
-static tc_sym count_whole(struct tc_call *c, int64_t start, tc_sym stop, int64_t step) {
+/* ---- arange ---- */
+
+static bool is_whole(const struct tc_arg *arg) { return arg->kind == TC_ARG_INT || arg->kind == TC_ARG_WIDE; }
+
+/* A bound or the step, as a number. */
+static int64_t whole_value(struct tc_call *c, const struct tc_arg *arg) {
+  return arg->kind == TC_ARG_WIDE ? arg->wide : tc_call_constant(c, arg->integer);
+}
+
+/* ⌈(stop - start) / step⌉; -1 when the stop lies on the wrong side. The difference of two numbers may need 64 bits without sign. */
+static tc_sym count_whole(int64_t start, int64_t stop, int64_t step) {
+  if (start == stop) return tc_sym_const(0);
+  if ((stop > start) != (step > 0)) return tc_sym_const(-1);
+  const uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+  const uint64_t width = step > 0 ? (uint64_t)step : -(uint64_t)step, count = span / width + (span % width != 0);
+  return count > INT64_MAX ? TC_SYM_INVALID : tc_sym_const((int64_t)count);
+}
+
+/* The same where the stop is a symbol. */
+static tc_sym count_symbolic(struct tc_call *c, int64_t start, tc_sym stop, int64_t step) {
   struct tc_symtab *tab = tc_call_tab(c);
   const tc_sym span = tc_sym_sub(tab, tc_sym_const(start), stop); /* the negative */
   return tc_sym_sub(tab, tc_sym_const(0), tc_sym_div(tab, span, tc_sym_const(step)));
 }
 
+static tc_sym count_real(double start, double stop, double step) {
+  const double steps = ceil((stop - start) / step);
+  return steps >= -0x1p60 && steps <= 0x1p60 ? tc_sym_const((int64_t)steps) : TC_SYM_INVALID;
+}
+
+static struct tc_value *emit_arange(struct tc_call *c, tc_dtype dtype, tc_sym count, double start, double step) {
+  const tc_sym ints[] = {tc_sym_const(dtype), count};
+  const double nums[] = {start, step};
+  return tc_rn(&c->r, TC_OP_arange, 0, NULL, &(struct tc_attrs){ints, 2, nums, 2});
+}
+
+/* The operation holds start and step as floats: those beyond their exact range are applied to 0, 1, 2, … instead. */
+static struct tc_value *emit_whole_arange(struct tc_call *c, tc_dtype dtype, tc_sym count, int64_t start, int64_t step) {
+  enum { EXACT_BITS = 53 };
+  const int64_t exact = (int64_t)1 << EXACT_BITS;
+  const bool is_exact = start >= -exact && start <= exact && step >= -exact && step <= exact;
+  if (is_exact || dtype != TC_I64) return emit_arange(c, dtype, count, (double)start, (double)step);
+  const struct tc_arg first = tc_arg_integer(start), width = tc_arg_integer(step);
+  struct tc_value *numbers = emit_arange(c, TC_I64, count, 0, 1), *scaled = tc_r2(&c->r, TC_OP_mul, numbers, tc_call_scalar(c, &width, TC_I64));
+  return tc_r2(&c->r, TC_OP_add, scaled, tc_call_scalar(c, &first, TC_I64));
+}
+
 struct tc_value *tc_fn_arange(struct tc_call *c) {
   const bool has_stop = tc_call_given(c, 1);
-  const int stop_arg = has_stop ? 1 : 0;
-  bool whole = c->args[stop_arg].kind == TC_ARG_INT && (!has_stop || c->args[0].kind == TC_ARG_INT) && c->args[2].kind != TC_ARG_NUM;
+  const struct tc_arg zero = tc_arg_integer(0), one = tc_arg_integer(1);
+  const struct tc_arg *first = has_stop ? &c->args[0] : &zero, *last = &c->args[has_stop], *width = tc_call_given(c, 2) ? &c->args[2] : &one;
+  const bool whole = is_whole(first) && is_whole(last) && is_whole(width);
   const struct options o = read_options(c, 3, whole ? TC_I64 : c->r.b->default_dtype);
   const double start = has_stop ? tc_call_number(c, 0, 0) : 0, step = tc_call_number(c, 2, 1);
   if (c->r.status) return NULL;
   if (step == 0 || !isfinite(step)) return tc_call_fail(c, TC_ARG, "the step must not be 0");
   tc_sym count;
-  if (whole) {
-    count = count_whole(c, (int64_t)start, tc_call_sym(c, stop_arg), (int64_t)step);
-  } else {
-    const double steps = ceil((tc_call_number(c, stop_arg, 0) - start) / step);
-    count = steps >= -0x1p60 && steps <= 0x1p60 ? tc_sym_const((int64_t)steps) : TC_SYM_INVALID;
-  }
+  if (!whole) count = count_real(start, tc_call_number(c, has_stop, 0), step);
+  else if (last->kind == TC_ARG_INT && !tc_sym_is_const(last->integer))
+    count = count_symbolic(c, whole_value(c, first), last->integer, whole_value(c, width));
+  else count = count_whole(whole_value(c, first), whole_value(c, last), whole_value(c, width));
+  if (c->r.status) return NULL;
   if (!tc_sym_valid(count)) return tc_call_fail(c, TC_LIMIT, "the range is too long");
   if (tc_sym_decide_lt(tc_call_tab(c), count, tc_sym_const(0)))
     return tc_call_fail(c, TC_ARG, "stop lies on the wrong side of start for the sign of the step");
-  const tc_sym ints[] = {tc_sym_const(o.dtype), count};
-  const double nums[] = {start, step};
-  return tc_r_cast(&c->r, tc_rn(&c->r, TC_OP_arange, 0, NULL, &(struct tc_attrs){ints, 2, nums, 2}), o.reference);
+  struct tc_value *range = whole ? emit_whole_arange(c, o.dtype, count, whole_value(c, first), whole_value(c, width))
+                                 : emit_arange(c, o.dtype, count, start, step);
+  return tc_r_cast(&c->r, range, o.reference);
 }
 
 /* ---- casts ---- */

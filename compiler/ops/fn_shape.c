@@ -210,7 +210,7 @@ struct tc_value *tc_fn_pad(struct tc_call *c) {
 }
 
 struct tc_value *tc_fn_triangle(struct tc_call *c) {
-  const tc_sym diagonal = tc_call_given(c, 1) ? tc_call_sym(c, 1) : tc_sym_const(0);
+  const tc_sym diagonal = tc_call_given(c, 1) ? tc_call_bound(c, 1) : tc_sym_const(0);
   return tc_call_emit_ints(c, c->op, tc_call_tensor(c, 0), 1, &diagonal);
 }
 

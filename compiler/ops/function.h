@@ -9,19 +9,27 @@
 
 #include "ops/builder.h"
 
-enum tc_arg_kind { TC_ARG_NIL, TC_ARG_BOOL, TC_ARG_INT, TC_ARG_NUM, TC_ARG_TEXT, TC_ARG_VALUE, TC_ARG_LIST };
+enum tc_arg_kind { TC_ARG_NIL, TC_ARG_BOOL, TC_ARG_INT, TC_ARG_NUM, TC_ARG_TEXT, TC_ARG_VALUE, TC_ARG_LIST, TC_ARG_WIDE };
 
 struct tc_arg {
   enum tc_arg_kind kind;
   union {
     bool boolean;
     tc_sym integer;
+    int64_t wide; /* an integer that no symbol holds */
     double number;
     const char *text;
     struct tc_value *value;
     struct { const struct tc_arg *items; int count; } list; /* a Lua sequence */
   };
 };
+
+/* The argument for an integer of any size. */
+static inline struct tc_arg tc_arg_integer(int64_t value) {
+  const tc_sym s = tc_sym_const(value);
+  if (tc_sym_valid(s)) return (struct tc_arg){TC_ARG_INT, .integer = s};
+  return (struct tc_arg){TC_ARG_WIDE, .wide = value};
+}
 
 /* An argument given by name ({dim=-1}); keys of a call's trailing option table. */
 struct tc_named_arg { const char *name; struct tc_arg arg; };

@@ -134,6 +134,14 @@ tc_status tc_shape_cat(const struct tc_infer *c) {
   return tc_infer_check_sizes(c);
 }
 
+/* Nothing can be chosen from an empty dimension, where kernels would have nothing to read. */
+static tc_status check_choice(const struct tc_infer *c, int dim) {
+  if (!tc_sym_is(c->in[0]->sizes[dim], 0)) return TC_OK;
+  for (int d = 0; d < c->in[1]->ndim; d++)
+    if (tc_sym_is(c->in[1]->sizes[d], 0)) return TC_OK;
+  return tc_infer_fail(c, TC_INDEX, "dimension %d is empty, so that no index lies in it", dim + 1);
+}
+
 tc_status tc_shape_embedding(const struct tc_infer *c) {
   const struct tc_meta *weight = c->in[0], *index = c->in[1];
   if (weight->ndim != 2) return tc_infer_fail(c, TC_SHAPE, "the weight must have 2 dimensions");
@@ -141,7 +149,8 @@ tc_status tc_shape_embedding(const struct tc_infer *c) {
   for (int d = 0; d < index->ndim; d++) c->out->sizes[d] = index->sizes[d];
   c->out->sizes[index->ndim] = weight->sizes[1];
   c->out->ndim = index->ndim + 1;
-  return tc_infer_check_sizes(c);
+  const tc_status status = tc_infer_check_sizes(c);
+  return status ? status : check_choice(c, 0);
 }
 
 static tc_status check_index_dtype(const struct tc_infer *c) {
@@ -154,7 +163,7 @@ tc_status tc_shape_gather(const struct tc_infer *c) {
   tc_status status = check_index_dtype(c);
   if (status) return status;
   if (x->ndim != index->ndim) return tc_infer_fail(c, TC_SHAPE, "the index must have as many dimensions as the tensor");
-  if ((status = tc_infer_dim(c, 0, x->ndim ? x->ndim : 1, &dim))) return status;
+  if ((status = tc_infer_dim(c, 0, x->ndim, &dim))) return status;
   for (int d = 0; d < x->ndim; d++) {
     const tc_sym have = x->sizes[d], want = index->sizes[d];
     if (d != dim && !tc_sym_same(have, want) && tc_sym_decide_lt(c->tab, have, want))
@@ -162,7 +171,7 @@ tc_status tc_shape_gather(const struct tc_infer *c) {
     c->out->sizes[d] = want;
   }
   c->out->ndim = x->ndim;
-  return TC_OK;
+  return check_choice(c, dim);
 }
 
 tc_status tc_shape_index_select(const struct tc_infer *c) {
@@ -174,5 +183,6 @@ tc_status tc_shape_index_select(const struct tc_infer *c) {
   if ((status = tc_infer_dim(c, 0, x->ndim, &dim))) return status;
   for (int d = 0; d < x->ndim; d++) c->out->sizes[d] = d == dim ? index->sizes[0] : x->sizes[d];
   c->out->ndim = x->ndim;
-  return tc_infer_check_sizes(c);
+  if ((status = tc_infer_check_sizes(c))) return status;
+  return check_choice(c, dim);
 }

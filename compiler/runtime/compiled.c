@@ -156,8 +156,9 @@ static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
   for (int i = 0; i < list->n_allocated; i++) {
     c->storages[i] = device->methods->alloc(device, (size_t)c->output_bytes[i]);
     if (!c->storages[i]) {
+      const int64_t bytes = c->output_bytes[i];
       while (i--) tc_storage_release(c->storages[i]);
-      return tc_fail(err, TC_NOMEM, "runtime", "out of memory for a result of %lld bytes", (long long)c->output_bytes[i]);
+      return tc_fail(err, TC_NOMEM, "runtime", "out of memory for a result of %lld bytes", (long long)bytes);
     }
     c->output_data[i] = c->storages[i]->data;
   }

@@ -7,8 +7,10 @@ static void release_operands(struct tc_tensor *values, int *uses, const struct t
     if (--uses[node->in[i]->id] == 0) tc_tensor_release(&values[node->in[i]->id]);
 }
 
-static tc_status run_node(struct tc_context *ctx, const struct tc_node *node, struct tc_tensor *values, struct tc_error *err) {
+/* `first_draw`: the graph's. Nodes that were removed drew too. */
+static tc_status run_node(struct tc_context *ctx, const struct tc_node *node, uint64_t first_draw, struct tc_tensor *values, struct tc_error *err) {
   const struct tc_tensor *in[TC_MAX_INPUTS];
+  if (tc_op_row(node->op)->kind == TC_KIND_RANDOM) ctx->rng.next = first_draw + (uint64_t)node->draw;
   for (int i = 0; i < node->n_in; i++) in[i] = &values[node->in[i]->id];
   const tc_status status = tc_eager_run(ctx, node->op, node->n_in, in, &node->attrs, &values[node->id], err);
   if (status && node->line) tc_error_at(err, "%s:%d", node->source ? node->source : "?", node->line);
@@ -18,6 +20,7 @@ static tc_status run_node(struct tc_context *ctx, const struct tc_node *node, st
 tc_status tc_graph_run(struct tc_context *ctx, struct tc_graph *g, const struct tc_tensor *const *inputs, struct tc_tensor *outputs,
                        struct tc_error *err) {
   const size_t n = g->nodes.len;
+  const uint64_t first_draw = ctx->rng.next;
   tc_status status = TC_OK;
   struct tc_tensor *values = TC_NEW_ARRAY(ctx->alloc, struct tc_tensor, n);
   int *uses = TC_NEW_ARRAY(ctx->alloc, int, n);
@@ -30,10 +33,11 @@ tc_status tc_graph_run(struct tc_context *ctx, struct tc_graph *g, const struct 
   for (size_t i = 0, input = 0; i < n && !status; i++) {
     const struct tc_node *node = g->nodes.data[i];
     if (node->op == TC_OP_input) values[i] = tc_tensor_share(inputs[input++]);
-    else status = run_node(ctx, node, values, err);
+    else status = run_node(ctx, node, first_draw, values, err);
     if (!status) release_operands(values, uses, node);
     if (!status && !uses[i]) tc_tensor_release(&values[i]);
   }
+  if (!status) ctx->rng.next = first_draw + (uint64_t)g->draws;
   for (size_t i = 0; i < g->outputs.len && !status; i++) outputs[i] = tc_tensor_share(&values[g->outputs.data[i]->id]);
 done:
   for (size_t i = 0; values && i < n; i++) tc_tensor_release(&values[i]);

@@ -76,6 +76,14 @@ static int term_order(const struct term *x, const struct term *y) {
   return x->n - y->n;
 }
 
+/* Is it x / c? A quotient x = y / e gave y / (e·c). */
+static bool is_quotient(const struct symnode *div, tc_sym x, tc_sym c) {
+  if (tc_sym_same(div->left, x)) return tc_sym_same(div->right, c);
+  if (tc_sym_is_const(x) || sym_node(x)->kind != TC_SYM_DIV || !tc_sym_same(div->left, sym_node(x)->left)) return false;
+  const tc_sym e = sym_node(x)->right;
+  return tc_sym_is_const(e) && tc_sym_same(div->right, tc_sym_mul(NULL, e, c));
+}
+
 /* k·c·(x / c) + k·(x % c) = k·x, where both occur as terms of their own. */
 static bool recombine(struct poly *p) {
   for (int i = 0; i < p->n; i++) {
@@ -87,7 +95,7 @@ static bool recombine(struct poly *p) {
       const struct term d = p->terms[j];
       if (d.n != 1 || sym_node(d.factors[0])->kind != TC_SYM_DIV || d.coefficient != m.coefficient * tc_sym_value(mod->right)) continue;
       const struct symnode *div = sym_node(d.factors[0]);
-      if (!tc_sym_same(div->left, mod->left) || !tc_sym_same(div->right, mod->right)) continue;
+      if (!is_quotient(div, mod->left, mod->right)) continue;
       const int first = i < j ? i : j, second = i < j ? j : i;
       p->terms[second] = p->terms[--p->n];
       p->terms[first] = p->terms[--p->n];

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,29 @@ static void test_round_trip(void **state) {
   assert_string_equal(tc_strbuf_text(&out), mlp);
   assert_int_equal(tc_graph_verify(g, TC_SPEC_CAPTURED, &err), TC_OK);
   assert_int_equal(tc_graph_verify(g, TC_SPEC_DECOMPOSED, &err), TC_VERIFY); /* linear has a decomposition */
+  tc_arena_free(arena);
+}
+
+/* The example at the head of graph.h is a graph. */
+static void test_example(void **state) {
+  (void)state;
+  enum { HEAD = 4096, INDENT = 3 };
+  static char head[HEAD], text[HEAD];
+  struct tc_error err;
+  FILE *file = fopen(TB_SRCDIR "/compiler/ir/graph.h", "re");
+  assert_non_null(file);
+  head[fread(head, 1, sizeof head - 1, file)] = '\0';
+  fclose(file);
+  char *line = strstr(head, "graph {");
+  assert_non_null(line);
+  for (char *end; (end = strchr(line, '\n')); line = end + 1 + INDENT) { /* without " * " */
+    strncat(text, line, (size_t)(end - line) + 1);
+    if (end[-1] == '}') break;
+  }
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  const struct tc_graph *g = parse(arena, text, TC_OK, &err);
+  assert_int_equal(g->nodes.len, 3);
+  assert_int_equal(tc_graph_verify(g, TC_SPEC_CAPTURED, &err), TC_OK);
   tc_arena_free(arena);
 }
 
@@ -110,7 +134,7 @@ static void test_damaged_text(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_bad_text), cmocka_unit_test(test_dead_nodes),
-                                     cmocka_unit_test(test_verify_notices), cmocka_unit_test(test_damaged_text)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_example),        cmocka_unit_test(test_bad_text),
+                                     cmocka_unit_test(test_dead_nodes), cmocka_unit_test(test_verify_notices), cmocka_unit_test(test_damaged_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

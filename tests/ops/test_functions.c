@@ -86,6 +86,23 @@ static void creation_reads_options(void **state) {
                       "error UNSUPPORTED: ones: there is no device 'cuda'; tensors are created on cpu");
 }
 
+/* Integers that no symbol holds are made of halves; ranges beyond the exact floats of a shifted one. */
+static void integers_of_64_bits(void **state) {
+  struct recorder *r = *state;
+  struct tc_value *n = INPUT(r, TC_I64, 3);
+  const struct tc_arg most = tc_arg_integer(INT64_MAX), least = tc_arg_integer(INT64_MIN), holds = tc_arg_integer(INT64_MAX >> 2);
+  assert_int_equal(most.kind, TC_ARG_WIDE);
+  assert_int_equal(holds.kind, TC_ARG_INT);
+  assert_string_equal(CALL(r, "full", A_LIST(A_INT(2)), most), "full full full mul add -> [2] i64");
+  assert_string_equal(CALL(r, "full", A_LIST(A_INT(2)), holds), "full -> [2] i64");
+  assert_string_equal(CALL(r, "add", A_VALUE(n), least), "full full full mul add add -> [3] i64");
+  assert_string_equal(CALL(r, "add", A_VALUE(INPUT(r, TC_F32, 3)), most), "full add -> [3] f32");
+  assert_string_equal(CALL(r, "arange", most), "error LIMIT: arange: the range is too long");
+  assert_string_equal(CALL(r, "arange", tc_arg_integer(INT64_MAX - 2), most), "arange full mul full full full mul add add -> [2] i64");
+  assert_string_equal(CALL(r, "sum", A_VALUE(n), most), "error ARG: sum: argument 2 (dim) must be an integer or a list of integers, got an integer of more than 62 bits");
+  assert_string_equal(CALL(r, "slice", A_VALUE(n), A_INT(1), A_INT(2), most), "slice -> [2] i64");
+}
+
 static void creation_takes_a_case_table(void **state) {
   struct recorder *r = *state;
   assert_string_equal(record_named(r, "randn", ARGS(A_INT(4), A_INT(8)),
@@ -271,12 +288,29 @@ static void joining_and_indexing(void **state) {
   assert_string_equal(CALL(r, "cat", A_LIST(A_VALUE(x), A_VALUE(n)), A_INT(2)), "cast cat -> [2, 6] f32");
   assert_string_equal(CALL(r, "cat", A_LIST(A_VALUE(e), A_VALUE(x))), "cat -> [2, 3] f32");
   assert_string_equal(CALL(r, "stack", A_LIST(A_VALUE(x), A_VALUE(x)), A_INT(-1)), "unsqueeze unsqueeze cat -> [2, 3, 2] f32");
-  assert_string_equal(CALL(r, "cat", A_EMPTY), "error ARG: cat: 0 tensors are given; 1 to 64 can be taken");
+  assert_string_equal(CALL(r, "cat", A_EMPTY), "error ARG: cat: the list of tensors is empty");
   assert_string_equal(CALL(r, "cat", A_LIST(A_VALUE(x), A_INT(1))), "error ARG: cat: item 2 of the list must be a tensor, got an integer");
   assert_string_equal(CALL(r, "cat", A_LIST(A_VALUE(x), A_VALUE(INPUT(r, TC_F32, 2, 4)))),
                       "error SHAPE: cat: [2, 3] and [2, 4]: operand 2 differs from the first in dimension 2; only dimension 1 may differ");
   assert_string_equal(CALL(r, "index_select", A_VALUE(x), A_INT(2), A_VALUE(i)), "full sub index_select -> [2, 5] f32");
   assert_string_equal(CALL(r, "gather", A_VALUE(x), A_INT(1), A_VALUE(n)), "full sub gather -> [2, 3] f32");
+  assert_string_equal(CALL(r, "gather", A_VALUE(INPUT0(r, TC_F32)), A_INT(1), A_VALUE(INPUT0(r, TC_I64))),
+                      "full sub unsqueeze unsqueeze gather squeeze -> [] f32");
+  assert_string_equal(CALL(r, "gather", A_VALUE(INPUT(r, TC_F32, 0, 3)), A_INT(1), A_VALUE(n)),
+                      "error INDEX: gather: [0, 3] and [2, 3]: dimension 1 is empty, so that no index lies in it");
+}
+
+/* More operands than an operation takes: a tree. */
+static void joining_many(void **state) {
+  enum { COUNT = 130 };
+  struct recorder *r = *state;
+  struct tc_arg items[COUNT];
+  for (int i = 0; i < COUNT; i++) items[i] = (struct tc_arg)A_VALUE(INPUT(r, TC_F32, 2, 3));
+  const struct tc_arg list = {TC_ARG_LIST, .list = {items, COUNT}};
+  assert_string_equal(CALL(r, "cat", list), "cat cat cat cat -> [260, 3] f32");
+  items[COUNT - 1] = (struct tc_arg)A_VALUE(INPUT(r, TC_F32, 2, 4));
+  assert_string_equal(CALL(r, "cat", list), "error SHAPE: cat: item 130 of the list is [2, 4] f32, which does not fit the first, [2, 3] f32");
+  assert_string_equal(CALL(r, "cat", list, A_INT(2)), "cat cat cat cat -> [2, 391] f32");
 }
 
 /* ---- shape ---- */
@@ -332,7 +366,7 @@ int main(void) {
       TEST(binder_orders_arguments), TEST(binder_explains_errors), TEST(rest_takes_numbers_or_a_list), TEST(every_function_has_a_sound_row),
       TEST(creation_reads_options),  TEST(creation_takes_a_case_table), TEST(casts), TEST(pointwise_functions),
       TEST(powers_and_divisions),    TEST(reductions), TEST(products), TEST(layers),
-      TEST(slices),                  TEST(pieces), TEST(joining_and_indexing), TEST(shapes), TEST(symbolic_sizes),
+      TEST(slices),                  TEST(pieces), TEST(joining_and_indexing), TEST(joining_many), TEST(integers_of_64_bits), TEST(shapes), TEST(symbolic_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

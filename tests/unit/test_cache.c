@@ -98,30 +98,47 @@ static void test_put_get(void **state) {
   tc_strbuf_free(&why);
 }
 
-/* Each byte of the file in turn is changed; none may be believed. */
+/* Each byte of the file in turn is changed, in three ways; none may be believed. */
 static void test_damage(void **state) {
   struct fixture *f = *state;
+  static const char changes[] = {0x01, 0x40, (char)0xFF};
   char path[PATH * 2], bytes[512];
+  struct tc_cache_stat stat;
   put(f, 3, "a payload");
   entry_path(f, 3, path);
   FILE *in = fopen(path, "rb");
   const size_t size = fread(bytes, 1, sizeof bytes, in);
   fclose(in);
-  for (size_t i = 0; i < size; i++) {
+  for (size_t i = 0; i < size * sizeof changes; i++) {
+    const size_t at = i / sizeof changes;
+    const char change = changes[i % sizeof changes];
     FILE *out = fopen(path, "wb");
-    bytes[i] ^= 0x40;
+    bytes[at] ^= change;
     fwrite(bytes, 1, size, out);
-    bytes[i] ^= 0x40;
+    bytes[at] ^= change;
     fclose(out);
-    const bool key_part = i >= 16 && i < 16 + sizeof(uint64_t) * TC_KEY_PARTS; /* only explains misses */
-    if (!key_part) assert_int_equal(get_status(f, 3), TC_CORRUPT);
+    if (get_status(f, 3) != TC_CORRUPT) fail_msg("byte %zu may be changed by 0x%02x", at, change & 0xFF);
+    assert_int_equal(tc_cache_verify(f->cache, false, &stat, NULL), TC_OK);
+    assert_int_equal(stat.bad, 1);
   }
   assert_int_equal(truncate(path, (off_t)size / 2), 0);
   assert_int_equal(get_status(f, 3), TC_CORRUPT);
-  struct tc_cache_stat stat;
   assert_int_equal(tc_cache_verify(f->cache, true, &stat, NULL), TC_OK);
   assert_int_equal(stat.bad, 1);
   assert_int_equal(get_status(f, 3), TC_IO);
+}
+
+/* What lies under an entry's name need not be a file. */
+static void test_pipe(void **state) {
+  struct fixture *f = *state;
+  char path[PATH * 2];
+  put(f, 3, "a payload");
+  entry_path(f, 3, path);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_int_equal(get_status(f, 3), TC_CORRUPT); /* and does not wait for a writer */
+  put(f, 3, "a payload");
+  expect_entry(f, 3, "a payload");
 }
 
 static void test_bound(void **state) {
@@ -182,8 +199,39 @@ static void test_export_import(void **state) {
   expect_entry(f, 1, "one");
   expect_entry(f, 2, "two");
   assert_int_equal(truncate(path, 100), 0);
-  assert_int_equal(tc_cache_import(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(tc_cache_import(f->cache, path, &stat, NULL), TC_CORRUPT);
   assert_int_equal(stat.entries, 0);
+  assert_int_equal(truncate(path, 0), 0); /* of an empty cache */
+  assert_int_equal(tc_cache_import(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(tc_cache_import(f->cache, f->directory, &stat, NULL), TC_ARG);
+  assert_int_equal(tc_cache_import(f->cache, "/no/such", &stat, NULL), TC_ARG);
+  assert_int_equal(tc_cache_export(f->cache, f->directory, &stat, NULL), TC_ARG);
+}
+
+/* In a process of its own: a user whom the system does not know, without HOME, has no disk level, and nothing else suffers. */
+static void be_nobody(void) {
+  enum { UNKNOWN_USER = 54321 };
+  unsigned char *bytes;
+  size_t size;
+  struct tc_error err = {0};
+  struct tc_cache_stat stat;
+  const struct tc_cache_key k = key(1);
+  if (setuid(UNKNOWN_USER) || unsetenv("HOME") || unsetenv("XDG_CACHE_HOME")) _exit(1);
+  struct tc_cache *cache = tc_cache_open(tc_alloc_system(), "", 1);
+  if (*tc_cache_directory(cache)) _exit(2);
+  if (tc_cache_disk_get(cache, &k, &bytes, &size, &err) != TC_IO || tc_cache_disk_put(cache, &k, "x", 1, &err) != TC_IO) _exit(3);
+  if (!strstr(err.message, "no home folder") || tc_cache_stat(cache, &stat, &err) != TC_IO) _exit(4);
+  tc_cache_close(cache);
+  _exit(0);
+}
+
+static void test_no_home(void **state) {
+  (void)state;
+  int status;
+  if (getuid()) skip(); /* only root may become somebody else */
+  if (!fork()) be_nobody();
+  wait(&status);
+  assert_int_equal(status, 0);
 }
 
 static void test_deferred(void **state) {
@@ -212,6 +260,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down),        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),          cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_export_import, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_pipe, set_up, tear_down),           cmocka_unit_test(test_no_home),
       cmocka_unit_test(test_unusable_folder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -150,9 +151,50 @@ static void test_environment_switches(void **state) {
   assert_string_equal(plan.cases.data[0].id, "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5;llvm_level=2");
 }
 
+/* "batch=1,2,…,count" */
+static char *many_batches(struct tc_arena *arena, int count) {
+  enum { DIGITS = 8 };
+  char *line = tc_arena_bytes(arena, DIGITS * (size_t)count + 64);
+  size_t at = (size_t)sprintf(line, "workload=a mode=default batch=1");
+  for (int i = 2; i <= count; i++) at += (size_t)sprintf(line + at, ",%d", i);
+  return line;
+}
+
+static void test_many_cases(void **state) {
+  struct fixture *f = *state;
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  const int half = TB_CASES_MAX / 2;
+  assert_int_equal(plan_of(f, many_batches(f->arena, 2000), &plan, &err), TC_OK);
+  assert_int_equal(plan.cases.len, 2000);
+  assert_int_equal(plan.n_groups, 2000);
+  for (int i = 0; i < 2000; i++) assert_int_equal(plan.cases.data[i].group, i);
+  struct tb_suite_axis *alpha = &f->suite.axes[0]; /* all batches, for each of its values */
+  const struct tb_value values[] = {number(f->arena, 1), number(f->arena, 2), number(f->arena, 3)};
+  struct tb_value *batches = tc_arena_bytes(f->arena, sizeof *batches * (size_t)half);
+  for (int i = 0; i < half; i++) batches[i] = number(f->arena, i + 1);
+  f->suite.axes[1] = (struct tb_suite_axis){"batch", batches, half};
+  *alpha = (struct tb_suite_axis){"alpha", (struct tb_value *)(uintptr_t)values, 3};
+  assert_int_equal(plan_of(f, "workload=a mode=default", &plan, &err), TC_LIMIT);
+  assert_non_null(strstr(err.message, "more than"));
+}
+
+static void test_values_fit_ids(void **state) {
+  struct fixture *f = *state;
+  static const char *const wrong[] = {"kind=a;b", "kind=a/b", "kind=\xff", "kind=\x1b", "batch=9007199254740993"};
+  static struct tb_value kinds[] = {{TB_VALUE_TEXT, "x", 0}};
+  struct tb_plan plan;
+  f->suite.axes[2] = (struct tb_suite_axis){"kind", kinds, 1};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct tc_error err = {0};
+    if (plan_of(f, wrong[i], &plan, &err) != TC_ARG) fail_msg("%s was accepted", wrong[i]);
+  }
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
 int main(void) {
   const struct CMUnitTest tests[] = {CASE(test_defaults),      CASE(test_command_line_overrides), CASE(test_no_duplicates), CASE(test_without_batch),
-                                     CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches)};
+                                     CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches),
+                                     CASE(test_many_cases),    CASE(test_values_fit_ids)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,7 +222,11 @@ static void test_failed_write(void **state) {
 static void test_folder_writable(void **state) {
   struct fixture *f = *state;
   struct tc_error err = {0};
-  assert_int_equal(tb_folder_writable(f->arena, tb_format(f->arena, "%s/new/r.json", f->folder), &err), TC_OK); /* makes one level */
+  assert_int_equal(tb_folder_writable(f->arena, tb_format(f->arena, "%s/new/r.json", f->folder), &err), TC_IO); /* and makes nothing */
+  assert_int_equal(access(tb_format(f->arena, "%s/new", f->folder), F_OK), -1);
+  assert_int_equal(tb_folder_make(tb_format(f->arena, "%s/new", f->folder), &err), TC_OK);
+  assert_int_equal(tb_folder_make(tb_format(f->arena, "%s/new", f->folder), &err), TC_OK);
+  assert_int_equal(tb_folder_writable(f->arena, tb_format(f->arena, "%s/new/r.json", f->folder), &err), TC_OK);
   assert_int_equal(tb_folder_writable(f->arena, tb_format(f->arena, "%s/a/b/r.json", f->folder), &err), TC_IO);
   assert_int_equal(tb_folder_writable(f->arena, f->folder, &err), TC_IO);
   assert_int_equal(tb_folder_writable(f->arena, "/proc/r.json", &err), TC_IO);

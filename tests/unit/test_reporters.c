@@ -50,6 +50,46 @@ static void test_console(void **state) {
   free(out);
 }
 
+/* `document` with other texts in it. */
+static char *report_with(const char *name, const char *given, const char *instead) {
+  char text[sizeof document + 256];
+  const char *at = strstr(document, given);
+  assert_non_null(at);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - document), document, instead, at + strlen(given));
+  return report(name, text, true);
+}
+
+/* What an interval rests on is said where it is the weaker of the two. */
+static void test_intervals(void **state) {
+  (void)state;
+  char *out = report_with("console", "\"ratio\":2.0", "\"ratio\":2.0,\"interval_over\":\"blocks\"");
+  assert_non_null(strstr(out, "note: intervals are over the blocks of one pair of processes"));
+  free(out);
+  out = report_with("console", "\"ratio\":2.0", "\"ratio\":2.0,\"interval_over\":\"replicates\"");
+  assert_null(strstr(out, "over the blocks"));
+  free(out);
+  out = report_with("csv", "\"ratio\":2.0", "\"ratio\":2.0,\"interval_over\":\"blocks\"");
+  assert_non_null(strstr(out, "blocks,"));
+  free(out);
+}
+
+/* A case that Ctrl-C came before has no row, and is counted. */
+static void test_interrupted(void **state) {
+  (void)state;
+  char *out = report_with("console", "\"outcome\":\"crashed\",", "\"outcome\":\"error\",\"interrupted\":true,");
+  assert_non_null(strstr(out, "1 of 2 right (against f64), 1 not measured"));
+  assert_null(strstr(out, "twice"));
+  assert_null(strstr(out, "    8  "));
+  free(out);
+}
+
+static void test_one_call(void **state) {
+  (void)state;
+  char *out = report_with("console", "\"pays_off_after_calls\":9", "\"pays_off_after_calls\":0.5");
+  assert_non_null(strstr(out, " 1 call "));
+  free(out);
+}
+
 static void test_csv(void **state) {
   (void)state;
   char *out = report("csv", document, true);
@@ -109,6 +149,7 @@ static void test_format(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
-                                     cmocka_unit_test(test_format)};
+                                     cmocka_unit_test(test_format),    cmocka_unit_test(test_intervals), cmocka_unit_test(test_interrupted),
+                                     cmocka_unit_test(test_one_call)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

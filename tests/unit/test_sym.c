@@ -145,6 +145,11 @@ static void test_known(void **state) {
   const tc_sym j = tc_sym_index(tab, tc_sym_const(768));
   const tc_sym back = tc_sym_add(tab, tc_sym_mul(tab, tc_sym_div(tab, j, tc_sym_const(64)), tc_sym_const(64)), tc_sym_mod(tab, j, tc_sym_const(64)));
   expect(tab, back, "i2");
+  /* a flat index taken apart into three dimensions and put together again */
+  const tc_sym outer = tc_sym_mul(tab, tc_sym_div(tab, j, tc_sym_const(12)), tc_sym_const(12));
+  const tc_sym middle = tc_sym_mod(tab, tc_sym_div(tab, j, tc_sym_const(4)), tc_sym_const(3));
+  const tc_sym inner = tc_sym_add(tab, tc_sym_mul(tab, middle, tc_sym_const(4)), tc_sym_mod(tab, j, tc_sym_const(4)));
+  expect(tab, tc_sym_add(tab, outer, inner), "i2");
   expect(tab, tc_sym_sub(tab, tc_sym_mul(tab, tc_sym_add(tab, s, i), tc_sym_const(2)), tc_sym_mul(tab, i, tc_sym_const(2))), "s0*2");
   const tc_sym rows = tc_sym_index(tab, s);
   expect(tab, tc_sym_mod(tab, tc_sym_add(tab, tc_sym_mul(tab, h, s), rows), s), "i3");

@@ -3,13 +3,18 @@
  * 1. OpenBLAS 0.3.21 takes newer AVX-512 processors for Haswell, at half their speed: OPENBLAS_CORETYPE is set before it is
  *    opened, unless the user has set it.
  * 2. It must share OpenMP's threads with the kernels here; a pthread build would run against them and is refused.
- * 3. Inside a parallel region OpenBLAS works on the calling thread alone; small products of a batch are spread that way. */
+ * 3. Inside a parallel region OpenBLAS works on the calling thread alone; small products of a batch are spread that way.
+ * 4. It tries for ever to allocate its buffers, so it is opened only where there is room for them.
+ * 5. It may bring a second OpenMP runtime, which binds the thread that opens it. So the first one takes note of the CPUs before,
+ *    and the second one does not see how threads are to be bound: its own are never used. */
 #include "device/cpu/blas.h"
 
 #include <dlfcn.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "device/cpu/cpu.h"
 
@@ -17,7 +22,7 @@
 #define TC_OPENBLAS_PATH "libopenblas.so.0"
 #endif
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, OPENMP_BUILD = 2 };
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, OPENMP_BUILD = 2, BUFFER_MIB = 129 /* of OpenBLAS 0.3.21, with its head; others take less */ };
 
 /* dlsym gives an object pointer; POSIX has it hold a function. */
 static bool find(void *library, const char *name, void *function, size_t bytes) {
@@ -46,9 +51,38 @@ static tc_status check_build(struct tc_cpu *cpu, void *library, struct tc_error 
   return TC_OK;
 }
 
-static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
-  if (cpu->device.target.vector_bytes == 64) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+/* A buffer a thread, and one for the call. Not reserved: what is asked is whether a limit stands against it. */
+static tc_status check_room(struct tc_error *err) {
+  const size_t mib = (size_t)(omp_get_max_threads() + 1) * BUFFER_MIB, bytes = mib << 20;
+  void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return tc_fail(err, TC_NOMEM, "cpu", "no memory for the buffers of the matrix library, %zu MiB", mib);
+  munmap(room, bytes);
+  return TC_OK;
+}
+
+static void *open_unbound(void) {
+  static const char *const names[] = {"OMP_PROC_BIND", "OMP_PLACES"};
+  enum { N_NAMES = sizeof names / sizeof *names };
+  char *values[N_NAMES];
+  (void)omp_get_num_places();
+  for (int i = 0; i < N_NAMES; i++) {
+    const char *value = getenv(names[i]);
+    values[i] = value ? strdup(value) : NULL;
+    if (values[i]) unsetenv(names[i]);
+  }
   void *library = dlopen(TC_OPENBLAS_PATH, RTLD_NOW | RTLD_LOCAL);
+  for (int i = 0; i < N_NAMES; i++) {
+    if (values[i]) setenv(names[i], values[i], 1);
+    free(values[i]);
+  }
+  return library;
+}
+
+static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
+  const tc_status room = check_room(err);
+  if (room) return room;
+  if (cpu->device.target.vector_bytes == 64) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+  void *library = open_unbound();
   if (!library) {
     const char *why = dlerror();
     return tc_fail(err, TC_UNSUPPORTED, "cpu", "the matrix library cannot be opened (%.200s); install libopenblas-openmp-dev",

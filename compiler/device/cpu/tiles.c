@@ -67,9 +67,9 @@ static void run_all(const struct tiling *t, int threads) {
     int64_t first, last;
     tc_cpu_part(t->batches * t->blocks, 1, thread, team, &first, &last);
     for (int64_t i = first; i < last; i++) run_tile(t, i, memory, ns);
-    if (t->ns) {
-#pragma omp critical(tc_cpu_tile_times)
-      for (int i = 0; i < t->n_parts; i++) t->ns[i] += ns[i] / team;
+    for (int i = 0; i < t->n_parts && t->ns; i++) {
+#pragma omp atomic
+      t->ns[i] += ns[i] / team;
     }
   }
 }

@@ -1,0 +1,85 @@
+/* Where the eager values of nodes lie in memory: capture answers by it what plain code asks of strides, and refuses what eager
+ * views refuse.
+ *
+ * Invariants: sizes are constants; an operation that is no view makes its value row by row. */
+#include <string.h>
+
+#include "capture/trace.h"
+
+static bool is_view(const struct tc_node *node) { return tc_op_row(node->op)->kind == TC_KIND_VIEW; }
+
+/* The layout of a node's eager value, given that of its operand (views alone look at it). */
+static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
+  const struct tc_tensor operand = *tensor;
+  struct tc_tensor view;
+  tensor->dtype = node->meta.dtype;
+  tensor->ndim = node->meta.ndim;
+  tensor->offset = 0;
+  for (int d = 0; d < tensor->ndim; d++) tensor->sizes[d] = tc_sym_value(node->meta.sizes[d]);
+  tc_contiguous_strides(tensor->ndim, tensor->sizes, tensor->strides);
+  if (node->op == TC_OP_input)
+    for (int d = 0; d < tensor->ndim; d++) tensor->strides[d] = tc_sym_value(node->strides[d]);
+  if (is_view(node) && tc_view_of(node->op, &operand, &node->attrs, &node->meta, &view, NULL) == TC_OK) *tensor = view; /* else a reshape that copies */
+}
+
+/* Views are laid over one another from the node below them up. `storage` stands for all storages: views count references, for
+ * which nobody asks. */
+static tc_status layout_of(struct tc_trace *t, const struct tc_node *node, struct tc_storage *storage, struct tc_tensor *out) {
+  TC_VEC(const struct tc_node *) chain = {0};
+  *storage = (struct tc_storage){.references = 1};
+  *out = (struct tc_tensor){.storage = storage};
+  for (;; node = node->in[0]) {
+    if (!tc_vec_push(tc_arena_alloc(t->arena), &chain, node)) return tc_trace_nomem(t);
+    if (!is_view(node)) break;
+  }
+  for (size_t i = chain.len; i-- > 0;) lay_out(chain.data[i], out);
+  return TC_OK;
+}
+
+tc_status tc_strides_of(struct tc_trace *t, const struct tc_traced_tensor *x, int64_t strides[TC_MAX_DIMS]) {
+  struct tc_storage storage;
+  struct tc_tensor layout;
+  const struct tc_tensor *tensor = x->outside;
+  if (!tensor) {
+    const tc_status status = layout_of(t, x->node, &storage, &layout);
+    if (status) return status;
+    tensor = &layout;
+  }
+  memcpy(strides, tensor->strides, sizeof tensor->strides);
+  return TC_OK;
+}
+
+/* --- the builder --- */
+
+static struct tc_trace *trace_of(const struct tc_builder *b) {
+  return (struct tc_trace *)(uintptr_t)((const char *)b - offsetof(struct tc_trace, builder));
+}
+
+static bool is_contiguous(struct tc_builder *b, const struct tc_value *value) {
+  struct tc_storage storage;
+  struct tc_tensor layout;
+  return layout_of(trace_of(b), (const struct tc_node *)value, &storage, &layout) == TC_OK && tc_tensor_is_contiguous(&layout);
+}
+
+/* A view that strides cannot express raises in plain code. */
+static tc_status emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs, struct tc_value **out,
+                      struct tc_error *err) {
+  struct tc_trace *t = trace_of(b);
+  tc_status status = t->graph_methods->emit(b, op, n_in, in, attrs, out, err);
+  if (status || op != TC_OP_view) return status;
+  struct tc_storage storage;
+  struct tc_tensor layout, view;
+  const struct tc_node *node = tc_node_of(*out);
+  status = layout_of(t, tc_node_of(in[0]), &storage, &layout);
+  return status ? status : tc_view_of(op, &layout, &node->attrs, &node->meta, &view, err);
+}
+
+void tc_trace_open_builder(struct tc_trace *t) {
+  tc_graph_builder_init(&t->builder, t->out->graph);
+  t->graph_methods = t->builder.builder.methods;
+  t->methods = *t->graph_methods;
+  t->methods.emit = emit;
+  t->methods.is_contiguous = is_contiguous;
+  t->builder.builder.methods = &t->methods;
+  if (t->host->default_dtype) t->builder.builder.default_dtype = t->host->default_dtype(t->L);
+}

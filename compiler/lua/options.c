@@ -1,0 +1,127 @@
+/* The options of tb.compile and tb.explain: {backend=, mode=, fullgraph=, dynamic=, options={switch=value}}. Whatever is wrong
+ * with them raises an error that names what was given and what is taken. */
+#include <string.h>
+
+#include "lua/compiled_object.h"
+
+static int raise_unsupported(lua_State *L, const char *what, const char *value, const char *instead) {
+  return luaL_error(L, "unsupported: %s '%s': %s", what, value, instead);
+}
+
+const char *tc_lua_given(lua_State *L, int index) {
+  const int type = lua_type(L, index);
+  const bool tells = type == LUA_TNUMBER || type == LUA_TBOOLEAN || type == LUA_TSTRING;
+  if (!tells && luaL_getmetafield(L, index, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
+  if (!tells) return lua_pushstring(L, luaL_typename(L, index));
+  const char *text = luaL_tolstring(L, index, NULL);
+  return lua_pushfstring(L, type == LUA_TSTRING ? "%s '%s'" : "%s %s", lua_typename(L, type), text);
+}
+
+/* Pushes the option; false (and still pushed) when it is not given. */
+static bool push_option(lua_State *L, int options, const char *name, int type, const char *wanted) {
+  const int found = lua_getfield(L, options, name);
+  if (found != LUA_TNIL && found != type) luaL_error(L, "compile: option %s must be %s, got %s", name, wanted, tc_lua_given(L, -1));
+  return found != LUA_TNIL;
+}
+
+/* Pushes "name, name, …" of the backends that are built. */
+static const char *backend_names(lua_State *L) {
+  luaL_Buffer names;
+  luaL_buffinit(L, &names);
+  for (int i = 0; i < TC_BACKEND_COUNT; i++) {
+    if (!tc_backend_built((enum tc_backend)i)) continue;
+    if (luaL_bufflen(&names)) luaL_addstring(&names, ", ");
+    luaL_addstring(&names, tc_backend_name((enum tc_backend)i));
+  }
+  luaL_pushresult(&names);
+  return lua_tostring(L, -1);
+}
+
+static void read_backend(lua_State *L, int options, struct compiled_object *o) {
+  if (push_option(L, options, "backend", LUA_TSTRING, "the name of a backend")) {
+    const char *name = lua_tostring(L, -1);
+    const int backend = tc_backend_find(name);
+    if (backend < 0) luaL_error(L, "compile: there is no backend '%s'; backends: %s", name, backend_names(L));
+    if (!tc_backend_built((enum tc_backend)backend)) raise_unsupported(L, "backend", name, tc_backend_help((enum tc_backend)backend));
+    o->backend = (enum tc_backend)backend;
+  }
+  lua_pop(L, 1);
+}
+
+static void read_mode(lua_State *L, int options) {
+  static const char *const known[] = {"reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"};
+  if (push_option(L, options, "mode", LUA_TSTRING, "the name of a mode")) {
+    const char *mode = lua_tostring(L, -1);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+      if (!strcmp(mode, known[i])) raise_unsupported(L, "mode", mode, "only mode=default is built so far");
+    if (strcmp(mode, "default")) luaL_error(L, "compile: there is no mode '%s'; modes: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs", mode);
+  }
+  lua_pop(L, 1);
+}
+
+static bool read_boolean(lua_State *L, int options, const char *name) {
+  const bool value = push_option(L, options, name, LUA_TBOOLEAN, "true or false") && lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+static void read_dynamic(lua_State *L, int options) {
+  if (read_boolean(L, options, "dynamic")) raise_unsupported(L, "dynamic", "true", "shapes are compiled statically so far; each new shape compiles once");
+}
+
+/* Switches that are read once, when the module opens. */
+static bool acts_at_opening(const char *name) {
+  static const char *const names[] = {"isa", "logs", "cache_dir", "cache_mb"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) found |= !strcmp(name, names[i]);
+  return found;
+}
+
+/* The name of the switch and its value lie at the stack top; `texts` is the index of a table that keeps texts alive. */
+static void read_switch(lua_State *L, struct compiled_object *o, int texts) {
+  struct tc_error err = {0};
+  if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "compile: options.options holds switches by name, not by %s", tc_lua_given(L, -2));
+  const char *name = lua_tostring(L, -2);
+  const int type = lua_type(L, -1);
+  if (type != LUA_TBOOLEAN && type != LUA_TNUMBER && type != LUA_TSTRING)
+    luaL_error(L, "compile: switch %s must be a text, a number or a boolean, got %s", name, tc_lua_given(L, -1));
+  if (acts_at_opening(name))
+    luaL_error(L, "compile: switch %s acts when tbench opens, not on one function; set it on the command line or as TB_… in the environment", name);
+  if (type == LUA_TBOOLEAN) lua_pushstring(L, lua_toboolean(L, -1) ? "on" : "off");
+  else
+    luaL_tolstring(L, -1, NULL);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, texts, name);
+  if (tc_config_set(&o->config, name, lua_tostring(L, -1), &err)) luaL_error(L, "compile: %s", err.message);
+  lua_pop(L, 1);
+}
+
+/* options.options = {switch = value}. Leaves the table of texts at the stack top. */
+static void read_switches(lua_State *L, int options, struct compiled_object *o) {
+  lua_newtable(L);
+  const int texts = lua_gettop(L);
+  if (push_option(L, options, "options", LUA_TTABLE, "a table of switches by name (`tbench help switches` lists them)"))
+    for (lua_pushnil(L); lua_next(L, texts + 1); lua_pop(L, 1)) read_switch(L, o, texts);
+  lua_pop(L, 1);
+}
+
+static void check_option_names(lua_State *L, int options) {
+  static const char *const names[] = {"backend", "mode", "fullgraph", "dynamic", "options"};
+  for (lua_pushnil(L); lua_next(L, options); lua_pop(L, 1)) {
+    bool known = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && lua_type(L, -2) == LUA_TSTRING; i++) known |= !strcmp(names[i], lua_tostring(L, -2));
+    if (!known) luaL_error(L, "compile: there is no option '%s'; options: backend, mode, fullgraph, dynamic, options", luaL_tolstring(L, -2, NULL));
+  }
+}
+
+void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_object *o) {
+  if (lua_type(L, options) != LUA_TTABLE)
+    luaL_error(L, "compile: argument 2 must be a table of options (backend, mode, fullgraph, dynamic, options), got %s", tc_lua_given(L, options));
+  check_option_names(L, options);
+  read_backend(L, options, o);
+  read_mode(L, options);
+  read_dynamic(L, options);
+  o->fullgraph = read_boolean(L, options, "fullgraph");
+  read_switches(L, options, o);
+  lua_setiuservalue(L, object, OBJECT_TEXTS);
+}

@@ -1,0 +1,85 @@
+-- Plain against compiled: what tests of the Lua side share. The file returns a table of functions.
+local tb = require "tbench"
+local M = {}
+
+M.backends = { "eager", "aot_eager", "inductor" }
+
+local function describe_tensor(t)
+  local list = {}
+  if t:numel() <= 64 then
+    for i, e in ipairs(t:reshape(-1):tolist()) do list[i] = type(e) == "number" and string.format("%.5g", e):gsub("%-nan", "nan") or tostring(e) end
+  end
+  return ("%s[%s](%s)"):format(t.dtype, table.concat(t.shape, ","), table.concat(list, ","))
+end
+
+-- A text in which equal values look alike: numbers with their type, tensors with dtype, shape and elements (NaN without a
+-- sign), tables by their sorted fields, no addresses.
+function M.describe(v, seen)
+  if tb.is_tensor(v) then return describe_tensor(v) end
+  if type(v) ~= "table" then return ((math.type(v) or type(v)) .. " " .. tostring(v)):gsub("0x%x+", ""):gsub("%-nan", "nan") .. "" end
+  seen = seen or {}
+  if seen[v] then return "<again>" end
+  seen[v] = true
+  local fields = {}
+  for k, x in pairs(v) do
+    local key = type(k) == "table" and "table" or tb.is_tensor(k) and "tensor" or tostring(k)
+    fields[#fields + 1] = key .. "=" .. M.describe(x, seen)
+  end
+  table.sort(fields)
+  seen[v] = nil
+  return "{" .. table.concat(fields, ", ") .. "}"
+end
+
+function M.describe_all(results)
+  local texts = {}
+  for i = 1, results.n do texts[i] = M.describe(results[i]) end
+  return table.concat(texts, " | ")
+end
+
+-- make(wrap) returns a function and its arguments; it wraps whatever is to be compiled. Made anew for the plain side and for
+-- each backend, and called three times: results, or errors, must be described alike. `stats` takes the compiled objects.
+function M.check(name, make, backends, objects)
+  local function run(wrap)
+    tb.manual_seed(7)
+    local made, texts = table.pack(make(wrap)), {}
+    for call = 1, 3 do texts[call] = M.describe_all(table.pack(pcall(table.unpack(made, 1, made.n)))) end
+    return texts
+  end
+  local want = run(function(f) return f end)
+  for _, backend in ipairs(backends or M.backends) do
+    local got = run(function(f, options)
+      options = options or {}
+      options.backend = backend
+      local compiled = tb.compile(f, options)
+      if objects then objects[#objects + 1] = compiled end
+      return compiled
+    end)
+    for call = 1, 3 do
+      if got[call] ~= want[call] then
+        error(("%s, %s, call %d:\n  plain    %s\n  compiled %s"):format(name, backend, call, want[call], got[call]), 0)
+      end
+    end
+  end
+end
+
+-- As check, and every object must have been captured whole.
+function M.check_captured(name, make, backends)
+  local objects = {}
+  M.check(name, make, backends, objects)
+  for _, object in ipairs(objects) do
+    local stats = tb.stats(object)
+    if #stats.fallbacks > 0 then error(name .. ": " .. stats.fallbacks[1], 0) end
+  end
+end
+
+-- The function must raise, and the message must hold each of the texts.
+function M.raises(f, ...)
+  local ok, message = pcall(f)
+  if ok then error("no error, but one that says: " .. table.concat({ ... }, " … "), 2) end
+  for _, text in ipairs { ... } do
+    if not tostring(message):find(text, 1, true) then error(("the error %q does not say %q"):format(tostring(message), text), 2) end
+  end
+  return message
+end
+
+return M
