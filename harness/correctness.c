@@ -108,7 +108,7 @@ static tc_status read_item(struct streams *s, int role) {
   struct tb_item *item = &s->item[role];
   item->path[TB_PATH_MAX - 1] = '\0';
   if (item->magic != TB_ITEM_MAGIC || item->count < 0 || item->ndim > TC_MAX_DIMS || item->dtype >= TC_DTYPE_COUNT)
-    return tc_fail(s->err, TC_CORRUPT, "worker", "%s sent values that cannot be read", role_words[role]);
+    return tb_process_fail(s->process[role], TB_OUTCOME_ERROR, s->err, "%s sent values that cannot be read", role_words[role]);
   s->ended[role] = item->kind == TB_ITEM_END;
   s->left[role] = has_payload(item) ? (size_t)item->count * element_bytes(item) : 0;
   return TC_OK;

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "harness/luajson.h"
+#include "harness/value.h"
+
+static const double timeout_max_s = 1e7;
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TABLE };
 static const struct { const char *name; enum field_kind kind; } fields[] = {
@@ -99,8 +102,8 @@ static void check_values(lua_State *L, const char *path, const char *where, cons
     if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TBOOLEAN)
       luaL_error(L, "%s: %s[%d]: expected a number, a string or a boolean, got %s", path, where, (int)i, luaL_typename(L, -1));
     if (type != kind) luaL_error(L, "%s: %s[%d]: values of one axis have one type; the first is a %s", path, where, (int)i, lua_typename(L, kind));
-    if (type == LUA_TSTRING && (!*lua_tostring(L, -1) || strpbrk(lua_tostring(L, -1), ",;/=\n")))
-      luaL_error(L, "%s: %s[%d]: a string value may not be empty or hold , ; / =", path, where, (int)i);
+    if (type == LUA_TSTRING && !tb_value_is_word(lua_tostring(L, -1)))
+      luaL_error(L, "%s: %s[%d]: a string value may not be empty or hold , ; / = or what cannot be printed", path, where, (int)i);
     if (type == LUA_TNUMBER && !isfinite(lua_tonumber(L, -1))) luaL_error(L, "%s: %s[%d]: expected a finite number", path, where, (int)i);
     if (*choices && (type != LUA_TSTRING || !is_choice(lua_tostring(L, -1), choices)))
       luaL_error(L, "%s: %s[%d]: '%s' is not one of %s", path, where, (int)i, luaL_tolstring(L, -1, NULL), choices);
@@ -155,7 +158,8 @@ static void check_description(lua_State *L, int suite, const char *path) {
   if (lua_getfield(L, suite, "name") == LUA_TNIL) luaL_error(L, "%s: name: missing; expected a string", path);
   if (!is_word(lua_tostring(L, -1))) luaL_error(L, "%s: name: '%s': a name is made of a-z, 0-9 and _", path, lua_tostring(L, -1));
   lua_pop(L, 1);
-  if (lua_getfield(L, suite, "timeout") != LUA_TNIL && !(lua_tonumber(L, -1) > 0)) luaL_error(L, "%s: timeout: expected seconds above 0", path);
+  if (lua_getfield(L, suite, "timeout") != LUA_TNIL && !(lua_tonumber(L, -1) > 0 && lua_tonumber(L, -1) <= timeout_max_s))
+    luaL_error(L, "%s: timeout: expected seconds above 0, at most %d", path, (int)timeout_max_s);
   lua_pop(L, 1);
   check_axes(L, suite, path);
   check_list(L, suite, path, "modes", "mode");
@@ -165,7 +169,10 @@ static void check_description(lua_State *L, int suite, const char *path) {
 
 void tb_description_load(lua_State *L, const char *path) {
   const int base = lua_gettop(L);
-  if (luaL_loadfilex(L, path, "t")) lua_error(L);
+  if (luaL_loadfilex(L, path, "t")) {
+    if (!strstr(lua_tostring(L, -1), path)) lua_pushfstring(L, "%s: %s", path, lua_tostring(L, -1));
+    lua_error(L);
+  }
   lua_call(L, 0, 1);
   check_description(L, base + 1, path);
 }

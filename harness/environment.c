@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/build.h"
+#include "harness/text.h"
 
 enum { LINE_BYTES = 8192 };
 static const double machine_timeout_s = 120, busy_share = 0.5;
@@ -74,10 +75,17 @@ static bool read_warnings(struct tc_arena *arena, struct tb_topology *topology, 
   if (out->cpu.governor && strcmp(out->cpu.governor, "performance"))
     good = good && warn(arena, out, tb_format(arena, "the frequency governor is '%s', not 'performance'", out->cpu.governor));
   if (getloadavg(&load, 1) == 1 && load > busy_share * out->cpu.cores)
-    good = good && warn(arena, out, tb_format(arena, "the machine was busy: load %.1f on %d cores", load, out->cpu.cores));
+    good = good && warn(arena, out, tb_format(arena, "the machine was busy: load %.1f on %d core%s", load, out->cpu.cores, tb_plural(out->cpu.cores)));
   const char *flags = find_line(arena, "/proc/cpuinfo", "flags");
   if (flags && has_word(flags, "hypervisor")) good = good && warn(arena, out, "a virtual machine: other guests may disturb");
   return good;
+}
+
+/* More threads than cores are what was asked for, and yet figures of them are no figures of the cores. */
+static bool warn_of_crowd(struct tc_arena *arena, const struct tb_place *place, struct tb_environment *out) {
+  if (place->threads <= place->cores) return true;
+  const char *how = place->threads > place->pus ? "they take turns" : "siblings share a core";
+  return warn(arena, out, tb_format(arena, "%d threads on %d core%s: %s", place->threads, place->cores, tb_plural(place->cores), how));
 }
 
 bool tb_environment_read(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
@@ -105,7 +113,9 @@ const char *tb_time_text(struct tc_arena *arena, bool file) {
 /* Triad, peak and library of the part of the machine that a case uses. */
 static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase, struct tb_environment *out, struct tc_error *err) {
   struct tb_process worker;
-  const struct tb_launch launch = tb_run_launch(run, kase, NULL);
+  struct tb_launch launch = tb_run_launch(run, kase, NULL);
+  launch.memory_mb = 0; /* the machine's figures, not a suite's: memory_mb= is no limit on them */
+  launch.suite = "machine";
   cJSON *reply = NULL;
   tc_status status = tb_process_start(&worker, &launch, &run->interrupt, machine_timeout_s, err);
   if (!status) {
@@ -142,7 +152,8 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     if (r->env >= 0) continue;
     struct tb_environment environment;
     tb_progress_show(&run->progress, "machine", "triad");
-    if (!tb_environment_read(run->arena, run->topology, &environment)) return tc_fail(err, TC_NOMEM, "environment", "out of memory");
+    if (!tb_environment_read(run->arena, run->topology, &environment) || !warn_of_crowd(run->arena, r->kase->place, &environment))
+      return tc_fail(err, TC_NOMEM, "environment", "out of memory");
     environment.bound_to = r->kase->topology;
     environment.cpus = r->kase->place->cpus;
     environment.threads = r->kase->threads;

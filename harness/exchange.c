@@ -1,6 +1,6 @@
 /* Worker side of the value stream. Invariants:
  * 1. What is sent depends on values alone: not on addresses, strides or the order of hash tables.
- * 2. Every stream ends with END, also when a value was too deep. */
+ * 2. Every stream ends, and with END, also when a value was too deep or stands inside of itself. */
 #include "harness/exchange.h"
 
 #include <lauxlib.h>
@@ -11,8 +11,6 @@
 
 #include "base/hash.h"
 #include "tcompile.h"
-
-enum { DEPTH_MAX = 16 };
 
 static void put(struct tb_sender *s, const void *data, size_t bytes) {
   s->digest = tc_hash_bytes(s->digest, data, bytes);
@@ -131,6 +129,16 @@ static void send_table(lua_State *L, int table, const char *path, struct tb_send
   lua_pop(L, 1);
 }
 
+/* False for a table that is too deep, or inside of itself: a few cycles would make a stream without end. */
+static bool enter_table(lua_State *L, int index, struct tb_sender *s, int depth) {
+  const void *table = lua_topointer(L, index);
+  for (int i = 0; i < depth; i++)
+    if (s->tables[i] == table) return false;
+  if (depth == TB_DEPTH_MAX) return false;
+  s->tables[depth] = table;
+  return true;
+}
+
 static void send_at(lua_State *L, int index, const char *path, struct tb_sender *s, int depth) {
   switch (lua_type(L, index)) {
     case LUA_TNIL: put_item(s, TB_ITEM_NIL, path, 0, NULL, 0); return;
@@ -147,7 +155,7 @@ static void send_at(lua_State *L, int index, const char *path, struct tb_sender 
       return;
     }
     case LUA_TTABLE:
-      if (depth < DEPTH_MAX) send_table(L, index, path, s, depth);
+      if (enter_table(L, index, s, depth)) send_table(L, index, path, s, depth);
       else put_item(s, TB_ITEM_OTHER, path, 0, NULL, 0);
       return;
     default: {

@@ -25,10 +25,10 @@ enum tb_item_kind {
   TB_ITEM_NIL,
   TB_ITEM_TABLE,   /* count: entries that follow as items of their own */
   TB_ITEM_SAME,    /* an argument whose bytes the call left as they were */
-  TB_ITEM_OTHER,   /* no data (function, userdata): compared by kind alone */
+  TB_ITEM_OTHER,   /* no data (function, userdata, a table inside of itself): compared by kind alone */
 };
 
-enum { TB_PATH_MAX = 120, TB_ITEM_MAGIC = 0x7462, TB_CHUNK = 8192 /* elements passed on at a time */ };
+enum { TB_DEPTH_MAX = 16 /* of tables in tables */, TB_PATH_MAX = 120, TB_ITEM_MAGIC = 0x7462, TB_CHUNK = 8192 /* elements passed on at a time */ };
 
 struct tb_item {
   uint32_t magic, kind, dtype, ndim;
@@ -42,6 +42,7 @@ struct tb_sender {
   int fd;          /* -1: nothing is sent, only the digest is made */
   uint64_t digest; /* over everything sent */
   bool failed;     /* the reader went away */
+  const void *tables[TB_DEPTH_MAX]; /* that the value which is sent now stands in */
 };
 /* Sends the value at `index` under `path`. */
 void tb_send_value(lua_State *L, int index, const char *path, struct tb_sender *sender);

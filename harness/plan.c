@@ -4,9 +4,14 @@
  * The product is an odometer over dimensions (backend and mode turn fastest): to add an axis, add a dimension. */
 #include "harness/plan.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/index.h"
+
+static const double exact_max = 9007199254740992.0 - 1; /* larger whole numbers are not all doubles */
 
 struct dimension { const char *name; struct tb_value *values; int count; int at; };
 
@@ -16,7 +21,7 @@ struct maker {
   struct tb_topology *topology;
   const struct tc_config *base;
   struct tb_plan *plan;
-  const char **group_keys; /* of each group */
+  struct tb_index ids, group_keys; /* numbered as cases and groups are */
   struct tc_error *err;
 };
 
@@ -94,9 +99,13 @@ static tc_status own_dimension(struct maker *m, const struct tb_suite_axis *axis
   if (!given) return *out = (struct dimension){axis->name, axis->values, axis->count, 0}, TC_OK;
   const tc_status status = parse_values(m, given, axis->values[0].kind, example_of(m->arena, axis), out);
   out->name = axis->name;
-  for (int i = 0; !status && !strcmp(axis->name, "batch") && i < out->count; i++)
-    if (out->values[i].number < 1 || out->values[i].number != (double)(long long)out->values[i].number)
-      return tc_fail(m->err, TC_ARG, "plan", "batch=%s: use whole numbers of 1 or more", out->values[i].text);
+  for (int i = 0; !status && i < out->count; i++) {
+    const struct tb_value *value = &out->values[i];
+    const bool whole = value->number >= 1 && value->number <= exact_max && value->number == floor(value->number);
+    if (!strcmp(axis->name, "batch") && !whole) return tc_fail(m->err, TC_ARG, "plan", "batch=%s: use whole numbers of 1 or more, below 2^53", value->text);
+    if (value->kind == TB_VALUE_TEXT && !tb_value_is_word(value->text))
+      return tc_fail(m->err, TC_ARG, "plan", "%s: a value may not hold ; / = or what cannot be printed", axis->name);
+  }
   return status;
 }
 
@@ -195,17 +204,11 @@ static tc_status set_id(struct maker *m, struct tb_case *kase, const char **grou
 }
 
 static tc_status add_case(struct maker *m, struct tb_case *kase, const char *group_key) {
-  for (size_t i = 0; i < m->plan->cases.len; i++)
-    if (!strcmp(m->plan->cases.data[i].id, kase->id)) return TC_OK;
-  for (kase->group = 0; kase->group < m->plan->n_groups; kase->group++)
-    if (!strcmp(m->group_keys[kase->group], group_key)) break;
-  if (kase->group == m->plan->n_groups) {
-    const char **keys = tc_arena_bytes(m->arena, sizeof *keys * (size_t)(m->plan->n_groups + 1));
-    if (!keys) return no_memory(m->err);
-    if (m->plan->n_groups) memcpy(keys, m->group_keys, sizeof *keys * (size_t)m->plan->n_groups);
-    keys[m->plan->n_groups++] = group_key;
-    m->group_keys = keys;
-  }
+  int number;
+  if (!tb_index_add(&m->ids, kase->id, &number)) return no_memory(m->err);
+  if (number < (int)m->plan->cases.len) return TC_OK; /* it is there */
+  if (!tb_index_add(&m->group_keys, group_key, &kase->group)) return no_memory(m->err);
+  m->plan->n_groups = m->group_keys.count;
   return tc_vec_push(tc_arena_alloc(m->arena), &m->plan->cases, *kase) ? TC_OK : no_memory(m->err);
 }
 
@@ -266,8 +269,12 @@ static tc_status add_suite(struct maker *m, const struct tb_suite *suite) {
   if (!c.dims) return no_memory(m->err);
   memset(c.dims, 0, sizeof *c.dims * most);
   tc_status status = fill_dimensions(m, suite, &c);
-  for (int i = 0; i < c.n_dims; i++)
-    if (!status && !c.dims[i].count) return TC_OK; /* none of the workloads asked for is this suite's */
+  size_t product = 1;
+  for (int i = 0; i < c.n_dims && !status; i++) {
+    if (!c.dims[i].count) return TC_OK; /* none of the workloads asked for is this suite's */
+    product *= (size_t)c.dims[i].count;
+    if (m->plan->cases.len + product > TB_CASES_MAX) status = tc_fail(m->err, TC_LIMIT, "plan", "more than %d cases: name fewer values, or fewer suites", TB_CASES_MAX);
+  }
   if (status) return status;
   do status = make_case(m, suite, &c);
   while (!status && turn(&c));
@@ -320,7 +327,7 @@ static tc_status check_workload_names(struct maker *m, const struct tb_suite *su
 tc_status tb_plan_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites, struct tb_topology *topology,
                        const struct tc_config *base, struct tb_plan *out, struct tc_error *err) {
   *out = (struct tb_plan){.n_groups = 0};
-  struct maker m = {.arena = arena, .spec = spec, .topology = topology, .base = base, .plan = out, .err = err};
+  struct maker m = {.arena = arena, .spec = spec, .topology = topology, .base = base, .plan = out, .err = err, .ids.arena = arena, .group_keys.arena = arena};
   tc_status status = check_axis_names(&m, suites);
   if (!status) status = check_workload_names(&m, suites);
   for (int s = 0; !status && s < spec->n_suites; s++) status = add_suite(&m, &suites[s]);

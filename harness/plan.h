@@ -9,6 +9,8 @@
 #include "harness/spec.h"
 #include "harness/suite.h"
 
+enum { TB_CASES_MAX = 50000 /* of one plan */ };
+
 struct tb_param { const char *name; struct tb_value value; };
 struct tb_setting { const char *name, *value; };
 
@@ -35,7 +37,7 @@ struct tb_plan {
   int n_groups; /* numbered from 0 in the order of the cases */
 };
 
-/* All cases of the suites (in the order of spec->suites), each once. `base` holds defaults and environment.
+/* All cases of the suites (in the order of spec->suites), each once. `base` holds defaults and environment. TC_LIMIT: too many;
  * TC_ARG for an axis that no suite has, a value of the wrong type, an unknown workload, a topology the machine lacks. */
 tc_status tb_plan_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites, struct tb_topology *topology,
                        const struct tc_config *base, struct tb_plan *out, struct tc_error *err);

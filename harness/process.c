@@ -1,6 +1,7 @@
 /* Asking workers, and ending them. Invariants:
  * 1. Every wait has an end: the reply, the worker's death, the time limit, or the user.
- * 2. A kill reaches all that the worker started: it leads its own process group. */
+ * 2. The end of a worker, however it comes, is the end of all that it started: it leads its own process group, and the group is
+ *    killed while the dead leader still holds its number. */
 #include "harness/process.h"
 
 #include <errno.h>
@@ -14,8 +15,9 @@
 #include <unistd.h>
 
 #include "harness/clock.h"
+#include "harness/text.h"
 
-enum { STOP_GRACE_MS = 300, INTERRUPT_GRACE_S = 5, READ_BYTES = 8192 };
+enum { STOP_GRACE_MS = 300, INTERRUPT_GRACE_S = 5, POLL_MAX_MS = 3600 * 1000, READ_BYTES = 8192, READS_MAX = 32 /* more than a pipe holds */ };
 
 /* --- failing --- */
 
@@ -24,6 +26,7 @@ tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct 
   va_start(args, format);
   vsnprintf(p->why, sizeof p->why, format, args);
   va_end(args);
+  tb_text_clean(p->why, TB_TEXT_LINE);
   p->outcome = outcome;
   return tc_fail(err, TC_IO, "worker", "%s: %s", tb_outcome_text(outcome), p->why);
 }
@@ -48,12 +51,14 @@ static const char *last_words(struct tb_process *p) {
   return line ? line + 1 : p->tail;
 }
 
+/* What it printed so far; a worker that prints for ever must not keep the harness here. */
 static void take_text(struct tb_process *p) {
   char chunk[READ_BYTES];
-  for (;;) {
+  for (int reads = 0; reads < READS_MAX; reads++) {
     const ssize_t got = read(p->text, chunk, sizeof chunk);
     if (got <= 0) return;
     if (p->echo) (void)!write(STDERR_FILENO, chunk, (size_t)got);
+    tb_speech_take(&p->speech, chunk, (size_t)got);
     for (ssize_t i = 0; i < got; i++) {
       if (p->tail_bytes + 1 >= sizeof p->tail) { /* keep the newer half */
         memmove(p->tail, p->tail + sizeof p->tail / 2, sizeof p->tail / 2);
@@ -112,7 +117,8 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
                      : tb_process_fail(p, TB_OUTCOME_TIMEOUT, err, "no answer within %.3g s (timeout=SECONDS gives more)", timeout_s);
     }
     struct pollfd fds[] = {{fd, POLLIN, 0}, {p->text, POLLIN, 0}, {p->interrupt ? p->interrupt->fd : -1, POLLIN, 0}, {p->control, fd == p->exchange ? POLLIN : 0, 0}};
-    const int ready = poll(fds, sizeof fds / sizeof *fds, (int)(left / TB_NS_PER_MS) + 1);
+    const int64_t wait_ms = left / TB_NS_PER_MS + 1;
+    const int ready = poll(fds, sizeof fds / sizeof *fds, wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS);
     if (ready < 0 && errno != EINTR) return tb_process_fail(p, TB_OUTCOME_ERROR, err, "poll: %s", strerror(errno));
     if (fds[1].revents & POLLIN) take_text(p);
     if (fds[1].revents & POLLHUP && !(fds[1].revents & POLLIN)) { /* it closed its output: do not spin on that */
@@ -174,6 +180,7 @@ static tc_status judge(struct tb_process *p, cJSON *reply, struct tc_error *err)
   const char *trace = tb_json_text(error, "trace", NULL);
   free(p->trace);
   p->trace = trace ? strdup(trace) : NULL;
+  if (p->trace) tb_text_clean(p->trace, TB_TEXT_LINES);
   const tc_status status = tb_process_fail(p, outcome_of_kind(tb_json_text(error, "kind", "error")), err, "%s", tb_json_text(error, "text", "no reason given"));
   cJSON_Delete(reply);
   return status;
@@ -221,25 +228,29 @@ static tc_status fail_early_reply(struct tb_process *p, struct tc_error *err) {
 
 /* --- ending --- */
 
-/* Waits for the end of a worker that was told to leave. */
-static bool left_in_time(struct tb_process *p) {
+static bool has_left(const struct tb_process *p) {
+  siginfo_t info = {0};
+  return !waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == p->pid;
+}
+
+/* Gives a worker that was told to leave some time for it. */
+static void let_leave(const struct tb_process *p) {
   const int64_t deadline = tb_now_ns() + (int64_t)STOP_GRACE_MS * TB_NS_PER_MS;
-  while (tb_now_ns() < deadline) {
-    int status;
-    if (waitpid(p->pid, &status, WNOHANG) == p->pid) return p->pid = 0, true;
+  while (!has_left(p) && tb_now_ns() < deadline) {
     struct pollfd gone = {p->control, 0, 0};
     if (poll(&gone, 1, 1) > 0) tb_sleep_ns(TB_NS_PER_MS / 4);
   }
-  return false;
 }
 
 void tb_process_stop(struct tb_process *p) {
   if (p->pid) {
     cJSON *request = tb_process_request(TB_REQUEST_quit);
-    const bool told = tb_message_write(p->control, request);
+    if (tb_message_write(p->control, request)) let_leave(p);
     cJSON_Delete(request);
-    if (!told || !left_in_time(p)) kill_process(p);
+    kill_process(p); /* also when it has left: its background processes have not */
   }
+  take_text(p);
+  tb_speech_end(&p->speech);
   if (p->control >= 0) close(p->control);
   if (p->exchange >= 0) close(p->exchange);
   if (p->text >= 0) close(p->text);

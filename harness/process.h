@@ -15,6 +15,7 @@
 #include "harness/outcome.h"
 #include "harness/topology.h"
 #include "harness/protocol.h"
+#include "harness/voice.h"
 
 enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024 };
 
@@ -24,6 +25,8 @@ struct tb_launch {
   const struct tc_config *config;  /* switches that are not at their default reach the worker */
   const char *cache_dir;           /* instead of the config's; NULL: the config's */
   long long memory_mb;             /* 0: no limit */
+  struct tb_voice *voice;          /* shows what it prints; NULL: nothing does */
+  const char *suite;               /* whose code it runs, for the voice; NULL: none */
 };
 
 struct tb_process {
@@ -32,7 +35,8 @@ struct tb_process {
   long long memory_kills; /* the system's count when it started */
   double start_ns;      /* from before the fork until the worker was ready */
   bool bound;           /* to launch->place */
-  bool echo;            /* what it prints goes on to standard error */
+  bool echo;            /* what it prints goes on to standard error as it is: logs= was asked for */
+  struct tb_speech speech;
   enum tb_outcome outcome;
   char why[TB_WHY_BYTES];      /* one line, where the outcome is not ok */
   char *trace;                 /* Lua's traceback, or NULL */
@@ -57,7 +61,7 @@ tc_status tb_process_receive(struct tb_process *process, double timeout_s, cJSON
 tc_status tb_process_read(struct tb_process *process, void *data, size_t bytes, double timeout_s, struct tc_error *err);
 /* {"op": name}, to which fields are added; NULL when memory is out (which the calls above take as a failure). */
 cJSON *tb_process_request(enum tb_request request);
-/* Asks it to leave, then makes it. */
+/* Asks it to leave, then makes it; what it started in the background ends with it. */
 void tb_process_stop(struct tb_process *process);
 /* Records an outcome with its reason and gives the status of a failed process: for the parts of this interface. */
 tc_status tb_process_fail(struct tb_process *process, enum tb_outcome outcome, struct tc_error *err, const char *format, ...)

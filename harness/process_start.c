@@ -152,6 +152,7 @@ tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
   tc_strbuf_init(&p->inbox, tc_alloc_system());
   p->memory_kills = tb_memory_kills();
   p->echo = *launch->config->logs != '\0';
+  tb_speech_begin(&p->speech, p->echo ? NULL : launch->voice, launch->suite ? launch->suite : "");
   struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
   struct words words = {.count = 0};
   tc_status status;

@@ -1,7 +1,7 @@
 /* How the harness and its workers speak: one line of JSON a message, over a socket pair.
  *
  * A worker (`tbench worker NAME=VALUE…`) is started with its control socket at TB_FD_CONTROL and the write end of a pipe
- * for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as text. It says hello
+ * for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as text (voice.h). It says hello
  *     {"ok": true, "hello": {"version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1}}
  * as soon as its Lua state is open, then answers each request {"op": NAME, …} of requests.def with one line:
  *     {"ok": true, …}   or   {"ok": false, "error": {"kind": "error", "text": "one line", "trace": "…"}}

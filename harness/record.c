@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness/args.h"
+#include "harness/text.h"
 
 enum { FILE_MODE = 0666 };
 static const double tenths = 10; /* nanoseconds are written to one decimal */
@@ -231,6 +232,7 @@ static void add_case_result(cJSON *array, const struct tb_case_result *r) {
   add_number(json, "env", r->env);
   add_case(json, r->kase);
   add_text(json, "outcome", tb_outcome_text(r->outcome));
+  cJSON_AddBoolToObject(json, "interrupted", r->interrupted);
   add_text(json, "error", r->error);
   add_text(json, "trace", r->trace);
   cJSON_AddBoolToObject(json, "bound", r->bound);
@@ -261,6 +263,7 @@ cJSON *tb_record_json(const struct tb_result *result) {
   cJSON *environments = cJSON_AddArrayToObject(json, "environments"), *cases = cJSON_AddArrayToObject(json, "cases");
   for (size_t i = 0; i < result->environments.len; i++) add_environment(environments, &result->environments.data[i]);
   for (size_t i = 0; i < result->cases.len; i++) add_case_result(cases, &result->cases.data[i]);
+  tb_text_clean_json(json); /* texts of suites, paths and arguments may hold any bytes; JSON is UTF-8 */
   return json;
 }
 

@@ -73,6 +73,7 @@ struct tb_case_result {
   int env;
   bool bound;              /* the workers were bound to the case's topology */
   enum tb_outcome outcome;
+  bool interrupted;        /* the user ended the run before this case was measured; its outcome is an error that says so */
   const char *error, *trace; /* NULL: none */
   struct tb_timing baseline, steady;
   struct tb_speedup speedup;
@@ -104,7 +105,7 @@ struct tb_result {
   tb_texts argv;
   double seed;
   bool interrupted;
-  int planned;             /* cases of the plan; fewer in `cases` when interrupted */
+  int planned;             /* cases of the plan; each of them is in `cases`, whatever became of it */
   TC_VEC(struct tb_environment) environments;
   TC_VEC(struct tb_case_result) cases;
 };

@@ -16,15 +16,15 @@ double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase) {
 }
 
 /* Sanitizers reserve more address space than there is memory, so a limit is set there only when it is asked for. */
-static long long memory_limit_mb(const struct tb_run *run) {
+long long tb_run_memory_mb(const struct tb_run *run) {
   if (run->spec.options.memory_mb) return run->spec.options.memory_mb;
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return TB_SANITIZED || pages <= 0 || page <= 0 ? 0 : (long long)pages * page / MIB * MEMORY_TENTHS / 10;
 }
 
-struct tb_launch tb_run_launch(const struct tb_run *run, const struct tb_case *kase, const char *cache_dir) {
+struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir) {
   return (struct tb_launch){.place = kase->place, .topology = run->topology, .config = &kase->config, .cache_dir = cache_dir ? cache_dir : run->cache_root,
-                            .memory_mb = memory_limit_mb(run)};
+                            .memory_mb = tb_run_memory_mb(run), .voice = &run->voice, .suite = kase->description->path};
 }
 
 /* The table that the workload's function gets. */

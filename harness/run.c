@@ -2,18 +2,33 @@
 #include "harness/run.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/verb.h"
+
+static const struct tb_suite *named_alike(const struct tb_suite *suites, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (!strcmp(suites[i].name, name)) return &suites[i];
+  return NULL;
+}
 
 static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_error *err) {
   run->suites = tc_arena_bytes(run->arena, sizeof *run->suites * (size_t)run->spec.n_suites);
   if (!run->suites) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  const struct tb_describer describer = {.config = &run->config, .interrupt = &run->interrupt, .voice = &run->voice,
+                                         .timeout_s = (double)run->spec.options.timeout, .memory_mb = tb_run_memory_mb(run)};
+  int kept = 0;
   for (int i = 0; i < run->spec.n_suites; i++) {
+    struct tb_suite *suite = &run->suites[kept];
     const char *path;
     tc_status status = tb_suite_find(run->arena, run->spec.suites[i], &path, err);
-    if (!status) status = tb_suite_describe(run->arena, path, &run->config, &run->interrupt, &run->suites[i], trace, err);
+    if (!status) status = tb_suite_describe(run->arena, path, &describer, suite, trace, err);
+    const struct tb_suite *other = status ? NULL : named_alike(run->suites, kept, suite->name);
+    if (other && strcmp(other->path, path)) status = tc_fail(err, TC_ARG, "suite", "%s and %s are both named '%s'", other->path, path, suite->name);
     if (status) return status;
+    kept += !other; /* the same one again says nothing new */
   }
+  run->spec.n_suites = kept;
   return TC_OK;
 }
 
@@ -33,6 +48,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
   const char *trace = NULL;
   *run = (struct tb_run){.arena = tc_arena_new(tc_alloc_system()), .interrupt = {.fd = -1}};
   if (!run->arena) return tb_verb_failed(verb, "out of memory");
+  run->voice.progress = &run->progress;
   tc_config_default(&run->config);
   if (tb_interrupt_open(&run->interrupt, &err)) return tb_verb_failed(verb, "%s", err.message);
   const tc_status status = make_plan(run, argc, argv, &trace, &err);
@@ -45,6 +61,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
 }
 
 void tb_run_close(struct tb_run *run) {
+  tb_voice_end(&run->voice);
   tb_topology_close(run->topology);
   if (run->interrupt.fd >= 0) tb_interrupt_close(&run->interrupt);
   tc_arena_free(run->arena);

@@ -6,10 +6,11 @@
 #include "harness/plan.h"
 #include "harness/progress.h"
 #include "harness/result.h"
+#include "harness/voice.h"
 
 /* What the first replicate leaves for the others to compare with. */
 struct tb_track {
-  char digest[TB_DIGEST_BYTES]; /* of the compiled function's checked third call; "" where it was not checked */
+  char digest[TB_DIGEST_BYTES]; /* of the compiled function's first output that was compared; "" until then */
   double tolerance;             /* of the workload; 0: the table's */
 };
 
@@ -22,6 +23,7 @@ struct tb_run {
   struct tc_config config;    /* defaults and environment */
   struct tb_interrupt interrupt;
   struct tb_progress progress;
+  struct tb_voice voice;      /* of the suites */
   struct tb_result result;    /* its cases are parallel to the plan's while the run goes on */
   struct tb_track *tracks;    /* one a case */
   const char *cache_root;     /* private folder of this run, removed at its end */
@@ -36,15 +38,17 @@ void tb_run_close(struct tb_run *run);
 /* --- role.c --- */
 /* Seconds that one step of a worker of this case may take. */
 double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase);
+/* MiB that one worker may allocate; 0: no limit. */
+long long tb_run_memory_mb(const struct tb_run *run);
 /* How a worker of this case is started. `cache_dir` NULL: the run's own. */
-struct tb_launch tb_run_launch(const struct tb_run *run, const struct tb_case *kase, const char *cache_dir);
+struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir);
 
 /* --- session.c: one group of cases, one replicate, in fresh processes --- */
 /* Failures of workers become outcomes of their cases; a status is returned only for what ends the run: TC_INTERRUPTED (a second
  * Ctrl-C) or TC_NOMEM. */
 tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc_error *err);
-/* Seconds that one session of a group is expected to take. */
-double tb_session_estimate(const struct tb_run *run, int group, bool first_replicate);
+/* Seconds that one session of a group of `cases` is expected to take. */
+double tb_session_estimate(const struct tb_run *run, int cases, bool first_replicate);
 
 /* --- summary.c --- */
 /* Medians, speedups and pay-off from what the sessions left. */

@@ -287,9 +287,7 @@ tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc
   return status;
 }
 
-double tb_session_estimate(const struct tb_run *run, int group, bool first_replicate) {
-  int n = 0;
-  for (size_t i = 0; i < run->plan.cases.len; i++) n += run->plan.cases.data[i].group == group;
+double tb_session_estimate(const struct tb_run *run, int cases, bool first_replicate) {
   const double blocks = run->spec.options.quick ? quick_budget_s : budget_s;
-  return blocks + process_estimate_s * (1 + 2 * n) + (first_replicate ? reference_estimate_s : 0);
+  return blocks + process_estimate_s * (1 + 2 * cases) + (first_replicate ? reference_estimate_s : 0);
 }

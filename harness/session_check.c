@@ -25,7 +25,7 @@ static void add_comparison(struct tb_session *s, struct tb_member *m, const stru
   tb_session_outcome(s, m, TB_OUTCOME_WRONG, "", all->detail, NULL);
 }
 
-/* Streams the newest outputs of all roles and compares them. */
+/* Streams the newest outputs of all roles and compares them. What cannot be compared is never right. */
 static tc_status compare(struct tb_session *s, struct tb_member *m, struct tb_process *compiled) {
   struct tb_comparison comparison;
   struct tb_process *reference = s->has_reference ? &s->reference : NULL;
@@ -36,8 +36,11 @@ static tc_status compare(struct tb_session *s, struct tb_member *m, struct tb_pr
   }
   if (tb_session_fatal(status)) return status;
   if (compiled->outcome) tb_session_fail_member(s, m, compiled);
-  if (reference && reference->outcome) tb_session_drop_reference(s);
+  const bool lost_reference = reference && reference->outcome;
+  if (lost_reference) tb_session_drop_reference(s);
   if (s->baseline.outcome) tb_session_fail_all(s);
+  if (m->live && lost_reference) return compare(s, m, compiled); /* with the baseline alone: the outputs are still there */
+  if (m->live) tb_session_outcome(s, m, TB_OUTCOME_ERROR, "", s->err->message, NULL);
   return TC_OK;
 }
 
@@ -70,8 +73,9 @@ tc_status tb_session_check(struct tb_session *s, struct tb_member *m, struct tb_
     m->result->correctness.compared++;
     return TC_OK;
   }
-  if (!s->replicate && !*m->track->digest) snprintf(m->track->digest, sizeof m->track->digest, "%s", digest);
-  return compare(s, m, compiled);
+  const tc_status compared = compare(s, m, compiled);
+  if (!compared && m->live && !s->replicate && !*m->track->digest) snprintf(m->track->digest, sizeof m->track->digest, "%s", digest);
+  return compared;
 }
 
 tc_status tb_session_bring_reference(struct tb_session *s, long long call) {

@@ -143,10 +143,21 @@ static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const stru
   return tc_vec_push(tc_arena_alloc(arena), &out->suite_axes, values) ? TC_OK : no_memory(err);
 }
 
+/* Whole numbers that make sense where they are given; the largest ones keep all arithmetic on them exact. */
+static tc_status check_bounds(const struct tb_args *args, const struct tb_options *o, struct tc_error *err) {
+  const struct { const char *name; long long value, least, most; } bounds[] = {
+      {"replicates", o->replicates, 1, 10000}, {"timeout", o->timeout, 1, 10000000}, {"memory_mb", o->memory_mb, 1, 1LL << 40}, {"seed", o->seed, 0, 1LL << 53}};
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    const char *given = tb_args_value(args, bounds[i].name);
+    if (given && (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most))
+      return tc_fail(err, TC_ARG, "command line", "%s=%s: use a whole number from %lld to %lld", bounds[i].name, given, bounds[i].least, bounds[i].most);
+  }
+  return TC_OK;
+}
+
 static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_error *err) {
   struct tb_options *o = &out->options;
   if (!*o->suite) return tc_fail(err, TC_ARG, "command line", "suite=NAME is missing; `tbench list` shows the suites");
-  if (!o->replicates) return tc_fail(err, TC_ARG, "command line", "replicates=0: use 1 or more");
   out->suites = tb_split(arena, o->suite, &out->n_suites);
   if (!out->suites) return no_memory(err);
   for (int i = 0; i < out->n_suites; i++)
@@ -166,6 +177,8 @@ tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, stru
     const tc_status status = add_arg(arena, out, &args->named.data[i], err);
     if (status) return status;
   }
+  const tc_status status = check_bounds(args, &out->options, err);
+  if (status) return status;
   if (out->options.quick && !tb_args_value(args, "replicates")) out->options.replicates = 1;
   return finish(arena, out, err);
 }

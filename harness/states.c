@@ -6,6 +6,7 @@
 
 #include "harness/args.h"
 #include "harness/stats.h"
+#include "harness/text.h"
 
 static const char *const state_names[TB_STATE_COUNT] = {"cold", "disk", "memory"};
 
@@ -33,7 +34,8 @@ const char *tb_state_contradiction(struct tc_arena *arena, enum tb_state state, 
                       : state == TB_STATE_DISK ? e->disk_hits > 0 && !e->misses
                                                : e->memory_hits > 0 && !e->misses && !e->disk_hits;
   if (agrees) return NULL;
-  const char *text = tb_format(arena, "the compiler counted %.0f misses, %.0f disk hits and %.0f memory hits", e->misses, e->disk_hits, e->memory_hits);
+  const char *text = tb_format(arena, "the compiler counted %.0f miss%s, %.0f disk hit%s and %.0f memory hit%s", e->misses,
+                               e->misses == 1 ? "" : "es", e->disk_hits, tb_plural(e->disk_hits), e->memory_hits, tb_plural(e->memory_hits));
   return text ? text : "the compiler's counters disagree";
 }
 

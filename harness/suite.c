@@ -11,7 +11,7 @@
 #include "harness/args.h"
 #include "harness/build.h"
 
-static const double describe_timeout_s = 30;
+static const double timeout_default_s = 30;
 static const char suffix[] = ".lua";
 
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "suite", "out of memory"); }
@@ -162,17 +162,18 @@ static tc_status broken(struct tc_arena *arena, const struct tb_process *worker,
                                              : tc_fail(err, TC_ARG, "suite", "%s: loading it ended in: %s: %s", path, tb_outcome_text(worker->outcome), worker->why);
 }
 
-tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tc_config *config, struct tb_interrupt *interrupt, struct tb_suite *out,
-                            const char **trace, struct tc_error *err) {
+tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer, struct tb_suite *out, const char **trace,
+                            struct tc_error *err) {
   struct tb_process worker;
-  const struct tb_launch launch = {.config = config};
+  const struct tb_launch launch = {.config = describer->config, .memory_mb = describer->memory_mb, .voice = describer->voice, .suite = path};
+  const double timeout_s = describer->timeout_s > 0 ? describer->timeout_s : timeout_default_s;
   cJSON *reply = NULL;
   *trace = NULL;
-  tc_status status = tb_process_start(&worker, &launch, interrupt, describe_timeout_s, err);
+  tc_status status = tb_process_start(&worker, &launch, describer->interrupt, timeout_s, err);
   if (!status) {
     cJSON *request = tb_process_request(TB_REQUEST_describe);
     cJSON_AddStringToObject(request, "suite", path);
-    status = tb_process_ask(&worker, request, describe_timeout_s, &reply, err);
+    status = tb_process_ask(&worker, request, timeout_s, &reply, err);
   }
   if (!status) status = read_description(arena, cJSON_GetObjectItemCaseSensitive(reply, "description"), path, out, err);
   else if (status != TC_INTERRUPTED) status = broken(arena, &worker, path, trace, err);

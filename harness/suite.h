@@ -28,8 +28,16 @@ const char **tb_suite_names(struct tc_arena *arena, int *count);
 /* The file of a suite: a text with '/' or ending in ".lua" is a file, another one a name on the path.
  * TC_ARG with the nearest name when there is none. */
 tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **path, struct tc_error *err);
+/* The worker that loads a suite. */
+struct tb_describer {
+  const struct tc_config *config;
+  struct tb_interrupt *interrupt;
+  struct tb_voice *voice;
+  double timeout_s;    /* 0: half a minute */
+  long long memory_mb; /* 0: no limit */
+};
 /* Loads and checks the file in a worker. TC_ARG: the file is broken; *trace is Lua's traceback or NULL (in the arena). */
-tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tc_config *config, struct tb_interrupt *interrupt, struct tb_suite *out,
-                            const char **trace, struct tc_error *err);
+tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer, struct tb_suite *out, const char **trace,
+                            struct tc_error *err);
 
 #endif

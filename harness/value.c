@@ -1,6 +1,7 @@
 /* Values of axes, their texts and their JSON. */
 #include "harness/value.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "harness/args.h"
+#include "harness/text.h"
 
 enum { DIGITS_SHORT = 15, DIGITS_EXACT = 17 };
 
@@ -28,6 +30,13 @@ const char *tb_number_text(struct tc_arena *arena, double number) {
   }
   if (fabs(number) < 1e15 && number == floor(number)) snprintf(text, sizeof text, "%.0f", number);
   return tc_arena_text(arena, text);
+}
+
+bool tb_value_is_word(const char *text) {
+  if (!*text || strpbrk(text, ",;/=") || !tb_text_is_utf8(text)) return false;
+  for (const char *c = text; *c; c++)
+    if (iscntrl((unsigned char)*c)) return false;
+  return true;
 }
 
 bool tb_value_parse(struct tc_arena *arena, enum tb_value_kind kind, const char *text, struct tb_value *out) {

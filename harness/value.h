@@ -17,6 +17,8 @@ struct tb_value {
 };
 
 const char *tb_value_kind_name(enum tb_value_kind kind); /* "numbers": as in an error line */
+/* Whether a text can be a value: it stands in ids, on one line, between , ; / and =. */
+bool tb_value_is_word(const char *text);
 /* From text as a value of that kind; false when it is none, or memory is out. */
 bool tb_value_parse(struct tc_arena *arena, enum tb_value_kind kind, const char *text, struct tb_value *out);
 /* From a JSON number, string or boolean. */

@@ -9,35 +9,43 @@ static bool no_flag(const char *name) {
   return false;
 }
 
-static bool known_name(const char *name, const char *const *names, bool (*accepts)(const char *name), struct tb_nearest *nearest) {
+static bool known_name(const char *name, const char *const *names, struct tb_nearest *nearest) {
   for (; names && *names; names++) {
     if (tb_name_equal(*names, name)) return true;
     tb_nearest_offer(nearest, *names);
   }
-  return accepts && accepts(name);
+  return false;
 }
 
-bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, bool (*accepts)(const char *name)) {
+/* Says which name or word the verb does not take; false where there is one. */
+static bool all_known(const struct tb_verb *verb, const char *const *names, size_t words) {
+  for (size_t i = 0; i < verb->args.named.len; i++) {
+    const char *given = verb->args.named.data[i].name;
+    struct tb_nearest nearest = tb_nearest_to(given);
+    if (known_name(given, names, &nearest)) continue;
+    tb_verb_usage(verb->name, "it takes no '%s'%s (`tbench help %s`)", given, tb_nearest_hint(verb->arena, &nearest), verb->name);
+    return false;
+  }
+  if (verb->args.words.len <= words) return true;
+  const char *word = verb->args.words.data[words];
+  if (words) tb_verb_usage(verb->name, "'%s' is one word too many (`tbench help %s`)", word, verb->name);
+  else if (names) tb_verb_usage(verb->name, "'%s': write name=value, as %s=%s (`tbench help %s`)", word, names[0], word, verb->name);
+  else tb_verb_usage(verb->name, "it takes no '%s' (`tbench help %s`)", word, verb->name);
+  return false;
+}
+
+bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, size_t words) {
   struct tc_error err = {0};
   *verb = (struct tb_verb){.name = name, .arena = tc_arena_new(tc_alloc_system())};
   if (!verb->arena) {
     tb_verb_failed(name, "out of memory");
     return false;
   }
-  if (tb_args_parse(verb->arena, argc, argv, no_flag, &verb->args, &err)) {
-    tb_verb_usage(name, "%s", err.message);
-    tb_verb_end(verb);
-    return false;
-  }
-  for (size_t i = 0; i < verb->args.named.len; i++) {
-    const char *given = verb->args.named.data[i].name;
-    struct tb_nearest nearest = tb_nearest_to(given);
-    if (known_name(given, names, accepts, &nearest)) continue;
-    tb_verb_usage(name, "it takes no '%s'%s (`tbench help %s`)", given, tb_nearest_hint(verb->arena, &nearest), name);
-    tb_verb_end(verb);
-    return false;
-  }
-  return true;
+  const bool parsed = !tb_args_parse(verb->arena, argc, argv, no_flag, &verb->args, &err);
+  if (!parsed) tb_verb_usage(name, "%s", err.message);
+  if (parsed && all_known(verb, names, words)) return true;
+  tb_verb_end(verb);
+  return false;
 }
 
 void tb_verb_end(struct tb_verb *verb) {

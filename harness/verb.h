@@ -13,9 +13,9 @@ struct tb_verb {
   struct tb_args args;
 };
 
-/* Parses the command line; `names` (NULL-terminated; may be NULL for none) are the names that the verb takes besides what
- * `accepts` (may be NULL) accepts. On failure a line went to standard error, and nothing is left to end. */
-bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, bool (*accepts)(const char *name));
+/* Parses the command line; `names` (NULL-terminated; may be NULL for none) are the names that the verb takes, `words` how many
+ * words without a name at most. On failure a line went to standard error, and nothing is left to end. */
+bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, size_t words);
 void tb_verb_end(struct tb_verb *verb);
 
 /* "tbench NAME: text" on standard error; returns the usage code. */

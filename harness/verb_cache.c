@@ -4,12 +4,15 @@
 
 #include "cache/cache.h"
 #include "harness/verb.h"
-
-int tb_verb_cache(int argc, char *const *argv);
+#include "harness/verbs.h"
 
 typedef int (*cache_action)(struct tb_verb *verb, struct tc_cache *cache);
 
-static int failed(const struct tc_error *err) { return tb_verb_failed("cache", "%s", err->message); }
+/* A file that was named wrongly, or is not what it should be, is broken input. */
+static int failed(const struct tc_error *err) {
+  if (err->status == TC_ARG || err->status == TC_CORRUPT) return tb_verb_usage("cache", "%s", err->message);
+  return tb_verb_failed("cache", "%s", err->message);
+}
 
 static void print_stat(struct tb_verb *verb, const char *what, const struct tc_cache_stat *stat) {
   printf("%lld entr%s %s, %s\n", (long long)stat->entries, stat->entries == 1 ? "y" : "ies", what, tb_bytes_text(verb->arena, (double)stat->bytes));
@@ -59,7 +62,7 @@ static int import_action(struct tb_verb *verb, struct tc_cache *cache) {
   if (!file_word(verb)) return tb_verb_usage("cache", "name the file to read: tbench cache import FILE");
   if (tc_cache_import(cache, file_word(verb), &stat, &err)) return failed(&err);
   print_stat(verb, "imported", &stat);
-  if (stat.bad) return tb_verb_failed("cache", "%lld damaged, left out", (long long)stat.bad);
+  if (stat.bad) return tb_verb_usage("cache", "%lld damaged, left out", (long long)stat.bad);
   return TB_EXIT_PASS;
 }
 
@@ -78,7 +81,7 @@ int tb_verb_cache(int argc, char *const *argv) {
   struct tb_verb verb;
   struct tc_config config;
   struct tc_error err = {0};
-  if (!tb_verb_begin(&verb, "cache", argc, argv, names, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "cache", argc, argv, names, 2)) return TB_EXIT_USAGE;
   int code = TB_EXIT_PASS;
   tc_config_default(&config);
   if (tc_config_from_environment(&config, &err)) code = tb_verb_usage("cache", "%s", err.message);

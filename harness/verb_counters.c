@@ -3,8 +3,7 @@
 
 #include "harness/counters.h"
 #include "harness/verb.h"
-
-int tb_verb_counters(int argc, char *const *argv);
+#include "harness/verbs.h"
 
 enum { LOOP = 10000000 };
 
@@ -15,7 +14,7 @@ static void work(void) {
 
 int tb_verb_counters(int argc, char *const *argv) {
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "counters", argc, argv, NULL, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "counters", argc, argv, NULL, 0)) return TB_EXIT_USAGE;
   const int n = tb_counter_count();
   struct tb_count *counts = TC_NEW_ARRAY(tc_arena_alloc(verb.arena), struct tb_count, (size_t)n);
   struct tb_counting *counting = counts ? tb_counting_start() : NULL;

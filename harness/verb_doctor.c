@@ -11,10 +11,10 @@
 #include "cache/cache.h"
 #include "device/device.h"
 #include "harness/counters.h"
+#include "harness/text.h"
 #include "harness/topology.h"
 #include "harness/verb.h"
-
-int tb_verb_doctor(int argc, char *const *argv);
+#include "harness/verbs.h"
 
 enum state { READY, WORSE, MISSING, REQUIRED };
 enum { DETAIL = 256, PATH = 4096 };
@@ -115,7 +115,7 @@ static struct finding check_cache(struct patient *p) {
   const char *directory = tc_cache_directory(cache);
   if (tc_cache_stat(cache, &stat, &err)) f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s", err.message);
   else if (!access(directory, F_OK) && access(directory, W_OK)) f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s cannot be written", directory);
-  else f = found(READY, NULL, "%.200s, %lld entries", directory, (long long)stat.entries);
+  else f = found(READY, NULL, "%.200s, %lld entr%s", directory, (long long)stat.entries, stat.entries == 1 ? "y" : "ies");
   tc_cache_close(cache);
   return f;
 }
@@ -133,7 +133,7 @@ static struct finding check_smt(struct patient *p) {
   if (!p->topology) return found(WORSE, NULL, "unknown");
   const struct tb_machine m = tb_topology_machine(p->topology);
   if (m.pus == m.cores) return found(READY, NULL, "one PU a core");
-  return found(WORSE, "use smt=off, and keep the siblings idle", "%d PUs on %d cores: siblings share a core", m.pus, m.cores);
+  return found(WORSE, "use smt=off, and keep the siblings idle", "%d PUs on %d core%s: siblings share a core", m.pus, m.cores, tb_plural(m.cores));
 }
 
 static struct finding check_load(struct patient *p) {
@@ -142,7 +142,7 @@ static struct finding check_load(struct patient *p) {
   static const double busy = 0.25; /* of a core */
   if (getloadavg(&load, 1) != 1) return found(WORSE, NULL, "unknown");
   if (load < busy) return found(READY, NULL, "%.2f", load);
-  return found(WORSE, "stop other work, or measure on fewer cores (topology=core:N)", "%.2f on %d cores in the last minute", load, cores);
+  return found(WORSE, "stop other work, or measure on fewer cores (topology=core:N)", "%.2f on %d core%s in the last minute", load, cores, tb_plural(cores));
 }
 
 static struct finding check_hypervisor(struct patient *p) {
@@ -189,7 +189,7 @@ int tb_verb_doctor(int argc, char *const *argv) {
   struct tb_verb verb;
   struct patient p = {0};
   struct tc_error err = {0};
-  if (!tb_verb_begin(&verb, "doctor", argc, argv, NULL, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "doctor", argc, argv, NULL, 0)) return TB_EXIT_USAGE;
   int code;
   unsetenv("OPENBLAS_CORETYPE"); /* workers do not see it either */
   tc_config_default(&p.config);

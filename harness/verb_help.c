@@ -7,6 +7,7 @@
 #include "harness/spec.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
+#include "reporters/reporter.h"
 
 enum { NAME_WIDTH = 16 };
 
@@ -52,6 +53,11 @@ static void print_codes(void) {
   for (int i = 0; i < TB_OUTCOME_COUNT; i++) row(tb_outcome_text((enum tb_outcome)i), tb_outcome_help((enum tb_outcome)i));
 }
 
+static void print_report(void) {
+  puts("tbench report FILE [format=NAME]\n\nformats (default: console):");
+  for (int i = 0; i < tb_reporter_count(); i++) row(tb_reporter_at(i)->name, tb_reporter_at(i)->help);
+}
+
 static const char *verb_help(const char *name) {
 #define TB_VERB(verb, function, help) \
   if (!strcmp(#verb, name)) return help;
@@ -61,18 +67,20 @@ static const char *verb_help(const char *name) {
 }
 
 int tb_verb_help(int argc, char *const *argv) {
-  static const struct { const char *name; void (*print)(void); } topics[] = {{"run", print_run}, {"switches", print_switches}, {"codes", print_codes}};
+  static const struct { const char *name; void (*print)(void); } topics[] = {
+      {"run", print_run}, {"switches", print_switches}, {"codes", print_codes}, {"report", print_report}};
   if (!argc) {
     print_verbs();
-    return fflush(stdout) ? TB_EXIT_FAILED : TB_EXIT_PASS;
+    return TB_EXIT_PASS;
   }
+  if (argc > 1) return tb_verb_usage("help", "'%s' is one word too many", argv[1]);
   for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
     if (strcmp(topics[i].name, argv[0])) continue;
     topics[i].print();
-    return fflush(stdout) ? TB_EXIT_FAILED : TB_EXIT_PASS;
+    return TB_EXIT_PASS;
   }
   const char *help = verb_help(argv[0]);
   if (!help) return tb_verb_usage("help", "there is nothing on '%s'; name a verb (`tbench --help` shows them), switches or codes", argv[0]);
   row(argv[0], help);
-  return fflush(stdout) ? TB_EXIT_FAILED : TB_EXIT_PASS;
+  return TB_EXIT_PASS;
 }

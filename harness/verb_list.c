@@ -3,8 +3,7 @@
 
 #include "harness/suite.h"
 #include "harness/verb.h"
-
-int tb_verb_list(int argc, char *const *argv);
+#include "harness/verbs.h"
 
 static void print_axis(const struct tb_suite_axis *axis) {
   printf("    %s=", axis->name);
@@ -19,37 +18,51 @@ static void print_suite(const struct tb_suite *suite) {
   for (int i = 0; i < suite->n_modes; i++) printf("    mode %s\n", suite->modes[i]);
 }
 
-static tc_status list_one(struct tb_verb *verb, const char *name, const struct tc_config *config, struct tb_interrupt *interrupt) {
+static tc_status list_one(struct tb_verb *verb, const char *name, const struct tb_describer *describer) {
   struct tc_error err = {0};
   const char *path, *trace = NULL;
   struct tb_suite suite;
   tc_status status = tb_suite_find(verb->arena, name, &path, &err);
-  if (!status) status = tb_suite_describe(verb->arena, path, config, interrupt, &suite, &trace, &err);
+  if (!status) status = tb_suite_describe(verb->arena, path, describer, &suite, &trace, &err);
   if (status) tb_verb_usage("list", "%s%s%s", err.message, trace ? "\n" : "", trace ? trace : "");
   else print_suite(&suite);
   return status;
 }
 
-int tb_verb_list(int argc, char *const *argv) {
-  static const char *const names[] = {"suite", NULL};
-  struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "list", argc, argv, names, NULL)) return TB_EXIT_USAGE;
-  int count = 0, code = TB_EXIT_PASS;
-  const char *wanted = tb_args_value(&verb.args, "suite");
-  const char **suites = wanted ? tb_split(verb.arena, wanted, &count) : tb_suite_names(verb.arena, &count);
+static int list_all(struct tb_verb *verb, const char **suites, int count, const struct tb_describer *describer) {
+  int code = TB_EXIT_PASS;
+  for (int i = 0; i < count && !tb_interrupt_poll(describer->interrupt); i++)
+    if (list_one(verb, suites[i], describer)) code = TB_EXIT_USAGE;
+  return tb_interrupt_poll(describer->interrupt) ? TB_EXIT_INTERRUPTED : code;
+}
+
+static int run_list(struct tb_verb *verb) {
+  struct tb_voice voice = {0};
   struct tc_config config;
   struct tc_error err = {0};
   struct tb_interrupt interrupt;
+  long long timeout = 0;
+  int count;
+  const char *wanted = tb_args_value(&verb->args, "suite"), *seconds = tb_args_value(&verb->args, "timeout");
+  const char **suites = wanted ? tb_split(verb->arena, wanted, &count) : tb_suite_names(verb->arena, &count);
   tc_config_default(&config);
-  if (!suites) code = tb_verb_failed("list", "out of memory");
-  else if (tc_config_from_environment(&config, &err)) code = tb_verb_usage("list", "%s", err.message);
-  else if (tb_interrupt_open(&interrupt, &err)) code = tb_verb_failed("list", "%s", err.message);
-  else {
-    for (int i = 0; i < count && !tb_interrupt_poll(&interrupt); i++)
-      if (list_one(&verb, suites[i], &config, &interrupt)) code = TB_EXIT_USAGE;
-    if (tb_interrupt_poll(&interrupt)) code = TB_EXIT_INTERRUPTED;
-    tb_interrupt_close(&interrupt);
-  }
+  if (!suites) return tb_verb_failed("list", "out of memory");
+  if (wanted && !count) return tb_verb_usage("list", "suite= has no value; write suite=NAME");
+  if (seconds && (!tb_whole_parse(seconds, &timeout) || !timeout)) return tb_verb_usage("list", "timeout=%s: use seconds, 1 or more", seconds);
+  if (tc_config_from_environment(&config, &err)) return tb_verb_usage("list", "%s", err.message);
+  if (tb_interrupt_open(&interrupt, &err)) return tb_verb_failed("list", "%s", err.message);
+  const struct tb_describer describer = {.config = &config, .interrupt = &interrupt, .voice = &voice, .timeout_s = (double)timeout};
+  const int code = list_all(verb, suites, count, &describer);
+  tb_voice_end(&voice);
+  tb_interrupt_close(&interrupt);
+  return code;
+}
+
+int tb_verb_list(int argc, char *const *argv) {
+  static const char *const names[] = {"suite", "timeout", NULL};
+  struct tb_verb verb;
+  if (!tb_verb_begin(&verb, "list", argc, argv, names, 0)) return TB_EXIT_USAGE;
+  const int code = run_list(&verb);
   tb_verb_end(&verb);
   return code;
 }

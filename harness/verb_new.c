@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "harness/verb.h"
-
-int tb_verb_new(int argc, char *const *argv);
+#include "harness/verbs.h"
 
 static const char template_text[] =
     "-- %s: what this suite measures, in a line.\n"
@@ -34,11 +33,16 @@ static const char template_text[] =
     "  },\n"
     "}\n";
 
-/* It is a name in Lua too. */
+static const char *const lua_words[] = {"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
+                                        "repeat", "return", "then", "true", "until", "while"};
+
+/* What a suite's name may be (see description.c), and a name in Lua too. */
 static bool good_name(const char *name) {
-  if (!isalpha((unsigned char)*name) && *name != '_') return false;
+  for (size_t i = 0; i < sizeof lua_words / sizeof *lua_words; i++)
+    if (!strcmp(lua_words[i], name)) return false;
+  if (!islower((unsigned char)*name)) return false;
   for (const char *c = name; *c; c++)
-    if (!isalnum((unsigned char)*c) && *c != '_') return false;
+    if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '_') return false;
   return true;
 }
 
@@ -60,11 +64,11 @@ static int write_suite(struct tb_verb *verb, const char *name) {
 
 int tb_verb_new(int argc, char *const *argv) {
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "new", argc, argv, NULL, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "new", argc, argv, NULL, 2)) return TB_EXIT_USAGE;
   int code;
   if (verb.args.words.len != 2 || strcmp(verb.args.words.data[0], "suite")) code = tb_verb_usage("new", "say what to make: tbench new suite NAME");
   else if (!good_name(verb.args.words.data[1]))
-    code = tb_verb_usage("new", "'%s' is no name: use letters, digits and '_', not beginning with a digit", verb.args.words.data[1]);
+    code = tb_verb_usage("new", "'%s' is no name: use a-z, 0-9 and '_', a letter first, and no word of Lua's own", verb.args.words.data[1]);
   else code = write_suite(&verb, verb.args.words.data[1]);
   tb_verb_end(&verb);
   return code;

@@ -6,11 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/folder.h"
+#include "harness/result.h"
+#include "harness/text.h"
 #include "harness/verb.h"
+#include "harness/verbs.h"
 #include "reporters/reporter.h"
-
-int tb_verb_plot(int argc, char *const *argv);
-int tb_verb_report(int argc, char *const *argv);
 
 enum { RESULT_LIMIT = 1 << 30 };
 
@@ -28,6 +29,41 @@ static char *read_file(struct tc_arena *arena, const char *path, struct tc_error
   return text;
 }
 
+static bool all_objects(const cJSON *array) {
+  for (const cJSON *item = array->child; item; item = item->next)
+    if (!cJSON_IsObject(item)) return false;
+  return true;
+}
+
+/* Why a document cannot be read; NULL: it can. */
+static const char *not_readable(struct tc_arena *arena, const cJSON *document) {
+  const cJSON *cases = tb_doc_at(document, "cases"), *schema = tb_doc_at(document, "schema");
+  if (!cJSON_IsArray(cases) || !all_objects(cases)) return "is no result of tbench: it has no list of cases";
+  if (!schema || (cJSON_IsNumber(schema) && schema->valuedouble == TB_SCHEMA)) return NULL;
+  const char *text = tb_format(arena, "was written by another version of tbench: its schema is not %d", TB_SCHEMA);
+  return text ? text : "has another schema";
+}
+
+/* The document; NULL with a line on standard error. */
+static cJSON *parse(struct tb_verb *verb, const char *path, const char *text) {
+  const char *end = text;
+  cJSON *document = cJSON_ParseWithOpts(text, &end, true);
+  if (!document) {
+    int line = 1;
+    for (const char *c = text; c < end; c++) line += *c == '\n';
+    tb_verb_usage(verb->name, "%s: line %d is no JSON", path, line);
+    return NULL;
+  }
+  const char *why = not_readable(verb->arena, document);
+  if (!why) {
+    tb_text_clean_json(document); /* it may come from anywhere, and goes to a terminal */
+    return document;
+  }
+  tb_verb_usage(verb->name, "%s %s", path, why);
+  cJSON_Delete(document);
+  return NULL;
+}
+
 /* NULL with a line on standard error. */
 static cJSON *load(struct tb_verb *verb) {
   struct tc_error err = {0};
@@ -41,23 +77,12 @@ static cJSON *load(struct tb_verb *verb) {
     tb_verb_usage(verb->name, "%s", err.message);
     return NULL;
   }
-  const char *end = text;
-  cJSON *document = cJSON_ParseWithOpts(text, &end, false);
-  if (!document || !cJSON_IsArray(tb_doc_at(document, "cases"))) {
-    int line = 1;
-    for (const char *c = text; !document && c < end; c++) line += *c == '\n';
-    if (document) tb_verb_usage(verb->name, "%s is no result of tbench: it has no list of cases", path);
-    else tb_verb_usage(verb->name, "%s: line %d is no JSON", path, line);
-    cJSON_Delete(document);
-    return NULL;
-  }
-  return document;
+  return parse(verb, path, text);
 }
 
-/* The file's name without ".json". */
-static const char *stem_of(struct tb_verb *verb) {
-  const char *given = tb_args_value(&verb->args, "out");
-  char *stem = tc_arena_text(verb->arena, given ? given : verb->args.words.data[0]);
+/* The name of out=, or of the result, without ".json". */
+static const char *stem_of(struct tb_verb *verb, const char *out) {
+  char *stem = tc_arena_text(verb->arena, out ? out : verb->args.words.data[0]);
   const size_t n = stem ? strlen(stem) : 0;
   if (n > strlen(".json") && !strcmp(stem + n - strlen(".json"), ".json")) stem[n - strlen(".json")] = '\0';
   return stem;
@@ -66,26 +91,39 @@ static const char *stem_of(struct tb_verb *verb) {
 int tb_verb_plot(int argc, char *const *argv) {
   static const char *const names[] = {"out", NULL};
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "plot", argc, argv, names, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "plot", argc, argv, names, 1)) return TB_EXIT_USAGE;
   int code = TB_EXIT_USAGE;
   cJSON *document = load(&verb);
   if (document) {
     struct tb_plot plot;
-    const char *stem = stem_of(&verb);
+    struct tc_error err = {0};
+    const char *out = tb_args_value(&verb.args, "out"), *stem = stem_of(&verb, out);
     if (!stem) code = tb_verb_failed("plot", "out of memory");
+    else if (out && tb_folder_there(verb.arena, out, &err)) code = tb_verb_usage("plot", "%s", err.message);
     else if (!tb_plot_result(document, stem, &plot)) code = tb_verb_failed("plot", "%s", plot.message);
     else if (!plot.drawn) code = tb_verb_failed("plot", "%s", plot.message);
-    else code = printf("%s\n%s\n", plot.svg, plot.png) < 0 ? TB_EXIT_FAILED : TB_EXIT_PASS;
+    else code = TB_EXIT_PASS;
+    if (code == TB_EXIT_PASS) {
+      printf("%s\n%s\n", plot.svg, plot.png);
+      if (*plot.message) fprintf(stderr, "tbench plot: %s\n", plot.message);
+    }
     cJSON_Delete(document);
   }
   tb_verb_end(&verb);
   return code;
 }
 
+/* "console, json, csv" */
+static const char *format_names(struct tc_arena *arena) {
+  const char *names = "";
+  for (int i = 0; i < tb_reporter_count() && names; i++) names = tb_format(arena, "%s%s%s", names, i ? ", " : "", tb_reporter_at(i)->name);
+  return names ? names : "";
+}
+
 int tb_verb_report(int argc, char *const *argv) {
   static const char *const names[] = {"format", NULL};
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "report", argc, argv, names, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "report", argc, argv, names, 1)) return TB_EXIT_USAGE;
   int code = TB_EXIT_USAGE;
   const char *format = tb_args_value(&verb.args, "format");
   const struct tb_reporter *reporter = tb_reporter_find(format ? format : "console");
@@ -93,14 +131,14 @@ int tb_verb_report(int argc, char *const *argv) {
   if (!reporter) {
     struct tb_nearest nearest = tb_nearest_to(format);
     for (int i = 0; i < tb_reporter_count(); i++) tb_nearest_offer(&nearest, tb_reporter_at(i)->name);
-    tb_verb_usage("report", "there is no format '%s'%s; `tbench help report` lists them", format, tb_nearest_hint(verb.arena, &nearest));
+    tb_verb_usage("report", "there is no format '%s'%s; formats: %s", format, tb_nearest_hint(verb.arena, &nearest), format_names(verb.arena));
   } else {
     document = load(&verb);
   }
   if (document) {
     const struct tb_report_options options = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = verb.args.words.data[0]};
-    const bool good = reporter->write(document, &options, stdout) && !fflush(stdout);
-    code = good ? TB_EXIT_PASS : tb_verb_failed("report", "writing: %s", strerror(errno));
+    const bool good = reporter->write(document, &options, stdout) || ferror(stdout); /* a stream that fails is told in main */
+    code = good ? TB_EXIT_PASS : tb_verb_failed("report", "out of memory");
     cJSON_Delete(document);
   }
   tb_verb_end(&verb);

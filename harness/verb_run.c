@@ -1,7 +1,9 @@
 /* `tbench run`: from the plan to the written result. Everything that can be wrong with the input, the machine or the place
  * of the result is told before anything is measured. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,27 +15,30 @@
 #include "harness/folder.h"
 #include "harness/record.h"
 #include "harness/run.h"
+#include "harness/text.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
 #include "reporters/reporter.h"
 #include "tcompile.h"
 
-enum { MINUTE = 60 };
+enum { MINUTE = 60, FILE_MODE = 0666 };
 static const double environment_estimate_s = 2;
+static const char suffix[] = ".json";
 
 /* --- before --- */
 
-/* results/<UTC time>_<suite>+<suite>.json */
+/* Where out= says, in a folder that is there; else results/<UTC time>_<suite>+<suite>.json, whose folder is made. */
 static tc_status choose_out(struct tb_run *run, const char **out, struct tc_error *err) {
+  static const char folder[] = "results";
   *out = run->spec.options.out;
-  if (!**out) {
-    const char *names = "";
-    for (int i = 0; i < run->spec.n_suites && names; i++) names = tb_format(run->arena, "%s%s%s", names, i ? "+" : "", run->suites[i].name);
-    const char *time = tb_time_text(run->arena, true);
-    *out = names && time ? tb_format(run->arena, "results/%s_%s.json", time, names) : NULL;
-    if (!*out) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
-  }
-  return tb_folder_writable(run->arena, *out, err);
+  if (**out) return tb_folder_writable(run->arena, *out, err);
+  const char *names = "";
+  for (int i = 0; i < run->spec.n_suites && names; i++) names = tb_format(run->arena, "%s%s%s", names, i ? "+" : "", run->suites[i].name);
+  const char *time = tb_time_text(run->arena, true);
+  *out = names && time ? tb_format(run->arena, "%s/%s_%s%s", folder, time, names, suffix) : NULL;
+  if (!*out) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  const tc_status status = tb_folder_make(folder, err);
+  return status ? status : tb_folder_writable(run->arena, *out, err);
 }
 
 /* The folder of this run's caches: under cache_dir where it is given, else under $TMPDIR or /tmp. */
@@ -63,16 +68,20 @@ static tc_status prepare_result(struct tb_run *run, int argc, char *const *argv,
   return good && run->tracks ? TC_OK : tc_fail(err, TC_NOMEM, "harness", "out of memory");
 }
 
+/* A session's estimate is a constant and a share for each of its cases, so groups need not be looked at one by one. */
 static double expected_seconds(const struct tb_run *run) {
-  double seconds = environment_estimate_s;
-  for (int g = 0; g < run->plan.n_groups; g++)
-    seconds += tb_session_estimate(run, g, true) + (double)(run->spec.options.replicates - 1) * tb_session_estimate(run, g, false);
-  return seconds;
+  const double groups = run->plan.n_groups, cases = (double)run->plan.cases.len, later = (double)(run->spec.options.replicates - 1);
+  const double first = tb_session_estimate(run, 0, true), other = tb_session_estimate(run, 0, false);
+  const double share = tb_session_estimate(run, 1, false) - other;
+  return environment_estimate_s + groups * (first + later * other) + cases * share * (1 + later);
 }
 
 static void print_plan(const struct tb_run *run) {
   const int seconds = (int)ceil(expected_seconds(run));
-  fprintf(stderr, "%zu cases, %lld replicates, about %02d:%02d\n", run->plan.cases.len, run->spec.options.replicates, seconds / MINUTE, seconds % MINUTE);
+  const size_t cases = run->plan.cases.len;
+  const long long replicates = run->spec.options.replicates;
+  fprintf(stderr, "%zu case%s, %lld replicate%s, about %02d:%02d\n", cases, tb_plural((double)cases), replicates, tb_plural((double)replicates),
+          seconds / MINUTE, seconds % MINUTE);
   if (!run->spec.options.dry_run) return;
   for (size_t i = 0; i < run->plan.cases.len; i++) puts(run->plan.cases.data[i].id);
 }
@@ -94,41 +103,59 @@ static tc_status run_sessions(struct tb_run *run, struct tc_error *err) {
   return TC_OK;
 }
 
-/* Cases that nothing is known of are left out of an interrupted result; in a whole one they are errors. */
-static void drop_unmeasured(struct tb_result *result) {
-  size_t kept = 0;
+/* A case that nothing is known of is recorded as such: no planned case is missing from a result. Returns how many are known. */
+static size_t mark_unmeasured(struct tb_result *result) {
+  size_t known = 0;
   for (size_t i = 0; i < result->cases.len; i++) {
     struct tb_case_result *r = &result->cases.data[i];
-    const bool known = r->outcome != TB_OUTCOME_OK || r->replicate_log_ratios.len;
-    if (!known && !result->interrupted) {
-      r->outcome = TB_OUTCOME_ERROR;
-      r->error = "no round of blocks was completed";
+    if (r->outcome != TB_OUTCOME_OK || r->replicate_log_ratios.len) {
+      known++;
+      continue;
     }
-    if (known || !result->interrupted) result->cases.data[kept++] = *r;
+    r->outcome = TB_OUTCOME_ERROR;
+    r->interrupted = result->interrupted;
+    r->error = result->interrupted ? "interrupted before it was measured" : "no round of blocks was completed";
   }
-  result->cases.len = kept;
+  return known;
 }
 
 /* --- after --- */
 
 /* Pictures beside the result; a missing gnuplot is told and is no failure. */
 static const char *draw(const cJSON *document, const char *out, struct tb_plot *plot, const char *stem) {
-  if (!stem || !tb_plot_result(document, stem, plot)) return fprintf(stderr, "tbench run: no pictures of %s could be written\n", out), NULL;
-  if (!plot->drawn) fprintf(stderr, "tbench run: %s\n", plot->message);
+  if (!stem || !tb_plot_result(document, stem, plot))
+    return fprintf(stderr, "tbench run: no pictures of %s: %s\n", out, stem ? plot->message : "out of memory"), NULL;
+  if (*plot->message) fprintf(stderr, "tbench run: %s\n", plot->message);
   return plot->drawn ? plot->svg : NULL;
 }
 
-static enum tb_exit publish(struct tb_run *run, const char *out) {
+/* A name that was made from the time may be another run's by now: it is taken by an empty file, or another one is. */
+static const char *take_name(const struct tb_run *run, const char *out) {
+  const int length = (int)(strlen(out) - strlen(suffix));
+  const char *name = out;
+  for (int i = 2; name; i++) {
+    const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    if (fd >= 0) close(fd);
+    if (fd >= 0 || errno != EEXIST) return name;
+    name = tb_format(run->arena, "%.*s-%d%s", length, out, i, suffix);
+  }
+  return out;
+}
+
+static enum tb_exit publish(struct tb_run *run, const char *wanted) {
   struct tc_error err = {0};
+  const bool asked = *run->spec.options.out;
+  const char *out = asked ? wanted : take_name(run, wanted);
   struct tb_plot plot;
   const char *written;
   cJSON *document = tb_record_json(&run->result);
   const tc_status status = tb_record_save(run->arena, document, out, &written, &err);
+  if (status && !asked) unlink(out);
   if (status && written) fprintf(stderr, "tbench run: %s; the result lies in %s instead\n", err.message, written);
   else if (status) fprintf(stderr, "tbench run: %s; the result is lost, its table follows\n", err.message);
-  const size_t length = strlen(out), suffix = strlen(".json");
-  const bool named = length > suffix && !strcmp(out + length - suffix, ".json");
-  const char *stem = tb_format(run->arena, "%.*s", (int)(named ? length - suffix : length), out);
+  const size_t length = strlen(out), end = strlen(suffix);
+  const bool named = length > end && !strcmp(out + length - end, suffix);
+  const char *stem = tb_format(run->arena, "%.*s", (int)(named ? length - end : length), out);
   const char *picture = status ? NULL : draw(document, out, &plot, stem);
   const struct tb_report_options options = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = written, .plot_path = picture};
   const bool shown = document && tb_report_console(document, &options, stdout) && !fflush(stdout);
@@ -145,8 +172,7 @@ static enum tb_exit measure(struct tb_run *run, const char *out, struct tc_error
   if (status) return tb_verb_failed("run", "%s", err->message);
   run->result.interrupted = tb_interrupt_poll(&run->interrupt) > 0;
   run->result.finished = tb_time_text(run->arena, false);
-  drop_unmeasured(&run->result);
-  if (!run->result.cases.len) { /* only an interrupted run has none */
+  if (!mark_unmeasured(&run->result) && run->result.interrupted) {
     fputs("tbench run: interrupted before anything was measured\n", stderr);
     return TB_EXIT_INTERRUPTED;
   }
@@ -158,7 +184,7 @@ static enum tb_exit measure(struct tb_run *run, const char *out, struct tc_error
 static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, struct tc_error *err) {
   const char *out;
   print_plan(run);
-  if (run->spec.options.dry_run) return fflush(stdout) ? TB_EXIT_FAILED : TB_EXIT_PASS;
+  if (run->spec.options.dry_run) return TB_EXIT_PASS;
   if (choose_out(run, &out, err) || make_cache_root(run, err)) return tb_verb_usage("run", "%s", err->message);
   if (prepare_result(run, argc, argv, err)) return tb_verb_failed("run", "%s", err->message);
   return measure(run, out, err);
@@ -167,6 +193,7 @@ static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, str
 int tb_verb_run(int argc, char *const *argv) {
   struct tc_error err = {0};
   struct tb_run run;
+  signal(SIGPIPE, SIG_IGN); /* who no longer reads the progress does not end the measurement */
   enum tb_exit code = tb_run_open(&run, "run", argc, argv);
   if (code == TB_EXIT_PASS) code = run_all(&run, argc, argv, &err);
   tb_folder_remove(run.cache_root);

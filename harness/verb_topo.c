@@ -2,19 +2,19 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "harness/text.h"
 #include "harness/topology.h"
 #include "harness/triad.h"
 #include "harness/verb.h"
-
-int tb_verb_topo(int argc, char *const *argv);
+#include "harness/verbs.h"
 
 static const double giga = 1e9;
 
 static void print_machine(struct tb_verb *verb, struct tb_topology *topology) {
   const struct tb_machine m = tb_topology_machine(topology);
   const char *why = NULL, *line = tb_topology_line(topology, verb->arena);
-  printf("machine    %d package%s, %d NUMA node%s, %d core%s, %d PU%s\n", m.packages, m.packages == 1 ? "" : "s", m.numa, m.numa == 1 ? "" : "s", m.cores,
-         m.cores == 1 ? "" : "s", m.pus, m.pus == 1 ? "" : "s");
+  printf("machine    %d package%s, %d NUMA node%s, %d core%s, %d PU%s\n", m.packages, tb_plural(m.packages), m.numa, tb_plural(m.numa), m.cores,
+         tb_plural(m.cores), m.pus, tb_plural(m.pus));
   printf("objects    %s\n", line ? line : "hwloc cannot say");
   if (tb_topology_binds(topology, &why)) printf("binding    works\n");
   else printf("binding    not bound: %s\n", why);
@@ -38,11 +38,14 @@ static int show(struct tb_verb *verb, struct tb_topology *topology) {
   bool peaks = true;
   struct tb_place place;
   struct tc_error err = {0};
-  if (threads_text && !tb_whole_parse(threads_text, &threads)) return tb_verb_usage("topo", "threads=%s: use a whole number", threads_text);
+  if (threads_text && (!tb_whole_parse(threads_text, &threads) || threads < 1 || threads > CPU_SETSIZE))
+    return tb_verb_usage("topo", "threads=%s: use a whole number from 1 to %d", threads_text, CPU_SETSIZE);
   if (peaks_text && !tb_flag_parse(peaks_text, &peaks)) return tb_verb_usage("topo", "peaks=%s: use yes or no", peaks_text);
   if (tb_topology_place(topology, verb->arena, text ? text : "machine", true, (int)threads, &place, &err)) return tb_verb_usage("topo", "%s", err.message);
   print_machine(verb, topology);
-  printf("%-10s CPUs %s: %d cores, %d PUs, %d threads by default\n", place.text, place.cpus, place.cores, place.pus, place.threads);
+  printf("%-10s CPUs %s: %d core%s, %d PU%s, %d thread%s%s\n", place.text, place.cpus, place.cores, tb_plural(place.cores), place.pus, tb_plural(place.pus),
+         place.threads, tb_plural(place.threads), threads ? "" : " by default");
+  if (place.threads > place.pus) printf("%-10s more threads than PUs: they take turns\n", "");
   if (peaks) print_peaks(&place);
   return TB_EXIT_PASS;
 }
@@ -52,7 +55,7 @@ int tb_verb_topo(int argc, char *const *argv) {
   struct tb_verb verb;
   struct tb_topology *topology;
   struct tc_error err = {0};
-  if (!tb_verb_begin(&verb, "topo", argc, argv, names, NULL)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "topo", argc, argv, names, 0)) return TB_EXIT_USAGE;
   int code;
   if (tb_topology_open(NULL, &topology, &err)) {
     code = tb_verb_failed("topo", "%s", err.message);

@@ -1,6 +1,7 @@
 /* The server in a worker process. Invariants:
  * 1. Each request gets exactly one reply, also when Lua raises or runs out of memory.
- * 2. Nothing but replies goes to the control socket; what a suite prints goes to standard output.
+ * 2. Nothing but replies goes to the control socket, and no program that a suite starts has it; what a suite prints goes to
+ *    standard output.
  * 3. The worker never outlives the harness: it dies with it (PR_SET_PDEATHSIG), and the end of the socket ends it.
  * To add a request: a row in requests.def and a function do_NAME here. */
 #include "harness/worker.h"
@@ -24,8 +25,10 @@
 #include "harness/counters.h"
 #include "harness/description.h"
 #include "harness/exitcode.h"
+#include "harness/luacall.h"
 #include "harness/luajson.h"
 #include "harness/protocol.h"
+#include "harness/thrown.h"
 #include "harness/topology.h"
 #include "harness/triad.h"
 #include "harness/workload.h"
@@ -76,21 +79,10 @@ static void do_prepare(lua_State *L, struct worker *w) {
   if (w->workload.tolerance > 0) cJSON_AddNumberToObject(w->reply, "tolerance", w->workload.tolerance);
 }
 
-/* Pushes tb.FUNCTION(...) of the arguments at the stack top. */
-static void call_tbench(lua_State *L, const char *function, int arguments) {
-  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  lua_getfield(L, -1, "tbench");
-  lua_getfield(L, -1, function);
-  lua_replace(L, -3);
-  lua_pop(L, 1);
-  lua_insert(L, -arguments - 1);
-  lua_call(L, arguments, 1);
-}
-
 static void add_stats(lua_State *L, struct worker *w) {
   if (w->workload.role != TB_ROLE_COMPILED) return;
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->workload.fn);
-  call_tbench(L, "stats", 1);
+  tb_lua_call_function(L, "stats", 1, 1);
   cJSON_AddItemToObject(w->reply, "stats", tb_json_from_lua(L, -1));
   lua_pop(L, 1);
 }
@@ -105,7 +97,7 @@ static const struct { const char *counter, *name; } evidence_rows[] = {
 enum { N_EVIDENCE = sizeof evidence_rows / sizeof *evidence_rows };
 
 static void read_evidence(lua_State *L, double values[N_EVIDENCE]) {
-  call_tbench(L, "counters", 0);
+  tb_lua_call_function(L, "counters", 0, 1);
   for (int i = 0; i < N_EVIDENCE; i++) {
     lua_getfield(L, -1, evidence_rows[i].counter);
     values[i] = lua_tonumber(L, -1);
@@ -218,54 +210,24 @@ static int answer_protected(lua_State *L) {
   return 0;
 }
 
-static int with_traceback(lua_State *L) {
-  const char *text = luaL_tolstring(L, 1, NULL);
-  luaL_traceback(L, L, text, 1);
-  return 1;
-}
-
-static const char *after_position(const char *text, const char *word) {
-  const char *found = strstr(text, word);
-  return found && (found == text || found[-1] == ' ') ? found : NULL;
-}
-
-/* Kind of an error from its text, and the text without the mark of the kind. */
-static const char *kind_of(int status, const char **text) {
-  static const char unsupported[] = "unsupported: ", usage[] = "usage: ";
-  if (status == LUA_ERRMEM || strstr(*text, "out of memory") || strstr(*text, "not enough memory")) return "oom";
-  const char *mark = after_position(*text, unsupported);
-  if (mark) return *text = mark + strlen(unsupported), "unsupported";
-  if (!strncmp(*text, usage, strlen(usage))) return *text += strlen(usage), "usage";
-  return "error";
-}
-
-static const char no_frames[] = "\nstack traceback:\n\t[C]: in ?"; /* of an error outside of any Lua function */
-
-static void add_error(lua_State *L, struct worker *w, int status) {
-  const char *all = lua_tostring(L, -1), *trace = all ? strstr(all, "\nstack traceback:") : NULL, *text = all ? all : "an error that is no text";
-  char line[TC_ERROR_TEXT];
-  const size_t length = trace ? (size_t)(trace - text) : strlen(text);
-  snprintf(line, sizeof line, "%.*s", (int)length, text);
-  for (char *newline = line; (newline = strchr(newline, '\n'));) *newline = ' ';
-  const char *shown = line, *kind = kind_of(status, &shown);
+/* Puts the error at the stack top into a fresh reply. */
+static void add_error(struct worker *w, int status) {
   cJSON_Delete(w->reply);
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", false);
-  cJSON *error = cJSON_AddObjectToObject(w->reply, "error");
-  cJSON_AddStringToObject(error, "kind", kind);
-  cJSON_AddStringToObject(error, "text", shown);
-  if (trace && strcmp(trace, no_frames)) cJSON_AddStringToObject(error, "trace", trace + 1);
+  cJSON_AddItemToObject(w->reply, "error", tb_thrown_json(w->L, status));
 }
 
 static void answer(struct worker *w) {
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", true);
   lua_settop(w->L, 0);
-  lua_pushcfunction(w->L, with_traceback);
+  lua_pushcfunction(w->L, tb_thrown_handler);
   lua_pushcfunction(w->L, answer_protected);
   lua_pushlightuserdata(w->L, w);
   const int status = lua_pcall(w->L, 1, 0, 1);
-  if (status) add_error(w->L, w, status);
+  if (status) add_error(w, status);
+  fflush(stdout); /* what the suite wrote without an end of line belongs to this request */
 }
 
 static void serve(struct worker *w) {
@@ -342,7 +304,7 @@ static int open_protected(lua_State *L) {
 
 /* Says why the module could not be opened, in place of hello. */
 static void say_failure(struct worker *w, int status) {
-  add_error(w->L, w, status);
+  add_error(w, status);
   tb_message_write(TB_FD_CONTROL, w->reply);
   cJSON_Delete(w->reply);
 }
@@ -375,6 +337,8 @@ int tb_verb_worker(int argc, char *const *argv) {
     fputs("tbench worker: started by tbench itself, never by hand (see harness/protocol.h)\n", stderr);
     return TB_EXIT_USAGE;
   }
+  fcntl(TB_FD_CONTROL, F_SETFD, FD_CLOEXEC); /* a program that a suite starts must not hold the harness' ends open */
+  fcntl(TB_FD_EXCHANGE, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, "tbench-worker"); /* not the name of the link that it was started through */
   signal(SIGPIPE, SIG_IGN);

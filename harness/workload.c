@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "harness/clock.h"
+#include "harness/compile_options.h"
+#include "harness/luacall.h"
 #include "harness/luajson.h"
 
 static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained"};
@@ -18,20 +20,6 @@ bool tb_role_parse(const char *name, enum tb_role *role) {
   for (int i = 0; i < TB_ROLE_COUNT; i++)
     if (!strcmp(role_names[i], name)) return *role = (enum tb_role)i, true;
   return false;
-}
-
-static void push_module(lua_State *L) {
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "tbench");
-  lua_call(L, 1, 1);
-}
-
-static void call_module(lua_State *L, const char *function, int arguments, int results) {
-  push_module(L);
-  lua_getfield(L, -1, function);
-  lua_remove(L, -2);
-  lua_insert(L, -arguments - 1);
-  lua_call(L, arguments, results);
 }
 
 static bool callable(lua_State *L, int index) {
@@ -54,10 +42,20 @@ static void check_fields(lua_State *L, int table, const char *name) {
   }
 }
 
-static int reference_field(lua_State *L, int table, const char *field) {
-  if (lua_getfield(L, table, field) != LUA_TNIL) return luaL_ref(L, LUA_REGISTRYINDEX);
+static int read_check(lua_State *L, int table, const char *name) {
+  if (lua_getfield(L, table, "check") != LUA_TNIL) {
+    if (!callable(L, -1)) luaL_error(L, "workload %s: check: expected a function, got %s", name, luaL_typename(L, -1));
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+  }
   lua_pop(L, 1);
   return LUA_NOREF;
+}
+
+/* What the suite says of its own work: not read yet, and yet no nonsense. */
+static void check_amount(lua_State *L, int table, const char *field, const char *name) {
+  if (lua_getfield(L, table, field) != LUA_TNIL && !(lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0))
+    luaL_error(L, "workload %s: %s: expected a number of 0 or more, got %s", name, field, luaL_tolstring(L, -1, NULL));
+  lua_pop(L, 1);
 }
 
 static void read_args(lua_State *L, int table, const char *name, struct tb_workload *out) {
@@ -77,32 +75,15 @@ static double read_tolerance(lua_State *L, int table, const char *name) {
   return tolerance;
 }
 
-/* Replaces the function at the stack top by the compiled object. */
-static void compile_top(lua_State *L, int table, const char *name, enum tb_role role, const char *backend, const char *mode) {
-  lua_newtable(L);
-  const int options = lua_gettop(L), type = lua_getfield(L, table, "options");
-  if (type != LUA_TNIL && type != LUA_TTABLE) luaL_error(L, "workload %s: options: expected a table for tb.compile, got %s", name, luaL_typename(L, -1));
-  if (type == LUA_TTABLE)
-    for (lua_pushnil(L); lua_next(L, options + 1);) {
-      lua_pushvalue(L, -2);
-      lua_insert(L, -2);
-      lua_settable(L, options);
-    }
-  lua_settop(L, options);
-  lua_pushstring(L, backend);
-  lua_setfield(L, options, "backend");
-  lua_pushstring(L, mode);
-  lua_setfield(L, options, "mode");
-  call_module(L, role == TB_ROLE_EXPLAINED ? "explain" : "compile", 2, 1);
-}
-
 void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
                       struct tb_workload *out) {
   const int top = lua_gettop(L);
   *out = (struct tb_workload){.role = role, .fn = LUA_NOREF, .args = LUA_NOREF, .check = LUA_NOREF, .results = LUA_NOREF, .last_args = LUA_NOREF};
   const cJSON *seed = cJSON_GetObjectItemCaseSensitive(kase, "seed");
   lua_pushinteger(L, seed ? (lua_Integer)seed->valuedouble : 0);
-  call_module(L, "manual_seed", 1, 0);
+  tb_lua_call_function(L, "manual_seed", 1, 0);
+  lua_getfield(L, suite, "name");
+  const char *suite_name = lua_tostring(L, -1);
   lua_getfield(L, suite, "workloads");
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION) luaL_error(L, "the suite has no workload '%s'", name);
   tb_lua_push_json(L, kase);
@@ -110,12 +91,16 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
   const int table = lua_gettop(L);
   if (!lua_istable(L, table)) luaL_error(L, "workload %s: expected it to return { fn = …, args = … }, got %s", name, luaL_typename(L, table));
   check_fields(L, table, name);
+  tb_compile_options_check(L, table, suite_name, name);
   lua_getfield(L, table, "fn");
   if (!callable(L, -1)) luaL_error(L, "workload %s: fn: expected a function, got %s", name, luaL_typename(L, -1));
-  if (role == TB_ROLE_COMPILED || role == TB_ROLE_EXPLAINED) compile_top(L, table, name, role, backend, mode);
+  const char *function = role == TB_ROLE_COMPILED ? "compile" : role == TB_ROLE_EXPLAINED ? "explain" : NULL;
+  if (function) tb_compile_options_apply(L, table, suite_name, name, function, backend, mode);
   out->fn = luaL_ref(L, LUA_REGISTRYINDEX);
   read_args(L, table, name, out);
-  out->check = reference_field(L, table, "check");
+  out->check = read_check(L, table, name);
+  check_amount(L, table, "flops", name);
+  check_amount(L, table, "bytes", name);
   out->tolerance = read_tolerance(L, table, name);
   lua_settop(L, top);
 }
@@ -133,9 +118,10 @@ static void push_list(lua_State *L, const struct tb_workload *w, int64_t i) {
 
 static int list_count(lua_State *L, int list) {
   const int declared = lua_getfield(L, list, "n");
-  const lua_Integer count = declared == LUA_TNUMBER ? lua_tointeger(L, -1) : (lua_Integer)lua_rawlen(L, list);
+  int whole = declared == LUA_TNIL;
+  const lua_Integer count = whole ? (lua_Integer)lua_rawlen(L, list) : lua_tointegerx(L, -1, &whole);
   lua_pop(L, 1);
-  if (count < 0 || count > TB_ARGUMENTS_MAX) luaL_error(L, "args: at most %d arguments", TB_ARGUMENTS_MAX);
+  if (!whole || count < 0 || count > TB_ARGUMENTS_MAX) luaL_error(L, "args: expected 0 to %d arguments (n says how many, where it is there)", TB_ARGUMENTS_MAX);
   return (int)count;
 }
 
@@ -269,7 +255,7 @@ double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int6
 
 void tb_workload_reset(lua_State *L, struct tb_workload *w) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
-  call_module(L, "reset", 1, 0);
+  tb_lua_call_function(L, "reset", 1, 0);
 }
 
 /* --- checking --- */

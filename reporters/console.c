@@ -1,5 +1,6 @@
 /* The table for people: a group for each workload, dtype and machine part; a row for each batch and mode.
  * To add a column: a row in `columns` with the function that formats its cell. */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.me
 static void cell_pays(const cJSON *c, char *out) {
   const double calls = tb_doc_number(c, "compile.pays_off_after_calls");
   if (isnan(calls)) snprintf(out, CELL, "%s", isnan(tb_doc_number(c, "speedup.ratio")) ? "–" : "never");
-  else snprintf(out, CELL, "%.0f calls", ceil(calls));
+  else snprintf(out, CELL, "%.0f call%s", ceil(calls), ceil(calls) == 1 ? "" : "s");
 }
 static void cell_kernels(const cJSON *c, char *out) {
   const double kernels = tb_doc_number(c, "graph.kernels"), calls = tb_doc_number(c, "graph.library_calls");
@@ -117,6 +118,17 @@ static void put_warnings(FILE *out, const cJSON *result) {
   }
 }
 
+/* An interval over the blocks of one pair of processes does not know how pairs differ. */
+static void put_interval_note(FILE *out, const cJSON **cases, int n) {
+  bool any = false, all = true;
+  for (int i = 0; i < n; i++) {
+    const char *over = tb_doc_text(cases[i], "speedup.interval_over", "");
+    any |= !strcmp(over, "blocks");
+    all &= !*over || !strcmp(over, "blocks");
+  }
+  if (any) fprintf(out, "note: %sintervals are over the blocks of one pair of processes; more replicates also show how processes differ\n", all ? "" : "some ");
+}
+
 /* What a person must know of a case beside its figures: errors and fallbacks. */
 static void put_notes(FILE *out, const cJSON *c) {
   const cJSON *error = tb_doc_at(c, "error"), *note;
@@ -127,14 +139,17 @@ static void put_notes(FILE *out, const cJSON *c) {
   }
 }
 
+/* Cases that Ctrl-C came before have no row; the summary counts them. */
+static bool not_reached(const cJSON *c) { return cJSON_IsTrue(tb_doc_at(c, "interrupted")); }
+
 static void put_groups(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
   const cJSON **group = calloc((size_t)n, sizeof *group);
   bool *done = calloc((size_t)n, sizeof *done);
   for (int i = 0; group && done && i < n; i++) {
-    if (done[i]) continue;
+    if (done[i] || not_reached(cases[i])) continue;
     int members = 0;
     for (int k = i; k < n; k++) {
-      if (done[k] || !same_group(cases[i], cases[k])) continue;
+      if (done[k] || not_reached(cases[k]) || !same_group(cases[i], cases[k])) continue;
       done[k] = true;
       group[members++] = cases[k];
     }
@@ -149,16 +164,18 @@ static void put_groups(FILE *out, const struct tb_report_options *options, const
 }
 
 static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON *result, const cJSON **cases, int n) {
-  int right = 0, compared = 0;
+  int right = 0, compared = 0, reached = 0;
   for (int i = 0; i < n; i++) {
     const cJSON *ok = tb_doc_at(cases[i], "correctness.ok");
+    if (not_reached(cases[i])) continue;
+    reached++;
     compared += cJSON_IsBool(ok);
     right += cJSON_IsTrue(ok) && !strcmp(tb_doc_text(cases[i], "outcome", ""), "ok");
   }
   const double planned = tb_doc_number(result, "planned");
-  const int missing = planned > n ? (int)planned - n : 0;
-  fprintf(out, "%d of %d right (against f64)", right, n + missing);
-  if (compared < n) fprintf(out, ", %d not compared", n - compared);
+  const int all = planned > n && planned < INT_MAX ? (int)planned : n, missing = all - reached;
+  fprintf(out, "%d of %d right (against f64)", right, all);
+  if (compared < reached) fprintf(out, ", %d not compared", reached - compared);
   if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : "");
   if (options->result_path) fprintf(out, " · %s", options->result_path);
   if (options->plot_path) fprintf(out, " · %s", options->plot_path);
@@ -174,6 +191,7 @@ bool tb_report_console(const cJSON *result, const struct tb_report_options *opti
   cJSON_ArrayForEach(item, list) cases[i++] = item;
   put_groups(out, options, cases, n);
   put_warnings(out, result);
+  put_interval_note(out, cases, n);
   put_summary(out, options, result, cases, n);
   free(cases);
   return !ferror(out);

@@ -11,7 +11,8 @@ static const struct { const char *title, *path; } columns[] = {
     {"speedup_hi", "speedup.hi"}, {"cold_ns", "compile.cold_ns.median"}, {"disk_ns", "compile.disk_ns.median"}, {"memory_ns", "compile.memory_ns.median"},
     {"first_call_ns", "compile.first_call_ns.median"}, {"start_ns", "compile.start_ns.median"}, {"pays_off_after_calls", "compile.pays_off_after_calls"},
     {"kernels", "graph.kernels"}, {"library_calls", "graph.library_calls"}, {"bytes_moved", "graph.bytes_moved"}, {"flops", "graph.flops"},
-    {"max_error", "correctness.max_error"}, {"bound", "correctness.bound"}, {"artifact", "graph.artifact"}, {"error", "error"}};
+    {"max_error", "correctness.max_error"}, {"bound", "correctness.bound"}, {"artifact", "graph.artifact"}, {"error", "error"},
+    {"interval_over", "speedup.interval_over"}, {"interrupted", "interrupted"}};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 static void put_text(FILE *out, const char *text) {
@@ -30,6 +31,7 @@ static void put_text(FILE *out, const char *text) {
 static void put_value(FILE *out, const cJSON *value) {
   if (cJSON_IsString(value)) put_text(out, value->valuestring);
   else if (cJSON_IsNumber(value)) fprintf(out, "%.10g", value->valuedouble);
+  else if (cJSON_IsBool(value)) fputs(cJSON_IsTrue(value) ? "yes" : "no", out);
   else if (cJSON_IsObject(value)) put_text(out, tb_doc_text(value, "message", ""));
 }
 

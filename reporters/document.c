@@ -48,9 +48,11 @@ static void append_params(const cJSON *params, char *out, size_t size) {
 }
 
 void tb_case_group(const cJSON *one_case, char *out, size_t size) {
-  snprintf(out, size, "%s · %s · %s, %.0f thread%s on %s", tb_doc_text(one_case, "case.workload", "?"), tb_doc_text(one_case, "case.dtype", "?"),
-           tb_doc_text(one_case, "case.device", "?"), tb_doc_number(one_case, "case.threads"),
-           tb_doc_number(one_case, "case.threads") == 1 ? "" : "s", tb_doc_text(one_case, "case.topology", "?"));
+  char threads[32] = "?";
+  const double count = tb_doc_number(one_case, "case.threads");
+  if (!isnan(count)) snprintf(threads, sizeof threads, "%.10g", count);
+  snprintf(out, size, "%s · %s · %s, %s thread%s on %s", tb_doc_text(one_case, "case.workload", "?"), tb_doc_text(one_case, "case.dtype", "?"),
+           tb_doc_text(one_case, "case.device", "?"), threads, count == 1 ? "" : "s", tb_doc_text(one_case, "case.topology", "?"));
   append_params(tb_doc_at(one_case, "case.params"), out, size);
   append_params(tb_doc_at(one_case, "case.switches"), out, size);
 }

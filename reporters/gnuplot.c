@@ -8,10 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "reporters/reporter.h"
+#include "reporters/gnuplot.h"
 
 enum { GROUP = 256, TITLE = 320, MAX_CURVES = 64, TICK_LIMIT = 24 };
 
@@ -41,8 +40,10 @@ static void curve_title(const cJSON *c, char *title) {
 
 static bool has_point(const cJSON *c) { return !isnan(tb_doc_number(c, "case.batch")) && tb_doc_number(c, "speedup.ratio") > 0; }
 
-static int find_curves(const cJSON *cases, struct curve *curves) {
+/* *left_out: cases of further curves than there can be. */
+static int find_curves(const cJSON *cases, struct curve *curves, int *left_out) {
   int n = 0;
+  *left_out = 0;
   const cJSON *c;
   cJSON_ArrayForEach(c, cases) {
     char title[TITLE];
@@ -50,7 +51,10 @@ static int find_curves(const cJSON *cases, struct curve *curves) {
     curve_title(c, title);
     int k = 0;
     while (k < n && strcmp(curves[k].title, title)) k++;
-    if (k == MAX_CURVES) continue;
+    if (k == MAX_CURVES) {
+      ++*left_out;
+      continue;
+    }
     if (k == n) snprintf(curves[n++].title, TITLE, "%s", title);
     curves[k].points++;
     curves[k].batch = tb_doc_number(c, "case.batch");
@@ -113,20 +117,42 @@ static struct bars put_bars(FILE *out, const cJSON *cases) {
   return bars;
 }
 
+/* --- files: written under another name, and renamed when they are whole --- */
+
+enum { DRAFT_PATH = TB_PLOT_PATH + 8 };
+
+struct draft { FILE *out; const char *path; char name[DRAFT_PATH]; };
+
+static bool open_draft(struct draft *d, const char *path) {
+  d->path = path;
+  snprintf(d->name, sizeof d->name, "%s.part", path);
+  d->out = fopen(d->name, "we");
+  return d->out != NULL;
+}
+
+/* False, with errno, when it was not written. */
+static bool close_draft(struct draft *d) {
+  bool good = !fflush(d->out) && !ferror(d->out);
+  int saved = errno;
+  if (fclose(d->out) && good) good = false, saved = errno;
+  if (good && rename(d->name, d->path)) good = false, saved = errno;
+  if (!good) unlink(d->name);
+  errno = saved;
+  return good;
+}
+
 static bool write_data(const cJSON *result, const char *path, const struct curve *curves, int n_curves, struct bars *bars) {
   const cJSON *cases = tb_doc_at(result, "cases");
   const cJSON **sorted = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *sorted);
-  FILE *out = fopen(path, "we");
-  if (!out || !sorted) {
-    if (out) fclose(out);
+  struct draft draft;
+  if (!sorted || !open_draft(&draft, path)) {
     free(sorted);
     return false;
   }
-  for (int i = 0; i < n_curves; i++) put_curve(out, cases, &curves[i], sorted);
-  *bars = put_bars(out, cases);
+  for (int i = 0; i < n_curves; i++) put_curve(draft.out, cases, &curves[i], sorted);
+  *bars = put_bars(draft.out, cases);
   free(sorted);
-  const bool good = !ferror(out);
-  return !fclose(out) && good;
+  return close_draft(&draft);
 }
 
 static const char *base_name(const char *path) {
@@ -134,8 +160,9 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static void put_speedup_panel(FILE *out, const char *data, const struct curve *curves, int n_curves) {
-  fputs("set title 'speedup over the uncompiled function (95% interval)'\nset xlabel 'batch'\nset ylabel 'speedup (x)'\n"
+static void put_speedup_panel(FILE *out, const char *data, const struct curve *curves, int n_curves, bool over_blocks) {
+  fprintf(out, "set title 'speedup over the uncompiled function (95%% interval%s)'\n", over_blocks ? " over the blocks of one pair of processes" : "");
+  fputs("set xlabel 'batch'\nset ylabel 'speedup (x)'\n"
         "set logscale x 2\nset logscale y 2\nset grid\nset key outside below maxcols 1 noenhanced\nset xtics nomirror\nset offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
         "set yrange [*<0.9:1.1<*]\n", out);
   double first = NAN;
@@ -172,12 +199,20 @@ static void put_cost_panel(FILE *out, const char *data, int index, const struct 
   fputs("\n", out);
 }
 
+static bool any_over_blocks(const cJSON *result) {
+  const cJSON *c;
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases"))
+    if (!strcmp(tb_doc_text(c, "speedup.interval_over", ""), "blocks")) return true;
+  return false;
+}
+
 static bool write_script(const cJSON *result, const struct tb_plot *plot, const struct curve *curves, int n_curves, const struct bars *bars) {
   static const struct { const char *terminal; bool svg; } terminals[] = {
       {"svg size 900,1000 dynamic background '#ffffff' font 'sans,13'", true}, {"pngcairo size 900,1000 background '#ffffff' font 'sans,11'", false}};
   const char *suite = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "cases"), 0), "case.suite", "");
-  FILE *out = fopen(plot->script, "we");
-  if (!out) return false;
+  struct draft draft;
+  if (!open_draft(&draft, plot->script)) return false;
+  FILE *out = draft.out;
   fprintf(out, "# Draws %s; run it in its folder: gnuplot %s\n", base_name(plot->svg), base_name(plot->script));
   for (size_t i = 0; i < sizeof terminals / sizeof *terminals; i++) {
     fprintf(out, "reset\nset terminal %s\nset output ", terminals[i].terminal);
@@ -187,64 +222,43 @@ static bool write_script(const cJSON *result, const struct tb_plot *plot, const 
     snprintf(title, sizeof title, "%s · %s", suite, tb_doc_text(result, "started", ""));
     quote(out, title);
     fputs(" noenhanced\n", out);
-    if (n_curves) put_speedup_panel(out, base_name(plot->data), curves, n_curves);
+    if (n_curves) put_speedup_panel(out, base_name(plot->data), curves, n_curves, any_over_blocks(result));
     if (bars->count) put_cost_panel(out, base_name(plot->data), n_curves, bars);
     fputs("unset multiplot\nunset output\n", out);
   }
-  const bool good = !ferror(out);
-  return !fclose(out) && good;
+  return close_draft(&draft);
 }
 
-/* Exit status of gnuplot in the script's folder; 127: there is none; -1: it could not be started or was killed. */
-static int run_gnuplot(const char *script) {
-  char folder[TB_PLOT_PATH];
-  snprintf(folder, sizeof folder, "%s", script);
-  char *slash = strrchr(folder, '/');
-  if (slash) *slash = '\0';
-  const pid_t child = fork();
-  if (child < 0) return -1;
-  if (child == 0) {
-    if (slash && chdir(slash == folder ? "/" : folder)) _exit(126);
-    execlp("gnuplot", "gnuplot", base_name(script), (char *)NULL);
-    _exit(errno == ENOENT ? 127 : 126);
-  }
-  int status;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+/* "FILE was not written: reason", from errno. */
+static bool not_written(struct tb_plot *plot, const char *path) {
+  snprintf(plot->message, sizeof plot->message, "%s was not written: %s", path, strerror(errno));
+  return false;
 }
 
-static bool file_there(const char *path) { return access(path, R_OK) == 0; }
-
-bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot) {
+static bool name_files(struct tb_plot *plot, const char *stem) {
   memset(plot, 0, sizeof *plot);
-  struct curve *curves = calloc(MAX_CURVES, sizeof *curves);
-  if (!curves || strlen(stem) + sizeof ".svg" > TB_PLOT_PATH) {
-    free(curves);
-    snprintf(plot->message, sizeof plot->message, "%s", curves ? "the path is too long" : "out of memory");
-    return false;
-  }
+  if (strlen(stem) + sizeof ".svg" > TB_PLOT_PATH) return snprintf(plot->message, sizeof plot->message, "the path is too long"), false;
   snprintf(plot->data, sizeof plot->data, "%s.dat", stem);
   snprintf(plot->script, sizeof plot->script, "%s.gp", stem);
   snprintf(plot->svg, sizeof plot->svg, "%s.svg", stem);
   snprintf(plot->png, sizeof plot->png, "%s.png", stem);
-  const int n_curves = find_curves(tb_doc_at(result, "cases"), curves);
+  return true;
+}
+
+bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot) {
   struct bars bars = {0};
-  const bool written = write_data(result, plot->data, curves, n_curves, &bars) && write_script(result, plot, curves, n_curves, &bars);
+  if (!name_files(plot, stem)) return false;
+  struct curve *curves = calloc(MAX_CURVES, sizeof *curves);
+  if (!curves) return snprintf(plot->message, sizeof plot->message, "out of memory"), false;
+  int left_out;
+  const int n_curves = find_curves(tb_doc_at(result, "cases"), curves, &left_out);
+  const bool data = write_data(result, plot->data, curves, n_curves, &bars) || not_written(plot, plot->data);
+  const bool script = data && (write_script(result, plot, curves, n_curves, &bars) || not_written(plot, plot->script));
   free(curves);
-  if (!written) {
-    snprintf(plot->message, sizeof plot->message, "%s: %s", plot->script, strerror(errno));
-    return false;
-  }
-  if (!n_curves && !bars.count) {
-    snprintf(plot->message, sizeof plot->message, "nothing to draw: no case has a speedup or a compile time");
-    return true;
-  }
-  const int status = run_gnuplot(plot->script);
-  plot->drawn = !status && file_there(plot->svg) && file_there(plot->png);
-  if (status == 127)
-    snprintf(plot->message, sizeof plot->message, "gnuplot is not installed (Debian package: gnuplot-nox); data and script are in %s and %s", plot->data, plot->script);
-  else if (!plot->drawn)
-    snprintf(plot->message, sizeof plot->message, "gnuplot failed (exit status %d); data and script are in %s and %s", status, plot->data, plot->script);
+  if (!script) return false;
+  if (n_curves || bars.count) plot->drawn = tb_gnuplot_draw(plot);
+  else snprintf(plot->message, sizeof plot->message, "nothing to draw: no case has a speedup or a compile time");
+  if (plot->drawn && left_out)
+    snprintf(plot->message, sizeof plot->message, "only the first %d curves are drawn: %d case%s left out", MAX_CURVES, left_out, left_out == 1 ? " is" : "s are");
   return true;
 }

@@ -32,13 +32,14 @@ const struct tb_reporter *tb_reporter_at(int index);
 const struct tb_reporter *tb_reporter_find(const char *name); /* NULL: no such reporter */
 
 /* --- gnuplot.c --- */
-enum { TB_PLOT_PATH = 1024, TB_PLOT_MESSAGE = 2304 };
+enum { TB_PLOT_PATH = 1024, TB_PLOT_MESSAGE = 2560 };
 struct tb_plot {
   char data[TB_PLOT_PATH], script[TB_PLOT_PATH], svg[TB_PLOT_PATH], png[TB_PLOT_PATH];
   bool drawn;                      /* svg and png were made */
-  char message[TB_PLOT_MESSAGE];   /* why not, and what to do; empty when drawn */
+  char message[TB_PLOT_MESSAGE];   /* why not, and what to do; when drawn: what was left out, mostly nothing */
 };
-/* Writes STEM.dat and STEM.gp and, with gnuplot, STEM.svg and STEM.png. False when the data or the script could not be written. */
+/* Writes STEM.dat and STEM.gp and, with gnuplot, STEM.svg and STEM.png; each is whole or not there. False when the data or the script
+ * could not be written. */
 bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot);
 
 /* --- document.c: reading of documents --- */

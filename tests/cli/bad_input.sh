@@ -32,9 +32,53 @@ fails 2 'replicates=0' "$TBENCH" run suite=./good.lua replicates=0
 fails 2 'seed=-1' "$TBENCH" run suite=./good.lua seed=-1
 fails 2 'never by hand' "$TBENCH" worker
 
+fails 2 'replicates=10001' "$TBENCH" run suite=./good.lua replicates=10001
+fails 2 'timeout=0' "$TBENCH" run suite=./good.lua timeout=0
+fails 2 'memory_mb=0' "$TBENCH" run suite=./good.lua memory_mb=0
+fails 2 'below 2^53' "$TBENCH" run suite=./good.lua batch=9007199254740993
+fails 2 "write name=value, as suite=mlp" "$TBENCH" list mlp
+fails 2 'suite= has no value' "$TBENCH" list suite=
+fails 2 "it takes no 'all'" "$TBENCH" counters all
+fails 2 "it takes no 'quick'" "$TBENCH" explain suite=./good.lua quick=yes
+fails 2 "it takes no 'out'" "$TBENCH" explain suite=./good.lua out=x.json
+fails 2 'one word too many' "$TBENCH" help run list
+fails 2 'threads=99999999999' "$TBENCH" topo threads=99999999999 peaks=no
+for name in end Foo _x 1x a-b ../x é; do fails 2 "'$name' is no name" "$TBENCH" new suite "$name"; done
+run "$TBENCH" new suite fresh
+[ "$status" -eq 0 ] && "$TBENCH" run suite=./fresh.lua dry-run=yes > /dev/null 2>&1
+tap_result $? 'a new suite can be run'
+
+# --- results of other makers ---
+report() { printf '%s' "$2" > "$1.json"; fails 2 "$3" "$TBENCH" report "$1.json"; fails 2 "$3" "$TBENCH" plot "$1.json"; }
+report trailing '{"cases":[]} more' 'line 1 is no JSON'
+report scalars '{"cases":[1,null]}' 'no list of cases'
+report newer '{"schema":2,"cases":[]}' 'its schema is not 1'
+printf '{"cases":[{"id":"\\u001b[31m","error":"\\u001b[2J"}]}' > escapes.json
+run "$TBENCH" report escapes.json
+[ "$status" -eq 0 ] && [[ $out != *$'\033'* ]]
+tap_result $? 'what a result holds cannot steer the terminal'
+
+# --- standard streams ---
+for verb in help list topo\ peaks=no counters doctor 'cache stat' 'run suite=./good.lua dry-run=yes' 'report escapes.json' 'explain suite=./good.lua batch=1'; do
+  # shellcheck disable=SC2086
+  "$TBENCH" $verb > /dev/full 2> err.text < /dev/null
+  status=$? err=$(cat err.text)
+  [ "$status" -eq 4 ] && [[ $err == *'standard output was not written: No space left on device'* ]]
+  tap_result $? "a full standard output is told: $verb"
+done
+"$TBENCH" run suite=./good.lua batch=1 quick=yes out=closed.json <&- >&- 2>&-
+status=$?
+[ "$status" -eq 4 ] && "$TBENCH" report closed.json > /dev/null
+tap_result $? 'closed standard streams do no harm to the result'
+rm -f closed.* fresh.lua
+
 # --- places ---
 fails 2 'cannot be written' "$TBENCH" run suite=./good.lua out=/proc/result.json
-fails 2 'cannot be made' "$TBENCH" run suite=./good.lua out=no/such/folder/result.json
+fails 2 'the folder no/such/folder: No such file or directory' "$TBENCH" run suite=./good.lua out=no/such/folder/result.json
+fails 2 'the folder none: No such file or directory' "$TBENCH" run suite=./good.lua out=none/result.json
+[ ! -e none ] && [[ $err != *triad* ]]
+tap_result $? 'a missing folder is told before anything is measured, and is not made'
+fails 2 'good.lua is no folder' "$TBENCH" run suite=./good.lua out=good.lua/result.json
 fails 2 'name a file, not a folder' "$TBENCH" run suite=./good.lua out=.
 fails 2 'or a device' "$TBENCH" run suite=./good.lua out=/dev/null
 touch plain-file
@@ -52,6 +96,10 @@ fails 2 'stack traceback' "$TBENCH" run suite=./runtime.lua
 fails 2 'runtime.lua:3: in main chunk' "$TBENCH" run suite=./runtime.lua
 suite leaves.lua 'os.exit(0)'
 fails 2 'left with status 0' "$TBENCH" run suite=./leaves.lua
+printf '\033Lua' > binary.lua
+fails 2 'binary.lua: attempt to load a binary chunk' "$TBENCH" run suite=./binary.lua
+mkdir -p other && cp good.lua other
+fails 2 "are both named 'good'" "$TBENCH" run suite=./good.lua,./other/good.lua
 suite nothing.lua 'return nil'
 fails 2 'expected the file to return tb.suite' "$TBENCH" run suite=./nothing.lua
 
@@ -71,6 +119,8 @@ describe wrong_mode "name = 'x', modes = {'fast'}, $one" "modes[1]: 'fast' is no
 describe taken_axis "name = 'x', axes = { seed = {1} }, $one" 'axes.seed: the name is taken'
 describe misplaced_axis "name = 'x', axes = { mode = {'default'} }, $one" 'axes.mode: not an axis of a suite'
 describe wrong_timeout "name = 'x', timeout = 0, $one" 'timeout: expected seconds above 0'
+describe long_timeout "name = 'x', timeout = 1e300, $one" 'timeout: expected seconds above 0, at most'
+describe odd_value "name = 'x', axes = { how = {'a\\xff'} }, $one" 'axes.how[1]: a string value may not'
 describe bad_name "name = 'A b', $one" "name: 'A b'"
 
 # Nothing above left a result behind.

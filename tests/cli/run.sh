@@ -65,6 +65,14 @@ run "$TBENCH" run suite=./outcomes.lua how=good quick=yes
 [ "$status" -eq 0 ] && ls results/*_outcomes.json > /dev/null 2>&1
 tap_result $? 'the result goes to results/<time>_<suite>.json'
 
+for _ in 1 2 3 4; do "$TBENCH" run suite=./outcomes.lua how=good quick=yes > /dev/null 2>&1 & done
+wait
+[ "$(find results -name '*_outcomes*.json' | wc -l)" -eq 5 ]
+tap_result $? 'runs of the same second have a file each'
+{ "$TBENCH" run suite=./outcomes.lua how=good quick=yes out=unread.json < /dev/null; echo $? > status.text; } 2>&1 | true
+[ -s unread.json ] && [ "$(cat status.text)" -eq 4 ]
+tap_result $? 'a reader that went away does not end a run'
+
 # --- a full disk, as a limit on the size of files says it ---
 full_disk() { (trap '' XFSZ; ulimit -f 2; "$TBENCH" run suite=./outcomes.lua how=good quick=yes out="$1"); }
 run full_disk full.json

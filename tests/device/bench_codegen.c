@@ -165,7 +165,7 @@ static void bench_row(struct bench *b, const struct row *row, const struct tc_ta
     maker.buffers[0].stream = b->stream && maker.buffers[0].role == TC_ROLE_WRITE;
     const struct tc_kernel *k = maker_kernel(&maker);
     if (s == 0 || s == 3) printf("%s, %s%s: compile %.2f ms\n", row->name, target->name, b->stream ? ", streamed" : "", compile_ms(k, target));
-    struct trial_code code = trial_compile(k, target);
+    struct trial_code code = trial_compile(&tc_codegen_llvm, k, target);
     b->run = code.run;
     compare(b, row);
     trial_free(&code);

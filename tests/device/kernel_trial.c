@@ -16,6 +16,11 @@
 
 enum { GUARD = 192, POISON = 0xA5, ALIGN = 64 };
 
+/* Every generator of machine code, in order of preference: the last takes every kernel. */
+static const struct tc_codegen *const generators[TRIAL_GENERATORS] = {&tc_codegen_llvm};
+
+const struct tc_codegen *trial_generator(int which) { return generators[which]; }
+
 static const struct tc_target targets[TRIAL_TARGETS] = {
     {TC_ARCH_X86_64, "avx2", "x86-64-v3", "", 32, 16, 1, 32 << 10, 1 << 20, 32 << 20},
     {TC_ARCH_X86_64, "avx512", "x86-64-v4", "", 64, 32, 1, 32 << 10, 1 << 20, 32 << 20},
@@ -34,19 +39,24 @@ static void *must(void *pointer) {
   return pointer;
 }
 
-struct trial_code trial_compile(const struct tc_kernel *kernel, const struct tc_target *target) {
+bool trial_takes(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target) {
+  char why[TC_ERROR_TEXT] = "";
+  if (generator->supports(target, kernel, why, sizeof why)) return true;
+  if (generator == generators[TRIAL_GENERATORS - 1]) fail_msg("%s by %s on %s: %s", kernel->name, generator->name, target->name, why);
+  return false;
+}
+
+struct trial_code trial_compile(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target) {
   struct tc_config config;
   struct tc_error err = {0};
   struct tc_module *module;
   struct tc_blob blob;
   struct trial_code code;
-  char why[TC_ERROR_TEXT] = "";
   tc_config_default(&config);
   cpu.alloc = tc_alloc_system();
-  if (!tc_codegen_llvm.supports(target, kernel, why, sizeof why)) fail_msg("%s on %s: %s", kernel->name, target->name, why);
-  if (tc_codegen_llvm.begin(tc_alloc_system(), target, &config, &module, &err)) fail_msg("begin: %s", err.message);
-  if (tc_codegen_llvm.emit(module, kernel, &err)) fail_msg("emit: %s", err.message);
-  if (tc_codegen_llvm.finish(module, &blob, NULL, &err)) fail_msg("finish: %s", err.message);
+  if (generator->begin(tc_alloc_system(), target, &config, &module, &err)) fail_msg("begin: %s", err.message);
+  if (generator->emit(module, kernel, &err)) fail_msg("emit: %s", err.message);
+  if (generator->finish(module, &blob, NULL, &err)) fail_msg("finish: %s", err.message);
   if (tc_cpu_load((struct tc_device *)&cpu, &blob, &code.loaded, &err)) fail_msg("load: %s", err.message);
   tc_blob_free(&blob);
   code.run = tc_cpu_symbol(code.loaded, kernel->name);
@@ -112,7 +122,7 @@ static bool same_element(tc_dtype dtype, const void *a, const void *b, int64_t a
   return (isnan(x) && isnan(y)) || fabs(x - y) <= slack;
 }
 
-static void compare_with(const struct copies *c, const struct copies *reference, const char *target, int shift) {
+static void compare_with(const struct copies *c, const struct copies *reference, const char *by, const char *target, int shift) {
   for (int i = 0; i < c->t->kernel->n_buffers; i++) {
     const struct tc_kernel_buffer *b = &c->t->kernel->buffers[i];
     if (b->role == TC_ROLE_SCRATCH) continue;
@@ -123,7 +133,7 @@ static void compare_with(const struct copies *c, const struct copies *reference,
     }
     for (int64_t at = 0; at < c->t->buffers[i].elements; at++)
       if (!same_element(b->dtype, c->data[i], reference->data[i], at, c->t->tolerance * largest))
-        fail_msg("%s on %s (shift %d): buffer %d[%lld] is %.9g, should be %.9g", c->t->kernel->name, target, shift, i, (long long)at,
+        fail_msg("%s by %s on %s (shift %d): buffer %d[%lld] is %.9g, should be %.9g", c->t->kernel->name, by, target, shift, i, (long long)at,
                  element(b->dtype, c->data[i], at), element(b->dtype, reference->data[i], at));
   }
 }
@@ -134,9 +144,10 @@ static void check_same_bytes(const struct copies *a, const struct copies *b) {
       fail_msg("%s: buffer %d depends on how items are divided", a->t->kernel->name, i);
 }
 
-static void run_on(const struct trial *t, const struct tc_target *target, const struct copies *reference, int64_t items) {
+static void run_on(const struct trial *t, const struct tc_codegen *generator, const struct tc_target *target, const struct copies *reference,
+                   int64_t items) {
   static const int shifts[] = {0, 1, 5};
-  struct trial_code code = trial_compile(t->kernel, target);
+  struct trial_code code = trial_compile(generator, t->kernel, target);
   for (unsigned s = 0; s < (t->aligned_only ? 1 : sizeof shifts / sizeof *shifts); s++) {
     struct copies whole, parts;
     make_copies(&whole, t, shifts[s]);
@@ -145,7 +156,7 @@ static void run_on(const struct trial *t, const struct tc_target *target, const 
     check_same_bytes(&whole, &parts); /* an empty range does nothing */
     code.run(whole.pointer, t->sizes, 0, items);
     check_guards(&whole, target->name);
-    compare_with(&whole, reference, target->name, shifts[s]);
+    compare_with(&whole, reference, generator->name, target->name, shifts[s]);
     const int64_t cut = items / 3, cut2 = items - items / 5;
     code.run(parts.pointer, t->sizes, cut2, items);
     code.run(parts.pointer, t->sizes, 0, cut);
@@ -162,8 +173,9 @@ void trial_run(const struct trial *t) {
   make_copies(&reference, t, 0);
   const int64_t items = reference_items(t->kernel, t->sizes);
   reference_run(t->kernel, reference.pointer, t->sizes, 0, items);
-  for (int i = 0; i < TRIAL_TARGETS; i++)
-    if (trial_target(i)) run_on(t, trial_target(i), &reference, items);
+  for (int g = 0; g < TRIAL_GENERATORS; g++)
+    for (int i = 0; i < TRIAL_TARGETS; i++)
+      if (trial_target(i) && trial_takes(generators[g], t->kernel, trial_target(i))) run_on(t, generators[g], trial_target(i), &reference, items);
   free_copies(&reference);
 }
 

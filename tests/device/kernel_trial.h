@@ -1,4 +1,4 @@
-/* Runs one kernel through a code generator and compares it with its meaning (kernel_reference.h).
+/* Runs one kernel through every code generator that takes it, and compares it with its meaning (kernel_reference.h).
  *
  * Each buffer is copied between guard bytes, at several alignments; the kernel runs over all items and again in uneven
  * ranges, which must give the same bytes; operands and guards must stay as they were. Failures end the test
@@ -8,7 +8,9 @@
 
 #include "codegen/codegen.h"
 
-enum { TRIAL_TARGETS = 2, TRIAL_BUFFERS = 16 };
+enum { TRIAL_GENERATORS = 1, TRIAL_TARGETS = 2, TRIAL_BUFFERS = 16 };
+/* The generators of machine code; a new one is a row in kernel_trial.c. */
+const struct tc_codegen *trial_generator(int which);
 /* avx2, avx512; NULL if this machine cannot run it. */
 const struct tc_target *trial_target(int which);
 
@@ -19,12 +21,14 @@ struct trial {
   double tolerance; /* 0: every bit; else relative to the largest magnitude of the buffer, for floats */
   bool aligned_only;
 };
-/* On every target that this machine runs. */
+/* By every generator, on every target that this machine runs. */
 void trial_run(const struct trial *t);
 
 /* For tests that do without the above. Ends the test on failure. */
 struct trial_code { struct tc_loaded *loaded; tc_cpu_kernel run; };
-struct trial_code trial_compile(const struct tc_kernel *kernel, const struct tc_target *target);
+/* Does the generator support the kernel? The last one must. */
+bool trial_takes(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target);
+struct trial_code trial_compile(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target);
 void trial_free(struct trial_code *code);
 
 /* A small generator of test data. */

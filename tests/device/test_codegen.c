@@ -1,4 +1,4 @@
-/* The LLVM generator against the meaning of kernels: operators, conversions, addresses, ranges. Reductions, rows and
+/* Code generators against the meaning of kernels: operators, conversions, addresses, ranges. Reductions, rows and
  * random kernels have files of their own. */
 #include <math.h>
 #include <setjmp.h>
@@ -113,9 +113,11 @@ static void functions_are_accurate(void **state) {
     maker_store(m, p, out, i, tc_expr_1(m->exprs, rows[r].op, maker_load(m, a, i)));
     static float x[COUNT], y[COUNT];
     for (int j = 0; j < COUNT; j++) x[j] = (float)j * 0.003f + (rows[r].op == TC_E_LOG || rows[r].op == TC_E_LOG1P ? 0.001f : -6.0f);
-    for (int t = 0; t < TRIAL_TARGETS; t++) {
-      if (!trial_target(t)) continue;
-      struct trial_code code = trial_compile(maker_kernel(m), trial_target(t));
+    for (int t = 0; t < TRIAL_GENERATORS * TRIAL_TARGETS; t++) {
+      const struct tc_codegen *generator = trial_generator(t / TRIAL_TARGETS);
+      const struct tc_target *target = trial_target(t % TRIAL_TARGETS);
+      if (!target || !trial_takes(generator, maker_kernel(m), target)) continue;
+      struct trial_code code = trial_compile(generator, maker_kernel(m), target);
       code.run((void *[]){x, y}, NULL, 0, COUNT);
       for (int j = 0; j < COUNT; j++) {
         const double right = rows[r].f((double)x[j]), ulp = fabs((double)(nextafterf((float)right, INFINITY) - (float)right));

@@ -1,4 +1,4 @@
-/* Random kernels through the LLVM generator, bit for bit against their meaning: every operator that keeps to single
+/* Random kernels through the code generators, bit for bit against their meaning: every operator that keeps to single
  * elements, all dtypes, loops of every kind, addresses of every kind, maxima over rows. */
 #include <setjmp.h>
 #include <stdarg.h>

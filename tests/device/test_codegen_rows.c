@@ -1,4 +1,4 @@
-/* The LLVM generator on rows and columns: every reduction, by dtype, length and lanes; kernels of several phases. */
+/* Code generators on rows and columns: every reduction, by dtype, length and lanes; kernels of several phases. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

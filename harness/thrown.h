@@ -1,0 +1,13 @@
+/* What Lua raised, as the `error` of a reply (see protocol.h). */
+#ifndef TB_THROWN_H
+#define TB_THROWN_H
+
+#include <cjson/cJSON.h>
+#include <lua.h>
+
+/* Message handler for lua_pcall: any value becomes a text that says what was raised, with a traceback behind it. */
+int tb_thrown_handler(lua_State *L);
+/* {"kind", "text", "trace"} of the error at the stack top; `status` is lua_pcall's. NULL when memory is out. */
+cJSON *tb_thrown_json(lua_State *L, int status);
+
+#endif

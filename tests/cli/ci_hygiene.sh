@@ -1,0 +1,121 @@
+#!/bin/bash
+# ci/hygiene on small trees: one that keeps every rule, and for each rule some that break it.
+# shellcheck source=tests/cli/tap.sh
+. "${srcdir:?}/tests/cli/tap.sh"
+
+# put FILE TEXT
+put() {
+  mkdir -p "tree/$(dirname "$1")"
+  printf '%s\n' "$2" > "tree/$1"
+}
+
+fresh_tree() {
+  rm -rf tree
+  put Makefile.am 'include compiler/files.am'
+  put compiler/files.am 'libtcompile_a_SOURCES = \
+  compiler/base/vec.c \
+  compiler/lua/raise.c'
+  put compiler/base/vec.c 'int tc_vec(void) { return 1; }'
+  put compiler/lua/raise.c 'int tc_raise(lua_State *L) { return lua_error(L); }'
+  put tests/files.am 'c_tests = \
+  tests/unit/test_vec
+script_tests = \
+  tests/cli/vec.sh'
+  put tests/unit/test_vec.c 'int main(void) { return 0; }'
+  put tests/cli/vec.sh '#!/bin/bash'
+  chmod +x tree/tests/cli/vec.sh
+}
+
+# A checkout whose files are all tracked.
+fresh_checkout() {
+  fresh_tree
+  git -C tree init -q && git -C tree add .
+}
+
+# passes NAME [BUILD]
+passes() {
+  run bash "$srcdir/ci/hygiene" "${2:-}" tree
+  [ "$status" -eq 0 ] && ! grep -q '^not ok' <<< "$out"
+  tap_result $? "$1"
+}
+# refused CHECK SAYS [BUILD]: that check alone fails, and says it.
+refused() {
+  run bash "$srcdir/ci/hygiene" "${3:-}" tree
+  [ "$status" -eq 1 ] && [ "$(grep -c '^not ok' <<< "$out")" -eq 1 ] && grep -q "^not ok .* - $1" <<< "$out" && [[ $out == *"#   $2"* ]]
+  tap_result $? "refused: $1: $2"
+}
+
+fresh_tree
+passes 'a tree that keeps the rules passes'
+fresh_checkout
+passes 'so does a checkout of it'
+
+# --- what is named, and what is there ---
+named='every file named in a files.am is there'
+fresh_tree
+rm tree/compiler/base/vec.c
+refused "$named" 'compiler/base/vec.c: missing'
+fresh_checkout
+git -C tree rm -q --cached compiler/base/vec.c
+refused "$named" 'compiler/base/vec.c: not tracked by git'
+fresh_checkout
+git -C tree rm -q --cached tests/unit/test_vec.c
+refused "$named" 'tests/unit/test_vec: not tracked by git'
+fresh_tree
+put compiler/base/more.h '/* */'
+refused 'every source is named in a files.am' 'compiler/base/more.h'
+
+# --- texts ---
+fresh_tree
+for i in $(seq 601); do echo "int tc_line_$i;"; done > tree/compiler/base/vec.c
+refused 'no file is too long' 'compiler/base/vec.c: 601 lines'
+fresh_tree
+put config.h '#define MADE'
+refused 'nothing that the build makes is in the tree' 'config.h'
+fresh_tree
+printf 'a\0b' > tree/compiler/base/data
+refused 'no binary file is in the tree' 'compiler/base/data'
+fresh_tree
+: > tree/compiler/base/vec.c
+refused 'no file is empty' 'compiler/base/vec.c'
+fresh_tree
+put compiler/base/vec.c "/* TO""DO */"
+refused 'nothing is left for later' 'compiler/base/vec.c:1'
+fresh_tree
+printf 'int tc_vec;\t\n' > tree/compiler/base/vec.c
+refused 'no tabs' 'compiler/base/vec.c:1'
+fresh_tree
+put tests/cli/vec.sh 'if'
+refused 'scripts parse' 'tests/cli/vec.sh: line'
+fresh_tree
+chmod -x tree/tests/cli/vec.sh
+refused 'scripts parse' 'tests/cli/vec.sh is not executable'
+fresh_tree
+put compiler/base/vec.c 'int tc_vec(void) { abort(); }'
+refused 'the library never ends the program' 'compiler/base/vec.c:1'
+fresh_tree
+put compiler/base/vec.c 'int tc_vec(lua_State *L) { return luaL_error(L, "no"); }'
+refused 'the library never ends the program' 'compiler/base/vec.c:1'
+
+# --- objects ---
+globals='the library has no mutable globals'
+# archive SOURCE-TEXT: a build folder with a library made from it.
+archive() {
+  rm -rf built
+  mkdir built
+  printf '%s\n' "$1" > built/a.c
+  (cd built && "${CC:-cc}" -c a.c && ar cr libtcompile.a a.o)
+}
+fresh_tree
+archive 'static const int table[] = {1, 2}; int tc_table(int i) { return table[i]; }'
+passes 'a library of functions and constants passes' built
+archive 'static int count; int tc_count(void) { return ++count; }'
+refused "$globals" "$PWD/built/libtcompile.a:a.o" built
+archive 'int tc_count = 1; int tc_next(void) { return ++tc_count; }'
+refused "$globals" "$PWD/built/libtcompile.a:a.o" built
+refused "$globals" 'nm fails: ' none
+echo 'no archive' > built/libtcompile.a
+refused "$globals" 'nm fails: ' built
+archive 'typedef int tc_nothing;'
+refused "$globals" 'nm finds no function' built
+tap_end

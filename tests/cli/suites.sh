@@ -1,0 +1,115 @@
+#!/bin/bash
+# Every shipped suite, each workload at its smallest batch: right, captured whole, in no more kernels than fusion owes, and in
+# compile states that are what they are called. Times are not looked at. To add a suite: its rows in `owed`.
+# shellcheck source=tests/cli/tap.sh
+. "${srcdir:?}/tests/cli/tap.sh"
+
+# suite, workload, the most kernels, library calls: one for each matrix product of the model and none else.
+owed='
+attention       full            1 2
+attention       causal          1 2
+layernorm_gelu  layernorm_gelu  1 0
+mlp             mlp             3 3
+mlp_small       mlp_small       8 8
+pointwise       trig            1 0
+pointwise       gelu            1 0
+pointwise       broadcast       1 0
+scorers         entropy         1 0
+scorers         sobel           1 0
+scorers         query_content   3 0
+softmax_matmul  softmax_matmul  1 1
+transformer     block           6 6
+'
+
+# A JSON document on standard input as lines `path<tab>value`: members by name, elements by number from 0; empty ones as [] and {}.
+# No string of a result goes over a line.
+flatten_json='
+function put(value,   i, path) {
+  for (i = 1; i <= depth; i++) path = path (i > 1 ? "." : "") key[i]
+  print path "\t" value
+  empty[depth] = 0
+}
+{
+  line = $0
+  while (match(line, /"([^"\\]|\\.)*"|[][{}:,]|[^][{}:," \t]+/)) {
+    token = substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH)
+    if (token == ":") continue
+    else if (token ~ /^[[{]$/) { empty[depth] = 0; depth++; array[depth] = token == "["; key[depth] = 0; named = 0; empty[depth] = 1 }
+    else if (token ~ /^[]}]$/) { was_empty = empty[depth]; what = array[depth] ? "[]" : "{}"; depth--; if (was_empty) put(what) }
+    else if (token == ",") { if (array[depth]) key[depth]++; else named = 0 }
+    else if (array[depth] || named) { gsub(/^"|"$/, "", token); put(token); named = 0 }
+    else { key[depth] = substr(token, 2, length(token) - 2); named = 1 }
+  }
+}'
+
+# at PATH: its value in the case that is looked at.
+at() { awk -F '\t' -v path="cases.$case.$1" '$1 == path { print $2 }' flat.text; }
+
+# is PATH VALUE NAME
+is() {
+  local value
+  value=$(at "$1")
+  [ "$value" = "$2" ]
+  tap_result $? "$3 ($1 is ${value:-not there})"
+}
+
+# evidence STATE COUNTER: the first call of that state was counted there, and nowhere else.
+evidence() {
+  local counter good=0 counted
+  for counter in misses disk_hits memory_hits; do
+    counted=$(at "compile.evidence.$1.$counter")
+    if [ "$counter" = "$2" ]; then [ "${counted:-0}" -gt 0 ] || good=1; else [ "$counted" = 0 ] || good=1; fi
+  done
+  tap_result $good "$name: the state $1 is counted by $2 alone"
+}
+
+# check_case KERNELS CALLS
+check_case() {
+  is outcome ok "$name is right"
+  is correctness.against f64 "$name is compared with f64"
+  is graph.graphs 1 "$name is one graph"
+  is graph.breaks '[]' "$name has no graph break"
+  is graph.fallbacks '[]' "$name has no fallback"
+  is graph.library_calls "$2" "$name calls the library for its products alone"
+  local kernels
+  kernels=$(at graph.kernels)
+  [ "${kernels:-0}" -ge 1 ] && [ "$kernels" -le "$1" ]
+  tap_result $? "$name takes at most $1 kernels (it takes ${kernels:-none})"
+  is compile.invalid '{}' "$name: every compile state has its evidence"
+  evidence cold misses
+  evidence disk disk_hits
+  evidence memory memory_hits
+}
+
+# number_of SUITE WORKLOAD: of its case in flat.text.
+number_of() {
+  awk -F '[.\t]' -v workload="$2" '$1 == "cases" && $3 == "case" && $4 == "workload" && $5 == workload { print $2; exit }' flat.text
+}
+
+# Library calls of all workloads that are no matrix products.
+other_calls() { "$TBENCH" explain suite="$1" batch="$2" | awk '$2 == "library" && $3 != "matmul"'; }
+
+check_suite() {
+  local suite=$1 batch workload kernels calls rows=0
+  # The batches of a suite are listed in rising order.
+  batch=$("$TBENCH" list suite="$suite" | sed -n 's/^ *batch=\([0-9]*\).*/\1/p')
+  run "$TBENCH" run suite="$suite" batch="$batch" quick=yes out="$suite.json"
+  [ "$status" -eq 0 ] && [ -n "$batch" ]
+  tap_result $? "suite=$suite batch=$batch exits with 0"
+  awk "$flatten_json" "$suite.json" > flat.text
+  while read -r _ workload kernels calls; do
+    name=$suite/$workload case=$(number_of "$suite" "$workload") rows=$((rows + 1))
+    check_case "$kernels" "$calls"
+  done < <(grep "^$suite " <<< "$owed")
+  [ "$rows" -eq "$(awk -F '\t' '$1 ~ /\.case\.workload$/ { n++ } END { print n + 0 }' flat.text)" ]
+  tap_result $? "suite=$suite: each of its workloads has a row in this test"
+  out=$(other_calls "$suite" "$batch")
+  [ -z "$out" ]
+  tap_result $? "suite=$suite: library calls are matrix products"
+}
+
+for file in "$srcdir"/suites/*.lua; do
+  file=${file##*/}
+  check_suite "${file%.lua}"
+done
+tap_end
