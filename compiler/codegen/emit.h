@@ -1,7 +1,8 @@
 /* Drives the generators: every kernel of a launch list becomes code, in parallel.
  *
  * Each kernel goes to the first generator that supports it (recorded in its tc_code); kernels are dealt
- * to at most `threads` modules by estimated cost, one thread a module. */
+ * to at most as many modules as threads (switch compile_threads, or the target's) by estimated cost, one thread a
+ * module. With more than one thread `alloc` is used by several at a time. */
 #ifndef TC_CODEGEN_EMIT_H
 #define TC_CODEGEN_EMIT_H
 
