@@ -226,6 +226,14 @@ static tc_status run_load(struct compile *c) {
 
 /* --- what came out --- */
 
+/* The pool, and what the threads hold while tiles run. */
+static uint64_t peak_bytes(const struct tc_launch_list *list, int threads) {
+  int64_t tile = 0;
+  for (int i = 0; i < list->n_tiles; i++)
+    if (tc_sym_hint(list->tiles[i].bytes) > tile) tile = tc_sym_hint(list->tiles[i].bytes);
+  return (uint64_t)tc_sym_hint(list->pool_bytes) + (uint64_t)tile * (uint64_t)threads;
+}
+
 static void summarise(struct compile *c) {
   struct tc_compile_report *r = c->report;
   const struct tc_launch_list *list = tc_compiled_list(c->result);
@@ -240,7 +248,7 @@ static void summarise(struct compile *c) {
     r->flops += l->flops;
   }
   r->graph_ops = list->n_graph_ops;
-  r->peak_bytes = (uint64_t)tc_sym_hint(list->pool_bytes);
+  r->peak_bytes = peak_bytes(list, c->ctx->device->threads);
   r->peak_bytes_without_reuse = list->pool_bytes_without_reuse;
 }
 

@@ -112,6 +112,8 @@ static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *
 }
 
 tc_status lower_pointwise(struct tc_lowering *l, const struct tc_node *node) {
+  if (rows[node->op].expr == TC_E_CONST) /* zero: no row */
+    return l->status = tc_fail(l->err, TC_UNSUPPORTED, "lower", "%s has no row in lower/pointwise.c", tc_op_row(node->op)->name);
   tc_sym full[TC_MAX_DIMS];
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
   if (!loop) return l->status;
