@@ -44,6 +44,8 @@ struct tc_cpu_matmul {
 tc_status tc_cpu_blas_open(struct tc_cpu *cpu, struct tc_error *err);
 void tc_cpu_blas_close(struct tc_cpu_blas *blas);
 tc_status tc_cpu_matmul(struct tc_cpu *cpu, const struct tc_cpu_matmul *call, struct tc_error *err);
+/* Elements from the first matrix of the batch to number `index`, row-major over the batch dimensions. */
+int64_t tc_cpu_batch_offset(const struct tc_cpu_matmul *call, const struct tc_cpu_matrix *x, int64_t index);
 /* One product on the calling thread's share, operands as the library takes them (rows of A, B, C contiguous unless trans_*). */
 struct tc_cpu_view { const void *data; int ld; bool trans; };
 void tc_cpu_gemm(const struct tc_cpu_blas *blas, tc_dtype dtype, int64_t m, int64_t n, int64_t k, double alpha, struct tc_cpu_view a,

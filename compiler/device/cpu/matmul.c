@@ -23,7 +23,7 @@ static int64_t batch_count(const struct tc_cpu_matmul *call) {
   return count;
 }
 
-static int64_t batch_offset(const struct tc_cpu_matmul *call, const struct tc_cpu_matrix *x, int64_t index) {
+int64_t tc_cpu_batch_offset(const struct tc_cpu_matmul *call, const struct tc_cpu_matrix *x, int64_t index) {
   int64_t offset = 0;
   for (int i = call->n_batch - 1; i >= 0; i--) {
     offset += index % call->batch[i] * x->batch[i];
@@ -39,9 +39,9 @@ static void run_batch(void *state, int64_t first, int64_t last, int thread) {
   (void)thread;
   for (int64_t i = first; i < last; i++) {
     struct tc_cpu_view a = r->a, b = r->b;
-    a.data = (const char *)r->a_at->data + batch_offset(call, r->a_at, i) * bytes;
-    b.data = (const char *)r->b_at->data + batch_offset(call, r->b_at, i) * bytes;
-    char *c = (char *)r->c_at->data + batch_offset(call, r->c_at, i) * bytes;
+    a.data = (const char *)r->a_at->data + tc_cpu_batch_offset(call, r->a_at, i) * bytes;
+    b.data = (const char *)r->b_at->data + tc_cpu_batch_offset(call, r->b_at, i) * bytes;
+    char *c = (char *)r->c_at->data + tc_cpu_batch_offset(call, r->c_at, i) * bytes;
     tc_cpu_gemm(r->blas, r->dtype, call->m, call->n, call->k, 1.0, a, b, call->beta, c, r->c_at->row);
   }
 }
@@ -124,7 +124,7 @@ static void fill_zero(struct tc_cpu *cpu, const struct tc_cpu_matmul *call) {
   if (call->beta != 0) return;
   for (int64_t i = 0; i < count; i++)
     for (int64_t row = 0; row < call->m; row++)
-      memset((char *)call->c.data + (batch_offset(call, &call->c, i) + row * call->c.row) * bytes, 0, (size_t)(call->n * bytes));
+      memset((char *)call->c.data + (tc_cpu_batch_offset(call, &call->c, i) + row * call->c.row) * bytes, 0, (size_t)(call->n * bytes));
 }
 
 /* Products large enough for all threads run one after the other, each on all; others are spread. */

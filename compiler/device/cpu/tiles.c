@@ -25,23 +25,14 @@ struct tiling {
   double *ns;                          /* by part; NULL: not wanted */
 };
 
-static int64_t batch_offset(const struct tc_cpu_matmul *call, const struct tc_cpu_matrix *x, int64_t batch) {
-  int64_t offset = 0;
-  for (int i = call->n_batch - 1; i >= 0; i--) {
-    offset += batch % call->batch[i] * x->batch[i];
-    batch /= call->batch[i];
-  }
-  return offset;
-}
-
 static void run_product(const struct tiling *t, const struct part *p, const struct tc_cpu_tile *tile, int64_t batch, int64_t row, int64_t rows) {
   struct tc_cpu_matmul call;
   struct tc_cpu_view a = p->a, b = p->b;
   tc_cpu_bind_gemm(t->run, &p->launch->gemm, tile, &call);
   const int bytes = tc_dtype_bytes(call.dtype);
-  a.data = (const char *)call.a.data + (batch_offset(&call, &call.a, batch) + row * call.a.row) * bytes;
-  b.data = (const char *)call.b.data + batch_offset(&call, &call.b, batch) * bytes;
-  char *c = (char *)call.c.data + (batch_offset(&call, &call.c, batch) + row * call.c.row) * bytes;
+  a.data = (const char *)call.a.data + (tc_cpu_batch_offset(&call, &call.a, batch) + row * call.a.row) * bytes;
+  b.data = (const char *)call.b.data + tc_cpu_batch_offset(&call, &call.b, batch) * bytes;
+  char *c = (char *)call.c.data + (tc_cpu_batch_offset(&call, &call.c, batch) + row * call.c.row) * bytes;
   tc_cpu_gemm(&t->cpu->blas, call.dtype, rows, call.n, call.k, 1.0, a, b, 0, c, call.c.row);
 }
 
