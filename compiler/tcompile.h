@@ -24,6 +24,10 @@ void tc_lua_configure(lua_State *L, const struct tc_config *config, int threads)
 /* The context of a state with the module open; NULL without. */
 struct tc_context *tc_lua_context(lua_State *L);
 
+/* The status of the error whose text is at a stack index, when the module itself raised that text; TC_LUA for all else, whatever
+ * it says. The answer holds until the module raises again. */
+tc_status tc_lua_raised(lua_State *L, int index);
+
 /* The tensor at a stack index; NULL if it is none. Borrowed: valid while the Lua object lives. */
 const struct tc_tensor *tc_lua_tensor(lua_State *L, int index);
 /* Pushes a tensor; takes over its reference. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/luacall.h"
+#include "tcompile.h"
 
 /* What of tb.compile's options a workload may set; backend and mode are axes of the case. */
 static const char *const settable[] = {"fullgraph", "dynamic", "options"};
@@ -54,7 +55,9 @@ void tb_compile_options_apply(lua_State *L, int table, const char *suite, const 
   tb_lua_push_function(L, function);
   lua_insert(L, -2);
   push_options(L, table, backend, mode);
-  if (!lua_pcall(L, 2, 1, 0)) return;
-  if (lua_type(L, -1) == LUA_TSTRING) lua_pushfstring(L, "suite %s, workload %s: %s", suite, workload, lua_tostring(L, -1));
+  const int status = lua_pcall(L, 2, 1, 0);
+  if (!status) return;
+  const bool is_option = status == LUA_ERRRUN && lua_type(L, -1) == LUA_TSTRING && tc_lua_raised(L, -1) == TC_LUA;
+  if (is_option) lua_pushfstring(L, "suite %s, workload %s: %s", suite, workload, lua_tostring(L, -1));
   lua_error(L);
 }

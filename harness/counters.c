@@ -19,13 +19,13 @@ static const struct { const char *name, *event, *help; enum fallback fallback; }
 #include "harness/counters.def"
 #undef TB_COUNTER
 };
-enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_MAX = 256 };
+enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_FIRST = 64 };
 
 struct account { double values[FALLBACK_COUNT]; };
 
 struct tb_counting {
-  int tasks[TASKS_MAX], n_tasks;
-  int sets[N_COUNTERS][TASKS_MAX]; /* PAPI_NULL where none runs */
+  int *tasks, n_tasks;
+  int *sets[N_COUNTERS]; /* one a task; PAPI_NULL where none runs */
   char why[N_COUNTERS][TB_COUNTER_WHY];
   const char *disabled; /* why PAPI's component for the processor's counters is off; NULL: it is not */
   struct account before;
@@ -48,11 +48,40 @@ static struct account read_account(void) {
   return account;
 }
 
-static void list_tasks(struct tb_counting *c) {
+/* Room for one more task; false when memory is out. */
+static bool grow_tasks(struct tb_counting *c, int *room) {
+  if (c->n_tasks < *room) return true;
+  const int more = *room ? 2 * *room : TASKS_FIRST;
+  int *tasks = realloc(c->tasks, sizeof *tasks * (size_t)more);
+  if (!tasks) return false;
+  c->tasks = tasks;
+  *room = more;
+  return true;
+}
+
+/* All tasks and their sets, or false: a part of the threads would be a wrong count. */
+static bool list_tasks(struct tb_counting *c) {
+  int room = 0;
+  bool good = true;
   DIR *folder = opendir("/proc/self/task");
-  for (struct dirent *entry; folder && (entry = readdir(folder)) && c->n_tasks < TASKS_MAX;)
-    if (entry->d_name[0] != '.') c->tasks[c->n_tasks++] = atoi(entry->d_name);
+  for (struct dirent *entry; good && folder && (entry = readdir(folder));) {
+    if (entry->d_name[0] == '.') continue;
+    good = grow_tasks(c, &room);
+    if (good) c->tasks[c->n_tasks++] = atoi(entry->d_name);
+  }
   if (folder) closedir(folder);
+  for (int e = 0; good && e < N_COUNTERS; e++) {
+    c->sets[e] = malloc(sizeof *c->sets[e] * (size_t)(c->n_tasks + 1));
+    good = c->sets[e] != NULL;
+    for (int t = 0; good && t < c->n_tasks; t++) c->sets[e][t] = PAPI_NULL;
+  }
+  return good;
+}
+
+static void free_counting(struct tb_counting *c) {
+  for (int e = 0; e < N_COUNTERS; e++) free(c->sets[e]);
+  free(c->tasks);
+  free(c);
 }
 
 /* Starts an event on one task. A PAPI status; the set is PAPI_NULL on failure. */
@@ -98,9 +127,7 @@ static const char *disabled_reason(void) {
 struct tb_counting *tb_counting_start(void) {
   struct tb_counting *c = calloc(1, sizeof *c);
   if (!c) return NULL;
-  for (int e = 0; e < N_COUNTERS; e++)
-    for (int t = 0; t < TASKS_MAX; t++) c->sets[e][t] = PAPI_NULL;
-  list_tasks(c);
+  if (!list_tasks(c)) return free_counting(c), NULL;
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
   if (version == PAPI_VER_CURRENT) c->disabled = disabled_reason();
   for (int e = 0; e < N_COUNTERS; e++) {
@@ -126,5 +153,5 @@ void tb_counting_stop(struct tb_counting *c, struct tb_count *counts) {
   if (!c) return;
   const struct account after = read_account();
   for (int e = 0; e < N_COUNTERS; e++) read_event(c, e, &after, &counts[e]);
-  free(c);
+  free_counting(c);
 }

@@ -9,6 +9,7 @@
 #include "harness/args.h"
 #include "harness/build.h"
 #include "harness/exitcode.h"
+#include "harness/process.h"
 #include "harness/verbs.h"
 #include "tcompile.h"
 
@@ -67,6 +68,7 @@ static int run_verb(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   fill_standard_streams();
+  tb_program_open();
   signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk: by the write that fails */
   return finish(run_verb(argc, argv));
 }

@@ -262,6 +262,17 @@ static tc_status fill_dimensions(struct maker *m, const struct tb_suite *suite, 
   return status;
 }
 
+/* Modes are inductor's: one that is asked for and could not act in any case is refused. */
+static tc_status check_modes(struct maker *m, const struct dimension *backends) {
+  const struct tb_values *modes = &m->spec->axes[TB_AXIS_MODE];
+  for (int i = 0; i < backends->count; i++)
+    if (!strcmp(backends->values[i].text, "inductor")) return TC_OK;
+  for (int i = 0; i < modes->count; i++)
+    if (strcmp(modes->values[i], "default"))
+      return tc_fail(m->err, TC_ARG, "plan", "mode=%s: modes are those of backend=inductor; backend=%s has none", modes->values[i], backends->values[0].text);
+  return TC_OK;
+}
+
 static tc_status add_suite(struct maker *m, const struct tb_suite *suite) {
   struct cursor c = {0};
   const size_t most = TB_AXIS_COUNT + (size_t)suite->n_axes + m->spec->switches.len;
@@ -269,6 +280,7 @@ static tc_status add_suite(struct maker *m, const struct tb_suite *suite) {
   if (!c.dims) return no_memory(m->err);
   memset(c.dims, 0, sizeof *c.dims * most);
   tc_status status = fill_dimensions(m, suite, &c);
+  if (!status) status = check_modes(m, &c.dims[TB_AXIS_BACKEND]);
   size_t product = 1;
   for (int i = 0; i < c.n_dims && !status; i++) {
     if (!c.dims[i].count) return TC_OK; /* none of the workloads asked for is this suite's */

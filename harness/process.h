@@ -67,6 +67,8 @@ void tb_process_stop(struct tb_process *process);
 tc_status tb_process_fail(struct tb_process *process, enum tb_outcome outcome, struct tc_error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The program that is running now, as the path to start workers from. */
+/* Once, first of all in main. */
+void tb_program_open(void);
 const char *tb_program_path(void);
 
 #endif

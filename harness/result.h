@@ -64,7 +64,7 @@ struct tb_correctness {
   bool checked, ok;
   double max_error, bound; /* of the comparison that came nearest to its bound, or went farthest beyond */
   int compared;            /* calls whose results were compared */
-  const char *against;     /* "f64" or "baseline" (where the reference could not be had) */
+  const char *against;     /* "f64", or "baseline" where at least one comparison was with that alone */
   const char *detail;      /* what differed, or why there was no reference; NULL: nothing to say */
 };
 

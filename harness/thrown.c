@@ -1,6 +1,7 @@
 /* Errors of Lua as texts. Invariants:
  * 1. A message is one line and never empty.
- * 2. Whatever a suite raises, or its __tostring does, ends here as a text. */
+ * 2. Whatever a suite raises, or its __tostring does, ends here as a text.
+ * 3. A kind is told by who raised (the module's own record, Lua's status), never by what a text speaks of. */
 #include "harness/thrown.h"
 
 #include <lauxlib.h>
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "tcompile.h"
 
 enum { FIELDS_SHOWN = 8 };
 
@@ -107,7 +108,17 @@ static bool ends_with(const char *text, size_t length, const char *end) {
   return length >= n && !memcmp(text + length - n, end, n);
 }
 
+/* Lua raises this very text without a position, also where its status is no LUA_ERRMEM: in its buffers, through coroutines. */
+static bool is_memory_text(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TSTRING && !strcmp(lua_tostring(L, index), "not enough memory");
+}
+
+/* Key of the registry: the status of what the handler saw. */
+static const char seen_status;
+
 int tb_thrown_handler(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)(is_memory_text(L, 1) ? TC_NOMEM : tc_lua_raised(L, 1)));
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &seen_status);
   push_message(L, 1);
   const char *text = lua_tostring(L, -1);
   const size_t length = strlen(text);
@@ -118,39 +129,37 @@ int tb_thrown_handler(lua_State *L) {
 
 /* --- as JSON --- */
 
-static const char *after_position(const char *text, const char *word) {
-  const char *found = strstr(text, word);
-  return found && (found == text || found[-1] == ' ') ? found : NULL;
+/* The status of what was raised last, once; without a handler's note, that of the text at the stack top. */
+static tc_status take_status(lua_State *L) {
+  const bool noted = lua_rawgetp(L, LUA_REGISTRYINDEX, &seen_status) == LUA_TNUMBER;
+  const tc_status status = noted ? (tc_status)lua_tointeger(L, -1) : tc_lua_raised(L, -2);
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &seen_status);
+  return status;
 }
 
-static bool speaks_of_memory(const char *text) {
-  static const char *const phrases[] = {"out of memory", "not enough memory", "no memory for"};
-  for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
-    if (strstr(text, phrases[i])) return true;
-  return false;
-}
-
-/* Kind of an error from its text, and the text without the mark of the kind. */
-static const char *kind_of(int status, const char **text) {
-  static const char unsupported[] = "unsupported: ", usage[] = "usage: ";
-  if (status == LUA_ERRMEM || speaks_of_memory(*text)) return "oom";
-  const char *mark = after_position(*text, unsupported);
-  if (mark) return *text = mark + strlen(unsupported), "unsupported";
-  if (!strncmp(*text, usage, strlen(usage))) return *text += strlen(usage), "usage";
-  return "error";
+/* Kind of an error, and its text without the mark of the kind. */
+static const char *kind_of(int status, tc_status raised, const char **text) {
+  static const char unsupported[] = "unsupported: ";
+  if (status == LUA_ERRMEM || raised == TC_NOMEM) return "oom";
+  const char *mark = raised == TC_UNSUPPORTED ? strstr(*text, unsupported) : NULL; /* others are parts that are missing here: failures */
+  return mark ? *text = mark + strlen(unsupported), "unsupported" : "error";
 }
 
 static const char cut[] = "…";
 static const char no_frames[] = "\nstack traceback:\n\t[C]: in ?"; /* of an error outside of any Lua function */
 
-cJSON *tb_thrown_json(lua_State *L, int status) {
+cJSON *tb_thrown_json(lua_State *L, int status, const char *known) {
   const char *all = lua_tostring(L, -1), *trace = all ? strstr(all, "\nstack traceback:") : NULL;
   const char *text = all ? all : "an error was raised while another one was handled";
   char line[TC_ERROR_TEXT];
   const size_t length = trace ? (size_t)(trace - text) : strlen(text);
   if (snprintf(line, sizeof line, "%.*s", (int)length, text) >= (int)sizeof line) memcpy(line + sizeof line - sizeof cut, cut, sizeof cut);
   for (char *newline = line; (newline = strchr(newline, '\n'));) *newline = ' ';
-  const char *shown = line, *kind = kind_of(status, &shown);
+  const char *shown = line;
+  const tc_status raised = take_status(L);
+  const char *kind = known && status == LUA_ERRRUN ? known : kind_of(status, raised, &shown);
   cJSON *error = cJSON_CreateObject();
   cJSON_AddStringToObject(error, "kind", kind);
   cJSON_AddStringToObject(error, "text", shown);

@@ -1,6 +1,7 @@
 /* Triad and multiply-add peak. Invariants:
  * 1. Threads start together (a barrier) and the time is from the first start to the last end.
- * 2. Every array is first touched by the thread that works on it, so that it lies on that thread's memory node. */
+ * 2. Every array is first touched by the thread that works on it, so that it lies on that thread's memory node.
+ * 3. No thread comes to the barrier before all of them exist: a team that is not complete leaves at the gate. */
 #include "harness/triad.h"
 
 #include <immintrin.h>
@@ -28,8 +29,13 @@ enum {
 
 enum job { JOB_TRIAD, JOB_FMA };
 
+enum gate { GATE_SHUT, GATE_OPEN, GATE_LEAVE };
+
 struct shared {
   enum job job;
+  pthread_mutex_t lock;
+  pthread_cond_t moved;
+  enum gate gate;
   pthread_barrier_t barrier;
   size_t elements; /* a thread */
 };
@@ -107,8 +113,25 @@ static void run_fma(struct member *m) {
   }
 }
 
+static void set_gate(struct shared *shared, enum gate gate) {
+  pthread_mutex_lock(&shared->lock);
+  shared->gate = gate;
+  pthread_cond_broadcast(&shared->moved);
+  pthread_mutex_unlock(&shared->lock);
+}
+
+/* Waits at the gate; false: the team is not complete. */
+static bool pass_gate(struct shared *shared) {
+  pthread_mutex_lock(&shared->lock);
+  while (shared->gate == GATE_SHUT) pthread_cond_wait(&shared->moved, &shared->lock);
+  const bool open = shared->gate == GATE_OPEN;
+  pthread_mutex_unlock(&shared->lock);
+  return open;
+}
+
 static void *run_member(void *data) {
   struct member *m = data;
+  if (!pass_gate(m->shared)) return NULL;
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(m->cpu, &one);
@@ -157,11 +180,9 @@ static bool run_all(struct shared *shared, struct member *members, const cpu_set
     if (pthread_create(&ids[started], NULL, run_member, &members[started])) break;
   }
   const bool good = started == threads;
-  for (int t = 0; t < started; t++) { /* a team that is not complete waits at the barrier for ever: cancel it */
-    if (!good) pthread_cancel(ids[t]);
-    pthread_join(ids[t], NULL);
-  }
-  if (good) pthread_barrier_destroy(&shared->barrier);
+  set_gate(shared, good ? GATE_OPEN : GATE_LEAVE);
+  for (int t = 0; t < started; t++) pthread_join(ids[t], NULL);
+  pthread_barrier_destroy(&shared->barrier);
   free(ids);
   return good;
 }
@@ -176,7 +197,7 @@ static size_t elements_per_thread(int threads) {
 
 static double measure(enum job job, const cpu_set_t *cpus, int threads) {
   if (threads < 1 || threads > THREADS_MAX || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-  struct shared shared = {.job = job, .elements = elements_per_thread(threads)};
+  struct shared shared = {.job = job, .elements = elements_per_thread(threads), .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
   struct member *members = calloc((size_t)threads, sizeof *members);
   double rate = 0;
   if (members && run_all(&shared, members, cpus, threads)) {

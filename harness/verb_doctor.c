@@ -67,9 +67,11 @@ static struct finding check_isa(struct patient *p) {
 }
 
 static struct finding check_blas(struct patient *p) {
-  const char *blas = p->device ? tc_device_cpu_blas(p->device) : NULL;
-  if (!blas) return found(REQUIRED, "install libopenblas0-openmp", "OpenBLAS (OpenMP build) cannot be loaded");
-  return found(READY, NULL, "%s", blas);
+  struct tc_error err = {0};
+  if (!p->device) return found(MISSING, NULL, "not looked for: the device did not open");
+  const char *blas = tc_device_cpu_blas(p->device, &err);
+  if (blas) return found(READY, NULL, "%s", blas);
+  return found(REQUIRED, err.status == TC_NOMEM ? "raise the limit of this shell (ulimit -v)" : "install libopenblas0-openmp", "%s", err.message);
 }
 
 static struct finding check_binding(struct patient *p) {

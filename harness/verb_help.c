@@ -39,7 +39,11 @@ static void print_switches(void) {
   for (int i = 0; i < tc_config_count(); i++) {
     const struct tc_config_row *r = tc_config_row(i);
     static const char *const types[] = {"on|off", "number", "text"};
-    printf("  %-*s%s %s (%s; default %s)\n", NAME_WIDTH, r->name, r->in_key ? "*" : " ", r->help, types[r->type],
+    char range[64];
+    snprintf(range, sizeof range, "%lld to %lld", (long long)r->takes.least, (long long)r->takes.most);
+    const bool bounded = r->type == TC_CONFIG_INT && r->takes.most != INT64_MAX;
+    printf("  %-*s%s %s (%s%s; default %s)\n", NAME_WIDTH, r->name, r->in_key ? "*" : " ", r->help, r->takes.list ? "any of " : "",
+           r->takes.words ? r->takes.words : bounded ? range : types[r->type],
            r->type == TC_CONFIG_BOOL ? (strcmp(r->default_text, "0") ? "on" : "off") : r->default_text);
   }
 }

@@ -42,19 +42,26 @@ struct worker {
   bool prepared, leaving;
   const cJSON *request; /* of the one that is being answered */
   cJSON *reply;
+  const char *kind;     /* of the error that the worker itself raised, else NULL */
   cpu_set_t cpus; /* of the case */
   cpu_set_t seat; /* where OpenMP put this thread before main: its place in the team */
 };
 
 /* --- requests; each runs under lua_pcall and adds to w->reply --- */
 
-static void need_workload(lua_State *L, const struct worker *w) {
-  if (!w->prepared) luaL_error(L, "usage: prepare comes first");
+/* To be followed by luaL_error at once. */
+static lua_State *failing(lua_State *L, struct worker *w, const char *kind) {
+  w->kind = kind;
+  return L;
 }
 
-static const char *need_text(lua_State *L, const struct worker *w, const char *field) {
+static void need_workload(lua_State *L, struct worker *w) {
+  if (!w->prepared) luaL_error(failing(L, w, "usage"), "prepare comes first");
+}
+
+static const char *need_text(lua_State *L, struct worker *w, const char *field) {
   const char *text = tb_json_text(w->request, field, NULL);
-  if (!text) luaL_error(L, "usage: the request lacks '%s'", field);
+  if (!text) luaL_error(failing(L, w, "usage"), "the request lacks '%s'", field);
   return text;
 }
 
@@ -66,11 +73,11 @@ static void do_describe(lua_State *L, struct worker *w) {
 
 static void do_prepare(lua_State *L, struct worker *w) {
   enum tb_role role;
-  if (!tb_role_parse(need_text(L, w, "role"), &role)) luaL_error(L, "usage: unknown role");
+  if (!tb_role_parse(need_text(L, w, "role"), &role)) luaL_error(failing(L, w, "usage"), "unknown role");
   const cJSON *kase = cJSON_GetObjectItemCaseSensitive(w->request, "case");
-  if (!cJSON_IsObject(kase)) luaL_error(L, "usage: the request lacks 'case'");
+  if (!cJSON_IsObject(kase)) luaL_error(failing(L, w, "usage"), "the request lacks 'case'");
   const char *device = tb_json_text(kase, "device", "cpu");
-  if (strcmp(device, "cpu")) luaL_error(L, "unsupported: device '%s' is not built", device);
+  if (strcmp(device, "cpu")) luaL_error(failing(L, w, "unsupported"), "device '%s' is not built", device);
   tb_description_load(L, need_text(L, w, "suite"));
   const char *backend = tb_json_text(w->request, "backend", "inductor"), *mode = tb_json_text(w->request, "mode", "default");
   tb_workload_make(L, lua_gettop(L), need_text(L, w, "workload"), kase, role, backend, mode, &w->workload);
@@ -128,7 +135,7 @@ static void do_block(lua_State *L, struct worker *w) {
   need_workload(L, w);
   take_seat(w);
   const double calls = tb_json_number(w->request, "calls", 0), warm = tb_json_number(w->request, "warm", 0);
-  if (calls < 1 || warm < 0) luaL_error(L, "usage: block needs calls of 1 or more and warm of 0 or more");
+  if (calls < 1 || warm < 0) luaL_error(failing(L, w, "usage"), "block needs calls of 1 or more and warm of 0 or more");
   cJSON_AddNumberToObject(w->reply, "ns", tb_workload_block(L, &w->workload, (int64_t)warm, (int64_t)calls));
 }
 
@@ -166,7 +173,7 @@ static void do_counters(lua_State *L, struct worker *w) {
   struct tb_count *counts = lua_newuserdatauv(L, sizeof *counts * (size_t)tb_counter_count(), 0);
   memset(counts, 0, sizeof *counts * (size_t)tb_counter_count());
   struct tb_counting *counting = tb_counting_start();
-  if (!counting) luaL_error(L, "out of memory");
+  if (!counting) luaL_error(failing(L, w, "oom"), "out of memory");
   tb_workload_block(L, &w->workload, 0, calls < 1 ? 1 : (int64_t)calls);
   tb_counting_stop(counting, counts);
   cJSON *json = cJSON_AddObjectToObject(w->reply, "counters");
@@ -175,7 +182,7 @@ static void do_counters(lua_State *L, struct worker *w) {
 
 static void do_explain(lua_State *L, struct worker *w) {
   need_workload(L, w);
-  if (w->workload.role != TB_ROLE_EXPLAINED) luaL_error(L, "usage: explain needs the role explained");
+  if (w->workload.role != TB_ROLE_EXPLAINED) luaL_error(failing(L, w, "usage"), "explain needs the role explained");
   cJSON_AddStringToObject(w->reply, "text", tb_workload_explain(L, &w->workload));
 }
 
@@ -184,7 +191,9 @@ static void do_machine(lua_State *L, struct worker *w) {
   cJSON_AddNumberToObject(w->reply, "triad_bytes_per_s", tb_triad_bytes_per_s(&w->cpus, threads));
   cJSON_AddNumberToObject(w->reply, "fma_flops_per_s", tb_fma_flops_per_s(&w->cpus, threads));
   const struct tc_context *ctx = tc_lua_context(L);
-  cJSON_AddStringToObject(w->reply, "blas", ctx ? tc_device_cpu_blas(ctx->device) : "unknown");
+  struct tc_error err = {0};
+  const char *blas = ctx ? tc_device_cpu_blas(ctx->device, &err) : NULL;
+  cJSON_AddStringToObject(w->reply, "blas", blas ? blas : lua_pushfstring(L, "none: %s", err.message));
 }
 
 static void do_quit(lua_State *L, struct worker *w) {
@@ -205,7 +214,7 @@ static int answer_protected(lua_State *L) {
   enum tb_request request;
   lua_settop(L, 0);
   const char *name = need_text(L, w, "op");
-  if (!tb_request_parse(name, &request)) return luaL_error(L, "usage: unknown request '%s'", name);
+  if (!tb_request_parse(name, &request)) return luaL_error(failing(L, w, "usage"), "unknown request '%s'", name);
   handlers[request](L, w);
   return 0;
 }
@@ -215,10 +224,11 @@ static void add_error(struct worker *w, int status) {
   cJSON_Delete(w->reply);
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", false);
-  cJSON_AddItemToObject(w->reply, "error", tb_thrown_json(w->L, status));
+  cJSON_AddItemToObject(w->reply, "error", tb_thrown_json(w->L, status, w->kind));
 }
 
 static void answer(struct worker *w) {
+  w->kind = NULL;
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", true);
   lua_settop(w->L, 0);

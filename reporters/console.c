@@ -163,6 +163,20 @@ static void put_groups(FILE *out, const struct tb_report_options *options, const
   free(done);
 }
 
+/* What right cases were held against: cases with a comparison with the plain function alone are told apart. */
+static void put_against(FILE *out, const cJSON **cases, int n) {
+  int f64 = 0, baseline = 0;
+  for (int i = 0; i < n; i++) {
+    const char *against = tb_doc_text(cases[i], "correctness.against", "");
+    if (!cJSON_IsTrue(tb_doc_at(cases[i], "correctness.ok"))) continue;
+    f64 += !strcmp(against, "f64");
+    baseline += !strcmp(against, "baseline");
+  }
+  if (!baseline) fputs(" (against f64)", out);
+  else if (!f64) fputs(" (against the baseline)", out);
+  else fprintf(out, " (%d against f64, %d against the baseline)", f64, baseline);
+}
+
 static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON *result, const cJSON **cases, int n) {
   int right = 0, compared = 0, reached = 0;
   for (int i = 0; i < n; i++) {
@@ -174,7 +188,8 @@ static void put_summary(FILE *out, const struct tb_report_options *options, cons
   }
   const double planned = tb_doc_number(result, "planned");
   const int all = planned > n && planned < INT_MAX ? (int)planned : n, missing = all - reached;
-  fprintf(out, "%d of %d right (against f64)", right, all);
+  fprintf(out, "%d of %d right", right, all);
+  put_against(out, cases, n);
   if (compared < reached) fprintf(out, ", %d not compared", reached - compared);
   if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : "");
   if (options->result_path) fprintf(out, " · %s", options->result_path);

@@ -10,14 +10,22 @@
 
 enum { NOKEY = 0, KEY = 1 };
 
+#define ANY {.most = INT64_MAX}
+#define RANGE(low, high) {.least = low, .most = high}
+#define ONE_OF(all) {.words = all, .most = INT64_MAX}
+#define LIST_OF(all) {.words = all, .list = true, .most = INT64_MAX}
 static const struct tc_config_row rows[] = {
-#define TC_CONFIG(field, name, type, dflt, key, help) {name, help, #dflt, TC_CONFIG_##type, key},
+#define TC_CONFIG(field, name, type, dflt, key, takes, help) {name, help, #dflt, TC_CONFIG_##type, key, takes},
 #include "base/config.def"
 #undef TC_CONFIG
 };
+#undef ANY
+#undef RANGE
+#undef ONE_OF
+#undef LIST_OF
 
 static const size_t offsets[] = {
-#define TC_CONFIG(field, name, type, dflt, key, help) offsetof(struct tc_config, field),
+#define TC_CONFIG(field, name, type, dflt, key, takes, help) offsetof(struct tc_config, field),
 #include "base/config.def"
 #undef TC_CONFIG
 };
@@ -34,7 +42,7 @@ int tc_config_find(const char *name) {
 
 void tc_config_default(struct tc_config *config) {
   *config = (struct tc_config){
-#define TC_CONFIG(field, name, type, dflt, key, help) .field = dflt,
+#define TC_CONFIG(field, name, type, dflt, key, takes, help) .field = dflt,
 #include "base/config.def"
 #undef TC_CONFIG
   };
@@ -59,6 +67,31 @@ static bool parse_int(const char *text, int64_t *value) {
   return !errno && end != text && !*end;
 }
 
+static bool is_word_of(const char *words, const char *word, size_t length) {
+  for (const char *at = words; *at;) {
+    const size_t n = strcspn(at, ",");
+    if (n == length && !strncmp(at, word, n)) return true;
+    at += n + strspn(at + n, ", ");
+  }
+  return false;
+}
+
+static bool fits_words(const struct tc_config_takes *takes, const char *text) {
+  if (!takes->words) return true;
+  if (!takes->list) return is_word_of(takes->words, text, strlen(text));
+  for (const char *at = text; *at;) {
+    const size_t n = strcspn(at, ",");
+    if (!is_word_of(takes->words, at, n)) return false;
+    at += n + (at[n] == ',');
+  }
+  return true;
+}
+
+static tc_status bad_number(const struct tc_config_row *row, const char *text, struct tc_error *err) {
+  if (row->takes.most == INT64_MAX) return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of %lld or more", row->name, text, (long long)row->takes.least);
+  return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number from %lld to %lld", row->name, text, (long long)row->takes.least, (long long)row->takes.most);
+}
+
 tc_status tc_config_set(struct tc_config *config, const char *name, const char *text, struct tc_error *err) {
   const int index = tc_config_find(name);
   if (index < 0) return tc_fail(err, TC_ARG, "config", "there is no switch '%s'; `tbench help switches` lists them", name);
@@ -68,11 +101,16 @@ tc_status tc_config_set(struct tc_config *config, const char *name, const char *
       break;
     case TC_CONFIG_INT: {
       int64_t value;
-      if (!parse_int(text, &value) || value < 0) return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of 0 or more", name, text);
+      if (!parse_int(text, &value) || value < rows[index].takes.least || value > rows[index].takes.most) return bad_number(&rows[index], text, err);
       *(int64_t *)slot(config, index) = value;
       break;
     }
-    case TC_CONFIG_TEXT: *(const char **)slot(config, index) = text; break;
+    case TC_CONFIG_TEXT: {
+      const struct tc_config_takes *takes = &rows[index].takes;
+      if (!fits_words(takes, text)) return tc_fail(err, TC_ARG, "config", "%s=%s: use %s%s", name, text, takes->list ? "any of " : "one of ", takes->words);
+      *(const char **)slot(config, index) = text;
+      break;
+    }
   }
   return TC_OK;
 }

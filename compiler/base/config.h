@@ -15,15 +15,22 @@ struct tc_config {
 #define TC_CONFIG_CTYPE_BOOL bool
 #define TC_CONFIG_CTYPE_INT int64_t
 #define TC_CONFIG_CTYPE_TEXT const char *
-#define TC_CONFIG(field, name, type, dflt, key, help) TC_CONFIG_CTYPE_##type field;
+#define TC_CONFIG(field, name, type, dflt, key, takes, help) TC_CONFIG_CTYPE_##type field;
 #include "base/config.def"
 #undef TC_CONFIG
+};
+
+struct tc_config_takes {
+  const char *words;   /* of a TEXT: "a, b"; NULL: any text */
+  bool list;           /* several words, joined by commas, or none */
+  int64_t least, most; /* of an INT; most is INT64_MAX where there is no upper end */
 };
 
 struct tc_config_row {
   const char *name, *help, *default_text;
   enum tc_config_type type;
   bool in_key;
+  struct tc_config_takes takes;
 };
 
 int tc_config_count(void);

@@ -55,7 +55,8 @@ tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, cons
 /* Opens the CPU. `isa`: auto, avx2 or avx512 (config switch); `threads` 0: one for each CPU this process may run
  * on. TC_UNSUPPORTED on a machine without AVX2 and FMA, with what it lacks. */
 tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int threads, struct tc_device **out, struct tc_error *err);
-/* Name and version of the matrix library as found at run time ("OpenBLAS 0.3.21 SkylakeX, OpenMP"); loads it. */
-const char *tc_device_cpu_blas(struct tc_device *device);
+/* Name and version of the matrix library as found at run time ("OpenBLAS 0.3.21 SkylakeX, OpenMP"); loads it. NULL when it
+ * cannot be used: TC_NOMEM where there is no room for its buffers, else TC_UNSUPPORTED. The text is the device's. */
+const char *tc_device_cpu_blas(struct tc_device *device, struct tc_error *err);
 
 #endif

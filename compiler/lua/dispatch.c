@@ -32,6 +32,27 @@ static void push_where(lua_State *L) {
   lua_pushliteral(L, "");
 }
 
+/* Keys of the registry: the text that the module raised last, and its status. */
+static const char raised_text, raised_status;
+
+int tc_lua_raise_top(lua_State *L, tc_status status) {
+  lua_pushinteger(L, (lua_Integer)status);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_status);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_text);
+  return lua_error(L);
+}
+
+tc_status tc_lua_raised(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &raised_text);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &raised_status);
+  const bool own = lua_type(L, index) == LUA_TSTRING && lua_rawequal(L, index, -2);
+  const tc_status status = own ? (tc_status)lua_tointeger(L, -1) : TC_LUA;
+  lua_pop(L, 2);
+  return status;
+}
+
 int tc_lua_raise(lua_State *L, const char *name, const struct tc_error *err) {
   const size_t length = strlen(name);
   const bool named = !strncmp(err->message, name, length) && err->message[length] == ':';
@@ -41,7 +62,7 @@ int tc_lua_raise(lua_State *L, const char *name, const struct tc_error *err) {
   if (err->where[0]) lua_pushfstring(L, "%s: ", err->where);
   lua_pushstring(L, message);
   lua_concat(L, 3 + (err->where[0] != '\0'));
-  return lua_error(L);
+  return tc_lua_raise_top(L, err->status);
 }
 
 int tc_lua_raise_text(lua_State *L, const char *name, const char *format, ...) {

@@ -121,7 +121,10 @@ static void open_module(lua_State *L) {
   lua_setmetatable(L, -2);
   tc_status status = read_settings(L, &settings, &err);
   if (!status) status = open_context(m, &settings, &err);
-  if (status) luaL_error(L, "tbench: %s", err.message[0] ? err.message : tc_status_text(status));
+  if (status) {
+    lua_pushfstring(L, "tbench: %s", err.message[0] ? err.message : tc_status_text(status));
+    tc_lua_raise_top(L, status);
+  }
   m->default_dtype = TC_F32;
   tc_lua_fill_host(&m->host);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &module_key);

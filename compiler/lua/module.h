@@ -96,6 +96,8 @@ tc_status tc_lua_run_one(lua_State *L, struct tc_lua_module *m, const struct tc_
                          struct tc_error *err);
 /* Raises "source:line: name: message" with the line of the innermost Lua function outside of this module. */
 int tc_lua_raise(lua_State *L, const char *name, const struct tc_error *err);
+/* Raises the text at the stack top, as an error of this status (see tc_lua_raised). */
+int tc_lua_raise_top(lua_State *L, tc_status status);
 int tc_lua_raise_text(lua_State *L, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* --- create.c --- */

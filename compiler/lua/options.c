@@ -5,7 +5,10 @@
 #include "lua/compiled_object.h"
 
 static int raise_unsupported(lua_State *L, const char *what, const char *value, const char *instead) {
-  return luaL_error(L, "unsupported: %s '%s': %s", what, value, instead);
+  luaL_where(L, 1);
+  lua_pushfstring(L, "unsupported: %s '%s': %s", what, value, instead);
+  lua_concat(L, 2);
+  return tc_lua_raise_top(L, TC_UNSUPPORTED);
 }
 
 const char *tc_lua_given(lua_State *L, int index) {

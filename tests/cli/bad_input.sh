@@ -23,6 +23,11 @@ fails 2 'has no value' "$TBENCH" run suite=./good.lua batch=
 fails 2 'workload=two: unknown' "$TBENCH" run suite=./good.lua workload=two
 fails 2 "did you mean 'f32'" "$TBENCH" run suite=./good.lua dtype=f23
 fails 2 "did you mean 'default'" "$TBENCH" run suite=./good.lua mode=defualt
+fails 2 'mode=max-autotune: modes are those of backend=inductor; backend=eager has none' "$TBENCH" run suite=./good.lua backend=eager mode=max-autotune
+fails 2 'isa=foo: use one of auto, avx2, avx512' "$TBENCH" run suite=./good.lua isa=foo
+fails 2 'logs=foo: use any of graph, guards' "$TBENCH" run suite=./good.lua logs=foo
+fails 2 'llvm_level=99: use a whole number from 0 to 3' "$TBENCH" run suite=./good.lua llvm_level=99
+fails 2 'isa=foo: use one of' env TB_ISA=foo "$TBENCH" run suite=./good.lua
 fails 2 'fuse=maybe: use on or off' "$TBENCH" run suite=./good.lua fuse=maybe
 fails 2 'use on or off' env TB_FUSE=maybe "$TBENCH" run suite=./good.lua
 fails 2 'topology=corner:1: use machine' "$TBENCH" run suite=./good.lua topology=corner:1

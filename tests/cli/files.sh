@@ -50,7 +50,16 @@ tap_result $? 'help report lists the formats'
 
 # --- cache ---
 cache() { "$TBENCH" cache "$@" cache_dir="$PWD/own-cache"; }
-run "$TBENCH" explain suite=./small.lua batch=1 cache_dir="$PWD/own-cache"
+explained() { TB_LOGS=kernels run "$TBENCH" explain suite=./small.lua batch=1 cache_dir="$PWD/own-cache" "$@"; }
+explained
+[ "$status" -eq 0 ] && [ ! -e own-cache ]
+tap_result $? 'explain leaves the cache alone'
+explained cache=on
+[ "$status" -eq 0 ] && [ -d own-cache ]
+tap_result $? 'unless it is asked to use it'
+explained
+[ "$status" -eq 0 ] && [[ $err == *'[kernels]'* ]]
+tap_result $? 'so that it shows the kernels, whatever the cache has'
 run cache export good.export
 [ "$status" -eq 0 ] && [[ $out == *'1 entry exported'* ]]
 tap_result $? 'an export'

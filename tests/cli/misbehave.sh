@@ -169,8 +169,30 @@ ended no_amount error 'flops: expected a number of 0 or more, got many'
 ended half_argument error 'expected 0 to 32 arguments'
 [ "$(grep -c '"against":.*"baseline"' compare.json)" -eq 1 ]
 tap_result $? 'a lost reference leaves the comparison with the plain function'
+[[ $("$TBENCH" report compare.json) == *' against f64, 1 against the baseline)'* ]]
+tap_result $? 'and the summary says so'
 [ "$(grep -c '"outcome":.*"ok"' compare.json)" -eq "$(grep -c '"ok":.*true' compare.json)" ]
 tap_result $? 'whatever is ok was compared and right'
+
+# --- what a suite says decides nothing ---
+cat > says.lua <<'EOF'
+local tb = require "tbench"
+local said = {
+  kind = "layer kind unsupported: rnn", memory = "the cache is out of memory", number = "there is no memory for 3 more", request = "usage: give a size",
+}
+local names = {}
+for name in pairs(said) do names[#names + 1] = name end
+table.sort(names)
+return tb.suite {
+  name = "says", axes = { how = names },
+  workloads = { w = function(case) return { fn = function() error(said[case.how], 0) end, args = {} } end },
+}
+EOF
+run "$TBENCH" run suite=./says.lua quick=yes out=says.json
+[ "$status" -eq 4 ] && [ "$(grep -c '"outcome":.*"error"' says.json)" -eq 4 ]
+tap_result $? 'an error of a suite is an error, whatever its text speaks of'
+[[ $err == *'layer kind unsupported: rnn'* && $err == *'usage: give a size'* ]]
+tap_result $? 'and its text is shown as it is'
 
 # --- memory (a sanitizer takes more than any limit) ---
 if ! grep -qE '__(asan|tsan)_init' "$TBENCH"; then
@@ -195,6 +217,10 @@ EOF
   tap_result $? 'memory that is out is the outcome oom, whoever asked for it, and at once'
   echo 'local kept = {} while true do kept[#kept + 1] = ("x"):rep(1 << 20) .. #kept end' > bomb.lua
   fails 2 'not enough memory' "$TBENCH" run suite=./bomb.lua memory_mb=120
+  # buffers of the matrix library for 64 threads do not fit
+  run bash -c 'ulimit -v 4000000; OMP_NUM_THREADS=64 exec "$TBENCH" doctor'
+  [ "$status" -eq 4 ] && [[ $out == *'REQUIRED  matrix library '*'→ raise the limit'* ]]
+  tap_result $? 'doctor tells a matrix library that cannot be opened, and what helps'
 fi
 
 # --- more threads than cores ---

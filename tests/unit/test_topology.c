@@ -4,10 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "harness/build.h"
 #include "harness/topology.h"
+#include "harness/triad.h"
 
 /* 2 packages, each a memory node with one L3, 4 cores, 2 hardware threads a core. */
 static const char machine_text[] = "pack:2 [numa] l3:1 core:4 pu:2";
@@ -110,6 +115,26 @@ static void test_cpus(void **state) {
   assert_false(tb_cpus_parse("100000", &set));
 }
 
+/* A team whose threads cannot all be had gives no figure, and ends. */
+static void test_incomplete_team(void **state) {
+  enum { THREADS = 1000, ROOM = 1 << 30, PATIENCE_S = 30 };
+  (void)state;
+  if (TB_SANITIZED) skip(); /* it reserves more than any limit */
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (!child) {
+    const struct rlimit room = {ROOM, ROOM};
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(0, &cpus);
+    alarm(PATIENCE_S);
+    _exit(setrlimit(RLIMIT_AS, &room) || tb_triad_bytes_per_s(&cpus, THREADS) != 0);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_places, open_machine, close_machine),
@@ -118,6 +143,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_machine, open_machine, close_machine),
       cmocka_unit_test(test_no_topology),
       cmocka_unit_test(test_cpus),
+      cmocka_unit_test(test_incomplete_team),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,11 +111,9 @@ void tc_cpu_blas_close(struct tc_cpu_blas *blas) {
   blas->library = NULL; /* it stays mapped: its threads are OpenMP's, and closing it under them is not safe */
 }
 
-const char *tc_device_cpu_blas(struct tc_device *device) {
+const char *tc_device_cpu_blas(struct tc_device *device, struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
-  struct tc_error err;
-  if (tc_cpu_blas_open(cpu, &err)) snprintf(cpu->blas.name, sizeof cpu->blas.name, "none: %.140s", err.message);
-  return cpu->blas.name;
+  return tc_cpu_blas_open(cpu, err) ? NULL : cpu->blas.name;
 }
 
 bool tc_cpu_view_of(int64_t rows, int64_t cols, int64_t row, int64_t col, struct tc_cpu_view *out) {
