@@ -8,7 +8,8 @@ enum { CHECK_EVERY = 4, FLAT_ENOUGH = 3 /* check points: one alone is chance */ 
  * rounds were added is drift or contention, which more rounds of the same process do not average out. */
 static const double stable_share = 0.97;
 
-static const char *const texts[] = {"", "target", "stable", "budget", "interrupted"};
+/* A replicate that ends before any rule holds lost one of its processes. */
+static const char *const texts[] = {"lost", "target", "stable", "budget", "interrupted"};
 const char *tb_stop_text(enum tb_stop_reason reason) { return texts[reason]; }
 
 enum tb_stop_reason tb_stop_ask(struct tb_stop *stop, int rounds, double half_width, int64_t now_ns) {

@@ -59,7 +59,8 @@ static void finish_speedup(struct tb_case_result *r) {
 static void finish_pay_off(struct tb_case_result *r) {
   /* The gain of a call by the ratio that is reported, so that the two cannot contradict each other. */
   const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio), cold = r->compile.state_ns[TB_STATE_COLD].median;
-  if (gain > 0 && !isnan(cold)) r->compile.pays_off_after_calls = cold / gain;
+  /* Where the interval holds 1, it is not known whether there is a gain at all. */
+  if (gain > 0 && r->speedup.lo > 1 && !isnan(cold)) r->compile.pays_off_after_calls = cold / gain;
 }
 
 void tb_summarise(struct tb_run *run) {

@@ -40,9 +40,12 @@ AC_DEFUN([TB_LLVM_FLAGS], [
   AC_CHECK_HEADER([llvm-c/Core.h], [tb_llvm_header=yes], [tb_llvm_header=no])
 
   tb_llvm_dir=$($LLVM_CONFIG --libdir)
-  tb_llvm_shared="-L$tb_llvm_dir $($LLVM_CONFIG --link-shared --libs TB_LLVM_COMPONENTS 2>/dev/null)"
+  dnl LLVM's folder may hold a libgomp that is its own OpenMP runtime: the compiler's comes first.
+  tb_gomp=$($CC -print-file-name=libgomp.so)
+  AS_CASE([$tb_gomp], [*/*], [tb_gomp_first="-L${tb_gomp%/*} "], [tb_gomp_first=])
+  tb_llvm_shared="$tb_gomp_first-L$tb_llvm_dir $($LLVM_CONFIG --link-shared --libs TB_LLVM_COMPONENTS 2>/dev/null)"
   dnl --as-needed leaves out what the archives could use but this program does not (z3, libxml2).
-  tb_llvm_static="-L$tb_llvm_dir $($LLVM_CONFIG --link-static --libs TB_LLVM_COMPONENTS 2>/dev/null) -Wl,--as-needed"
+  tb_llvm_static="$tb_gomp_first-L$tb_llvm_dir $($LLVM_CONFIG --link-static --libs TB_LLVM_COMPONENTS 2>/dev/null) -Wl,--as-needed"
   tb_llvm_static="$tb_llvm_static $($LLVM_CONFIG --link-static --system-libs TB_LLVM_COMPONENTS 2>/dev/null) -l:libstdc++.a"
   tb_llvm_static_works=no tb_llvm_shared_works=no
   AS_IF([test $enable_static_llvm = yes || { test $enable_static_llvm = auto && test $tb_sanitized = no; }], [

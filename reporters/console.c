@@ -31,7 +31,8 @@ static void cell_cold(const cJSON *c, char *out) { scaled(c, "compile.cold_ns.me
 static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.median", ns_per_ms, out); }
 static void cell_pays(const cJSON *c, char *out) {
   const double calls = tb_doc_number(c, "compile.pays_off_after_calls");
-  if (isnan(calls)) snprintf(out, CELL, "%s", isnan(tb_doc_number(c, "speedup.ratio")) ? "–" : "never");
+  const double high = tb_doc_number(c, "speedup.hi");
+  if (isnan(calls)) snprintf(out, CELL, "%s", isnan(high) ? "–" : high > 1 ? "unsure" : "never");
   else snprintf(out, CELL, "%.0f call%s", ceil(calls), ceil(calls) == 1 ? "" : "s");
 }
 static void cell_kernels(const cJSON *c, char *out) {

@@ -146,6 +146,6 @@ tc_status tc_call_function(struct tc_trace *t, const struct tc_function *functio
   if (status == TC_NOMEM) return tc_trace_nomem(t);
   if (status) return refuse(t, function->name, err.message);
   *n_results = function->as_list ? 1 : results.count;
-  t->out->n_ops++;
+  if (++t->out->n_ops > TC_MAX_GRAPH_OPS) return tc_trace_break(t, TC_BREAK_GRAPH_SIZE, "more than %d operations in one graph", (int)TC_MAX_GRAPH_OPS);
   return function->as_list ? give_list(t, &args, &results, at) : give_each(t, &args, &results, at);
 }

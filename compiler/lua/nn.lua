@@ -79,8 +79,8 @@ end
 
 function Module:init() end
 
-function Module.__call(self, a, b, c, d)
-  return self:forward(a, b, c, d)
+function Module.__call(self, ...)
+  return self:forward(...)
 end
 
 function Module:forward()

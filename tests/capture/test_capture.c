@@ -389,6 +389,7 @@ static void test_breaks(void **state) {
   check_break("return function(x) return '1' | 1 end, tensor(2)", TC_BREAK_RUNTIME_ERROR, 1, "");
   check_break("return function(x) for i = 1, 10, 0 do end end, tensor(2)", TC_BREAK_RUNTIME_ERROR, 1, "step");
   check_break("return function(x) for i = 1, 1e9 do end end, tensor(2)", TC_BREAK_LOOP_LENGTH, 1, "turns");
+  check_break("return function(x) for i = 1, 20000 do x = x + 1 end return x end, tensor(2)", TC_BREAK_GRAPH_SIZE, 1, "16384");
   check_break("local function f(x)\nreturn 1 + f(x) end return f, tensor(2)", TC_BREAK_INLINE_DEPTH, 2, "64");
   check_break("return function(x) return function() return x end end, tensor(2)", TC_BREAK_RESULTS, 1, "function");
   check_break("return function(x) local t = {} return t, t end, tensor(2)", TC_BREAK_RESULTS, 1, "table");

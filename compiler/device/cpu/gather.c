@@ -16,7 +16,7 @@ static int64_t find_bad(const int64_t *index, int64_t n, int64_t bound) {
 static tc_status check_indices(const struct tc_eager_call *call, const int64_t *index, int64_t n, int64_t bound, struct tc_error *err) {
   const int64_t bad = find_bad(index, n, bound);
   if (bad < 0) return TC_OK;
-  return tc_fail(err, TC_INDEX, "cpu", "%s: index %lld is outside of 1 to %lld", tc_op_row(call->op)->name, (long long)index[bad] + 1,
+  return tc_fail(err, TC_INDEX, "cpu", "%s: index %lld is outside of 1 to %lld", tc_op_row(call->op)->name, (long long)((uint64_t)index[bad] + 1),
                  (long long)bound); /* as callers count */
 }
 
