@@ -97,7 +97,8 @@ static tc_dtype operand_dtype(const struct tc_node *node, int i) {
 
 static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *node, const struct tc_expr *const *in) {
   enum tc_expr_op op = (enum tc_expr_op)rows[node->op].expr;
-  if (op == TC_E_CAST) return in[0];
+  const bool rounds = op == TC_E_CAST && node->meta.dtype == TC_BF16 && node->in[0]->meta.dtype != TC_BF16;
+  if (op == TC_E_CAST) return rounds ? tc_expr_1(l->exprs, TC_E_ROUND, in[0]) : in[0];
   if ((op == TC_E_ISNAN || op == TC_E_ISINF) && in[0] && !tc_dtype_is_float(in[0]->dtype)) return tc_expr_int(l->exprs, TC_BOOL, 0);
   if (op == TC_E_POW) {
     const struct tc_expr *simple = power(l, in[0], in[1]);

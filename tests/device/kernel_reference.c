@@ -112,6 +112,7 @@ static struct value eval(const struct point *p, const struct tc_expr *x);
 
 static double function1(enum tc_expr_op op, tc_dtype d, double a) {
   switch (op) {
+    case TC_E_ROUND: return (double)tc_bf16_to_f32(tc_f32_to_bf16((float)a));
     case TC_E_NEG: return -a;
     case TC_E_ABS: return fabs(a);
     case TC_E_SIGN: return a > 0 ? 1 : a < 0 ? -1 : 0;

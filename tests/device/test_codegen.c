@@ -54,6 +54,11 @@ static void arithmetic_of_reals(void **state) {
   }
 }
 
+static void rounding_to_bf16(void **state) {
+  (void)state;
+  run_operator(TC_E_ROUND, 1, TC_F32, TC_F32);
+}
+
 static void functions_of_reals(void **state) {
   (void)state;
   static const enum tc_expr_op unary[] = {TC_E_EXP, TC_E_LOG, TC_E_LOG1P, TC_E_SIN, TC_E_COS, TC_E_TAN, TC_E_TANH, TC_E_SIGMOID, TC_E_ERF};
@@ -310,7 +315,7 @@ static void in_place(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(arithmetic_of_reals), cmocka_unit_test(functions_of_reals),   cmocka_unit_test(arithmetic_of_integers),
+      cmocka_unit_test(arithmetic_of_reals), cmocka_unit_test(rounding_to_bf16), cmocka_unit_test(functions_of_reals),   cmocka_unit_test(arithmetic_of_integers),
       cmocka_unit_test(comparisons_and_logic), cmocka_unit_test(conversions),        cmocka_unit_test(functions_are_accurate),
       cmocka_unit_test(addresses),           cmocka_unit_test(predicates_and_offsets), cmocka_unit_test(symbolic_sizes),
       cmocka_unit_test(streamed_results),    cmocka_unit_test(random_numbers),       cmocka_unit_test(in_place),

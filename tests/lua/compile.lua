@@ -67,6 +67,23 @@ function parts.passed_over()
   end
 end
 
+-- A cast that the program asks for is made: values are rounded, whatever is fused around it.
+function parts.casts()
+  local x = tb.randn(7, 33) * 1000
+  local programs = {
+    function(v) return v:bfloat16():float() end, function(v) return v - v:bfloat16() end,
+    function(v) return v:to "bf16":to "f32":sum(-1) end, function(v) return (v * 1.7):bfloat16():float():softmax(-1) end,
+    function(v) local b = v:to "bf16" return b:float() - v, b end, function(v) return v:double():bfloat16():double() end,
+  }
+  for i, f in ipairs(programs) do
+    local want, got = { f(x) }, { tb.compile(f)(x) }
+    for k in ipairs(want) do
+      local far = (want[k]:double() - got[k]:double()):abs():amax():item()
+      assert(far <= 1e-6 * want[k]:double():abs():amax():item(), ("program %d, result %d: %g"):format(i, k, far))
+    end
+  end
+end
+
 -- is_tensor and the default dtype are answered; tb.tensor of data makes a fresh tensor each call.
 function parts.module_functions()
   local x = tb.ones(2, 2)

@@ -102,6 +102,7 @@ EMIT(UNIFORM) { return IGNORE, random_number(e, x); }
 EMIT(NORMAL) { return IGNORE, random_number(e, x); }
 EMIT(CAST) { return ll_convert(e, a[0], tc_compute_dtype(x->args[0]->dtype), x->dtype); }
 
+EMIT(ROUND) { return x->dtype == TC_F32 ? ll_convert(e, a[0], TC_F32, TC_BF16) : not_for(e, x); }
 EMIT(NEG) { return x->dtype == TC_BOOL ? a[0] : real(x->dtype) ? LLVMBuildFNeg(AT, a[0], "") : LLVMBuildNeg(AT, a[0], ""); }
 EMIT(ABS) {
   if (x->dtype == TC_BOOL) return a[0];

@@ -32,6 +32,7 @@ static bool expression(struct ask *a, const struct tc_expr *x) {
   if (!x) return REFUSE(a, "an expression is missing");
   if (x->id < 0 || x->id >= a->k->n_exprs) return REFUSE(a, "expression %d of a kernel with %d", x->id, a->k->n_exprs);
   if (real_only(x->op) && !tc_dtype_is_float(x->dtype)) return REFUSE(a, "%s of %s", tc_expr_op_name(x->op), tc_dtype_name(x->dtype));
+  if (x->op == TC_E_ROUND && x->dtype != TC_F32) return REFUSE(a, "round of %s", tc_dtype_name(x->dtype));
   const bool whole = x->op == TC_E_FLOORDIV || x->op == TC_E_REMAINDER || x->op == TC_E_POW;
   if (whole && x->dtype == TC_BOOL) return REFUSE(a, "%s of bool", tc_expr_op_name(x->op));
   if (x->op == TC_E_LOAD && (x->buffer < 0 || x->buffer >= a->k->n_buffers)) return REFUSE(a, "a load from buffer %d of %d", x->buffer, a->k->n_buffers);

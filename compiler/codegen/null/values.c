@@ -30,6 +30,7 @@ static double floor_mod(double a, double b) {
 
 static double real_op(enum tc_expr_op op, double a, double b) {
   switch (op) {
+    case TC_E_ROUND: return (double)tc_bf16_to_f32(tc_f32_to_bf16((float)a));
     case TC_E_NEG: return -a;
     case TC_E_ABS: return fabs(a);
     case TC_E_SIGN: return isnan(a) ? a : (a > 0) - (a < 0);
