@@ -1,4 +1,4 @@
-/* Every limit of the compiler. Each is checked where it could be passed, with status TC_LIMIT. */
+/* The limits of the compiler that users can meet (others stand beside what they bound). Each is checked where it could be passed, with status TC_LIMIT. */
 #ifndef TC_BASE_LIMITS_H
 #define TC_BASE_LIMITS_H
 

@@ -33,7 +33,7 @@ static tc_status import_frame(struct tc_trace *t) {
   return status;
 }
 
-/* Parameters that the call leaves out: nil for now, which is a fact about the call like any other. */
+/* Parameters that the call leaves out are nil: a fact about the call like any other. */
 static tc_status import_missing(struct tc_trace *t, const struct tc_proto *proto) {
   const tc_status status = tc_reserve(t, 0, (size_t)proto->n_params + 1);
   if (status) return status;

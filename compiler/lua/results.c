@@ -9,7 +9,7 @@ static void push_table(lua_State *L, const struct compiled_entry *e, const struc
   for (int i = 0; i < r->table.count; i++) {
     const bool removed = r->table.values[i].kind == TC_RECIPE_NIL;
     push_recipe(L, e, frame, &r->table.keys[i], first_output);
-    if (removed) lua_pushboolean(L, true); /* for now */
+    if (removed) lua_pushboolean(L, true); /* holds the key's place; taken out below, when all keys stand */
     else push_recipe(L, e, frame, &r->table.values[i], first_output);
     lua_rawset(L, -3);
     removes |= removed;
