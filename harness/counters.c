@@ -1,7 +1,8 @@
 /* Counters of one process. Invariants:
  * 1. One event set an event and thread, so that an event the machine lacks takes no other with it.
  * 2. An event counts as known only when it could be started on every thread of the process.
- * 3. PAPI's context-switch event silently reads 0 in its default domain: that row has no event, and the system's account. */
+ * 3. PAPI's context-switch event silently reads 0 in its default domain: that row has no event, and the system's account.
+ * 4. Events run all the time from open on: begin and end only read them, and what reading itself counts is known and taken off. */
 #include "harness/counters.h"
 
 #include <dirent.h>
@@ -19,16 +20,17 @@ static const struct { const char *name, *event, *help; enum fallback fallback; }
 #include "harness/counters.def"
 #undef TB_COUNTER
 };
-enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_FIRST = 64 };
+enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_FIRST = 64, COST_TRIALS = 5 };
 
 struct account { double values[FALLBACK_COUNT]; };
+struct reading { double values[N_COUNTERS]; };
 
 struct tb_counting {
   int *tasks, n_tasks;
   int *sets[N_COUNTERS]; /* one a task; PAPI_NULL where none runs */
   char why[N_COUNTERS][TB_COUNTER_WHY];
-  const char *disabled; /* why PAPI's component for the processor's counters is off; NULL: it is not */
-  struct account before;
+  const char *disabled;   /* why PAPI's component for the processor's counters is off; NULL: it is not */
+  struct reading before, after, cost; /* cost: what is counted when nothing stands between begin and end */
 };
 
 int tb_counter_count(void) { return N_COUNTERS; }
@@ -99,13 +101,12 @@ static int start_on(int *set, int code, int task) {
   return status;
 }
 
-static long long stop_one(int *set) {
-  long long value = 0;
+static void stop_one(int *set) {
+  if (*set == PAPI_NULL) return;
+  long long value;
   PAPI_stop(*set, &value);
   PAPI_cleanup_eventset(*set);
   PAPI_destroy_eventset(set);
-  *set = PAPI_NULL;
-  return value;
 }
 
 static void start_event(struct tb_counting *c, int e) {
@@ -124,7 +125,53 @@ static const char *disabled_reason(void) {
   return info->disabled ? info->disabled_reason : NULL;
 }
 
-struct tb_counting *tb_counting_start(void) {
+/* --- reading --- */
+
+static bool counts_event(const struct tb_counting *c, int e) { return *rows[e].event && !c->why[e][0] && c->n_tasks; }
+
+static double read_event(const struct tb_counting *c, int e) {
+  double sum = 0;
+  for (int t = 0; t < c->n_tasks; t++) {
+    long long value = 0;
+    if (c->sets[e][t] != PAPI_NULL) PAPI_read(c->sets[e][t], &value);
+    sum += (double)value;
+  }
+  return sum;
+}
+
+static void add_account(const struct tb_counting *c, struct reading *out) {
+  const struct account account = read_account();
+  for (int e = 0; e < N_COUNTERS; e++)
+    if (!counts_event(c, e)) out->values[e] = account.values[rows[e].fallback];
+}
+
+void tb_counting_begin(struct tb_counting *c) {
+  for (int e = 0; e < N_COUNTERS; e++)
+    if (counts_event(c, e)) c->before.values[e] = read_event(c, e);
+  add_account(c, &c->before);
+}
+
+void tb_counting_end(struct tb_counting *c) {
+  add_account(c, &c->after);
+  for (int e = N_COUNTERS; e-- > 0;)
+    if (counts_event(c, e)) c->after.values[e] = read_event(c, e);
+}
+
+/* The least that several empty stretches count: more would be somebody else's. */
+static void measure_cost(struct tb_counting *c) {
+  for (int trial = 0; trial < COST_TRIALS; trial++) {
+    tb_counting_begin(c);
+    tb_counting_end(c);
+    for (int e = 0; e < N_COUNTERS; e++) {
+      const double counted = c->after.values[e] - c->before.values[e];
+      if (!trial || counted < c->cost.values[e]) c->cost.values[e] = counted;
+    }
+  }
+}
+
+/* --- opening and closing --- */
+
+struct tb_counting *tb_counting_open(void) {
   struct tb_counting *c = calloc(1, sizeof *c);
   if (!c) return NULL;
   if (!list_tasks(c)) return free_counting(c), NULL;
@@ -135,23 +182,22 @@ struct tb_counting *tb_counting_start(void) {
     if (version == PAPI_VER_CURRENT) start_event(c, e);
     else snprintf(c->why[e], TB_COUNTER_WHY, "PAPI did not start: %s", PAPI_strerror(version));
   }
-  c->before = read_account();
+  measure_cost(c);
+  c->before = c->after;
   return c;
 }
 
-static void read_event(struct tb_counting *c, int e, const struct account *after, struct tb_count *out) {
-  *out = (struct tb_count){.name = rows[e].name, .known = *rows[e].event && !c->why[e][0] && c->n_tasks};
-  for (int t = 0; t < c->n_tasks; t++)
-    if (c->sets[e][t] != PAPI_NULL) out->value += (double)stop_one(&c->sets[e][t]);
-  if (out->known) return;
-  out->known = rows[e].fallback != FALLBACK_NONE;
-  out->value = after->values[rows[e].fallback] - c->before.values[rows[e].fallback];
+static void fill(const struct tb_counting *c, int e, struct tb_count *out) {
+  const double counted = c->after.values[e] - c->before.values[e] - c->cost.values[e];
+  *out = (struct tb_count){.name = rows[e].name, .known = counts_event(c, e) || rows[e].fallback != FALLBACK_NONE, .value = counted > 0 ? counted : 0};
   if (!out->known) snprintf(out->why, sizeof out->why, "%s", c->why[e][0] ? c->why[e] : "the threads of this process cannot be listed");
 }
 
-void tb_counting_stop(struct tb_counting *c, struct tb_count *counts) {
+void tb_counting_close(struct tb_counting *c, struct tb_count *counts) {
   if (!c) return;
-  const struct account after = read_account();
-  for (int e = 0; e < N_COUNTERS; e++) read_event(c, e, &after, &counts[e]);
+  for (int e = 0; e < N_COUNTERS; e++) {
+    if (counts) fill(c, e, &counts[e]);
+    for (int t = 0; t < c->n_tasks; t++) stop_one(&c->sets[e][t]);
+  }
   free_counting(c);
 }

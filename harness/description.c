@@ -35,7 +35,7 @@ static const struct { const char *name, *choices; } built_in[] = {
 enum { N_BUILT_IN = sizeof built_in / sizeof *built_in };
 
 static const char *const reserved[] = {
-#define TB_OPTION(field, name, type, dflt, help) name,
+#define TB_OPTION(field, name, type, dflt, use, words, help) name,
 #include "harness/options.def"
 #undef TB_OPTION
 #define TC_CONFIG(field, name, type, dflt, key, takes, help) name,

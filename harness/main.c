@@ -14,7 +14,7 @@
 #include "tcompile.h"
 
 static const struct { const char *name; int (*run)(int argc, char *const *argv); } verbs[] = {
-#define TB_VERB(name, function, help) {#name, function},
+#define TB_VERB(name, function, usage, what, more, example, codes) {#name, function},
 #include "harness/verbs.def"
 #undef TB_VERB
 };

@@ -24,7 +24,7 @@ struct tb_case {
   const char *topology;
   bool smt;
   int threads;
-  struct tb_setting *switches; /* not at their default, sorted by name */
+  struct tb_setting *switches; /* that can change what is measured, and are not at their default; sorted by name */
   int n_switches;
   const struct tb_suite *description; /* NULL in a case that was read from a result */
   const struct tb_place *place;       /* likewise */

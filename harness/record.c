@@ -1,6 +1,7 @@
 /* Result → JSON. Invariants:
  * 1. What was not measured is null, never 0 and never left out.
  * 2. Fields are added to the schema, never renamed.
+ * 3. A finished result has every case of its plan; one whose `finished` is null has those that something is known of.
  * To add a field: its line here, and its row in results/schema.json. */
 #include "harness/record.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/args.h"
+#include "harness/clock.h"
 #include "harness/text.h"
 
 enum { FILE_MODE = 0666 };
@@ -159,11 +161,14 @@ static void add_compile(cJSON *object, const struct tb_compile *c) {
   add_duration(json, "cold_ns", &c->state_ns[TB_STATE_COLD]);
   add_duration(json, "disk_ns", &c->state_ns[TB_STATE_DISK]);
   add_duration(json, "memory_ns", &c->state_ns[TB_STATE_MEMORY]);
-  add_duration(json, "first_call_ns", &c->first_call_ns);
+  add_duration(json, "first_call_ns", &c->first_call_ns[TB_STATE_COLD]);
+  add_duration(json, "disk_first_call_ns", &c->first_call_ns[TB_STATE_DISK]);
+  add_duration(json, "memory_first_call_ns", &c->first_call_ns[TB_STATE_MEMORY]);
+  add_duration(json, "library_ns", &c->library_ns);
   add_duration(json, "start_ns", &c->start_ns);
   add_number(json, "pays_off_after_calls", c->pays_off_after_calls);
   cJSON *stages = cJSON_AddObjectToObject(json, "stages_ns");
-  for (size_t i = 0; i < c->stages.len; i++) add_ns(stages, c->stages.data[i].name, c->stages.data[i].ns);
+  for (size_t i = 0; i < c->stages.len; i++) add_ns(stages, c->stages.data[i].name, c->stages.data[i].ns.median);
   add_evidence(json, c);
   cJSON *invalid = cJSON_AddObjectToObject(json, "invalid");
   for (int i = 0; i < TB_STATE_COUNT; i++)
@@ -200,6 +205,19 @@ static void add_graph(cJSON *object, const struct tb_graph *g) {
   add_number(json, "peak_bytes", g->peak_bytes);
   add_text(json, "artifact", g->artifact);
   add_texts(json, "fallbacks", &g->fallbacks);
+}
+
+static void add_amount(cJSON *json, const char *name, const char *from, const char *rate, const struct tb_amount *amount, double call_ns) {
+  add_number(json, name, amount->value);
+  add_text(json, from, isnan(amount->value) ? NULL : amount->stated ? "suite" : "compiler");
+  add_number(json, rate, round(amount->value / call_ns * TB_NS_PER_S));
+}
+
+/* Of one call, and how fast the compiled function does it. */
+static void add_work(cJSON *object, const struct tb_case_result *r) {
+  cJSON *json = cJSON_AddObjectToObject(object, "work");
+  add_amount(json, "bytes", "bytes_from", "bytes_per_s", &r->bytes, r->steady.median_ns);
+  add_amount(json, "flops", "flops_from", "flops_per_s", &r->flops, r->steady.median_ns);
 }
 
 static void add_counters(cJSON *object, const struct tb_case_result *r) {
@@ -241,7 +259,9 @@ static void add_case_result(cJSON *array, const struct tb_case_result *r) {
   add_speedup(json, &r->speedup);
   add_compile(json, &r->compile);
   add_graph(json, &r->graph);
+  add_work(json, r);
   add_counters(json, r);
+  add_number(json, "counted_calls", r->counted_calls);
   add_correctness(json, &r->correctness);
 }
 
@@ -262,7 +282,8 @@ cJSON *tb_record_json(const struct tb_result *result) {
   add_number(json, "planned", result->planned);
   cJSON *environments = cJSON_AddArrayToObject(json, "environments"), *cases = cJSON_AddArrayToObject(json, "cases");
   for (size_t i = 0; i < result->environments.len; i++) add_environment(environments, &result->environments.data[i]);
-  for (size_t i = 0; i < result->cases.len; i++) add_case_result(cases, &result->cases.data[i]);
+  for (size_t i = 0; i < result->cases.len; i++)
+    if (result->finished || tb_case_known(&result->cases.data[i])) add_case_result(cases, &result->cases.data[i]);
   tb_text_clean_json(json); /* texts of suites, paths and arguments may hold any bytes; JSON is UTF-8 */
   return json;
 }

@@ -37,15 +37,17 @@ const char *tb_state_name(enum tb_state state);
 
 struct tb_evidence { bool known; double misses, disk_hits, memory_hits; };
 
-struct tb_stage { const char *name; double ns; };
+struct tb_stage { const char *name; struct tb_duration ns; };
 
 struct tb_compile {
   struct tb_duration state_ns[TB_STATE_COUNT]; /* entering the first call until its first kernel may start */
   struct tb_evidence evidence[TB_STATE_COUNT]; /* of the first replicate */
   const char *invalid[TB_STATE_COUNT];         /* why a state's figure was thrown away; NULL: it was not */
-  struct tb_duration first_call_ns, start_ns;
+  struct tb_duration first_call_ns[TB_STATE_COUNT]; /* the whole of that call; of a cold process whatever its counters say */
+  struct tb_duration library_ns;               /* the part of a cold process' first call that opened the matrix library; none: it needed none */
+  struct tb_duration start_ns;
   double pays_off_after_calls;
-  TC_VEC(struct tb_stage) stages;              /* of the first cold compile */
+  TC_VEC(struct tb_stage) stages;              /* of the cold compiles, one sample a replicate */
 };
 
 struct tb_break { const char *reason, *detail, *file; int line; };
@@ -57,6 +59,9 @@ struct tb_graph {
   TC_VEC(struct tb_break) breaks;
   tb_texts fallbacks;
 };
+
+/* What one call has to do: as the suite says, else as the compiler counts what it made; NaN: neither. */
+struct tb_amount { double value; bool stated; /* by the suite */ };
 
 struct tb_counter { const char *name; double value; const char *why; /* where value is NaN */ };
 
@@ -82,6 +87,8 @@ struct tb_case_result {
   struct tb_compile compile;
   struct tb_graph graph;
   TC_VEC(struct tb_counter) counters;
+  double counted_calls;                             /* whose mean the counters are; NaN: nothing was counted */
+  struct tb_amount bytes, flops;
   struct tb_correctness correctness;
 };
 
@@ -101,7 +108,7 @@ struct tb_result {
   struct tc_arena *arena;
   const char *version, *commit, *build;
   int artifact_abi;
-  const char *started, *finished; /* RFC 3339, UTC */
+  const char *started, *finished; /* RFC 3339, UTC; finished NULL: the run goes on, and cases may be missing from its document */
   tb_texts argv;
   double seed;
   bool interrupted;
@@ -112,6 +119,9 @@ struct tb_result {
 
 /* A fresh case: nothing measured. */
 struct tb_case_result tb_case_result_new(const struct tb_case *kase);
+
+/* Whether anything is known of a case: it was measured, or it failed. */
+bool tb_case_known(const struct tb_case_result *r);
 
 /* Exit code that the outcomes make; TB_EXIT_INTERRUPTED where interrupted. */
 enum tb_exit tb_result_exit(const struct tb_result *result);

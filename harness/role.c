@@ -1,6 +1,7 @@
 /* A case as a worker is told of it. */
 #include "harness/role.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,7 +59,9 @@ tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_
   cJSON *reply = NULL;
   tc_status status = tb_process_start(process, &launch, &run->interrupt, timeout_s, err);
   if (!status) status = tb_process_ask(process, prepare_request(run, kase, role), timeout_s, &reply, err);
-  if (!status) *out = (struct tb_prepared){tb_json_number(reply, "calls_max", no_bound), tb_json_number(reply, "tolerance", 0)};
+  if (!status)
+    *out = (struct tb_prepared){tb_json_number(reply, "calls_max", no_bound), tb_json_number(reply, "tolerance", 0), tb_json_number(reply, "flops", NAN),
+                                tb_json_number(reply, "bytes", NAN)};
   cJSON_Delete(reply);
   return status;
 }

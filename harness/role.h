@@ -8,6 +8,7 @@
 struct tb_prepared {
   double calls_max;  /* that one block may have */
   double tolerance;  /* of the workload; 0: the table's */
+  double flops, bytes; /* of one call, as the suite says; NaN: it does not */
 };
 
 tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const char *cache_dir, struct tb_process *process,

@@ -6,6 +6,7 @@
 #include "harness/plan.h"
 #include "harness/progress.h"
 #include "harness/result.h"
+#include "harness/save.h"
 #include "harness/voice.h"
 
 /* What the first replicate leaves for the others to compare with. */
@@ -26,6 +27,7 @@ struct tb_run {
   struct tb_voice voice;      /* of the suites */
   struct tb_result result;    /* its cases are parallel to the plan's while the run goes on */
   struct tb_track *tracks;    /* one a case */
+  struct tb_save save;        /* of the result */
   const char *cache_root;     /* private folder of this run, removed at its end */
 };
 
@@ -51,7 +53,7 @@ tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc
 double tb_session_estimate(const struct tb_run *run, int cases, bool first_replicate);
 
 /* --- summary.c --- */
-/* Medians, speedups and pay-off from what the sessions left. */
+/* Medians, speedups and pay-off from what the sessions left so far; may be called again after more of them. */
 void tb_summarise(struct tb_run *run);
 
 #endif

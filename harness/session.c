@@ -12,9 +12,11 @@
 #include "harness/measure.h"
 #include "harness/session.h"
 #include "harness/states.h"
+#include "harness/stats.h"
 
-enum { CHECKED_CALLS = 3, ROUNDS_MIN = 4, ROUNDS_MAX = 60, ROUNDS_MIN_QUICK = 3, COUNTER_CALLS = 1 };
+enum { CHECKED_CALLS = 3, ROUNDS_MIN = 4, ROUNDS_MAX = 60, ROUNDS_MIN_QUICK = 3, COUNTED_MAX = 100000 };
 static const double budget_s = 1.0, quick_budget_s = 0.4, target_half_width = 0.004;
+static const double counting_ns = 5e6; /* of work under the counters, where one call is shorter */
 /* For the estimate alone: what a process costs beside its blocks, and the reference's part of the first replicate. */
 static const double process_estimate_s = 0.25, reference_estimate_s = 1.0;
 
@@ -31,10 +33,20 @@ static tc_status call_once(struct tb_session *s, struct tb_process *process) {
   return status;
 }
 
+/* What the suite says of its work holds for all members: they differ in backend and mode alone. */
+static void keep_amounts(struct tb_session *s) {
+  for (int i = 0; i < s->n; i++) {
+    struct tb_case_result *r = s->members[i].result;
+    if (!isnan(s->prepared.bytes)) r->bytes = (struct tb_amount){s->prepared.bytes, true};
+    if (!isnan(s->prepared.flops)) r->flops = (struct tb_amount){s->prepared.flops, true};
+  }
+}
+
 static tc_status start_baseline(struct tb_session *s) {
   s->baseline_started = true;
   show(s, &s->members[0], "baseline");
   tc_status status = tb_role_start(s->run, s->members[0].kase, TB_ROLE_BASELINE, NULL, &s->baseline, &s->prepared, s->err);
+  if (!status) keep_amounts(s);
   if (!status) status = call_once(s, &s->baseline);
   if (!status) return tb_session_watch_baseline(s);
   if (tb_session_fatal(status)) return status;
@@ -66,10 +78,9 @@ static tc_status start_reference(struct tb_session *s) {
 static tc_status record_first(struct tb_session *s, struct tb_member *m, enum tb_state state, struct tb_process *process, struct tb_first *first) {
   struct tb_compile *compile = &m->result->compile;
   bool good = tb_state_add(s->run->arena, compile, state, first, m->kase->config.cache);
-  if (state == TB_STATE_COLD) good = good && tb_duration_add(s->run->arena, &compile->first_call_ns, first->call_ns);
   if (state != TB_STATE_MEMORY) good = good && tb_duration_add(s->run->arena, &compile->start_ns, process->start_ns);
-  if (state == TB_STATE_COLD && !s->replicate)
-    good = good && tb_stages_read(s->run->arena, first->stats, compile) && tb_graph_read(s->run->arena, first->stats, &m->result->graph);
+  if (state == TB_STATE_COLD) good = good && tb_stages_add(s->run->arena, first->stats, compile);
+  if (state == TB_STATE_COLD && !s->replicate) good = good && tb_graph_read(s->run->arena, first->stats, &m->result->graph);
   cJSON_Delete(first->stats);
   return good ? TC_OK : tb_session_no_memory(s);
 }
@@ -195,9 +206,19 @@ static tc_status run_blocks(struct tb_session *s, long long *calls_made) {
 
 /* --- after the blocks --- */
 
+/* As many calls as make counting_ns of work: a single short one would count the harness rather than itself. */
+static double calls_to_count(const struct tb_member *m) {
+  const struct tb_timing *steady = &m->result->steady;
+  const struct tb_replicate *newest = steady->replicates.len ? &steady->replicates.data[steady->replicates.len - 1] : NULL;
+  const double call_ns = newest ? tb_median(newest->samples_ns.data, newest->samples_ns.len) : NAN;
+  const double calls = call_ns > 0 ? ceil(counting_ns / call_ns) : 1;
+  return fmin(fmin(calls, m->prepared.calls_max), COUNTED_MAX);
+}
+
 static tc_status read_counters(struct tb_session *s, struct tb_member *m) {
   cJSON *reply, *request = tb_process_request(TB_REQUEST_counters);
-  cJSON_AddNumberToObject(request, "calls", COUNTER_CALLS);
+  const double calls = calls_to_count(m);
+  cJSON_AddNumberToObject(request, "calls", calls);
   const tc_status status = tb_process_ask(&m->process, request, s->timeout_s, &reply, s->err);
   if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, &m->process), TC_OK);
   bool good = true;
@@ -207,6 +228,7 @@ static tc_status read_counters(struct tb_session *s, struct tb_member *m) {
     const struct tb_counter counter = {tb_session_text(s, item->string), tb_json_number(item, "value", NAN), why ? tb_session_text(s, why) : NULL};
     good = good && tc_vec_push(tc_arena_alloc(s->run->arena), &m->result->counters, counter);
   }
+  m->result->counted_calls = calls;
   cJSON_Delete(reply);
   return good ? TC_OK : tb_session_no_memory(s);
 }

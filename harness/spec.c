@@ -13,13 +13,19 @@ static const struct tb_axis_row axis_rows[] = {
 };
 
 static const struct tb_option_row option_rows[] = {
-#define TB_OPTION(field, name, type, dflt, help) {name, #dflt, help, TB_OPTION_##type},
+#define TB_OPTION(field, name, type, dflt, use, words, help) {name, #dflt, words, help, TB_OPTION_##type, TB_OPTION_##use},
 #include "harness/options.def"
 #undef TB_OPTION
 };
 
+const char *tb_option_default(const struct tb_option_row *row) {
+  if (*row->default_words) return row->default_words;
+  if (row->type == TB_OPTION_FLAG) return strcmp(row->default_text, "0") ? "yes" : "no";
+  return strcmp(row->default_text, "\"\"") ? row->default_text : "";
+}
+
 static const size_t option_offsets[] = {
-#define TB_OPTION(field, name, type, dflt, help) offsetof(struct tb_options, field),
+#define TB_OPTION(field, name, type, dflt, use, words, help) offsetof(struct tb_options, field),
 #include "harness/options.def"
 #undef TB_OPTION
 };
@@ -108,11 +114,12 @@ static tc_status check_choices(struct tc_arena *arena, const struct tb_axis_row 
   return TC_OK;
 }
 
-/* One try of each value now, so that a wrong one is told before anything runs. Texts that may hold commas are one value. */
+/* One try of each value now, so that a wrong one is told before anything runs. One value, which may hold commas: switches that
+ * make no two cases. */
 static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int index, const char *text, struct tc_error *err) {
   const struct tc_config_row *row = tc_config_row(index);
   struct tb_values values = {.name = row->name};
-  if (row->type == TC_CONFIG_TEXT && !row->in_key) {
+  if (row->aside) {
     values.values = tc_arena_bytes(arena, sizeof *values.values);
     if (!values.values) return no_memory(err);
     values.values[values.count++] = text;
@@ -131,6 +138,7 @@ static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int ind
 
 static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg, struct tc_error *err) {
   const int option = find_option(arg->name), axis = find_axis(arg->name), config = find_switch(arg->name);
+  if (option >= 0 && option_rows[option].use == TB_OPTION_MEASURES && !out->measuring) out->measuring = option_rows[option].name;
   if (option >= 0) return set_option(&out->options, option, arg->value, err);
   if (config >= 0) return add_switch(arena, out, config, arg->value, err);
   if (axis >= 0) {
@@ -167,7 +175,7 @@ static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_e
 
 tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out, struct tc_error *err) {
   *out = (struct tb_spec){.options = {
-#define TB_OPTION(field, name, type, dflt, help) .field = dflt,
+#define TB_OPTION(field, name, type, dflt, use, words, help) .field = dflt,
 #include "harness/options.def"
 #undef TB_OPTION
                           }};

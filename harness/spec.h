@@ -17,9 +17,12 @@ struct tb_axis_row { const char *name, *default_text, *choices, *help; };
 const struct tb_axis_row *tb_axis_row(enum tb_axis_id axis);
 
 enum tb_option_type { TB_OPTION_TEXT, TB_OPTION_INT, TB_OPTION_FLAG };
-struct tb_option_row { const char *name, *default_text, *help; enum tb_option_type type; };
+enum tb_option_use { TB_OPTION_PLANS, TB_OPTION_MEASURES };
+struct tb_option_row { const char *name, *default_text, *default_words, *help; enum tb_option_type type; enum tb_option_use use; };
 int tb_option_count(void);
 const struct tb_option_row *tb_option_row(int index);
+/* As a person writes it: "no", "5", "the suite's, or 60"; "" where there is none. */
+const char *tb_option_default(const struct tb_option_row *row);
 /* For tb_args_parse: options of type FLAG. */
 bool tb_option_is_flag(const char *name);
 
@@ -27,7 +30,7 @@ struct tb_options {
 #define TB_OPTION_CTYPE_TEXT const char *
 #define TB_OPTION_CTYPE_INT long long
 #define TB_OPTION_CTYPE_FLAG bool
-#define TB_OPTION(field, name, type, dflt, help) TB_OPTION_CTYPE_##type field;
+#define TB_OPTION(field, name, type, dflt, use, words, help) TB_OPTION_CTYPE_##type field;
 #include "harness/options.def"
 #undef TB_OPTION
 };
@@ -36,6 +39,7 @@ struct tb_values { const char *name; const char **values; int count; };
 
 struct tb_spec {
   struct tb_options options;
+  const char *measuring;                       /* the first option given that only measuring uses; NULL: none */
   const char **suites;                         /* options.suite, split */
   int n_suites;
   struct tb_values axes[TB_AXIS_COUNT];        /* count 0: not given */

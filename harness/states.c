@@ -13,13 +13,14 @@ static const char *const state_names[TB_STATE_COUNT] = {"cold", "disk", "memory"
 const char *tb_state_name(enum tb_state state) { return state_names[state]; }
 
 tc_status tb_first_call(struct tb_process *process, bool reset, double timeout_s, struct tb_first *out, struct tc_error *err) {
-  *out = (struct tb_first){.call_ns = NAN, .entry_ns = NAN};
+  *out = (struct tb_first){.call_ns = NAN, .entry_ns = NAN, .library_ns = NAN};
   cJSON *reply, *request = tb_process_request(TB_REQUEST_first);
   if (reset) cJSON_AddBoolToObject(request, "reset", true);
   const tc_status status = tb_process_ask(process, request, timeout_s, &reply, err);
   if (status) return status;
   const cJSON *evidence = cJSON_GetObjectItemCaseSensitive(reply, "evidence");
   out->call_ns = tb_json_number(reply, "ns", NAN);
+  out->library_ns = tb_json_number(reply, "library_ns", NAN);
   out->evidence = (struct tb_evidence){evidence != NULL, tb_json_number(evidence, "misses", 0), tb_json_number(evidence, "disk_hits", 0),
                                        tb_json_number(evidence, "memory_hits", 0)};
   out->stats = cJSON_DetachItemFromObjectCaseSensitive(reply, "stats");
@@ -46,25 +47,35 @@ bool tb_duration_add(struct tc_arena *arena, struct tb_duration *duration, doubl
   return true;
 }
 
-bool tb_state_add(struct tc_arena *arena, struct tb_compile *compile, enum tb_state state, const struct tb_first *first, bool cache) {
-  if (!compile->evidence[state].known) compile->evidence[state] = first->evidence;
-  if (state == TB_STATE_DISK && !cache) {
-    compile->invalid[state] = "cache=off";
-    return true;
-  }
-  const char *contradiction = first->evidence.known ? tb_state_contradiction(arena, state, &first->evidence) : "the worker sent no counters";
-  if (contradiction) {
-    compile->invalid[state] = contradiction;
-    return true;
-  }
-  return tb_duration_add(arena, &compile->state_ns[state], first->entry_ns);
+/* Why a first call was not one in that state; NULL: it was. */
+static const char *why_not(struct tc_arena *arena, enum tb_state state, const struct tb_first *first, bool cache) {
+  if (state == TB_STATE_DISK && !cache) return "cache=off";
+  return first->evidence.known ? tb_state_contradiction(arena, state, &first->evidence) : "the worker sent no counters";
 }
 
-bool tb_stages_read(struct tc_arena *arena, const cJSON *stats, struct tb_compile *out) {
+bool tb_state_add(struct tc_arena *arena, struct tb_compile *compile, enum tb_state state, const struct tb_first *first, bool cache) {
+  const bool cold = state == TB_STATE_COLD;
+  if (!compile->evidence[state].known) compile->evidence[state] = first->evidence;
+  if (cold && !tb_duration_add(arena, &compile->library_ns, first->library_ns)) return false;
+  const char *contradiction = why_not(arena, state, first, cache);
+  if (contradiction) compile->invalid[state] = contradiction;
+  else if (!tb_duration_add(arena, &compile->state_ns[state], first->entry_ns)) return false;
+  return (contradiction && !cold) || tb_duration_add(arena, &compile->first_call_ns[state], first->call_ns);
+}
+
+static struct tb_stage *find_stage(struct tc_arena *arena, struct tb_compile *compile, const char *name) {
+  for (size_t i = 0; i < compile->stages.len; i++)
+    if (!strcmp(compile->stages.data[i].name, name)) return &compile->stages.data[i];
+  const struct tb_stage stage = {tc_arena_text(arena, name), {.median = NAN}};
+  if (!stage.name || !tc_vec_push(tc_arena_alloc(arena), &compile->stages, stage)) return NULL;
+  return &compile->stages.data[compile->stages.len - 1];
+}
+
+bool tb_stages_add(struct tc_arena *arena, const cJSON *stats, struct tb_compile *compile) {
   const cJSON *stages = cJSON_GetObjectItemCaseSensitive(stats, "stages_ns");
   for (const cJSON *item = stages ? stages->child : NULL; item; item = item->next) {
-    const struct tb_stage stage = {tc_arena_text(arena, item->string), item->valuedouble};
-    if (!stage.name || !tc_vec_push(tc_arena_alloc(arena), &out->stages, stage)) return false;
+    struct tb_stage *stage = find_stage(arena, compile, item->string);
+    if (!stage || !tb_duration_add(arena, &stage->ns, item->valuedouble)) return false;
   }
   return true;
 }

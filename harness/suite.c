@@ -18,13 +18,18 @@ static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM,
 
 /* --- finding --- */
 
-static bool in_build_tree(void) {
-  char program[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+/* Folder of this program's file; false: the system does not say. */
+static bool program_folder(char folder[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
   if (length <= 0) return false;
-  program[length] = '\0';
-  const size_t folder = strlen(TB_BUILDDIR);
-  return !strncmp(program, TB_BUILDDIR, folder) && program[folder] == '/';
+  folder[length] = '\0';
+  *strrchr(folder, '/') = '\0';
+  return true;
+}
+
+static bool inside(const char *folder, const char *parent) {
+  const size_t length = strlen(parent);
+  return !strncmp(folder, parent, length) && (!folder[length] || folder[length] == '/');
 }
 
 typedef TC_VEC(const char *) names;
@@ -39,14 +44,36 @@ static bool add_colon_list(struct tc_arena *arena, const char *list, names *out)
   return true;
 }
 
+/* Suites that came with the program: the source tree's while it runs out of its build tree, else where they were installed, and
+ * where they are if the whole installation was moved since. */
+static bool add_own_folders(struct tc_arena *arena, names *out) {
+  static const char installed[] = TB_PKGDATADIR "/suites", moved[] = "../share/tbench/suites";
+  char program[PATH_MAX];
+  const struct tc_alloc *alloc = tc_arena_alloc(arena);
+  const bool known = program_folder(program);
+  if (known && inside(program, TB_BUILDDIR)) return tc_vec_push(alloc, out, TB_SRCDIR "/suites");
+  const char *beside = known ? tb_format(arena, "%s/%s", program, moved) : NULL;
+  if (!tc_vec_push(alloc, out, installed) || (known && !beside)) return false;
+  return !known || !access(installed, F_OK) || tc_vec_push(alloc, out, beside);
+}
+
 const char **tb_suite_path(struct tc_arena *arena, int *count) {
   names folders = {0};
-  const char *built_in = in_build_tree() ? TB_SRCDIR "/suites" : TB_PKGDATADIR "/suites";
   *count = 0;
-  if (!add_colon_list(arena, getenv("TBENCH_SUITES"), &folders)) return NULL;
-  if (!tc_vec_push(tc_arena_alloc(arena), &folders, built_in) || !tc_vec_push(tc_arena_alloc(arena), &folders, ".")) return NULL;
+  if (!add_colon_list(arena, getenv("TBENCH_SUITES"), &folders) || !add_own_folders(arena, &folders)) return NULL;
+  if (!tc_vec_push(tc_arena_alloc(arena), &folders, ".")) return NULL;
   *count = (int)folders.len;
   return folders.data;
+}
+
+const char *tb_suite_places(struct tc_arena *arena) {
+  int count;
+  const char **folders = tb_suite_path(arena, &count), *all = folders ? "" : NULL;
+  for (int i = 0; i < count && all; i++) {
+    const bool there = !access(folders[i], R_OK | X_OK);
+    all = tb_format(arena, "%s%s%s%s", all, i ? ", " : "", folders[i], there ? "" : " (cannot be read)");
+  }
+  return all ? tb_format(arena, "looked in %s; set TBENCH_SUITES to the folder of the suites", all) : "out of memory";
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
@@ -83,6 +110,7 @@ static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct 
   int count;
   const char **known = tb_suite_names(arena, &count);
   if (!known) return no_memory(err);
+  if (!count) return tc_fail(err, TC_ARG, "suite", "there is no suite '%s', nor any other: %s", name, tb_suite_places(arena));
   struct tb_nearest nearest = tb_nearest_to(name);
   const char *all = "";
   for (int i = 0; i < count && all; i++) {

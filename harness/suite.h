@@ -21,8 +21,11 @@ struct tb_suite {
 };
 
 /* Folders that are searched for NAME.lua, in order: $TBENCH_SUITES (with colons), the source tree while the program
- * runs out of its build tree, the installed suites, the current folder. NULL when memory is out. */
+ * runs out of its build tree, else the installed suites (also of an installation that was moved), the current folder. NULL when
+ * memory is out. */
 const char **tb_suite_path(struct tc_arena *arena, int *count);
+/* "looked in A, B (cannot be read), .; set …": for a message where no suite was found. In the arena. */
+const char *tb_suite_places(struct tc_arena *arena);
 /* Names of all suites on the path (but for the current folder), sorted, each once. NULL when memory is out. */
 const char **tb_suite_names(struct tc_arena *arena, int *count);
 /* The file of a suite: a text with '/' or ending in ".lua" is a file, another one a name on the path.

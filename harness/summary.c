@@ -1,6 +1,7 @@
 /* From samples to the figures that are told. Invariants:
  * 1. A figure that was not measured is NaN, never 0.
- * 2. The speedup's interval is over replicates; with one replicate it is over that one's rounds, and says so. */
+ * 2. The speedup's interval is over replicates; with one replicate it is over that one's rounds, and says so.
+ * 3. Summing up again after more sessions gives what summing up once at the end gives. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@ struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
   r.baseline = r.steady = (struct tb_timing){.median_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
   r.speedup = (struct tb_speedup){.ratio = NAN, .lo = NAN, .hi = NAN, .confidence = confidence, .noise_floor = NAN, .p = NAN};
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.state_ns[i].median = NAN;
-  r.compile.first_call_ns.median = r.compile.start_ns.median = r.compile.pays_off_after_calls = NAN;
+  for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.first_call_ns[i].median = NAN;
+  r.compile.library_ns.median = r.compile.start_ns.median = r.compile.pays_off_after_calls = NAN;
+  r.counted_calls = r.bytes.value = r.flops.value = NAN;
   r.correctness.max_error = r.correctness.bound = NAN;
   return r;
 }
@@ -60,7 +63,12 @@ static void finish_pay_off(struct tb_case_result *r) {
   /* The gain of a call by the ratio that is reported, so that the two cannot contradict each other. */
   const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio), cold = r->compile.state_ns[TB_STATE_COLD].median;
   /* Where the interval holds 1, it is not known whether there is a gain at all. */
-  if (gain > 0 && r->speedup.lo > 1 && !isnan(cold)) r->compile.pays_off_after_calls = cold / gain;
+  r->compile.pays_off_after_calls = gain > 0 && r->speedup.lo > 1 ? cold / gain : NAN;
+}
+
+/* The compiler counts what its own kernels and library calls do; where it made none, nothing is known. */
+static void finish_amount(struct tb_amount *amount, const struct tb_graph *graph, double counted) {
+  if (!amount->stated) amount->value = graph->known && counted > 0 ? counted : NAN;
 }
 
 void tb_summarise(struct tb_run *run) {
@@ -70,8 +78,12 @@ void tb_summarise(struct tb_run *run) {
     finish_timing(&r->steady);
     finish_speedup(r);
     finish_pay_off(r);
+    finish_amount(&r->bytes, &r->graph, r->graph.bytes_moved);
+    finish_amount(&r->flops, &r->graph, r->graph.flops);
   }
 }
+
+bool tb_case_known(const struct tb_case_result *r) { return r->outcome != TB_OUTCOME_OK || r->replicate_log_ratios.len; }
 
 enum tb_exit tb_result_exit(const struct tb_result *result) {
   enum tb_exit worst = result->interrupted ? TB_EXIT_INTERRUPTED : TB_EXIT_PASS;

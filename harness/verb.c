@@ -3,47 +3,63 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-static bool no_flag(const char *name) {
-  (void)name;
+static const struct tb_verb_option options[] = {
+#define TB_VERB_OPTION(verb, name, dflt, help) {#verb, name, dflt, help},
+#include "harness/verb_options.def"
+#undef TB_VERB_OPTION
+};
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct tb_verb_option *after) {
+  for (int i = after ? (int)(after - options) + 1 : 0; i < N_OPTIONS; i++)
+    if (!strcmp(options[i].verb, verb)) return &options[i];
+  return NULL;
+}
+
+static bool is_flag(const char *name) {
+  for (int i = 0; i < N_OPTIONS; i++)
+    if (tb_name_equal(options[i].name, name)) return !strcmp(options[i].default_text, "yes") || !strcmp(options[i].default_text, "no");
   return false;
 }
 
-static bool known_name(const char *name, const char *const *names, struct tb_nearest *nearest) {
-  for (; names && *names; names++) {
-    if (tb_name_equal(*names, name)) return true;
-    tb_nearest_offer(nearest, *names);
+static bool known_name(const char *verb, const char *name, struct tb_nearest *nearest) {
+  for (const struct tb_verb_option *o = tb_verb_option_next(verb, NULL); o; o = tb_verb_option_next(verb, o)) {
+    if (tb_name_equal(o->name, name)) return true;
+    tb_nearest_offer(nearest, o->name);
   }
   return false;
 }
 
 /* Says which name or word the verb does not take; false where there is one. */
-static bool all_known(const struct tb_verb *verb, const char *const *names, size_t words) {
+static bool all_known(const struct tb_verb *verb, size_t words) {
   for (size_t i = 0; i < verb->args.named.len; i++) {
     const char *given = verb->args.named.data[i].name;
     struct tb_nearest nearest = tb_nearest_to(given);
-    if (known_name(given, names, &nearest)) continue;
+    if (known_name(verb->name, given, &nearest)) continue;
     tb_verb_usage(verb->name, "it takes no '%s'%s (`tbench help %s`)", given, tb_nearest_hint(verb->arena, &nearest), verb->name);
     return false;
   }
   if (verb->args.words.len <= words) return true;
   const char *word = verb->args.words.data[words];
+  const struct tb_verb_option *first = tb_verb_option_next(verb->name, NULL);
   if (words) tb_verb_usage(verb->name, "'%s' is one word too many (`tbench help %s`)", word, verb->name);
-  else if (names) tb_verb_usage(verb->name, "'%s': write name=value, as %s=%s (`tbench help %s`)", word, names[0], word, verb->name);
+  else if (first) tb_verb_usage(verb->name, "'%s': write name=value, as %s=%s (`tbench help %s`)", word, first->name, word, verb->name);
   else tb_verb_usage(verb->name, "it takes no '%s' (`tbench help %s`)", word, verb->name);
   return false;
 }
 
-bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, size_t words) {
+bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, size_t words) {
   struct tc_error err = {0};
   *verb = (struct tb_verb){.name = name, .arena = tc_arena_new(tc_alloc_system())};
   if (!verb->arena) {
     tb_verb_failed(name, "out of memory");
     return false;
   }
-  const bool parsed = !tb_args_parse(verb->arena, argc, argv, no_flag, &verb->args, &err);
+  const bool parsed = !tb_args_parse(verb->arena, argc, argv, is_flag, &verb->args, &err);
   if (!parsed) tb_verb_usage(name, "%s", err.message);
-  if (parsed && all_known(verb, names, words)) return true;
+  if (parsed && all_known(verb, words)) return true;
   tb_verb_end(verb);
   return false;
 }
@@ -74,6 +90,13 @@ int tb_verb_failed(const char *name, const char *format, ...) {
   say(name, format, args);
   va_end(args);
   return TB_EXIT_FAILED;
+}
+
+bool tb_verb_flag(const struct tb_verb *verb, const char *name, bool *value) {
+  const char *text = tb_args_value(&verb->args, name);
+  if (!text || tb_flag_parse(text, value)) return true;
+  tb_verb_usage(verb->name, "%s=%s: use yes or no", name, text);
+  return false;
 }
 
 const char *tb_bytes_text(struct tc_arena *arena, double bytes) {

@@ -13,10 +13,17 @@ struct tb_verb {
   struct tb_args args;
 };
 
-/* Parses the command line; `names` (NULL-terminated; may be NULL for none) are the names that the verb takes, `words` how many
- * words without a name at most. On failure a line went to standard error, and nothing is left to end. */
-bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, const char *const *names, size_t words);
+/* Parses the command line: the verb takes the names that verb_options.def has of it, and at most `words` words without a name. On
+ * failure a line went to standard error, and nothing is left to end. */
+bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, size_t words);
 void tb_verb_end(struct tb_verb *verb);
+
+/* Reads a flag, if it was given; false, with a line on standard error, where it is no flag's value. */
+bool tb_verb_flag(const struct tb_verb *verb, const char *name, bool *value);
+
+/* Rows of verb_options.def: the next one of a verb after another, or its first after NULL; NULL: no more. */
+struct tb_verb_option { const char *verb, *name, *default_text, *help; };
+const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct tb_verb_option *after);
 
 /* "tbench NAME: text" on standard error; returns the usage code. */
 int tb_verb_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -77,11 +77,10 @@ static cache_action find_action(const struct tb_verb *verb) {
 }
 
 int tb_verb_cache(int argc, char *const *argv) {
-  static const char *const names[] = {"cache_dir", "cache_mb", NULL};
   struct tb_verb verb;
   struct tc_config config;
   struct tc_error err = {0};
-  if (!tb_verb_begin(&verb, "cache", argc, argv, names, 2)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "cache", argc, argv, 2)) return TB_EXIT_USAGE;
   int code = TB_EXIT_PASS;
   tc_config_default(&config);
   if (tc_config_from_environment(&config, &err)) code = tb_verb_usage("cache", "%s", err.message);

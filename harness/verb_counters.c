@@ -14,16 +14,18 @@ static void work(void) {
 
 int tb_verb_counters(int argc, char *const *argv) {
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "counters", argc, argv, NULL, 0)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "counters", argc, argv, 0)) return TB_EXIT_USAGE;
   const int n = tb_counter_count();
   struct tb_count *counts = TC_NEW_ARRAY(tc_arena_alloc(verb.arena), struct tb_count, (size_t)n);
-  struct tb_counting *counting = counts ? tb_counting_start() : NULL;
+  struct tb_counting *counting = counts ? tb_counting_open() : NULL;
   int code = TB_EXIT_PASS, known = 0;
   if (!counting) {
     code = tb_verb_failed("counters", "out of memory");
   } else {
+    tb_counting_begin(counting);
     work();
-    tb_counting_stop(counting, counts);
+    tb_counting_end(counting);
+    tb_counting_close(counting, counts);
     printf("over a loop of %d additions:\n", LOOP);
     for (int i = 0; i < n; i++) {
       known += counts[i].known;

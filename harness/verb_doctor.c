@@ -11,6 +11,7 @@
 #include "cache/cache.h"
 #include "device/device.h"
 #include "harness/counters.h"
+#include "harness/suite.h"
 #include "harness/text.h"
 #include "harness/topology.h"
 #include "harness/verb.h"
@@ -22,6 +23,7 @@ enum { DETAIL = 256, PATH = 4096 };
 struct finding { enum state state; char detail[DETAIL]; const char *advice; };
 
 struct patient {
+  struct tc_arena *arena;
   struct tc_device *device;     /* NULL: it did not open; `device_error` says why */
   struct tc_error device_error;
   struct tb_topology *topology; /* NULL: hwloc failed */
@@ -80,6 +82,14 @@ static struct finding check_binding(struct patient *p) {
   return found(WORSE, "run where sched_setaffinity is allowed", "not bound: %s", why);
 }
 
+static struct finding check_suites(struct patient *p) {
+  int count;
+  const char **names = tb_suite_names(p->arena, &count);
+  if (!names) return found(MISSING, NULL, "out of memory");
+  if (count) return found(READY, NULL, "%d found", count);
+  return found(MISSING, "set TBENCH_SUITES to the folder of the suites, or name a file: suite=./FILE.lua", "none; `tbench list` says where it looked");
+}
+
 static struct finding check_gnuplot(struct patient *p) {
   (void)p;
   if (on_path("gnuplot")) return found(READY, NULL, "found");
@@ -96,11 +106,11 @@ static struct finding check_counters(struct patient *p) {
   (void)p;
   const int n = tb_counter_count();
   struct tb_count *counts = calloc((size_t)n, sizeof *counts);
-  struct tb_counting *counting = counts ? tb_counting_start() : NULL;
+  struct tb_counting *counting = counts ? tb_counting_open() : NULL;
   struct finding f = found(MISSING, "run `tbench counters` for the reasons", "out of memory");
   if (counting) {
     int known = 0;
-    tb_counting_stop(counting, counts);
+    tb_counting_close(counting, counts);
     for (int i = 0; i < n; i++) known += counts[i].known;
     f = found(known == n ? READY : MISSING, known == n ? NULL : "run `tbench counters` for the reasons", "%d of %d available", known, n);
   }
@@ -191,8 +201,9 @@ int tb_verb_doctor(int argc, char *const *argv) {
   struct tb_verb verb;
   struct patient p = {0};
   struct tc_error err = {0};
-  if (!tb_verb_begin(&verb, "doctor", argc, argv, NULL, 0)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "doctor", argc, argv, 0)) return TB_EXIT_USAGE;
   int code;
+  p.arena = verb.arena;
   unsetenv("OPENBLAS_CORETYPE"); /* workers do not see it either */
   tc_config_default(&p.config);
   if (tc_config_from_environment(&p.config, &err)) {

@@ -41,16 +41,10 @@ static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *plann
   return code;
 }
 
-/* An option of `tbench run` that would change nothing here; NULL: there is none. */
-static const char *idle_option(const struct tb_options *o) {
-  return *o->out ? "out" : o->quick ? "quick" : o->dry_run ? "dry-run" : NULL;
-}
-
 int tb_verb_explain(int argc, char *const *argv) {
   struct tb_run run;
   enum tb_exit code = tb_run_open(&run, "explain", argc, argv);
-  const char *idle = code == TB_EXIT_PASS ? idle_option(&run.spec.options) : NULL;
-  if (idle) code = tb_verb_usage("explain", "it takes no '%s': nothing is measured", idle);
+  if (code == TB_EXIT_PASS && run.spec.measuring) code = tb_verb_usage("explain", "it takes no '%s': nothing is measured", run.spec.measuring);
   for (size_t i = 0; code != TB_EXIT_USAGE && code != TB_EXIT_INTERRUPTED && i < run.plan.cases.len; i++)
     code = tb_exit_worse(code, explain_case(&run, &run.plan.cases.data[i]));
   tb_run_close(&run);

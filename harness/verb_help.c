@@ -1,5 +1,7 @@
 /* `tbench help [VERB|switches|codes]`: texts made from the tables, so that they cannot grow old. */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
@@ -11,28 +13,96 @@
 
 enum { NAME_WIDTH = 16 };
 
+static const struct verb_row { const char *name, *usage, *what, *more, *example, *codes; } verbs[] = {
+#define TB_VERB(name, function, usage, what, more, example, codes) {#name, usage, what, more, example, codes},
+#include "harness/verbs.def"
+#undef TB_VERB
+};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+static const struct { int code; const char *help; } codes[] = {
+#define TB_EXIT(NAME, code, rank, help) {code, help},
+#include "harness/exitcode.def"
+#undef TB_EXIT
+};
+
 static void row(const char *name, const char *help) { printf("  %-*s %s\n", NAME_WIDTH, name, help); }
+
+static void row_with_default(const char *name, const char *help, const char *otherwise) {
+  if (*otherwise) printf("  %-*s %s (default: %s)\n", NAME_WIDTH, name, help, otherwise);
+  else row(name, help);
+}
+
+/* --- the overview --- */
 
 static void print_verbs(void) {
   puts("tbench VERB name=value…   (also --name value, --name=value)\n");
-#define TB_VERB(name, function, help) \
-  if (strcmp(#name, "worker")) row(#name, help);
-#include "harness/verbs.def"
-#undef TB_VERB
-  puts("\n  --version        the version, its commit and its libraries");
+  for (int i = 0; i < N_VERBS; i++)
+    if (strcmp(verbs[i].name, "worker")) row(verbs[i].name, verbs[i].what);
+  puts("\n  --version        the version, its commit and its libraries\n");
+  puts("tbench help VERB says how each is used. To begin: tbench doctor, then tbench run suite=mlp quick=yes");
 }
 
-static void print_run(void) {
-  puts("tbench run suite=NAME|FILE [option=value…] [axis=v1,v2…] [switch=value…]\n\noptions:");
-  for (int i = 0; i < tb_option_count(); i++) row(tb_option_row(i)->name, tb_option_row(i)->help);
+/* --- one verb --- */
+
+/* Options of run, or those that explain takes of them; then the axes. */
+static void print_run_options(bool explain) {
+  puts("\noptions:");
+  for (int i = 0; i < tb_option_count(); i++) {
+    const struct tb_option_row *option = tb_option_row(i);
+    if (!explain || option->use == TB_OPTION_PLANS) row_with_default(option->name, option->help, tb_option_default(option));
+  }
   puts("\naxes (each takes several values with commas; a suite's own axes too, as batch=1,8):");
   for (int i = 0; i < TB_AXIS_COUNT; i++) {
     const struct tb_axis_row *axis = tb_axis_row((enum tb_axis_id)i);
-    row(axis->name, axis->help);
+    row_with_default(axis->name, axis->help, axis->default_text);
     if (*axis->choices) printf("  %-*s %s\n", NAME_WIDTH, "", axis->choices);
   }
-  puts("\nswitches of the compiler: tbench help switches. Exit codes: tbench help codes.");
+  puts("\nswitches of the compiler: tbench help switches");
 }
+
+static void print_own_options(const char *verb) {
+  const struct tb_verb_option *option = tb_verb_option_next(verb, NULL);
+  if (option) puts("\noptions:");
+  for (; option; option = tb_verb_option_next(verb, option)) row_with_default(option->name, option->help, option->default_text);
+}
+
+static void print_formats(void) {
+  puts("\nformats:");
+  for (int i = 0; i < tb_reporter_count(); i++) row(tb_reporter_at(i)->name, tb_reporter_at(i)->help);
+}
+
+/* Lines of a text, each after `before`. */
+static void print_lines(const char *before, const char *text) {
+  for (const char *line = text; *line;) {
+    const int length = (int)strcspn(line, "\n");
+    printf("%s%.*s\n", before, length, line);
+    line += length + (line[length] == '\n');
+  }
+}
+
+/* The codes that a text names, with what they mean. */
+static void print_codes_of(const char *text) {
+  puts("\nexit codes:");
+  char *end;
+  for (long code = strtol(text, &end, 10); end != text; text = end, code = strtol(text, &end, 10))
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+      if (codes[i].code == code) printf("  %-*d %s\n", NAME_WIDTH, codes[i].code, codes[i].help);
+}
+
+static void print_verb(const struct verb_row *verb) {
+  const bool run = !strcmp(verb->name, "run"), explain = !strcmp(verb->name, "explain");
+  printf("tbench %s%s%s\n\n%c%s.\n", verb->name, *verb->usage ? " " : "", verb->usage, toupper((unsigned char)*verb->what), verb->what + 1);
+  print_lines("", verb->more);
+  if (run || explain) print_run_options(explain);
+  else print_own_options(verb->name);
+  if (!strcmp(verb->name, "report")) print_formats();
+  puts("\nexamples:");
+  print_lines("  tbench ", verb->example);
+  print_codes_of(verb->codes);
+}
+
+/* --- what is no verb --- */
 
 static void print_switches(void) {
   puts("Switches of the compiler: name=value, or TB_NAME in the environment. Those marked * enter the cache key.\n");
@@ -50,41 +120,24 @@ static void print_switches(void) {
 
 static void print_codes(void) {
   puts("Exit codes:");
-#define TB_EXIT(NAME, code, rank, help) printf("  %-*d %s\n", NAME_WIDTH, code, help);
-#include "harness/exitcode.def"
-#undef TB_EXIT
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) printf("  %-*d %s\n", NAME_WIDTH, codes[i].code, codes[i].help);
   puts("\nOutcomes of a case:");
   for (int i = 0; i < TB_OUTCOME_COUNT; i++) row(tb_outcome_text((enum tb_outcome)i), tb_outcome_help((enum tb_outcome)i));
 }
 
-static void print_report(void) {
-  puts("tbench report FILE [format=NAME]\n\nformats (default: console):");
-  for (int i = 0; i < tb_reporter_count(); i++) row(tb_reporter_at(i)->name, tb_reporter_at(i)->help);
-}
-
-static const char *verb_help(const char *name) {
-#define TB_VERB(verb, function, help) \
-  if (!strcmp(#verb, name)) return help;
-#include "harness/verbs.def"
-#undef TB_VERB
-  return NULL;
+static bool print_topic(const char *name) {
+  static const struct { const char *name; void (*print)(void); } topics[] = {{"switches", print_switches}, {"codes", print_codes}};
+  for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+    if (!strcmp(topics[i].name, name)) return topics[i].print(), true;
+  for (int i = 0; i < N_VERBS; i++)
+    if (!strcmp(verbs[i].name, name) && *verbs[i].example) return print_verb(&verbs[i]), true;
+  return false;
 }
 
 int tb_verb_help(int argc, char *const *argv) {
-  static const struct { const char *name; void (*print)(void); } topics[] = {
-      {"run", print_run}, {"switches", print_switches}, {"codes", print_codes}, {"report", print_report}};
-  if (!argc) {
-    print_verbs();
-    return TB_EXIT_PASS;
-  }
   if (argc > 1) return tb_verb_usage("help", "'%s' is one word too many", argv[1]);
-  for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
-    if (strcmp(topics[i].name, argv[0])) continue;
-    topics[i].print();
-    return TB_EXIT_PASS;
-  }
-  const char *help = verb_help(argv[0]);
-  if (!help) return tb_verb_usage("help", "there is nothing on '%s'; name a verb (`tbench --help` shows them), switches or codes", argv[0]);
-  row(argv[0], help);
+  if (!argc) print_verbs();
+  else if (!print_topic(argv[0]))
+    return tb_verb_usage("help", "there is nothing on '%s'; name a verb (`tbench --help` shows them), switches or codes", argv[0]);
   return TB_EXIT_PASS;
 }

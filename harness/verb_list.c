@@ -47,6 +47,7 @@ static int run_list(struct tb_verb *verb) {
   const char **suites = wanted ? tb_split(verb->arena, wanted, &count) : tb_suite_names(verb->arena, &count);
   tc_config_default(&config);
   if (!suites) return tb_verb_failed("list", "out of memory");
+  if (!wanted && !count) return tb_verb_usage("list", "there are no suites: %s", tb_suite_places(verb->arena));
   if (wanted && !count) return tb_verb_usage("list", "suite= has no value; write suite=NAME");
   if (seconds && (!tb_whole_parse(seconds, &timeout) || !timeout)) return tb_verb_usage("list", "timeout=%s: use seconds, 1 or more", seconds);
   if (tc_config_from_environment(&config, &err)) return tb_verb_usage("list", "%s", err.message);
@@ -59,9 +60,8 @@ static int run_list(struct tb_verb *verb) {
 }
 
 int tb_verb_list(int argc, char *const *argv) {
-  static const char *const names[] = {"suite", "timeout", NULL};
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "list", argc, argv, names, 0)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "list", argc, argv, 0)) return TB_EXIT_USAGE;
   const int code = run_list(&verb);
   tb_verb_end(&verb);
   return code;

@@ -64,7 +64,7 @@ static int write_suite(struct tb_verb *verb, const char *name) {
 
 int tb_verb_new(int argc, char *const *argv) {
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "new", argc, argv, NULL, 2)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "new", argc, argv, 2)) return TB_EXIT_USAGE;
   int code;
   if (verb.args.words.len != 2 || strcmp(verb.args.words.data[0], "suite")) code = tb_verb_usage("new", "say what to make: tbench new suite NAME");
   else if (!good_name(verb.args.words.data[1]))

@@ -89,9 +89,8 @@ static const char *stem_of(struct tb_verb *verb, const char *out) {
 }
 
 int tb_verb_plot(int argc, char *const *argv) {
-  static const char *const names[] = {"out", NULL};
   struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "plot", argc, argv, names, 1)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "plot", argc, argv, 1)) return TB_EXIT_USAGE;
   int code = TB_EXIT_USAGE;
   cJSON *document = load(&verb);
   if (document) {
@@ -120,23 +119,26 @@ static const char *format_names(struct tc_arena *arena) {
   return names ? names : "";
 }
 
-int tb_verb_report(int argc, char *const *argv) {
-  static const char *const names[] = {"format", NULL};
-  struct tb_verb verb;
-  if (!tb_verb_begin(&verb, "report", argc, argv, names, 1)) return TB_EXIT_USAGE;
-  int code = TB_EXIT_USAGE;
-  const char *format = tb_args_value(&verb.args, "format");
+/* NULL with a line on standard error. */
+static const struct tb_reporter *find_reporter(const struct tb_verb *verb) {
+  const char *format = tb_args_value(&verb->args, "format");
   const struct tb_reporter *reporter = tb_reporter_find(format ? format : "console");
-  cJSON *document = NULL;
-  if (!reporter) {
-    struct tb_nearest nearest = tb_nearest_to(format);
-    for (int i = 0; i < tb_reporter_count(); i++) tb_nearest_offer(&nearest, tb_reporter_at(i)->name);
-    tb_verb_usage("report", "there is no format '%s'%s; formats: %s", format, tb_nearest_hint(verb.arena, &nearest), format_names(verb.arena));
-  } else {
-    document = load(&verb);
-  }
+  if (reporter) return reporter;
+  struct tb_nearest nearest = tb_nearest_to(format);
+  for (int i = 0; i < tb_reporter_count(); i++) tb_nearest_offer(&nearest, tb_reporter_at(i)->name);
+  tb_verb_usage("report", "there is no format '%s'%s; formats: %s", format, tb_nearest_hint(verb->arena, &nearest), format_names(verb->arena));
+  return NULL;
+}
+
+int tb_verb_report(int argc, char *const *argv) {
+  struct tb_verb verb;
+  if (!tb_verb_begin(&verb, "report", argc, argv, 1)) return TB_EXIT_USAGE;
+  int code = TB_EXIT_USAGE;
+  struct tb_report_options options = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+  const struct tb_reporter *reporter = find_reporter(&verb);
+  cJSON *document = reporter && tb_verb_flag(&verb, "verbose", &options.verbose) ? load(&verb) : NULL;
   if (document) {
-    const struct tb_report_options options = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = verb.args.words.data[0]};
+    options.result_path = verb.args.words.data[0];
     const bool good = reporter->write(document, &options, stdout) || ferror(stdout); /* a stream that fails is told in main */
     code = good ? TB_EXIT_PASS : tb_verb_failed("report", "out of memory");
     cJSON_Delete(document);

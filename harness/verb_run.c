@@ -1,7 +1,6 @@
 /* `tbench run`: from the plan to the written result. Everything that can be wrong with the input, the machine or the place
  * of the result is told before anything is measured. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,24 +20,24 @@
 #include "reporters/reporter.h"
 #include "tcompile.h"
 
-enum { MINUTE = 60, FILE_MODE = 0666 };
+enum { MINUTE = 60 };
 static const double environment_estimate_s = 2;
 static const char suffix[] = ".json";
 
 /* --- before --- */
 
 /* Where out= says, in a folder that is there; else results/<UTC time>_<suite>+<suite>.json, whose folder is made. */
-static tc_status choose_out(struct tb_run *run, const char **out, struct tc_error *err) {
+static tc_status choose_out(struct tb_run *run, struct tc_error *err) {
   static const char folder[] = "results";
-  *out = run->spec.options.out;
-  if (**out) return tb_folder_writable(run->arena, *out, err);
+  run->save = (struct tb_save){.path = run->spec.options.out, .asked = *run->spec.options.out};
+  if (run->save.asked) return tb_folder_writable(run->arena, run->save.path, err);
   const char *names = "";
   for (int i = 0; i < run->spec.n_suites && names; i++) names = tb_format(run->arena, "%s%s%s", names, i ? "+" : "", run->suites[i].name);
   const char *time = tb_time_text(run->arena, true);
-  *out = names && time ? tb_format(run->arena, "%s/%s_%s%s", folder, time, names, suffix) : NULL;
-  if (!*out) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  run->save.path = names && time ? tb_format(run->arena, "%s/%s_%s%s", folder, time, names, suffix) : NULL;
+  if (!run->save.path) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
   const tc_status status = tb_folder_make(folder, err);
-  return status ? status : tb_folder_writable(run->arena, *out, err);
+  return status ? status : tb_folder_writable(run->arena, run->save.path, err);
 }
 
 /* The folder of this run's caches: under cache_dir where it is given, else under $TMPDIR or /tmp. */
@@ -98,6 +97,7 @@ static tc_status run_sessions(struct tb_run *run, struct tc_error *err) {
       const tc_status status = tb_session_run(run, order[i], replicate, err);
       if (status) return status;
       run->progress.done++;
+      tb_save_so_far(run);
     }
   }
   return TC_OK;
@@ -108,7 +108,7 @@ static size_t mark_unmeasured(struct tb_result *result) {
   size_t known = 0;
   for (size_t i = 0; i < result->cases.len; i++) {
     struct tb_case_result *r = &result->cases.data[i];
-    if (r->outcome != TB_OUTCOME_OK || r->replicate_log_ratios.len) {
+    if (tb_case_known(r)) {
       known++;
       continue;
     }
@@ -129,47 +129,43 @@ static const char *draw(const cJSON *document, const char *out, struct tb_plot *
   return plot->drawn ? plot->svg : NULL;
 }
 
-/* A name that was made from the time may be another run's by now: it is taken by an empty file, or another one is. */
-static const char *take_name(const struct tb_run *run, const char *out) {
-  const int length = (int)(strlen(out) - strlen(suffix));
-  const char *name = out;
-  for (int i = 2; name; i++) {
-    const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-    if (fd >= 0) close(fd);
-    if (fd >= 0 || errno != EEXIST) return name;
-    name = tb_format(run->arena, "%.*s-%d%s", length, out, i, suffix);
-  }
-  return out;
+static void tell_failure(const struct tb_save *save, const char *written, const struct tc_error *err) {
+  fprintf(stderr, "tbench run: %s; ", err->message);
+  if (written) fprintf(stderr, "the result lies in %s instead\n", written);
+  else if (save->there) fprintf(stderr, "%s has what was known before, the table of the whole follows\n", save->path);
+  else fputs("the result is lost, its table follows\n", stderr);
 }
 
-static enum tb_exit publish(struct tb_run *run, const char *wanted) {
+static enum tb_exit publish(struct tb_run *run) {
   struct tc_error err = {0};
-  const bool asked = *run->spec.options.out;
-  const char *out = asked ? wanted : take_name(run, wanted);
   struct tb_plot plot;
   const char *written;
   cJSON *document = tb_record_json(&run->result);
-  const tc_status status = tb_record_save(run->arena, document, out, &written, &err);
-  if (status && !asked) unlink(out);
-  if (status && written) fprintf(stderr, "tbench run: %s; the result lies in %s instead\n", err.message, written);
-  else if (status) fprintf(stderr, "tbench run: %s; the result is lost, its table follows\n", err.message);
+  const tc_status status = tb_save_finished(run, document, &written, &err);
+  const char *out = run->save.path;
+  if (status) tell_failure(&run->save, written, &err);
   const size_t length = strlen(out), end = strlen(suffix);
   const bool named = length > end && !strcmp(out + length - end, suffix);
   const char *stem = tb_format(run->arena, "%.*s", (int)(named ? length - end : length), out);
   const char *picture = status ? NULL : draw(document, out, &plot, stem);
-  const struct tb_report_options options = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = written, .plot_path = picture};
+  const struct tb_report_options options = {.verbose = run->spec.options.verbose, .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = written, .plot_path = picture};
   const bool shown = document && tb_report_console(document, &options, stdout) && !fflush(stdout);
   cJSON_Delete(document);
   return status || !shown ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }
 
-static enum tb_exit measure(struct tb_run *run, const char *out, struct tc_error *err) {
+/* A run that cannot go on: what it has saved stays. */
+static enum tb_exit broken_off(struct tb_run *run, tc_status status, const struct tc_error *err) {
+  if (run->save.there) fprintf(stderr, "tbench run: what was measured before lies in %s, unfinished\n", run->save.path);
+  return status == TC_INTERRUPTED ? TB_EXIT_INTERRUPTED : tb_verb_failed("run", "%s", err->message);
+}
+
+static enum tb_exit measure(struct tb_run *run, struct tc_error *err) {
   tb_progress_begin(&run->progress, run->plan.n_groups * (int)run->spec.options.replicates);
   tc_status status = tb_environments_make(run, err);
   if (!status) status = run_sessions(run, err);
   tb_progress_end(&run->progress);
-  if (status == TC_INTERRUPTED) return TB_EXIT_INTERRUPTED;
-  if (status) return tb_verb_failed("run", "%s", err->message);
+  if (status) return broken_off(run, status, err);
   run->result.interrupted = tb_interrupt_poll(&run->interrupt) > 0;
   run->result.finished = tb_time_text(run->arena, false);
   if (!mark_unmeasured(&run->result) && run->result.interrupted) {
@@ -177,17 +173,16 @@ static enum tb_exit measure(struct tb_run *run, const char *out, struct tc_error
     return TB_EXIT_INTERRUPTED;
   }
   tb_summarise(run);
-  const enum tb_exit published = publish(run, out);
+  const enum tb_exit published = publish(run);
   return tb_exit_worse(tb_result_exit(&run->result), published);
 }
 
 static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, struct tc_error *err) {
-  const char *out;
   print_plan(run);
   if (run->spec.options.dry_run) return TB_EXIT_PASS;
-  if (choose_out(run, &out, err) || make_cache_root(run, err)) return tb_verb_usage("run", "%s", err->message);
+  if (choose_out(run, err) || make_cache_root(run, err)) return tb_verb_usage("run", "%s", err->message);
   if (prepare_result(run, argc, argv, err)) return tb_verb_failed("run", "%s", err->message);
-  return measure(run, out, err);
+  return measure(run, err);
 }
 
 int tb_verb_run(int argc, char *const *argv) {

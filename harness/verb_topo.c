@@ -33,17 +33,16 @@ static void print_peaks(const struct tb_place *place) {
 
 static int show(struct tb_verb *verb, struct tb_topology *topology) {
   const char *text = tb_args_value(&verb->args, "topology"), *threads_text = tb_args_value(&verb->args, "threads");
-  const char *peaks_text = tb_args_value(&verb->args, "peaks");
   long long threads = 0;
   bool peaks = true;
   struct tb_place place;
   struct tc_error err = {0};
   if (threads_text && (!tb_whole_parse(threads_text, &threads) || threads < 1 || threads > CPU_SETSIZE))
     return tb_verb_usage("topo", "threads=%s: use a whole number from 1 to %d", threads_text, CPU_SETSIZE);
-  if (peaks_text && !tb_flag_parse(peaks_text, &peaks)) return tb_verb_usage("topo", "peaks=%s: use yes or no", peaks_text);
+  if (!tb_verb_flag(verb, "peaks", &peaks)) return TB_EXIT_USAGE;
   if (tb_topology_place(topology, verb->arena, text ? text : "machine", true, (int)threads, &place, &err)) return tb_verb_usage("topo", "%s", err.message);
   print_machine(verb, topology);
-  printf("%-10s CPUs %s: %d core%s, %d PU%s, %d thread%s%s\n", place.text, place.cpus, place.cores, tb_plural(place.cores), place.pus, tb_plural(place.pus),
+  printf("topology   %s is CPUs %s: %d core%s, %d PU%s, %d thread%s%s\n", place.text, place.cpus, place.cores, tb_plural(place.cores), place.pus, tb_plural(place.pus),
          place.threads, tb_plural(place.threads), threads ? "" : " by default");
   if (place.threads > place.pus) printf("%-10s more threads than PUs: they take turns\n", "");
   if (peaks) print_peaks(&place);
@@ -51,11 +50,10 @@ static int show(struct tb_verb *verb, struct tb_topology *topology) {
 }
 
 int tb_verb_topo(int argc, char *const *argv) {
-  static const char *const names[] = {"topology", "threads", "peaks", NULL};
   struct tb_verb verb;
   struct tb_topology *topology;
   struct tc_error err = {0};
-  if (!tb_verb_begin(&verb, "topo", argc, argv, names, 0)) return TB_EXIT_USAGE;
+  if (!tb_verb_begin(&verb, "topo", argc, argv, 0)) return TB_EXIT_USAGE;
   int code;
   if (tb_topology_open(NULL, &topology, &err)) {
     code = tb_verb_failed("topo", "%s", err.message);

@@ -2,7 +2,7 @@
 #ifndef TB_VERBS_H
 #define TB_VERBS_H
 
-#define TB_VERB(name, function, help) int function(int argc, char *const *argv);
+#define TB_VERB(name, function, usage, what, more, example, codes) int function(int argc, char *const *argv);
 #include "harness/verbs.def"
 #undef TB_VERB
 

@@ -12,6 +12,8 @@
 #include "harness/luacall.h"
 #include "harness/luajson.h"
 
+static const double amount_max = 1e300; /* no infinity, and no NaN */
+
 static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained"};
 
 const char *tb_role_name(enum tb_role role) { return role_names[role]; }
@@ -51,11 +53,14 @@ static int read_check(lua_State *L, int table, const char *name) {
   return LUA_NOREF;
 }
 
-/* What the suite says of its own work: not read yet, and yet no nonsense. */
-static void check_amount(lua_State *L, int table, const char *field, const char *name) {
-  if (lua_getfield(L, table, field) != LUA_TNIL && !(lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0))
+/* What the suite says of the work of one call; -1 where it says nothing. */
+static double read_amount(lua_State *L, int table, const char *field, const char *name) {
+  const int type = lua_getfield(L, table, field);
+  const double amount = type == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+  if (type != LUA_TNIL && !(amount >= 0 && amount <= amount_max))
     luaL_error(L, "workload %s: %s: expected a number of 0 or more, got %s", name, field, luaL_tolstring(L, -1, NULL));
   lua_pop(L, 1);
+  return amount;
 }
 
 static void read_args(lua_State *L, int table, const char *name, struct tb_workload *out) {
@@ -99,8 +104,8 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
   out->fn = luaL_ref(L, LUA_REGISTRYINDEX);
   read_args(L, table, name, out);
   out->check = read_check(L, table, name);
-  check_amount(L, table, "flops", name);
-  check_amount(L, table, "bytes", name);
+  out->flops = read_amount(L, table, "flops", name);
+  out->bytes = read_amount(L, table, "bytes", name);
   out->tolerance = read_tolerance(L, table, name);
   lua_settop(L, top);
 }
@@ -187,33 +192,45 @@ const char *tb_workload_explain(lua_State *L, struct tb_workload *w) {
   return luaL_tolstring(L, -1, NULL);
 }
 
+/* The first and the last thing of the stretch that is timed: its counters, outside of the clock. */
+static int64_t begin_stretch(struct tb_counting *counting) {
+  if (counting) tb_counting_begin(counting);
+  return tb_now_ns();
+}
+
+static double end_stretch(struct tb_counting *counting, int64_t start) {
+  const double ns = (double)(tb_now_ns() - start);
+  if (counting) tb_counting_end(counting);
+  return ns;
+}
+
 /* Calls with one list. Stack: … function, arguments. The last call's results stay above them. */
-static double time_constant(lua_State *L, int function, int count, int64_t calls) {
+static double time_constant(lua_State *L, int function, int count, int64_t calls, struct tb_counting *counting) {
   const int top = function + count;
-  const int64_t start = tb_now_ns();
+  const int64_t start = begin_stretch(counting);
   for (int64_t i = 0; i < calls; i++) {
     lua_settop(L, top);
     for (int a = function; a <= top; a++) lua_pushvalue(L, a);
     lua_call(L, count, LUA_MULTRET);
   }
-  return (double)(tb_now_ns() - start);
+  return end_stretch(counting, start);
 }
 
-static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls) {
+static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting) {
   const int top = lua_gettop(L);
   push_list(L, w, 1);
   lua_pushvalue(L, -1);
   keep(L, &w->last_args);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   const int function = top + 2, count = push_elements(L, top + 1);
-  if (warm) time_constant(L, function, count, warm);
-  const double ns = time_constant(L, function, count, calls);
+  if (warm) time_constant(L, function, count, warm, NULL);
+  const double ns = time_constant(L, function, count, calls, counting);
   keep_results(L, function + count + 1, w);
   lua_settop(L, top);
   return ns;
 }
 
-static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls) {
+static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting) {
   const int top = lua_gettop(L), lists = top + 1, function = top + 2;
   const int64_t all = warm + calls;
   if (all > TB_GENERATED_MAX) luaL_error(L, "a block of args = function(i) has at most %d calls", TB_GENERATED_MAX);
@@ -226,9 +243,9 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
   watch_arguments(L, function, w);
   lua_pop(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
-  int64_t start = tb_now_ns();
+  int64_t start = 0;
   for (int64_t i = 1; i <= all; i++) {
-    if (i == warm + 1) start = tb_now_ns();
+    if (i == warm + 1) start = begin_stretch(counting);
     lua_settop(L, function);
     lua_pushvalue(L, function);
     lua_rawgeti(L, lists, (lua_Integer)i);
@@ -237,7 +254,7 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
     lua_remove(L, list);
     lua_call(L, count, LUA_MULTRET);
   }
-  const double ns = (double)(tb_now_ns() - start);
+  const double ns = end_stretch(counting, start);
   keep_results(L, function + 1, w);
   lua_rawgeti(L, lists, (lua_Integer)all);
   keep(L, &w->last_args);
@@ -245,10 +262,10 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
   return ns;
 }
 
-double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls) {
+double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting) {
   drop_results(L, w);
   luaL_checkstack(L, 3 * TB_ARGUMENTS_MAX, "arguments");
-  const double ns = w->generated ? block_generated(L, w, warm, calls) : block_constant(L, w, warm, calls);
+  const double ns = w->generated ? block_generated(L, w, warm, calls, counting) : block_constant(L, w, warm, calls, counting);
   w->calls += warm + calls;
   return ns;
 }

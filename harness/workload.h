@@ -11,6 +11,7 @@
 #include <cjson/cJSON.h>
 #include <lua.h>
 
+#include "harness/counters.h"
 #include "harness/exchange.h"
 
 enum tb_role { TB_ROLE_BASELINE, TB_ROLE_COMPILED, TB_ROLE_REFERENCE, TB_ROLE_EXPLAINED, TB_ROLE_COUNT };
@@ -27,6 +28,7 @@ struct tb_workload {
   int results;   /* list of the newest call's results, with .n */
   int last_args; /* list of its arguments */
   double tolerance;                           /* that the suite allows the baseline; 0: the table's */
+  double flops, bytes;                        /* of one call, as the suite says; -1: it does not */
   bool generated;                             /* args is a function */
   int64_t calls;                              /* made so far */
   uint64_t argument_digests[TB_ARGUMENTS_MAX]; /* of the newest arguments, before a call changed them */
@@ -41,8 +43,9 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
 const char *tb_workload_explain(lua_State *L, struct tb_workload *w);
 /* One call, with the digests of its arguments taken before it; returns its time in nanoseconds. */
 double tb_workload_call(lua_State *L, struct tb_workload *w);
-/* `warm` calls that are not timed, then `calls` (1 or more); returns the time of the latter in nanoseconds. */
-double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls);
+/* `warm` calls that are not timed, then `calls` (1 or more); returns the time of the latter in nanoseconds. `counting` (may be
+ * NULL) counts them. */
+double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting);
 /* Forgets what the compiled object has learnt; in-memory and disk caches stay. */
 void tb_workload_reset(lua_State *L, struct tb_workload *w);
 /* Sends results and arguments of the newest call (see exchange.h). */

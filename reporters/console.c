@@ -1,5 +1,5 @@
 /* The table for people: a group for each workload, dtype and machine part; a row for each batch and mode.
- * To add a column: a row in `columns` with the function that formats its cell. */
+ * To add a column: a row in `columns` with the function that formats its cell; `verbose` ones are shown when they are asked for. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { CELL = 64, GROUP = 256, GAP = 2 };
 
-static const double ns_per_us = 1e3, ns_per_ms = 1e6;
+static const double ns_per_us = 1e3, ns_per_ms = 1e6, giga = 1e9;
 
 static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_doc_number(c, path) / unit, out, CELL); }
 
@@ -40,13 +40,23 @@ static void cell_kernels(const cJSON *c, char *out) {
   if (isnan(kernels)) snprintf(out, CELL, "–");
   else snprintf(out, CELL, "%.0f+%.0f", kernels, calls);
 }
+static void cell_memory(const cJSON *c, char *out) { scaled(c, "compile.memory_ns.median", ns_per_ms, out); }
+static void cell_first_call(const cJSON *c, char *out) { scaled(c, "compile.first_call_ns.median", ns_per_ms, out); }
+static void cell_library(const cJSON *c, char *out) { scaled(c, "compile.library_ns.median", ns_per_ms, out); }
+static void cell_start(const cJSON *c, char *out) { scaled(c, "compile.start_ns.median", ns_per_ms, out); }
+static void cell_bandwidth(const cJSON *c, char *out) { scaled(c, "work.bytes_per_s", giga, out); }
+static void cell_rate(const cJSON *c, char *out) { scaled(c, "work.flops_per_s", giga, out); }
 static void cell_outcome(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_doc_text(c, "outcome", "?")); }
 
-static const struct { const char *title, *unit; void (*format)(const cJSON *c, char *out); bool left; } columns[] = {
-    {"batch", "", cell_batch, false},           {"mode", "", cell_mode, true},          {"baseline", "(µs)", cell_baseline, false},
-    {"compiled", "(µs)", cell_steady, false},   {"speedup [95%]", "", cell_speedup, false}, {"cold", "(ms)", cell_cold, false},
-    {"disk", "(ms)", cell_disk, false},         {"pays off after", "", cell_pays, false},   {"kernels+calls", "", cell_kernels, false},
-    {"outcome", "", cell_outcome, true}};
+static const struct column { const char *title, *unit; void (*format)(const cJSON *c, char *out); bool left, verbose; } columns[] = {
+    {"batch", "", cell_batch, false, false},           {"mode", "", cell_mode, true, false},
+    {"baseline", "(µs)", cell_baseline, false, false}, {"compiled", "(µs)", cell_steady, false, false},
+    {"speedup [95%]", "", cell_speedup, false, false}, {"cold", "(ms)", cell_cold, false, false},
+    {"disk", "(ms)", cell_disk, false, false},         {"memory", "(ms)", cell_memory, false, true},
+    {"first call", "(ms)", cell_first_call, false, true}, {"library", "(ms)", cell_library, false, true},
+    {"start", "(ms)", cell_start, false, true},        {"pays off after", "", cell_pays, false, false},
+    {"kernels+calls", "", cell_kernels, false, false}, {"bytes", "(GB/s)", cell_bandwidth, false, true},
+    {"flops", "(GFLOP/s)", cell_rate, false, true},    {"outcome", "", cell_outcome, true, false}};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* Characters on the screen: UTF-8 continuation bytes do not count. */
@@ -83,27 +93,43 @@ static void put_title(FILE *out, const struct tb_report_options *options, const 
   fprintf(out, "%s%s%s\n", options->colour ? "\033[1m" : "", group, options->colour ? "\033[0m" : "");
 }
 
-static void put_rows(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
-  int widths[N_COLUMNS];
+/* Whether a column is in the table. */
+static bool shown(const struct tb_report_options *options, int column) { return options->verbose || !columns[column].verbose; }
+
+static void find_widths(const struct tb_report_options *options, const cJSON **cases, int n, int widths[N_COLUMNS]) {
   char cell[CELL];
   for (int k = 0; k < N_COLUMNS; k++) {
-    widths[k] = width_of(columns[k].title);
+    widths[k] = 0;
+    if (!shown(options, k)) continue;
+    widths[k] = width_of(columns[k].title) > width_of(columns[k].unit) ? width_of(columns[k].title) : width_of(columns[k].unit);
     for (int i = 0; i < n; i++) {
       columns[k].format(cases[i], cell);
       if (width_of(cell) > widths[k]) widths[k] = width_of(cell);
     }
   }
-  for (int k = 0; k < N_COLUMNS; k++) put_cell(out, columns[k].title, widths[k], columns[k].left, k + 1 == N_COLUMNS);
+}
+
+/* One line: titles, units, or the cells of a case. */
+static void put_line(FILE *out, const struct tb_report_options *options, const int widths[N_COLUMNS], const cJSON *c, bool units) {
+  char cell[CELL];
+  for (int k = 0; k < N_COLUMNS; k++) {
+    if (!shown(options, k)) continue;
+    if (c) columns[k].format(c, cell);
+    put_cell(out, c ? cell : units ? columns[k].unit : columns[k].title, widths[k], columns[k].left, k + 1 == N_COLUMNS);
+  }
+}
+
+static void put_rows(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
+  int widths[N_COLUMNS];
+  find_widths(options, cases, n, widths);
+  put_line(out, options, widths, NULL, false);
   fputc('\n', out);
-  for (int k = 0; k + 1 < N_COLUMNS; k++) put_cell(out, columns[k].unit, widths[k], columns[k].left, k + 2 == N_COLUMNS);
+  put_line(out, options, widths, NULL, true);
   fputc('\n', out);
   for (int i = 0; i < n; i++) {
     const bool bad = strcmp(tb_doc_text(cases[i], "outcome", "ok"), "ok") != 0;
     if (bad && options->colour) fputs("\033[31m", out);
-    for (int k = 0; k < N_COLUMNS; k++) {
-      columns[k].format(cases[i], cell);
-      put_cell(out, cell, widths[k], columns[k].left, k + 1 == N_COLUMNS);
-    }
+    put_line(out, options, widths, cases[i], false);
     if (bad && options->colour) fputs("\033[0m", out);
     fputc('\n', out);
   }
@@ -178,6 +204,9 @@ static void put_against(FILE *out, const cJSON **cases, int n) {
   else fprintf(out, " (%d against f64, %d against the baseline)", f64, baseline);
 }
 
+/* What a run leaves that was killed, or that goes on. */
+static bool unfinished(const cJSON *result) { return cJSON_IsNull(tb_doc_at(result, "finished")); }
+
 static void put_summary(FILE *out, const struct tb_report_options *options, const cJSON *result, const cJSON **cases, int n) {
   int right = 0, compared = 0, reached = 0;
   for (int i = 0; i < n; i++) {
@@ -192,7 +221,7 @@ static void put_summary(FILE *out, const struct tb_report_options *options, cons
   fprintf(out, "%d of %d right", right, all);
   put_against(out, cases, n);
   if (compared < reached) fprintf(out, ", %d not compared", reached - compared);
-  if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : "");
+  if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : unfinished(result) ? " (the run did not end)" : "");
   if (options->result_path) fprintf(out, " · %s", options->result_path);
   if (options->plot_path) fprintf(out, " · %s", options->plot_path);
   fputc('\n', out);
@@ -208,6 +237,7 @@ bool tb_report_console(const cJSON *result, const struct tb_report_options *opti
   put_groups(out, options, cases, n);
   put_warnings(out, result);
   put_interval_note(out, cases, n);
+  if (unfinished(result)) fputs("note: the run did not end: cases and replicates are missing\n", out);
   put_summary(out, options, result, cases, n);
   free(cases);
   return !ferror(out);

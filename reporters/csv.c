@@ -12,7 +12,10 @@ static const struct { const char *title, *path; } columns[] = {
     {"first_call_ns", "compile.first_call_ns.median"}, {"start_ns", "compile.start_ns.median"}, {"pays_off_after_calls", "compile.pays_off_after_calls"},
     {"kernels", "graph.kernels"}, {"library_calls", "graph.library_calls"}, {"bytes_moved", "graph.bytes_moved"}, {"flops", "graph.flops"},
     {"max_error", "correctness.max_error"}, {"bound", "correctness.bound"}, {"artifact", "graph.artifact"}, {"error", "error"},
-    {"interval_over", "speedup.interval_over"}, {"interrupted", "interrupted"}};
+    {"interval_over", "speedup.interval_over"}, {"interrupted", "interrupted"},
+    {"disk_first_call_ns", "compile.disk_first_call_ns.median"}, {"memory_first_call_ns", "compile.memory_first_call_ns.median"},
+    {"library_ns", "compile.library_ns.median"}, {"work_bytes", "work.bytes"}, {"work_flops", "work.flops"}, {"bytes_per_s", "work.bytes_per_s"},
+    {"flops_per_s", "work.flops_per_s"}, {"counted_calls", "counted_calls"}};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 static void put_text(FILE *out, const char *text) {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 struct tb_report_options {
+  bool verbose;            /* all columns */
   bool colour;             /* the stream is a terminal and NO_COLOR is not set */
   const char *result_path; /* where the document was written; NULL: nowhere */
   const char *plot_path;   /* picture made of it; NULL: none */

@@ -60,6 +60,9 @@ tap_result $? 'unless it is asked to use it'
 explained
 [ "$status" -eq 0 ] && [[ $err == *'[kernels]'* ]]
 tap_result $? 'so that it shows the kernels, whatever the cache has'
+TB_LOGS=graph run "$TBENCH" explain suite=./small.lua batch=1
+[ "$status" -eq 0 ] && [[ $err == *captured*'graph {'*decomposed*'graph {'*lowered*'loops {'*return* ]]
+tap_result $? 'and, if asked for, the graph and its loops at every stage'
 run cache export good.export
 [ "$status" -eq 0 ] && [[ $out == *'1 entry exported'* ]]
 tap_result $? 'an export'

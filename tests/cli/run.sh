@@ -102,6 +102,27 @@ run "$TBENCH" run suite=./arguments.lua workload=generated,several quick=yes out
 tap_result $? 'generated arguments and nested results are compared'
 fails 5 'never right' "$TBENCH" run suite=./arguments.lua workload=own_check quick=yes out=own.json
 
+# --- what a suite says of its work ---
+cat > work.lua <<'EOF'
+local tb = require "tbench"
+return tb.suite {
+  name = "work",
+  workloads = {
+    stated = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({64}, case) }, flops = 12345, bytes = 67890 } end,
+    counted = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({64}, case) } } end,
+  },
+}
+EOF
+run "$TBENCH" run suite=./work.lua quick=yes verbose=yes logs=cache out=work.json
+[ "$status" -eq 0 ] && [[ $out == *'(GB/s)'* && $out == *'(GFLOP/s)'* && $out == *'first call'* ]]
+tap_result $? 'verbose shows how fast the work is done'
+grep -A1 '"bytes":.*67890' work.json | grep -q '"bytes_from":.*"suite"' && grep -A1 '"flops":.*12345' work.json | grep -q '"flops_from":.*"suite"'
+tap_result $? 'what the suite states is what counts'
+grep -A1 '"bytes":.*512' work.json | grep -q '"bytes_from":.*"compiler"'
+tap_result $? 'else what the compiler counts: 64 elements read and written'
+[ "$(grep -c 'logs=' work.json)" -eq 1 ]
+tap_result $? 'what is logged makes no other case: it stands in argv alone'
+
 # --- interrupts ---
 interrupted() {
   setsid "$TBENCH" run suite=./outcomes.lua how=good replicates=500 out="$1" > out.text 2> err.text < /dev/null &

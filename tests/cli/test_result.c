@@ -161,6 +161,38 @@ static void test_samples(void **state) {
   }
 }
 
+/* Every state's whole call; the matrix library's part where there is a product, null where there is none; the stages' sum is within
+ * the cold time that they are parts of. */
+static void test_where_first_calls_spend_their_time(void **state) {
+  const struct fixture *f = *state;
+  const cJSON *one, *stage;
+  cJSON_ArrayForEach(one, at(f->document, "cases")) {
+    if (!is_default(one)) continue;
+    static const char *const calls[][2] = {{"compile.first_call_ns.median", "compile.cold_ns.median"}, {"compile.disk_first_call_ns.median", "compile.disk_ns.median"},
+                                           {"compile.memory_first_call_ns.median", "compile.memory_ns.median"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) assert_true(number_at(one, calls[i][0]) >= number_at(one, calls[i][1]));
+    const bool product = !strcmp(text_at(one, "case.workload"), "layers");
+    if (product) assert_true(number_at(one, "compile.library_ns.median") + number_at(one, "compile.cold_ns.median") <= number_at(one, "compile.first_call_ns.median"));
+    else assert_true(cJSON_IsNull(at(one, "compile.library_ns")));
+    double stages = 0;
+    cJSON_ArrayForEach(stage, at(one, "compile.stages_ns")) stages += stage->valuedouble;
+    assert_true(stages > 0 && stages <= number_at(one, "compile.cold_ns.median"));
+  }
+}
+
+/* Short calls are counted over as many as make some work, and the result says over how many. */
+static void test_counters_are_of_many_calls(void **state) {
+  enum { WORK_NS = 1000000 };
+  const struct fixture *f = *state;
+  const cJSON *one;
+  cJSON_ArrayForEach(one, at(f->document, "cases")) {
+    if (!is_default(one)) continue;
+    const double calls = number_at(one, "counted_calls");
+    assert_true(calls * number_at(one, "steady.median_ns") >= WORK_NS);
+    assert_true(number_at(one, "counters.task_clock_ns.value") > 0);
+  }
+}
+
 /* Another run of the same commit and seed: the same cases, artifacts and errors; the order of measurement may differ. */
 static void test_repeats(void **state) {
   const struct fixture *f = *state;
@@ -183,6 +215,7 @@ static void test_repeats(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_schema),      cmocka_unit_test(test_cases),   cmocka_unit_test(test_states_have_their_evidence),
+      cmocka_unit_test(test_where_first_calls_spend_their_time), cmocka_unit_test(test_counters_are_of_many_calls),
       cmocka_unit_test(test_correctness), cmocka_unit_test(test_samples), cmocka_unit_test(test_repeats),
   };
   return cmocka_run_group_tests(tests, open_run, close_run);

@@ -151,6 +151,26 @@ static void test_environment_switches(void **state) {
   assert_string_equal(plan.cases.data[0].id, "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5;llvm_level=2");
 }
 
+/* Where things lie and what is told makes no other case; what changes a figure does. */
+static void test_switches_aside(void **state) {
+  struct fixture *f = *state;
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  static const char plain[] = "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5";
+  f->config.cache_dir = "/elsewhere"; /* as TB_CACHE_DIR=/elsewhere would */
+  assert_int_equal(plan_of(f, "workload=a batch=1 mode=default logs=guards,cache cache_mb=7", &plan, &err), TC_OK);
+  assert_int_equal(plan.cases.len, 1);
+  assert_string_equal(plan.cases.data[0].id, plain);
+  assert_int_equal(plan.cases.data[0].n_switches, 0);
+  assert_string_equal(plan.cases.data[0].config.logs, "guards,cache"); /* and yet it holds */
+  assert_int_equal(plan.cases.data[0].config.cache_mb, 7);
+  assert_string_equal(plan.cases.data[0].config.cache_dir, "/elsewhere");
+  assert_int_equal(plan_of(f, "workload=a batch=1 mode=default compile_threads=1,2", &plan, &err), TC_OK);
+  assert_int_equal(plan.cases.len, 2);
+  assert_string_equal(plan.cases.data[1].id, "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5;compile_threads=2");
+  assert_int_equal(plan_of(f, "workload=a batch=1 mode=default cache_mb=1,2", &plan, &err), TC_ARG); /* no two cases come of it */
+}
+
 /* "batch=1,2,…,count" */
 static char *many_batches(struct tc_arena *arena, int count) {
   enum { DIGITS = 8 };
@@ -194,7 +214,7 @@ static void test_values_fit_ids(void **state) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
 int main(void) {
   const struct CMUnitTest tests[] = {CASE(test_defaults),      CASE(test_command_line_overrides), CASE(test_no_duplicates), CASE(test_without_batch),
-                                     CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches),
+                                     CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches), CASE(test_switches_aside),
                                      CASE(test_many_cases),    CASE(test_values_fit_ids)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

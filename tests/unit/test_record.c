@@ -145,6 +145,62 @@ static void test_null_is_not_zero(void **state) {
   cJSON_Delete(json);
 }
 
+/* What the suite says wins; else what the compiler counts; where both are silent it is null. */
+static void test_work(void **state) {
+  struct fixture *f = *state;
+  struct tb_case_result *r = &f->run.result.cases.data[0];
+  measure(f);
+  r->graph.bytes_moved = 300;
+  r->flops = (struct tb_amount){5000, true};
+  r->graph.flops = 7;
+  tb_summarise(&f->run);
+  cJSON *json = tb_record_json(&f->run.result);
+  assert_valid(f, json);
+  assert_true(number_at(json, "cases.0.work.bytes") == 300);
+  assert_string_equal(at(json, "cases.0.work.bytes_from")->valuestring, "compiler");
+  assert_true(number_at(json, "cases.0.work.bytes_per_s") == 3e9); /* a call takes 100 ns */
+  assert_true(number_at(json, "cases.0.work.flops") == 5000);
+  assert_string_equal(at(json, "cases.0.work.flops_from")->valuestring, "suite");
+  assert_true(number_at(json, "cases.0.work.flops_per_s") == 50e9);
+  assert_true(number_at(json, "cases.0.graph.flops") == 7); /* the compiler's own count stays what it is */
+  assert_true(cJSON_IsNull(at(json, "cases.1.work.bytes")) && cJSON_IsNull(at(json, "cases.1.work.bytes_per_s")));
+  cJSON_Delete(json);
+}
+
+/* A run that goes on: `finished` is null, and only cases that something is known of are there. Summing up on the way changes nothing
+ * at the end. */
+static void test_unfinished(void **state) {
+  struct fixture *f = *state;
+  const char *finished = f->run.result.finished;
+  f->run.result.finished = NULL;
+  f->run.result.planned = 3;
+  cJSON *first = tb_record_json(&f->run.result);
+  assert_valid(f, first);
+  assert_true(cJSON_IsNull(at(first, "finished")));
+  assert_int_equal(cJSON_GetArraySize(at(first, "cases")), 1); /* the one that crashed */
+  assert_string_equal(at(first, "cases.0.outcome")->valuestring, "crashed");
+  cJSON_Delete(first);
+  add_replicate(f, 300, 100); /* pays off by these alone */
+  struct tb_compile *compile = &f->run.result.cases.data[0].compile;
+  assert_true(tc_vec_push(tc_arena_alloc(f->arena), &compile->state_ns[TB_STATE_COLD].samples, 1000.0));
+  compile->state_ns[TB_STATE_COLD].median = 1000;
+  f->run.result.cases.data[0].block_half_width = 0.001;
+  tb_summarise(&f->run);
+  assert_false(isnan(compile->pays_off_after_calls));
+  cJSON *second = tb_record_json(&f->run.result);
+  assert_valid(f, second);
+  assert_int_equal(cJSON_GetArraySize(at(second, "cases")), 2);
+  assert_true(number_at(second, "cases.0.speedup.ratio") > 2.9);
+  cJSON_Delete(second);
+  add_replicate(f, 100, 300); /* and by both not */
+  f->run.result.finished = finished;
+  tb_summarise(&f->run);
+  assert_true(isnan(compile->pays_off_after_calls));
+  cJSON *whole = tb_record_json(&f->run.result);
+  assert_true(number_at(whole, "cases.0.speedup.replicates") == 2);
+  cJSON_Delete(whole);
+}
+
 static void test_slower_never_pays_off(void **state) {
   struct fixture *f = *state;
   struct tb_case_result *r = &f->run.result.cases.data[0];
@@ -251,7 +307,7 @@ static void test_exit_codes(void **state) {
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
 int main(void) {
-  const struct CMUnitTest tests[] = {CASE(test_document), CASE(test_null_is_not_zero), CASE(test_slower_never_pays_off), CASE(test_schema_rejects),
+  const struct CMUnitTest tests[] = {CASE(test_document), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_unfinished), CASE(test_slower_never_pays_off), CASE(test_schema_rejects),
                                      CASE(test_write),    CASE(test_failed_write),     CASE(test_folder_writable),       CASE(test_exit_codes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,44 @@ static void test_console(void **state) {
   free(out);
 }
 
+/* Columns that are asked for: other compile states, and how fast the work was done. */
+static void test_verbose(void **state) {
+  (void)state;
+  static const char text[] =
+      "{\"schema\":1,\"cases\":[{\"id\":\"a\",\"outcome\":\"ok\",\"case\":{\"workload\":\"w\"},\"compile\":{\"cold_ns\":{\"median\":9e6},"
+      "\"first_call_ns\":{\"median\":44e6},\"library_ns\":{\"median\":33e6},\"memory_ns\":{\"median\":1.5e6}},"
+      "\"work\":{\"bytes\":100,\"bytes_per_s\":12.34e9,\"flops\":null,\"flops_per_s\":null}}]}";
+  cJSON *doc = cJSON_Parse(text);
+  char *out[2];
+  for (int verbose = 0; verbose < 2; verbose++) {
+    size_t size;
+    FILE *stream = open_memstream(&out[verbose], &size);
+    assert_true(tb_report_console(doc, &(struct tb_report_options){.verbose = verbose}, stream));
+    fclose(stream);
+  }
+  cJSON_Delete(doc);
+  static const char *const more[] = {"first call", "44.0", "library", "33.0", "memory", "1.50", "(GB/s)", "12.3", "(GFLOP/s)"};
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+    assert_non_null(strstr(out[1], more[i]));
+    assert_null(strstr(out[0], more[i]));
+  }
+  free(out[0]);
+  free(out[1]);
+}
+
+/* A result of a run that was killed has a null there, and fewer cases than were planned. */
+static void test_unfinished(void **state) {
+  (void)state;
+  char *out = report("console", "{\"schema\":1,\"finished\":null,\"planned\":3,\"interrupted\":false,\"cases\":[]}", true);
+  assert_non_null(strstr(out, "the run did not end"));
+  assert_non_null(strstr(out, "0 of 3 right"));
+  assert_non_null(strstr(out, "3 not measured (the run did not end)"));
+  free(out);
+  out = report("console", "{\"schema\":1,\"finished\":\"2026-01-02T03:04:05Z\",\"planned\":0,\"cases\":[]}", true);
+  assert_null(strstr(out, "did not end"));
+  free(out);
+}
+
 /* `document` with other texts in it. */
 static char *report_with(const char *name, const char *given, const char *instead) {
   char text[sizeof document + 256];
@@ -148,7 +186,7 @@ static void test_format(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_verbose), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
                                      cmocka_unit_test(test_format),    cmocka_unit_test(test_intervals), cmocka_unit_test(test_interrupted),
                                      cmocka_unit_test(test_one_call)};
   return cmocka_run_group_tests(tests, NULL, NULL);

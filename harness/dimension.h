@@ -1,0 +1,22 @@
+/* The dimensions of a suite's cases: for each axis and switch the values that it takes in this plan, and what is wrong with the
+ * names and values that were asked for. */
+#ifndef TB_DIMENSION_H
+#define TB_DIMENSION_H
+
+#include "harness/spec.h"
+#include "harness/suite.h"
+
+struct tb_dimension { const char *name; struct tb_value *values; int count; int at; /* of an odometer over all of them */ };
+
+struct tb_dimensions {
+  struct tb_dimension *all; /* shared ones first, by enum tb_axis_id; then the suite's own, then switches */
+  int count, n_own;
+};
+
+/* In the arena. A dimension without values: none of the workloads asked for is this suite's. TC_ARG: a value that its axis does
+ * not take, or a mode that could act in no case. */
+tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suite, struct tb_dimensions *out, struct tc_error *err);
+/* TC_ARG: an axis or a workload that none of the suites (spec->n_suites) has. */
+tc_status tb_names_check(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites, struct tc_error *err);
+
+#endif

@@ -1,0 +1,27 @@
+/* What a worker does with the harness' requests, once it is started (worker.c). See protocol.h and requests.def. */
+#ifndef TB_SERVE_H
+#define TB_SERVE_H
+
+#include <sched.h>
+
+#include "harness/workload.h"
+
+struct tb_server {
+  lua_State *L;
+  struct tb_workload workload;
+  bool prepared, leaving;
+  const cJSON *request; /* of the one that is being answered */
+  cJSON *reply;
+  const char *kind;     /* of the error that the worker itself raised, else NULL */
+  cpu_set_t cpus;       /* of the case */
+  cpu_set_t seat;       /* where OpenMP put this thread before main: its place in the team */
+};
+
+/* Answers requests until one tells it to leave, or the harness is gone. */
+void tb_serve(struct tb_server *w);
+/* Sends the error at the stack top (of lua_pcall's `status`), in place of a hello. */
+void tb_serve_failure(struct tb_server *w, int status);
+/* Gives this thread all CPUs of the case: threads that a compile starts inherit them. */
+void tb_serve_leave_seat(const struct tb_server *w);
+
+#endif
