@@ -6,7 +6,8 @@
  *     void kernel(void *const *buffers, const int64_t *sizes, int64_t first, int64_t last);
  *
  * buffers[i] is kernel->buffers[i]'s first element (aligned to its dtype at least; fresh storages to
- * 64 bytes); sizes[] are the graph's size variables; [first, last) are items (see sched/kernel.h). */
+ * 64 bytes); sizes[] are the graph's size variables; [first, last) are items (see sched/kernel.h). A blob calls nothing but memcpy,
+ * memset, memmove and the functions of codegen/far.h, by name. */
 #ifndef TC_CODEGEN_CODEGEN_H
 #define TC_CODEGEN_CODEGEN_H
 

@@ -3,7 +3,8 @@
  * The eager kernels include it with compiler intrinsics as primitives; the LLVM emitter includes it with primitives
  * that build IR. So eager and compiled code compute the same values, operation by operation. It has no include
  * guard: define the macros below, include, undefine, and include again for the other element width. There are no
- * branches and no loops: special cases are selected by masks.
+ * branches and no loops: special cases are selected by masks. One thing is left to the includer: an angle that is too large for
+ * the vectors' reduction (p_far_turns), which hardly ever comes and takes a call.
  *
  * The includer defines
  *   POLY_F64        0: 32-bit floats, 1: 64-bit floats
@@ -27,6 +28,7 @@
  *   M p_iodd(c,i)          is the lowest bit set?
  *   V p_scale(c,a,n)       a · 2^n for an integral float n, rounded once, to 0 and infinity as it must (AVX-512: vscalef)
  *   V p_from_int(c,i)      a signed integer as a float
+ *   p_far_turns(c,far,x,turns,&r,&odd)  where a lane of `far` is set, r and odd are replaced: tc_far_turns of codegen/far.h
  *   V p_fix_log(c,x,r)     r; but NaN where x is NaN or negative, -inf where x is 0, inf where x is inf (AVX-512: vfixupimm)
  *
  * Accuracy: bounds on the error in units in the last place of the result's type, as measured against a wider type (f32: every
@@ -36,20 +38,22 @@
  *   exp      1.1      1.1     all
  *   log      1.0      1.0     all
  *   log1p    1.3      1.4     all
- *   sin cos  2.4      2.7     |x| <= 2^18 (f32), 2^40 (f64)
- *   tan      4.0      4.2     the same
+ *   sin cos  2.4      2.7     all
+ *   tan      4.0      4.2     all
  *   tanh     2.5      2.8     all
  *   sigmoid  2.6      2.6     all
  *   erf      2.2      4.3     all
  *   rsqrt    1.5      1.5     all (a square root, then a division)
  *   pow      0.51     1.3     all (f32: pow_of_f32 in 64-bit lanes)
  *
- * Beyond its domain sin, cos and tan lose accuracy as the quotient loses bits; they stay bounded and give NaN for NaN
- * and infinite arguments only. Signs of zero are kept; exp and sigmoid reach 0 through the denormals.
+ * sin, cos and tan give NaN for NaN and infinite arguments only. Signs of zero are kept; exp and sigmoid reach 0 through the
+ * denormals.
  *
  * Methods: Cody and Waite's reduction in two or three parts with FMA (the quotient by adding 1.5·2^p, whose low bits then
- * hold the integer); minimax polynomials by Remez exchange, the low coefficients rounded first and the others fitted
- * again; evaluated in Estrin's order, since these chains wait on latency. */
+ * hold the integer), Payne and Hanek's for angles beyond TC_FAR_F32 and TC_FAR_F64; minimax polynomials by Remez exchange, the low
+ * coefficients rounded first and the others fitted again; evaluated in Estrin's order, since these chains wait on latency. */
+
+#include "codegen/far.h"
 
 #ifndef POLY_FN
 #define POLY_FN static inline
@@ -265,32 +269,47 @@ POLY_FN POLY_V POLY_NAME(sin_half_turn)(POLY_CTX c, POLY_V r, POLY_V biased) {
   return FMA(turned, FMA(s, p, K(0.0)), turned);
 }
 
-/* x - n·pi·fraction, held within ±bound. NaN stays. */
-POLY_FN POLY_V POLY_NAME(turn_reduce)(POLY_CTX c, POLY_V x, POLY_V n, double fraction, double bound) {
+/* x - n·pi·fraction. */
+POLY_FN POLY_V POLY_NAME(turn_reduce)(POLY_CTX c, POLY_V x, POLY_V n, double fraction) {
   POLY_V r = FMA(n, K(-PI_1 * fraction), x);
   r = FMA(n, K(-PI_2 * fraction), r);
-  r = FMA(n, K(-PI_3 * fraction), r);
-  return p_max(c, K(-bound), p_min(c, K(bound), r));
+  return FMA(n, K(-PI_3 * fraction), r);
 }
 
+/* Lanes in which |x| is too large for turn_reduce: infinities too, but not NaN, which it passes on. */
+POLY_FN POLY_M POLY_NAME(is_far)(POLY_CTX c, POLY_V x) { return p_lt(c, K(POLY_F64 ? TC_FAR_F64 : TC_FAR_F32), p_abs(c, x)); }
+
 POLY_FN POLY_V POLY_NAME(sin)(POLY_CTX c, POLY_V x) {
-  const POLY_V biased = FMA(x, K(ONE_OVER_PI), K(POLY_MAGIC));
-  const POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 1.0, 1.618);
+  POLY_V biased = FMA(x, K(ONE_OVER_PI), K(POLY_MAGIC));
+  POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 1.0);
+  p_far_turns(c, POLY_NAME(is_far)(c, x), x, TC_TURNS_SIN, &r, &biased);
   return POLY_NAME(sin_half_turn)(c, r, biased);
 }
 
-/* cos x = -(-1)^k sin(x - (k - 1/2)·pi) */
+/* cos x = (-1)^k sin(x - (k - 1/2)·pi) */
+POLY_FN POLY_V POLY_NAME(cos_reduce)(POLY_CTX c, POLY_V x, POLY_V *biased) {
+  *biased = ADD(FMA(x, K(ONE_OVER_PI), K(0.5)), K(POLY_MAGIC));
+  return POLY_NAME(turn_reduce)(c, x, SUB(SUB(*biased, K(POLY_MAGIC)), K(0.5)), 1.0);
+}
+
+/* For an x that is known not to be far. */
+POLY_FN POLY_V POLY_NAME(cos_near)(POLY_CTX c, POLY_V x) {
+  POLY_V biased;
+  const POLY_V r = POLY_NAME(cos_reduce)(c, x, &biased);
+  return POLY_NAME(sin_half_turn)(c, r, biased);
+}
+
 POLY_FN POLY_V POLY_NAME(cos)(POLY_CTX c, POLY_V x) {
-  const POLY_V biased = ADD(FMA(x, K(ONE_OVER_PI), K(0.5)), K(POLY_MAGIC));
-  const POLY_V n = SUB(SUB(biased, K(POLY_MAGIC)), K(0.5));
-  const POLY_V r = POLY_NAME(turn_reduce)(c, x, n, 1.0, 1.618);
+  POLY_V biased, r = POLY_NAME(cos_reduce)(c, x, &biased);
+  p_far_turns(c, POLY_NAME(is_far)(c, x), x, TC_TURNS_COS, &r, &biased);
   return POLY_NAME(sin_half_turn)(c, r, biased);
 }
 
 /* Quarter turns: tan r, or -1/tan r where the quotient is odd; numerator and denominator change places. */
 POLY_FN POLY_V POLY_NAME(tan)(POLY_CTX c, POLY_V x) {
-  const POLY_V biased = FMA(x, K(2.0 * ONE_OVER_PI), K(POLY_MAGIC));
-  const POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 0.5, 0.809);
+  POLY_V biased = FMA(x, K(2.0 * ONE_OVER_PI), K(POLY_MAGIC));
+  POLY_V r = POLY_NAME(turn_reduce)(c, x, SUB(biased, K(POLY_MAGIC)), 0.5);
+  p_far_turns(c, POLY_NAME(is_far)(c, x), x, TC_TURNS_TAN, &r, &biased);
   const POLY_V s = MUL(r, r);
 #if POLY_F64
   const POLY_V s2 = MUL(s, s), s4 = MUL(s2, s2);

@@ -12,9 +12,8 @@ static struct tc_dims last_dims(struct tc_rule *r, struct tc_value *x, const str
   return dims;
 }
 
-/* x / √(mean(x²) + eps) */
-static struct tc_value *scale_to_unit(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims, double eps) {
-  struct tc_value *power = tc_mean_over(r, tc_r2(r, TC_OP_mul, x, x), dims, true);
+/* x / √(power + eps), where power is the mean of x². */
+static struct tc_value *scale_to_unit(struct tc_rule *r, struct tc_value *x, struct tc_value *power, double eps) {
   struct tc_value *safe = tc_r2(r, TC_OP_add, power, tc_r_scalar(r, tc_r_meta(r, power).dtype, eps));
   return tc_r2(r, TC_OP_mul, x, tc_r1(r, TC_OP_rsqrt, safe));
 }
@@ -31,8 +30,9 @@ struct tc_value *tc_decomp_layer_norm(struct tc_rule *r, int n_in, struct tc_val
   (void)n_in;
   const struct tc_wide x = tc_widen(r, in[0]);
   const struct tc_dims dims = last_dims(r, in[0], attrs);
-  struct tc_value *centred = tc_r2(r, TC_OP_sub, x.value, tc_mean_over(r, x.value, &dims, true));
-  struct tc_value *unit = scale_to_unit(r, centred, &dims, attrs->nums[0]);
+  const struct tc_moments moments = tc_moments_over(r, x.value, &dims);
+  struct tc_value *power = tc_r2(r, TC_OP_div, moments.squares, tc_reduced_count(r, x.value, &dims, x.wide));
+  struct tc_value *unit = scale_to_unit(r, tc_r2(r, TC_OP_sub, x.value, moments.mean), power, attrs->nums[0]);
   return tc_r_cast(r, apply_affine(r, unit, x.wide, in, attrs), x.narrow);
 }
 
@@ -40,7 +40,8 @@ struct tc_value *tc_decomp_rms_norm(struct tc_rule *r, int n_in, struct tc_value
   (void)n_in;
   const struct tc_wide x = tc_widen(r, in[0]);
   const struct tc_dims dims = last_dims(r, in[0], attrs);
-  struct tc_value *unit = scale_to_unit(r, x.value, &dims, attrs->nums[0]);
+  struct tc_value *power = tc_mean_over(r, tc_r2(r, TC_OP_mul, x.value, x.value), &dims, true);
+  struct tc_value *unit = scale_to_unit(r, x.value, power, attrs->nums[0]);
   return tc_r_cast(r, apply_affine(r, unit, x.wide, in, attrs), x.narrow);
 }
 

@@ -36,17 +36,37 @@ struct tc_value *tc_decomp_mean(struct tc_rule *r, int n_in, struct tc_value *co
   return tc_r_cast(r, tc_mean_over(r, x.value, &dims, keeps_dims(attrs)), x.narrow);
 }
 
-/* Two passes: the mean, then the squares of the distances from it, over max(n - correction, 0). */
+static struct tc_value *drop_dims(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims) {
+  tc_sym ints[TC_MAX_DIMS];
+  if (dims->count == 0) return x;
+  for (int i = 0; i < dims->count; i++) ints[i] = tc_sym_const(dims->dims[i]);
+  return tc_rn(r, TC_OP_squeeze, 1, &x, &(struct tc_attrs){ints, dims->count, NULL, 0});
+}
+
+/* Two passes. The sum is rounded, so the mean is off by some `drift`, which the second pass sees as the mean of the distances: it takes
+ * drift² out of their squares again (unless those overflow), so that a large mean does not cost digits of a small variance. */
+struct tc_moments tc_moments_over(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims) {
+  struct tc_value *mean = tc_mean_over(r, x, dims, true);
+  struct tc_value *distance = tc_r2(r, TC_OP_sub, x, mean);
+  struct tc_value *squares = tc_r_reduce(r, TC_OP_sum, tc_r2(r, TC_OP_mul, distance, distance), dims->count, dims->dims, true);
+  struct tc_value *off = tc_r_reduce(r, TC_OP_sum, distance, dims->count, dims->dims, true);
+  struct tc_value *drift = tc_r2(r, TC_OP_div, off, tc_reduced_count(r, x, dims, tc_r_meta(r, off).dtype));
+  struct tc_value *nearer = tc_r1(r, TC_OP_relu, tc_r2(r, TC_OP_sub, squares, tc_r2(r, TC_OP_mul, off, drift)));
+  struct tc_value *overflows = tc_r1(r, TC_OP_isinf, squares);
+  struct tc_value *exact_mean = tc_r2(r, TC_OP_add, mean, drift);
+  return (struct tc_moments){exact_mean, tc_r3(r, TC_OP_where, overflows, squares, nearer)};
+}
+
+/* The squares of the distances from the mean, over max(n - correction, 0). */
 struct tc_value *tc_decomp_var(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
   (void)n_in;
   const struct tc_wide x = tc_widen(r, in[0]);
   const struct tc_dims dims = tc_dims_of_attrs(attrs);
   const double correction = attrs->n_nums ? attrs->nums[0] : 1;
-  struct tc_value *distance = tc_r2(r, TC_OP_sub, x.value, tc_mean_over(r, x.value, &dims, true));
-  struct tc_value *squares = tc_r2(r, TC_OP_mul, distance, distance);
-  struct tc_value *total = tc_r_reduce(r, TC_OP_sum, squares, dims.count, dims.dims, keeps_dims(attrs));
+  struct tc_value *total = tc_moments_over(r, x.value, &dims).squares;
   const tc_sym count = count_of(r, x.value, &dims);
   struct tc_value *divisor;
+  if (!keeps_dims(attrs)) total = drop_dims(r, total, &dims);
   if (tc_sym_is_const(count)) {
     const double freedom = (double)tc_sym_value(count) - correction;
     divisor = tc_r_scalar(r, x.wide, freedom > 0 ? freedom : 0);
@@ -95,13 +115,6 @@ struct tc_value *tc_decomp_log_softmax(struct tc_rule *r, int n_in, struct tc_va
 
 static struct tc_value *log_sum(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims, bool keepdim) {
   return tc_r1(r, TC_OP_log, tc_r_reduce(r, TC_OP_sum, tc_r1(r, TC_OP_exp, x), dims->count, dims->dims, keepdim));
-}
-
-static struct tc_value *drop_dims(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims) {
-  tc_sym ints[TC_MAX_DIMS];
-  if (dims->count == 0) return x;
-  for (int i = 0; i < dims->count; i++) ints[i] = tc_sym_const(dims->dims[i]);
-  return tc_rn(r, TC_OP_squeeze, 1, &x, &(struct tc_attrs){ints, dims->count, NULL, 0});
 }
 
 /* m + log(sum(exp(x - m))) with m the largest element; an infinite m counts as 0, so that ∞ - ∞ does not arise. */

@@ -42,4 +42,8 @@ struct tc_value *tc_reduced_count(struct tc_rule *r, struct tc_value *x, const s
 /* Sum over dims ÷ count; dims of the operand, kept or not. */
 struct tc_value *tc_mean_over(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims, bool keepdim);
 
+/* The mean of x over dims, and the sum of the squares of the distances from it, both with dims kept. */
+struct tc_moments { struct tc_value *mean, *squares; };
+struct tc_moments tc_moments_over(struct tc_rule *r, struct tc_value *x, const struct tc_dims *dims);
+
 #endif

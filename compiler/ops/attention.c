@@ -30,6 +30,24 @@ static struct tc_value *mask_future(struct tc_rule *r, struct tc_value *scores) 
   return tc_r3(r, TC_OP_where, seen, scores, tc_r_scalar(r, meta.dtype, -INFINITY));
 }
 
+/* softmax over the keys. A query that sees none (all its scores are -∞) weighs every key with 0, as PyTorch's _safe_softmax has it. */
+static struct tc_value *softmax_of_seen(struct tc_rule *r, struct tc_value *scores) {
+  const struct tc_meta meta = tc_r_meta(r, scores);
+  const tc_dtype wide = tc_dtype_accumulate(meta.dtype);
+  const int keys = meta.ndim - 1;
+  const tc_sym along[] = {tc_sym_const(keys)};
+  if (r->status) return NULL;
+  if (tc_sym_is(meta.sizes[keys], 0)) return tc_rn(r, TC_OP_softmax, 1, &scores, &(struct tc_attrs){along, 1, NULL, 0});
+  struct tc_value *x = tc_r_cast(r, scores, wide);
+  struct tc_value *largest = tc_r_reduce(r, TC_OP_amax, x, 1, &keys, true);
+  struct tc_value *blind = tc_r2(r, TC_OP_eq, largest, tc_r_scalar(r, wide, -INFINITY));
+  struct tc_value *shift = tc_r3(r, TC_OP_where, blind, tc_r_scalar(r, wide, 0), largest);
+  struct tc_value *exps = tc_r1(r, TC_OP_exp, tc_r2(r, TC_OP_sub, x, shift));
+  struct tc_value *total = tc_r_reduce(r, TC_OP_sum, exps, 1, &keys, true);
+  struct tc_value *divisor = tc_r3(r, TC_OP_where, blind, tc_r_scalar(r, wide, 1), total);
+  return tc_r_cast(r, tc_r2(r, TC_OP_div, exps, divisor), meta.dtype);
+}
+
 struct tc_value *tc_attention_weights(struct tc_rule *r, struct tc_value *q, struct tc_value *k, struct tc_value *mask, bool causal, double scale) {
   struct tc_value *scores = tc_r2(r, TC_OP_matmul, q, transpose_last(r, k));
   const struct tc_meta meta = tc_r_meta(r, scores);
@@ -37,6 +55,5 @@ struct tc_value *tc_attention_weights(struct tc_rule *r, struct tc_value *q, str
   scores = tc_r2(r, TC_OP_mul, scores, tc_r_scalar(r, meta.dtype, scale));
   if (mask) scores = tc_r2(r, TC_OP_add, scores, mask);
   if (causal) scores = mask_future(r, scores);
-  const tc_sym along[] = {tc_sym_const(meta.ndim - 1)};
-  return tc_rn(r, TC_OP_softmax, 1, &scores, &(struct tc_attrs){along, 1, NULL, 0});
+  return softmax_of_seen(r, scores);
 }

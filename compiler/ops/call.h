@@ -48,6 +48,8 @@ tc_sym tc_call_sym(struct tc_call *c, int arg); /* an integer that may be symbol
 #define TC_CALL_FAR ((int64_t)1 << 59)
 tc_sym tc_call_bound(struct tc_call *c, int arg);
 
+/* An integer that each call has another value of. */
+static inline bool tc_call_is_symbol(const struct tc_arg *arg) { return arg->kind == TC_ARG_INT && !tc_sym_is_const(arg->integer); }
 /* The value of a symbol, for what needs a number: the hint, which becomes a guard. */
 int64_t tc_call_constant(struct tc_call *c, tc_sym s);
 

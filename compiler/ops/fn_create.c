@@ -113,11 +113,14 @@ static tc_sym count_whole(int64_t start, int64_t stop, int64_t step) {
   return count > INT64_MAX ? TC_SYM_INVALID : tc_sym_const((int64_t)count);
 }
 
-/* The same where the stop is a symbol. */
-static tc_sym count_symbolic(struct tc_call *c, int64_t start, tc_sym stop, int64_t step) {
+/* The same where a bound is a symbol; INVALID where the other is too large for one. */
+static tc_sym count_symbolic(struct tc_call *c, const struct tc_arg *start, const struct tc_arg *stop, int64_t step) {
   struct tc_symtab *tab = tc_call_tab(c);
-  const tc_sym span = tc_sym_sub(tab, tc_sym_const(start), stop); /* the negative */
-  return tc_sym_sub(tab, tc_sym_const(0), tc_sym_div(tab, span, tc_sym_const(step)));
+  if (start->kind != TC_ARG_INT || stop->kind != TC_ARG_INT) return TC_SYM_INVALID;
+  const bool up = step > 0;
+  const tc_sym first = up ? start->integer : stop->integer, last = up ? stop->integer : start->integer;
+  const tc_sym span = tc_sym_sub(tab, first, last), width = tc_sym_const(up ? step : -step); /* the span's negative */
+  return tc_sym_sub(tab, tc_sym_const(0), tc_sym_div(tab, span, width));
 }
 
 static tc_sym count_real(double start, double stop, double step) {
@@ -148,20 +151,21 @@ struct tc_value *tc_fn_arange(struct tc_call *c) {
   const struct tc_arg *first = has_stop ? &c->args[0] : &zero, *last = &c->args[has_stop], *width = tc_call_given(c, 2) ? &c->args[2] : &one;
   const bool whole = is_whole(first) && is_whole(last) && is_whole(width);
   const struct options o = read_options(c, 3, whole ? TC_I64 : c->r.b->default_dtype);
-  const double start = has_stop ? tc_call_number(c, 0, 0) : 0, step = tc_call_number(c, 2, 1);
+  const double start = has_stop && !whole ? tc_call_number(c, 0, 0) : 0, step = tc_call_number(c, 2, 1);
   if (c->r.status) return NULL;
   if (step == 0 || !isfinite(step)) return tc_call_fail(c, TC_ARG, "the step must not be 0");
   tc_sym count;
   if (!whole) count = count_real(start, tc_call_number(c, has_stop, 0), step);
-  else if (last->kind == TC_ARG_INT && !tc_sym_is_const(last->integer))
-    count = count_symbolic(c, whole_value(c, first), last->integer, whole_value(c, width));
+  else if (tc_call_is_symbol(first) || tc_call_is_symbol(last)) count = count_symbolic(c, first, last, whole_value(c, width));
   else count = count_whole(whole_value(c, first), whole_value(c, last), whole_value(c, width));
   if (c->r.status) return NULL;
   if (!tc_sym_valid(count)) return tc_call_fail(c, TC_LIMIT, "the range is too long");
   if (tc_sym_decide_lt(tc_call_tab(c), count, tc_sym_const(0)))
     return tc_call_fail(c, TC_ARG, "stop lies on the wrong side of start for the sign of the step");
-  struct tc_value *range = whole ? emit_whole_arange(c, o.dtype, count, whole_value(c, first), whole_value(c, width))
-                                 : emit_arange(c, o.dtype, count, start, step);
+  struct tc_value *range;
+  if (whole && tc_call_is_symbol(first)) range = tc_r2(&c->r, TC_OP_add, emit_whole_arange(c, o.dtype, count, 0, whole_value(c, width)), tc_call_scalar(c, first, o.dtype));
+  else if (whole) range = emit_whole_arange(c, o.dtype, count, whole_value(c, first), whole_value(c, width));
+  else range = emit_arange(c, o.dtype, count, start, step);
   return tc_r_cast(&c->r, range, o.reference);
 }
 

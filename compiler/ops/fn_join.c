@@ -80,7 +80,7 @@ static void split_equally(struct tc_call *c, struct tc_value *x, int dim, tc_sym
   if (tc_sym_is(size, 0)) tc_call_push(c, tc_call_slice(c, x, dim, start, start, one));
   while (!c->r.status && tc_sym_decide_lt(tab, start, size)) {
     const tc_sym end = tc_sym_add(tab, start, piece);
-    const tc_sym length = tc_sym_decide_lt(tab, size, end) ? tc_sym_sub(tab, size, start) : piece;
+    const tc_sym rest = tc_sym_sub(tab, size, start), length = tc_sym_always_le(end, size) ? piece : tc_sym_min(tab, piece, rest);
     tc_call_push(c, tc_call_slice(c, x, dim, start, length, one));
     start = end;
   }

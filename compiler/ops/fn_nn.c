@@ -142,6 +142,12 @@ static struct tc_value *additive_mask(struct tc_call *c, struct tc_value *mask, 
   return tc_r3(&c->r, TC_OP_where, mask, zero, hidden);
 }
 
+/* The query over the root of its width, where that is a size of each call. */
+static struct tc_value *scaled_query(struct tc_call *c, struct tc_value *query, const struct tc_meta *q) {
+  const struct tc_arg width = {TC_ARG_INT, .integer = q->sizes[q->ndim - 1]};
+  return tc_r2(&c->r, TC_OP_mul, query, tc_r1(&c->r, TC_OP_rsqrt, tc_call_scalar(c, &width, q->dtype)));
+}
+
 struct tc_value *tc_fn_attention(struct tc_call *c) {
   enum { ARG_MASK = 3, ARG_DROPOUT = 4, ARG_CAUSAL = 5, ARG_SCALE = 6 };
   struct tc_value *query = tc_call_tensor(c, 0), *key = tc_call_tensor(c, 1), *value = tc_call_tensor(c, 2);
@@ -153,7 +159,9 @@ struct tc_value *tc_fn_attention(struct tc_call *c) {
   if (mask && causal) return tc_call_fail(c, TC_ARG, "attn_mask and is_causal can not both be given");
   if (q.ndim < 2) return tc_call_fail(c, TC_SHAPE, "query, key and value must have at least 2 dimensions");
   double scale = tc_call_number(c, ARG_SCALE, 0);
-  if (!tc_call_given(c, ARG_SCALE)) scale = 1 / sqrt((double)tc_call_constant(c, q.sizes[q.ndim - 1]));
+  const bool by_width = !tc_call_given(c, ARG_SCALE), symbolic = !tc_sym_is_const(q.sizes[q.ndim - 1]);
+  if (by_width && symbolic && q.dtype != TC_BF16) query = scaled_query(c, query, &q), scale = 1; /* bf16 would round the query */
+  else if (by_width) scale = 1 / sqrt((double)tc_call_constant(c, q.sizes[q.ndim - 1]));
   if (p > 0) {
     struct tc_value *weights = tc_attention_weights(&c->r, query, key, mask, causal, scale);
     return tc_r2(&c->r, TC_OP_matmul, tc_call_dropout(c, weights, p), value);

@@ -193,6 +193,7 @@ struct tc_value *tc_fn_pow(struct tc_call *c) {
   if (!read_pair(c, &p)) return NULL;
   if (p.dtype == TC_BOOL) return fail_dtype(c, TC_BOOL, "is not defined for two bools; cast to i64");
   if (p.operands[1].value) return emit_pair(c, &p, TC_OP_pow, p.dtype);
+  if (tc_call_is_symbol(p.operands[1].scalar)) return emit_pair(c, &p, TC_OP_pow, p.dtype);
   const double exponent = tc_call_real(c, p.operands[1].scalar);
   if (!tc_dtype_is_float(p.dtype) && exponent < 0) return tc_call_fail(c, TC_ARG, "integers to negative integer powers are not allowed");
   struct tc_value *x = tc_call_as(c, &p.operands[0], p.dtype);

@@ -159,7 +159,7 @@ struct tc_value *tc_fn_squeeze(struct tc_call *c) {
   int dims[TC_MAX_DIMS], kept = 0;
   const int count = tc_call_dims(c, 1, meta.ndim, dims);
   for (int i = 0; i < count; i++)
-    if (tc_sym_is(meta.sizes[dims[i]], 1)) dims[kept++] = dims[i];
+    if (tc_sym_is(meta.sizes[dims[i]], 1) || tc_sym_decide_eq(tc_call_tab(c), meta.sizes[dims[i]], tc_sym_const(1))) dims[kept++] = dims[i];
   return kept ? emit_dims(c, TC_OP_squeeze, x, kept, dims) : x;
 }
 

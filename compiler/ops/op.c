@@ -127,3 +127,7 @@ tc_status tc_infer_fail_dtype(const struct tc_infer *c, const char *format, ...)
   va_end(args);
   return TC_DTYPE;
 }
+
+tc_status tc_division_by_zero(tc_op op, struct tc_error *err) {
+  return tc_fail(err, TC_ARG, "ops", "%s: an integer is divided by zero", tc_op_row(op)->name);
+}

@@ -51,6 +51,9 @@ void tc_meta_print(struct tc_strbuf *out, const struct tc_meta *meta);
 tc_status tc_view_of(tc_op op, const struct tc_tensor *x, const struct tc_attrs *attrs, const struct tc_meta *meta, struct tc_tensor *out,
                      struct tc_error *err);
 
+/* The failure of floor_divide and remainder where an integer is divided by 0, the same from eager and from compiled kernels. */
+tc_status tc_division_by_zero(tc_op op, struct tc_error *err);
+
 /* An eager kernel: writes *out, which is allocated with the inferred meta (contiguous), from the
  * operands (any strides, 0 included). Random kernels draw from `rng` position `draw`. */
 struct tc_eager_call {

@@ -53,8 +53,8 @@ tc_status tc_infer_check_sizes(const struct tc_infer *c) {
   for (int d = 0; d < c->out->ndim; d++) {
     const tc_sym size = c->out->sizes[d];
     if (!tc_sym_valid(size)) return tc_infer_fail(c, TC_LIMIT, "size %d of the result is too large", d + 1);
-    if (tc_sym_is_const(size) && tc_sym_value(size) < 0)
-      return tc_infer_fail(c, TC_SHAPE, "size %d of the result would be %lld", d + 1, (long long)tc_sym_value(size));
+    if (tc_sym_is_const(size) ? tc_sym_value(size) < 0 : tc_sym_decide_lt(c->tab, size, tc_sym_const(0)))
+      return tc_infer_fail(c, TC_SHAPE, "size %d of the result would be %lld", d + 1, (long long)tc_sym_hint(size));
     count = tc_sym_mul(c->tab, count, size);
   }
   if (!tc_sym_valid(count)) return tc_infer_fail(c, TC_LIMIT, "the result would have too many elements");
@@ -162,7 +162,7 @@ static tc_status read_reduced(const struct tc_infer *c, unsigned *reduced) {
     if (status) return status;
     if (*reduced >> dim & 1) return tc_infer_fail(c, TC_ARG, "dimension %d is named twice", dim + 1);
     *reduced |= 1u << dim;
-    if (needs_element(c->op) && tc_sym_is(x->sizes[dim], 0))
+    if (needs_element(c->op) && tc_size_is(c, x->sizes[dim], 0))
       return tc_infer_fail(c, TC_SHAPE, "dimension %d has size 0, and there is no element to choose", dim + 1);
   }
   return TC_OK;

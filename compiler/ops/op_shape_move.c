@@ -76,7 +76,7 @@ tc_status tc_shape_squeeze(const struct tc_infer *c) {
   unsigned dropped = 0;
   for (int i = 0, dim = 0; i < c->attrs->n_ints; i++) {
     if ((status = tc_infer_dim(c, i, x->ndim, &dim))) return status;
-    if (!tc_sym_is(x->sizes[dim], 1)) return tc_infer_fail(c, TC_SHAPE, "dimension %d has another size than 1", dim + 1);
+    if (!tc_size_is(c, x->sizes[dim], 1)) return tc_infer_fail(c, TC_SHAPE, "dimension %d has another size than 1", dim + 1);
     dropped |= 1u << dim;
   }
   int ndim = 0;
@@ -136,9 +136,9 @@ tc_status tc_shape_cat(const struct tc_infer *c) {
 
 /* Nothing can be chosen from an empty dimension, where kernels would have nothing to read. */
 static tc_status check_choice(const struct tc_infer *c, int dim) {
-  if (!tc_sym_is(c->in[0]->sizes[dim], 0)) return TC_OK;
+  if (!tc_size_is(c, c->in[0]->sizes[dim], 0)) return TC_OK;
   for (int d = 0; d < c->in[1]->ndim; d++)
-    if (tc_sym_is(c->in[1]->sizes[d], 0)) return TC_OK;
+    if (tc_size_is(c, c->in[1]->sizes[d], 0)) return TC_OK;
   return tc_infer_fail(c, TC_INDEX, "dimension %d is empty, so that no index lies in it", dim + 1);
 }
 

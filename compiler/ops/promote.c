@@ -107,6 +107,7 @@ struct tc_value *tc_call_full(struct tc_call *c, const struct tc_arg *value, tc_
     const struct tc_arg whole = whole_argument(c, value);
     return whole.kind == TC_ARG_WIDE ? full_wide(c, whole.wide, ndim, sizes) : emit_full(c, dtype, whole.integer, 0, ndim, sizes);
   }
+  if (tc_call_is_symbol(value)) return tc_r_cast(&c->r, emit_full(c, TC_I64, value->integer, 0, ndim, sizes), dtype); /* the value of each call */
   const double number = tc_call_real(c, value);
   if (dtype == TC_BOOL) return emit_full(c, dtype, tc_sym_const(number != 0), 0, ndim, sizes);
   return emit_full(c, dtype, tc_sym_const(0), number, ndim, sizes);

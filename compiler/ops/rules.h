@@ -43,6 +43,10 @@ TC_INFER_RULES_DTYPE(TC_DECLARE)
 
 /* An attribute that must be a constant dimension, 0 ≤ dim < limit. */
 tc_status tc_infer_dim(const struct tc_infer *c, int attr, int limit, int *dim);
+/* Is the size this number? Of symbols it is decided. */
+static inline bool tc_size_is(const struct tc_infer *c, tc_sym size, int64_t number) {
+  return tc_sym_is_const(size) ? tc_sym_value(size) == number : tc_sym_decide_eq(c->tab, size, tc_sym_const(number));
+}
 /* The broadcast of two sizes; INVALID when they do not fit. */
 tc_sym tc_broadcast_size(struct tc_symtab *tab, tc_sym a, tc_sym b);
 /* Broadcasts the first `count` sizes of `from` into the first *ndim of `sizes`, aligned at the right. */

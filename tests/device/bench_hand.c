@@ -1,7 +1,7 @@
 #include "tests/device/bench_hand.h"
 
 #include "device/cpu/isa.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/vector_math.h"
 
 enum { UNROLL = 4, STAGE = 1024 };
 

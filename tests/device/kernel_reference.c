@@ -131,8 +131,8 @@ static double function2(enum tc_expr_op op, tc_dtype d, double a, double b) {
     case TC_E_SUB: return a - b;
     case TC_E_MUL: return a * b;
     case TC_E_DIV: return a / b;
-    case TC_E_FLOORDIV: return floor(d == TC_F64 ? a / b : (double)(float)(a / b));
-    case TC_E_REMAINDER: return d == TC_F64 ? fma(-floor(a / b), b, a) : (double)fmaf(-floorf((float)a / (float)b), (float)b, (float)a);
+    case TC_E_FLOORDIV: return d == TC_F64 ? reference_floor_divide(a, b) : (double)reference_floor_divide_f32((float)a, (float)b);
+    case TC_E_REMAINDER: return d == TC_F64 ? reference_remainder(a, b) : (double)reference_remainder_f32((float)a, (float)b);
     case TC_E_POW: return reference_power(d, a, b);
     case TC_E_MAX: return isnan(a) ? a : a > b ? a : b;
     case TC_E_MIN: return isnan(a) ? a : a < b ? a : b;
@@ -192,11 +192,21 @@ static struct value load(const struct point *p, const struct tc_expr *x) {
   return cast(read_element(stored, p->buffers[x->buffer], at), tc_compute_dtype(stored), x->dtype);
 }
 
-static struct value check(const struct point *p, const struct tc_expr *x) {
-  const int64_t limit = sym_at(p, x->address), i = eval(p, x->args[0]).integer;
+static void raise_flag(const struct point *p, int flag) {
   int status = 0;
   while (p->k->buffers[status].role != TC_ROLE_STATUS) status++;
-  if (i < 0 || i >= limit) *(int64_t *)p->buffers[status] |= 1;
+  *(int64_t *)p->buffers[status] |= INT64_C(1) << 8 * flag;
+}
+
+static struct value divisor(const struct point *p, const struct tc_expr *x) {
+  const struct value v = eval(p, x->args[0]);
+  if (!v.integer) raise_flag(p, x->acc);
+  return v;
+}
+
+static struct value check(const struct point *p, const struct tc_expr *x) {
+  const int64_t limit = sym_at(p, x->address), i = eval(p, x->args[0]).integer;
+  if (i < 0 || i >= limit) raise_flag(p, TC_FLAG_INDEX);
   const int64_t low = i >= limit ? limit - 1 : i;
   return whole(low < 0 ? 0 : low);
 }
@@ -206,6 +216,7 @@ static struct value eval(const struct point *p, const struct tc_expr *x) {
   const tc_dtype operand = x->args[0] ? x->args[0]->dtype : x->dtype;
   if (x->op == TC_E_LOAD) return load(p, x);
   if (x->op == TC_E_CHECK) return check(p, x);
+  if (x->op == TC_E_DIVISOR) return divisor(p, x);
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (x->args[i]) v[i] = eval(p, x->args[i]);
   switch (x->op) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/far.h"
+
 #define PRIMITIVES(real, integer, FMA, SQRT, FABS, FLOOR)                                                          \
   static inline real p_const(int c, double x) { return (void)c, (real)x; }                                         \
   static inline integer p_iconst(int c, int64_t x) { return (void)c, (integer)x; }                                  \
@@ -35,6 +37,14 @@
   static inline integer p_ishl(int c, integer a, int n) { return (void)c, a << n; }                                \
   static inline integer p_ishr(int c, integer a, int n) { return (void)c, a >> n; }                                \
   static inline int p_iodd(int c, integer a) { return (void)c, (int)(a & 1); }
+
+/* What is left to the includer: here every lane is one element. */
+#define FAR_PRIMITIVES(real, width)                                                                                 \
+  static inline void far_turns_##width(int far, real x, int turns, real *r, real *odd) {                            \
+    if (far) tc_far_turns_##width(&x, r, odd, 1, turns);                                                            \
+  }
+FAR_PRIMITIVES(float, f32)
+FAR_PRIMITIVES(double, f64)
 
 #define POLY_CTX int
 #define POLY_M int
@@ -77,6 +87,7 @@ PRIMITIVES(float, uint32_t, fmaf, sqrtf, fabsf, floorf)
 #define POLY_V float
 #define POLY_I uint32_t
 #define POLY_NAME(x) ref32_##x
+#define p_far_turns(c, far, x, turns, r, odd) far_turns_f32(far, x, turns, r, odd)
 #include "codegen/polynomials.h"
 #undef POLY_F64
 #undef POLY_V
@@ -111,6 +122,8 @@ PRIMITIVES(float, uint32_t, fmaf, sqrtf, fabsf, floorf)
 #undef p_ishl
 #undef p_ishr
 #undef p_iodd
+#undef p_far_turns
+#define p_far_turns(c, far, x, turns, r, odd) far_turns_f64(far, x, turns, r, odd)
 PRIMITIVES(double, uint64_t, fma, sqrt, fabs, floor)
 #define POLY_F64 1
 #define POLY_V double
@@ -135,3 +148,24 @@ double reference_power(tc_dtype dtype, double a, double b) {
 }
 
 float reference_normal(float u1, float u2) { return sqrtf(-2.0f * ref32_log(0, u1)) * ref32_cos(0, 6.283185307179586f * u2); }
+
+/* Not the text of codegen/quotients.h: the definition, over the C library's exact remainder. The remainder of f32 is rounded once,
+ * from f64, where its sum with the divisor is exact. */
+double reference_remainder(double a, double b) {
+  const double r = fmod(a, b);
+  return r != 0 && signbit(r) != signbit(b) ? r + b : r;
+}
+float reference_remainder_f32(float a, float b) { return (float)reference_remainder((double)a, (double)b); }
+
+double reference_floor_divide(double a, double b) {
+  if (b == 0) return a / b;
+  const double r = fmod(a, b), whole = (a - r) / b - (r != 0 && signbit(r) != signbit(b));
+  if (whole == 0) return copysign(0, a / b);
+  return floor(whole) + (whole - floor(whole) > 0.5);
+}
+float reference_floor_divide_f32(float a, float b) {
+  if (b == 0) return a / b;
+  const float r = fmodf(a, b), exact = (a - r) / b, whole = exact - (float)(r != 0 && signbit(r) != signbit(b));
+  if (whole == 0) return copysignf(0, a / b);
+  return floorf(whole) + (float)(whole - floorf(whole) > 0.5f);
+}

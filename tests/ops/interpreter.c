@@ -84,6 +84,16 @@ static double unary(tc_op op, double x) {
 
 static double larger(double x, double y) { return isnan(x) || isnan(y) ? NAN : x > y ? x : y; }
 
+static double remainder_of(double x, double y) {
+  const double rest = fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+static double floored_quotient(double x, double y) {
+  const double quotient = (x - remainder_of(x, y)) / y;
+  return y == 0 ? x / y : quotient == 0 ? copysign(0, x / y) : round(quotient);
+}
+
 static double binary(tc_op op, double x, double y) {
   switch (op) {
     case TC_OP_add: return x + y;
@@ -91,8 +101,8 @@ static double binary(tc_op op, double x, double y) {
     case TC_OP_mul: return x * y;
     case TC_OP_div: return x / y;
     case TC_OP_pow: return pow(x, y);
-    case TC_OP_floor_divide: return floor(x / y);
-    case TC_OP_remainder: return x - y * floor(x / y);
+    case TC_OP_floor_divide: return floored_quotient(x, y);
+    case TC_OP_remainder: return remainder_of(x, y);
     case TC_OP_maximum: return larger(x, y);
     case TC_OP_minimum: return -larger(-x, -y);
     case TC_OP_eq: return x == y;

@@ -182,6 +182,30 @@ static void check_pair(struct eager *e, tc_op op, tc_dtype dtype, double a, doub
   tc_tensor_release(&out);
 }
 
+/* A zero anywhere among the divisors, whatever the layout and the number of threads. */
+static void refuse_division(struct eager *e, tc_op op) {
+  enum { LARGE = 300000 };
+  for (int64_t n = 1; n <= LARGE; n = n * 7 + 1) {
+    for (int layout = 0; layout < 3; layout++) { /* flat, one divisor a row, one for all */
+      const int64_t sizes[] = {2, n}, divisors[] = {layout < 2 ? 2 : 1, layout < 1 ? n : 1};
+      struct tc_tensor x = eager_new(e, TC_I64, 2, sizes), y = eager_new(e, TC_I64, 2, divisors), out;
+      const struct tc_tensor *in[] = {&x, &y};
+      const struct tc_attrs none = {0};
+      const int64_t count = tc_tensor_numel(&y);
+      eager_fill(&x, -9, 9);
+      for (int64_t i = 0; i < count; i++) tc_tensor_set_f64(&y, i, 3);
+      eager_run(e, op, 2, in, NULL, &out);
+      tc_tensor_release(&out);
+      tc_tensor_set_f64(&y, eager_below(count), 0);
+      assert_int_equal(tc_eager_run(&e->ctx, op, 2, in, &none, &out, &e->err), TC_ARG);
+      assert_non_null(strstr(e->err.message, tc_op_row(op)->name));
+      assert_non_null(strstr(e->err.message, "an integer is divided by zero"));
+      tc_tensor_release(&x);
+      tc_tensor_release(&y);
+    }
+  }
+}
+
 /* Rounding towards minus infinity, the divisor's sign, and division by zero. */
 static void test_division(void **state) {
   (void)state;
@@ -196,8 +220,8 @@ static void test_division(void **state) {
       check_pair(&e, TC_OP_floor_divide, TC_I64, a, b, quotient);
       check_pair(&e, TC_OP_remainder, TC_I64, a, b, a - quotient * b);
     }
-    check_pair(&e, TC_OP_floor_divide, TC_I64, 5, 0, 0);
-    check_pair(&e, TC_OP_remainder, TC_I64, 5, 0, 0);
+    refuse_division(&e, TC_OP_floor_divide);
+    refuse_division(&e, TC_OP_remainder);
     check_pair(&e, TC_OP_floor_divide, TC_F32, 5, 0, INFINITY);
     check_pair(&e, TC_OP_floor_divide, TC_I64, -9223372036854775808.0, -1, -9223372036854775808.0);
     check_pair(&e, TC_OP_pow, TC_I64, 3, 5, 243);
@@ -205,6 +229,82 @@ static void test_division(void **state) {
     check_pair(&e, TC_OP_pow, TC_I64, 7, 0, 1);
     check_pair(&e, TC_OP_pow, TC_I64, 2, -1, 0);
     check_pair(&e, TC_OP_pow, TC_I64, -1, -3, -1);
+  })
+}
+
+/* PyTorch's quotient and remainder, step by step in the dtype that computes (bf16: f32), over the C library's exact fmod. */
+#define QUOTIENT(name, T, FMOD, FLOOR, COPYSIGN)                                  \
+  static double remainder_##name(double x, double y) {                            \
+    const T a = (T)x, b = (T)y, r = FMOD(a, b);                                   \
+    return (double)(r != 0 && (b < 0) != (r < 0) ? r + b : r);                    \
+  }                                                                               \
+  static double quotient_##name(double x, double y) {                             \
+    const T a = (T)x, b = (T)y, r = FMOD(a, b);                                   \
+    T q = (a - r) / b;                                                            \
+    if (b == 0) return (double)(a / b);                                           \
+    if (r != 0 && (b < 0) != (r < 0)) q -= 1;                                     \
+    if (q == 0) return (double)COPYSIGN(0, a / b);                                \
+    return (double)(q - FLOOR(q) > (T)0.5 ? FLOOR(q) + 1 : FLOOR(q));             \
+  }
+QUOTIENT(f32, float, fmodf, floorf, copysignf)
+QUOTIENT(f64, double, fmod, floor, copysign)
+
+/* Any bit pattern of the dtype; an everyday number; or one of the specials. */
+static double any_number(tc_dtype dtype) {
+  const uint64_t bits = eager_random();
+  const uint32_t narrow = (uint32_t)bits & (dtype == TC_BF16 ? 0xffff0000u : 0xffffffffu);
+  float x;
+  double wide;
+  memcpy(&x, &narrow, sizeof x);
+  memcpy(&wide, &bits, sizeof wide);
+  switch (eager_below(4)) {
+    case 0: return specials[eager_below(SPECIALS)];
+    case 1: return (double)(eager_below(41) - 20);
+    case 2: return eager_uniform(-30, 30);
+    default: return dtype == TC_F64 ? wide : (double)x;
+  }
+}
+
+static void same_number(tc_op op, tc_dtype dtype, double a, double b, double got, double want) {
+  if (dtype == TC_BF16) want = (double)tc_bf16_to_f32(tc_f32_to_bf16((float)want));
+  if ((isnan(got) && isnan(want)) || (got == want && !signbit(got) == !signbit(want))) return;
+  fail_msg("%s %s of (%a, %a): %a instead of %a", tc_op_row(op)->name, tc_dtype_name(dtype), a, b, got, want);
+}
+
+/* Bit by bit, signs of zero included. */
+static void test_quotients(void **state) {
+  enum { COUNT = 4099, TIMES = 20 };
+  static const double pairs[][2] = {{1, INFINITY}, {-1, INFINITY}, {1, -INFINITY}, {-0.0, INFINITY}, {INFINITY, 2}, {5, 0}, {-5, 0}, {5, -0.0}, {0, 0},
+                                    {-4, 2}, {4, -2}, {-0.0, 3}, {0, -3}, {1e30, 3}, {-1e30, 7}, {16777217, 0.1}, {3e38, 1e-45}, {1e-45, 3e38}, {NAN, 2}, {2, NAN}};
+  (void)state;
+  ON_EACH_ISA(e, {
+    for (int d = 0; d < FLOATS; d++) {
+      const int64_t n = COUNT;
+      struct tc_tensor x = eager_new(&e, floats[d], 1, &n), y = eager_new(&e, floats[d], 1, &n), quotient, rest;
+      const struct tc_tensor *in[] = {&x, &y};
+      for (int round = 0; round < TIMES; round++) {
+        for (int64_t i = 0; i < n; i++) {
+          const bool given = round == 0 && i < (int64_t)(sizeof pairs / sizeof *pairs);
+          tc_tensor_set_f64(&x, i, given ? pairs[i][0] : any_number(floats[d]));
+          tc_tensor_set_f64(&y, i, given ? pairs[i][1] : any_number(floats[d]));
+        }
+        eager_run(&e, TC_OP_floor_divide, 2, in, NULL, &quotient);
+        eager_run(&e, TC_OP_remainder, 2, in, NULL, &rest);
+        for (int64_t i = 0; i < n; i++) {
+          const double a = tc_tensor_get_f64(&x, i), b = tc_tensor_get_f64(&y, i);
+          same_number(TC_OP_floor_divide, floats[d], a, b, tc_tensor_get_f64(&quotient, i), floats[d] == TC_F64 ? quotient_f64(a, b) : quotient_f32(a, b));
+          same_number(TC_OP_remainder, floats[d], a, b, tc_tensor_get_f64(&rest, i), floats[d] == TC_F64 ? remainder_f64(a, b) : remainder_f32(a, b));
+        }
+        tc_tensor_release(&quotient);
+        tc_tensor_release(&rest);
+      }
+      tc_tensor_release(&x);
+      tc_tensor_release(&y);
+    }
+    check_pair(&e, TC_OP_remainder, TC_F32, 1, INFINITY, 1);
+    check_pair(&e, TC_OP_remainder, TC_F32, -1, INFINITY, INFINITY);
+    check_pair(&e, TC_OP_floor_divide, TC_F32, -1, INFINITY, -1);
+    check_pair(&e, TC_OP_remainder, TC_F64, 1e30, 7, fmod(1e30, 7));
   })
 }
 
@@ -258,7 +358,7 @@ static void test_large(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unary),  cmocka_unit_test(test_binary), cmocka_unit_test(test_division),
+      cmocka_unit_test(test_unary),  cmocka_unit_test(test_binary), cmocka_unit_test(test_division), cmocka_unit_test(test_quotients),
       cmocka_unit_test(test_where),  cmocka_unit_test(test_large),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

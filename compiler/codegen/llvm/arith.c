@@ -2,8 +2,8 @@
  *
  * 1. MAX and MIN pass NaN on; of equal operands (+0, -0) the second is the result.
  * 2. Integer division rounds towards minus infinity and never traps: by zero it gives 0, and the
- *    remainder by zero is 0; the smallest integer divided by -1 wraps.
- * 3. Float floor division is floor(a / b); the remainder has the divisor's sign. */
+ *    remainder by zero is 0 (lowering wraps the divisor in a DIVISOR, which raises the flag); the smallest integer divided by -1 wraps.
+ * 3. Quotients of floats are those of codegen/quotients.h. */
 #include "codegen/llvm/types.h"
 
 LLVMValueRef ll_intrinsic1(struct ll_emit *e, enum ll_intrinsic which, LLVMValueRef a) {
@@ -45,11 +45,10 @@ static struct division divide_integers(struct ll_emit *e, LLVMValueRef a, LLVMVa
 
 LLVMValueRef ll_floordiv(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype) {
   if (dtype == TC_I64) return divide_integers(e, a, b).quotient;
-  return ll_intrinsic1(e, LL_FLOOR, LLVMBuildFDiv(e->m->builder, a, b, ""));
+  return ll_quotient(e, TC_E_FLOORDIV, a, b, dtype);
 }
 
 LLVMValueRef ll_remainder(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype) {
   if (dtype == TC_I64) return divide_integers(e, a, b).rest;
-  LLVMValueRef quotient = ll_floordiv(e, a, b, dtype);
-  return ll_fma(e, LLVMBuildFNeg(e->m->builder, quotient, ""), b, a);
+  return ll_quotient(e, TC_E_REMAINDER, a, b, dtype);
 }

@@ -91,6 +91,10 @@ EMIT(ACC) {
   return e->acc[x->acc] ? e->acc[x->acc] : ll_fail(e, TC_CODEGEN, ll_type(e, x->dtype, false), "reduction %d is used before it is done", x->acc);
 }
 EMIT(CHECK) { return ll_check(e, x, a[0]); }
+EMIT(DIVISOR) {
+  ll_raise(e, x, LLVMBuildICmp(AT, LLVMIntEQ, a[0], LLVMConstNull(LLVMTypeOf(a[0])), ""), (enum tc_flag)x->acc);
+  return a[0];
+}
 static LLVMValueRef random_number(struct ll_emit *e, const struct tc_expr *x) {
   LLVMValueRef element = e->info[x->id].varying ? ll_index_lanes(e, x->address) : ll_index(e, x->address);
   ll_base(e, e->rng_buffer);

@@ -1,6 +1,7 @@
-/* Transcendental functions: the shared text of codegen/polynomials.h, with primitives that build IR.
+/* Functions of floats: the shared text of codegen/polynomials.h and codegen/quotients.h, with primitives that build IR.
  *
  * The text is included for f32 and for f64; scalars and vectors of any length go through the same code. */
+#include "codegen/far.h"
 #include "codegen/llvm/types.h"
 
 /* The first argument of the shared functions: the types of one shape. */
@@ -115,6 +116,22 @@ static LLVMValueRef p_fix_log(struct shape *c, LLVMValueRef x, LLVMValueRef resu
 
 static inline __attribute__((unused)) LLVMValueRef p_from_int(struct shape *c, LLVMValueRef a) { return LLVMBuildSIToFP(BUILD, a, c->real, ""); }
 
+static bool is_wide(const struct shape *c) {
+  return (ll_is_vector(c->real) ? LLVMGetElementType(c->real) : c->real) == c->e->m->f64;
+}
+
+static void p_far_turns(struct shape *c, LLVMValueRef far, LLVMValueRef x, enum tc_turns turns, LLVMValueRef *r, LLVMValueRef *odd) {
+  LLVMValueRef values[] = {x, *r, *odd};
+  ll_rare(c->e, is_wide(c) ? "tc_far_turns_f64" : "tc_far_turns_f32", far, values, turns);
+  *r = values[1], *odd = values[2];
+}
+
+static LLVMValueRef p_far_rest(struct shape *c, LLVMValueRef far, LLVMValueRef x, LLVMValueRef y, LLVMValueRef rest) {
+  LLVMValueRef values[] = {x, y, rest};
+  ll_rare(c->e, is_wide(c) ? "tc_far_rest_f64" : "tc_far_rest_f32", far, values, 0);
+  return values[2];
+}
+
 #define POLY_SCALE
 #define POLY_FIX_LOG
 #define POLY_CTX struct shape *
@@ -127,6 +144,7 @@ static inline __attribute__((unused)) LLVMValueRef p_from_int(struct shape *c, L
 #define POLY_FROM_INT /* AVX2 converts 32-bit integers only */
 #define POLY_NAME(x) f32_##x
 #include "codegen/polynomials.h"
+#include "codegen/quotients.h"
 #undef POLY_FROM_INT
 #undef POLY_F64
 #undef POLY_NAME
@@ -134,6 +152,7 @@ static inline __attribute__((unused)) LLVMValueRef p_from_int(struct shape *c, L
 #define POLY_F64 1
 #define POLY_NAME(x) f64_##x
 #include "codegen/polynomials.h"
+#include "codegen/quotients.h"
 #undef POLY_F64
 #undef POLY_NAME
 
@@ -164,10 +183,16 @@ LLVMValueRef ll_pow(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype 
   return LLVMBuildFPTrunc(e->m->builder, f64_pow_of_f32(&wide, x, y), narrow, "");
 }
 
+LLVMValueRef ll_quotient(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype) {
+  struct shape shape = shape_of(e, LLVMTypeOf(a), dtype);
+  if (op == TC_E_FLOORDIV) return dtype == TC_F64 ? f64_floor_divide(&shape, a, b) : f32_floor_divide(&shape, a, b);
+  return dtype == TC_F64 ? f64_remainder(&shape, a, b) : f32_remainder(&shape, a, b);
+}
+
 static const double TWO_PI = 6.283185307179586;
 
 LLVMValueRef ll_box_muller(struct ll_emit *e, LLVMValueRef u1, LLVMValueRef u2) {
   struct shape shape = shape_of(e, LLVMTypeOf(u1), TC_F32), *c = &shape;
   LLVMValueRef radius = p_sqrt(c, p_mul(c, p_const(c, -2.0), f32_log(c, u1)));
-  return p_mul(c, radius, f32_cos(c, p_mul(c, p_const(c, TWO_PI), u2)));
+  return p_mul(c, radius, f32_cos_near(c, p_mul(c, p_const(c, TWO_PI), u2)));
 }

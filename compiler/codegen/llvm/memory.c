@@ -157,12 +157,6 @@ static LLVMValueRef load_scalar(struct ll_emit *e, LLVMValueRef pointer, LLVMVal
   return loaded;
 }
 
-static LLVMValueRef any_lane(struct ll_emit *e, LLVMValueRef mask) {
-  LLVMTypeRef bits = LLVMIntTypeInContext(e->m->context, LLVMGetVectorSize(LLVMTypeOf(mask)));
-  LLVMValueRef word = LLVMBuildBitCast(e->m->builder, mask, bits, "");
-  return LLVMBuildICmp(e->m->builder, LLVMIntNE, word, LLVMConstNull(bits), "");
-}
-
 LLVMValueRef ll_load(struct ll_emit *e, const struct tc_expr *x, const LLVMValueRef *args) {
   const struct ll_info *info = &e->info[x->id];
   const tc_dtype dtype = e->k->buffers[x->buffer].dtype;
@@ -179,7 +173,7 @@ LLVMValueRef ll_load(struct ll_emit *e, const struct tc_expr *x, const LLVMValue
   if (predicate && !ll_is_vector(LLVMTypeOf(predicate))) predicate = ll_splat(e, predicate);
   LLVMValueRef mask = and_masks(e, e->mask, predicate);
   if (l.kind == LANES_SAME) { /* only the predicate varies */
-    LLVMValueRef all = ll_splat(e, load_scalar(e, l.pointer, mask ? any_lane(e, mask) : NULL, dtype, scope));
+    LLVMValueRef all = ll_splat(e, load_scalar(e, l.pointer, mask ? ll_any_lane(e, mask) : NULL, dtype, scope));
     loaded = mask ? LLVMBuildSelect(e->m->builder, mask, all, LLVMConstNull(LLVMTypeOf(all)), "") : all;
   } else loaded = load_lanes(e, &l, mask, ll_stored_type(e, dtype, true), scope);
   return ll_convert(e, ll_from_stored(e, loaded, dtype), tc_compute_dtype(dtype), x->dtype);
@@ -228,19 +222,28 @@ void ll_store(struct ll_emit *e, const struct tc_kernel_store *s, LLVMValueRef v
   store_lanes(e, s, &l, ll_to_stored(e, value, s->value->dtype, dtype), scope);
 }
 
-LLVMValueRef ll_check(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef index) {
+/* No branch: where nothing is wrong the store goes to a slot of the stack. */
+void ll_raise(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef wrong, enum tc_flag flag) {
   const int scope = e->info[x->id].scope;
-  LLVMValueRef limit = ll_index(e, x->address), slot = sink_slot(e), flag = ll_base(e, e->status_buffer);
+  LLVMValueRef slot = sink_slot(e), word = ll_base(e, e->status_buffer), number = ll_i64(e, flag);
   LLVMBuilderRef at = e->m->builder;
   ll_at(e, scope);
-  const bool varying = ll_is_vector(LLVMTypeOf(index));
-  if (varying) limit = ll_splat(e, limit);
+  LLVMValueRef bad = ll_is_vector(LLVMTypeOf(wrong)) ? ll_any_lane(e, and_masks(e, wrong, e->mask)) : wrong;
+  LLVMValueRef byte = LLVMBuildInBoundsGEP2(at, e->m->i8, word, &number, 1, "");
+  LLVMBuildStore(at, LLVMConstInt(e->m->i8, 1, false), LLVMBuildSelect(at, bad, byte, slot, ""));
+}
+
+LLVMValueRef ll_check(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef index) {
+  const int scope = e->info[x->id].scope;
+  LLVMValueRef limit = ll_index(e, x->address);
+  LLVMBuilderRef at = e->m->builder;
+  ll_at(e, scope);
+  if (ll_is_vector(LLVMTypeOf(index))) limit = ll_splat(e, limit);
   LLVMTypeRef type = LLVMTypeOf(index);
   LLVMValueRef zero = LLVMConstNull(type), top = LLVMBuildSub(at, limit, ll_const_int(type, 1), "");
   LLVMValueRef outside = LLVMBuildICmp(at, LLVMIntUGE, index, limit, ""); /* negative ones too */
   LLVMValueRef low = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntSGT, index, top, ""), top, index, "");
   LLVMValueRef clamped = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntSLT, low, zero, ""), zero, low, "");
-  LLVMValueRef bad = varying ? any_lane(e, and_masks(e, outside, e->mask)) : outside;
-  LLVMBuildStore(at, ll_i64(e, 1), LLVMBuildSelect(at, bad, flag, slot, ""));
+  ll_raise(e, x, outside, TC_FLAG_INDEX);
   return clamped;
 }

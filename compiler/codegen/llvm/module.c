@@ -263,6 +263,6 @@ static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strb
 }
 
 const struct tc_codegen tc_codegen_llvm = {
-  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/2",
+  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/3",
   .supports = ll_supports, .begin = begin, .emit = emit, .finish = finish, .discard = discard,
 };

@@ -37,6 +37,7 @@ static bool expression(struct ask *a, const struct tc_expr *x) {
   if (whole && x->dtype == TC_BOOL) return REFUSE(a, "%s of bool", tc_expr_op_name(x->op));
   if (x->op == TC_E_LOAD && (x->buffer < 0 || x->buffer >= a->k->n_buffers)) return REFUSE(a, "a load from buffer %d of %d", x->buffer, a->k->n_buffers);
   if (x->op == TC_E_CHECK && !has_role(a->k, TC_ROLE_STATUS)) return REFUSE(a, "an index check without a status buffer");
+  if (x->op == TC_E_DIVISOR && (x->dtype != TC_I64 || !has_role(a->k, TC_ROLE_STATUS))) return REFUSE(a, "a divisor other than i64, or without a status buffer");
   const bool random = x->op == TC_E_UNIFORM || x->op == TC_E_NORMAL;
   if (random && !has_role(a->k, TC_ROLE_RNG)) return REFUSE(a, "random numbers without a generator's state");
   if (x->op == TC_E_ACC && (x->acc < 0 || x->acc >= a->k->n_accs)) return REFUSE(a, "reduction %d of %d", x->acc, a->k->n_accs);

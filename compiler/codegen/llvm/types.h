@@ -34,6 +34,7 @@ struct tc_module {
   LLVMTargetMachineRef machine;
   LLVMTypeRef void_, i1, i8, i16, i32, i64, f32, f64, ptr, kernel_type;
   LLVMAttributeRef nounwind;
+  LLVMValueRef hardly_ever;      /* metadata of a branch */
   LLVMValueRef nontemporal;      /* metadata node */
   unsigned nontemporal_kind;
   LLVMValueRef integer_power;    /* a function of the module, once one is needed */
@@ -82,6 +83,7 @@ struct ll_emit {
   bool block_loop;               /* over outer lanes without inner loops: strips go along the block, as the scope LL_INNER */
   LLVMValueRef mask;             /* which lanes are active; NULL: all */
   LLVMValueRef zero_slot, sink_slot; /* memory for accesses that must not happen */
+  LLVMValueRef rare_slots[3];        /* operands of ll_rare */
   bool nontemporal;              /* stores of streamed buffers may be non-temporal here */
   bool nontemporal_used;
   bool prefetch;                 /* masked vector loads prefetch what comes later */
@@ -135,6 +137,8 @@ LLVMValueRef ll_buffer_word(struct ll_emit *e, int buffer, int index); /* an i64
 /* --- memory.c --- */
 LLVMValueRef ll_load(struct ll_emit *e, const struct tc_expr *x, const LLVMValueRef *args);
 void ll_store(struct ll_emit *e, const struct tc_kernel_store *store, LLVMValueRef value);
+/* Raises the flag where a lane of `wrong` is set that is active. */
+void ll_raise(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef wrong, enum tc_flag flag);
 LLVMValueRef ll_check(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef index);
 
 /* --- convert.c: between compute dtypes, and to and from memory's form --- */
@@ -162,8 +166,16 @@ LLVMValueRef ll_integer_power(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b)
 /* --- math.c: transcendental functions, F32 and F64 --- */
 LLVMValueRef ll_math1(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, tc_dtype dtype);
 LLVMValueRef ll_pow(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype);
+LLVMValueRef ll_quotient(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, LLVMValueRef b, tc_dtype dtype); /* FLOORDIV, REMAINDER */
 /* cos(2π·turns)·sqrt(-2·log u), F32. */
 LLVMValueRef ll_box_muller(struct ll_emit *e, LLVMValueRef u1, LLVMValueRef u2);
+
+/* --- rare.c --- */
+/* Where a lane of `far` is set: `function`(&values[0], &values[1], &values[2], lanes, kind), of codegen/far.h, replaces values of three
+ * shapes alike. The builder goes on behind. */
+enum { LL_RARE_VALUES = 3 };
+void ll_rare(struct ll_emit *e, const char *function, LLVMValueRef far, LLVMValueRef *values, int kind);
+LLVMValueRef ll_any_lane(struct ll_emit *e, LLVMValueRef mask); /* a scalar too */
 
 /* --- random.c --- */
 LLVMValueRef ll_random(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef element);

@@ -77,11 +77,19 @@ static struct null_value load(struct walker *w, const struct tc_expr *e) {
   return null_read(w->k->buffers[e->buffer].dtype, w->buffers[e->buffer], element);
 }
 
+static void raise_flag(struct walker *w, int flag) { ((char *)w->buffers[role_buffer(w, TC_ROLE_STATUS)])[flag] = 1; }
+
 static struct null_value check(struct walker *w, const struct tc_expr *e) {
   const int64_t index = evaluate(w, e->args[0]).i, limit = symbol(w, e->address);
   if (index >= 0 && index < limit) return null_integer(index);
-  ((int64_t *)w->buffers[role_buffer(w, TC_ROLE_STATUS)])[0] |= 1;
+  raise_flag(w, TC_FLAG_INDEX);
   return null_integer(index < 0 || limit == 0 ? 0 : limit - 1);
+}
+
+static struct null_value divisor(struct walker *w, const struct tc_expr *e) {
+  const struct null_value value = evaluate(w, e->args[0]);
+  if (value.i == 0) raise_flag(w, e->acc);
+  return value;
 }
 
 static struct null_value accumulated(const struct walker *w, const struct tc_expr *e) {
@@ -99,6 +107,7 @@ static struct null_value compute(struct walker *w, const struct tc_expr *e) {
     case TC_E_LOAD: return load(w, e);
     case TC_E_ACC: return accumulated(w, e);
     case TC_E_CHECK: return check(w, e);
+    case TC_E_DIVISOR: return divisor(w, e);
     case TC_E_UNIFORM:
     case TC_E_NORMAL: return null_random(e, w->buffers[role_buffer(w, TC_ROLE_RNG)], symbol(w, e->address));
     default: break;

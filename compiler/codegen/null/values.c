@@ -23,9 +23,27 @@ struct null_value null_cast(struct null_value v, tc_dtype from, tc_dtype to) {
 
 static double max_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
 static double min_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
-static double floor_mod(double a, double b) {
-  const double r = fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+/* PyTorch's, in the dtype's own arithmetic: each step rounds. */
+#define QUOTIENTS(T, FMOD, FLOOR, COPYSIGN)                                        \
+  static double remainder_##T(T a, T b) {                                          \
+    const T r = FMOD(a, b);                                                        \
+    return (double)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                     \
+  }                                                                                \
+  static double floor_divide_##T(T a, T b) {                                       \
+    if (b == 0) return (double)(a / b);                                            \
+    const T r = FMOD(a, b);                                                        \
+    T quotient = (a - r) / b;                                                      \
+    if (r != 0 && (r < 0) != (b < 0)) quotient -= 1;                               \
+    if (quotient == 0) return (double)COPYSIGN((T)0, a / b);                       \
+    const T below = FLOOR(quotient);                                               \
+    return (double)(quotient - below > (T)0.5 ? below + 1 : below);                \
+  }
+QUOTIENTS(float, fmodf, floorf, copysignf)
+QUOTIENTS(double, fmod, floor, copysign)
+
+static double quotient_op(enum tc_expr_op op, tc_dtype dtype, double a, double b) {
+  if (op == TC_E_FLOORDIV) return dtype == TC_F64 ? floor_divide_double(a, b) : floor_divide_float((float)a, (float)b);
+  return dtype == TC_F64 ? remainder_double(a, b) : remainder_float((float)a, (float)b);
 }
 
 static double real_op(enum tc_expr_op op, double a, double b) {
@@ -53,8 +71,6 @@ static double real_op(enum tc_expr_op op, double a, double b) {
     case TC_E_SUB: return a - b;
     case TC_E_MUL: return a * b;
     case TC_E_DIV: return a / b;
-    case TC_E_FLOORDIV: return floor(a / b);
-    case TC_E_REMAINDER: return floor_mod(a, b);
     case TC_E_POW: return pow(a, b);
     case TC_E_MAX: return max_nan(a, b);
     case TC_E_MIN: return min_nan(a, b);
@@ -128,6 +144,8 @@ struct null_value null_apply(const struct tc_expr *e, const struct null_value *a
     case TC_E_GE: return null_integer(compare(e->op, tc_dtype_is_float(from), args));
     default: break;
   }
+  if (tc_dtype_is_float(e->dtype) && (e->op == TC_E_FLOORDIV || e->op == TC_E_REMAINDER))
+    return null_number(e->dtype, quotient_op(e->op, e->dtype, args[0].f, second));
   if (tc_dtype_is_float(e->dtype)) return null_number(e->dtype, real_op(e->op, args[0].f, second));
   return null_integer(whole_op(e->op, args[0].i, tc_expr_arity(e->op) > 1 ? args[1].i : 0));
 }

@@ -33,6 +33,25 @@ struct attention {
 ADD_MASK(float)
 ADD_MASK(double)
 
+/* Does the query see no key? Its weights are all 0 then, not 0 / 0 (PyTorch's _safe_softmax). */
+#define IS_BLIND(T)                                                 \
+  static bool is_blind_##T(const T *row, int64_t n) {               \
+    int64_t i = 0;                                                  \
+    while (i < n && row[i] == (T)-INFINITY) i++;                    \
+    return i == n;                                                  \
+  }
+IS_BLIND(float)
+IS_BLIND(double)
+
+/* A factor of 0 would make the library leave the product out, and with it NaN and infinities. */
+static void scale_by_zero(const struct attention *a, char *scores, int64_t n) {
+  float *narrow = (float *)(void *)scores;
+  double *wide = (double *)(void *)scores;
+  for (int64_t i = 0; i < n; i++)
+    if (a->dtype == TC_F32) narrow[i] *= 0;
+    else wide[i] *= 0;
+}
+
 /* Mask and softmax of one query's scores. */
 static void finish_row(const struct attention *a, char *row, const char *mask, int64_t query) {
   const int64_t seen = a->causal ? (query + 1 < a->keys ? query + 1 : a->keys) : a->keys;
@@ -40,12 +59,14 @@ static void finish_row(const struct attention *a, char *row, const char *mask, i
     float *s = (float *)(void *)row;
     if (mask) add_mask_float(s, (const float *)(const void *)mask, a->keys, a->mask_col);
     hide_float(s, seen, a->keys);
-    a->cpu->kernels->softmax_f32(s, s, a->keys, false);
+    if (is_blind_float(s, a->keys)) memset(s, 0, (size_t)a->keys * sizeof *s);
+    else a->cpu->kernels->softmax_f32(s, s, a->keys, false);
   } else {
     double *s = (double *)(void *)row;
     if (mask) add_mask_double(s, (const double *)(const void *)mask, a->keys, a->mask_col);
     hide_double(s, seen, a->keys);
-    a->cpu->kernels->softmax_f64(s, s, a->keys, false);
+    if (is_blind_double(s, a->keys)) memset(s, 0, (size_t)a->keys * sizeof *s);
+    else a->cpu->kernels->softmax_f64(s, s, a->keys, false);
   }
 }
 
@@ -59,8 +80,10 @@ static void run_unit(const struct attention *a, int64_t unit, char *scores) {
   k.data = a->data[K] + tc_cpu_offset(&a->nest, K, batch) * a->bytes;
   v.data = a->data[VALUE] + tc_cpu_offset(&a->nest, VALUE, batch) * a->bytes;
   k.trans = !k.trans;
-  if (a->width) tc_cpu_gemm(blas, a->dtype, rows, a->keys, a->width, a->scale, q, k, 0, scores, a->keys);
+  const double factor = a->scale == 0 ? 1 : a->scale;
+  if (a->width) tc_cpu_gemm(blas, a->dtype, rows, a->keys, a->width, factor, q, k, 0, scores, a->keys);
   else memset(scores, 0, (size_t)(rows * a->keys * a->bytes));
+  if (a->scale == 0) scale_by_zero(a, scores, rows * a->keys);
   for (int64_t i = 0; i < rows; i++) {
     const int64_t mask = a->has_mask ? tc_cpu_offset(&a->nest, MASK, batch) + (first + i) * a->mask_row : 0;
     finish_row(a, scores + i * a->keys * a->bytes, a->has_mask ? a->data[MASK] + mask * a->bytes : NULL, first + i);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "device/cpu/cpu.h"
 
@@ -78,7 +79,14 @@ static void *open_unbound(void) {
   return library;
 }
 
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
 static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
+  const double start = now_ns();
   const tc_status room = check_room(err);
   if (room) return room;
   if (cpu->device.target.vector_bytes == 64) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
@@ -91,6 +99,7 @@ static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
   const tc_status status = check_build(cpu, library, err);
   if (status) dlclose(library);
   else cpu->blas.library = library;
+  if (!status) cpu->blas.opening_ns = now_ns() - start;
   return status;
 }
 
@@ -115,6 +124,8 @@ const char *tc_device_cpu_blas(struct tc_device *device, struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   return tc_cpu_blas_open(cpu, err) ? NULL : cpu->blas.name;
 }
+
+double tc_device_cpu_blas_opening_ns(struct tc_device *device) { return tc_cpu_of(device)->blas.opening_ns; }
 
 bool tc_cpu_view_of(int64_t rows, int64_t cols, int64_t row, int64_t col, struct tc_cpu_view *out) {
   /* A stride along a dimension of one element says nothing. */

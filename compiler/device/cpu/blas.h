@@ -15,6 +15,7 @@ enum { TC_CPU_MATMUL_BATCH = TC_MAX_DIMS - 2, TC_CPU_BLAS_NAME = 160 };
 
 struct tc_cpu_blas {
   void *library; /* NULL: not opened yet */
+  double opening_ns; /* that opening it took */
   void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb,
                 float beta, float *c, int ldc);
   void (*dgemm)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double *a, int lda, const double *b, int ldb,

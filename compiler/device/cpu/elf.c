@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "codegen/far.h"
 #include "device/cpu/cpu.h"
 
 enum { STUB_BYTES = 16, GOT_BYTES = 8, MAX_SECTIONS = 4096, MAX_ALIGN = 4096 };
@@ -46,7 +47,13 @@ struct load {
 static const size_t NOWHERE = (size_t)-1;
 
 static const struct { const char *name; void *address; } externals[] = {
-    {"memcpy", (void *)memcpy}, {"memset", (void *)memset}, {"memmove", (void *)memmove}};
+    {"memcpy", (void *)memcpy},
+    {"memset", (void *)memset},
+    {"memmove", (void *)memmove},
+    {"tc_far_turns_f32", (void *)tc_far_turns_f32},
+    {"tc_far_turns_f64", (void *)tc_far_turns_f64},
+    {"tc_far_rest_f32", (void *)tc_far_rest_f32},
+    {"tc_far_rest_f64", (void *)tc_far_rest_f64}};
 
 static tc_status damaged(struct load *l, const char *what) { return tc_fail(l->err, TC_CORRUPT, "cpu", "the code object is damaged: %s", what); }
 

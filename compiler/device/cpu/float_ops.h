@@ -42,8 +42,8 @@ static inline V V_(op_add)(V a, V b) { return V_(add)(a, b); }
 static inline V V_(op_sub)(V a, V b) { return V_(sub)(a, b); }
 static inline V V_(op_mul)(V a, V b) { return V_(mul)(a, b); }
 static inline V V_(op_div)(V a, V b) { return V_(div)(a, b); }
-static inline V V_(op_floor_divide)(V a, V b) { return V_(floor)(V_(div)(a, b)); }
-static inline V V_(op_remainder)(V a, V b) { return V_(fma)(V_(neg)(V_(floor)(V_(div)(a, b))), b, a); }
+static inline V V_(op_floor_divide)(V a, V b) { return V_(floor_divide)(a, b); }
+static inline V V_(op_remainder)(V a, V b) { return V_(remainder)(a, b); }
 static inline V V_(op_pow)(V a, V b) { return V_(pow)(a, b); }
 /* NaN of either passes on. */
 static inline V V_(op_maximum)(V a, V b) { return V_(select)(V_(eq)(a, a), V_(max)(a, b), a); }

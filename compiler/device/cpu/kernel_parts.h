@@ -38,8 +38,8 @@ void K_random(float *out, uint64_t first, int64_t n, uint64_t seed, uint64_t dra
 
 double K_sum_f32(const float *x, int64_t n);
 double K_sum_f64(const double *x, int64_t n);
-double K_sum_squares_f32(const float *x, int64_t n, double centre);
-double K_sum_squares_f64(const double *x, int64_t n, double centre);
+double K_sum_squares_f32(const float *x, int64_t n, double centre, double *distances);
+double K_sum_squares_f64(const double *x, int64_t n, double centre, double *distances);
 double K_prod_f32(const float *x, int64_t n);
 double K_prod_f64(const double *x, int64_t n);
 float K_extreme_f32(const float *x, int64_t n, int sign);

@@ -18,11 +18,11 @@ struct tc_cpu_kernels {
   tc_cpu_block_fn (*pointwise)(tc_op op, tc_dtype dtype);
   tc_cpu_block_fn (*cast)(tc_dtype from, tc_dtype to);
 
-  /* Sum of x, of (x - centre)², and product, over f32 or f64. */
+  /* Sum of x, of (x - centre)² (and of x - centre, unless NULL), and product, over f32 or f64. */
   double (*sum_f32)(const float *x, int64_t n);
   double (*sum_f64)(const double *x, int64_t n);
-  double (*sum_squares_f32)(const float *x, int64_t n, double centre);
-  double (*sum_squares_f64)(const double *x, int64_t n, double centre);
+  double (*sum_squares_f32)(const float *x, int64_t n, double centre, double *distances);
+  double (*sum_squares_f64)(const double *x, int64_t n, double centre, double *distances);
   double (*prod_f32)(const float *x, int64_t n);
   double (*prod_f64)(const double *x, int64_t n);
   /* The largest (sign 1) or smallest (sign -1) element, NaN if there is one; n > 0. */

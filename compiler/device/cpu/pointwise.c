@@ -3,6 +3,8 @@
  * 1. The result is contiguous, so work is cut in its flat index. Where every operand is contiguous too, a kernel takes a
  *    thread's whole part; else blocks of TC_CPU_BLOCK, whose strided operands are gathered into a few kilobytes of stack.
  * 2. A result that cannot stay in the last-level cache is written past it. */
+#include <stdatomic.h>
+
 #include "device/cpu/cpu.h"
 
 enum { BLOCK_BYTES = TC_CPU_BLOCK * 8, MAX_IN = 3 };
@@ -14,12 +16,24 @@ struct pass {
   const char *in[MAX_IN];
   char *out;
   bool stream, flat;
+  atomic_bool *by_zero; /* of i64 division: set where a divisor is 0; else NULL */
 };
+
+/* A result that is divided by zero is not to be used, but the kernel may compute it. */
+static void run_kernel(const struct pass *p, void *out, const void *const *in, int64_t n) {
+  if (p->by_zero) {
+    const int64_t *divisors = in[1];
+    bool zero = false;
+    for (int64_t i = 0; i < n; i++) zero |= divisors[i] == 0;
+    if (zero) atomic_store_explicit(p->by_zero, true, memory_order_relaxed);
+  }
+  p->kernel(out, in, n, p->stream);
+}
 
 static void run_flat(const struct pass *p, int64_t first, int64_t last) {
   const void *in[MAX_IN];
   for (int i = 0; i < p->n_in; i++) in[i] = p->in[i] + first * p->in_bytes[i];
-  p->kernel(p->out + first * p->out_bytes, in, last - first, p->stream);
+  run_kernel(p, p->out + first * p->out_bytes, in, last - first);
 }
 
 /* Does the block lie in one contiguous run of the operand? Then *at is where. */
@@ -54,7 +68,7 @@ static void run_blocks(const struct pass *p, int64_t first, int64_t last) {
       if (lies_in_run(&p->nest, i, at, n, &offset)) in[i] = p->in[i] + offset * p->in_bytes[i];
       else tc_cpu_gather(gathered[i], p->in[i], &p->nest, i, at, n, p->in_bytes[i]);
     }
-    p->kernel(p->out + at * p->out_bytes, in, n, p->stream);
+    run_kernel(p, p->out + at * p->out_bytes, in, n);
   }
 }
 
@@ -102,10 +116,12 @@ static tc_status refuse(const struct tc_eager_call *call, tc_dtype dtype, struct
 tc_status tc_cpu_eager_pointwise(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   const tc_dtype dtype = call->in[call->n_in - 1]->dtype;
+  atomic_bool by_zero = false;
   struct pass p;
   p.kernel = call->op == TC_OP_cast ? cpu->kernels->cast(dtype, call->out->dtype) : cpu->kernels->pointwise(call->op, dtype);
   if (!p.kernel || call->n_in > MAX_IN) return refuse(call, dtype, err);
   p.n_in = call->n_in;
+  p.by_zero = dtype == TC_I64 && (call->op == TC_OP_floor_divide || call->op == TC_OP_remainder) ? &by_zero : NULL;
   p.out = tc_tensor_data(call->out);
   p.out_bytes = tc_dtype_bytes(call->out->dtype);
   p.flat = all_flat(call);
@@ -127,5 +143,5 @@ tc_status tc_cpu_eager_pointwise(struct tc_device *device, const struct tc_eager
   const double work = (double)p.nest.total * weight_of(call->op);
   if (work <= TC_CPU_WORK_A_THREAD) run_part(&p, 0, p.nest.total, 0);
   else tc_cpu_parallel(cpu, p.nest.total, TC_CPU_BLOCK, work, run_part, &p);
-  return TC_OK;
+  return by_zero ? tc_division_by_zero(call->op, err) : TC_OK;
 }

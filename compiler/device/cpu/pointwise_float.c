@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device/cpu/kernel_parts.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/vector_math.h"
 
 #define V vf
 #define M mf

@@ -1,7 +1,8 @@
 /* Pointwise kernels of i64 and bool, and of selection, which moves elements of any dtype. Compiled for each
  * instruction set; the compiler vectorises these loops.
  *
- * Integers wrap. Division rounds towards minus infinity; by zero it gives 0, and so does the remainder. */
+ * Integers wrap. Division rounds towards minus infinity and never traps: by zero it gives 0, and so does the remainder (the
+ * operation then fails: pointwise.c). */
 #include <string.h>
 
 #include "device/cpu/kernel_parts.h"

@@ -4,7 +4,7 @@
  * uniform = (w0 >> 8)·2^-24; normal = sqrt(-2 log u1)·cos(2π u2), u1 = ((w0 >> 8) + 1)·2^-24, u2 = (w1 >> 8)·2^-24.
  * Compiled kernels (codegen/) compute the same. */
 #include "device/cpu/kernel_parts.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/vector_math.h"
 
 enum { ROUNDS = 10, WORD_BITS = 32, DROPPED_BITS = 8 };
 static const uint32_t M0 = 0xD2511F53u, M1 = 0xCD9E8D57u, W0 = 0x9E3779B9u, W1 = 0xBB67AE85u;
@@ -37,7 +37,7 @@ static vf numbers_at(uint64_t element, uint64_t seed, uint64_t draw, bool normal
   const struct words s = philox(element, seed, draw);
   if (!normal) return fraction(s.w0, 0);
   const vf radius = vf_sqrt(vf_mul(vf_set(-2.0f), vf_log(fraction(s.w0, 1))));
-  return vf_mul(radius, vf_cos(vf_mul(vf_set(TWO_PI), fraction(s.w1, 0))));
+  return vf_mul(radius, vf_cos_near(vf_mul(vf_set(TWO_PI), fraction(s.w1, 0))));
 }
 
 /* Vectors start at multiples of VF_LANES when `first` does, as every caller has it; so a carry into the high word never falls inside one. */

@@ -13,7 +13,7 @@
 enum { CHUNK = 1 << 16, PIECE = 4096, STRIP = 256, STRIP_ROWS = 1024, FLUSH_ROWS = 64 };
 
 /* A partial result: what the operation uses of it. */
-struct acc { double number; int64_t integer, index; bool empty; };
+struct acc { double number, distances; int64_t integer, index; bool empty; }; /* distances: var, second pass */
 
 struct reduction {
   const struct tc_cpu_kernels *kernels;
@@ -35,7 +35,7 @@ static int sign_of(tc_op op) { return op == TC_OP_amin || op == TC_OP_argmin ? -
 
 static struct acc nothing(tc_op op) {
   const bool is_product = op == TC_OP_prod || op == TC_OP_all;
-  return (struct acc){is_product ? 1 : 0, is_product ? 1 : 0, 0, true};
+  return (struct acc){.number = is_product ? 1 : 0, .integer = is_product ? 1 : 0, .empty = true};
 }
 
 /* Is b, which comes later, to replace a? */
@@ -62,6 +62,7 @@ static void join(const struct reduction *r, struct acc *a, const struct acc *b) 
     case TC_OP_all: a->integer &= b->integer; break;
     default:
       a->number += b->number;
+      a->distances += b->distances;
       a->integer = (int64_t)((uint64_t)a->integer + (uint64_t)b->integer);
       break;
   }
@@ -97,6 +98,15 @@ COUNT_TRUE(true_i64, int64_t)
 
 static struct acc truth(tc_op op, int64_t count, int64_t n) { return (struct acc){.integer = op == TC_OP_any ? count > 0 : count == n}; }
 
+#define SQUARES(name, T)                                                                                     \
+  static struct acc squares_##name(const struct reduction *r, const T *x, int64_t n, double centre) {        \
+    struct acc a = {.number = 0};                                                                            \
+    a.number = r->kernels->sum_squares_##name(x, n, centre, &a.distances);                                   \
+    return a;                                                                                                \
+  }
+SQUARES(f32, float)
+SQUARES(f64, double)
+
 static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n, int64_t base, double centre) {
   switch (r->op) {
     case TC_OP_amax:
@@ -106,7 +116,7 @@ static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n,
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f32(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f32(x, n)};
-    default: return (struct acc){.number = r->centres ? r->kernels->sum_squares_f32(x, n, centre) : r->kernels->sum_f32(x, n)};
+    default: return r->centres ? squares_f32(r, x, n, centre) : (struct acc){.number = r->kernels->sum_f32(x, n)};
   }
 }
 
@@ -119,7 +129,7 @@ static struct acc feed_f64(const struct reduction *r, const double *x, int64_t n
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f64(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f64(x, n)};
-    default: return (struct acc){.number = r->centres ? r->kernels->sum_squares_f64(x, n, centre) : r->kernels->sum_f64(x, n)};
+    default: return r->centres ? squares_f64(r, x, n, centre) : (struct acc){.number = r->kernels->sum_f64(x, n)};
   }
 }
 
@@ -176,12 +186,18 @@ static double freedom(const struct reduction *r) {
   return n > 0 ? n : 0;
 }
 
+/* The squares were taken from a rounded mean; the distances from it tell what it lacks. An overflow stays. */
+static double squares_about_mean(const struct reduction *r, const struct acc *a) {
+  const double nearer = a->number - a->distances * (a->distances / (double)r->length);
+  return nearer < 0 ? 0 : nearer;
+}
+
 static void finish(const struct reduction *r, int64_t i, const struct acc *a) {
   if (is_arg(r->op)) ((int64_t *)r->out)[i] = a->index;
   else if (r->out_dtype == TC_BOOL) ((uint8_t *)r->out)[i] = a->integer != 0;
   else if (r->out_dtype == TC_I64) ((int64_t *)r->out)[i] = a->integer;
   else if (r->op == TC_OP_mean) write_number(r->out, r->out_dtype, i, a->number / (double)r->length);
-  else if (r->op == TC_OP_var) write_number(r->out, r->out_dtype, i, a->number / freedom(r));
+  else if (r->op == TC_OP_var) write_number(r->out, r->out_dtype, i, squares_about_mean(r, a) / freedom(r));
   else write_number(r->out, r->out_dtype, i, a->number);
 }
 

@@ -4,45 +4,57 @@
  * Order of sums: BLOCK elements in UNROLL vectors of accumulators, joined pairwise, then by halves; blocks are added one after
  * the other in double. It depends on the length and the vector width alone. */
 
-/* Sum of f(x) over n elements; `f` is a macro over a vector and may use `c`. */
-#define SUM_OVER(name, f)                                                                       \
-  static double V_(name)(const T *x, int64_t n, V c) {                                          \
-    double total = 0;                                                                           \
-    (void)c;                                                                                    \
-    for (int64_t start = 0; start < n; start += BLOCK) {                                        \
-      const int64_t end = n - start < BLOCK ? n : start + BLOCK;                                \
-      V a0 = V_(set)(0), a1 = a0, a2 = a0, a3 = a0;                                             \
-      int64_t i = start;                                                                        \
-      for (; i + UNROLL * LANES <= end; i += UNROLL * LANES) {                                  \
-        const V x0 = V_(load)(x + i), x1 = V_(load)(x + i + LANES);                             \
-        const V x2 = V_(load)(x + i + 2 * LANES), x3 = V_(load)(x + i + 3 * LANES);             \
-        a0 = V_(add)(a0, f(x0)), a1 = V_(add)(a1, f(x1));                                       \
-        a2 = V_(add)(a2, f(x2)), a3 = V_(add)(a3, f(x3));                                       \
-      }                                                                                         \
-      for (; i + LANES <= end; i += LANES) {                                                    \
-        const V x0 = V_(load)(x + i);                                                           \
-        a0 = V_(add)(a0, f(x0));                                                                \
-      }                                                                                         \
-      total += V_(hsum)(V_(add)(V_(add)(a0, a1), V_(add)(a2, a3)));                             \
-      if (i < end) {                                                                            \
-        T rest[LANES];                                                                          \
-        const V x0 = V_(load_n)(x + i, end - i);                                                \
-        V_(store)(rest, f(x0));                                                                 \
-        for (int64_t j = 0; j < end - i; j++) total += (double)rest[j];                         \
-      }                                                                                         \
-    }                                                                                           \
-    return total;                                                                               \
-  }
-#define AS_IS(x) (x)
-#define SQUARED_DISTANCE(x) V_(mul)(V_(sub)(x, c), V_(sub)(x, c))
-SUM_OVER(sum_row, AS_IS)
-SUM_OVER(squares_row, SQUARED_DISTANCE)
-#undef AS_IS
-#undef SQUARED_DISTANCE
-#undef SUM_OVER
+static inline double V_(sum4)(V a, V b, V c, V d) { return (double)V_(hsum)(V_(add)(V_(add)(a, b), V_(add)(c, d))); }
 
-double OUT(K_sum)(const T *x, int64_t n) { return V_(sum_row)(x, n, V_(set)(0)); }
-double OUT(K_sum_squares)(const T *x, int64_t n, double centre) { return V_(squares_row)(x, n, V_(set)((T)centre)); }
+double OUT(K_sum)(const T *x, int64_t n) {
+  double total = 0;
+  for (int64_t start = 0; start < n; start += BLOCK) {
+    const int64_t end = n - start < BLOCK ? n : start + BLOCK;
+    V a0 = V_(set)(0), a1 = a0, a2 = a0, a3 = a0;
+    int64_t i = start;
+    for (; i + UNROLL * LANES <= end; i += UNROLL * LANES) {
+      a0 = V_(add)(a0, V_(load)(x + i)), a1 = V_(add)(a1, V_(load)(x + i + LANES));
+      a2 = V_(add)(a2, V_(load)(x + i + 2 * LANES)), a3 = V_(add)(a3, V_(load)(x + i + 3 * LANES));
+    }
+    for (; i + LANES <= end; i += LANES) a0 = V_(add)(a0, V_(load)(x + i));
+    total += V_(sum4)(a0, a1, a2, a3);
+    for (; i < end; i++) total += (double)x[i];
+  }
+  return total;
+}
+
+/* The squares of the distances from the centre, as T holds it, and (unless NULL) the distances themselves: what the centre lacks. */
+static inline __attribute__((always_inline)) double V_(squares_row)(const T *x, int64_t n, double centre, double *distances) {
+  const V c = V_(set)((T)centre);
+  double total = 0, off = 0;
+  for (int64_t start = 0; start < n; start += BLOCK) {
+    const int64_t end = n - start < BLOCK ? n : start + BLOCK;
+    V a0 = V_(set)(0), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    int64_t i = start;
+    for (; i + UNROLL * LANES <= end; i += UNROLL * LANES) {
+      const V d0 = V_(sub)(V_(load)(x + i), c), d1 = V_(sub)(V_(load)(x + i + LANES), c);
+      const V d2 = V_(sub)(V_(load)(x + i + 2 * LANES), c), d3 = V_(sub)(V_(load)(x + i + 3 * LANES), c);
+      a0 = V_(add)(a0, V_(mul)(d0, d0)), a1 = V_(add)(a1, V_(mul)(d1, d1));
+      a2 = V_(add)(a2, V_(mul)(d2, d2)), a3 = V_(add)(a3, V_(mul)(d3, d3));
+      if (distances) b0 = V_(add)(b0, d0), b1 = V_(add)(b1, d1), b2 = V_(add)(b2, d2), b3 = V_(add)(b3, d3);
+    }
+    for (; i + LANES <= end; i += LANES) {
+      const V d0 = V_(sub)(V_(load)(x + i), c);
+      a0 = V_(add)(a0, V_(mul)(d0, d0));
+      if (distances) b0 = V_(add)(b0, d0);
+    }
+    total += V_(sum4)(a0, a1, a2, a3);
+    off += V_(sum4)(b0, b1, b2, b3);
+    for (; i < end; i++) {
+      const T d = x[i] - (T)centre;
+      total += (double)(d * d), off += (double)d;
+    }
+  }
+  if (distances) *distances = off;
+  return total;
+}
+
+double OUT(K_sum_squares)(const T *x, int64_t n, double centre, double *distances) { return V_(squares_row)(x, n, centre, distances); }
 
 double OUT(K_prod)(const T *x, int64_t n) {
   double lanes[PROD_LANES], total = 1;
@@ -53,16 +65,6 @@ double OUT(K_prod)(const T *x, int64_t n) {
   for (int j = 0; j < PROD_LANES; j++) total *= lanes[j];
   for (; i < n; i++) total *= (double)x[i];
   return total;
-}
-
-static bool V_(any)(M m) {
-  uint8_t bytes[LANES];
-  uint64_t words[LANES < 8 ? 1 : LANES / 8] = {0};
-  V_(store_mask)(bytes, m);
-  memcpy(words, bytes, sizeof bytes);
-  uint64_t all = 0;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) all |= words[i];
-  return all != 0;
 }
 
 T OUT(K_extreme)(const T *x, int64_t n, int sign) {
@@ -157,11 +159,14 @@ double OUT(K_logsumexp)(const T *x, int64_t n) {
   return (double)shift + __builtin_log(V_(exp_row)(NULL, x, n, shift));
 }
 
+/* The mean is summed in T, so it is off a little; the distances from it tell by how much (decomp/reduce.c does the same). */
 void OUT(K_norm)(T *out, const T *x, int64_t n, const struct tc_cpu_norm *norm) {
-  const double mean = norm->centre ? OUT(K_sum)(x, n) / (double)n : 0;
-  const V m = V_(set)((T)mean);
-  const double power = V_(squares_row)(x, n, m) / (double)n;
-  const V scale = V_(set)((T)(1 / __builtin_sqrt(power + norm->eps)));
+  const double first = norm->centre ? OUT(K_sum)(x, n) / (double)n : 0;
+  double off = 0;
+  const double squares = (norm->centre ? V_(squares_row)(x, n, first, &off) : V_(squares_row)(x, n, 0, NULL)) / (double)n;
+  off /= (double)n;
+  const double power = squares - off * off;
+  const V m = V_(set)((T)((double)(T)first + off)), scale = V_(set)((T)(1 / __builtin_sqrt((power < 0 ? 0 : power) + norm->eps)));
   const T *weight = norm->weight, *bias = norm->bias;
   for (int64_t i = 0; i < n; i += LANES) {
     const bool whole = i + LANES <= n;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "device/cpu/kernel_parts.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/vector_math.h"
 
 enum { UNROLL = 4, BLOCK = 4096, PROD_LANES = 8 };
 

@@ -1,11 +1,12 @@
-/* Vectors of the instruction set that this file is compiled for (isa.h), as thin names over intrinsics, and the
- * polynomials of codegen/polynomials.h over them: vf_exp (f32), vd_exp (f64), …
+/* Vectors of the instruction set that this file is compiled for (isa.h), as thin names over intrinsics. vector_math.h has functions
+ * over them.
  *
  * vf, vd: floats; vi, vl: integers of 32 and 64 bits; mf, md: masks of their lanes. VF_LANES, VD_LANES. */
 #ifndef TC_DEVICE_CPU_VECTOR_H
 #define TC_DEVICE_CPU_VECTOR_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined __AVX512F__
@@ -110,6 +111,8 @@ static inline vf vf_load_n(const float *p, int64_t n) { return _mm512_maskz_load
 static inline void vf_store_n(float *p, vf a, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), a); }
 static inline vd vd_load_n(const double *p, int64_t n) { return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
 static inline void vd_store_n(double *p, vd a, int64_t n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), a); }
+static inline bool vf_any(mf m) { return m != 0; }
+static inline bool vd_any(md m) { return m != 0; }
 /* All lanes joined by halves. */
 static inline float vf_hsum(vf a) { return _mm512_reduce_add_ps(a); }
 static inline double vd_hsum(vd a) { return _mm512_reduce_add_pd(a); }
@@ -222,6 +225,8 @@ static inline vf vf_load_n(const float *p, int64_t n) { return _mm256_maskload_p
 static inline void vf_store_n(float *p, vf a, int64_t n) { _mm256_maskstore_ps(p, vf_lanes_below(n), a); }
 static inline vd vd_load_n(const double *p, int64_t n) { return _mm256_maskload_pd(p, vd_lanes_below(n)); }
 static inline void vd_store_n(double *p, vd a, int64_t n) { _mm256_maskstore_pd(p, vd_lanes_below(n), a); }
+static inline bool vf_any(mf m) { return _mm256_movemask_ps(m) != 0; }
+static inline bool vd_any(md m) { return _mm256_movemask_pd(m) != 0; }
 static inline double vd_hsum(vd a) {
   const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
   return _mm_cvtsd_f64(half) + _mm_cvtsd_f64(_mm_unpackhi_pd(half, half));
@@ -245,98 +250,5 @@ static inline vf vf_abs(vf a) { return vf_from_bits(vf_iand(vf_bits(a), vf_iset(
 static inline vd vd_abs(vd a) { return vd_from_bits(vd_iand(vd_bits(a), vd_iset(INT64_MAX))); }
 static inline vf vf_neg(vf a) { return vf_from_bits(vf_ixor(vf_bits(a), vf_iset(INT64_C(0x80000000)))); }
 static inline vd vd_neg(vd a) { return vd_from_bits(vd_ixor(vd_bits(a), vd_iset(INT64_MIN))); }
-
-#define p_const(c, x) ((void)(c), V_PRIM(set)(x))
-#define p_iconst(c, x) ((void)(c), V_PRIM(iset)(x))
-#define p_add(c, a, b) ((void)(c), V_PRIM(add)(a, b))
-#define p_sub(c, a, b) ((void)(c), V_PRIM(sub)(a, b))
-#define p_mul(c, a, b) ((void)(c), V_PRIM(mul)(a, b))
-#define p_div(c, a, b) ((void)(c), V_PRIM(div)(a, b))
-#define p_sqrt(c, a) ((void)(c), V_PRIM(sqrt)(a))
-#define p_abs(c, a) ((void)(c), V_PRIM(abs)(a))
-#define p_neg(c, a) ((void)(c), V_PRIM(neg)(a))
-#define p_floor(c, a) ((void)(c), V_PRIM(floor)(a))
-#define p_fma(c, a, b, x) ((void)(c), V_PRIM(fma)(a, b, x))
-#define p_min(c, a, b) ((void)(c), V_PRIM(min)(a, b))
-#define p_max(c, a, b) ((void)(c), V_PRIM(max)(a, b))
-#define p_lt(c, a, b) ((void)(c), V_PRIM(lt)(a, b))
-#define p_le(c, a, b) ((void)(c), V_PRIM(le)(a, b))
-#define p_eq(c, a, b) ((void)(c), V_PRIM(eq)(a, b))
-#define p_select(c, m, a, b) ((void)(c), V_PRIM(select)(m, a, b))
-#define p_mand(c, a, b) ((void)(c), V_PRIM(mand)(a, b))
-#define p_mor(c, a, b) ((void)(c), V_PRIM(mor)(a, b))
-#define p_mnot(c, a) ((void)(c), V_PRIM(mnot)(a))
-#define p_bits(c, a) ((void)(c), V_PRIM(bits)(a))
-#define p_from_bits(c, a) ((void)(c), V_PRIM(from_bits)(a))
-#define p_iadd(c, a, b) ((void)(c), V_PRIM(iadd)(a, b))
-#define p_isub(c, a, b) ((void)(c), V_PRIM(isub)(a, b))
-#define p_iand(c, a, b) ((void)(c), V_PRIM(iand)(a, b))
-#define p_ixor(c, a, b) ((void)(c), V_PRIM(ixor)(a, b))
-#define p_ishl(c, a, n) ((void)(c), V_PRIM(ishl)(a, n))
-#define p_ishr(c, a, n) ((void)(c), V_PRIM(ishr)(a, n))
-#define p_iodd(c, a) ((void)(c), V_PRIM(iodd)(a))
-#define p_scale(c, a, n) ((void)(c), V_PRIM(scale)(a, n))
-#define p_from_int(c, a) ((void)(c), V_PRIM(from_int)(a))
-#define p_fix_log(c, x, r) ((void)(c), V_PRIM(fix_log)(x, r))
-
-#define POLY_CTX int
-#define POLY_FN static inline __attribute__((always_inline, unused))
-#ifdef V_HAS_AVX512
-#define POLY_SCALE
-#define POLY_FROM_INT
-#define POLY_FIX_LOG
-#endif
-
-#define POLY_F64 0
-#define POLY_V vf
-#define POLY_I vi
-#define POLY_M mf
-#define POLY_NAME(x) poly_f32_##x
-#define V_PRIM(x) vf_##x
-#include "codegen/polynomials.h"
-#undef POLY_F64
-#undef POLY_V
-#undef POLY_I
-#undef POLY_M
-#undef POLY_NAME
-#undef V_PRIM
-
-#define POLY_F64 1
-#define POLY_V vd
-#define POLY_I vl
-#define POLY_M md
-#define POLY_NAME(x) poly_f64_##x
-#define V_PRIM(x) vd_##x
-#include "codegen/polynomials.h"
-#undef POLY_F64
-#undef POLY_V
-#undef POLY_I
-#undef POLY_M
-#undef POLY_NAME
-#undef V_PRIM
-#undef POLY_CTX
-#undef POLY_FN
-#undef POLY_SCALE
-#undef POLY_FROM_INT
-#undef POLY_FIX_LOG
-
-#define V_FUNCTION(name)                                                  \
-  static inline vf vf_##name(vf x) { return poly_f32_##name(0, x); }      \
-  static inline vd vd_##name(vd x) { return poly_f64_##name(0, x); }
-V_FUNCTION(exp)
-V_FUNCTION(log)
-V_FUNCTION(log1p)
-V_FUNCTION(sin)
-V_FUNCTION(cos)
-V_FUNCTION(tan)
-V_FUNCTION(tanh)
-V_FUNCTION(sigmoid)
-V_FUNCTION(erf)
-V_FUNCTION(rsqrt)
-#undef V_FUNCTION
-static inline vd vd_pow(vd x, vd y) { return poly_f64_pow(0, x, y); }
-static inline vf vf_pow(vf x, vf y) {
-  return vf_from_f64(poly_f64_pow_of_f32(0, vf_low_f64(x), vf_low_f64(y)), poly_f64_pow_of_f32(0, vf_high_f64(x), vf_high_f64(y)));
-}
 
 #endif
