@@ -18,6 +18,7 @@ struct tc_arena {
   struct chunk *newest;
   size_t next_chunk;
   size_t used;
+  bool failed;
 };
 
 static void poison(void *block, size_t bytes) {
@@ -86,7 +87,7 @@ void *tc_arena_bytes(struct tc_arena *arena, size_t bytes) {
   const size_t rounded = round_up(bytes ? bytes : 1);
   if (rounded < bytes) return NULL;
   if (!arena->newest || arena->newest->bytes - arena->newest->used < rounded)
-    if (!grow(arena, rounded)) return NULL;
+    if (!grow(arena, rounded)) return arena->failed = true, NULL;
   void *block = (char *)arena->newest + arena->newest->used;
   arena->newest->used += rounded;
   arena->used += rounded;
@@ -102,5 +103,7 @@ char *tc_arena_text(struct tc_arena *arena, const char *text) {
   char *copy = tc_arena_bytes(arena, bytes);
   return copy ? memcpy(copy, text, bytes) : NULL;
 }
+
+bool tc_arena_failed(const struct tc_arena *arena) { return arena->failed; }
 
 size_t tc_arena_used(const struct tc_arena *arena) { return arena->used; }

@@ -5,6 +5,8 @@
 #ifndef TC_BASE_ARENA_H
 #define TC_BASE_ARENA_H
 
+#include <stdbool.h>
+
 #include "base/alloc.h"
 
 struct tc_arena;
@@ -18,5 +20,6 @@ const struct tc_alloc *tc_arena_alloc(struct tc_arena *arena);
 const struct tc_alloc *tc_arena_parent(const struct tc_arena *arena); /* what its chunks come from */
 char *tc_arena_text(struct tc_arena *arena, const char *text); /* copy of a C string */
 size_t tc_arena_used(const struct tc_arena *arena);            /* bytes handed out */
+bool tc_arena_failed(const struct tc_arena *arena);            /* has it ever refused an allocation? */
 
 #endif

@@ -8,14 +8,14 @@
 
 #include "base/hash.h"
 
-enum { NOKEY = 0, KEY = 1 };
+enum { NOKEY, KEY, ASIDE };
 
 #define ANY {.most = INT64_MAX}
 #define RANGE(low, high) {.least = low, .most = high}
 #define ONE_OF(all) {.words = all, .most = INT64_MAX}
 #define LIST_OF(all) {.words = all, .list = true, .most = INT64_MAX}
 static const struct tc_config_row rows[] = {
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) {name, help, #dflt, TC_CONFIG_##type, key, takes},
+#define TC_CONFIG(field, name, type, dflt, key, takes, help) {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == ASIDE, takes},
 #include "base/config.def"
 #undef TC_CONFIG
 };

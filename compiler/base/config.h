@@ -30,6 +30,7 @@ struct tc_config_row {
   const char *name, *help, *default_text;
   enum tc_config_type type;
   bool in_key;
+  bool aside; /* changes neither the artifact nor what a benchmark measures */
   struct tc_config_takes takes;
 };
 

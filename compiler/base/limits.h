@@ -12,12 +12,12 @@ enum {
   TC_MAX_KERNEL_BUFFERS = 64,
   TC_MAX_KERNEL_DIMS = 8,
   TC_MAX_TILED = 8,         /* entries of a launch list that run tile by tile together; more start a new run */
-  TC_MAX_GRAPH_OPS = 1 << 14, /* tensor functions in one captured graph: scheduling walks it by recursion */
+  TC_MAX_GRAPH_OPS = 1 << 17, /* tensor functions in one captured graph: about a gigabyte of the compiler's memory */
   TC_MAX_INLINE_DEPTH = 64, /* Lua calls inlined into one another by capture */
   TC_MAX_LOOP_TURNS = 1 << 18, /* jumps back, and tail calls, of one capture */
   TC_MAX_TRACE_STACK = 1 << 18, /* registers of all inlined calls together */
+  TC_MAX_SCALARS = 64,      /* numbers that are inputs of one graph */
   TC_MAX_META_CHAIN = 100,  /* tables behind one another in __index or __newindex */
-  TC_MAX_RESULT_DEPTH = 64, /* tables inside of one another in a result */
 };
 
 #endif

@@ -61,7 +61,19 @@ struct tc_compiled *tc_cache_memory_get(struct tc_cache *cache, const struct tc_
   return NULL;
 }
 
+/* An entry of the same key is replaced: what it holds did not serve. */
+static bool replace(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled) {
+  for (size_t i = 0; i < cache->memory.len; i++) {
+    if (memcmp(cache->memory.data[i].key.digest, key->digest, sizeof key->digest)) continue;
+    tc_compiled_release(cache->memory.data[i].compiled);
+    cache->memory.data[i].compiled = tc_compiled_retain(compiled);
+    return true;
+  }
+  return false;
+}
+
 bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled) {
+  if (replace(cache, key, compiled)) return true;
   if (cache->memory.len == MEMORY_ENTRIES) { /* the oldest goes */
     tc_compiled_release(cache->memory.data[0].compiled);
     memmove(cache->memory.data, cache->memory.data + 1, sizeof *cache->memory.data * --cache->memory.len);

@@ -27,11 +27,11 @@ void tc_cache_close(struct tc_cache *cache); /* releases the in-memory entries *
 const char *tc_cache_directory(struct tc_cache *cache);
 
 struct tc_compiled *tc_cache_memory_get(struct tc_cache *cache, const struct tc_cache_key *key); /* borrowed */
-/* Keeps a reference. */
+/* Keeps a reference. Takes the place of an entry with the same key. */
 bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled);
 void tc_cache_memory_clear(struct tc_cache *cache);
 
-/* Bytes of an entry (caller frees with alloc), TC_IO when there is none or it cannot be read, TC_CORRUPT when it is bad. */
+/* Bytes of an entry (caller frees with alloc), TC_IO when there is none, TC_CORRUPT when it is bad or cannot be read. */
 tc_status tc_cache_disk_get(struct tc_cache *cache, const struct tc_cache_key *key, unsigned char **bytes, size_t *size, struct tc_error *err);
 tc_status tc_cache_disk_put(struct tc_cache *cache, const struct tc_cache_key *key, const void *bytes, size_t size, struct tc_error *err);
 /* The same, but later: takes over `bytes` (of the cache's allocator) until tc_cache_flush writes it, so that

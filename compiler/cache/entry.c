@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cache/internal.h"
 
 static const char magic[8] = {'T', 'B', 'E', 'N', 'C', 'H', 0, CACHE_FORMAT};
 static const char suffix[] = ".tbc";
+enum { STALE_SECONDS = 3600 }; /* no writer takes so long */
 
 void cache_entry_path(const struct tc_cache *cache, const unsigned char digest[TC_SHA256_BYTES], char path[CACHE_PATH + CACHE_NAME]) {
   char hex[TC_SHA256_HEX];
@@ -87,7 +89,11 @@ static tc_status read_payload(int fd, const struct tc_alloc *alloc, struct entry
 tc_status cache_read_entry(const struct tc_alloc *alloc, const char *path, struct entry_head *head, unsigned char **payload, size_t *size,
                            struct tc_error *err) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* something else may lie there under this name, as a pipe */
-  if (fd < 0) return tc_fail(err, TC_IO, "cache", "%s: %s", path, strerror(errno));
+  if (fd < 0) {
+    const int why = errno;
+    struct stat info; /* what is there but cannot be opened is no miss like others */
+    return tc_fail(err, lstat(path, &info) ? TC_IO : TC_CORRUPT, "cache", "%s: %s", path, strerror(why));
+  }
   const tc_status status = read_payload(fd, alloc, head, payload, err);
   close(fd);
   if (!status) *size = (size_t)head->payload_bytes;
@@ -133,8 +139,18 @@ tc_status cache_write_entry(struct tc_cache *cache, const struct entry_head *hea
   return status;
 }
 
+/* A file that a writer left behind when it was killed: an entry's name, then process, number and suffix. */
+static bool is_stale(const char *name, const struct stat *info) {
+  static const char end[] = ".tmp";
+  const size_t length = strlen(name), entry = TC_SHA256_HEX - 1 + strlen(suffix);
+  const bool temporary = length > entry + strlen(end) && strspn(name, "0123456789abcdef") == TC_SHA256_HEX - 1 &&
+                         !strncmp(name + TC_SHA256_HEX - 1, suffix, strlen(suffix)) && !strcmp(name + length - strlen(end), end);
+  return temporary && S_ISREG(info->st_mode) && time(NULL) - info->st_mtim.tv_sec > STALE_SECONDS;
+}
+
 static bool add_file(struct tc_cache *cache, int directory, const char *name, struct entry_list *out) {
   struct stat info;
+  if (!fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) && is_stale(name, &info)) (void)unlinkat(directory, name, 0);
   if (!cache_is_entry_name(name) || fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode)) return true;
   struct entry_file file = {.bytes = info.st_size, .used_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec};
   memcpy(file.name, name, strlen(name) + 1);

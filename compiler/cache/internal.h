@@ -45,6 +45,7 @@ bool cache_is_entry_name(const char *name);
 /* One entry file of the directory. */
 struct entry_file { char name[CACHE_NAME]; int64_t bytes; int64_t used_ns; };
 struct entry_list { struct entry_file *data; size_t len, cap; };
+/* Entries of the directory. Temporary files that were left behind an hour ago or longer are removed on the way. */
 tc_status cache_list(struct tc_cache *cache, struct entry_list *out, struct tc_error *err);
 void cache_list_free(struct tc_cache *cache, struct entry_list *list);
 

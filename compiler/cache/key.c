@@ -6,7 +6,7 @@
 
 static uint64_t hash_text(uint64_t hash, const char *text) { return tc_hash_bytes(hash, text, strlen(text)); }
 
-/* Symbols by structure: constants by value, others by their text. */
+/* Symbols by structure: constants by value, others by their text. Hints do not enter: facts of the artifact say whether it serves. */
 static bool add_sym(struct tc_strbuf *out, tc_sym s) {
   if (tc_sym_is_const(s)) {
     const int64_t value = tc_sym_value(s);
@@ -59,6 +59,7 @@ tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *conf
   }
   for (size_t i = 0; i < g->outputs.len; i++) add_int(&structure, g->outputs.data[i]->id);
   add_int(&structure, g->draws); /* dead nodes drew too */
+  add_int(&shapes, tc_symtab_sizes(g->tab)); /* so many values a call gives */
   if (structure.failed || shapes.failed) return tc_fail(err, TC_NOMEM, "cache", "out of memory for the cache key");
   uint64_t generators = TC_SCHED_VERSION;
   for (int i = 0; codegens[i]; i++) generators = hash_text(hash_text(generators, codegens[i]->name), codegens[i]->version);

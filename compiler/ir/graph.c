@@ -121,21 +121,14 @@ static void node_meta(struct tc_builder *b, const struct tc_value *value, struct
 
 /* Is the eager value known to be stored row by row? Then `contiguous` gives it back, as it does eagerly. */
 static bool stored_in_rows(const struct tc_graph *g, const struct tc_node *node) {
-  if (node->op == TC_OP_input) {
-    tc_sym expected = tc_sym_const(1);
-    for (int d = node->meta.ndim - 1; d >= 0; d--) {
-      if (!tc_sym_is(node->meta.sizes[d], 1) && !tc_sym_same(node->strides[d], expected)) return false;
-      expected = tc_sym_mul(g->tab, expected, node->meta.sizes[d]);
-    }
-    return true;
+  while (node->op == TC_OP_view || node->op == TC_OP_reshape || node->op == TC_OP_squeeze || node->op == TC_OP_unsqueeze) node = node->in[0];
+  if (node->op != TC_OP_input) return tc_op_row(node->op)->kind != TC_KIND_VIEW;
+  tc_sym expected = tc_sym_const(1);
+  for (int d = node->meta.ndim - 1; d >= 0; d--) {
+    if (!tc_sym_is(node->meta.sizes[d], 1) && !tc_sym_same(node->strides[d], expected)) return false;
+    expected = tc_sym_mul(g->tab, expected, node->meta.sizes[d]);
   }
-  switch (node->op) {
-    case TC_OP_view:
-    case TC_OP_reshape:
-    case TC_OP_squeeze:
-    case TC_OP_unsqueeze: return stored_in_rows(g, node->in[0]);
-    default: return tc_op_row(node->op)->kind != TC_KIND_VIEW;
-  }
+  return true;
 }
 
 static bool node_is_contiguous(struct tc_builder *b, const struct tc_value *value) {

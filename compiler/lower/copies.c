@@ -116,7 +116,7 @@ tc_status lower_cat(struct tc_lowering *l, const struct tc_node *node) {
     const struct tc_expr *value = cat_groups(l, node, full);
     tc_sym own[TC_MAX_DIMS];
     struct tc_loop *loop = value ? tc_lower_loop(l, TC_LOOP_POINTWISE, node, own) : NULL;
-    if (!loop) return tc_lower_nomem(l);
+    if (!loop) return tc_lower_failed(l);
     for (int d = 0, at = 0; d < node->meta.ndim; d++)
       if (!tc_sym_is_const(full[d])) loop->vars[at++] = full[d];
     return tc_lower_define(l, node, loop, value);

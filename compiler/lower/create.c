@@ -23,7 +23,7 @@ tc_status lower_full(struct tc_lowering *l, const struct tc_node *node) {
                                     : tc_expr_cast(l->exprs, tc_expr_index(l->exprs, node->attrs.ints[FULL_INTEGER]), dtype);
   if (value && dtype == TC_BF16) value = tc_expr_num(l->exprs, TC_F32, (double)tc_bf16_to_f32(tc_f32_to_bf16((float)value->number)));
   l->scalar[node->id] = value;
-  return value ? TC_OK : tc_lower_nomem(l);
+  return value ? TC_OK : tc_lower_failed(l);
 }
 
 /* start + i·step: integers exactly, floats in F64 with one rounding at the end. */

@@ -9,12 +9,14 @@
 
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 
 struct tc_expr_table {
   struct tc_arena *arena;
   int count;
   size_t cap;
   const struct tc_expr **slots; /* open addressing */
+  TC_VEC(const struct tc_expr *) by_id;
 };
 
 enum { EXPR_TABLE_FIRST = 64 };
@@ -36,6 +38,7 @@ struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena) {
 }
 
 int tc_expr_count(const struct tc_expr_table *table) { return table->count; }
+const struct tc_expr *tc_expr_at(const struct tc_expr_table *table, int id) { return table->by_id.data[id]; }
 
 static uint64_t number_bits(double value) {
   uint64_t bits;
@@ -78,7 +81,7 @@ const struct tc_expr *tc_expr_intern(struct tc_expr_table *table, const struct t
   const size_t at = expr_place(table, proto);
   if (!table->slots[at]) {
     struct tc_expr *fresh = tc_arena_bytes(table->arena, sizeof *fresh);
-    if (!fresh) return NULL;
+    if (!fresh || !tc_vec_push(tc_arena_alloc(table->arena), &table->by_id, fresh)) return NULL;
     *fresh = *proto;
     fresh->id = table->count++;
     table->slots[at] = fresh;

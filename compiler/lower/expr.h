@@ -19,13 +19,16 @@ enum tc_expr_op {
 
 enum { TC_EXPR_ARGS = 3 };
 
+/* What a kernel can find wrong: the number of a byte of its status word, which is then 1. */
+enum tc_flag { TC_FLAG_INDEX, TC_FLAG_FLOOR_DIVIDE, TC_FLAG_REMAINDER };
+
 struct tc_expr {
   enum tc_expr_op op;
   tc_dtype dtype;   /* compute dtype of the result: BOOL, I64, F32 or F64 */
   int id;           /* dense within the table, in order of creation: operands have smaller ids */
   const struct tc_expr *args[TC_EXPR_ARGS]; /* unused: NULL. LOAD: offset or NULL, predicate or NULL */
   int buffer;       /* LOAD: index of a loop buffer, or (in a kernel) of a kernel buffer */
-  int acc;          /* ACC, UNIFORM, NORMAL */
+  int acc;          /* ACC, UNIFORM, NORMAL; DIVISOR: an enum tc_flag */
   tc_sym address;   /* LOAD, INDEX, CHECK, UNIFORM, NORMAL */
   double number;    /* CONST of a float dtype */
   int64_t integer;  /* CONST of I64 or BOOL */
@@ -34,6 +37,7 @@ struct tc_expr {
 struct tc_expr_table;
 struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena);
 int tc_expr_count(const struct tc_expr_table *table); /* ids are 0 … count-1 */
+const struct tc_expr *tc_expr_at(const struct tc_expr_table *table, int id);
 
 /* Interns `proto` (its id is ignored). NULL when memory is out. Folds constants and the identities
  * that keep every bit (x·1, select of a constant condition, cast to the same dtype). */
@@ -49,6 +53,8 @@ const struct tc_expr *tc_expr_3(struct tc_expr_table *table, enum tc_expr_op op,
 const struct tc_expr *tc_expr_cast(struct tc_expr_table *table, const struct tc_expr *a, tc_dtype dtype);
 const char *tc_expr_op_name(enum tc_expr_op op);
 int tc_expr_arity(enum tc_expr_op op);
+/* Does the operator raise a flag of the kernel's status? */
+static inline bool tc_expr_raises(const struct tc_expr *e) { return e->op == TC_E_CHECK || e->op == TC_E_DIVISOR; }
 /* The dtype that a stored dtype is computed in (BF16 → F32, else itself). */
 static inline tc_dtype tc_compute_dtype(tc_dtype stored) { return stored == TC_BF16 ? TC_F32 : stored; }
 /* "add(load b0[i0*4 + i1], 2.5)", appended. */

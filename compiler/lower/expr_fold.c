@@ -147,6 +147,7 @@ static const struct tc_expr *fold_identity(struct tc_expr_table *table, const st
     case TC_E_INDEX: return tc_sym_is_const(e->address) ? integer(table, TC_I64, tc_sym_value(e->address)) : NULL;
     case TC_E_LOAD: return fold_load(table, e);
     case TC_E_CAST: return fold_cast(table, e);
+    case TC_E_DIVISOR: return is_const(a) && a->integer ? a : NULL;
     case TC_E_NEG: return a->op == TC_E_NEG ? a->args[0] : NULL;
     case TC_E_NOT:
     case TC_E_AND:

@@ -25,7 +25,7 @@ tc_status lower_matmul(struct tc_lowering *l, const struct tc_node *node) {
   for (int d = 0; d < rank; d++) full[d] = tc_loops_var(l->loops, node->meta.sizes[d]);
   struct tc_view a_view = {0}, b_view = {0};
   if (!operand_view(l, a, rank, full, full[rank - 2], k, &a_view) || !operand_view(l, b, rank, full, k, full[rank - 1], &b_view))
-    return tc_lower_nomem(l);
+    return tc_lower_failed(l);
   /* Made after its operands, so that it reads smaller ids; its variables are those of the views. */
   tc_sym own[TC_MAX_DIMS];
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_GEMM, node, own);

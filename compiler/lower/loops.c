@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "lower/walk.h"
 
 enum { INDEX_TABLE_FIRST = 64 };
 
@@ -118,16 +119,18 @@ static void print_view(struct tc_strbuf *out, const struct tc_loops *loops, cons
   tc_strbuf_puts(out, "]");
 }
 
-static void print_loads(struct tc_strbuf *out, const struct tc_loops *loops, const struct tc_expr *e) {
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) print_loads(out, loops, e->args[i]);
-  if (e->op != TC_E_LOAD) return;
-  tc_strbuf_printf(out, "    at %lld: ", (long long)tc_sym_value(e->address));
-  print_view(out, loops, &(struct tc_view){.loop = e->buffer, .index = (int)tc_sym_value(e->address)});
-  tc_strbuf_puts(out, "\n");
+static void print_loads(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk, const struct tc_expr *value) {
+  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(loops->exprs)) || !tc_walk_from(walk, value)) out->failed = true;
+  for (const struct tc_expr *e; (e = tc_walk_next(walk));) {
+    if (e->op != TC_E_LOAD) continue;
+    tc_strbuf_printf(out, "    at %lld: ", (long long)tc_sym_value(e->address));
+    print_view(out, loops, &(struct tc_view){.loop = e->buffer, .index = (int)tc_sym_value(e->address)});
+    tc_strbuf_puts(out, "\n");
+  }
+  if (walk->failed) out->failed = true;
 }
 
-static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, const struct tc_loop *loop) {
+static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk, const struct tc_loop *loop) {
   static const char *const kinds[] = {"input", "pointwise", "reduction", "gemm"};
   tc_strbuf_printf(out, "  b%d = %s %s(", loop->id, kinds[loop->kind], tc_dtype_name(loop->dtype));
   print_dims(out, loop->ndim, loop->vars, loop->sizes);
@@ -142,7 +145,7 @@ static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, cons
     tc_strbuf_puts(out, ": ");
     tc_expr_print(out, loop->value);
     tc_strbuf_puts(out, "\n");
-    print_loads(out, loops, loop->value);
+    print_loads(out, loops, walk, loop->value);
     return;
   }
   if (loop->kind == TC_LOOP_GEMM) {
@@ -155,8 +158,9 @@ static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, cons
 }
 
 void tc_loops_print(struct tc_strbuf *out, const struct tc_loops *loops) {
+  struct tc_walk walk = {.alloc = tc_arena_alloc(loops->arena)};
   tc_strbuf_puts(out, "loops {\n");
-  for (size_t i = 0; i < loops->items.len; i++) print_loop(out, loops, loops->items.data[i]);
+  for (size_t i = 0; i < loops->items.len; i++) print_loop(out, loops, &walk, loops->items.data[i]);
   for (size_t i = 0; i < loops->graph->outputs.len; i++) {
     tc_strbuf_puts(out, "  return (");
     print_dims(out, loops->outputs[i].ndim, loops->outputs[i].vars, loops->outputs[i].sizes);

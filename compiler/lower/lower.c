@@ -17,21 +17,23 @@ static const tc_lower_rule rules[TC_OP_COUNT] = {
 #undef TC_OP
 };
 
-tc_status tc_lower_nomem(struct tc_lowering *l) {
-  if (l->status == TC_OK) l->status = tc_fail(l->err, TC_NOMEM, "lower", "out of memory, or a size that overflows");
-  return l->status;
+tc_status tc_lower_failed(struct tc_lowering *l) {
+  const bool memory = !l->loops || tc_arena_failed(l->loops->arena);
+  if (l->status) return l->status;
+  if (memory) return l->status = tc_fail(l->err, TC_NOMEM, "lower", "out of memory");
+  return l->status = tc_fail(l->err, TC_LIMIT, "lower", "sizes or addresses that 62 bits do not hold, or too large a formula of them");
 }
 
 struct tc_loop *tc_lower_loop(struct tc_lowering *l, enum tc_loop_kind kind, const struct tc_node *node, tc_sym full[TC_MAX_DIMS]) {
   struct tc_loop *loop = tc_loops_add(l->loops, kind, node->meta.dtype, node->meta.ndim, node->meta.sizes, node);
-  if (!loop) return tc_lower_nomem(l), NULL;
+  if (!loop) return tc_lower_failed(l), NULL;
   for (int i = 0, at = 0; i < node->meta.ndim; i++) full[i] = tc_sym_is(node->meta.sizes[i], 1) ? tc_sym_const(0) : loop->vars[at++];
   return loop;
 }
 
 tc_status tc_lower_define(struct tc_lowering *l, const struct tc_node *node, struct tc_loop *loop, const struct tc_expr *value) {
   const struct tc_expr *cast = tc_expr_cast(l->exprs, value, loop->kind == TC_LOOP_REDUCTION ? (value ? value->dtype : TC_F32) : loop->dtype);
-  if (!cast) return tc_lower_nomem(l);
+  if (!cast) return tc_lower_failed(l);
   loop->value = cast;
   l->of_node[node->id] = loop;
   return l->status;
@@ -82,7 +84,7 @@ static const struct tc_expr *read_value(struct tc_lowering *l, const struct tc_n
   struct tc_index index = {.free = free};
   drop_ones(&base->meta, here, &index);
   const struct tc_expr *value = tc_loops_load(l->loops, l->of_node[base->id], &index, offset, predicate);
-  if (!value) tc_lower_nomem(l);
+  if (!value) tc_lower_failed(l);
   return value;
 }
 
@@ -138,7 +140,7 @@ static tc_status lower_outputs(struct tc_lowering *l, const struct tc_graph *g) 
     if (!loop) return l->status;
     view->loop = loop->id;
     view->index = tc_loops_index(l->loops, &index);
-    if (view->index < 0) return tc_lower_nomem(l);
+    if (view->index < 0) return tc_lower_failed(l);
   }
   return TC_OK;
 }
@@ -149,7 +151,7 @@ tc_status tc_lower(struct tc_graph *g, const struct tc_config *config, struct tc
   const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
   l.of_node = TC_NEW_ARRAY(alloc, struct tc_loop *, g->nodes.len + 1);
   l.scalar = TC_NEW_ARRAY(alloc, const struct tc_expr *, g->nodes.len + 1);
-  if (!l.loops || !l.of_node || !l.scalar) return tc_lower_nomem(&l);
+  if (!l.loops || !l.of_node || !l.scalar) return tc_lower_failed(&l);
   l.exprs = l.loops->exprs;
   for (size_t i = 0; i < g->nodes.len; i++) {
     const struct tc_node *node = g->nodes.data[i];

@@ -95,6 +95,13 @@ static tc_dtype operand_dtype(const struct tc_node *node, int i) {
   return tc_compute_dtype(node->n_in > 1 ? tc_dtype_promote(first, node->in[1]->meta.dtype) : first);
 }
 
+/* By an integer of 0 no number is right: the kernel says so. */
+static const struct tc_expr *divide(struct tc_lowering *l, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b) {
+  struct tc_expr divisor = {.op = TC_E_DIVISOR, .dtype = TC_I64, .args = {b}};
+  divisor.acc = op == TC_E_FLOORDIV ? TC_FLAG_FLOOR_DIVIDE : TC_FLAG_REMAINDER;
+  return tc_expr_2(l->exprs, op, a, b && b->dtype == TC_I64 ? tc_expr_make(l->exprs, &divisor) : b);
+}
+
 static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *node, const struct tc_expr *const *in) {
   enum tc_expr_op op = (enum tc_expr_op)rows[node->op].expr;
   const bool rounds = op == TC_E_CAST && node->meta.dtype == TC_BF16 && node->in[0]->meta.dtype != TC_BF16;
@@ -105,6 +112,7 @@ static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *
     if (simple) return simple;
   }
   if (node->meta.dtype == TC_BOOL) op = boolean_op(op);
+  if (op == TC_E_FLOORDIV || op == TC_E_REMAINDER) return divide(l, op, in[0], in[1]);
   switch (node->n_in) {
     case 1: return tc_expr_1(l->exprs, op, in[0]);
     case 2: return tc_expr_2(l->exprs, op, in[0], in[1]);

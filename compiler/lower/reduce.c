@@ -46,7 +46,7 @@ static bool split_dims(struct tc_lowering *l, const struct tc_node *node, struct
 tc_status lower_reduce(struct tc_lowering *l, const struct tc_node *node) {
   tc_sym full[TC_MAX_DIMS], at[TC_MAX_DIMS];
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_REDUCTION, node, full);
-  if (!loop || !split_dims(l, node, loop, at)) return tc_lower_nomem(l);
+  if (!loop || !split_dims(l, node, loop, at)) return tc_lower_failed(l);
   loop->reduction = rows[node->op].reduction;
   const struct tc_expr *value = tc_expr_cast(l->exprs, tc_lower_read(l, node->in[0], at), value_dtype(node));
   if (!loop->n_inner) {

@@ -46,6 +46,7 @@ struct tc_loop *tc_lower_resolve(struct tc_lowering *l, const struct tc_node *no
 /* One step through a view node: the operand's tuple for the result's tuple. */
 tc_status tc_view_step(struct tc_symtab *tab, const struct tc_node *view, const tc_sym *at, tc_sym *operand_at);
 
-tc_status tc_lower_nomem(struct tc_lowering *l);
+/* The status of something that could not be made: TC_NOMEM; where memory is not out, a symbol is INVALID: TC_LIMIT. */
+tc_status tc_lower_failed(struct tc_lowering *l);
 
 #endif

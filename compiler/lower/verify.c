@@ -5,8 +5,11 @@
  * 3. A LOAD's tuple has one symbol for each dimension of the loop that is read.
  * 4. A product's operands are views of earlier loops, and every output is a view of a loop. */
 #include "lower/loops.h"
+#include "lower/walk.h"
 
-struct check { const struct tc_loops *loops; const struct tc_loop *loop; struct tc_error *err; bool *seen; };
+struct check { const struct tc_loops *loops; const struct tc_loop *loop; struct tc_error *err; struct tc_walk walk; };
+
+static tc_status no_memory(const struct check *c) { return tc_fail(c->err, TC_NOMEM, "lower", "out of memory for the check of loops"); }
 
 static tc_status bad(const struct check *c, const char *what) {
   return tc_fail(c->err, TC_VERIFY, "lower", "loop %d: %s", c->loop ? c->loop->id : -1, what);
@@ -19,13 +22,13 @@ static tc_status check_load(const struct check *c, const struct tc_expr *e) {
   return tc_load_index(c->loops, e)->n == c->loops->items.data[e->buffer]->ndim ? TC_OK : bad(c, "an index tuple of another rank than what it reads");
 }
 
-static tc_status check_value(const struct check *c, const struct tc_expr *e) {
-  if (c->seen[e->id]) return TC_OK;
-  c->seen[e->id] = true;
-  tc_status status = e->op == TC_E_LOAD ? check_load(c, e) : TC_OK;
-  for (int i = 0; i < TC_EXPR_ARGS && !status; i++)
-    if (e->args[i]) status = check_value(c, e->args[i]);
-  return status;
+/* Each loop for itself: that a value reads smaller ids depends on whose it is. */
+static tc_status check_value(struct check *c, const struct tc_expr *value) {
+  tc_status status = TC_OK;
+  if (!tc_walk_begin(&c->walk, TC_WALK_PRE, tc_expr_count(c->loops->exprs)) || !tc_walk_from(&c->walk, value)) return no_memory(c);
+  for (const struct tc_expr *e; !status && (e = tc_walk_next(&c->walk));)
+    if (e->op == TC_E_LOAD) status = check_load(c, e);
+  return c->walk.failed ? no_memory(c) : status;
 }
 
 static tc_status check_view(const struct check *c, const struct tc_view *view, int before) {
@@ -49,11 +52,9 @@ static tc_status check_loop(struct check *c, int position) {
 }
 
 tc_status tc_loops_verify(const struct tc_loops *loops, struct tc_error *err) {
-  struct check c = {.loops = loops, .err = err};
+  struct check c = {.loops = loops, .err = err, .walk = {.alloc = tc_arena_alloc(loops->arena)}};
   const int n = (int)loops->items.len;
   tc_status status = TC_OK;
-  c.seen = TC_NEW_ARRAY(tc_arena_alloc(loops->arena), bool, (size_t)tc_expr_count(loops->exprs) + 1);
-  if (!c.seen) return tc_fail(err, TC_NOMEM, "lower", "out of memory for the check of loops");
   for (int i = 0; i < n && !status; i++) {
     c.loop = loops->items.data[i];
     status = check_loop(&c, i);

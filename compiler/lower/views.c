@@ -13,9 +13,10 @@ static int proper_dims(const struct tc_meta *meta, int dims[TC_MAX_DIMS]) {
   return n;
 }
 
-static bool has_zero(const struct tc_meta *meta) {
+/* Sizes are divisors here: of a symbol it is decided whether it is 0. */
+static bool has_zero(struct tc_symtab *tab, const struct tc_meta *meta) {
   for (int i = 0; i < meta->ndim; i++)
-    if (tc_sym_is(meta->sizes[i], 0)) return true;
+    if (tc_sym_is_const(meta->sizes[i]) ? tc_sym_is(meta->sizes[i], 0) : tc_sym_decide_eq(tab, meta->sizes[i], tc_sym_const(0))) return true;
   return false;
 }
 
@@ -34,7 +35,7 @@ static void map_group(struct tc_symtab *tab, const struct tc_meta *in, const int
 
 static void map_reshape(struct tc_symtab *tab, const struct tc_meta *in, const struct tc_meta *out, const tc_sym *at, tc_sym *operand_at) {
   for (int i = 0; i < in->ndim; i++) operand_at[i] = tc_sym_const(0);
-  if (has_zero(in)) return;
+  if (has_zero(tab, in)) return;
   int in_dims[TC_MAX_DIMS], out_dims[TC_MAX_DIMS];
   const int n_in = proper_dims(in, in_dims), n_out = proper_dims(out, out_dims);
   for (int i = 0, o = 0; i < n_in && o < n_out;) {

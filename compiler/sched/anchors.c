@@ -15,29 +15,43 @@ enum { CHEAP = 4,           /* recompute in several kernels: a load and two simp
 
 /* --- order and readers --- */
 
-static bool visit(struct tc_sched *s, int id);
-
-static bool visit_reads(struct tc_sched *s, const struct tc_expr *e, unsigned walk) {
-  if (!tc_walk_enter(s, walk, e)) return true;
-  if (e->op == TC_E_LOAD && !visit(s, e->buffer)) return false;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !visit_reads(s, e->args[i], walk)) return false;
-  return true;
+/* Notes which loops it reads. */
+static bool note_operands(struct tc_sched *s, const struct tc_loop *loop) {
+  struct tc_info *info = &s->info[loop->id];
+  info->first_operand = (int)s->operands.len;
+  if (loop->kind == TC_LOOP_GEMM && (!tc_vec_push(s->alloc, &s->operands, loop->a.loop) || !tc_vec_push(s->alloc, &s->operands, loop->b.loop)))
+    return false;
+  if (loop->value && !tc_sched_walk(s, TC_WALK_PRE, loop->value)) return false;
+  for (const struct tc_expr *e; loop->value && (e = tc_walk_next(&s->walk));)
+    if (e->op == TC_E_LOAD && !tc_vec_push(s->alloc, &s->operands, e->buffer)) return false;
+  info->n_operands = (int)s->operands.len - info->first_operand;
+  return !s->walk.failed;
 }
 
-/* Depth is bounded by the graph's depth; each loop is visited once. */
-static bool visit(struct tc_sched *s, int id) {
-  struct tc_info *info = &s->info[id];
-  const struct tc_loop *loop = tc_loop_at(s, id);
-  if (info->live) return true;
-  info->live = true;
-  if (loop->kind == TC_LOOP_GEMM && (!visit(s, loop->a.loop) || !visit(s, loop->b.loop))) return false;
-  if (loop->value) {
-    const unsigned walk = tc_walk_begin(s);
-    if (!walk || !visit_reads(s, loop->value, walk)) return false;
+struct visit { int loop, next; };
+struct visits { struct visit *data; size_t len, cap; };
+
+static bool enter(struct tc_sched *s, struct visits *stack, int id) {
+  const struct visit fresh = {id, 0};
+  if (s->info[id].live) return true;
+  s->info[id].live = true;
+  return note_operands(s, tc_loop_at(s, id)) && tc_vec_push(s->alloc, stack, fresh);
+}
+
+/* The order of loops (ids do not tell it: later stages add loops that earlier ones read). As deep as the graph. */
+static bool visit(struct tc_sched *s, struct visits *stack, int root) {
+  if (!enter(s, stack, root)) return false;
+  while (stack->len) {
+    struct visit *top = &stack->data[stack->len - 1];
+    struct tc_info *info = &s->info[top->loop];
+    if (top->next < info->n_operands) {
+      if (!enter(s, stack, s->operands.data[info->first_operand + top->next++])) return false;
+      continue;
+    }
+    info->rank = s->n_order;
+    s->order[s->n_order++] = top->loop;
+    stack->len--;
   }
-  info->rank = s->n_order;
-  s->order[s->n_order++] = id;
   return true;
 }
 
@@ -56,25 +70,23 @@ static void note_reader(struct tc_sched *s, int reader, const struct tc_expr *lo
 }
 
 /* Every expression once: cost and count of the loop's own value, its readers' notes. */
-static void scan(struct tc_sched *s, int id, const struct tc_expr *e, unsigned walk) {
-  if (!tc_walk_enter(s, walk, e)) return;
-  struct tc_info *info = &s->info[id];
-  info->ops += e->op != TC_E_CONST && e->op != TC_E_ACC;
-  info->cost += tc_expr_cost(e->op);
-  info->loads += e->op == TC_E_LOAD;
-  if (e->op == TC_E_LOAD) note_reader(s, id, e);
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) scan(s, id, e->args[i], walk);
+static bool scan(struct tc_sched *s, const struct tc_loop *loop) {
+  struct tc_info *info = &s->info[loop->id];
+  if (!tc_sched_walk(s, TC_WALK_PRE, loop->value)) return false;
+  for (const struct tc_expr *e; (e = tc_walk_next(&s->walk));) {
+    info->ops += e->op != TC_E_CONST && e->op != TC_E_ACC;
+    info->cost += tc_expr_cost(e->op);
+    info->loads += e->op == TC_E_LOAD;
+    if (e->op == TC_E_LOAD) note_reader(s, loop->id, e);
+  }
+  return !s->walk.failed;
 }
 
 static bool scan_all(struct tc_sched *s) {
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
     if (loop->kind == TC_LOOP_GEMM) s->info[loop->a.loop].pinned = s->info[loop->b.loop].pinned = true;
-    if (!loop->value) continue;
-    const unsigned walk = tc_walk_begin(s);
-    if (!walk) return false;
-    scan(s, loop->id, loop->value, walk);
+    if (loop->value && !scan(s, loop)) return false;
   }
   return true;
 }
@@ -90,41 +102,29 @@ static bool is_anchor(const struct tc_sched *s, const struct tc_loop *loop) {
   return (int64_t)info->cost * (info->n_tuples - 1) > STENCIL_BUDGET;
 }
 
-/* Walks the operands of `id` that are inlined into it: adds what they cost, or (with `refuse`) makes them anchors. */
-static void inlined_operands(struct tc_sched *s, int id, const struct tc_expr *e, bool refuse, unsigned walk) {
-  if (!tc_walk_enter(s, walk, e)) return;
-  if (e->op == TC_E_LOAD && !s->info[e->buffer].anchor) {
-    struct tc_info *info = &s->info[id], *operand = &s->info[e->buffer];
-    const int sign = refuse ? -1 : 1;
+/* Adds what the operands that are inlined into the loop cost; with `refuse` takes it off again, and makes them anchors. */
+static void inlined_operands(struct tc_sched *s, const struct tc_loop *loop, bool refuse) {
+  struct tc_info *info = &s->info[loop->id];
+  const int sign = refuse ? -1 : 1;
+  const int *operands = s->operands.data + info->first_operand;
+  for (int i = 0; i < info->n_operands; i++) {
+    const struct tc_info *operand = &s->info[operands[i]];
+    if (operand->anchor) continue;
     info->ops += sign * (operand->ops - 1);
     info->cost += sign * (operand->cost - tc_expr_cost(TC_E_LOAD));
     info->loads += sign * (operand->loads - 1);
   }
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) inlined_operands(s, id, e->args[i], refuse, walk);
-  if (e->op == TC_E_LOAD && refuse) s->refused[e->buffer] = true;
+  for (int i = 0; refuse && i < info->n_operands; i++) s->info[operands[i]].anchor = true;
 }
 
-static bool walk_operands(struct tc_sched *s, const struct tc_loop *loop, bool refuse) {
-  const unsigned walk = tc_walk_begin(s);
-  if (!walk) return false;
-  inlined_operands(s, loop->id, loop->value, refuse, walk);
-  for (int i = 0; i < s->n_loops && refuse; i++) s->info[i].anchor |= s->refused[i];
-  return true;
-}
-
-static bool decide(struct tc_sched *s) {
-  s->refused = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->n_loops + 1);
-  if (!s->refused) return false;
+static void decide(struct tc_sched *s) {
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
     struct tc_info *info = &s->info[loop->id];
-    if (loop->value && !walk_operands(s, loop, false)) return false;
-    const bool too_much = info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s);
-    if (loop->value && too_much && !walk_operands(s, loop, true)) return false;
+    if (loop->value) inlined_operands(s, loop, false);
+    if (loop->value && (info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s))) inlined_operands(s, loop, true);
     info->anchor |= is_anchor(s, loop);
   }
-  return true;
 }
 
 /* --- flat values --- */
@@ -134,23 +134,18 @@ static const struct tc_expr *flatten_load(struct tc_inliner *in, const struct tc
   struct tc_sched *s = in->self;
   const struct tc_loop *loop = tc_loop_at(s, load->buffer);
   if (s->info[loop->id].anchor) return tc_loops_load(in->loops, loop, at, offset, predicate);
-  return tc_inline(in, loop->value, loop->id, at, predicate);
-}
-
-static bool note_reads(struct tc_sched *s, struct tc_info *info, const struct tc_expr *e, unsigned walk) {
-  if (!tc_walk_enter(s, walk, e)) return true;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !note_reads(s, info, e->args[i], walk)) return false;
-  if (e->op != TC_E_LOAD) return true;
-  const struct tc_read read = {e->buffer, (int)tc_sym_value(e->address), e->args[0] != NULL};
-  return tc_vec_push(s->alloc, &info->reads, read);
+  return tc_inline_through(in, loop->value, loop->id, at, predicate);
 }
 
 bool tc_anchor_reads(struct tc_sched *s, int id) {
   struct tc_info *info = &s->info[id];
   info->reads.len = 0;
-  const unsigned walk = tc_walk_begin(s);
-  return walk && note_reads(s, info, info->flat, walk);
+  if (!tc_sched_walk(s, TC_WALK_POST, info->flat)) return false;
+  for (const struct tc_expr *e; (e = tc_walk_next(&s->walk));) {
+    const struct tc_read read = {e->buffer, (int)tc_sym_value(e->address), e->args[0] != NULL};
+    if (e->op == TC_E_LOAD && !tc_vec_push(s->alloc, &info->reads, read)) return false;
+  }
+  return !s->walk.failed;
 }
 
 static bool flatten(struct tc_sched *s, struct tc_inliner *in, const struct tc_loop *loop) {
@@ -168,17 +163,19 @@ static bool note_gemm_reads(struct tc_sched *s, const struct tc_loop *loop) {
 
 tc_status tc_sched_anchors(struct tc_sched *s) {
   s->order = TC_NEW_ARRAY(s->alloc, int, (size_t)s->n_loops + 1);
-  if (!s->order) return tc_sched_nomem(s);
+  if (!s->order) return tc_sched_failed(s);
+  struct visits stack = {0};
   for (size_t i = 0; i < s->g->outputs.len; i++) {
-    if (!visit(s, s->loops->outputs[i].loop)) return tc_sched_nomem(s);
+    if (!visit(s, &stack, s->loops->outputs[i].loop)) return tc_sched_failed(s);
     s->info[s->loops->outputs[i].loop].output = true;
   }
-  if (!scan_all(s) || !decide(s)) return tc_sched_nomem(s);
-  struct tc_inliner in = {.loops = s->loops, .load = flatten_load, .self = s};
+  if (!scan_all(s)) return tc_sched_failed(s);
+  decide(s);
+  struct tc_inliner in = tc_inliner_of(s->loops, flatten_load, s);
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
-    if (loop->kind == TC_LOOP_GEMM && !note_gemm_reads(s, loop)) return tc_sched_nomem(s);
-    if (loop->value && s->info[loop->id].anchor && !flatten(s, &in, loop)) return tc_sched_nomem(s);
+    if (loop->kind == TC_LOOP_GEMM && !note_gemm_reads(s, loop)) return tc_sched_failed(s);
+    if (loop->value && s->info[loop->id].anchor && !flatten(s, &in, loop)) return tc_sched_failed(s);
   }
   return TC_OK;
 }

@@ -21,7 +21,7 @@ static int buffer_of(struct tc_draft *d, int loop, enum tc_buffer_role role) {
 
 static const struct tc_expr *load_buffer(struct tc_draft *d, const struct tc_expr *load, const struct tc_index *at,
                                          const struct tc_expr *offset, const struct tc_expr *predicate) {
-  struct tc_expr_table *table = d->s->loops->exprs;
+  struct tc_expr_table *table = d->table;
   struct tc_expr e = {.op = TC_E_LOAD, .dtype = load->dtype, .args = {NULL, predicate}};
   e.buffer = buffer_of(d, load->buffer, TC_ROLE_READ);
   e.address = tc_loop_address(d->s, load->buffer, at);
@@ -42,9 +42,9 @@ static const struct tc_expr *build_load(struct tc_inliner *in, const struct tc_e
   const int member = member_at(d, load->buffer);
   if (member < 0) return load_buffer(d, load, at, offset, predicate);
   const struct tc_info *info = &d->s->info[load->buffer];
-  if (d->acc_of[member] < 0) return tc_inline(in, info->flat, load->buffer, at, predicate);
+  if (d->acc_of[member] < 0) return tc_inline_through(in, info->flat, load->buffer, at, predicate);
   const struct tc_expr acc = {.op = TC_E_ACC, .dtype = load->dtype, .acc = d->acc_of[member]};
-  return tc_expr_make(d->s->loops->exprs, &acc);
+  return tc_expr_make(d->table, &acc);
 }
 
 /* The member's value over the cluster's variables. */
@@ -78,7 +78,7 @@ static bool add_store(struct tc_draft *d, int member) {
     const bool position = loop->reduction == TC_RED_ARGMAX || loop->reduction == TC_RED_ARGMIN;
     const struct tc_expr acc = {
         .op = TC_E_ACC, .dtype = position ? TC_I64 : s->info[loop->id].flat->dtype, .acc = d->acc_of[member]};
-    item.value = tc_expr_make(s->loops->exprs, &acc);
+    item.value = tc_expr_make(d->table, &acc);
   }
   d->has_row |= item.row;
   return item.value && item.buffer >= 0 && tc_sym_valid(item.address) && tc_vec_push(d->scratch, &d->items, item);
@@ -86,26 +86,32 @@ static bool add_store(struct tc_draft *d, int member) {
 
 /* --- passes --- */
 
-/* One after the last reduction that the value needs; depth[] by expression, -1 unknown. */
-static int depth_of(const struct tc_draft *d, const struct tc_expr *e, int *depth) {
-  if (depth[e->id] >= 0) return depth[e->id];
+bool tc_draft_walk(struct tc_draft *d, enum tc_walk_order order) {
+  if (!tc_walk_begin(&d->walk, order, tc_expr_count(d->table))) return false;
+  for (size_t i = d->items.len; i-- > 0;) /* the last pushed is walked first */
+    if (!tc_walk_from(&d->walk, d->items.data[i].value)) return false;
+  return true;
+}
+
+/* One after the last reduction that the value needs; depth[] has that of smaller ids. */
+static int depth_of(const struct tc_draft *d, int id, const int *depth) {
+  const struct tc_expr *e = tc_expr_at(d->table, id);
   int deepest = e->op == TC_E_ACC ? d->acc_pass[e->acc] + 1 : 0;
-  for (int i = 0; i < TC_EXPR_ARGS; i++) {
-    const int below = e->args[i] ? depth_of(d, e->args[i], depth) : 0;
-    if (below > deepest) deepest = below;
-  }
-  return depth[e->id] = deepest;
+  for (int i = 0; i < TC_EXPR_ARGS; i++)
+    if (e->args[i] && depth[e->args[i]->id] > deepest) deepest = depth[e->args[i]->id];
+  return deepest;
 }
 
 static bool assign_passes(struct tc_draft *d) {
-  const int n = tc_expr_count(d->s->loops->exprs);
+  const int n = tc_expr_count(d->table);
   int *depth = TC_NEW_ARRAY(d->scratch, int, (size_t)n + 1);
   if (!depth) return false;
-  for (int i = 0; i < n; i++) depth[i] = -1;
-  /* Reductions come first, by rank: what one needs was placed before it. */
+  /* Reductions come first, by rank: what one needs was made, and placed, before it. */
+  int known = 0;
   for (size_t i = 0; i < d->items.len; i++) {
     struct tc_draft_item *item = &d->items.data[i];
-    item->pass = depth_of(d, item->value, depth);
+    for (; known <= item->value->id; known++) depth[known] = depth_of(d, known, depth);
+    item->pass = depth[item->value->id];
     if (item->reduction) d->acc_pass[item->acc] = item->pass;
     if (!item->row && item->pass >= d->n_passes) d->n_passes = item->pass + 1;
   }
@@ -123,35 +129,27 @@ static bool need_role(struct tc_draft *d, enum tc_buffer_role role, tc_dtype dty
 
 enum { STATUS_WORDS = 1, RNG_WORDS = 2 };
 
-static bool need_buffers(struct tc_draft *d, const struct tc_expr *e, bool *seen) {
-  if (seen[e->id]) return true;
-  seen[e->id] = true;
-  if (e->op == TC_E_CHECK && !need_role(d, TC_ROLE_STATUS, TC_I64, STATUS_WORDS)) return false;
-  if ((e->op == TC_E_UNIFORM || e->op == TC_E_NORMAL) && !need_role(d, TC_ROLE_RNG, TC_I64, RNG_WORDS)) return false;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !need_buffers(d, e->args[i], seen)) return false;
-  return true;
-}
-
 static bool add_operator_buffers(struct tc_draft *d) {
-  bool *seen = TC_NEW_ARRAY(d->scratch, bool, (size_t)tc_expr_count(d->s->loops->exprs) + 1);
-  if (!seen) return false;
-  for (size_t i = 0; i < d->items.len; i++)
-    if (!need_buffers(d, d->items.data[i].value, seen)) return false;
-  return true;
+  if (!tc_draft_walk(d, TC_WALK_PRE)) return false;
+  for (const struct tc_expr *e; (e = tc_walk_next(&d->walk));) {
+    if (tc_expr_raises(e) && !need_role(d, TC_ROLE_STATUS, TC_I64, STATUS_WORDS)) return false;
+    if ((e->op == TC_E_UNIFORM || e->op == TC_E_NORMAL) && !need_role(d, TC_ROLE_RNG, TC_I64, RNG_WORDS)) return false;
+  }
+  return !d->walk.failed;
 }
 
-tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_draft *d) {
-  *d = (struct tc_draft){.s = s, .scratch = scratch, .cluster = cluster, .in = {.loops = s->loops, .load = build_load}};
-  d->in.self = d;
+tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch, struct tc_draft *d) {
+  const struct tc_alloc *alloc = tc_arena_alloc(scratch);
+  *d = (struct tc_draft){.s = s, .scratch = alloc, .cluster = cluster, .table = tc_expr_table_new(scratch), .walk = {.alloc = alloc}};
+  d->in = (struct tc_inliner){.loops = s->loops, .table = d->table, .alloc = alloc, .load = build_load, .self = d};
   const int n = (int)cluster->members.len;
   d->acc_of = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   d->acc_pass = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
-  if (!d->acc_of || !d->acc_pass) return tc_sched_nomem(s);
+  if (!d->table || !d->acc_of || !d->acc_pass) return tc_sched_failed(s);
   for (int i = 0; i < n; i++) d->acc_of[i] = tc_loop_at(s, cluster->members.data[i])->kind == TC_LOOP_REDUCTION ? d->n_accs++ : -1;
   for (int i = 0; i < n; i++)
-    if (d->acc_of[i] >= 0 && !add_reduction(d, i)) return tc_sched_nomem(s);
+    if (d->acc_of[i] >= 0 && !add_reduction(d, i)) return tc_sched_failed(s);
   for (int i = 0; i < n; i++)
-    if (s->info[cluster->members.data[i]].stored && !add_store(d, i)) return tc_sched_nomem(s);
-  return assign_passes(d) && add_operator_buffers(d) ? TC_OK : tc_sched_nomem(s);
+    if (s->info[cluster->members.data[i]].stored && !add_store(d, i)) return tc_sched_failed(s);
+  return assign_passes(d) && add_operator_buffers(d) ? TC_OK : tc_sched_failed(s);
 }

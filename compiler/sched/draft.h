@@ -18,8 +18,8 @@ struct tc_draft_item {
 };
 
 /* An address symbol as it was built (over the cluster's variables), and as the kernel will have it.
- * offsets[]: the symbols (as built) on which the data-dependent part of the address depends. */
-struct tc_draft_address { tc_sym from, to; bool memory, store; int bytes, n_offsets; tc_sym offsets[TC_MAX_DIMS]; };
+ * offsets[]: the symbols (as built) on which the data-dependent part of the address depends; any_offset: they are too many to tell. */
+struct tc_draft_address { tc_sym from, to; bool memory, store, any_offset; int bytes, n_offsets; tc_sym offsets[TC_MAX_DIMS]; };
 
 struct tc_draft_dim { tc_sym var, size; bool reduced; };
 enum { TC_DRAFT_DIMS = 2 * TC_MAX_DIMS }; /* before collapsing */
@@ -28,7 +28,9 @@ struct tc_draft {
   struct tc_sched *s;
   const struct tc_alloc *scratch; /* freed with the draft; a kernel takes nothing of it */
   struct tc_cluster *cluster;
+  struct tc_expr_table *table; /* of the draft's values: small, so that arrays by expression are; it dies with the draft */
   struct tc_inliner in;
+  struct tc_walk walk;  /* over them */
   TC_VEC(struct tc_draft_buffer) buffers;
   TC_VEC(struct tc_draft_item) items;
   TC_VEC(struct tc_draft_address) addresses;
@@ -50,13 +52,20 @@ struct tc_draft {
   struct tc_kernel_dim outer[TC_DRAFT_DIMS], inner[TC_DRAFT_DIMS];
 };
 
+/* d->walk over the values of all items, in order; false when memory is out. */
+bool tc_draft_walk(struct tc_draft *d, enum tc_walk_order order);
+
 /* build.c: values, stores and passes of a cluster. */
-tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_draft *d);
+tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch, struct tc_draft *d);
 /* stage.c: a long chain over elements becomes several passes, if domain.c can cut its rows; which it then says. */
 tc_status tc_draft_stage(struct tc_draft *d);
 void tc_draft_take_stages(struct tc_draft *d, bool possible);
 /* domain.c: which loops run, in which order, and along which one vectors lie. */
 tc_status tc_draft_domain(struct tc_draft *d);
+/* dims.c: splits, orders and collapses the dims; *vector: the one along which vectors lie. False when memory is out. */
+bool tc_draft_order_dims(struct tc_draft *d, int lanes, int *vector);
+/* The mean stride of a dim, weighted by bytes. */
+double tc_draft_stride_key(const struct tc_draft *d, int dim);
 /* keep.c: values that a later pass needs again are kept where recomputing is dear. */
 tc_status tc_draft_keep(struct tc_draft *d);
 /* kernel.c: the kernel, in an expression table of its own; its buffers are the draft's, in order. */
@@ -64,6 +73,10 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out);
 /* traffic.c: bytes, flops and operations of a kernel; which stores bypass the caches. */
 tc_status tc_kernel_measure(struct tc_sched *s, struct tc_kernel *k);
 
+/* addresses.c: collects them; false when memory is out. */
+bool tc_draft_addresses(struct tc_draft *d);
+/* Replaces variables in all addresses. */
+void tc_draft_substitute(struct tc_draft *d, int n, const tc_sym *from, const tc_sym *to);
 /* What the kernel has for an address that was built; itself if it is of the kernel already. */
 tc_sym tc_draft_address(const struct tc_draft *d, tc_sym built);
 

@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { SIDE_BY_SIDE_BYTES = 1 << 20,        /* independent kernels below this size are merged for the launch they save */
-       SIDE_BY_SIDE_BUFFERS = 12 };
+       SIDE_BY_SIDE_BUFFERS = 12,
+       SIBLING_TRIES = 128 };               /* clusters of its space that one is tried with */
 
 struct candidate { int producer, consumer; int64_t bytes; };
-
-static struct tc_cluster *cluster_of(const struct tc_sched *s, int loop) {
-  return s->info[loop].cluster < 0 ? NULL : s->clusters.data[s->info[loop].cluster];
-}
 
 static int64_t bytes_of(const struct tc_sched *s, int loop) {
   return tc_sym_hint(tc_loop_elements(s, loop)) * tc_dtype_bytes(tc_loop_at(s, loop)->dtype);
@@ -42,44 +41,20 @@ static bool seed(struct tc_sched *s, const struct tc_loop *loop) {
   return tc_vec_push(s->alloc, &s->clusters, c);
 }
 
-/* --- legality --- */
-
-/* Does `from` need a result of `target`, directly (when allowed) or through others? */
-static bool depends_on(struct tc_sched *s, struct tc_cluster *from, const struct tc_cluster *target, bool direct) {
-  from->mark = s->mark;
-  for (size_t m = 0; m < from->members.len; m++) {
-    const struct tc_info *info = &s->info[from->members.data[m]];
-    for (size_t r = 0; r < info->reads.len; r++) {
-      struct tc_cluster *read = cluster_of(s, info->reads.data[r].loop);
-      if (!read || read == from || read->mark == s->mark) continue;
-      if (read == target) {
-        if (direct) return true;
-        continue;
-      }
-      if (depends_on(s, read, target, true)) return true;
-    }
-  }
-  return false;
-}
-
-static bool makes_cycle(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b) {
-  s->mark++;
-  if (depends_on(s, a, b, false)) return true;
-  s->mark++;
-  return depends_on(s, b, a, false);
-}
+/* --- limits --- */
 
 /* Buffers of the merged kernel: what it reads from outside and what it stores; -1 when reads pass the limit. */
 static int count_buffers(struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, int *shared) {
   const struct tc_cluster *both[2] = {a, b};
   int loops[TC_MAX_KERNEL_BUFFERS], first_reader[TC_MAX_KERNEL_BUFFERS], n = 0;
   *shared = 0;
+  if (a->members.len + b->members.len > TC_MAX_KERNEL_BUFFERS) return -1;
   for (int c = 0; c < 2; c++)
     for (size_t m = 0; m < both[c]->members.len; m++) {
       const struct tc_info *info = &s->info[both[c]->members.data[m]];
       for (size_t r = 0; r < info->reads.len; r++) {
         const int loop = info->reads.data[r].loop;
-        const struct tc_cluster *from = cluster_of(s, loop);
+        const struct tc_cluster *from = tc_cluster_of(s, loop);
         if (from == a || from == b) continue;
         int at = 0;
         while (at < n && loops[at] != loop) at++;
@@ -132,13 +107,24 @@ static bool merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b
   return true;
 }
 
+/* Is there a path between them? For siblings it is remembered, so that the search for the next one ends there. */
+static bool apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, tc_status *status) {
+  bool answer = false;
+  if (!tc_order_apart(s, a, b, &answer)) *status = tc_sched_failed(s);
+  if (siblings && !answer && a->place < b->place) b->depends_mark = s->depends_on;
+  return answer;
+}
+
 static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, int64_t bytes) {
   int buffers, shared;
   struct tc_alignment how;
+  tc_status status = TC_OK;
   if (a == b || a->gemm || b->gemm || !within_limits(s, a, b, &buffers, &shared)) return TC_OK;
   if (siblings && !shared && (bytes > SIDE_BY_SIDE_BYTES || buffers > SIDE_BY_SIDE_BUFFERS)) return TC_OK;
-  if (!tc_cluster_align(s, a, b, &how) || makes_cycle(s, a, b)) return TC_OK;
-  return merge(s, a, b, &how) ? TC_OK : tc_sched_nomem(s);
+  if (siblings && !apart(s, a, b, true, &status)) return status; /* most fail here: they follow one another */
+  if (!tc_cluster_align(s, a, b, &how) || (!siblings && !apart(s, a, b, false, &status))) return status;
+  tc_order_join(s, how.swap ? b : a, how.swap ? a : b);
+  return merge(s, a, b, &how) ? TC_OK : tc_sched_failed(s);
 }
 
 static int by_saving(const void *x, const void *y) {
@@ -154,15 +140,15 @@ static tc_status merge_along_reads(struct tc_sched *s) {
     const int id = s->order[i];
     for (size_t r = 0; r < s->info[id].reads.len; r++) {
       const int producer = s->info[id].reads.data[r].loop;
-      if (!cluster_of(s, producer) || !cluster_of(s, id)) continue;
+      if (!tc_cluster_of(s, producer) || !tc_cluster_of(s, id)) continue;
       const struct candidate c = {producer, id, bytes_of(s, producer)};
-      if (!tc_vec_push(s->alloc, &candidates, c)) return tc_sched_nomem(s);
+      if (!tc_vec_push(s->alloc, &candidates, c)) return tc_sched_failed(s);
     }
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_saving);
   for (size_t i = 0; i < candidates.len; i++) {
     const tc_status status =
-        try_merge(s, cluster_of(s, candidates.data[i].producer), cluster_of(s, candidates.data[i].consumer), false, candidates.data[i].bytes);
+        try_merge(s, tc_cluster_of(s, candidates.data[i].producer), tc_cluster_of(s, candidates.data[i].consumer), false, candidates.data[i].bytes);
     if (status != TC_OK) return status;
   }
   return TC_OK;
@@ -175,46 +161,66 @@ static bool same_space(const struct tc_cluster *a, const struct tc_cluster *b) {
   return true;
 }
 
-/* Side by side: the same dimensions in the same order. */
-static tc_status merge_siblings(struct tc_sched *s) {
-  for (size_t i = 0; i < s->clusters.len; i++) {
-    struct tc_cluster *a = s->clusters.data[i];
-    for (size_t j = i + 1; !a->gone && !a->gemm && j < s->clusters.len; j++) {
-      struct tc_cluster *b = s->clusters.data[j];
-      if (b->gone || b->gemm || !same_space(a, b)) continue;
-      const tc_status status = try_merge(s, a, b, true, bytes_of(s, a->members.data[0]));
-      if (status != TC_OK) return status;
-    }
-  }
-  return TC_OK;
+/* --- side by side: the same dimensions in the same order --- */
+
+/* Clusters of one space, as a list by number; numbers of those that are gone are skipped and left out. */
+struct spaces { int *next, *slots; size_t cap; };
+
+static uint64_t space_hash(const struct tc_cluster *c) {
+  uint64_t h = (uint64_t)c->n_dims;
+  for (int i = 0; i < c->n_dims; i++) h = tc_hash_u64(tc_hash_u64(h, c->sizes[i].bits), c->reduced[i]);
+  return h;
 }
 
-/* --- launch order: what is read first, else the order of the program --- */
-
-static bool order_unit(struct tc_sched *s, struct tc_cluster *c, int index) {
-  if (c->mark == s->mark) return true;
-  c->mark = s->mark;
-  for (size_t m = 0; m < c->members.len; m++) {
-    const struct tc_info *info = &s->info[c->members.data[m]];
-    for (size_t r = 0; r < info->reads.len; r++) {
-      const int read = s->info[info->reads.data[r].loop].cluster;
-      if (read >= 0 && !order_unit(s, s->clusters.data[read], read)) return false;
-    }
+/* Links each cluster to the next one of its space. */
+static bool find_spaces(struct tc_sched *s, struct spaces *spaces) {
+  const size_t n = s->clusters.len;
+  for (spaces->cap = 2; spaces->cap < 2 * n;) spaces->cap *= 2;
+  spaces->next = TC_NEW_ARRAY(s->alloc, int, n + 1);
+  spaces->slots = TC_NEW_ARRAY(s->alloc, int, spaces->cap);
+  if (!spaces->next || !spaces->slots) return false;
+  for (size_t i = n; i-- > 0;) { /* slots: number + 1 of the first cluster of a space, so far */
+    const struct tc_cluster *c = s->clusters.data[i];
+    spaces->next[i] = -1;
+    if (c->gone || c->gemm) continue;
+    size_t at = space_hash(c) & (spaces->cap - 1);
+    while (spaces->slots[at] && !same_space(s->clusters.data[spaces->slots[at] - 1], c)) at = (at + 1) & (spaces->cap - 1);
+    spaces->next[i] = spaces->slots[at] - 1;
+    spaces->slots[at] = (int)i + 1;
   }
-  c->unit = s->n_units;
-  s->units[s->n_units++] = index;
   return true;
 }
 
-static tc_status order_units(struct tc_sched *s) {
-  s->units = TC_NEW_ARRAY(s->alloc, int, s->clusters.len + 1);
-  if (!s->units) return tc_sched_nomem(s);
-  s->mark++;
-  for (int i = 0; i < s->n_order; i++) {
-    const int index = s->info[s->order[i]].cluster;
-    if (index >= 0) order_unit(s, s->clusters.data[index], index);
+/* The next one of the space that is still there. */
+static int next_in_space(const struct tc_sched *s, struct spaces *spaces, int i) {
+  while (spaces->next[i] >= 0 && s->clusters.data[spaces->next[i]]->gone) spaces->next[i] = spaces->next[spaces->next[i]];
+  return spaces->next[i];
+}
+
+/* Could any other cluster still join it? */
+static bool has_room(const struct tc_sched *s, const struct tc_cluster *c) {
+  return c->ops < s->config->fuse_max_ops && c->members.len + 1 <= TC_MAX_KERNEL_BUFFERS - TC_SPARE_BUFFERS;
+}
+
+/* The cluster with those that follow it in its space. */
+static tc_status merge_siblings_of(struct tc_sched *s, struct spaces *spaces, int i) {
+  struct tc_cluster *a = s->clusters.data[i];
+  tc_status status = TC_OK;
+  s->depends_on++;
+  for (int j = next_in_space(s, spaces, i), tries = 0; j >= 0 && !status && !a->gone && tries < SIBLING_TRIES && has_room(s, a); tries++) {
+    struct tc_cluster *b = s->clusters.data[j];
+    status = same_space(a, b) ? try_merge(s, a, b, true, bytes_of(s, a->members.data[0])) : TC_OK;
+    j = next_in_space(s, spaces, j);
   }
-  return TC_OK;
+  return status;
+}
+
+static tc_status merge_siblings(struct tc_sched *s) {
+  struct spaces spaces = {0};
+  tc_status status = find_spaces(s, &spaces) ? TC_OK : tc_sched_failed(s);
+  for (size_t i = 0; i < s->clusters.len && !status; i++)
+    if (!s->clusters.data[i]->gone && !s->clusters.data[i]->gemm) status = merge_siblings_of(s, &spaces, (int)i);
+  return status;
 }
 
 /* What is read outside of its cluster, or is a result, has memory. */
@@ -225,20 +231,21 @@ static void mark_stored(struct tc_sched *s) {
     const enum tc_loop_kind kind = tc_loop_at(s, id)->kind;
     info->stored |= info->output || kind == TC_LOOP_INPUT || kind == TC_LOOP_GEMM;
     for (size_t r = 0; r < info->reads.len; r++)
-      if (cluster_of(s, info->reads.data[r].loop) != cluster_of(s, id)) s->info[info->reads.data[r].loop].stored = true;
+      if (tc_cluster_of(s, info->reads.data[r].loop) != tc_cluster_of(s, id)) s->info[info->reads.data[r].loop].stored = true;
   }
 }
 
 tc_status tc_sched_fuse(struct tc_sched *s) {
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
-    if (loop->kind != TC_LOOP_INPUT && s->info[loop->id].anchor && !seed(s, loop)) return tc_sched_nomem(s);
+    if (loop->kind != TC_LOOP_INPUT && s->info[loop->id].anchor && !seed(s, loop)) return tc_sched_failed(s);
   }
+  tc_order_begin(s);
   if (s->config->fuse) {
     tc_status status = merge_along_reads(s);
     if (status == TC_OK) status = merge_siblings(s);
     if (status != TC_OK) return status;
   }
   mark_stored(s);
-  return order_units(s);
+  return tc_order_units(s) ? TC_OK : tc_sched_failed(s);
 }

@@ -140,7 +140,7 @@ tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct 
     g->a.batch_strides[i] = batch.a[i], g->b.batch_strides[i] = batch.b[i], g->c.batch_strides[i] = batch.c[i];
   }
   g->a.slot = tc_slot_of_loop(s, loop->a.loop), g->b.slot = tc_slot_of_loop(s, loop->b.loop), g->c.slot = tc_slot_of_loop(s, loop->id);
-  if (g->a.slot < 0 || g->b.slot < 0 || g->c.slot < 0) return tc_sched_nomem(s);
+  if (g->a.slot < 0 || g->b.slot < 0 || g->c.slot < 0) return tc_sched_failed(s);
   out->code = -1;
   out->items = tc_sym_const(1);
   out->work = tc_sym_mul(s->tab, tc_sym_mul(s->tab, g->m, g->n), g->k);
@@ -150,5 +150,5 @@ tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct 
   out->label = label_of(s, loop->node);
   out->n_ops = 1;
   out->fused = tc_op_row(loop->node->op)->name;
-  return out->label ? TC_OK : tc_sched_nomem(s);
+  return out->label ? TC_OK : tc_sched_failed(s);
 }

@@ -1,12 +1,11 @@
 /* Substitution of loops into one another: see inline.h.
  *
  * Under a predicate nothing outside of a buffer may be read and no index may be reported: loads get
- * the predicate, and a CHECK sees 0 where it fails. A load's own predicate also makes its value 0. */
+ * the predicate, and where it fails a CHECK sees 0, a DIVISOR 1. A load's own predicate also makes its value 0.
+ * Loops are inlined through loops as deep as fusion goes: what waits for its operands stands on a stack of its own. */
 #include "sched/inline.h"
 
 enum { MEMO_FIRST = 64 };
-
-static const struct tc_expr *translate(struct tc_inliner *in, const struct tc_expr *e, int scope);
 
 static size_t memo_place(const struct tc_inliner *in, const struct tc_expr *e, int scope) {
   size_t at = tc_hash_u64((uint64_t)e->id, (uint64_t)scope) & (in->memo_cap - 1);
@@ -19,7 +18,7 @@ static bool memo_put(struct tc_inliner *in, const struct tc_expr *e, int scope, 
     const size_t old_cap = in->memo_cap;
     struct tc_inline_memo *old = in->memo;
     in->memo_cap = old_cap ? old_cap * 2 : MEMO_FIRST;
-    in->memo = TC_NEW_ARRAY(tc_arena_alloc(in->loops->arena), struct tc_inline_memo, in->memo_cap);
+    in->memo = TC_NEW_ARRAY(in->alloc, struct tc_inline_memo, in->memo_cap);
     if (!in->memo) return in->memo = old, in->memo_cap = old_cap, false;
     for (size_t i = 0; i < old_cap; i++)
       if (old[i].from) in->memo[memo_place(in, old[i].from, old[i].scope)] = old[i];
@@ -42,7 +41,7 @@ static size_t scope_place(const struct tc_inliner *in, const struct tc_scope *sc
 
 static bool grow_scopes(struct tc_inliner *in) {
   in->scope_cap = in->scope_cap ? in->scope_cap * 2 : MEMO_FIRST;
-  in->scope_slots = TC_NEW_ARRAY(tc_arena_alloc(in->loops->arena), int, in->scope_cap);
+  in->scope_slots = TC_NEW_ARRAY(in->alloc, int, in->scope_cap);
   for (size_t i = 0; in->scope_slots && i < in->scopes.len; i++) in->scope_slots[scope_place(in, &in->scopes.data[i])] = (int)i + 1;
   return in->scope_slots;
 }
@@ -52,7 +51,7 @@ static int scope_of(struct tc_inliner *in, int loop, int index, const struct tc_
   if (in->scopes.len * 2 >= in->scope_cap && !grow_scopes(in)) return -1;
   const size_t at = scope_place(in, &scope);
   if (in->scope_slots[at]) return in->scope_slots[at] - 1;
-  if (!tc_vec_push(tc_arena_alloc(in->loops->arena), &in->scopes, scope)) return -1;
+  if (!tc_vec_push(in->alloc, &in->scopes, scope)) return -1;
   return (in->scope_slots[at] = (int)in->scopes.len) - 1;
 }
 
@@ -64,53 +63,113 @@ static tc_sym substitute(struct tc_inliner *in, tc_sym s, int scope) {
 }
 
 static const struct tc_expr *both(struct tc_inliner *in, const struct tc_expr *a, const struct tc_expr *b) {
-  return a && b ? tc_expr_2(in->loops->exprs, TC_E_AND, a, b) : a ? a : b;
+  return a && b ? tc_expr_2(in->table, TC_E_AND, a, b) : a ? a : b;
 }
 
-static const struct tc_expr *zero_unless(struct tc_inliner *in, const struct tc_expr *predicate, const struct tc_expr *value) {
+static const struct tc_expr *value_unless(struct tc_inliner *in, const struct tc_expr *predicate, const struct tc_expr *value, double other) {
   if (!predicate || !value) return value;
-  return tc_expr_3(in->loops->exprs, TC_E_SELECT, predicate, value, tc_expr_num(in->loops->exprs, value->dtype, 0));
+  return tc_expr_3(in->table, TC_E_SELECT, predicate, value, tc_expr_num(in->table, value->dtype, other));
 }
 
-static const struct tc_expr *translate_load(struct tc_inliner *in, const struct tc_expr *e, int scope) {
+/* --- translating: an expression waits on the stack until what it needs is in the memo --- */
+
+static const struct tc_expr *known(const struct tc_inliner *in, const struct tc_expr *e, int scope) {
+  return in->memo_cap ? in->memo[memo_place(in, e, scope)].to : NULL;
+}
+
+static bool ask(struct tc_inliner *in, const struct tc_expr *e, int scope) {
+  const struct tc_inline_step step = {.task = {e, scope}};
+  return tc_vec_push(in->alloc, &in->steps, step);
+}
+
+enum outcome { DONE, WAITS, NO_MEMORY };
+
+/* Are all operands translated? Those that are not are asked for. */
+static enum outcome operands(struct tc_inliner *in, const struct tc_expr *e, int scope) {
+  enum outcome outcome = DONE;
+  for (int i = TC_EXPR_ARGS - 1; i >= 0; i--) { /* the first is asked for last, and so comes first */
+    if (!e->args[i] || known(in, e->args[i], scope)) continue;
+    if (!ask(in, e->args[i], scope)) return NO_MEMORY;
+    outcome = WAITS;
+  }
+  return outcome;
+}
+
+static const struct tc_expr *place_load(struct tc_inliner *in, const struct tc_expr *e, int scope, const struct tc_expr *offset,
+                                        const struct tc_expr *own) {
   struct tc_index at = *tc_load_index(in->loops, e);
   for (int i = 0; i < at.n; i++) at.at[i] = substitute(in, at.at[i], scope);
   if (tc_sym_valid(at.linear)) at.linear = substitute(in, at.linear, scope);
-  const struct tc_expr *offset = e->args[0] ? translate(in, e->args[0], scope) : NULL;
-  const struct tc_expr *own = e->args[1] ? translate(in, e->args[1], scope) : NULL;
-  if ((e->args[0] && !offset) || (e->args[1] && !own)) return NULL;
+  return in->load(in, e, &at, offset, both(in, own, in->scopes.data[scope].predicate));
+}
+
+static enum outcome translate_load(struct tc_inliner *in, size_t step, const struct tc_expr **to) {
+  const struct tc_inline_task task = in->steps.data[step].task;
+  const struct tc_expr *e = task.e, *offset = e->args[0] ? known(in, e->args[0], task.scope) : NULL;
+  const struct tc_expr *own = e->args[1] ? known(in, e->args[1], task.scope) : NULL, *value = NULL;
   if (own && own->op == TC_E_CONST) {
-    if (!own->integer) return tc_expr_num(in->loops->exprs, e->dtype, 0);
+    if (!own->integer) return (*to = tc_expr_num(in->table, e->dtype, 0)) ? DONE : NO_MEMORY;
     own = NULL;
   }
-  const struct tc_expr *value = in->load(in, e, &at, offset, both(in, own, in->scopes.data[scope].predicate));
-  /* A load that is kept carries the predicate itself. */
-  return value && value->op == TC_E_LOAD && value->args[1] ? value : zero_unless(in, own, value);
-}
-
-static const struct tc_expr *translate_new(struct tc_inliner *in, const struct tc_expr *e, int scope) {
-  if (e->op == TC_E_CONST || e->op == TC_E_ACC) return e;
-  if (e->op == TC_E_LOAD) return translate_load(in, e, scope);
-  struct tc_expr copy = *e;
-  if (tc_sym_valid(e->address)) copy.address = substitute(in, e->address, scope);
-  for (int i = 0; i < TC_EXPR_ARGS && e->args[i]; i++)
-    if (!(copy.args[i] = translate(in, e->args[i], scope))) return NULL;
-  if (e->op == TC_E_CHECK) copy.args[0] = zero_unless(in, in->scopes.data[scope].predicate, copy.args[0]);
-  return tc_expr_make(in->loops->exprs, &copy);
-}
-
-static const struct tc_expr *translate(struct tc_inliner *in, const struct tc_expr *e, int scope) {
-  if (in->memo_cap) {
-    const struct tc_inline_memo *known = &in->memo[memo_place(in, e, scope)];
-    if (known->from) return known->to;
+  if (!in->steps.data[step].through.e) {
+    in->through.e = NULL;
+    value = place_load(in, e, task.scope, offset, own);
+    in->steps.data[step].through = in->through;
   }
-  const struct tc_expr *to = translate_new(in, e, scope);
-  return to && memo_put(in, e, scope, to) ? to : NULL;
+  const struct tc_inline_task through = in->steps.data[step].through;
+  if (through.e && !(value = known(in, through.e, through.scope))) return ask(in, through.e, through.scope) ? WAITS : NO_MEMORY;
+  /* A load that is kept carries the predicate itself. */
+  *to = value && value->op == TC_E_LOAD && value->args[1] ? value : value_unless(in, own, value, 0);
+  return *to ? DONE : NO_MEMORY;
+}
+
+static enum outcome translate_operator(struct tc_inliner *in, const struct tc_expr *e, int scope, const struct tc_expr **to) {
+  struct tc_expr copy = *e;
+  if (tc_sym_valid(e->address) && e->op != TC_E_CONST) copy.address = substitute(in, e->address, scope);
+  for (int i = 0; i < TC_EXPR_ARGS && e->args[i]; i++) copy.args[i] = known(in, e->args[i], scope);
+  if (tc_expr_raises(e)) copy.args[0] = value_unless(in, in->scopes.data[scope].predicate, copy.args[0], e->op == TC_E_DIVISOR);
+  if (tc_expr_raises(e) && !copy.args[0]) return NO_MEMORY;
+  return (*to = tc_expr_make(in->table, &copy)) ? DONE : NO_MEMORY;
+}
+
+/* The top of the stack: finished, or waiting for what is now above it. */
+static enum outcome advance(struct tc_inliner *in) {
+  const size_t step = in->steps.len - 1;
+  const struct tc_inline_task task = in->steps.data[step].task;
+  const struct tc_expr *to = NULL;
+  if (known(in, task.e, task.scope)) return DONE;
+  enum outcome outcome = operands(in, task.e, task.scope);
+  if (outcome != DONE) return outcome;
+  outcome = task.e->op == TC_E_LOAD ? translate_load(in, step, &to) : translate_operator(in, task.e, task.scope, &to);
+  return outcome != DONE || memo_put(in, task.e, task.scope, to) ? outcome : NO_MEMORY;
+}
+
+static bool task_of(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at, const struct tc_expr *predicate,
+                    struct tc_inline_task *out) {
+  const int index = tc_loops_index(in->loops, at);
+  *out = (struct tc_inline_task){value, index < 0 ? -1 : scope_of(in, loop, index, predicate)};
+  return out->scope >= 0;
 }
 
 const struct tc_expr *tc_inline(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at,
                                 const struct tc_expr *predicate) {
-  const int index = tc_loops_index(in->loops, at);
-  const int scope = index < 0 ? -1 : scope_of(in, loop, index, predicate);
-  return scope < 0 ? NULL : translate(in, value, scope);
+  struct tc_inline_task task;
+  in->steps.len = 0;
+  if (!task_of(in, value, loop, at, predicate, &task) || !ask(in, task.e, task.scope)) return NULL;
+  while (in->steps.len) {
+    const enum outcome outcome = advance(in);
+    if (outcome == NO_MEMORY) return NULL;
+    if (outcome == DONE) in->steps.len--;
+  }
+  return known(in, task.e, task.scope);
+}
+
+const struct tc_expr *tc_inline_through(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at,
+                                        const struct tc_expr *predicate) {
+  if (!task_of(in, value, loop, at, predicate, &in->through)) in->through.e = NULL;
+  return NULL;
+}
+
+struct tc_inliner tc_inliner_of(struct tc_loops *loops, tc_inline_load load, void *self) {
+  return (struct tc_inliner){.loops = loops, .table = loops->exprs, .alloc = tc_arena_alloc(loops->arena), .load = load, .self = self};
 }

@@ -11,62 +11,55 @@ enum { KEEP_COST = 10,      /* worth a store and a load of a scratch row */
        SCRATCH_SHARE = 4,   /* a scratch row takes at most this part of the second-level cache */
        MAX_PASSES = 30, COST_LIMIT = 1000 };
 
-enum answer { UNKNOWN, NO, YES };
-
 struct keeper {
   struct tc_draft *d;
   int n;                        /* expressions when keeping began */
   uint32_t *passes;             /* by expression: passes that need it */
-  int *cost;                    /* by expression: -1 unknown */
-  unsigned char *varies;        /* by expression: enum answer */
+  int *cost;                    /* by expression */
+  bool *varies;                 /* by expression */
   const struct tc_expr **kept;  /* by expression: the load that replaces it in later passes */
   const struct tc_expr **memo;  /* of the pass that is rewritten */
+  bool *met;                    /* by expression: met in that pass, and computed there */
+  TC_VEC(const struct tc_expr *) waiting;
   tc_sym row, row_elements;     /* dense position in the row */
 };
 
-static void mark_pass(struct keeper *k, const struct tc_expr *e, uint32_t bit) {
-  if (k->passes[e->id] & bit) return;
-  k->passes[e->id] |= bit;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) mark_pass(k, e->args[i], bit);
-}
-
-/* What a later stage reads is needed in the value's own stage as well. */
-static void mark_borders(struct keeper *k, const struct tc_expr *e, unsigned char *seen) {
-  if (seen[e->id]) return;
-  seen[e->id] = true;
-  for (int i = 0; i < TC_EXPR_ARGS; i++) {
-    if (!e->args[i]) continue;
-    const int stage = k->d->stage_of[e->args[i]->id];
-    if (stage < k->d->stage_of[e->id]) k->passes[e->args[i]->id] |= 1u << stage;
-    mark_borders(k, e->args[i], seen);
+/* What a pass needs, it needs with all operands. */
+static void mark_passes(struct keeper *k) {
+  for (size_t i = 0; i < k->d->items.len; i++)
+    if (!k->d->items.data[i].row) k->passes[k->d->items.data[i].value->id] |= 1u << k->d->items.data[i].pass;
+  for (int id = k->n - 1; id >= 0; id--) {
+    const struct tc_expr *e = tc_expr_at(k->d->table, id);
+    for (int i = 0; i < TC_EXPR_ARGS; i++)
+      if (e->args[i]) k->passes[e->args[i]->id] |= k->passes[id];
   }
 }
 
-static bool mark_stages(struct keeper *k) {
-  if (!k->d->stage_of) return true;
-  unsigned char *seen = TC_NEW_ARRAY(k->d->scratch, unsigned char, (size_t)k->n);
-  for (size_t i = 0; seen && i < k->d->items.len; i++) mark_borders(k, k->d->items.data[i].value, seen);
-  return seen != NULL;
+/* What a later stage reads is needed in the value's own stage as well. */
+static bool mark_borders(struct keeper *k) {
+  const int *stage_of = k->d->stage_of;
+  if (!stage_of) return true;
+  if (!tc_draft_walk(k->d, TC_WALK_PRE)) return false;
+  for (const struct tc_expr *e; (e = tc_walk_next(&k->d->walk));)
+    for (int i = 0; i < TC_EXPR_ARGS; i++)
+      if (e->args[i] && stage_of[e->args[i]->id] < stage_of[e->id]) k->passes[e->args[i]->id] |= 1u << stage_of[e->args[i]->id];
+  return !k->d->walk.failed;
 }
 
-static int cost_of(struct keeper *k, const struct tc_expr *e) {
-  if (k->cost[e->id] >= 0) return k->cost[e->id];
+static void find_cost(struct keeper *k, const struct tc_expr *e) {
   int cost = tc_expr_cost(e->op);
   for (int i = 0; i < TC_EXPR_ARGS && cost < COST_LIMIT; i++)
-    if (e->args[i]) cost += cost_of(k, e->args[i]);
-  return k->cost[e->id] = cost;
+    if (e->args[i]) cost += k->cost[e->args[i]->id];
+  k->cost[e->id] = cost;
 }
 
 /* Does the value change along the row? */
-static bool varies(struct keeper *k, const struct tc_expr *e) {
-  if (k->varies[e->id] != UNKNOWN) return k->varies[e->id] == YES;
+static void find_varies(struct keeper *k, const struct tc_expr *e) {
   bool answer = false;
   const tc_sym at = tc_sym_valid(e->address) ? tc_draft_address(k->d, e->address) : tc_sym_const(0);
   for (int i = 0; i < k->d->n_inner && !answer; i++) answer = tc_sym_uses(at, k->d->inner[i].var);
-  for (int i = 0; i < TC_EXPR_ARGS && !answer; i++) answer = e->args[i] && varies(k, e->args[i]);
-  k->varies[e->id] = answer ? YES : NO;
-  return answer;
+  for (int i = 0; i < TC_EXPR_ARGS && !answer; i++) answer = e->args[i] && k->varies[e->args[i]->id];
+  k->varies[e->id] = answer;
 }
 
 /* The full store of exactly this value in a pass before `pass`, or NULL. */
@@ -81,7 +74,7 @@ static const struct tc_draft_item *stored_before(const struct keeper *k, const s
 
 static const struct tc_expr *load_of(struct keeper *k, const struct tc_expr *e, int buffer, tc_sym address) {
   const struct tc_expr load = {.op = TC_E_LOAD, .dtype = e->dtype, .buffer = buffer, .address = address};
-  return tc_expr_make(k->d->s->loops->exprs, &load);
+  return tc_expr_make(k->d->table, &load);
 }
 
 static const struct tc_expr *read_back(struct keeper *k, const struct tc_expr *e, const struct tc_draft_item *store) {
@@ -104,29 +97,68 @@ static bool fits_scratch(const struct keeper *k, const struct tc_expr *e) {
 
 static int lowest(uint32_t bits) { return __builtin_ctz(bits); }
 
-/* What stands for `e` in `pass`; NULL when memory is out. */
-static const struct tc_expr *rewrite(struct keeper *k, const struct tc_expr *e, int pass) {
-  if (e->id >= k->n) return e;
-  if (k->memo[e->id]) return k->memo[e->id];
+/* Decides whether the value is kept for `pass` and those after it; false when memory is out. */
+static bool decide(struct keeper *k, const struct tc_expr *e, int pass) {
   const bool earlier = k->passes[e->id] & ((1u << pass) - 1), computed = e->op != TC_E_LOAD && e->op != TC_E_CONST;
-  if (earlier && computed && !k->kept[e->id] && cost_of(k, e) >= READ_BACK_COST && varies(k, e)) {
+  if (earlier && computed && !k->kept[e->id] && k->cost[e->id] >= READ_BACK_COST && k->varies[e->id]) {
     const struct tc_draft_item *store = stored_before(k, e, pass);
     if (store) k->kept[e->id] = read_back(k, e, store);
-    else if (cost_of(k, e) >= KEEP_COST && fits_scratch(k, e)) k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
+    else if (k->cost[e->id] >= KEEP_COST && fits_scratch(k, e)) k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
     else k->kept[e->id] = e;
-    if (!k->kept[e->id]) return NULL;
+    if (!k->kept[e->id]) return false;
   }
-  if (earlier && k->kept[e->id] && k->kept[e->id] != e) return k->memo[e->id] = k->kept[e->id];
+  if (earlier && k->kept[e->id] && k->kept[e->id] != e) k->memo[e->id] = k->kept[e->id];
+  return true;
+}
+
+/* Users before what they use: below a value that is kept, nothing is needed for its sake. */
+static bool decide_below(struct keeper *k, const struct tc_expr *root, int pass) {
+  k->waiting.len = 0;
+  if (!tc_vec_push(k->d->scratch, &k->waiting, root)) return false;
+  while (k->waiting.len) {
+    const struct tc_expr *e = k->waiting.data[--k->waiting.len];
+    if (e->id >= k->n || k->memo[e->id] || k->met[e->id]) continue;
+    k->met[e->id] = true;
+    if (!decide(k, e, pass)) return false;
+    for (int i = TC_EXPR_ARGS - 1; !k->memo[e->id] && i >= 0; i--)
+      if (e->args[i] && !tc_vec_push(k->d->scratch, &k->waiting, e->args[i])) return false;
+  }
+  return true;
+}
+
+static const struct tc_expr *rewritten(const struct keeper *k, const struct tc_expr *e) { return e->id >= k->n ? e : k->memo[e->id]; }
+
+static const struct tc_expr *rebuild(struct keeper *k, const struct tc_expr *e) {
   struct tc_expr copy = *e;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !(copy.args[i] = rewrite(k, e->args[i], pass))) return NULL;
-  const bool same = copy.args[0] == e->args[0] && copy.args[1] == e->args[1] && copy.args[2] == e->args[2];
-  return k->memo[e->id] = same ? e : tc_expr_make(k->d->s->loops->exprs, &copy);
+  bool same = true;
+  for (int i = 0; i < TC_EXPR_ARGS; i++) {
+    if (!e->args[i]) continue;
+    copy.args[i] = rewritten(k, e->args[i]);
+    same = same && copy.args[i] == e->args[i];
+  }
+  return same ? e : tc_expr_make(k->d->table, &copy);
+}
+
+/* What stands for `root` in `pass`; NULL when memory is out. */
+static const struct tc_expr *rewrite(struct keeper *k, const struct tc_expr *root, int pass) {
+  struct tc_walk *walk = &k->d->walk;
+  if (!decide_below(k, root, pass)) return NULL;
+  if (rewritten(k, root)) return rewritten(k, root);
+  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(k->d->table)) || !tc_walk_from(walk, root)) return NULL;
+  for (const struct tc_expr *e; (e = tc_walk_next(walk));)
+    if (e->id < k->n && k->met[e->id] && !k->memo[e->id] && !(k->memo[e->id] = rebuild(k, e))) return NULL;
+  return walk->failed ? NULL : k->memo[root->id];
+}
+
+/* A pass begins with nothing rewritten. */
+static bool forget(struct keeper *k) {
+  k->memo = TC_NEW_ARRAY(k->d->scratch, const struct tc_expr *, (size_t)k->n);
+  k->met = TC_NEW_ARRAY(k->d->scratch, bool, (size_t)k->n);
+  return k->memo && k->met;
 }
 
 static bool rewrite_pass(struct keeper *k, int pass) {
-  k->memo = TC_NEW_ARRAY(k->d->scratch, const struct tc_expr *, (size_t)k->n);
-  if (!k->memo) return false;
+  if (!forget(k)) return false;
   const size_t n = k->d->items.len; /* scratch stores that are added belong to earlier passes, and are rewritten already */
   for (size_t i = 0; i < n; i++) {
     const struct tc_expr *value = k->d->items.data[i].value;
@@ -141,9 +173,7 @@ static bool rewrite_pass(struct keeper *k, int pass) {
 static bool rewrite_scratch_values(struct keeper *k, size_t first) {
   for (size_t i = first; i < k->d->items.len; i++) {
     struct tc_draft_item *item = &k->d->items.data[i];
-    k->memo = TC_NEW_ARRAY(k->d->scratch, const struct tc_expr *, (size_t)k->n);
-    if (!k->memo) return false;
-    const struct tc_expr *value = rewrite(k, item->value, item->pass);
+    const struct tc_expr *value = forget(k) ? rewrite(k, item->value, item->pass) : NULL;
     if (!value) return false;
     item->value = value;
   }
@@ -152,23 +182,25 @@ static bool rewrite_scratch_values(struct keeper *k, size_t first) {
 
 tc_status tc_draft_keep(struct tc_draft *d) {
   if (d->lanes != TC_LANES_INNER || d->n_passes < 2 || d->n_passes > MAX_PASSES) return TC_OK;
-  struct keeper k = {.d = d, .n = tc_expr_count(d->s->loops->exprs), .row = tc_sym_const(0), .row_elements = tc_sym_const(1)};
+  struct keeper k = {.d = d, .n = tc_expr_count(d->table), .row = tc_sym_const(0), .row_elements = tc_sym_const(1)};
   k.passes = TC_NEW_ARRAY(d->scratch, uint32_t, (size_t)k.n);
   k.cost = TC_NEW_ARRAY(d->scratch, int, (size_t)k.n);
-  k.varies = TC_NEW_ARRAY(d->scratch, unsigned char, (size_t)k.n);
+  k.varies = TC_NEW_ARRAY(d->scratch, bool, (size_t)k.n);
   k.kept = TC_NEW_ARRAY(d->scratch, const struct tc_expr *, (size_t)k.n);
-  if (!k.passes || !k.cost || !k.varies || !k.kept) return tc_sched_nomem(d->s);
-  for (int i = 0; i < k.n; i++) k.cost[i] = -1;
+  if (!k.passes || !k.cost || !k.varies || !k.kept) return tc_sched_failed(d->s);
+  for (int id = 0; id < k.n; id++) {
+    find_cost(&k, tc_expr_at(d->table, id));
+    find_varies(&k, tc_expr_at(d->table, id));
+  }
   for (int i = 0; i < d->n_inner; i++) {
     k.row = tc_sym_add(d->s->tab, tc_sym_mul(d->s->tab, k.row, d->inner[i].extent), d->inner[i].var);
     k.row_elements = tc_sym_mul(d->s->tab, k.row_elements, d->inner[i].extent);
   }
   for (size_t i = 0; i < d->items.len; i++) d->items.data[i].built = d->items.data[i].value;
-  for (size_t i = 0; i < d->items.len; i++)
-    if (!d->items.data[i].row) mark_pass(&k, d->items.data[i].value, 1u << d->items.data[i].pass);
-  if (!mark_stages(&k)) return tc_sched_nomem(d->s);
+  mark_passes(&k);
+  if (!mark_borders(&k)) return tc_sched_failed(d->s);
   const size_t first_scratch = d->items.len;
   for (int pass = 1; pass < d->n_passes; pass++)
-    if (!rewrite_pass(&k, pass)) return tc_sched_nomem(d->s);
-  return rewrite_scratch_values(&k, first_scratch) ? TC_OK : tc_sched_nomem(d->s);
+    if (!rewrite_pass(&k, pass)) return tc_sched_failed(d->s);
+  return rewrite_scratch_values(&k, first_scratch) ? TC_OK : tc_sched_failed(d->s);
 }

@@ -11,20 +11,33 @@ struct finisher {
 };
 
 static const struct tc_expr *finish_expr(struct finisher *f, const struct tc_expr *e) {
-  if (f->memo[e->id]) return f->memo[e->id];
   struct tc_expr copy = *e;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !(copy.args[i] = finish_expr(f, e->args[i]))) return NULL;
+    if (e->args[i]) copy.args[i] = f->memo[e->args[i]->id];
   if (tc_sym_valid(e->address) && e->op != TC_E_CHECK) copy.address = tc_draft_address(f->d, e->address);
-  return f->memo[e->id] = tc_expr_make(f->table, &copy);
+  return tc_expr_make(f->table, &copy);
+}
+
+static const struct tc_expr *finish_value(struct finisher *f, const struct tc_expr *value) {
+  struct tc_walk *walk = &f->d->walk;
+  if (f->memo[value->id]) return f->memo[value->id];
+  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(f->d->table)) || !tc_walk_from(walk, value)) return NULL;
+  for (const struct tc_expr *e; (e = tc_walk_next(walk));)
+    if (!f->memo[e->id] && !(f->memo[e->id] = finish_expr(f, e))) return NULL;
+  return walk->failed ? NULL : f->memo[value->id];
 }
 
 static bool add_item(struct finisher *f, struct tc_phase *phase, const struct tc_draft_item *item) {
-  const struct tc_expr *value = finish_expr(f, item->value);
+  const struct tc_expr *value = finish_value(f, item->value);
   const tc_sym address = tc_sym_valid(item->address) ? tc_draft_address(f->d, item->address) : TC_SYM_INVALID;
   if (item->reduction) phase->reductions[phase->n_reductions++] = (struct tc_kernel_reduction){item->op, item->acc, value, address};
   else phase->stores[phase->n_stores++] = (struct tc_kernel_store){item->buffer, address, value};
   return value;
+}
+
+static bool belongs(const struct tc_draft *d, const struct tc_draft_item *item, int pass) {
+  const bool row = pass == d->n_passes;
+  return item->row == row && (row || item->pass == pass);
 }
 
 /* Items of one pass (or, past the last, those of the row). */
@@ -32,12 +45,14 @@ static bool fill_phase(struct finisher *f, int pass, struct tc_phase *phase) {
   const struct tc_draft *d = f->d;
   const bool row = pass == d->n_passes;
   phase->over_inner = !row && d->n_inner > 0;
-  phase->reductions = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_reduction, d->items.len);
-  phase->stores = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_store, d->items.len);
+  int n[2] = {0, 0}; /* stores, reductions */
+  for (size_t i = 0; i < d->items.len; i++) n[d->items.data[i].reduction] += belongs(d, &d->items.data[i], pass);
+  phase->reductions = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_reduction, (size_t)n[1] + 1);
+  phase->stores = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_store, (size_t)n[0] + 1);
   if (!phase->reductions || !phase->stores) return false;
   for (size_t i = 0; i < d->items.len; i++) {
     const struct tc_draft_item *item = &d->items.data[i];
-    if (item->row == row && (row || item->pass == pass) && !add_item(f, phase, item)) return false;
+    if (belongs(d, item, pass) && !add_item(f, phase, item)) return false;
   }
   return true;
 }
@@ -46,8 +61,8 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   struct tc_sched *s = d->s;
   struct tc_kernel *k = TC_NEW(s->alloc, struct tc_kernel);
   struct finisher f = {.d = d, .table = tc_expr_table_new(s->loops->arena)};
-  f.memo = TC_NEW_ARRAY(d->scratch, const struct tc_expr *, (size_t)tc_expr_count(s->loops->exprs) + 1);
-  if (!k || !f.table || !f.memo) return tc_sched_nomem(s);
+  f.memo = TC_NEW_ARRAY(d->scratch, const struct tc_expr *, (size_t)tc_expr_count(d->table) + 1);
+  if (!k || !f.table || !f.memo) return tc_sched_failed(s);
   if (d->buffers.len > TC_MAX_KERNEL_BUFFERS)
     return tc_fail(s->err, TC_LIMIT, "schedule", "a kernel needs %zu buffers, and %d are the most", d->buffers.len, TC_MAX_KERNEL_BUFFERS);
   k->n_buffers = (int)d->buffers.len;
@@ -63,13 +78,13 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   k->outer = TC_NEW_ARRAY(s->alloc, struct tc_kernel_dim, (size_t)d->n_outer + 1);
   k->inner = TC_NEW_ARRAY(s->alloc, struct tc_kernel_dim, (size_t)d->n_inner + 1);
   k->phases = TC_NEW_ARRAY(s->alloc, struct tc_phase, (size_t)k->n_phases + 1);
-  if (!k->buffers || !k->outer || !k->inner || !k->phases) return tc_sched_nomem(s);
+  if (!k->buffers || !k->outer || !k->inner || !k->phases) return tc_sched_failed(s);
   for (int i = 0; i < k->n_buffers; i++)
     k->buffers[i] = (struct tc_kernel_buffer){d->buffers.data[i].dtype, d->buffers.data[i].role, d->buffers.data[i].elements, false};
   for (int i = 0; i < d->n_outer; i++) k->outer[i] = d->outer[i];
   for (int i = 0; i < d->n_inner; i++) k->inner[i] = d->inner[i];
   for (int i = 0; i < k->n_phases; i++)
-    if (!fill_phase(&f, i, &k->phases[i])) return tc_sched_nomem(s);
+    if (!fill_phase(&f, i, &k->phases[i])) return tc_sched_failed(s);
   k->n_exprs = tc_expr_count(f.table);
   *out = k;
   return tc_kernel_measure(s, k);

@@ -25,7 +25,7 @@
 
 enum tc_buffer_role { TC_ROLE_READ, TC_ROLE_WRITE, TC_ROLE_READ_WRITE,
                       TC_ROLE_SCRATCH,  /* row temporary, private to the calling thread; contents do not survive an item */
-                      TC_ROLE_STATUS,   /* int64_t[1]: kernels set bit 0 when an index is out of range */
+                      TC_ROLE_STATUS,   /* int64_t[1]: kernels set byte f, to 1, for each enum tc_flag f that they raise */
                       TC_ROLE_RNG };    /* uint64_t[2]: seed, and the number of the graph's first draw */
 struct tc_kernel_buffer {
   tc_dtype dtype;            /* as stored */

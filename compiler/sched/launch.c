@@ -2,29 +2,53 @@
 #include "sched/draft.h"
 #include "sched/kernel_equal.h"
 
-/* The code of an equal kernel, or a new one; -1 when memory is out. */
-static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster, struct tc_launch *out) {
-  struct tc_launch_list *list = s->list;
-  const uint64_t hash = tc_kernel_hash(k);
-  unsigned char *seen = TC_NEW_ARRAY(s->alloc, unsigned char, (size_t)k->n_exprs + 1);
-  const char *name = tc_cluster_name(s, cluster, out);
-  if (!seen || !name) return -1;
-  for (int i = 0; i < list->n_codes; i++)
-    if (s->hashes[i] == hash && tc_kernel_equal(list->codes[i].kernel, k, seen)) return i;
-  k->name = name;
-  struct tc_code *code = &list->codes[list->n_codes];
+/* --- codes: equal kernels share one --- */
+
+enum { CODES_FIRST = 64 };
+
+static bool grow_codes(struct tc_sched *s) {
+  s->code_cap = s->code_cap ? s->code_cap * 2 : CODES_FIRST;
+  s->code_slots = TC_NEW_ARRAY(s->alloc, int, s->code_cap);
+  for (int i = 0; s->code_slots && i < s->list->n_codes; i++) {
+    size_t at = s->hashes[i] & (s->code_cap - 1);
+    while (s->code_slots[at]) at = (at + 1) & (s->code_cap - 1);
+    s->code_slots[at] = i + 1;
+  }
+  return s->code_slots;
+}
+
+static bool fill_code(struct tc_sched *s, const struct tc_kernel *k, struct tc_code *code) {
   *code = (struct tc_code){.kernel = k, .symbol = k->name, .n_buffers = k->n_buffers};
   code->roles = TC_NEW_ARRAY(s->alloc, enum tc_buffer_role, (size_t)k->n_buffers + 1);
   code->scratch_bytes = TC_NEW_ARRAY(s->alloc, tc_sym, (size_t)k->n_buffers + 1);
-  if (!code->roles || !code->scratch_bytes) return -1;
+  if (!code->roles || !code->scratch_bytes) return false;
   for (int b = 0; b < k->n_buffers; b++) {
     code->roles[b] = k->buffers[b].role;
     if (k->buffers[b].role == TC_ROLE_SCRATCH)
       code->scratch_bytes[b] = tc_sym_mul(s->tab, k->buffers[b].elements, tc_sym_const(tc_dtype_bytes(k->buffers[b].dtype)));
   }
-  s->hashes[list->n_codes] = hash;
-  return list->n_codes++;
+  return true;
 }
+
+/* The code of an equal kernel, or a new one; -1 when memory is out. */
+static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_launch *out) {
+  struct tc_launch_list *list = s->list;
+  unsigned char *seen = TC_NEW_ARRAY(scratch, unsigned char, (size_t)k->n_exprs + 1);
+  const char *stem = tc_cluster_name(s, cluster, out);
+  if (!seen || !stem || ((size_t)list->n_codes * 2 >= s->code_cap && !grow_codes(s))) return -1;
+  const uint64_t hash = tc_kernel_hash(k);
+  size_t at = hash & (s->code_cap - 1);
+  for (; s->code_slots[at]; at = (at + 1) & (s->code_cap - 1)) {
+    const int code = s->code_slots[at] - 1;
+    if (s->hashes[code] == hash && tc_kernel_equal(list->codes[code].kernel, k, seen)) return code;
+  }
+  k->name = tc_unique_name(s, stem);
+  if (!k->name || !fill_code(s, k, &list->codes[list->n_codes])) return -1;
+  s->hashes[list->n_codes] = hash;
+  return (s->code_slots[at] = ++list->n_codes) - 1;
+}
+
+/* --- entries --- */
 
 static int slot_of_buffer(struct tc_sched *s, const struct tc_draft_buffer *b) {
   switch (b->role) {
@@ -42,7 +66,7 @@ static tc_sym work_of(struct tc_sched *s, const struct tc_kernel *k) {
   return work;
 }
 
-static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_launch *out) {
+static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch, struct tc_launch *out) {
   struct tc_draft draft;
   struct tc_kernel *k = NULL;
   tc_status status = tc_draft_build(s, cluster, scratch, &draft);
@@ -53,25 +77,28 @@ static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, 
   if (status == TC_OK && s->config->verify) status = tc_kernel_verify(k, s->err);
   if (status != TC_OK) return status;
   out->kind = TC_LAUNCH_KERNEL;
-  out->code = code_of(s, k, cluster, out);
+  out->code = code_of(s, k, cluster, tc_arena_alloc(scratch), out);
   out->slots = TC_NEW_ARRAY(s->alloc, int, (size_t)k->n_buffers + 1);
-  if (out->code < 0 || !out->slots) return tc_sched_nomem(s);
+  if (out->code < 0 || !out->slots) return tc_sched_failed(s);
   for (int i = 0; i < k->n_buffers; i++) {
     out->slots[i] = slot_of_buffer(s, &draft.buffers.data[i]);
-    if (out->slots[i] < 0 && k->buffers[i].role != TC_ROLE_SCRATCH) return tc_sched_nomem(s);
+    if (out->slots[i] < 0 && k->buffers[i].role != TC_ROLE_SCRATCH) return tc_sched_failed(s);
   }
   out->items = tc_kernel_items(s->tab, k);
   out->work = work_of(s, k);
   out->label = s->list->codes[out->code].symbol;
   out->bytes = k->bytes;
   out->flops = k->flops;
-  return tc_sym_valid(out->items) && tc_sym_valid(out->work) ? TC_OK : tc_sched_nomem(s);
+  return tc_sym_valid(out->items) && tc_sym_valid(out->work) ? TC_OK : tc_sched_failed(s);
 }
 
-/* Drafts hold arrays over all expressions of the graph: each is freed before the next is made. */
+/* What a draft holds is freed before the next is made. */
 static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, struct tc_launch *out) {
   struct tc_arena *scratch = tc_arena_new(tc_arena_parent(s->loops->arena));
-  const tc_status status = scratch ? launch_drafted(s, cluster, tc_arena_alloc(scratch), out) : tc_sched_nomem(s);
+  if (!scratch) return tc_fail(s->err, TC_NOMEM, "schedule", "out of memory");
+  s->scratch = scratch;
+  const tc_status status = launch_drafted(s, cluster, scratch, out);
+  s->scratch = NULL;
   tc_arena_free(scratch);
   return status;
 }
@@ -79,7 +106,7 @@ static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, s
 static tc_status launch_output(struct tc_sched *s, const struct tc_view *view, struct tc_output *out) {
   tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
   *out = (struct tc_output){.slot = tc_slot_of_loop(s, view->loop), .dtype = tc_loop_at(s, view->loop)->dtype, .ndim = view->ndim};
-  if (out->slot < 0) return tc_sched_nomem(s);
+  if (out->slot < 0) return tc_sched_failed(s);
   tc_sym dense = tc_sym_const(1); /* the stride of a dimension of size 1 is free */
   for (int d = view->ndim - 1; d >= 0; d--) {
     out->sizes[d] = view->sizes[d];
@@ -112,8 +139,16 @@ static bool make_list(struct tc_sched *s) {
   return list->launches && list->codes && s->hashes && list->outputs && list->allocated_bytes;
 }
 
+static tc_status note_sizes(struct tc_sched *s) {
+  struct tc_launch_list *list = s->list;
+  list->n_sizes = tc_sched_sizes(s);
+  list->size_hints = TC_NEW_ARRAY(s->alloc, int64_t, (size_t)list->n_sizes + 1);
+  for (int i = 0; list->size_hints && i < list->n_sizes; i++) list->size_hints[i] = tc_symtab_hint(s->tab, i);
+  return list->size_hints ? TC_OK : tc_sched_failed(s);
+}
+
 tc_status tc_sched_launch(struct tc_sched *s) {
-  if (!make_list(s)) return tc_sched_nomem(s);
+  if (!make_list(s)) return tc_sched_failed(s);
   tc_status status = TC_OK;
   for (int i = 0; i < s->n_units && status == TC_OK; i++) {
     struct tc_cluster *cluster = s->clusters.data[s->units[i]];
@@ -124,6 +159,5 @@ tc_status tc_sched_launch(struct tc_sched *s) {
     status = launch_output(s, &s->loops->outputs[i], &s->list->outputs[i]);
     s->list->n_outputs++;
   }
-  if (status == TC_OK) s->list->n_sizes = tc_sched_sizes(s);
-  return status;
+  return status == TC_OK ? note_sizes(s) : status;
 }

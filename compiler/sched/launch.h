@@ -9,7 +9,7 @@
 
 #include "sched/kernel.h"
 
-enum tc_slot_kind { TC_SLOT_INPUT, TC_SLOT_OUTPUT, TC_SLOT_POOL, TC_SLOT_TILE, TC_SLOT_STATUS, TC_SLOT_RNG };
+enum tc_slot_kind { TC_SLOT_INPUT, TC_SLOT_OUTPUT, TC_SLOT_POOL, TC_SLOT_TILE, TC_SLOT_STATUS, TC_SLOT_RNG, TC_SLOT_KINDS };
 struct tc_slot {
   enum tc_slot_kind kind;
   int index;            /* INPUT: of the graph's inputs; OUTPUT: number of the allocation, 0 … n_allocated-1 */
@@ -75,13 +75,20 @@ struct tc_launch_list {
   uint64_t pool_bytes_without_reuse; /* by hints */
   int draws;                 /* random draws consumed by a call */
   int n_graph_ops;
+  int64_t *size_hints;       /* n_sizes: what hints of the list's symbols rest on */
+  int n_facts;
+  struct tc_sym_fact *facts; /* what the list takes for granted of its sizes, beyond what the graph did when its compile began */
 };
 
 /* The tiles that an entry belongs to: a number of list->tiles, or -1. */
 static inline int tc_tiles_of(const struct tc_launch_list *list, int entry) {
-  for (int i = 0; i < list->n_tiles; i++)
-    if (entry >= list->tiles[i].first && entry < list->tiles[i].first + list->tiles[i].count) return i;
-  return -1;
+  int low = 0, high = list->n_tiles; /* the last that does not begin after it is low - 1 */
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (list->tiles[middle].first <= entry) low = middle + 1;
+    else high = middle;
+  }
+  return low && entry < list->tiles[low - 1].first + list->tiles[low - 1].count ? low - 1 : -1;
 }
 /* Slots of an entry: a kernel's buffers (-1 for SCRATCH), or a product's A, B and C. */
 int tc_launch_slot_count(const struct tc_launch_list *list, const struct tc_launch *l);

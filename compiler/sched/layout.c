@@ -42,26 +42,34 @@ static void row_major(const struct tc_sched *s, const struct tc_loop *loop, cons
 
 void tc_row_major(const struct tc_sched *s, const struct tc_loop *loop) { row_major(s, loop, NULL); }
 
-/* The one permutation through which the node is read, if there is one; else NULL. */
-static const struct tc_node *only_permutation(const struct tc_graph *g, const struct tc_node *node) {
-  const struct tc_node *found = NULL;
-  for (size_t i = 0; i < g->outputs.len; i++)
-    if (g->outputs.data[i] == node) return NULL;
-  for (size_t i = (size_t)node->id + 1; i < g->nodes.len; i++) {
-    const struct tc_node *user = g->nodes.data[i];
-    for (int k = 0; k < user->n_in; k++) {
-      if (user->in[k] != node) continue;
-      if (user->op != TC_OP_permute) return NULL;
-      for (int d = 0; found && d < user->attrs.n_ints; d++)
-        if (tc_attr_int(&found->attrs, d) != tc_attr_int(&user->attrs, d)) return NULL;
-      found = user;
-    }
-  }
-  return found;
+/* --- results of products --- */
+
+/* How the users of a node read it. */
+struct use { const struct tc_node *permutation; bool otherwise; };
+
+static bool same_permutation(const struct tc_node *a, const struct tc_node *b) {
+  for (int d = 0; d < b->attrs.n_ints; d++)
+    if (tc_attr_int(&a->attrs, d) != tc_attr_int(&b->attrs, d)) return false;
+  return true;
 }
 
-static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop) {
-  const struct tc_node *permute = only_permutation(s->g, loop->node);
+static struct use *uses_of_nodes(const struct tc_sched *s) {
+  const struct tc_graph *g = s->g;
+  struct use *uses = TC_NEW_ARRAY(s->alloc, struct use, g->nodes.len + 1);
+  for (size_t i = 0; uses && i < g->nodes.len; i++) {
+    const struct tc_node *user = g->nodes.data[i];
+    for (int k = 0; k < user->n_in; k++) {
+      struct use *use = &uses[user->in[k]->id];
+      use->otherwise |= user->op != TC_OP_permute || (use->permutation && !same_permutation(use->permutation, user));
+      use->permutation = user;
+    }
+  }
+  for (size_t i = 0; uses && i < g->outputs.len; i++) uses[g->outputs.data[i]->id].otherwise = true;
+  return uses;
+}
+
+static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop, const struct use *use) {
+  const struct tc_node *permute = use->otherwise ? NULL : use->permutation;
   const int rank = loop->node->meta.ndim;
   if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1) {
     tc_row_major(s, loop);
@@ -76,23 +84,32 @@ static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop) {
   row_major(s, loop, order);
 }
 
-bool tc_sched_note_loops(struct tc_sched *s) {
-  const int n = (int)s->loops->items.len;
-  struct tc_info *grown = TC_NEW_ARRAY(s->alloc, struct tc_info, (size_t)n + 1);
+static bool grow_info(struct tc_sched *s, int n) {
+  if (n <= s->cap_loops) return true;
+  const int cap = s->cap_loops * 2 > n ? s->cap_loops * 2 : n;
+  struct tc_info *grown = TC_NEW_ARRAY(s->alloc, struct tc_info, (size_t)cap + 1);
   if (!grown) return false;
   for (int i = 0; i < s->n_loops; i++) grown[i] = s->info[i];
   s->info = grown;
-  for (; s->n_loops < n; s->n_loops++) {
+  s->cap_loops = cap;
+  return true;
+}
+
+/* Takes note of loops that were added since; false when memory is out. */
+static bool note_loops(struct tc_sched *s) {
+  if (!grow_info(s, (int)s->loops->items.len)) return false;
+  for (; s->n_loops < (int)s->loops->items.len; s->n_loops++) {
     const struct tc_loop *loop = tc_loop_at(s, s->n_loops);
     s->info[loop->id].slot = -1;
     s->info[loop->id].cluster = -1;
     if (loop->kind == TC_LOOP_INPUT)
       for (int i = 0; i < loop->ndim; i++) s->info[loop->id].strides[i] = loop->strides[i];
-    else if (loop->kind == TC_LOOP_GEMM) gemm_layout(s, loop);
     else tc_row_major(s, loop);
   }
   return true;
 }
+
+/* --- copies --- */
 
 /* Replaces the view by a dense loop of its own over those of `vars` that it uses, and over all from `kept` on. */
 static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars, int kept, const tc_sym *vars, const tc_sym *sizes) {
@@ -108,13 +125,13 @@ static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars,
     to.at[to.n++] = vars[v];
   }
   struct tc_loop *copy = tc_loops_add(s->loops, TC_LOOP_POINTWISE, source->dtype, to.n, kept_sizes, source->node);
-  if (!copy) return tc_sched_nomem(s);
+  if (!copy) return tc_sched_failed(s);
   struct tc_index inside = from;
   for (int i = 0; i < from.n; i++) inside.at[i] = tc_sym_substitute(s->tab, from.at[i], to.n, to.at, copy->vars);
   copy->value = tc_loops_load(s->loops, source, &inside, NULL, NULL);
   view->loop = copy->id;
   view->index = tc_loops_index(s->loops, &to);
-  return copy->value && view->index >= 0 && tc_sched_note_loops(s) ? TC_OK : tc_sched_nomem(s);
+  return copy->value && view->index >= 0 && note_loops(s) ? TC_OK : tc_sched_failed(s);
 }
 
 static tc_status serve_operand(struct tc_sched *s, struct tc_view *view, const struct tc_operand_dims *dims, const tc_sym *batch_sizes) {
@@ -141,28 +158,40 @@ static tc_status serve_gemm(struct tc_sched *s, struct tc_loop *gemm) {
 /* Is the result a part of a pointwise value that no other result shares? Then only the part is computed. */
 static bool is_part(const struct tc_sched *s, const struct tc_view *view) {
   const struct tc_loop *loop = tc_loop_at(s, view->loop);
-  for (size_t i = 0; i < s->g->outputs.len; i++)
-    if (&s->loops->outputs[i] != view && s->loops->outputs[i].loop == view->loop) return false;
+  if (s->info[view->loop].n_results > 1) return false;
   const tc_sym part = tc_loops_numel(s->tab, view->ndim, view->sizes), whole = tc_loops_numel(s->tab, loop->ndim, loop->sizes);
   return loop->kind == TC_LOOP_POINTWISE && tc_sym_is_const(part) && tc_sym_is_const(whole) && tc_sym_value(part) < tc_sym_value(whole);
 }
 
-/* Strides of a result of the graph must exist. */
-static tc_status serve_output(struct tc_sched *s, struct tc_view *view) {
-  if (is_part(s, view)) return copy_view(s, view, view->ndim, 0, view->vars, view->sizes);
+/* Do the result's variables have strides in the memory? */
+static bool has_strides(const struct tc_sched *s, const struct tc_view *view) {
   const tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
   for (int d = 0; d < view->ndim; d++) {
     tc_sym stride, rest;
-    if (!tc_sym_is_const(view->vars[d]) && !tc_sym_affine(s->tab, address, view->vars[d], &stride, &rest))
-      return copy_view(s, view, view->ndim, 0, view->vars, view->sizes);
+    if (!tc_sym_is_const(view->vars[d]) && !tc_sym_affine(s->tab, address, view->vars[d], &stride, &rest)) return false;
   }
+  return true;
+}
+
+static tc_status serve_output(struct tc_sched *s, struct tc_view *view) {
+  const int before = view->loop;
+  if (!is_part(s, view) && has_strides(s, view)) return TC_OK;
+  const tc_status status = copy_view(s, view, view->ndim, 0, view->vars, view->sizes);
+  if (status) return status;
+  s->info[before].n_results--;
+  s->info[view->loop].n_results++;
   return TC_OK;
 }
 
 tc_status tc_sched_layout(struct tc_sched *s) {
-  if (!tc_sched_note_loops(s)) return tc_sched_nomem(s);
+  const struct use *uses = uses_of_nodes(s);
+  if (!uses || !note_loops(s)) return tc_sched_failed(s);
+  const int n = s->n_loops;
+  for (int i = 0; i < n; i++)
+    if (tc_loop_at(s, i)->kind == TC_LOOP_GEMM) gemm_layout(s, tc_loop_at(s, i), &uses[tc_loop_at(s, i)->node->id]);
+  for (size_t i = 0; i < s->g->outputs.len; i++) s->info[s->loops->outputs[i].loop].n_results++;
   tc_status status = TC_OK;
-  for (int i = 0; i < s->n_loops && status == TC_OK; i++)
+  for (int i = 0; i < n && status == TC_OK; i++)
     if (tc_loop_at(s, i)->kind == TC_LOOP_GEMM) status = serve_gemm(s, tc_loop_at(s, i));
   for (size_t i = 0; i < s->g->outputs.len && status == TC_OK; i++) status = serve_output(s, &s->loops->outputs[i]);
   return status;

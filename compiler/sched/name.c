@@ -1,4 +1,4 @@
-/* Names of kernels: "fused_" and the operations in it, producers first; unique in the launch list. */
+/* Names of kernels: "fused_" and the operations in it, producers first; unique in the launch list by a number. */
 #include "sched/schedule.h"
 
 #include <string.h>
@@ -7,28 +7,11 @@
 
 enum { NAME_OPERATIONS = 5 }; /* named; the rest is counted */
 
-struct namer { struct tc_sched *s; bool *loops; int n_ops; struct tc_strbuf text, fused; };
+struct namer { struct tc_sched *s; int n_ops; struct tc_strbuf text, fused; };
+struct visit { int loop, next; };
+struct visits { struct visit *data; size_t len, cap; };
 
-static void visit_loop(struct namer *n, const struct tc_loop *loop);
-
-static void visit_expr(struct namer *n, const struct tc_expr *e, unsigned walk) {
-  if (!tc_walk_enter(n->s, walk, e)) return;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) visit_expr(n, e->args[i], walk);
-  if (e->op != TC_E_LOAD) return;
-  const struct tc_loop *read = tc_loop_at(n->s, e->buffer);
-  if (read->value && !n->s->info[read->id].anchor) visit_loop(n, read);
-}
-
-static void visit_loop(struct namer *n, const struct tc_loop *loop) {
-  if (n->loops[loop->id]) return;
-  n->loops[loop->id] = true;
-  const unsigned walk = tc_walk_begin(n->s);
-  if (!walk) {
-    n->text.failed = true;
-    return;
-  }
-  visit_expr(n, loop->value, walk);
+static void name_loop(struct namer *n, const struct tc_loop *loop) {
   /* A loop that only serves a library call or a result stands for no operation of its own. */
   const enum tc_op_kind kind = tc_op_row(loop->node->op)->kind;
   const bool copies = kind == TC_KIND_INPUT || kind == TC_KIND_MATMUL;
@@ -37,32 +20,81 @@ static void visit_loop(struct namer *n, const struct tc_loop *loop) {
   if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", name);
 }
 
-static bool is_taken(const struct tc_sched *s, const char *name) {
-  for (int i = 0; i < s->list->n_codes; i++)
-    if (!strcmp(s->list->codes[i].symbol, name)) return true;
-  return false;
+static bool enter(struct namer *n, struct visits *stack, int loop) {
+  const struct visit fresh = {loop, 0};
+  if (n->s->info[loop].name_mark == n->s->namings) return true;
+  n->s->info[loop].name_mark = n->s->namings;
+  return tc_vec_push(n->s->alloc, stack, fresh);
 }
 
-static const char *unique(struct tc_sched *s, const char *name) {
-  for (int number = 2; name && is_taken(s, name); number++) {
+/* The loop, after what is inlined into it. */
+static bool name_member(struct namer *n, struct visits *stack, int member) {
+  struct tc_sched *s = n->s;
+  if (!enter(n, stack, member)) return false;
+  while (stack->len) {
+    struct visit *top = &stack->data[stack->len - 1];
+    const struct tc_info *info = &s->info[top->loop];
+    if (top->next == info->n_operands) {
+      name_loop(n, tc_loop_at(s, top->loop));
+      stack->len--;
+      continue;
+    }
+    const int read = s->operands.data[info->first_operand + top->next++];
+    if (tc_loop_at(s, read)->value && !s->info[read].anchor && !enter(n, stack, read)) return false;
+  }
+  return true;
+}
+
+/* --- unique names --- */
+
+struct tc_taken_name { const char *name; int next; }; /* next: the number to try for the next of this name */
+enum { NAMES_FIRST = 64, FIRST_NUMBER = 2 };
+
+static struct tc_taken_name *name_place(const struct tc_sched *s, const char *name) {
+  size_t at = tc_hash_bytes(0, name, strlen(name)) & (s->names.cap - 1);
+  while (s->names.slots[at].name && strcmp(s->names.slots[at].name, name)) at = (at + 1) & (s->names.cap - 1);
+  return &s->names.slots[at];
+}
+
+static bool grow_names(struct tc_sched *s) {
+  const struct tc_name_table old = s->names;
+  s->names.cap = old.cap ? old.cap * 2 : NAMES_FIRST;
+  s->names.slots = TC_NEW_ARRAY(s->alloc, struct tc_taken_name, s->names.cap);
+  if (!s->names.slots) return s->names = old, false;
+  for (size_t i = 0; i < old.cap; i++)
+    if (old.slots[i].name) *name_place(s, old.slots[i].name) = old.slots[i];
+  return true;
+}
+
+const char *tc_unique_name(struct tc_sched *s, const char *stem) {
+  const char *name = stem;
+  while (name) {
+    if (s->names.len * 2 >= s->names.cap && !grow_names(s)) return NULL;
+    struct tc_taken_name *place = name_place(s, name), *of_stem = name_place(s, stem);
+    if (!place->name) {
+      *place = (struct tc_taken_name){name, FIRST_NUMBER};
+      s->names.len++;
+      return name;
+    }
     struct tc_strbuf text;
     tc_strbuf_init(&text, s->alloc);
-    const size_t stem = strlen(name), digits = number > 2 ? strlen(strrchr(name, '_')) : 0;
-    tc_strbuf_printf(&text, "%.*s_%d", (int)(stem - digits), name, number);
+    tc_strbuf_printf(&text, "%s_%d", stem, of_stem->next++);
     name = tc_strbuf_text(&text);
   }
-  return name;
+  return NULL;
 }
 
 const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, struct tc_launch *out) {
-  struct namer n = {.s = s, .loops = TC_NEW_ARRAY(s->alloc, bool, (size_t)s->n_loops + 1)};
-  if (!n.loops) return NULL;
+  struct namer n = {.s = s};
+  struct visits stack = {0};
+  bool good = true;
+  s->namings++;
   tc_strbuf_init(&n.text, s->alloc);
   tc_strbuf_init(&n.fused, s->alloc);
   tc_strbuf_puts(&n.text, "fused");
-  for (size_t i = 0; i < c->members.len; i++) visit_loop(&n, tc_loop_at(s, c->members.data[i]));
+  for (size_t i = 0; good && i < c->members.len; i++) good = name_member(&n, &stack, c->members.data[i]);
   if (n.n_ops > NAME_OPERATIONS) tc_strbuf_printf(&n.text, "_and_%d", n.n_ops - NAME_OPERATIONS);
   out->n_ops = n.n_ops;
   out->fused = tc_strbuf_text(&n.fused);
-  return !out->fused ? NULL : unique(s, tc_strbuf_text(&n.text));
+  return good && out->fused ? tc_strbuf_text(&n.text) : NULL;
 }

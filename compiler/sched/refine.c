@@ -15,6 +15,9 @@ struct refiner {
   bool *queued;
   int n;             /* loops */
   int *first, *next, *reader, n_edges; /* readers of a loop, as lists */
+  int *first_view, *next_view;         /* views of a loop: of products' operands, then of results */
+  TC_VEC(struct tc_view *) views;
+  unsigned *rewritten, splits;         /* by loop: the last split for which it was rewritten */
   struct { int loop, dim; tc_sym low, strides[TC_MAX_DIMS]; } change; /* the split that is made; strides: before it */
 };
 
@@ -49,6 +52,27 @@ static bool find_readers(struct refiner *r) {
   return true;
 }
 
+static bool note_view(struct refiner *r, struct tc_view *view) { return tc_vec_push(r->s->alloc, &r->views, view); }
+
+static bool find_views(struct refiner *r) {
+  for (int i = 0; i < r->n; i++) {
+    struct tc_loop *loop = tc_loop_at(r->s, i);
+    if (loop->kind == TC_LOOP_GEMM && (!note_view(r, &loop->a) || !note_view(r, &loop->b))) return false;
+  }
+  for (size_t i = 0; i < r->s->g->outputs.len; i++)
+    if (!note_view(r, &r->s->loops->outputs[i])) return false;
+  r->first_view = TC_NEW_ARRAY(r->s->alloc, int, (size_t)r->n + 1);
+  r->next_view = TC_NEW_ARRAY(r->s->alloc, int, r->views.len + 1);
+  if (!r->first_view || !r->next_view) return false;
+  for (int i = 0; i < r->n; i++) r->first_view[i] = -1;
+  for (size_t i = 0; i < r->views.len; i++) {
+    const int loop = r->views.data[i]->loop;
+    r->next_view[i] = r->first_view[loop];
+    r->first_view[loop] = (int)i;
+  }
+  return true;
+}
+
 /* --- splitting --- */
 
 /* The address stays what it was; div and mod would rarely simplify back to it. */
@@ -76,14 +100,13 @@ static const struct tc_expr *rewrite_load(struct tc_inliner *in, const struct tc
 }
 
 static bool rewrite_loop(struct refiner *r, const struct tc_loop *loop, const struct tc_index *at) {
-  struct tc_inliner in = {.loops = r->s->loops, .load = rewrite_load, .self = r};
+  struct tc_inliner in = tc_inliner_of(r->s->loops, rewrite_load, r);
   struct tc_info *info = &r->s->info[loop->id];
   info->flat = tc_inline(&in, info->flat, loop->id, at, NULL);
   return info->flat;
 }
 
 static bool rewrite_view(struct refiner *r, struct tc_view *view) {
-  if (view->loop != r->change.loop) return true;
   struct tc_index index = r->s->loops->indices.data[view->index];
   split_index(r, &index);
   view->index = tc_loops_index(r->s->loops, &index);
@@ -92,21 +115,17 @@ static bool rewrite_view(struct refiner *r, struct tc_view *view) {
 
 /* Every reader of the loop now reads at the split tuple. */
 static bool rewrite_readers(struct refiner *r, int id) {
+  r->splits++;
   for (int edge = r->first[id]; edge >= 0; edge = r->next[edge]) {
     struct tc_loop *reader = tc_loop_at(r->s, r->reader[edge]);
-    bool done = false;
-    for (int before = r->first[id]; before != edge && !done; before = r->next[before]) done = r->reader[before] == reader->id;
-    if (done) continue;
+    if (r->rewritten[reader->id] == r->splits) continue;
+    r->rewritten[reader->id] = r->splits;
     struct tc_index own = {0};
     own.n = tc_loop_vars(reader, own.at);
     if (!rewrite_loop(r, reader, &own) || !enqueue(r, reader->id)) return false;
   }
-  for (int i = 0; i < r->n; i++) {
-    struct tc_loop *gemm = tc_loop_at(r->s, i);
-    if (gemm->kind == TC_LOOP_GEMM && (!rewrite_view(r, &gemm->a) || !rewrite_view(r, &gemm->b))) return false;
-  }
-  for (size_t i = 0; i < r->s->g->outputs.len; i++)
-    if (!rewrite_view(r, &r->s->loops->outputs[i])) return false;
+  for (int i = r->first_view[id]; i >= 0; i = r->next_view[i])
+    if (!rewrite_view(r, r->views.data[i])) return false;
   return true;
 }
 
@@ -191,12 +210,15 @@ static enum outcome refine_load(struct refiner *r, struct tc_loop *reader, const
   return NOTHING;
 }
 
-static enum outcome refine_expr(struct refiner *r, struct tc_loop *reader, const struct tc_expr *e, unsigned walk) {
-  if (!tc_walk_enter(r->s, walk, e)) return NOTHING;
-  enum outcome outcome = e->op == TC_E_LOAD ? refine_load(r, reader, e) : NOTHING;
-  for (int i = 0; i < TC_EXPR_ARGS && outcome == NOTHING; i++)
-    if (e->args[i]) outcome = refine_expr(r, reader, e->args[i], walk);
-  return outcome;
+/* The first split that a load of the reader calls for. */
+static enum outcome refine_reader(struct refiner *r, struct tc_loop *reader) {
+  struct tc_sched *s = r->s;
+  if (!tc_sched_walk(s, TC_WALK_PRE, s->info[reader->id].flat)) return FAILED;
+  for (const struct tc_expr *e; (e = tc_walk_next(&s->walk));) {
+    const enum outcome outcome = e->op == TC_E_LOAD ? refine_load(r, reader, e) : NOTHING;
+    if (outcome != NOTHING) return outcome;
+  }
+  return s->walk.failed ? FAILED : NOTHING;
 }
 
 /* Is any anchor read at other than plain variables by what could be fused with it? */
@@ -215,17 +237,17 @@ tc_status tc_sched_refine(struct tc_sched *s) {
   struct refiner r = {.s = s, .n = s->n_loops};
   if (!s->config->fuse || !any_reshape(s)) return TC_OK;
   r.queued = TC_NEW_ARRAY(s->alloc, bool, (size_t)r.n + 1);
-  if (!r.queued || !find_readers(&r)) return tc_sched_nomem(s);
+  r.rewritten = TC_NEW_ARRAY(s->alloc, unsigned, (size_t)r.n + 1);
+  if (!r.queued || !r.rewritten || !find_readers(&r) || !find_views(&r)) return tc_sched_failed(s);
   for (int i = 0; i < r.n; i++)
-    if (s->info[i].flat && !enqueue(&r, i)) return tc_sched_nomem(s);
+    if (s->info[i].flat && !enqueue(&r, i)) return tc_sched_failed(s);
   for (; r.at < r.queue.len; r.at++) {
     struct tc_loop *loop = tc_loop_at(s, r.queue.data[r.at]);
     r.queued[loop->id] = false;
-    const unsigned walk = tc_walk_begin(s);
-    const enum outcome outcome = walk ? refine_expr(&r, loop, s->info[loop->id].flat, walk) : FAILED;
-    if (outcome == FAILED || (outcome == CHANGED && !enqueue(&r, loop->id))) return tc_sched_nomem(s);
+    const enum outcome outcome = refine_reader(&r, loop);
+    if (outcome == FAILED || (outcome == CHANGED && !enqueue(&r, loop->id))) return tc_sched_failed(s);
   }
   for (int i = 0; i < r.n; i++)
-    if (s->info[i].flat && !tc_anchor_reads(s, i)) return tc_sched_nomem(s);
+    if (s->info[i].flat && !tc_anchor_reads(s, i)) return tc_sched_failed(s);
   return TC_OK;
 }

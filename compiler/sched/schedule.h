@@ -6,6 +6,7 @@
 #define TC_SCHED_SCHEDULE_H
 
 #include "lower/loops.h"
+#include "lower/walk.h"
 #include "sched/sched.h"
 
 /* An anchor reads `loop` at tuple `index` over its own variables; `indexed`: at a place that data decide. */
@@ -19,10 +20,13 @@ struct tc_info {             /* of a loop, by its id */
   int last_reader;
   bool pinned;               /* read by a library call, or at places that data decide: needs memory */
   bool broadcast;            /* read by a loop with more points */
+  int first_operand, n_operands; /* in s->operands: the loops that its value (or product) reads, in order, once for each place */
   int cost, ops, loads;      /* of one value, with what is inlined into it */
   const struct tc_expr *flat; /* anchors: the value over other anchors, inputs and library calls */
   TC_VEC(struct tc_read) reads;
   int cluster;
+  int name_mark;             /* name.c: the kernel that was last named after it */
+  int n_results;             /* results of the graph that are views of it */
   tc_sym bind[TC_MAX_DIMS];  /* its variables (then its inner ones) as variables of its cluster */
   tc_sym strides[TC_MAX_DIMS];
   int slot;
@@ -36,8 +40,10 @@ struct tc_cluster {
   bool reduced[TC_MAX_DIMS];  /* dims that members reduce (or, without reductions, that some members lack) */
   TC_VEC(int) members;        /* by rank */
   int ops;
-  int mark;                   /* of a walk */
-  int unit;                   /* position in the launch list */
+  unsigned mark;              /* of a walk */
+  unsigned depends_mark;      /* equal to s->depends_on: it is known to need that cluster through others */
+  struct tc_cluster *before, *after; /* in an order where what is read comes first */
+  uint64_t place;             /* grows along that order */
 };
 
 struct tc_shared_var { int position; tc_sym extent, var; };
@@ -50,19 +56,26 @@ struct tc_sched {
   const struct tc_target *target;
   const struct tc_config *config;
   struct tc_error *err;
-  int n_loops;
+  int n_loops, cap_loops;
   struct tc_info *info;
-  bool *refused;               /* by loop: an operand that does not fit into its reader's kernel */
+  TC_VEC(int) operands;        /* of loops: see tc_info */
   int n_order, *order;         /* live loops, what is read first */
   TC_VEC(struct tc_cluster *) clusters;
-  int mark;
+  struct tc_cluster *earliest; /* in the clusters' order */
+  TC_VEC(struct tc_cluster *) pending, between; /* order.c: of a search */
+  unsigned mark, depends_on;
   int n_units, *units;         /* clusters in launch order */
   TC_VEC(struct tc_shared_var) vars; /* kernel variables, shared between kernels so that equal ones are equal */
   struct tc_launch_list *list;
   TC_VEC(struct tc_slot) slots; /* the list's, while they grow */
   uint64_t *hashes;            /* by code */
-  TC_VEC(unsigned) walked;     /* by expression of the loops: the last walk that met it */
-  unsigned walks;
+  struct tc_name_table { struct tc_taken_name *slots; size_t cap, len; } names; /* of codes; open addressing */
+  int *code_slots;             /* open addressing over the codes' hashes: code + 1 */
+  size_t code_cap;
+  int kind_slots[TC_SLOT_KINDS]; /* slot of a special kind, or -1 */
+  int namings;
+  struct tc_arena *scratch;    /* of the draft that is under way, or NULL */
+  struct tc_walk walk;         /* over the loops' expressions */
 };
 
 enum { TC_SPARE_BUFFERS = 16 }; /* of a kernel: for results, scratch rows, status, generator */
@@ -72,17 +85,14 @@ static inline int64_t tc_sched_max_reads(const struct tc_sched *s) {
   return s->config->fuse_max_reads < most ? s->config->fuse_max_reads : most;
 }
 
-/* A walk over the loops' expressions that meets each once; walks may be nested. Its number; 0 when memory is out. */
-unsigned tc_walk_begin(struct tc_sched *s);
-/* Is this the first time that the walk meets `e` (or was another walk there since)? */
-static inline bool tc_walk_enter(struct tc_sched *s, unsigned walk, const struct tc_expr *e) {
-  if (s->walked.data[e->id] == walk) return false;
-  s->walked.data[e->id] = walk;
-  return true;
+/* s->walk from the root. */
+static inline bool tc_sched_walk(struct tc_sched *s, enum tc_walk_order order, const struct tc_expr *root) {
+  return tc_walk_begin(&s->walk, order, tc_expr_count(s->loops->exprs)) && tc_walk_from(&s->walk, root);
 }
 
 static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { return s->loops->items.data[id]; }
-tc_status tc_sched_nomem(struct tc_sched *s);
+/* The status of something that could not be made: TC_NOMEM; where memory is not out, a symbol is INVALID: TC_LIMIT. */
+tc_status tc_sched_failed(struct tc_sched *s);
 int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size variables */
 
 /* cost.c: what an operator costs a value, in vector instructions or so. */
@@ -93,8 +103,6 @@ enum { TC_COST_TRANSCENDENTAL = 12 };
 tc_status tc_sched_layout(struct tc_sched *s);
 /* Dense strides of a loop, in the order of its dims. */
 void tc_row_major(const struct tc_sched *s, const struct tc_loop *loop);
-/* Takes note of loops that were added since; false when memory is out. */
-bool tc_sched_note_loops(struct tc_sched *s);
 /* split.c: long reductions with few results become two stages. */
 tc_status tc_sched_split(struct tc_sched *s);
 /* anchors.c: order, liveness, which loops are inlined, and the anchors' flat values. */
@@ -105,6 +113,17 @@ bool tc_anchor_reads(struct tc_sched *s, int id);
 tc_status tc_sched_refine(struct tc_sched *s);
 /* fusion.c: clusters, and their order. */
 tc_status tc_sched_fuse(struct tc_sched *s);
+static inline struct tc_cluster *tc_cluster_of(const struct tc_sched *s, int loop) {
+  return s->info[loop].cluster < 0 ? NULL : s->clusters.data[s->info[loop].cluster];
+}
+/* order.c: the clusters' order as they are made. */
+void tc_order_begin(struct tc_sched *s);
+/* May two clusters merge, as no path leads from one to the other through a third? False when memory is out. */
+bool tc_order_apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool *apart);
+/* Right after it has said so: `kept` stands for both. */
+void tc_order_join(struct tc_sched *s, struct tc_cluster *kept, struct tc_cluster *gone);
+/* Fills s->units; false when memory is out. */
+bool tc_order_units(struct tc_sched *s);
 /* align.c: can two clusters share one iteration space? into[i] is a's dim for b's dim i, or -1; reduced[]:
  * over the dims of whichever has more. */
 struct tc_alignment { bool swap; int into[TC_MAX_DIMS]; bool reduced[TC_MAX_DIMS]; };
@@ -136,8 +155,9 @@ tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct 
 int tc_slot_of_loop(struct tc_sched *s, int loop);
 int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind);
 
-/* name.c: a C identifier from the operations of a cluster, not yet taken in the list; NULL when memory is out. Fills the entry's
- * n_ops and fused. */
+/* name.c: a C identifier from the operations of a cluster; NULL when memory is out. Fills the entry's n_ops and fused. */
 const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, struct tc_launch *out);
+/* The name, or the name and a number: as no code of the list has it yet. NULL when memory is out. */
+const char *tc_unique_name(struct tc_sched *s, const char *stem);
 
 #endif

@@ -31,9 +31,9 @@ int tc_slot_of_loop(struct tc_sched *s, int id) {
 }
 
 int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind) {
-  for (int i = 0; i < s->list->n_slots; i++)
-    if (s->list->slots[i].kind == kind) return i;
-  return add_slot(s, (struct tc_slot){.kind = kind, .dtype = TC_I64, .elements = tc_sym_const(1 + (kind == TC_SLOT_RNG)), .offset = tc_sym_const(0)});
+  if (s->kind_slots[kind] >= 0) return s->kind_slots[kind];
+  const struct tc_slot slot = {.kind = kind, .dtype = TC_I64, .elements = tc_sym_const(1 + (kind == TC_SLOT_RNG)), .offset = tc_sym_const(0)};
+  return s->kind_slots[kind] = add_slot(s, slot);
 }
 
 int tc_launch_slot_count(const struct tc_launch_list *list, const struct tc_launch *l) {

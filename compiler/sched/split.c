@@ -1,6 +1,7 @@
 /* Long reductions with few results: two stages, so that there is work for many threads.
  *
- * 1. Decided by sizes alone, so that results do not depend on the number of threads.
+ * 1. Decided by sizes alone (of symbols: their hints; any cut is right for all sizes), so that results do not depend on the number
+ *    of threads.
  * 2. Stage one reduces chunks: whole outer dims, then a part of the next one (with a predicate where the
  *    chunks do not fit evenly). Stage two is the loop itself, over the chunks.
  * 3. Positions (argmax, argmin) stay in one stage. */
@@ -15,7 +16,8 @@ enum {
 
 struct chunks {
   int n_whole;        /* outer inner dims that stage one keeps */
-  int64_t parts, part_size; /* of the next one; parts 1: not cut */
+  int64_t parts;      /* of the next one; 1: not cut */
+  tc_sym part_size;
 };
 
 /* Are all reduced dims before the kept ones? Then results lie next to each other in the operand. */
@@ -30,8 +32,8 @@ static bool reduces_leading(const struct tc_loop *loop) {
 static bool wants_split(const struct tc_sched *s, const struct tc_loop *loop) {
   if (loop->kind != TC_LOOP_REDUCTION || loop->reduction == TC_RED_ARGMAX || loop->reduction == TC_RED_ARGMIN) return false;
   const tc_sym kept = tc_loops_numel(s->tab, loop->ndim, loop->sizes), reduced = tc_loops_numel(s->tab, loop->n_inner, loop->inner_sizes);
-  if (!tc_sym_is_const(kept) || !tc_sym_is_const(reduced)) return false;
-  const double results = (double)tc_sym_value(kept), total = results * (double)tc_sym_value(reduced);
+  if (!tc_sym_valid(kept) || !tc_sym_valid(reduced)) return false;
+  const double results = (double)tc_sym_hint(kept), total = results * (double)tc_sym_hint(reduced);
   const double rows = reduces_leading(loop) ? results / COLUMNS_OF_ROW : results;
   return results > 0 && ((rows < FEW_ROWS && total >= LONG_TOTAL) || (rows < SOME_ROWS && total >= VERY_LONG_TOTAL));
 }
@@ -43,18 +45,22 @@ static int64_t parts_of(int64_t size, int64_t wanted) {
   return wanted < size ? wanted : size;
 }
 
-static struct chunks plan_chunks(const struct tc_loop *loop) {
+static int64_t inner_hint(const struct tc_loop *loop, int i) { return tc_sym_hint(loop->inner_sizes[i]); }
+
+static struct chunks plan_chunks(const struct tc_sched *s, const struct tc_loop *loop) {
   struct chunks c = {.parts = 1};
   int64_t total = 1, chunks = 1;
-  for (int i = 0; i < loop->n_inner; i++) total *= tc_sym_value(loop->inner_sizes[i]);
+  for (int i = 0; i < loop->n_inner; i++) total *= inner_hint(loop, i);
   const int64_t wanted = total / CHUNK_ELEMENTS < CHUNKS_MAX ? total / CHUNK_ELEMENTS : CHUNKS_MAX;
   while (c.n_whole + 1 < loop->n_inner && loop->ndim + c.n_whole + 1 < TC_MAX_DIMS &&
-         chunks * tc_sym_value(loop->inner_sizes[c.n_whole]) <= wanted)
-    chunks *= tc_sym_value(loop->inner_sizes[c.n_whole++]);
-  const int64_t size = tc_sym_value(loop->inner_sizes[c.n_whole]), more = (wanted + chunks - 1) / chunks;
+         chunks * inner_hint(loop, c.n_whole) <= wanted)
+    chunks *= inner_hint(loop, c.n_whole++);
+  const tc_sym cut = loop->inner_sizes[c.n_whole];
+  const int64_t size = tc_sym_hint(cut), more = (wanted + chunks - 1) / chunks;
   if (more > 1) c.parts = parts_of(size, more);
-  c.part_size = (size + c.parts - 1) / c.parts;
-  c.parts = (size + c.part_size - 1) / c.part_size;
+  const int64_t part_size = (size + c.parts - 1) / c.parts;
+  c.parts = (size + part_size - 1) / part_size;
+  c.part_size = tc_sym_div(s->tab, tc_sym_add(s->tab, cut, tc_sym_const(c.parts - 1)), tc_sym_const(c.parts));
   return c;
 }
 
@@ -90,7 +96,7 @@ static struct tc_loop *partial_loop(struct tc_sched *s, const struct tc_loop *lo
   partial->reduction = loop->reduction;
   for (int i = c->n_whole; i < loop->n_inner; i++) {
     const bool cut = i == c->n_whole && c->parts > 1;
-    const tc_sym size = cut ? tc_sym_const(c->part_size) : loop->inner_sizes[i];
+    const tc_sym size = cut ? c->part_size : loop->inner_sizes[i];
     partial->inner_sizes[partial->n_inner] = size;
     partial->inner_vars[partial->n_inner++] = tc_sym_index(s->tab, size);
   }
@@ -101,7 +107,7 @@ static struct tc_loop *partial_loop(struct tc_sched *s, const struct tc_loop *lo
 static const struct tc_expr *partial_value(struct tc_sched *s, const struct tc_loop *loop, const struct tc_loop *partial,
                                            const struct chunks *c) {
   struct tc_expr_table *t = s->loops->exprs;
-  struct tc_inliner in = {.loops = s->loops, .load = keep_load};
+  struct tc_inliner in = tc_inliner_of(s->loops, keep_load, NULL);
   const int n_chunk = c->n_whole + (c->parts > 1);
   struct tc_index at = {.n = loop->ndim + loop->n_inner};
   for (int i = 0; i < loop->ndim; i++) at.at[i] = partial->vars[n_chunk + i];
@@ -109,7 +115,7 @@ static const struct tc_expr *partial_value(struct tc_sched *s, const struct tc_l
   for (int i = c->n_whole; i < loop->n_inner; i++) at.at[loop->ndim + i] = partial->inner_vars[i - c->n_whole];
   if (c->parts == 1) return tc_inline(&in, loop->value, loop->id, &at, NULL);
   tc_sym *cut = &at.at[loop->ndim + c->n_whole];
-  *cut = tc_sym_add(s->tab, tc_sym_mul(s->tab, partial->vars[c->n_whole], tc_sym_const(c->part_size)), *cut);
+  *cut = tc_sym_add(s->tab, tc_sym_mul(s->tab, partial->vars[c->n_whole], c->part_size), *cut);
   const struct tc_expr *inside =
       tc_expr_2(t, TC_E_LT, tc_expr_index(t, *cut), tc_expr_index(t, loop->inner_sizes[c->n_whole]));
   if (inside && inside->op == TC_E_CONST) return tc_inline(&in, loop->value, loop->id, &at, NULL);
@@ -118,13 +124,13 @@ static const struct tc_expr *partial_value(struct tc_sched *s, const struct tc_l
 }
 
 static tc_status split(struct tc_sched *s, struct tc_loop *loop) {
-  const struct chunks c = plan_chunks(loop);
+  const struct chunks c = plan_chunks(s, loop);
   const int n_chunk = c.n_whole + (c.parts > 1);
   if (!n_chunk || loop->ndim + n_chunk > TC_MAX_DIMS) return TC_OK;
   struct tc_loop *partial = partial_loop(s, loop, &c);
-  if (!partial) return tc_sched_nomem(s);
+  if (!partial) return tc_sched_failed(s);
   partial->value = partial_value(s, loop, partial, &c);
-  if (!partial->value) return tc_sched_nomem(s);
+  if (!partial->value) return tc_sched_failed(s);
   struct tc_index at = {.n = n_chunk + loop->ndim};
   loop->n_inner = n_chunk;
   for (int i = 0; i < n_chunk; i++) {
@@ -133,7 +139,7 @@ static tc_status split(struct tc_sched *s, struct tc_loop *loop) {
   }
   for (int i = 0; i < loop->ndim; i++) at.at[n_chunk + i] = loop->vars[i];
   loop->value = tc_loops_load(s->loops, partial, &at, NULL, NULL);
-  return loop->value ? TC_OK : tc_sched_nomem(s);
+  return loop->value ? TC_OK : tc_sched_failed(s);
 }
 
 tc_status tc_sched_split(struct tc_sched *s) {

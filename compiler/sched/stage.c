@@ -12,14 +12,14 @@
 enum { STAGE_COST = TC_COST_TRANSCENDENTAL * 3 / 2, /* of the operations that wait for one another in a stage */
        MAX_STAGES = 16 };
 
-struct stager { int *stage, *cost; int limit, last; };
+struct stager { int *stage, *cost; bool *needed; int limit, last; };
 
-static int stage_of(struct stager *g, const struct tc_expr *e) {
-  if (g->stage[e->id] >= 0) return g->stage[e->id];
+/* The stage of a value whose operands have theirs. */
+static void place(struct stager *g, const struct tc_expr *e) {
   int stage = 0, waited = 0;
   for (int i = 0; i < TC_EXPR_ARGS; i++) {
     if (!e->args[i]) continue;
-    const int below = stage_of(g, e->args[i]), cost = g->cost[e->args[i]->id];
+    const int below = g->stage[e->args[i]->id], cost = g->cost[e->args[i]->id];
     if (below > stage) stage = below, waited = cost;
     else if (below == stage && cost > waited) waited = cost;
   }
@@ -27,20 +27,20 @@ static int stage_of(struct stager *g, const struct tc_expr *e) {
   const bool cut = waited + own > g->limit && waited > 0 && own > 0;
   g->stage[e->id] = stage + cut;
   g->cost[e->id] = cut ? own : waited + own;
-  if (g->stage[e->id] > g->last) g->last = g->stage[e->id];
-  return g->stage[e->id];
+  if (g->needed[e->id] && g->stage[e->id] > g->last) g->last = g->stage[e->id];
 }
 
 /* Gives every value a stage; false when memory is out. */
 static bool assign(struct tc_draft *d, struct stager *g) {
-  const int n = tc_expr_count(d->s->loops->exprs);
-  g->stage = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
-  g->cost = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
-  if (!g->stage || !g->cost) return false;
-  for (g->limit = STAGE_COST;; g->limit *= 2) {
+  const int n = tc_expr_count(d->table);
+  *g = (struct stager){TC_NEW_ARRAY(d->scratch, int, (size_t)n), TC_NEW_ARRAY(d->scratch, int, (size_t)n),
+                       TC_NEW_ARRAY(d->scratch, bool, (size_t)n), STAGE_COST, 0};
+  if (!g->stage || !g->cost || !g->needed || !tc_draft_walk(d, TC_WALK_PRE)) return false;
+  for (const struct tc_expr *e; (e = tc_walk_next(&d->walk));) g->needed[e->id] = true;
+  if (d->walk.failed) return false;
+  for (;; g->limit *= 2) {
     g->last = 0;
-    for (int i = 0; i < n; i++) g->stage[i] = -1;
-    for (size_t i = 0; i < d->items.len; i++) (void)stage_of(g, d->items.data[i].value);
+    for (int id = 0; id < n; id++) place(g, tc_expr_at(d->table, id));
     if (g->last < MAX_STAGES) return true;
   }
 }
@@ -48,7 +48,7 @@ static bool assign(struct tc_draft *d, struct stager *g) {
 tc_status tc_draft_stage(struct tc_draft *d) {
   if (d->n_accs || d->has_row || d->n_passes != 1) return TC_OK;
   struct stager g;
-  if (!assign(d, &g)) return tc_sched_nomem(d->s);
+  if (!assign(d, &g)) return tc_sched_failed(d->s);
   if (g.last) d->stage_of = g.stage, d->n_stages = g.last + 1;
   return TC_OK;
 }

@@ -56,35 +56,26 @@ static bool address_by_rows(const struct tc_sched *s, const struct tc_kernel *k,
   return within_row(s, k, address, width);
 }
 
-struct load_walk { const struct tc_sched *s; const struct tc_kernel *k; int buffer; tc_sym width, each; bool *seen; };
-
-static bool loads_by_rows(struct load_walk *w, const struct tc_expr *e) {
-  if (w->seen[e->id]) return true;
-  w->seen[e->id] = true;
-  if (e->op == TC_E_LOAD && e->buffer == w->buffer && (e->args[0] || !address_by_rows(w->s, w->k, e->address, w->width, w->each))) return false;
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i] && !loads_by_rows(w, e->args[i])) return false;
-  return true;
-}
-
-static bool buffer_by_rows(const struct tc_sched *s, const struct tc_kernel *k, int buffer, tc_sym width, tc_sym each) {
-  struct load_walk w = {s, k, buffer, width, each, TC_NEW_ARRAY(s->alloc, bool, (size_t)k->n_exprs + 1)};
-  if (!w.seen) return false; /* only a saving */
+/* Is every load and store of the buffer in its row? (Where memory for the question is out: no.) */
+static bool buffer_by_rows(struct tc_sched *s, const struct tc_kernel *k, int buffer, tc_sym width, tc_sym each) {
+  if (!tc_walk_begin(&s->walk, TC_WALK_PRE, k->n_exprs)) return false;
   for (int p = 0; p < k->n_phases; p++) {
     const struct tc_phase *phase = &k->phases[p];
     for (int i = 0; i < phase->n_reductions; i++)
-      if (!loads_by_rows(&w, phase->reductions[i].value)) return false;
+      if (!tc_walk_from(&s->walk, phase->reductions[i].value)) return false;
     for (int i = 0; i < phase->n_stores; i++) {
       const struct tc_kernel_store *store = &phase->stores[i];
-      if (!loads_by_rows(&w, store->value)) return false;
+      if (!tc_walk_from(&s->walk, store->value)) return false;
       if (store->buffer == buffer && !address_by_rows(s, k, store->address, width, each)) return false;
     }
   }
-  return true;
+  for (const struct tc_expr *e; (e = tc_walk_next(&s->walk));)
+    if (e->op == TC_E_LOAD && e->buffer == buffer && (e->args[0] || !address_by_rows(s, k, e->address, width, each))) return false;
+  return !s->walk.failed;
 }
 
 /* Does the entry touch its i-th slot row by row? */
-static bool touches_by_rows(const struct tc_sched *s, const struct space *space, const struct tc_launch *l, int i) {
+static bool touches_by_rows(struct tc_sched *s, const struct space *space, const struct tc_launch *l, int i) {
   const tc_sym width = width_of(s, space, tc_launch_slot(l, i));
   if (!tc_sym_valid(width)) return false;
   if (l->kind == TC_LAUNCH_KERNEL)
@@ -102,7 +93,7 @@ static bool space_of(const struct tc_sched *s, const struct tc_launch *l, struct
   out->batches = tc_sym_const(1);
   for (int i = 0; i < g->n_batch; i++) out->batches = tc_sym_mul(s->tab, out->batches, g->batch[i]);
   out->total = tc_sym_mul(s->tab, out->batches, out->rows);
-  return tc_sym_valid(out->total) && !tc_sym_is(out->total, 0);
+  return tc_sym_valid(out->total) && tc_sym_always_lt(tc_sym_const(0), out->total);
 }
 
 /* Can the entry's work be cut along the space? */
@@ -117,7 +108,7 @@ static bool in_space(const struct tc_sched *s, const struct space *space, const 
 }
 
 /* Does the entry write a slot that the other touches? *by_rows: all such slots are touched row by row, by both. */
-static bool hands_over(const struct tc_sched *s, const struct space *space, const struct tc_launch *from, const struct tc_launch *to, bool *by_rows) {
+static bool hands_over(struct tc_sched *s, const struct space *space, const struct tc_launch *from, const struct tc_launch *to, bool *by_rows) {
   bool found = false;
   for (int i = 0; i < tc_launch_slot_count(s->list, from); i++) {
     if (!tc_launch_writes(s->list, from, i)) continue;
@@ -131,7 +122,7 @@ static bool hands_over(const struct tc_sched *s, const struct space *space, cons
 }
 
 /* May `entry` run in tiles with the entries [first, last]? */
-static bool joins(const struct tc_sched *s, const struct space *space, int first, int last, int entry) {
+static bool joins(struct tc_sched *s, const struct space *space, int first, int last, int entry) {
   const struct tc_launch *launches = s->list->launches, *l = &launches[entry];
   if (last - first + 1 >= TC_MAX_TILED || !in_space(s, space, l)) return false;
   bool related = false, by_rows = true;
@@ -142,15 +133,30 @@ static bool joins(const struct tc_sched *s, const struct space *space, int first
   return related && by_rows;
 }
 
-/* Is the slot touched by the entries [first, last] alone, and row by row? */
-static bool stays_inside(const struct tc_sched *s, const struct space *space, int first, int last, int slot) {
+/* The entries that touch a slot, first and last. */
+struct span { int first, last; };
+
+static struct span *spans_of_slots(const struct tc_sched *s) {
   const struct tc_launch_list *list = s->list;
-  if (list->slots[slot].kind != TC_SLOT_POOL) return false;
-  for (int u = 0; u < list->n_launches; u++)
+  struct span *spans = TC_NEW_ARRAY(s->alloc, struct span, (size_t)list->n_slots + 1);
+  for (int i = 0; spans && i < list->n_slots; i++) spans[i].first = -1;
+  for (int u = 0; spans && u < list->n_launches; u++)
     for (int i = 0; i < tc_launch_slot_count(list, &list->launches[u]); i++) {
-      if (tc_launch_slot(&list->launches[u], i) != slot) continue;
-      if (u < first || u > last || !touches_by_rows(s, space, &list->launches[u], i)) return false;
+      const int slot = tc_launch_slot(&list->launches[u], i);
+      if (slot < 0) continue;
+      if (spans[slot].first < 0) spans[slot].first = u;
+      spans[slot].last = u;
     }
+  return spans;
+}
+
+/* Is the slot touched by the entries [first, last] alone, and row by row? */
+static bool stays_inside(struct tc_sched *s, const struct space *space, const struct span *spans, int first, int last, int slot) {
+  const struct tc_launch_list *list = s->list;
+  if (list->slots[slot].kind != TC_SLOT_POOL || spans[slot].first < first || spans[slot].last > last) return false;
+  for (int u = first; u <= last; u++)
+    for (int i = 0; i < tc_launch_slot_count(list, &list->launches[u]); i++)
+      if (tc_launch_slot(&list->launches[u], i) == slot && !touches_by_rows(s, space, &list->launches[u], i)) return false;
   return true;
 }
 
@@ -175,16 +181,30 @@ static int64_t step_of(const struct tc_sched *s, const struct space *space, int6
   return (each + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
 }
 
-static void make_tiles(struct tc_sched *s, const struct space *space, int first, int last) {
+/* The slots that stay inside, once each. */
+static int find_inside(struct tc_sched *s, const struct space *space, const struct span *spans, int first, int last, int *inside) {
+  const struct tc_launch_list *list = s->list;
+  int n = 0;
+  for (int u = first; u <= last; u++)
+    for (int i = 0; i < tc_launch_slot_count(list, &list->launches[u]); i++) {
+      const int slot = tc_launch_slot(&list->launches[u], i);
+      bool known = slot < 0 || spans[slot].first != u;
+      for (int k = 0; k < n && !known; k++) known = inside[k] == slot;
+      if (!known && stays_inside(s, space, spans, first, last, slot)) inside[n++] = slot;
+    }
+  return n;
+}
+
+static void make_tiles(struct tc_sched *s, const struct space *space, const struct span *spans, int first, int last) {
   struct tc_launch_list *list = s->list;
+  int inside[TC_MAX_TILED * TC_MAX_KERNEL_BUFFERS];
+  const int n = find_inside(s, space, spans, first, last, inside);
   int64_t bytes = 0;
-  for (int slot = 0; slot < list->n_slots; slot++)
-    if (stays_inside(s, space, first, last, slot)) bytes += slot_hint_bytes(&list->slots[slot]);
+  for (int i = 0; i < n; i++) bytes += slot_hint_bytes(&list->slots[inside[i]]);
   if (bytes <= s->target->l2_bytes) return;
-  for (int slot = 0; slot < list->n_slots; slot++) {
-    if (!stays_inside(s, space, first, last, slot)) continue;
-    for (int u = first; u <= last; u++) keep_in_cache(list, &list->launches[u], slot);
-    list->slots[slot].kind = TC_SLOT_TILE;
+  for (int i = 0; i < n; i++) {
+    for (int u = first; u <= last; u++) keep_in_cache(list, &list->launches[u], inside[i]);
+    list->slots[inside[i]].kind = TC_SLOT_TILE;
   }
   list->tiles[list->n_tiles++] = (struct tc_tiles){.first = first, .count = last - first + 1, .batches = space->batches, .rows = space->rows,
                                                    .step = step_of(s, space, bytes)};
@@ -193,14 +213,15 @@ static void make_tiles(struct tc_sched *s, const struct space *space, int first,
 tc_status tc_sched_tile(struct tc_sched *s) {
   struct tc_launch_list *list = s->list;
   list->tiles = TC_NEW_ARRAY(s->alloc, struct tc_tiles, (size_t)list->n_launches + 1);
-  if (!list->tiles) return tc_sched_nomem(s);
+  const struct span *spans = spans_of_slots(s);
+  if (!list->tiles || !spans) return tc_sched_failed(s);
   for (int i = 0, free_from = 0; s->config->tile && i < list->n_launches; i++) {
     struct space space;
     if (!space_of(s, &list->launches[i], &space)) continue;
     int first = i, last = i;
     while (last + 1 < list->n_launches && joins(s, &space, first, last, last + 1)) last++;
     while (first > free_from && joins(s, &space, first, last, first - 1)) first--;
-    if (last > first) make_tiles(s, &space, first, last);
+    if (last > first) make_tiles(s, &space, spans, first, last);
     i = last;
     free_from = last + 1;
   }

@@ -5,8 +5,7 @@ struct meter {
   struct tc_sched *s;
   struct tc_kernel *k;
   double *touched;    /* by buffer: elements, summed over different addresses */
-  bool *counted;      /* by expression: this phase */
-  bool *addressed;    /* by expression: its address was counted */
+  bool *addressed;    /* by expression: counted as an operation, and its address, in an earlier phase */
   uint64_t operations;
 };
 
@@ -26,38 +25,32 @@ static bool is_memory(const struct tc_kernel_buffer *b) {
 }
 
 static void count(struct meter *m, const struct tc_expr *e) {
-  if (m->counted[e->id]) return;
-  m->counted[e->id] = true;
-  if (e->op == TC_E_LOAD && !m->addressed[e->id]) {
-    m->addressed[e->id] = true;
+  if (e->op == TC_E_LOAD) {
     /* A place that data decide may be anywhere. */
-    m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address);
-    m->k->n_ops++;
-  } else if (e->op != TC_E_LOAD && tc_expr_cost(e->op)) {
+    if (!m->addressed[e->id]) m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address), m->k->n_ops++;
+  } else {
     m->operations += (uint64_t)tc_expr_cost(e->op);
-    if (!m->addressed[e->id]) m->k->n_ops++;
-    m->addressed[e->id] = true;
+    if (tc_expr_cost(e->op) && !m->addressed[e->id]) m->k->n_ops++;
   }
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (e->args[i]) count(m, e->args[i]);
+  m->addressed[e->id] = true;
 }
 
-static void count_phase(struct meter *m, const struct tc_phase *phase) {
-  m->operations = 0;
-  for (int i = 0; i < m->k->n_exprs; i++) m->counted[i] = false;
-  for (int i = 0; i < phase->n_reductions; i++) {
-    count(m, phase->reductions[i].value);
-    m->operations++;
-    m->k->n_ops++;
-  }
+static bool count_phase(struct meter *m, const struct tc_phase *phase) {
+  struct tc_walk *walk = &m->s->walk;
+  if (!tc_walk_begin(walk, TC_WALK_PRE, m->k->n_exprs)) return false;
+  for (int i = 0; i < phase->n_reductions; i++)
+    if (!tc_walk_from(walk, phase->reductions[i].value)) return false;
   for (int i = 0; i < phase->n_stores; i++) {
-    count(m, phase->stores[i].value);
+    if (!tc_walk_from(walk, phase->stores[i].value)) return false;
     m->touched[phase->stores[i].buffer] += touched_by(m, phase->stores[i].address);
-    m->k->n_ops++;
   }
+  m->operations = (uint64_t)phase->n_reductions;
+  m->k->n_ops += phase->n_reductions + phase->n_stores;
+  for (const struct tc_expr *e; (e = tc_walk_next(walk));) count(m, e);
   double points = points_of(m->k->outer, m->k->n_outer, TC_SYM_INVALID);
   if (phase->over_inner) points *= points_of(m->k->inner, m->k->n_inner, TC_SYM_INVALID);
   m->k->flops += (uint64_t)((double)m->operations * points);
+  return !walk->failed;
 }
 
 static void mark_streams(struct tc_sched *s, struct tc_kernel *k) {
@@ -71,10 +64,10 @@ static void mark_streams(struct tc_sched *s, struct tc_kernel *k) {
 tc_status tc_kernel_measure(struct tc_sched *s, struct tc_kernel *k) {
   struct meter m = {.s = s, .k = k};
   m.touched = TC_NEW_ARRAY(s->alloc, double, (size_t)k->n_buffers + 1);
-  m.counted = TC_NEW_ARRAY(s->alloc, bool, (size_t)k->n_exprs + 1);
   m.addressed = TC_NEW_ARRAY(s->alloc, bool, (size_t)k->n_exprs + 1);
-  if (!m.touched || !m.counted || !m.addressed) return tc_sched_nomem(s);
-  for (int i = 0; i < k->n_phases; i++) count_phase(&m, &k->phases[i]);
+  if (!m.touched || !m.addressed) return tc_sched_failed(s);
+  for (int i = 0; i < k->n_phases; i++)
+    if (!count_phase(&m, &k->phases[i])) return tc_sched_failed(s);
   for (int i = 0; i < k->n_buffers; i++) {
     if (!is_memory(&k->buffers[i])) continue;
     const double span = (double)tc_sym_hint(k->buffers[i].elements);

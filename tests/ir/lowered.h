@@ -118,6 +118,35 @@ enum { LOWERED_SIZES = 4 };
 static int64_t lowered_sizes[LOWERED_SIZES];
 static int64_t value_of(tc_sym s) { return tc_sym_eval(s, lowered_sizes); }
 
+/* The graph with the values of its size variables. */
+static inline struct tc_graph *graph_at(struct tc_arena *arena, const struct tc_graph *from, const int64_t *sizes) {
+  struct tc_graph *g = tc_graph_new(arena);
+  struct tc_node **made = TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_node *, from->nodes.len + 1);
+  for (size_t i = 0; i < from->nodes.len; i++) {
+    const struct tc_node *node = from->nodes.data[i];
+    struct tc_node *in[TC_MAX_INPUTS];
+    struct tc_error err = {0};
+    tc_sym ints[TC_MAX_ATTRS], strides[TC_MAX_DIMS];
+    if (node->op == TC_OP_input) {
+      struct tc_meta meta = node->meta;
+      for (int d = 0; d < meta.ndim; d++) {
+        meta.sizes[d] = tc_sym_const(tc_sym_eval(meta.sizes[d], sizes));
+        strides[d] = tc_sym_const(tc_sym_eval(node->strides[d], sizes));
+      }
+      made[i] = tc_graph_input(g, &meta, strides);
+      continue;
+    }
+    struct tc_attrs attrs = node->attrs;
+    for (int k = 0; k < attrs.n_ints; k++) ints[k] = tc_sym_const(tc_sym_eval(attrs.ints[k], sizes));
+    attrs.ints = ints;
+    for (int k = 0; k < node->n_in; k++) in[k] = made[node->in[k]->id];
+    LOWERED_OK(tc_graph_add(g, node->op, node->n_in, in, &attrs, &made[i], &err), err);
+    made[i]->draw = node->draw;
+  }
+  for (size_t i = 0; i < from->outputs.len; i++) assert_true(tc_graph_output(g, made[from->outputs.data[i]->id]));
+  return g;
+}
+
 static double tolerance_of(tc_dtype dtype) { return dtype == TC_F64 ? 1e-9 : dtype == TC_F32 ? 2e-4 : 3e-2; }
 
 static double stored_real(tc_dtype dtype, const void *data, int64_t at) {

@@ -1,33 +1,39 @@
 /* Random graphs of primitive operations over small shapes: pointwise chains, broadcasts, reductions, views
- * of views, copies, gathers and matmuls, in any order, with one to four results. */
+ * of views, copies, gathers and matmuls, in any order, with one to four results. With `symbolic`, sizes of two values are the
+ * variables s0 and s1. */
 #ifndef TESTS_IR_RANDOM_GRAPH_H
 #define TESTS_IR_RANDOM_GRAPH_H
 
 #include "lowered.h"
 
-enum { GRAPH_VALUES = 200, GRAPH_MAX_NUMEL = 1500, GRAPH_SIZES = 7 };
+enum { GRAPH_VALUES = 200, GRAPH_MAX_NUMEL = 1500, GRAPH_SIZES = 7, GRAPH_S0 = 6, GRAPH_S1 = 5 /* hints */ };
 
 struct graph_maker {
   struct tc_graph *g;
   tc_dtype dtype; /* of its floats */
+  bool symbolic;
   struct tc_node *values[GRAPH_VALUES];
   int n;
 };
 
-static struct tc_node *make_node(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in, int n_ints, const int64_t *ints,
-                                 int n_nums, const double *nums) {
+static struct tc_node *make_sized(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in, int n_ints, const tc_sym *syms,
+                                  int n_nums, const double *nums) {
   struct tc_error err = {0};
-  tc_sym syms[TC_MAX_ATTRS];
-  for (int i = 0; i < n_ints; i++) syms[i] = tc_sym_const(ints[i]);
   const struct tc_attrs attrs = {syms, n_ints, nums, n_nums};
   struct tc_node *node = NULL;
   LOWERED_OK(tc_graph_add(m->g, op, n_in, in, &attrs, &node, &err), err);
   if (m->n < GRAPH_VALUES) m->values[m->n++] = node;
   return node;
 }
+static struct tc_node *make_node(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in, int n_ints, const int64_t *ints,
+                                 int n_nums, const double *nums) {
+  tc_sym syms[TC_MAX_ATTRS];
+  for (int i = 0; i < n_ints; i++) syms[i] = tc_sym_const(ints[i]);
+  return make_sized(m, op, n_in, in, n_ints, syms, n_nums, nums);
+}
 static struct tc_node *make_unary(struct graph_maker *m, tc_op op, struct tc_node *x) { return make_node(m, op, 1, &x, 0, NULL, 0, NULL); }
 
-static int64_t node_size(const struct tc_node *node, int d) { return tc_sym_value(node->meta.sizes[d]); }
+static int64_t node_size(const struct tc_node *node, int d) { return tc_sym_hint(node->meta.sizes[d]); }
 static int64_t node_numel(const struct tc_node *node) {
   int64_t n = 1;
   for (int d = 0; d < node->meta.ndim; d++) n *= node_size(node, d);
@@ -35,16 +41,15 @@ static int64_t node_numel(const struct tc_node *node) {
 }
 
 /* An input: dense, or with a gap, or transposed, or broadcast in memory. */
-static struct tc_node *make_input_node(struct graph_maker *m, tc_dtype dtype, int ndim, const int64_t *sizes) {
+static struct tc_node *make_input_node(struct graph_maker *m, tc_dtype dtype, int ndim, const tc_sym *sizes) {
   struct tc_meta meta = {.dtype = dtype, .ndim = ndim};
-  tc_sym strides[TC_MAX_DIMS];
-  int64_t stride = random_below(4) ? 1 : 2;
+  tc_sym strides[TC_MAX_DIMS], stride = tc_sym_const(random_below(4) ? 1 : 2);
   const bool column_major = random_below(4) == 0;
   for (int i = 0; i < ndim; i++) {
     const int d = column_major ? i : ndim - 1 - i;
-    meta.sizes[d] = tc_sym_const(sizes[d]);
-    strides[d] = tc_sym_const(random_below(12) ? stride : 0);
-    stride *= sizes[d];
+    meta.sizes[d] = sizes[d];
+    strides[d] = random_below(12) ? stride : tc_sym_const(0);
+    stride = tc_sym_mul(m->g->tab, stride, sizes[d]);
   }
   struct tc_node *node = tc_graph_input(m->g, &meta, strides);
   assert_non_null(node);
@@ -52,10 +57,16 @@ static struct tc_node *make_input_node(struct graph_maker *m, tc_dtype dtype, in
   return node;
 }
 
+/* A size, or the variable whose hint it is. */
+static tc_sym size_or_variable(struct graph_maker *m, int64_t size) {
+  if (m->symbolic && size == GRAPH_S0) return tc_sym_size(m->g->tab, 0, GRAPH_S0);
+  return m->symbolic && size == GRAPH_S1 ? tc_sym_size(m->g->tab, 1, GRAPH_S1) : tc_sym_const(size);
+}
+
 static struct tc_node *random_input(struct graph_maker *m) {
-  int64_t sizes[TC_MAX_DIMS];
+  tc_sym sizes[TC_MAX_DIMS];
   const int ndim = 1 + (int)random_below(4);
-  for (int d = 0; d < ndim; d++) sizes[d] = 1 + random_below(GRAPH_SIZES);
+  for (int d = 0; d < ndim; d++) sizes[d] = size_or_variable(m, 1 + random_below(GRAPH_SIZES));
   return make_input_node(m, m->dtype, ndim, sizes);
 }
 
@@ -72,9 +83,10 @@ static struct tc_node *pick(struct graph_maker *m, int rank) {
 static bool can_broadcast(const struct tc_node *a, const struct tc_node *b) {
   int64_t numel = 1;
   for (int i = 1; i <= a->meta.ndim || i <= b->meta.ndim; i++) {
-    const int64_t x = i <= a->meta.ndim ? node_size(a, a->meta.ndim - i) : 1, y = i <= b->meta.ndim ? node_size(b, b->meta.ndim - i) : 1;
-    if (x != y && x != 1 && y != 1) return false;
-    numel *= x > y ? x : y;
+    const tc_sym one = tc_sym_const(1), x = i <= a->meta.ndim ? a->meta.sizes[a->meta.ndim - i] : one;
+    const tc_sym y = i <= b->meta.ndim ? b->meta.sizes[b->meta.ndim - i] : one;
+    if (!tc_sym_same(x, y) && !tc_sym_is(x, 1) && !tc_sym_is(y, 1)) return false;
+    numel *= tc_sym_hint(x) > tc_sym_hint(y) ? tc_sym_hint(x) : tc_sym_hint(y);
   }
   return numel <= GRAPH_MAX_NUMEL;
 }
@@ -86,8 +98,7 @@ static struct tc_node *partner(struct graph_maker *m, struct tc_node *x) {
     if (y && can_broadcast(x, y)) return y;
   }
   if (random_below(2) && x->meta.ndim) {
-    const int64_t last = node_size(x, x->meta.ndim - 1);
-    return make_input_node(m, m->dtype, 1, &last);
+    return make_input_node(m, m->dtype, 1, &x->meta.sizes[x->meta.ndim - 1]);
   }
   const int64_t ints[] = {(int64_t)m->dtype, 0};
   const double value = random_real();
@@ -137,17 +148,17 @@ static void add_reduction(struct graph_maker *m) {
 
 /* Merges two neighbouring dims, or splits one. */
 static void add_reshape(struct graph_maker *m, struct tc_node *x) {
-  int64_t sizes[TC_MAX_DIMS];
+  tc_sym sizes[TC_MAX_DIMS];
   int n = 0;
   const int64_t at = random_below(x->meta.ndim);
   const bool merge = random_below(2);
   for (int d = 0; d < x->meta.ndim; d++) {
-    const int64_t size = node_size(x, d);
-    if (merge && d == at + 1) sizes[n - 1] *= size;
-    else if (!merge && d == at && size % 2 == 0 && x->meta.ndim < 6) sizes[n++] = size / 2, sizes[n++] = 2;
+    const tc_sym size = x->meta.sizes[d], two = tc_sym_const(2);
+    if (merge && d == at + 1) sizes[n - 1] = tc_sym_mul(m->g->tab, sizes[n - 1], size);
+    else if (!merge && d == at && tc_sym_is(tc_sym_mod(m->g->tab, size, two), 0) && x->meta.ndim < 6) sizes[n++] = tc_sym_div(m->g->tab, size, two), sizes[n++] = two;
     else sizes[n++] = size;
   }
-  make_node(m, random_below(2) ? TC_OP_view : TC_OP_reshape, 1, &x, n, sizes, 0, NULL);
+  make_sized(m, random_below(2) ? TC_OP_view : TC_OP_reshape, 1, &x, n, sizes, 0, NULL);
 }
 
 static void add_view(struct graph_maker *m) {
@@ -170,6 +181,13 @@ static void add_view(struct graph_maker *m) {
       const int64_t dim = random_below(ndim), size = node_size(x, (int)dim), step = 1 + random_below(2), start = random_below(size);
       const int64_t most = (size - start + step - 1) / step;
       const int64_t slice[] = {dim, start, 1 + random_below(most), step};
+      const tc_sym whole = x->meta.sizes[dim];
+      if (!tc_sym_is_const(whole)) { /* all from the first or second element on */
+        const tc_sym first = tc_sym_const(start % 2), rest = tc_sym_sub(m->g->tab, whole, first);
+        const tc_sym count = tc_sym_div(m->g->tab, tc_sym_add(m->g->tab, rest, tc_sym_const(step - 1)), tc_sym_const(step));
+        make_sized(m, TC_OP_slice, 1, &x, 4, (tc_sym[]){tc_sym_const(dim), first, count, tc_sym_const(step)}, 0, NULL);
+        return;
+      }
       make_node(m, TC_OP_slice, 1, &x, 4, slice, 0, NULL);
       return;
     }
@@ -177,9 +195,10 @@ static void add_view(struct graph_maker *m) {
       if (ndim < 5) {
         const int64_t dim = random_below(ndim + 1);
         struct tc_node *y = make_node(m, TC_OP_unsqueeze, 1, &x, 1, &dim, 0, NULL);
-        for (int d = 0; d <= ndim; d++) ints[d] = node_size(y, d);
-        ints[dim] = 1 + random_below(3);
-        make_node(m, TC_OP_expand, 1, &y, ndim + 1, ints, 0, NULL);
+        tc_sym sizes[TC_MAX_DIMS];
+        for (int d = 0; d <= ndim; d++) sizes[d] = y->meta.sizes[d];
+        sizes[dim] = tc_sym_const(1 + random_below(3));
+        make_sized(m, TC_OP_expand, 1, &y, ndim + 1, sizes, 0, NULL);
       }
   }
 }
@@ -211,17 +230,21 @@ static void add_copy(struct graph_maker *m) {
 static void add_gather(struct graph_maker *m) {
   struct tc_node *x = pick(m, 1);
   if (!x) return;
-  int64_t sizes[TC_MAX_DIMS];
+  tc_sym sizes[TC_MAX_DIMS];
   int dim = 0;
-  while (dim < x->meta.ndim && node_size(x, dim) < RANDOM_INDEX) dim++;
+  while (dim < x->meta.ndim && (node_size(x, dim) < RANDOM_INDEX || !tc_sym_is_const(x->meta.sizes[dim]))) dim++;
   if (dim == x->meta.ndim) return;
-  const int64_t ints[] = {dim}, count = 1 + random_below(GRAPH_SIZES);
+  const int64_t ints[] = {dim};
+  const tc_sym count = size_or_variable(m, 1 + random_below(GRAPH_SIZES));
   if (random_below(2)) {
     struct tc_node *in[] = {x, make_input_node(m, TC_I64, 1, &count)};
     make_node(m, dim == 0 && x->meta.ndim == 2 ? TC_OP_embedding : TC_OP_index_select, 2, in, dim == 0 && x->meta.ndim == 2 ? 0 : 1, ints, 0, NULL);
     return;
   }
-  for (int d = 0; d < x->meta.ndim; d++) sizes[d] = 1 + random_below(node_size(x, d));
+  for (int d = 0; d < x->meta.ndim; d++) {
+    const tc_sym some = tc_sym_const(1 + random_below(node_size(x, d)));
+    sizes[d] = tc_sym_is_const(x->meta.sizes[d]) ? some : x->meta.sizes[d];
+  }
   struct tc_node *in[] = {x, make_input_node(m, TC_I64, x->meta.ndim, sizes)};
   make_node(m, TC_OP_gather, 2, in, 1, ints, 0, NULL);
 }
@@ -237,7 +260,7 @@ static void add_matmul(struct graph_maker *m) {
     ints[ndim - 1] = ndim - 2, ints[ndim - 2] = ndim - 1;
     in[1] = make_node(m, TC_OP_permute, 1, &x, ndim, ints, 0, NULL);
   } else {
-    const int64_t sizes[] = {node_size(x, ndim - 1), 1 + random_below(GRAPH_SIZES)};
+    const tc_sym sizes[] = {x->meta.sizes[ndim - 1], size_or_variable(m, 1 + random_below(GRAPH_SIZES))};
     in[1] = make_input_node(m, m->dtype, 2, sizes);
   }
   struct tc_node *y = make_node(m, TC_OP_matmul, 2, in, 0, NULL, 0, NULL);
@@ -249,9 +272,9 @@ static void add_matmul(struct graph_maker *m) {
   make_unary(m, TC_OP_tanh, y);
 }
 
-static struct tc_graph *random_graph(struct tc_arena *arena, uint64_t seed, tc_dtype dtype) {
+static struct tc_graph *make_graph(struct tc_arena *arena, uint64_t seed, tc_dtype dtype, bool symbolic) {
   random_state = seed * 2654435761u + 88172645463325252u;
-  struct graph_maker m = {.g = tc_graph_new(arena), .dtype = dtype};
+  struct graph_maker m = {.g = tc_graph_new(arena), .dtype = dtype, .symbolic = symbolic};
   const int64_t steps = 3 + random_below(22);
   random_input(&m);
   for (int64_t i = 0; i < steps && m.n < GRAPH_VALUES - 8; i++) {
@@ -270,6 +293,31 @@ static struct tc_graph *random_graph(struct tc_arena *arena, uint64_t seed, tc_d
   for (int64_t i = 1 + random_below(4); i > 0; i--) tc_graph_output(m.g, i == 1 ? m.values[m.n - 1] : m.values[random_below(m.n)]);
   tc_graph_remove_dead(m.g);
   return m.g;
+}
+
+static inline struct tc_graph *random_graph(struct tc_arena *arena, uint64_t seed, tc_dtype dtype) { return make_graph(arena, seed, dtype, false); }
+
+/* A random graph over s0 and s1, scheduled once, against the reference at several sizes. Counts those that its facts let pass. */
+static inline void run_symbolic_graph(uint64_t seed, tc_dtype dtype, bool fuse, double scale, int *served, int *refused) {
+  static const int64_t rows[][2] = {{GRAPH_S0, GRAPH_S1}, {2, 2}, {2, 5}, {9, 4}, {23, 17}};
+  struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
+  struct tc_graph *g = make_graph(l.arena, seed, dtype, true);
+  (void)tc_sym_size(g->tab, 1, GRAPH_S1);
+  lower_graph(&l, g, fuse);
+  for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+    bool hold = true;
+    for (int i = 0; i < tc_sym_fact_count(g->tab) && hold; i++) {
+      const struct tc_sym_fact fact = tc_sym_fact_at(g->tab, i);
+      hold = tc_sym_fact_true(&fact, rows[row]);
+    }
+    ++*(hold ? served : refused);
+    if (!hold) continue;
+    struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+    for (int i = 0; i < 2; i++) lowered_sizes[i] = rows[row][i];
+    run_against(l.list, graph_at(arena, l.graph, lowered_sizes), 1 + (int)(seed % 3), scale);
+    tc_arena_free(arena);
+  }
+  tc_arena_free(l.arena);
 }
 
 #endif

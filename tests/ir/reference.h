@@ -71,14 +71,18 @@ static double ref_unary(tc_op op, double x) {
     default: return x; /* cast, clone */
   }
 }
+static double ref_remainder(double x, double y) {
+  const double rest = fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
 static double ref_binary(tc_op op, double x, double y) {
   switch (op) {
     case TC_OP_add: return x + y;
     case TC_OP_sub: return x - y;
     case TC_OP_mul: return x * y;
     case TC_OP_div: return x / y;
-    case TC_OP_floor_divide: return floor(x / y);
-    case TC_OP_remainder: return x - y * floor(x / y);
+    case TC_OP_floor_divide: return y == 0 ? x / y : round((x - ref_remainder(x, y)) / y);
+    case TC_OP_remainder: return ref_remainder(x, y);
     case TC_OP_pow: return pow(x, y);
     case TC_OP_maximum: return isnan(x) || isnan(y) ? NAN : x > y ? x : y;
     case TC_OP_minimum: return isnan(x) || isnan(y) ? NAN : x < y ? x : y;

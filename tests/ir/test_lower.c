@@ -250,13 +250,22 @@ static void test_random_graphs(void **state) {
     }
 }
 
+/* The same with size variables: one list for all sizes. Facts may refuse some, but few. */
+static void test_random_sizes(void **state) {
+  (void)state;
+  int served = 0, refused = 0;
+  for (uint64_t seed = 1; seed <= RANDOM_GRAPHS; seed++)
+    for (int fuse = 1; fuse >= 0; fuse--) run_symbolic_graph(seed, TC_F64, fuse, 1e3, &served, &refused);
+  assert_true(served > 20 * refused);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_equal_expressions_are_one), cmocka_unit_test(test_folding_keeps_every_bit), cmocka_unit_test(test_pointwise),
       cmocka_unit_test(test_reductions), cmocka_unit_test(test_two_stages), cmocka_unit_test(test_views_and_copies),
       cmocka_unit_test(test_create_and_random), cmocka_unit_test(test_gathers), cmocka_unit_test(test_bad_index_sets_status),
       cmocka_unit_test(test_matmuls), cmocka_unit_test(test_results_of_every_kind), cmocka_unit_test(test_empty_tensors),
-      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_many_operands), cmocka_unit_test(test_loop_specification), cmocka_unit_test(test_random_graphs),
+      cmocka_unit_test(test_memory_is_reused), cmocka_unit_test(test_size_variables), cmocka_unit_test(test_many_operands), cmocka_unit_test(test_loop_specification), cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_random_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,11 @@ static void make_list(struct tc_arena *arena, struct tc_launch_list *list) {
   list->allocated_bytes[0] = tc_sym_mul(tab, tc_sym_size(tab, 0, 8), c(4096));
   list->pool_bytes = c(8192);
   list->pool_bytes_without_reuse = 99999;
+  list->size_hints = TC_NEW_ARRAY(a, int64_t, 1);
+  list->size_hints[0] = 8;
+  list->n_facts = 1;
+  list->facts = TC_NEW_ARRAY(a, struct tc_sym_fact, 1);
+  list->facts[0] = (struct tc_sym_fact){true, false, tc_sym_mod(tab, tc_sym_size(tab, 0, 8), c(4)), c(1)};
   list->codes[0] = (struct tc_code){.symbol = "fused_add_relu", .generator = "llvm", .n_buffers = 5, .roles = TC_NEW_ARRAY(a, enum tc_buffer_role, 5), .scratch_bytes = TC_NEW_ARRAY(a, tc_sym, 5)};
   static const enum tc_buffer_role roles[] = {TC_ROLE_READ, TC_ROLE_WRITE, TC_ROLE_SCRATCH, TC_ROLE_STATUS, TC_ROLE_RNG};
   memcpy(list->codes[0].roles, roles, sizeof roles);
@@ -144,6 +149,12 @@ static void test_round_trip(void **state) {
   assert_string_equal(back->launches[0].fused, "add relu");
   assert_same_text(&list, back);
   assert_int_equal(tc_sym_value(back->launches[1].work), 4096);
+  assert_int_equal(tc_sym_hint(back->launches[0].items), 8);
+  assert_int_equal(back->n_facts, 1);
+  assert_true(back->facts[0].less && !back->facts[0].holds);
+  const int64_t even[] = {6}, whole[] = {8};
+  assert_true(tc_sym_fact_true(&back->facts[0], even));
+  assert_false(tc_sym_fact_true(&back->facts[0], whole));
   tc_blobs_free(&blobs);
   tc_strbuf_free(&first);
   tc_strbuf_free(&second);

@@ -1,4 +1,5 @@
 /* The on-disk cache: whole entries only, damage is a miss, the bound holds, many processes may write at once. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -141,6 +143,59 @@ static void test_pipe(void **state) {
   expect_entry(f, 3, "a payload");
 }
 
+/* An entry that is there and cannot be opened is bad, not absent; a new one takes its place. */
+static void test_unreadable(void **state) {
+  struct fixture *f = *state;
+  char path[PATH * 2];
+  struct tc_error err = {0};
+  const struct tc_cache_key k = key(3);
+  unsigned char *bytes;
+  size_t size;
+  entry_path(f, 3, path);
+  assert_int_equal(get_status(f, 3), TC_IO);
+  put(f, 4, "makes the folder");
+  assert_int_equal(symlink(path, path), 0); /* nobody can open it, not even root */
+  assert_int_equal(tc_cache_disk_get(f->cache, &k, &bytes, &size, &err), TC_CORRUPT);
+  assert_non_null(strstr(err.message, path));
+  put(f, 3, "a payload");
+  expect_entry(f, 3, "a payload");
+}
+
+static void make_file(const char *path, time_t age) {
+  const struct timespec then = {.tv_sec = time(NULL) - age}, times[] = {then, then};
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  fputs("half of an ent", file);
+  fclose(file);
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What a writer left that was killed goes in time; what another may be writing just now stays, and so does what is not ours. */
+static void test_stale(void **state) {
+  enum { DAY = 24 * 3600 };
+  struct fixture *f = *state;
+  char path[PATH * 2], old[PATH * 3], fresh[PATH * 3], other[PATH * 3];
+  struct tc_cache_stat stat;
+  put(f, 3, "a payload");
+  entry_path(f, 3, path);
+  snprintf(old, sizeof old, "%s.4711.0.tmp", path);
+  snprintf(fresh, sizeof fresh, "%s.4711.1.tmp", path);
+  snprintf(other, sizeof other, "%s/notes.tmp", f->directory);
+  make_file(old, DAY);
+  make_file(fresh, 1);
+  make_file(other, DAY);
+  assert_int_equal(tc_cache_stat(f->cache, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, 1);
+  assert_int_equal(access(old, F_OK), -1);
+  assert_int_equal(access(fresh, F_OK), 0);
+  assert_int_equal(access(other, F_OK), 0);
+  make_file(old, DAY);
+  put(f, 4, "a put looks at the folder too");
+  assert_int_equal(access(old, F_OK), -1);
+  assert_int_equal(unlink(fresh), 0);
+  assert_int_equal(unlink(other), 0);
+}
+
 static void test_bound(void **state) {
   struct fixture *f = *state;
   static char big[300 << 10];
@@ -260,6 +315,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down),        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),          cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_export_import, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),     cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_pipe, set_up, tear_down),           cmocka_unit_test(test_no_home),
       cmocka_unit_test(test_unusable_folder),
   };

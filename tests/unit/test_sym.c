@@ -168,7 +168,84 @@ static void test_known(void **state) {
   tc_symtab_free(tab);
 }
 
+/* What is said to hold for all sizes holds at some of them; and what sizes of at least 2 give is found. */
+static void test_comparisons(void **state) {
+  (void)state;
+  int found = 0;
+  for (int n = 0; n < N_EXPRESSIONS; n++) {
+    struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+    struct tc_symtab *tab = tc_symtab_new(tc_arena_alloc(arena));
+    tc_sym sizes[N_VARIABLES];
+    for (int v = 0; v < N_VARIABLES; v++) sizes[v] = tc_sym_size(tab, v, 2 + below(9));
+    const struct tree *x = random_tree(arena, 3), *y = random_tree(arena, 3);
+    const tc_sym a = symbol_of(tab, x, sizes), b = symbol_of(tab, y, sizes);
+    int64_t values[N_VARIABLES], low, high;
+    const bool less = tc_sym_always_lt(a, b), no_more = tc_sym_always_le(a, b), bounded = tc_sym_bounds(a, &low, &high);
+    found += less;
+    for (int p = 0; p < N_POINTS && tc_sym_valid(a) && tc_sym_valid(b); p++) {
+      for (int v = 0; v < N_VARIABLES; v++) values[v] = p ? 2 + below(40) : 2;
+      const int64_t left = value_of(x, values), right = value_of(y, values);
+      int64_t checked;
+      assert_true(!less || left < right);
+      assert_true(!no_more || left <= right);
+      assert_true(!bounded || (low <= left && left <= high));
+      assert_true(tc_sym_eval_checked(a, values, &checked) && checked == left);
+    }
+    tc_arena_free(arena);
+  }
+  assert_true(found > N_EXPRESSIONS / 10);
+}
+
+static void always_less(struct tc_symtab *tab, const char *a, const char *b) {
+  const tc_sym x = tc_sym_parse(tab, &a, 0, NULL, NULL), y = tc_sym_parse(tab, &b, 0, NULL, NULL);
+  assert_true(tc_sym_always_lt(x, y));
+  assert_false(tc_sym_always_le(y, x));
+}
+
+static void test_known_comparisons(void **state) {
+  (void)state;
+  struct tc_symtab *tab = tc_symtab_new(tc_alloc_system());
+  const tc_sym s = tc_sym_size(tab, 0, 5), one = tc_sym_const(1);
+  always_less(tab, "1", "s0");
+  always_less(tab, "s1", "s0*s1");
+  always_less(tab, "s0*2 + s1", "s0*s1*2 + s1");
+  always_less(tab, "(s0 + 1)//2", "s0");
+  always_less(tab, "s0%7", "7");
+  always_less(tab, "min(s0, s1)", "s0 + 1");
+  assert_false(tc_sym_always_lt(tc_sym_const(2), s));
+  /* What holds always, or follows from a fact, is none. */
+  assert_false(tc_sym_decide_eq(tab, s, one));
+  assert_true(tc_sym_decide_lt(tab, one, s));
+  assert_int_equal(tc_sym_fact_count(tab), 0);
+  assert_true(tc_sym_decide_lt(tab, tc_sym_const(4), s));
+  assert_true(tc_sym_decide_lt(tab, tc_sym_const(3), s));
+  assert_int_equal(tc_sym_fact_count(tab), 1);
+  tc_symtab_mark_facts(tab); /* not known any more */
+  assert_true(tc_sym_decide_lt(tab, tc_sym_const(3), s));
+  assert_int_equal(tc_sym_fact_count(tab), 2);
+  const struct tc_sym_fact fact = tc_sym_fact_at(tab, 1);
+  const int64_t small[] = {3, 2}, large[] = {4, 2};
+  assert_false(tc_sym_fact_true(&fact, small));
+  assert_true(tc_sym_fact_true(&fact, large));
+  tc_symtab_free(tab);
+}
+
+/* Division by a sum of sizes. */
+static void test_symbolic_divisors(void **state) {
+  (void)state;
+  struct tc_symtab *tab = tc_symtab_new(tc_alloc_system());
+  const tc_sym width = tc_sym_add(tab, tc_sym_size(tab, 0, 5), tc_sym_const(2)), row = tc_sym_index(tab, tc_sym_size(tab, 1, 5)), column = tc_sym_index(tab, width);
+  const tc_sym at = tc_sym_add(tab, tc_sym_mul(tab, row, width), column);
+  assert_true(tc_sym_same(tc_sym_div(tab, at, width), row));
+  assert_true(tc_sym_same(tc_sym_mod(tab, at, width), column));
+  int64_t value;
+  const int64_t sizes[] = {TC_SYM_SIZE_MAX, TC_SYM_SIZE_MAX};
+  assert_false(tc_sym_eval_checked(tc_sym_mul(tab, width, tc_sym_size(tab, 1, 5)), sizes, &value));
+  tc_symtab_free(tab);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_expressions), cmocka_unit_test(test_print_parse), cmocka_unit_test(test_known)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_comparisons), cmocka_unit_test(test_known_comparisons), cmocka_unit_test(test_symbolic_divisors),
+                                     cmocka_unit_test(test_random_expressions), cmocka_unit_test(test_print_parse), cmocka_unit_test(test_known)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
