@@ -19,6 +19,7 @@
 struct compile {
   struct tc_context *ctx;
   struct tc_graph *graph;
+  int first_fact; /* of the graph's symbols: what is recorded from here on belongs to the compiled object */
   struct tc_loops *loops;
   struct tc_launch_list *list;
   struct tc_blobs blobs;
@@ -107,6 +108,18 @@ static tc_status run_decompose(struct compile *c) {
   return status;
 }
 
+/* May the artifact serve the sizes that the graph was captured with? Another first batch may have decided otherwise. */
+static bool facts_fit(const struct compile *c, const struct tc_compiled *known) {
+  const struct tc_sym_fact *facts;
+  const int n_facts = tc_compiled_facts(known, &facts), n_sizes = tc_symtab_sizes(c->graph->tab);
+  if (!n_facts) return true;
+  int64_t *hints = TC_NEW_ARRAY(tc_arena_alloc(c->graph->arena), int64_t, (size_t)n_sizes + 1);
+  for (int i = 0; hints && i < n_sizes; i++) hints[i] = tc_symtab_hint(c->graph->tab, i);
+  bool fit = hints != NULL;
+  for (int i = 0; i < n_facts && fit; i++) fit = tc_sym_fact_true(&facts[i], hints);
+  return fit;
+}
+
 /* An entry that is there but bad is a counted miss. */
 static bool load_from_disk(struct compile *c) {
   struct tc_context *ctx = c->ctx;
@@ -124,7 +137,13 @@ static bool load_from_disk(struct compile *c) {
     tc_blobs_free(&c->blobs);
   }
   tc_free_bytes(ctx->alloc, bytes, size);
-  if (!status) return true;
+  if (!status && facts_fit(c, c->result)) return true;
+  if (!status) { /* good, but for other sizes */
+    tc_compiled_release(c->result);
+    c->result = NULL;
+    c->list = NULL;
+    return false;
+  }
   ctx->counters.disk_bad_entries++;
   tc_log_line(&ctx->log, TC_LOG_CACHE, "bad entry: %s", why.message);
   tc_arena_free(arena);
@@ -148,7 +167,7 @@ static tc_status run_key(struct compile *c) {
   const tc_status status = tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, c->err);
   if (status) return status;
   struct tc_compiled *known = tc_cache_memory_get(ctx->cache, &c->key);
-  if (known) {
+  if (known && facts_fit(c, known)) {
     c->result = tc_compiled_retain(known);
     c->report->answer = TC_CACHE_MEMORY;
     ctx->counters.memory_hits++;
@@ -163,10 +182,30 @@ static tc_status run_key(struct compile *c) {
   return TC_OK;
 }
 
-static tc_status run_lower(struct compile *c) { return tc_lower(c->graph, &c->ctx->config, &c->loops, c->err); }
+static tc_status run_lower(struct compile *c) {
+  const tc_status status = tc_lower(c->graph, &c->ctx->config, &c->loops, c->err);
+  if (status || !tc_log_on(&c->ctx->log, TC_LOG_GRAPH)) return status;
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, tc_arena_alloc(c->graph->arena));
+  tc_loops_print(&text, c->loops);
+  const char *printed = tc_strbuf_text(&text);
+  tc_log_text(&c->ctx->log, TC_LOG_GRAPH, "lowered", printed ? printed : "(out of memory)\n");
+  return TC_OK;
+}
+
+/* What was decided on the way belongs to the artifact. */
+static tc_status take_facts(struct compile *c) {
+  struct tc_launch_list *list = c->list;
+  list->n_facts = tc_sym_fact_count(c->graph->tab) - c->first_fact;
+  list->facts = TC_NEW_ARRAY(tc_arena_alloc(c->graph->arena), struct tc_sym_fact, (size_t)list->n_facts + 1);
+  if (!list->facts) return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for the facts on sizes");
+  for (int i = 0; i < list->n_facts; i++) list->facts[i] = tc_sym_fact_at(c->graph->tab, c->first_fact + i);
+  return TC_OK;
+}
 
 static tc_status run_schedule(struct compile *c) {
-  return tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
+  const tc_status status = tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
+  return status ? status : take_facts(c);
 }
 
 static void log_kernels(struct compile *c, struct tc_strbuf *code) {
@@ -254,9 +293,10 @@ static void summarise(struct compile *c) {
 
 tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph, struct tc_compiled **out,
                            struct tc_compile_report *report, struct tc_error *err) {
-  struct compile c = {.ctx = ctx, .graph = graph, .report = report, .err = err};
+  struct compile c = {.ctx = ctx, .graph = graph, .first_fact = tc_sym_fact_count(graph->tab), .report = report, .err = err};
   struct tc_arena *arena = graph->arena;
   tc_status status = TC_OK;
+  tc_symtab_mark_facts(graph->tab);
   ctx->counters.compiles++;
   if (backend == TC_BACKEND_inductor) {
     status = compile_inductor(&c);
@@ -265,7 +305,7 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
     report->answer = TC_CACHE_NONE;
     if (backend == TC_BACKEND_aot_eager) status = stage(&c, TC_PASS_decompose, run_decompose);
     if (!status) report->graph_ops = (int)(c.graph->nodes.len - c.graph->inputs.len);
-    if (!status) status = tc_compiled_from_graph(ctx, c.graph, &c.result, err);
+    if (!status) status = tc_compiled_from_graph(ctx, c.graph, c.first_fact, &c.result, err);
     if (!status) c.graph = NULL;
   }
   tc_blobs_free(&c.blobs);

@@ -58,5 +58,7 @@ tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int 
 /* Name and version of the matrix library as found at run time ("OpenBLAS 0.3.21 SkylakeX, OpenMP"); loads it. NULL when it
  * cannot be used: TC_NOMEM where there is no room for its buffers, else TC_UNSUPPORTED. The text is the device's. */
 const char *tc_device_cpu_blas(struct tc_device *device, struct tc_error *err);
+/* Nanoseconds that opening it took, in whichever call came first; 0 while it is not open. */
+double tc_device_cpu_blas_opening_ns(struct tc_device *device);
 
 #endif

@@ -17,7 +17,7 @@ void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
 tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc, const unsigned char *bytes, size_t size,
                            struct tc_launch_list **list, struct tc_blobs *blobs, struct tc_error *err);
 
-/* Do slots, operands and results lie within their memory? The list has no size variables. */
+/* Do slots, operands and results lie within their memory? All symbols of the list are constants. */
 bool tc_artifact_fits(const struct tc_launch_list *list);
 
 /* Name of an artifact: sha256 over its bytes. */

@@ -1,4 +1,4 @@
-/* Does a launch list that was read keep within its own memory? Sizes are constants here. */
+/* Does a launch list that was read, or bound to sizes, keep within its own memory? Sizes are constants here. */
 #include "runtime/artifact.h"
 
 /* Sums and products that overflow are out of bounds. */
@@ -19,7 +19,7 @@ static bool slot_fits(const struct tc_launch_list *list, const struct tc_slot *s
 
 static bool tile_slot_fits(const struct tc_tiles *t, const struct tc_slot *slot) {
   int64_t total = 0, end = 0;
-  if (!add_product(&total, tc_sym_value(t->batches), tc_sym_value(t->rows))) return false;
+  if (!add_product(&total, tc_sym_value(t->batches), tc_sym_value(t->rows)) || !total) return false;
   const int64_t row_bytes = tc_sym_value(slot->elements) / total * tc_dtype_bytes(slot->dtype);
   return add_product(&end, row_bytes, t->step) && add_product(&end, tc_sym_value(slot->offset), 1) && end <= tc_sym_value(t->bytes);
 }
@@ -61,6 +61,8 @@ static bool output_fits(const struct tc_launch_list *list, const struct tc_outpu
 }
 
 bool tc_artifact_fits(const struct tc_launch_list *list) {
+  for (int i = 0; i < list->n_tiles; i++)
+    if (tc_sym_value(list->tiles[i].batches) < 1 || tc_sym_value(list->tiles[i].rows) < 1 || tc_sym_value(list->tiles[i].bytes) < 0) return false;
   for (int i = 0; i < list->n_slots; i++)
     if (!slot_fits(list, &list->slots[i])) return false;
   for (int i = 0; i < list->n_launches; i++)

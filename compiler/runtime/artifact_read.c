@@ -206,6 +206,28 @@ static void get_blob(struct reader *r, const struct tc_alloc *alloc, struct tc_b
   blobs->count++;
 }
 
+/* The size variables come first, so that every symbol has its hint. */
+static void get_sizes(struct reader *r, struct tc_launch_list *list) {
+  list->size_hints = ARRAY(r, int64_t, list->n_sizes);
+  for (int i = 0; i < list->n_sizes && !r->bad; i++) {
+    list->size_hints[i] = get_int(r);
+    if (list->size_hints[i] < TC_SYM_SIZE_MIN || list->size_hints[i] > TC_SYM_SIZE_MAX) r->bad = true;
+    else if (!tc_sym_valid(tc_sym_size(r->tab, i, list->size_hints[i]))) r->bad = r->no_memory = true;
+  }
+}
+
+static void get_facts(struct reader *r, struct tc_launch_list *list) {
+  enum { FORMS = 4 };
+  if (!list->n_sizes) return;
+  list->n_facts = get_count(r);
+  list->facts = ARRAY(r, struct tc_sym_fact, list->n_facts);
+  for (int i = 0; i < list->n_facts && !r->bad; i++) {
+    const int form = get_below(r, FORMS);
+    const tc_sym a = need_sym(r), b = need_sym(r);
+    list->facts[i] = (struct tc_sym_fact){.less = form >> 1, .holds = form & 1, .a = a, .b = b};
+  }
+}
+
 static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_launch_list *list, struct tc_blobs *blobs) {
   int *const counts[] = {&list->n_codes, &list->n_slots, &list->n_launches, &list->n_outputs, &list->n_allocated, &list->n_inputs, &list->n_tiles};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = get_count(r);
@@ -214,6 +236,8 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   list->draws = (int)get_u64(r);
   list->n_graph_ops = (int)get_u64(r);
   const int n_blobs = get_below(r, TC_MAX_MODULES + 1);
+  get_sizes(r, list);
+  get_facts(r, list);
   list->pool_bytes = need_sym(r);
   list->pool_bytes_without_reuse = get_u64(r);
   list->codes = ARRAY(r, struct tc_code, list->n_codes);
@@ -233,6 +257,7 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   for (int i = 0; i < list->n_outputs && !r->bad; i++) get_output(r, &list->outputs[i], list);
   if (!r->bad) get_syms(r, list->n_allocated, list->allocated_bytes);
   for (int i = 0; i < n_blobs && !r->bad; i++) get_blob(r, alloc, blobs);
+  if (tc_symtab_sizes(r->tab) > list->n_sizes) r->bad = true; /* a symbol of a size that no call gives */
   if (r->at != r->end || (!r->bad && r->constant && !tc_artifact_fits(list))) r->bad = true;
 }
 

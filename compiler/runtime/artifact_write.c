@@ -120,10 +120,23 @@ static void put_output(struct tc_strbuf *out, const struct tc_output *o) {
   put_syms(out, o->ndim, o->strides);
 }
 
+static void put_facts(struct tc_strbuf *out, const struct tc_launch_list *list) {
+  if (!list->n_sizes) return;
+  put_u64(out, (uint64_t)list->n_facts);
+  for (int i = 0; i < list->n_facts; i++) {
+    const struct tc_sym_fact *fact = &list->facts[i];
+    put_u64(out, (uint64_t)fact->less << 1 | fact->holds);
+    put_sym(out, fact->a);
+    put_sym(out, fact->b);
+  }
+}
+
 void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list, const struct tc_blobs *blobs) {
   const int counts[] = {list->n_codes, list->n_slots, list->n_launches, list->n_outputs, list->n_allocated, list->n_inputs, list->n_tiles, list->n_sizes,
                         list->draws, list->n_graph_ops, blobs->count};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) put_u64(out, (uint64_t)counts[i]);
+  for (int i = 0; i < list->n_sizes; i++) put_int(out, list->size_hints[i]);
+  put_facts(out, list);
   put_sym(out, list->pool_bytes);
   put_u64(out, list->pool_bytes_without_reuse);
   for (int i = 0; i < list->n_codes; i++) put_code(out, &list->codes[i]);

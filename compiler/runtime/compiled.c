@@ -1,7 +1,8 @@
 /* Compiled objects and their calls.
  *
- * 1. What does not change between calls (entry points, constant sizes of outputs) is computed once.
- * 2. A call allocates only its outputs; the pool is made at the first call and kept.
+ * 1. What does not change between calls (entry points, sizes of outputs) is computed once; with size variables, whenever a call's
+ *    sizes differ from those of the call before.
+ * 2. A call allocates only its outputs; the pool is made at the first call, kept, and made anew where sizes need a larger one.
  * 3. A failed call gives back everything it allocated. */
 #include "runtime/compiled.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/bound.h"
 #include "runtime/graph_run.h"
 
 struct tc_compiled {
@@ -17,6 +19,12 @@ struct tc_compiled {
   struct tc_arena *arena;
   struct tc_graph *graph; /* run operation by operation; else NULL */
   struct tc_launch_list *list;
+  struct tc_launch_list *bound; /* what runs: `list` itself, or its copy at `sizes` */
+  int n_sizes;
+  int64_t *sizes;               /* that `bound` is filled with, if is_bound */
+  bool is_bound;
+  int n_facts;
+  struct tc_sym_fact *facts;
   struct tc_loaded *loaded[TC_MAX_MODULES];
   int n_loaded;
   tc_cpu_kernel *codes;
@@ -25,6 +33,7 @@ struct tc_compiled {
   void **input_data, **output_data;
   struct tc_storage **storages;
   struct tc_storage *pool;
+  int64_t pool_bytes, pool_held; /* that the bound list needs; that `pool` has */
   int64_t status_word;
   bool watch;
   uint64_t first_launch_ns;
@@ -72,6 +81,27 @@ static bool sizes_valid(const struct tc_launch_list *list) {
   return valid;
 }
 
+/* What follows from sizes, once they are known. */
+static void fill_sizes(struct tc_compiled *c) {
+  c->pool_bytes = tc_sym_eval(c->bound->pool_bytes, NULL);
+  for (int i = 0; i < c->bound->n_outputs; i++) fill_template(&c->bound->outputs[i], NULL, &c->templates[i]);
+  for (int i = 0; i < c->bound->n_allocated; i++) c->output_bytes[i] = tc_sym_eval(c->bound->allocated_bytes[i], NULL);
+}
+
+static tc_status prepare_sizes(struct tc_compiled *c, struct tc_error *err) {
+  c->n_sizes = c->list->n_sizes;
+  c->n_facts = c->list->n_facts;
+  c->facts = c->list->facts;
+  c->bound = c->list;
+  if (!c->n_sizes) {
+    fill_sizes(c);
+    return TC_OK;
+  }
+  c->sizes = TC_NEW_ARRAY(tc_arena_alloc(c->arena), int64_t, (size_t)c->n_sizes);
+  c->bound = tc_bound_new(c->arena, c->list);
+  return c->sizes && c->bound ? TC_OK : tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
+}
+
 static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
   const struct tc_launch_list *list = c->list;
   const struct tc_alloc *a = tc_arena_alloc(c->arena);
@@ -88,8 +118,19 @@ static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
     c->codes[i] = find_symbol(c, list->codes[i].symbol);
     if (!c->codes[i]) return tc_fail(err, TC_CORRUPT, "runtime", "the code has no kernel %s", list->codes[i].symbol);
   }
-  for (int i = 0; i < list->n_outputs; i++) fill_template(&list->outputs[i], NULL, &c->templates[i]);
-  for (int i = 0; i < list->n_allocated; i++) c->output_bytes[i] = tc_sym_eval(list->allocated_bytes[i], NULL);
+  return prepare_sizes(c, err);
+}
+
+/* Makes `bound` the list at these sizes. */
+static tc_status bind(struct tc_compiled *c, const int64_t *sizes, struct tc_error *err) {
+  if (!sizes) return tc_fail(err, TC_ARG, "runtime", "the call gives no sizes, and the graph has %d", c->n_sizes);
+  const size_t bytes = sizeof *sizes * (size_t)c->n_sizes;
+  if (c->is_bound && !memcmp(c->sizes, sizes, bytes)) return TC_OK;
+  const tc_status status = tc_bound_fill(c->bound, c->list, sizes, err);
+  c->is_bound = !status;
+  if (status) return status;
+  memcpy(c->sizes, sizes, bytes);
+  fill_sizes(c);
   return TC_OK;
 }
 
@@ -100,7 +141,6 @@ static void unload_all(struct tc_compiled *c) {
 
 tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct tc_launch_list *list, const struct tc_blobs *blobs,
                           const char artifact[TC_SHA256_HEX], struct tc_compiled **out, struct tc_error *err) {
-  if (list->n_sizes) return tc_fail(err, TC_UNSUPPORTED, "runtime", "launch lists over symbolic sizes are not run yet");
   struct tc_compiled *c = TC_NEW(ctx->alloc, struct tc_compiled);
   if (!c) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
   c->references = 1;
@@ -123,13 +163,19 @@ tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct
   return TC_OK;
 }
 
-tc_status tc_compiled_from_graph(struct tc_context *ctx, struct tc_graph *g, struct tc_compiled **out, struct tc_error *err) {
-  struct tc_compiled *c = TC_NEW(ctx->alloc, struct tc_compiled);
+tc_status tc_compiled_from_graph(struct tc_context *ctx, struct tc_graph *g, int first_fact, struct tc_compiled **out, struct tc_error *err) {
+  const int n_facts = tc_sym_fact_count(g->tab) - first_fact;
+  struct tc_sym_fact *facts = TC_NEW_ARRAY(tc_arena_alloc(g->arena), struct tc_sym_fact, (size_t)n_facts + 1);
+  struct tc_compiled *c = facts ? TC_NEW(ctx->alloc, struct tc_compiled) : NULL;
   if (!c) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
+  for (int i = 0; i < n_facts; i++) facts[i] = tc_sym_fact_at(g->tab, first_fact + i);
+  c->n_facts = n_facts;
+  c->facts = facts;
   c->references = 1;
   c->ctx = ctx;
   c->arena = g->arena;
   c->graph = g;
+  c->n_sizes = tc_symtab_sizes(g->tab);
   *out = c;
   return TC_OK;
 }
@@ -147,12 +193,20 @@ void tc_compiled_release(struct tc_compiled *c) {
   TC_FREE(c->ctx->alloc, c);
 }
 
-static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
-  const struct tc_launch_list *list = c->list;
+/* A pool that is too small goes; the device keeps its memory for others. */
+static tc_status grow_pool(struct tc_compiled *c, struct tc_error *err) {
   struct tc_device *device = c->ctx->device;
-  const int64_t pool_bytes = tc_sym_eval(list->pool_bytes, NULL);
-  if (pool_bytes && !c->pool && !(c->pool = device->methods->alloc(device, (size_t)pool_bytes)))
-    return tc_fail(err, TC_NOMEM, "runtime", "out of memory: %lld bytes for intermediates", (long long)pool_bytes);
+  if (c->pool) tc_storage_release(c->pool);
+  c->pool = device->methods->alloc(device, (size_t)c->pool_bytes);
+  c->pool_held = c->pool ? c->pool_bytes : 0;
+  return c->pool ? TC_OK : tc_fail(err, TC_NOMEM, "runtime", "out of memory: %lld bytes for intermediates", (long long)c->pool_bytes);
+}
+
+static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
+  const struct tc_launch_list *list = c->bound;
+  struct tc_device *device = c->ctx->device;
+  const tc_status status = c->pool_bytes > c->pool_held ? grow_pool(c, err) : TC_OK;
+  if (status) return status;
   for (int i = 0; i < list->n_allocated; i++) {
     c->storages[i] = device->methods->alloc(device, (size_t)c->output_bytes[i]);
     if (!c->storages[i]) {
@@ -182,22 +236,31 @@ static void hand_out(struct tc_compiled *c, const struct tc_tensor *const *input
   for (int i = 0; i < list->n_allocated; i++) tc_storage_release(c->storages[i]);
 }
 
-static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs, double *ns, struct tc_error *err) {
-  const struct tc_launch_list *list = c->list;
+/* What the kernels found wrong; the first flag is told, whatever the order in which they ran. */
+static tc_status flagged(struct tc_compiled *c, struct tc_error *err) {
+  char flags[sizeof c->status_word];
+  memcpy(flags, &c->status_word, sizeof flags);
+  c->status_word = 0;
+  if (flags[TC_FLAG_INDEX])
+    return tc_fail(err, TC_INDEX, "runtime", "an index of embedding, gather or index_select is out of range (found in the compiled kernel)");
+  return tc_division_by_zero(flags[TC_FLAG_FLOOR_DIVIDE] ? TC_OP_floor_divide : TC_OP_remainder, err);
+}
+
+static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs, double *ns,
+                      struct tc_error *err) {
+  const struct tc_launch_list *list = c->bound;
   struct tc_device *device = c->ctx->device;
-  tc_status status = allocate(c, err);
+  tc_status status = c->n_sizes ? bind(c, sizes, err) : TC_OK;
+  if (!status) status = allocate(c, err);
   if (status) return status;
   for (int i = 0; i < list->n_inputs; i++) c->input_data[i] = tc_tensor_data(inputs[i]);
   struct tc_rng *rng = &c->ctx->rng;
   const struct tc_run run = {.list = list, .inputs = c->input_data, .outputs = c->output_data, .pool = c->pool ? c->pool->data : NULL,
-                             .codes = c->codes, .status = &c->status_word, .rng = {rng->seed, rng->next}};
+                             .sizes = sizes, .codes = c->codes, .status = &c->status_word, .rng = {rng->seed, rng->next}};
   rng->next += (uint64_t)list->draws;
   if (c->watch) c->first_launch_ns = now_ns();
   status = ns ? device->methods->time(device, &run, ns, err) : device->methods->run(device, &run, err);
-  if (!status && c->status_word) {
-    c->status_word = 0;
-    status = tc_fail(err, TC_INDEX, "runtime", "an index of embedding, gather or index_select is out of range (found in the compiled kernel)");
-  }
+  if (!status && c->status_word) status = flagged(c, err);
   if (status) {
     for (int i = 0; i < list->n_allocated; i++) tc_storage_release(c->storages[i]);
     return status;
@@ -206,15 +269,24 @@ static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inpu
   return TC_OK;
 }
 
-tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs, struct tc_error *err) {
-  if (!c->graph) return call(c, inputs, outputs, NULL, err);
+tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs,
+                          struct tc_error *err) {
+  if (!c->graph) return call(c, inputs, sizes, outputs, NULL, err);
   if (c->watch) c->first_launch_ns = now_ns();
-  return tc_graph_run(c->ctx, c->graph, inputs, outputs, err);
+  return tc_graph_run(c->ctx, c->graph, inputs, c->n_sizes ? sizes : NULL, outputs, err);
 }
 
-tc_status tc_compiled_time(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs, double *ns, struct tc_error *err) {
+tc_status tc_compiled_time(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs, double *ns,
+                           struct tc_error *err) {
   if (c->graph) return tc_fail(err, TC_UNSUPPORTED, "runtime", "a graph that runs operation by operation has no launches to time");
-  return call(c, inputs, outputs, ns, err);
+  return call(c, inputs, sizes, outputs, ns, err);
+}
+
+int tc_compiled_sizes(const struct tc_compiled *c) { return c->n_sizes; }
+
+int tc_compiled_facts(const struct tc_compiled *c, const struct tc_sym_fact **facts) {
+  *facts = c->facts;
+  return c->n_facts;
 }
 
 int tc_compiled_inputs(const struct tc_compiled *c) { return c->graph ? (int)c->graph->inputs.len : c->list->n_inputs; }

@@ -33,6 +33,9 @@ void poly_add_term(struct poly *p, const struct term *t);
 tc_sym poly_build(struct tc_symtab *tab, const struct poly *p);
 tc_sym sym_term_build(struct tc_symtab *tab, const struct term *t);
 
+/* Is b - a ≥ least whatever the sizes are, given the facts? */
+bool sym_differ_by(tc_sym a, tc_sym b, int64_t least, int n_facts, const struct tc_sym_fact *facts);
+
 tc_sym sym_simplify_div(struct tc_symtab *tab, tc_sym a, tc_sym b);
 tc_sym sym_simplify_mod(struct tc_symtab *tab, tc_sym a, tc_sym b);
 

@@ -1,10 +1,11 @@
-/* Simplification: the polynomial form, floor division and modulus, bounds.
+/* Simplification: the polynomial form, floor division and modulus.
  *
  * Division rules (c > 0 a constant; all with floor):
  *   (c·q + r) / c = q + r/c, and r/c = 0 where 0 ≤ r < c
  *   (g·q + r) / (g·m) = q / m where 0 ≤ r < g
  *   (x / c) / d = x / (c·d)
- * and the matching ones for the modulus; c·(x / c) + x % c = x in sums. */
+ * and the matching ones for the modulus; c·(x / c) + x % c = x in sums. A divisor with size variables is divided
+ * as polynomials are: (b·q + r) / b = q where 0 ≤ r < b. */
 #include "sym/internal.h"
 
 #include <string.h>
@@ -135,51 +136,6 @@ tc_sym poly_build(struct tc_symtab *tab, const struct poly *given) {
   return sum;
 }
 
-/* --- bounds --- */
-
-static bool range_multiply(int64_t a_low, int64_t a_high, int64_t b_low, int64_t b_high, int64_t *low, int64_t *high) {
-  int64_t v[4];
-  if (__builtin_mul_overflow(a_low, b_low, &v[0]) || __builtin_mul_overflow(a_low, b_high, &v[1]) ||
-      __builtin_mul_overflow(a_high, b_low, &v[2]) || __builtin_mul_overflow(a_high, b_high, &v[3]))
-    return false;
-  *low = *high = v[0];
-  for (int i = 1; i < 4; i++) {
-    if (v[i] < *low) *low = v[i];
-    if (v[i] > *high) *high = v[i];
-  }
-  return true;
-}
-
-bool tc_sym_bounds(tc_sym s, int64_t *low, int64_t *high) {
-  if (!s.bits) return false;
-  if (tc_sym_is_const(s)) return *low = *high = tc_sym_value(s), true;
-  const struct symnode *n = sym_node(s);
-  int64_t al, ah, bl, bh;
-  switch (n->kind) {
-    case TC_SYM_INDEX:
-      if (!tc_sym_bounds(n->left, &al, &ah) || ah < 1) return false;
-      return *low = 0, *high = ah - 1, true;
-    case TC_SYM_MOD:
-      if (!tc_sym_bounds(n->right, &bl, &bh) || bl < 1) return false;
-      return *low = 0, *high = bh - 1, true;
-    case TC_SYM_DIV:
-      if (!tc_sym_is_const(n->right) || tc_sym_value(n->right) < 1 || !tc_sym_bounds(n->left, &al, &ah)) return false;
-      *low = tc_sym_value(tc_sym_div(NULL, tc_sym_const(al), n->right));
-      *high = tc_sym_value(tc_sym_div(NULL, tc_sym_const(ah), n->right));
-      return true;
-    case TC_SYM_SIZE: return false;
-    default: break;
-  }
-  if (!tc_sym_bounds(n->left, &al, &ah) || !tc_sym_bounds(n->right, &bl, &bh)) return false;
-  switch (n->kind) {
-    case TC_SYM_ADD: return !__builtin_add_overflow(al, bl, low) && !__builtin_add_overflow(ah, bh, high);
-    case TC_SYM_MUL: return range_multiply(al, ah, bl, bh, low, high);
-    case TC_SYM_MIN: return *low = al < bl ? al : bl, *high = ah < bh ? ah : bh, true;
-    case TC_SYM_MAX: return *low = al > bl ? al : bl, *high = ah > bh ? ah : bh, true;
-    default: return false;
-  }
-}
-
 static bool within(tc_sym s, int64_t limit) {
   int64_t low, high;
   return tc_sym_bounds(s, &low, &high) && low >= 0 && high < limit;
@@ -234,32 +190,80 @@ static bool split_by_factor(struct tc_symtab *tab, const struct poly *a, int64_t
   }
 }
 
-/* s·b where the divisor b is one symbolic monomial: divides the terms that hold it. */
-static bool split_by_monomial(struct tc_symtab *tab, const struct poly *a, tc_sym b, tc_sym *quotient, tc_sym *rest) {
-  struct poly divisor, q = {.n = 0}, r = {.n = 0};
+/* Does t hold all factors of `of`? Then *quotient is t over them. */
+static bool divide_term(const struct term *t, const struct term *of, struct term *quotient) {
+  *quotient = *t;
+  for (int f = 0; f < of->n; f++) {
+    int at = 0;
+    while (at < quotient->n && !tc_sym_same(quotient->factors[at], of->factors[f])) at++;
+    if (at == quotient->n) return false;
+    quotient->n--;
+    memmove(&quotient->factors[at], &quotient->factors[at + 1], sizeof *quotient->factors * (size_t)(quotient->n - at));
+  }
+  return t->coefficient % of->coefficient == 0 && (quotient->coefficient /= of->coefficient, true);
+}
+
+/* The term of most factors leads: what the others leave behind has fewer of it. */
+static const struct term *leading_term(const struct poly *p) {
+  const struct term *lead = &p->terms[0];
+  for (int i = 1; i < p->n; i++)
+    if (p->terms[i].n > lead->n) lead = &p->terms[i];
+  return lead->n && lead->coefficient > 0 ? lead : NULL;
+}
+
+/* a -= b·quotient */
+static void take_multiple(tc_sym b, struct tc_symtab *tab, const struct term *quotient, struct poly *a) {
+  struct poly part;
+  poly_of(tc_sym_mul(tab, b, sym_term_build(tab, quotient)), &part);
+  a->bad |= part.bad;
+  for (int i = 0; i < part.n && !a->bad; i++) {
+    part.terms[i].coefficient = -part.terms[i].coefficient;
+    poly_add_term(a, &part.terms[i]);
+  }
+}
+
+/* a = b·quotient + rest, as far as the leading term of b divides terms. */
+static bool split_by_symbol(struct tc_symtab *tab, const struct poly *a, tc_sym b, tc_sym *quotient, tc_sym *rest) {
+  struct poly divisor, q = {.n = 0}, left = {.n = a->n};
+  memcpy(left.terms, a->terms, sizeof *a->terms * (size_t)a->n);
   poly_of(b, &divisor);
-  if (divisor.bad || divisor.n != 1 || divisor.terms[0].coefficient != 1) return false;
-  const struct term *d = &divisor.terms[0];
-  for (int i = 0; i < a->n; i++) {
-    struct term t = a->terms[i];
-    int removed = 0;
-    for (int f = 0; f < d->n; f++)
-      for (int k = 0; k < t.n; k++)
-        if (tc_sym_same(t.factors[k], d->factors[f])) {
-          memmove(&t.factors[k], &t.factors[k + 1], sizeof *t.factors * (size_t)(t.n - k - 1));
-          t.n--;
-          removed++;
-          break;
-        }
-    poly_add_term(removed == d->n ? &q : &r, removed == d->n ? &t : &a->terms[i]);
+  const struct term *lead = divisor.bad ? NULL : leading_term(&divisor);
+  if (!lead) return false;
+  for (int i = 0, steps = 0; i < left.n && steps < SYM_MAX_TERMS && !left.bad;) {
+    struct term part;
+    if (!divide_term(&left.terms[i], lead, &part)) {
+      i++;
+      continue;
+    }
+    poly_add_term(&q, &part);
+    take_multiple(b, tab, &part, &left);
+    i = 0;
+    steps++;
   }
   *quotient = poly_build(tab, &q);
-  *rest = poly_build(tab, &r);
+  *rest = poly_build(tab, &left);
   return quotient->bits && rest->bits;
 }
 
-static bool index_below(tc_sym s, tc_sym extent) {
-  return !tc_sym_is_const(s) && sym_node(s)->kind == TC_SYM_INDEX && tc_sym_same(sym_node(s)->left, extent);
+static bool find_index(tc_sym s, tc_sym *index) {
+  if (tc_sym_is_const(s) || sym_node(s)->kind == TC_SYM_SIZE) return false;
+  if (sym_node(s)->kind == TC_SYM_INDEX) return *index = s, true;
+  return find_index(sym_node(s)->left, index) || find_index(sym_node(s)->right, index);
+}
+
+/* Is 0 ≤ s < limit? Indices take their largest values where s grows with them. */
+static bool lies_below(struct tc_symtab *tab, tc_sym s, tc_sym limit) {
+  int64_t low, high;
+  if (!tc_sym_bounds(s, &low, &high) || low < 0) return false;
+  for (tc_sym index; s.bits && find_index(s, &index);) {
+    const tc_sym extent = sym_node(index)->left;
+    tc_sym step, rest;
+    if (tc_sym_same(s, index) && tc_sym_same(extent, limit)) return true;
+    if (!tc_sym_affine(tab, s, index, &step, &rest) || !tc_sym_bounds(step, &low, &high)) return false;
+    if (low < 0 && high > 0) return false;
+    s = low < 0 ? rest : tc_sym_add(tab, rest, tc_sym_mul(tab, step, tc_sym_sub(tab, extent, tc_sym_const(1))));
+  }
+  return tc_sym_always_lt(s, limit);
 }
 
 tc_sym sym_simplify_div(struct tc_symtab *tab, tc_sym a, tc_sym b) {
@@ -268,7 +272,7 @@ tc_sym sym_simplify_div(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (p.bad) return TC_SYM_INVALID;
   tc_sym q, r;
   if (!tc_sym_is_const(b)) {
-    if (split_by_monomial(tab, &p, b, &q, &r) && (tc_sym_is(r, 0) || index_below(r, b))) return q;
+    if (split_by_symbol(tab, &p, b, &q, &r) && (tc_sym_is(r, 0) || lies_below(tab, r, b))) return q;
     return sym_intern(tab, TC_SYM_DIV, 0, a, b, 0);
   }
   const int64_t c = tc_sym_value(b);
@@ -290,7 +294,7 @@ tc_sym sym_simplify_mod(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (p.bad) return TC_SYM_INVALID;
   tc_sym q, r;
   if (!tc_sym_is_const(b)) {
-    if (split_by_monomial(tab, &p, b, &q, &r) && (tc_sym_is(r, 0) || index_below(r, b))) return r;
+    if (split_by_symbol(tab, &p, b, &q, &r) && (tc_sym_is(r, 0) || lies_below(tab, r, b))) return r;
     return sym_intern(tab, TC_SYM_MOD, 0, a, b, 0);
   }
   const int64_t c = tc_sym_value(b);

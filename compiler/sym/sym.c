@@ -17,7 +17,9 @@ struct tc_symtab {
   struct symnode **nodes;  /* open addressing */
   size_t memo_cap, memo_len;
   struct memo *memo;
+  TC_VEC(tc_sym) sizes; /* by id; INVALID: none */
   TC_VEC(struct tc_sym_fact) facts;
+  size_t first_known; /* facts from here on count as known */
 };
 
 enum { SYM_TABLE_FIRST = 64 };
@@ -34,6 +36,7 @@ void tc_symtab_free(struct tc_symtab *tab) {
     if (tab->nodes[i]) TC_FREE(tab->alloc, tab->nodes[i]);
   TC_FREE_ARRAY(tab->alloc, tab->nodes, tab->node_cap);
   TC_FREE_ARRAY(tab->alloc, tab->memo, tab->memo_cap);
+  tc_vec_free(tab->alloc, &tab->sizes);
   tc_vec_free(tab->alloc, &tab->facts);
   TC_FREE(tab->alloc, tab);
 }
@@ -112,7 +115,17 @@ void sym_memo_put(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b
 /* --- variables --- */
 
 tc_sym tc_sym_size(struct tc_symtab *tab, int id, int64_t hint) {
-  return sym_intern(tab, TC_SYM_SIZE, id, TC_SYM_INVALID, TC_SYM_INVALID, hint);
+  if (id < tc_symtab_sizes(tab) && tab->sizes.data[id].bits) return tab->sizes.data[id];
+  while (tab->sizes.len <= (size_t)id)
+    if (!tc_vec_push(tab->alloc, &tab->sizes, TC_SYM_INVALID)) return TC_SYM_INVALID;
+  return tab->sizes.data[id] = sym_intern(tab, TC_SYM_SIZE, id, TC_SYM_INVALID, TC_SYM_INVALID, hint);
+}
+
+int tc_symtab_sizes(const struct tc_symtab *tab) { return (int)tab->sizes.len; }
+
+int64_t tc_symtab_hint(const struct tc_symtab *tab, int id) {
+  const tc_sym size = id < tc_symtab_sizes(tab) ? tab->sizes.data[id] : TC_SYM_INVALID;
+  return size.bits ? sym_node(size)->hint : TC_SYM_SIZE_MIN;
 }
 
 tc_sym tc_sym_index(struct tc_symtab *tab, tc_sym extent) {
@@ -296,6 +309,28 @@ int64_t tc_sym_eval(tc_sym s, const int64_t *sizes) {
   }
 }
 
+static bool apply_checked(enum tc_sym_kind kind, int64_t a, int64_t b, int64_t *value) {
+  switch (kind) {
+    case TC_SYM_ADD: return !__builtin_add_overflow(a, b, value);
+    case TC_SYM_MUL: return !__builtin_mul_overflow(a, b, value);
+    case TC_SYM_DIV: return b && (*value = floor_div(a, b), true);
+    case TC_SYM_MOD: return b && (*value = a - b * floor_div(a, b), true);
+    case TC_SYM_MIN: return *value = a < b ? a : b, true;
+    case TC_SYM_MAX: return *value = a > b ? a : b, true;
+    default: return false;
+  }
+}
+
+bool tc_sym_eval_checked(tc_sym s, const int64_t *sizes, int64_t *value) {
+  if (!s.bits) return false;
+  if (tc_sym_is_const(s)) return *value = tc_sym_value(s), true;
+  const struct symnode *n = sym_node(s);
+  if (n->kind == TC_SYM_SIZE) return *value = sizes[n->id], true;
+  int64_t a, b;
+  if (n->kind == TC_SYM_INDEX || !tc_sym_eval_checked(n->left, sizes, &a) || !tc_sym_eval_checked(n->right, sizes, &b)) return false;
+  return apply_checked(n->kind, a, b, value) && tc_sym_const(*value).bits;
+}
+
 int64_t tc_sym_hint(tc_sym s) {
   if (tc_sym_is_const(s)) return tc_sym_value(s);
   const struct symnode *n = sym_node(s);
@@ -310,7 +345,7 @@ int64_t tc_sym_hint(tc_sym s) {
 
 static bool record(struct tc_symtab *tab, bool less, bool holds, tc_sym a, tc_sym b) {
   if (!tab || (tc_sym_is_const(a) && tc_sym_is_const(b))) return holds;
-  for (size_t i = 0; i < tab->facts.len; i++) {
+  for (size_t i = tab->first_known; i < tab->facts.len; i++) {
     const struct tc_sym_fact *f = &tab->facts.data[i];
     if (f->less == less && tc_sym_same(f->a, a) && tc_sym_same(f->b, b)) return holds;
   }
@@ -318,17 +353,37 @@ static bool record(struct tc_symtab *tab, bool less, bool holds, tc_sym a, tc_sy
   return holds;
 }
 
+static bool follows(const struct tc_symtab *tab, tc_sym a, tc_sym b, int64_t least) {
+  return sym_differ_by(a, b, least, tab ? (int)(tab->facts.len - tab->first_known) : 0, tab ? tab->facts.data + tab->first_known : NULL);
+}
+
 bool tc_sym_decide_eq(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (tc_sym_same(a, b)) return a.bits != 0;
   if (both_const(a, b) || !a.bits || !b.bits) return false;
-  return record(tab, false, tc_sym_hint(a) == tc_sym_hint(b), a, b);
+  if (follows(tab, a, b, 1) || follows(tab, b, a, 1)) return false;
+  const bool swap = tc_sym_is_const(a) || (!tc_sym_is_const(b) && sym_node(b)->serial < sym_node(a)->serial); /* one form of one fact */
+  return record(tab, false, tc_sym_hint(a) == tc_sym_hint(b), swap ? b : a, swap ? a : b);
 }
 
 bool tc_sym_decide_lt(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (!a.bits || !b.bits) return false;
   if (both_const(a, b)) return tc_sym_value(a) < tc_sym_value(b);
-  return record(tab, true, tc_sym_hint(a) < tc_sym_hint(b), a, b);
+  if (follows(tab, a, b, 1)) return true;
+  if (follows(tab, b, a, 0)) return false;
+  if (tc_sym_hint(a) < tc_sym_hint(b)) return record(tab, true, true, a, b);
+  /* One form of one fact: beside a constant, not a < b is b - 1 < a, or b < a + 1. */
+  const tc_sym one = tc_sym_const(1);
+  if (tc_sym_is_const(b)) return !record(tab, true, true, tc_sym_sub(NULL, b, one), a);
+  if (tc_sym_is_const(a)) return !record(tab, true, true, b, tc_sym_add(NULL, a, one));
+  return record(tab, true, false, a, b);
 }
 
+bool tc_sym_fact_true(const struct tc_sym_fact *fact, const int64_t *sizes) {
+  int64_t a, b;
+  if (!tc_sym_eval_checked(fact->a, sizes, &a) || !tc_sym_eval_checked(fact->b, sizes, &b)) return false;
+  return (fact->less ? a < b : a == b) == fact->holds;
+}
+
+void tc_symtab_mark_facts(struct tc_symtab *tab) { tab->first_known = tab->facts.len; }
 int tc_sym_fact_count(const struct tc_symtab *tab) { return (int)tab->facts.len; }
 struct tc_sym_fact tc_sym_fact_at(const struct tc_symtab *tab, int index) { return tab->facts.data[index]; }

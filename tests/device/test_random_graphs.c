@@ -35,7 +35,20 @@ static void test_tiles(void **state) {
   lowered_target.l2_bytes = kept;
 }
 
+/* Sizes that are variables: compiled once each, run at several. */
+static void test_sizes(void **state) {
+  (void)state;
+  int served = 0, refused = 0;
+  lowered_run = run_compiled;
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS / 2; seed++) run_symbolic_graph(seed, TC_F64, true, 1e3, &served, &refused);
+  const int64_t kept = lowered_target.l2_bytes;
+  lowered_target.l2_bytes = 64; /* tiles */
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS / 2; seed++) run_symbolic_graph(seed, TC_F32, true, 10, &served, &refused);
+  lowered_target.l2_bytes = kept;
+  assert_true(served > 20 * refused);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_tiles)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_tiles), cmocka_unit_test(test_sizes)};
   return cmocka_run_group_tests(tests, open_device, close_device);
 }
