@@ -10,6 +10,7 @@
 #define TC_GUARDS_BUILD_H
 
 #include "guards/guards.h"
+#include "sym/sym.h"
 
 enum tc_guard_kind {
 #define TC_GUARD(NAME, text) TC_GUARD_##NAME,
@@ -19,6 +20,13 @@ enum tc_guard_kind {
 };
 
 enum { TC_NO_SOURCE = -1 };
+
+/* Comparisons of expressions, beside Lua's own LUA_OPADD … LUA_OPBNOT; their result is a boolean. */
+enum { TC_GUARD_OP_EQ = LUA_OPBNOT + 1, TC_GUARD_OP_LT, TC_GUARD_OP_LE };
+
+enum {
+  TC_MAX_EXPR_NODES = 128,       /* operators, sources and constants of one expression, counted as often as its text shows them */
+};
 
 /* *out is freed with tc_guards_free, also after a failure elsewhere. `host` outlives the guards. */
 tc_status tc_guards_new(const struct tc_alloc *alloc, const struct tc_host *host, lua_State *L, struct tc_guards **out, struct tc_error *err);
@@ -31,6 +39,24 @@ int tc_guards_upvalue(struct tc_guards *g, int parent, int number, const char *n
 int tc_guards_field(struct tc_guards *g, lua_State *L, int parent, int index);
 /* The object at `index` itself, which facts about `origin` pin. */
 int tc_guards_object(struct tc_guards *g, lua_State *L, int index, int origin);
+/* The number at `index`: an operand that reads nothing. */
+int tc_guards_constant(struct tc_guards *g, lua_State *L, int index);
+/* A number or boolean, computed with Lua's own meaning: `op` is a TC_GUARD_OP_… or LUA_OP…, `right` TC_NO_SOURCE for LUA_OPUNM
+ * and LUA_OPBNOT. The operands are numbers: the caller makes sure of it by tc_guards_number or tc_guards_equal. An operation
+ * that Lua would refuse (n // 0 and n % 0 of integers, bits of a number that is no integer) has no value; where that can
+ * happen a DEFINED fact is added, since the program that is captured came past it.
+ * TC_NO_SOURCE without a failure: the expression would have more than TC_MAX_EXPR_NODES; fix its operands' values instead. */
+int tc_guards_expr(struct tc_guards *g, int op, int left, int right);
+/* Marks a source whose value changes between calls; an expression over one is marked from the start. */
+void tc_guards_set_dynamic(struct tc_guards *g, int source);
+bool tc_guards_is_dynamic(const struct tc_guards *g, int source);
+
+/* The size of a dimension (from 0) of the tensor at a source with a TENSOR fact, as an integer. */
+int tc_guards_dim(struct tc_guards *g, int source, int dim);
+/* Is it an argument of the call itself? */
+bool tc_guards_is_arg(const struct tc_guards *g, int source);
+/* Hash of the path by which the source is found: the same in every program of a function. */
+uint64_t tc_guards_path(const struct tc_guards *g, int source);
 
 /* --- facts --- */
 void tc_guards_type(struct tc_guards *g, int source, int type);                   /* LUA_T… */
@@ -40,18 +66,31 @@ void tc_guards_metatable(struct tc_guards *g, lua_State *L, int source, int inde
 void tc_guards_length(struct tc_guards *g, int source, int64_t length);           /* raw */
 /* The keys, in the order of next: a sequence of `count` at `index`. */
 void tc_guards_keys(struct tc_guards *g, lua_State *L, int source, int index, int count);
-void tc_guards_same(struct tc_guards *g, int source, int other);
-void tc_guards_distinct(struct tc_guards *g, int source, int other);
-void tc_guards_tensor(struct tc_guards *g, int source, const struct tc_tensor *tensor);
+void tc_guards_same(struct tc_guards *g, int source, int other);     /* rawequal */
+void tc_guards_distinct(struct tc_guards *g, int source, int other); /* not so */
+/* A number of this kind (math.type), whatever its value. */
+void tc_guards_number(struct tc_guards *g, int source, bool is_integer);
 void tc_guards_args(struct tc_guards *g, int count);
 void tc_guards_default_dtype(struct tc_guards *g, tc_dtype dtype);
+
+/* --- tensors, sizes, scalars --- */
+
+/* Dtype, device, and every size and stride. */
+void tc_guards_tensor(struct tc_guards *g, int source, const struct tc_tensor *tensor);
+/* The same where sizes vary. size_ids[d] ≥ 0: the size of dimension d is the variable of that id, at least 2, and equal
+ * wherever the id appears; -1: it is tensor's own. strides[d] is a constant or an expression over size variables, of any
+ * table of symbols; strides = NULL: they are tensor's own. */
+void tc_guards_tensor_dynamic(struct tc_guards *g, int source, const struct tc_tensor *tensor, const int *size_ids, const tc_sym *strides);
 /* Makes the tensor at `source` (with a TENSOR fact) the next graph input. */
 void tc_guards_input(struct tc_guards *g, int source);
+/* The integer at `source` is the size variable `id`, at least 2. */
+void tc_guards_size(struct tc_guards *g, int source, int id);
+/* The number at `source` (whose kind tc_guards_number makes sure of) becomes scalars[index]. */
+void tc_guards_scalar(struct tc_guards *g, int source, int index);
+/* The tensors at both sources lie in different storages. */
+void tc_guards_no_alias(struct tc_guards *g, int source, int other);
 
-/* Ends the building: reserves the stack that a check needs. */
-tc_status tc_guards_seal(struct tc_guards *g, struct tc_error *err);
-
-/* "model.layers[1].weight", appended. */
+/* "model.layers[1].weight", "n + 1", appended. */
 void tc_guards_source_text(const struct tc_guards *g, int source, struct tc_strbuf *out);
 
 #endif

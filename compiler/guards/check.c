@@ -1,139 +1,218 @@
 /* Running of guard programs.
  *
  * Invariants: raw accesses alone; nothing here allocates, raises, or enters Lua code; both stacks are left as they were. The
- * stack that a check needs was reserved by tc_guards_seal. */
+ * stack that a check needs on the guards' thread was reserved by tc_guards_seal. Tests push nothing on the stack of the call, and
+ * leave that thread's stack as it was; what was read stays on it until it is taken off. */
 #include "guards/program.h"
 
-/* Moves the value at `index` of the frame's stack to the guards' thread. */
-static void push_root(const struct tc_guards *g, const struct tc_frame *frame, int index) {
-  if (!lua_checkstack(frame->L, 1)) {
-    lua_pushnil(g->thread);
-    return;
-  }
-  lua_pushvalue(frame->L, index);
-  lua_xmove(frame->L, g->thread, 1);
+/* The value that is tested. */
+struct looked_at {
+  lua_State *L; /* the guards' thread, or that of the call */
+  int at, type;
+};
+
+static inline bool equal_text(struct looked_at v, const struct tc_guard_op *op, const struct tc_fact *facts) {
+  size_t length;
+  const char *text = lua_tolstring(v.L, v.at, &length); /* a string: nothing is converted */
+  if (text == op->expected.pointer) return true;
+  return length == facts[op->fact - 1].length && !memcmp(text, op->expected.pointer, length);
 }
 
-/* Pushes the value of a source whose parent lies at `parent` and is what the kind needs. */
-static inline void push_value(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_source *source, int parent) {
-  lua_State *G = g->thread;
-  switch (source->kind) {
-    case TC_SOURCE_FUNCTION: push_root(g, frame, frame->function); break;
-    case TC_SOURCE_ARG:
-      if (source->number < frame->n_args) push_root(g, frame, frame->first_arg + source->number);
-      else lua_pushnil(G);
-      break;
-    case TC_SOURCE_UPVALUE:
-      if (!lua_getupvalue(G, parent, source->number)) lua_pushnil(G);
-      break;
-    case TC_SOURCE_FIELD:
-      if (source->number) {
-        lua_pushvalue(G, source->number);
-        lua_rawget(G, parent);
-      } else {
-        lua_rawgeti(G, parent, source->integer);
-      }
-      break;
-    case TC_SOURCE_OBJECT: lua_pushvalue(G, source->number); break;
-  }
-}
-
-static bool check_equal(lua_State *G, int at, const struct tc_fact *fact) {
-  if (lua_type(G, at) != fact->type) return false;
-  switch (fact->type) {
-    case LUA_TBOOLEAN: return lua_toboolean(G, at) == fact->integer;
-    case LUA_TSTRING: return lua_rawequal(G, at, fact->other);
-    default: break;
-  }
-  if (lua_isinteger(G, at)) return fact->is_integer && lua_tointeger(G, at) == fact->integer;
-  const lua_Number number = lua_tonumber(G, at);
+static inline bool equal_float(struct looked_at v, int64_t expected) {
+  const lua_Number number = lua_tonumber(v.L, v.at);
   int64_t bits;
   memcpy(&bits, &number, sizeof bits);
-  return !fact->is_integer && bits == fact->integer;
+  return bits == expected && !lua_isinteger(v.L, v.at);
 }
 
-static bool check_metatable(lua_State *G, int at, int anchor) {
-  if (!lua_getmetatable(G, at)) return anchor == 0;
-  const bool holds = anchor && lua_rawequal(G, -1, anchor);
-  lua_pop(G, 1);
+static bool check_metatable(struct looked_at v, const void *expected) {
+  if (!lua_getmetatable(v.L, v.at)) return !expected;
+  const bool holds = lua_topointer(v.L, -1) == expected;
+  lua_pop(v.L, 1);
   return holds;
 }
 
-static bool check_keys(lua_State *G, int at, const struct tc_fact *fact) {
-  const int top = lua_gettop(G);
+static bool check_keys(struct looked_at v, const struct tc_guard_op *op) {
+  if (v.type != LUA_TTABLE) return false;
+  const int top = lua_gettop(v.L);
   bool holds = true;
-  lua_pushnil(G);
-  for (int64_t i = 0; i < fact->integer && holds; i++) {
-    holds = lua_next(G, at) && lua_rawequal(G, -2, fact->other + (int)i);
-    if (holds) lua_pop(G, 1);
+  lua_pushnil(v.L);
+  for (int64_t i = 0; i < op->expected.integer && holds; i++) {
+    holds = lua_next(v.L, v.at) && lua_rawequal(v.L, -2, op->other + (int)i);
+    if (holds) lua_pop(v.L, 1);
   }
-  holds = holds && !lua_next(G, at);
-  lua_settop(G, top);
+  holds = holds && !lua_next(v.L, v.at);
+  lua_settop(v.L, top);
   return holds;
 }
 
-static inline bool check_tensor(const struct tc_guards *g, int at, const struct tc_fact_tensor *expected, const struct tc_tensor **inputs) {
-  const struct tc_tensor *t = g->host->tensor_at(g->thread, at);
-  if (!t || t->dtype != expected->dtype || t->ndim != expected->ndim || t->storage->device != expected->device) return false;
+static inline const struct tc_tensor *tensor_like(const struct tc_guards *g, struct looked_at v, const struct tc_fact_tensor *expected) {
+  const struct tc_tensor *t = g->host->tensor_at(v.L, v.at);
+  const bool alike = t && t->dtype == expected->dtype && t->ndim == expected->ndim && t->storage && t->storage->device == expected->device;
+  return alike ? t : NULL;
+}
+
+static inline bool check_tensor(const struct tc_guards *g, struct looked_at v, const struct tc_fact_tensor *expected,
+                                const struct tc_tensor **inputs) {
+  const struct tc_tensor *t = tensor_like(g, v, expected);
+  if (!t) return false;
   for (int d = 0; d < expected->ndim; d++)
     if (t->sizes[d] != expected->sizes[d] || t->strides[d] != expected->strides[d]) return false;
   if (expected->input >= 0) inputs[expected->input] = t;
   return true;
 }
 
-static bool check_fact(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, const struct tc_tensor **inputs) {
-  lua_State *G = g->thread;
-  const int at = fact->source >= 0 ? tc_guards_place(g, &g->sources.data[fact->source]) : 0;
-  switch (fact->kind) {
-    case TC_GUARD_TYPE: return lua_type(G, at) == fact->type;
-    case TC_GUARD_EQUAL: return check_equal(G, at, fact);
-    case TC_GUARD_IDENTITY: return lua_rawequal(G, at, fact->other);
-    case TC_GUARD_METATABLE: return check_metatable(G, at, fact->other);
-    case TC_GUARD_ABSENT: return lua_isnil(G, at);
-    case TC_GUARD_LENGTH: return (int64_t)lua_rawlen(G, at) == fact->integer;
-    case TC_GUARD_KEYS: return check_keys(G, at, fact);
-    case TC_GUARD_TENSOR: return check_tensor(g, at, fact->tensor, inputs);
-    case TC_GUARD_SAME: return lua_rawequal(G, at, tc_guards_place(g, &g->sources.data[fact->other]));
-    case TC_GUARD_DISTINCT: return !lua_rawequal(G, at, tc_guards_place(g, &g->sources.data[fact->other]));
-    case TC_GUARD_ARGS: return frame->n_args == fact->integer;
-    case TC_GUARD_DEFAULT_DTYPE: return (int64_t)g->host->default_dtype(G) == fact->integer;
-    default: return false;
+/* The first place where a size variable appears gives its value, the others must agree. */
+static bool set_size(int64_t *sizes, int id, int64_t value) {
+  if (sizes[id]) return sizes[id] == value;
+  if (value < TC_SYM_SIZE_MIN || value > TC_SYM_SIZE_MAX) return false;
+  sizes[id] = value;
+  return true;
+}
+
+static bool check_sizes(const struct tc_guards *g, struct looked_at v, const struct tc_fact_tensor *expected,
+                        const struct tc_guard_values *values) {
+  const struct tc_tensor *t = tensor_like(g, v, expected);
+  struct tc_fact_dims *dims = expected->dims;
+  if (!t) return false;
+  for (int d = 0; d < expected->ndim; d++) {
+    if (dims->ids[d] < 0 ? t->sizes[d] != expected->sizes[d] : !set_size(values->sizes, dims->ids[d], t->sizes[d])) return false;
+    if (tc_sym_is_const(dims->strides[d]) && t->strides[d] != expected->strides[d]) return false;
   }
+  dims->now = t;
+  if (expected->input >= 0) values->inputs[expected->input] = t;
+  return true;
+}
+
+static bool check_strides(const struct tc_fact_tensor *expected, const int64_t *sizes) {
+  const struct tc_fact_dims *dims = expected->dims;
+  for (int d = 0; d < expected->ndim; d++) {
+    int64_t stride;
+    if (tc_sym_is_const(dims->strides[d])) continue;
+    if (!tc_sym_eval_checked(dims->strides[d], sizes, &stride) || stride != dims->now->strides[d]) return false;
+  }
+  return true;
+}
+
+static bool read_scalar(struct looked_at v, union tc_guard_scalar *out) {
+  if (v.type != LUA_TNUMBER) return false;
+  if (!out) return true;
+  if (lua_isinteger(v.L, v.at)) out->integer = lua_tointeger(v.L, v.at);
+  else out->number = lua_tonumber(v.L, v.at);
+  return true;
+}
+
+static bool in_one_storage(const struct tc_guards *g, int at, int other) {
+  const struct tc_tensor *a = g->host->tensor_at(g->thread, at), *b = g->host->tensor_at(g->thread, other);
+  return !a || !b || a->storage == b->storage;
+}
+
+static inline bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at v,
+                         const struct tc_guard_values *values) {
+  switch ((enum tc_guard_test)op->test) {
+    case TC_TEST_NOTHING: return true;
+    case TC_TEST_KEEP: return lua_copy(v.L, v.at, op->other), true;
+    case TC_TEST_TYPE: return v.type == op->type;
+    case TC_TEST_BOOLEAN: return v.type == LUA_TBOOLEAN && lua_toboolean(v.L, v.at) == op->expected.integer;
+    case TC_TEST_INTEGER:
+      return v.type == LUA_TNUMBER && lua_tointegerx(v.L, v.at, NULL) == op->expected.integer && lua_isinteger(v.L, v.at);
+    case TC_TEST_FLOAT: return v.type == LUA_TNUMBER && equal_float(v, op->expected.integer);
+    case TC_TEST_STRING: return v.type == LUA_TSTRING && equal_text(v, op, g->facts.data);
+    case TC_TEST_IDENTITY: return v.type == op->type && lua_topointer(v.L, v.at) == op->expected.pointer;
+    case TC_TEST_METATABLE: return check_metatable(v, op->expected.pointer);
+    case TC_TEST_LENGTH: return v.type == LUA_TTABLE && (int64_t)lua_rawlen(v.L, v.at) == op->expected.integer;
+    case TC_TEST_KEYS: return check_keys(v, op);
+    case TC_TEST_TENSOR: return check_tensor(g, v, op->expected.tensor, values->inputs);
+    case TC_TEST_SIZES: return check_sizes(g, v, op->expected.tensor, values);
+    case TC_TEST_STRIDES: return check_strides(op->expected.tensor, values->sizes);
+    case TC_TEST_NUMBER: return v.type == LUA_TNUMBER && (lua_isinteger(v.L, v.at) != 0) == op->is_integer;
+    case TC_TEST_DEFINED: return v.type != LUA_TNIL;
+    case TC_TEST_SIZE: return v.type == LUA_TNUMBER && lua_isinteger(v.L, v.at) && set_size(values->sizes, op->other, lua_tointeger(v.L, v.at));
+    case TC_TEST_SCALAR: return read_scalar(v, values->scalars ? &values->scalars[op->other] : NULL);
+    case TC_TEST_SAME: return lua_rawequal(v.L, v.at, op->other);
+    case TC_TEST_DISTINCT: return !lua_rawequal(v.L, v.at, op->other);
+    case TC_TEST_NO_ALIAS: return !in_one_storage(g, v.at, op->other);
+    case TC_TEST_SHAPE: return tc_sym_fact_true(&g->facts.data[op->fact - 1].shape, values->sizes);
+    case TC_TEST_ARGS: return frame->n_args == op->expected.integer;
+    case TC_TEST_DEFAULT_DTYPE: return (int64_t)g->host->default_dtype(g->thread) == op->expected.integer;
+  }
+  return false;
+}
+
+/* Brings the roots to the guards' thread, all together, and makes room for kept values. */
+static bool move_roots(const struct tc_guards *g, const struct tc_frame *frame) {
+  if (!lua_checkstack(frame->L, g->n_roots)) return false;
+  for (int i = 0; i < g->n_roots; i++) tc_guards_push_root(g, frame, &g->sources.data[g->roots[i]]);
+  lua_xmove(frame->L, g->thread, g->n_roots);
+  if (g->n_kept) lua_settop(g->thread, g->n_anchors + g->n_roots + g->n_kept);
+  return true;
+}
+
+static inline struct looked_at look_at_arg(const struct tc_guards *g, const struct tc_frame *frame, int number) {
+  const int at = frame->first_arg + number;
+  if (number >= frame->n_args) return (struct looked_at){g->thread, TC_GUARDS_NIL, LUA_TNIL};
+  return (struct looked_at){frame->L, at, lua_type(frame->L, at)};
+}
+
+static void compute(lua_State *G, const struct tc_guard_op *op) {
+  lua_pushvalue(G, op->parent);
+  if (!tc_guards_is_unary(op->key)) lua_pushvalue(G, (int)op->integer);
+  tc_guards_compute(G, op->key);
+  lua_replace(G, op->at);
+}
+
+/* Reads what is no field; false: there is no stack. */
+static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at *v) {
+  lua_State *const G = g->thread;
+  switch ((enum tc_guard_read)op->read) {
+    case TC_READ_UPVALUE:
+      if (!lua_getupvalue(G, op->parent, op->key)) lua_pushnil(G);
+      break;
+    case TC_READ_DIM: /* its TENSOR fact holds */
+      lua_pushinteger(G, g->host->tensor_at(G, op->parent)->sizes[op->key]);
+      *v = (struct looked_at){G, op->at, LUA_TNUMBER};
+      return true;
+    case TC_READ_ARG: *v = look_at_arg(g, frame, op->key); return true;
+    case TC_READ_FUNCTION: *v = (struct looked_at){frame->L, frame->function, LUA_TFUNCTION}; return true;
+    case TC_READ_EXPR: compute(G, op); break;
+    case TC_READ_MOVE: return move_roots(g, frame);
+    case TC_READ_POP: lua_settop(G, op->at); return true;
+    default: break; /* PLACE: it is there */
+  }
+  *v = (struct looked_at){G, op->at, lua_type(G, op->at)};
+  return true;
+}
+
+/* The fact, from 1, that fails; 0: none; -1: no stack. Fields are most of what is read, and go first. */
+static int run(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *values) {
+  lua_State *const G = g->thread;
+  const struct tc_guard_op *const end = g->ops + g->n_ops;
+  struct looked_at v = {G, TC_GUARDS_NIL, LUA_TNIL}, read = v;
+  for (const struct tc_guard_op *op = g->ops; op < end; op++) {
+    if (op->read == TC_READ_KEY) {
+      lua_pushvalue(G, op->key);
+      v = (struct looked_at){G, op->at, lua_rawget(G, op->parent)};
+    } else if (op->read == TC_READ_INTEGER) {
+      v = (struct looked_at){G, op->at, lua_rawgeti(G, op->parent, op->integer)};
+    } else if (op->read != TC_READ_NOTHING) {
+      if (!read_value(g, frame, op, &read)) return -1;
+      v = read;
+    }
+    if (!holds(g, frame, op, v, values)) return op->fact;
+  }
+  return 0;
+}
+
+int tc_guards_match(struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *given) {
+  struct tc_guard_values values = *given;
+  if (!values.sizes) values.sizes = g->sizes;
+  for (int i = 0; i < g->n_sizes; i++) values.sizes[i] = 0;
+  const int failed = run(g, frame, &values);
+  lua_settop(g->thread, g->n_anchors);
+  if (failed > 0) tc_guards_note_failure(g, failed - 1);
+  return failed < 0 ? (int)g->facts.len + 1 : failed;
 }
 
 int tc_guards_check(struct tc_guards *g, const struct tc_frame *frame, const struct tc_tensor **inputs) {
-  int failed = 0;
-  for (size_t i = 0; i < g->steps.len; i++) {
-    const struct tc_guard_step step = g->steps.data[i];
-    if (step.is_fact) {
-      if (check_fact(g, frame, &g->facts.data[step.item], inputs)) continue;
-      failed = step.item + 1;
-      break;
-    }
-    const struct tc_source *source = &g->sources.data[step.item];
-    push_value(g, frame, source, source->parent >= 0 ? tc_guards_place(g, &g->sources.data[source->parent]) : 0);
-  }
-  lua_settop(g->thread, g->n_anchors);
-  return failed;
-}
-
-void tc_guards_evaluate(const struct tc_guards *g, const struct tc_frame *frame, int item) {
-  lua_State *G = g->thread;
-  const struct tc_source *source = &g->sources.data[item];
-  const bool has_parent = source->kind == TC_SOURCE_UPVALUE || source->kind == TC_SOURCE_FIELD;
-  if (!has_parent) {
-    push_value(g, frame, source, 0);
-    return;
-  }
-  tc_guards_evaluate(g, frame, source->parent);
-  const int parent = lua_gettop(G);
-  const int wanted = source->kind == TC_SOURCE_FIELD ? LUA_TTABLE : LUA_TFUNCTION;
-  if (lua_type(G, parent) == wanted) push_value(g, frame, source, parent);
-  else lua_pushnil(G);
-  lua_replace(G, parent);
-}
-
-void tc_guards_push_source(const struct tc_guards *g, const struct tc_frame *frame, int source) {
-  tc_guards_evaluate(g, frame, source);
-  lua_xmove(g->thread, frame->L, 1);
+  return tc_guards_match(g, frame, &(struct tc_guard_values){.inputs = inputs});
 }

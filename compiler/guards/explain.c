@@ -1,130 +1,85 @@
-/* Guards as text, and their hash. Addresses never appear: the text of one program is the same in every run. */
-#include <ctype.h>
-
+/* Guards as text, with present values, and their hash. It is the verbose twin of check.c: each kind of fact has a text, and a
+ * value to show beside it. Addresses never appear. */
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "guards/program.h"
 
-enum { LONGEST_TEXT = 60, SPARE_STACK = 4 };
-
-static bool is_name(const char *text) {
-  if (!isalpha((unsigned char)*text) && *text != '_') return false;
-  for (; *text; text++)
-    if (!isalnum((unsigned char)*text) && *text != '_') return false;
-  return true;
-}
-
-/* A Lua value at `at` of the guards' thread, without running its metamethods. */
-static void print_value(lua_State *G, int at, struct tc_strbuf *out) {
-  switch (lua_type(G, at)) {
-    case LUA_TNIL: tc_strbuf_puts(out, "nil"); break;
-    case LUA_TBOOLEAN: tc_strbuf_puts(out, lua_toboolean(G, at) ? "true" : "false"); break;
-    case LUA_TNUMBER:
-      if (lua_isinteger(G, at)) tc_strbuf_printf(out, "%lld", (long long)lua_tointeger(G, at));
-      else tc_strbuf_printf(out, "%.17g", lua_tonumber(G, at));
-      break;
-    case LUA_TSTRING: {
-      size_t length;
-      const char *text = lua_tolstring(G, at, &length);
-      tc_strbuf_printf(out, length > LONGEST_TEXT ? "\"%.*s…\"" : "\"%.*s\"", LONGEST_TEXT, text);
-      break;
-    }
-    default: tc_strbuf_printf(out, "a %s", lua_typename(G, lua_type(G, at)));
-  }
+static void print_size(const struct tc_fact_tensor *t, int d, struct tc_strbuf *out) {
+  if (t->dims && t->dims->ids[d] >= 0) tc_strbuf_printf(out, "s%d", t->dims->ids[d]);
+  else tc_strbuf_printf(out, "%lld", (long long)t->sizes[d]);
 }
 
 static void print_layout(const struct tc_fact_tensor *t, struct tc_strbuf *out) {
   tc_strbuf_printf(out, "%s[", tc_dtype_name(t->dtype));
-  for (int d = 0; d < t->ndim; d++) tc_strbuf_printf(out, d ? ", %lld" : "%lld", (long long)t->sizes[d]);
+  for (int d = 0; d < t->ndim; d++) {
+    if (d) tc_strbuf_puts(out, ", ");
+    print_size(t, d, out);
+  }
   tc_strbuf_puts(out, "] strides [");
-  for (int d = 0; d < t->ndim; d++) tc_strbuf_printf(out, d ? ", %lld" : "%lld", (long long)t->strides[d]);
+  for (int d = 0; d < t->ndim; d++) {
+    if (d) tc_strbuf_puts(out, ", ");
+    if (t->dims) tc_sym_print(out, t->dims->strides[d]);
+    else tc_strbuf_printf(out, "%lld", (long long)t->strides[d]);
+  }
   tc_strbuf_puts(out, "]");
 }
 
-static void print_field(const struct tc_guards *g, const struct tc_source *source, struct tc_strbuf *out) {
-  const struct tc_source *parent = &g->sources.data[source->parent];
-  const bool is_global = parent->kind == TC_SOURCE_UPVALUE && parent->name && !strcmp(parent->name, "_ENV");
-  const bool named = source->name && is_name(source->name);
-  if (is_global && named) {
-    tc_strbuf_puts(out, source->name);
-    return;
-  }
-  tc_guards_source_text(g, source->parent, out);
-  if (named) {
-    tc_strbuf_printf(out, ".%s", source->name);
-  } else if (!source->number) {
-    tc_strbuf_printf(out, "[%lld]", (long long)source->integer);
-  } else {
-    tc_strbuf_puts(out, "[");
-    print_value(g->thread, source->number, out);
-    tc_strbuf_puts(out, "]");
-  }
+static void print_equal(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
+  lua_Number number;
+  memcpy(&number, &fact->integer, sizeof number);
+  if (fact->type == LUA_TBOOLEAN) tc_strbuf_puts(out, fact->integer ? "true" : "false");
+  else if (fact->type == LUA_TSTRING) tc_guards_value_text(g, fact->other, out);
+  else if (fact->is_integer) tc_strbuf_printf(out, "%lld", (long long)fact->integer);
+  else tc_guards_float_text(number, out);
 }
 
-void tc_guards_source_text(const struct tc_guards *g, int item, struct tc_strbuf *out) {
-  if (item < 0) return;
-  const struct tc_source *source = &g->sources.data[item];
-  switch (source->kind) {
-    case TC_SOURCE_FUNCTION: tc_strbuf_puts(out, "the function"); break;
-    case TC_SOURCE_ARG:
-      if (source->name) tc_strbuf_puts(out, source->name);
-      else tc_strbuf_printf(out, "argument %d", source->number + 1);
-      break;
-    case TC_SOURCE_UPVALUE:
-      if (source->name && *source->name) tc_strbuf_puts(out, source->name);
-      else tc_strbuf_printf(out, "upvalue %d", source->number);
-      break;
-    case TC_SOURCE_FIELD: print_field(g, source, out); break;
-    case TC_SOURCE_OBJECT:
-      if (source->parent >= 0) {
-        if (lua_type(g->thread, source->number) == LUA_TTABLE) {
-          tc_strbuf_puts(out, "getmetatable(");
-          tc_guards_source_text(g, source->parent, out);
-          tc_strbuf_puts(out, ")");
-        } else {
-          tc_guards_source_text(g, source->parent, out);
-        }
-      } else {
-        print_value(g->thread, source->number, out);
-      }
-      break;
-  }
+static void print_shape(const struct tc_sym_fact *shape, struct tc_strbuf *out) {
+  tc_sym_print(out, shape->a);
+  if (shape->less) tc_strbuf_puts(out, shape->holds ? " < " : " >= ");
+  else tc_strbuf_puts(out, shape->holds ? " == " : " ~= ");
+  tc_sym_print(out, shape->b);
 }
 
 static void print_expected(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
   lua_State *G = g->thread;
   switch (fact->kind) {
     case TC_GUARD_TYPE: tc_strbuf_puts(out, lua_typename(G, fact->type)); break;
-    case TC_GUARD_EQUAL:
-      if (fact->type == LUA_TBOOLEAN) {
-        tc_strbuf_puts(out, fact->integer ? "true" : "false");
-      } else if (fact->type == LUA_TSTRING) {
-        print_value(G, fact->other, out);
-      } else if (fact->is_integer) {
-        tc_strbuf_printf(out, "%lld", (long long)fact->integer);
-      } else {
-        lua_Number number;
-        memcpy(&number, &fact->integer, sizeof number);
-        tc_strbuf_printf(out, "%.17g", number);
-      }
-      break;
-    case TC_GUARD_IDENTITY: print_value(G, fact->other, out); break;
+    case TC_GUARD_EQUAL: print_equal(g, fact, out); break;
+    case TC_GUARD_IDENTITY: tc_guards_value_text(g, fact->other, out); break;
     case TC_GUARD_METATABLE: tc_strbuf_puts(out, fact->other ? "the same" : "nil"); break;
     case TC_GUARD_LENGTH:
     case TC_GUARD_ARGS: tc_strbuf_printf(out, "%lld", (long long)fact->integer); break;
     case TC_GUARD_KEYS:
       for (int64_t i = 0; i < fact->integer; i++) {
         if (i) tc_strbuf_puts(out, ", ");
-        print_value(G, fact->other + (int)i, out);
+        tc_guards_value_text(g, fact->other + (int)i, out);
       }
       if (!fact->integer) tc_strbuf_puts(out, "none");
       break;
     case TC_GUARD_TENSOR: print_layout(fact->tensor, out); break;
+    case TC_GUARD_NUMBER: tc_strbuf_puts(out, fact->is_integer ? "integer" : "float"); break;
+    case TC_GUARD_SIZE: tc_strbuf_printf(out, "s%d", fact->other); break;
+    case TC_GUARD_SCALAR: tc_strbuf_printf(out, "%d", fact->other); break;
     case TC_GUARD_SAME:
-    case TC_GUARD_DISTINCT: tc_guards_source_text(g, fact->other, out); break;
+    case TC_GUARD_DISTINCT:
+    case TC_GUARD_NO_ALIAS: tc_guards_source_text(g, fact->other, out); break;
+    case TC_GUARD_SHAPE: print_shape(&fact->shape, out); break;
     case TC_GUARD_DEFAULT_DTYPE: tc_strbuf_puts(out, tc_dtype_name((tc_dtype)fact->integer)); break;
-    default: break;
+    case TC_GUARD_ABSENT:
+    case TC_GUARD_DEFINED:
+    case TC_GUARD_KIND_COUNT: break;
   }
+}
+
+/* A comparison that came out one way: "n < 3", "not (n < 3)", rather than "n < 3 == true". */
+static bool print_comparison(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
+  if (fact->kind != TC_GUARD_EQUAL || fact->type != LUA_TBOOLEAN) return false;
+  const struct tc_source *source = &g->sources.data[fact->source];
+  if (source->kind != TC_SOURCE_EXPR || source->number < TC_GUARD_OP_EQ) return false;
+  if (!fact->integer) tc_strbuf_puts(out, "not (");
+  tc_guards_source_text(g, fact->source, out);
+  if (!fact->integer) tc_strbuf_puts(out, ")");
+  return true;
 }
 
 static void print_fact(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
@@ -134,6 +89,7 @@ static void print_fact(const struct tc_guards *g, const struct tc_fact *fact, st
 #undef TC_GUARD
   };
   struct tc_strbuf source, expected;
+  if (print_comparison(g, fact, out)) return;
   tc_strbuf_init(&source, g->alloc);
   tc_strbuf_init(&expected, g->alloc);
   tc_guards_source_text(g, fact->source, &source);
@@ -148,42 +104,157 @@ static void print_fact(const struct tc_guards *g, const struct tc_fact *fact, st
   tc_strbuf_free(&expected);
 }
 
+/* --- present values --- */
+
+static void print_tensor(const struct tc_fact *fact, const struct tc_tensor *tensor, struct tc_strbuf *out) {
+  struct tc_fact_tensor now = {.dtype = tensor->dtype, .ndim = tensor->ndim};
+  memcpy(now.sizes, tensor->sizes, sizeof now.sizes);
+  memcpy(now.strides, tensor->strides, sizeof now.strides);
+  print_layout(&now, out);
+  if (fact->tensor && tensor->storage && tensor->storage->device != fact->tensor->device) tc_strbuf_puts(out, " on another device");
+}
+
+static void print_keys(const struct tc_guards *g, int table, struct tc_strbuf *out) {
+  lua_State *G = g->thread;
+  bool any = false;
+  lua_pushnil(G);
+  while (lua_next(G, table)) {
+    if (any) tc_strbuf_puts(out, ", ");
+    tc_guards_value_text(g, lua_gettop(G) - 1, out);
+    lua_pop(G, 1);
+    any = true;
+  }
+  if (!any) tc_strbuf_puts(out, "none");
+}
+
+static void print_metatable(const struct tc_guards *g, int at, const struct tc_fact *fact, struct tc_strbuf *out) {
+  lua_State *G = g->thread;
+  if (!lua_getmetatable(G, at)) tc_strbuf_puts(out, "nil");
+  else tc_strbuf_puts(out, fact->other && lua_rawequal(G, -1, fact->other) ? "the same" : fact->other ? "another" : "a table");
+}
+
+/* How the two values of a fact on a pair stand to each other. */
+static void print_pair(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, int at, struct tc_strbuf *out) {
+  lua_State *G = g->thread;
+  tc_guards_evaluate(g, frame, fact->other);
+  if (fact->kind != TC_GUARD_NO_ALIAS) {
+    tc_strbuf_puts(out, lua_rawequal(G, at, -1) ? "the same" : "not the same");
+    return;
+  }
+  const struct tc_tensor *a = g->host->tensor_at(G, at), *b = g->host->tensor_at(G, lua_gettop(G));
+  tc_strbuf_puts(out, !a || !b ? "not two tensors" : a->storage == b->storage ? "one storage" : "two storages");
+}
+
 static void print_present(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, struct tc_strbuf *out) {
   lua_State *G = g->thread;
-  if (fact->kind == TC_GUARD_ARGS) tc_strbuf_printf(out, " (now: %d)", frame->n_args);
-  if (fact->source < 0 || !lua_checkstack(G, SPARE_STACK)) return;
   tc_guards_evaluate(g, frame, fact->source);
   const int at = lua_gettop(G);
+  const bool is_table = lua_istable(G, at);
   const struct tc_tensor *tensor = g->host->tensor_at(G, at);
-  tc_strbuf_puts(out, " (now: ");
-  if (tensor) {
-    struct tc_fact_tensor layout = {.dtype = tensor->dtype, .ndim = tensor->ndim};
-    memcpy(layout.sizes, tensor->sizes, sizeof layout.sizes);
-    memcpy(layout.strides, tensor->strides, sizeof layout.strides);
-    print_layout(&layout, out);
-  } else if (fact->kind == TC_GUARD_LENGTH && lua_istable(G, at)) {
+  if (tc_guards_is_pair(fact->kind)) {
+    print_pair(g, frame, fact, at, out);
+  } else if (fact->kind == TC_GUARD_METATABLE) {
+    print_metatable(g, at, fact, out);
+  } else if (fact->kind == TC_GUARD_LENGTH && is_table) {
     tc_strbuf_printf(out, "%lld", (long long)lua_rawlen(G, at));
+  } else if (fact->kind == TC_GUARD_KEYS && is_table) {
+    print_keys(g, at, out);
+  } else if (fact->kind == TC_GUARD_IDENTITY) {
+    const bool alike = lua_type(G, at) == lua_type(G, fact->other) && !lua_rawequal(G, at, fact->other);
+    if (alike) tc_strbuf_printf(out, "another %s", tensor ? "tensor" : lua_typename(G, lua_type(G, at)));
+    else tc_guards_value_text(g, at, out);
+  } else if (tensor) {
+    print_tensor(fact, tensor, out);
   } else {
-    print_value(G, at, out);
+    tc_guards_value_text(g, at, out);
   }
-  tc_strbuf_puts(out, ")");
   lua_settop(G, g->n_anchors);
+}
+
+/* What the size variables would be, as far as their sources give values; 0 for the others. */
+static void read_sizes(const struct tc_guards *g, const struct tc_frame *frame) {
+  lua_State *G = g->thread;
+  for (int i = 0; i < g->n_sizes; i++) g->sizes[i] = 0;
+  for (size_t i = 0; i < g->facts.len; i++) {
+    const struct tc_fact *fact = &g->facts.data[i];
+    const struct tc_fact_dims *dims = fact->kind == TC_GUARD_TENSOR ? fact->tensor->dims : NULL;
+    if (!dims && fact->kind != TC_GUARD_SIZE) continue;
+    tc_guards_evaluate(g, frame, fact->source);
+    const struct tc_tensor *tensor = g->host->tensor_at(G, lua_gettop(G));
+    if (fact->kind == TC_GUARD_SIZE && !g->sizes[fact->other]) g->sizes[fact->other] = lua_tointeger(G, -1);
+    for (int d = 0; dims && tensor && d < tensor->ndim && d < fact->tensor->ndim; d++)
+      if (dims->ids[d] >= 0 && !g->sizes[dims->ids[d]]) g->sizes[dims->ids[d]] = tensor->sizes[d];
+    lua_settop(G, g->n_anchors);
+  }
+}
+
+static void print_symbol(const struct tc_guards *g, tc_sym symbol, struct tc_strbuf *out) {
+  int64_t value;
+  if (tc_sym_eval_checked(symbol, g->sizes, &value)) tc_strbuf_printf(out, "%lld", (long long)value);
+  else tc_strbuf_puts(out, "no value");
+}
+
+static void print_present_of_none(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, struct tc_strbuf *out) {
+  switch (fact->kind) {
+    case TC_GUARD_ARGS: tc_strbuf_printf(out, "%d", frame->n_args); break;
+    case TC_GUARD_DEFAULT_DTYPE: tc_strbuf_puts(out, tc_dtype_name(g->host->default_dtype(g->thread))); break;
+    default:
+      read_sizes(g, frame);
+      print_symbol(g, fact->shape.a, out);
+      tc_strbuf_puts(out, " and ");
+      print_symbol(g, fact->shape.b, out);
+  }
 }
 
 void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, int guard, struct tc_strbuf *out) {
   for (size_t i = 0; i < g->facts.len; i++) {
+    const struct tc_fact *fact = &g->facts.data[i];
     if (guard && (int)i + 1 != guard) continue;
-    print_fact(g, &g->facts.data[i], out);
-    if (frame) print_present(g, frame, &g->facts.data[i], out);
+    print_fact(g, fact, out);
+    if (frame) {
+      tc_strbuf_puts(out, " (now: ");
+      if (fact->source >= 0) print_present(g, frame, fact, out);
+      else print_present_of_none(g, frame, fact, out);
+      tc_strbuf_puts(out, ")");
+    }
     if (!guard) tc_strbuf_puts(out, "\n");
   }
 }
 
+/* --- hash --- */
+
+static uint64_t hash_symbol(uint64_t hash, tc_sym s) {
+  if (tc_sym_is_const(s)) return tc_hash_u64(hash, (uint64_t)tc_sym_value(s));
+  hash = tc_hash_u64(hash, (uint64_t)tc_sym_kind(s));
+  if (tc_sym_kind(s) == TC_SYM_SIZE) return tc_hash_u64(hash, (uint64_t)tc_sym_id(s));
+  return hash_symbol(hash_symbol(hash, tc_sym_left(s)), tc_sym_right(s));
+}
+
+static uint64_t hash_tensor(uint64_t hash, const struct tc_fact_tensor *t) {
+  hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)t->dtype << 8 | (uint64_t)t->ndim), (uint64_t)(int64_t)t->input);
+  for (int d = 0; d < t->ndim; d++) {
+    const int id = t->dims ? t->dims->ids[d] : -1;
+    hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)(int64_t)id), id < 0 ? (uint64_t)t->sizes[d] : 0);
+    hash = t->dims ? hash_symbol(hash, t->dims->strides[d]) : tc_hash_u64(hash, (uint64_t)t->strides[d]);
+  }
+  return hash;
+}
+
 uint64_t tc_guards_hash(const struct tc_guards *g) {
-  struct tc_strbuf text;
-  tc_strbuf_init(&text, g->alloc);
-  tc_guards_explain(g, NULL, 0, &text);
-  const uint64_t hash = tc_hash_bytes(0, text.data, text.len);
-  tc_strbuf_free(&text);
+  uint64_t hash = 0;
+  for (size_t i = 0; i < g->facts.len; i++) {
+    const struct tc_fact *fact = &g->facts.data[i];
+    hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)fact->kind << 8 | (uint64_t)(uint8_t)fact->type), (uint64_t)fact->integer);
+    hash = tc_hash_u64(hash, fact->source >= 0 ? g->sources.data[fact->source].path : 0);
+    hash = tc_hash_u64(hash, (uint64_t)fact->is_integer);
+    if (tc_guards_is_pair(fact->kind)) hash = tc_hash_u64(hash, g->sources.data[fact->other].path);
+    if (fact->kind == TC_GUARD_SIZE || fact->kind == TC_GUARD_SCALAR) hash = tc_hash_u64(hash, (uint64_t)fact->other);
+    if (fact->kind == TC_GUARD_METATABLE) hash = tc_hash_u64(hash, fact->other != 0);
+    if (fact->kind == TC_GUARD_EQUAL && fact->type == LUA_TSTRING) hash = tc_hash_bytes(hash, fact->pointer, fact->length);
+    if (fact->kind == TC_GUARD_TENSOR) hash = hash_tensor(hash, fact->tensor);
+    if (fact->kind == TC_GUARD_SHAPE)
+      hash = hash_symbol(hash_symbol(tc_hash_u64(hash, (uint64_t)(fact->shape.less << 1 | fact->shape.holds)), fact->shape.a), fact->shape.b);
+    for (int64_t k = 0; fact->kind == TC_GUARD_KEYS && k < fact->integer; k++) hash = tc_guards_key_hash(g, hash, fact->other + (int)k);
+  }
   return hash;
 }

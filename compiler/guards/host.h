@@ -18,6 +18,8 @@ struct tc_host {
   const char *(*name_at)(lua_State *L, int index);
   /* Of a compiled object: pushes the function that it compiles, and its first argument or nil, and gives true. */
   bool (*compiled_at)(lua_State *L, int index);
+  /* Dimensions of the tensor that tb.mark_dynamic marked, as a bit set; may be NULL. */
+  uint32_t (*marked_dims)(lua_State *L, int index);
   /* Pushes a tensor object; takes over the reference. */
   void (*push_tensor)(lua_State *L, struct tc_tensor tensor);
 };

@@ -1,11 +1,19 @@
-/* Inside of the guards: what build.c makes, check.c runs, explain.c prints.
+/* Inside of the guards: what sources.c and facts.c build, layout.c and program.c make into a program, check.c runs, and explain.c
+ * prints.
  *
  * Invariants:
- *  1. Objects and keys that the program needs (*anchors*) lie at the bottom of the stack of a Lua thread of its own, which
- *     the registry keeps alive; anchor k is stack index k. Outside of a call that thread holds nothing else.
- *  2. A check reads the sources above the anchors, each into the stack index that it was given when it was made.
- *  3. A step comes after the steps of what it needs: a source after its parent and the parent's TYPE fact, a fact after its
- *     source. So the first failure ends the check. */
+ *  1. Objects, keys and constants that the program needs (*anchors*) lie at the bottom of the stack of a Lua thread of its own,
+ *     which the registry keeps alive; anchor k is stack index k. Outside of a call that thread holds nothing else. Addresses
+ *     of anchored objects and strings are compared instead of the objects: an anchor keeps its address from being used again.
+ *  2. Above the anchors a check lays the *roots* (arguments and upvalues of the function whose insides are looked at: moved
+ *     there together), then *kept* values (operands of facts on pairs and of expressions), then the *walk*: the children of one
+ *     table after one another, taken off together when the table is done. Each place is known when the program is made.
+ *     Arguments that no other source rests on are looked at where they lie, on the stack of the call.
+ *  3. The operations of a source come in this order: its reading, its own facts, its children. So a table is known to be one
+ *     before its fields are read, and the first failure ends the check. Expressions and facts on pairs come as soon as a
+ *     table's insides are to be read, or else at the end; facts on sizes last.
+ *  4. The order among siblings and among the facts of one source is free; those that failed more often come first. It changes
+ *     in place (tc_guards_note_failure): nothing is allocated after tc_guards_seal. */
 #ifndef TC_GUARDS_PROGRAM_H
 #define TC_GUARDS_PROGRAM_H
 
@@ -14,17 +22,56 @@
 #include "guards/build.h"
 #include "guards/slots.h"
 
-enum tc_source_kind { TC_SOURCE_FUNCTION, TC_SOURCE_ARG, TC_SOURCE_UPVALUE, TC_SOURCE_FIELD, TC_SOURCE_OBJECT };
+enum tc_source_kind {
+  TC_SOURCE_FUNCTION,
+  TC_SOURCE_ARG,
+  TC_SOURCE_UPVALUE,
+  TC_SOURCE_FIELD,
+  TC_SOURCE_DIM, /* size of a dimension of the tensor above it */
+  TC_SOURCE_OBJECT,
+  TC_SOURCE_CONSTANT,
+  TC_SOURCE_EXPR
+};
+
+enum {
+  TC_GUARDS_NIL = 1,          /* the anchor that is nil: what arguments beyond those of the call are */
+  TC_GUARDS_SPARE_STACK = 8,  /* what a step pushes beyond its value */
+};
 
 struct tc_source {
   enum tc_source_kind kind;
-  int parent;       /* a source; OBJECT: where it was found */
-  int number;       /* of an argument or upvalue; FIELD: anchor of the key, 0 when the key is `integer`; OBJECT: anchor */
-  int slot;         /* its place above the anchors, from 1; OBJECT: 0 */
+  int parent;       /* a source; OBJECT: where it was found; EXPR: the left operand */
+  int number;       /* of an argument, upvalue or dimension; FIELD: anchor of the key, 0 when the key is `integer`; OBJECT, CONSTANT: anchor;
+                     * EXPR: the operation */
+  int depth;        /* sources above this one */
+  int nodes;        /* of an expression's text; 1 for all others */
   uint32_t facts;   /* bit set of tc_guard_kind that the program has about it */
-  lua_Integer integer;
+  bool dynamic;
+  bool is_integer;  /* a NUMBER or EQUAL fact says so; CONSTANT: it is one */
+  lua_Integer integer; /* FIELD: the key; EXPR: the right operand; CONSTANT: the bits */
   const char *name; /* of an argument or upvalue; FIELD: the key as text, NULL when it is no name */
   struct tc_fact_tensor *tensor; /* of its TENSOR fact */
+  uint64_t path;    /* hash of the source without addresses */
+  uint64_t identity; /* the same with addresses: equal in two programs of a function, if the sources are the same */
+
+  /* Made by tc_guards_seal. */
+  bool needed;      /* a fact rests on it */
+  bool moved;       /* a root: its place is fixed */
+  bool ready;       /* while the program is made: its operations are in it */
+  int place;        /* stack index of its value; 0: on the stack of the call */
+  int kept;         /* stack index of the copy that pairs and expressions use; 0: `place` serves */
+  int position;     /* in tc_guards.children */
+  int first_child, n_children; /* in tc_guards.children */
+  int first_fact, n_facts;     /* in tc_guards.own_facts */
+  uint32_t fails;   /* of facts about it and what is below it */
+};
+
+/* Sizes that vary. */
+struct tc_fact_dims {
+  int ids[TC_MAX_DIMS]; /* size variables; -1: fixed */
+  bool late_strides;    /* some stride is an expression: looked at when all sizes are known */
+  tc_sym strides[TC_MAX_DIMS];
+  const struct tc_tensor *now; /* in a running check */
 };
 
 struct tc_fact_tensor {
@@ -32,23 +79,81 @@ struct tc_fact_tensor {
   int ndim;
   int input; /* graph input, -1: only looked at */
   const struct tc_device *device;
-  int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
+  struct tc_fact_dims *dims; /* NULL: all sizes are fixed */
+  int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; /* unused where dims says otherwise */
 };
 
-/* TYPE: type. EQUAL: type, and integer (a boolean, an integer, the bits of a float; `is_integer` tells) or other = anchor.
- * IDENTITY, METATABLE: other = anchor (METATABLE 0: none). LENGTH, ARGS, DEFAULT_DTYPE: integer. KEYS: integer anchors from
- * other on. SAME, DISTINCT: other = source. TENSOR: tensor. */
+/* TYPE: type. EQUAL: type, and integer (a boolean, an integer, the bits of a float; `is_integer` tells) or other = anchor, with
+ * pointer and length of the string. IDENTITY: other = anchor, type and pointer of the object. METATABLE: the same, or other =
+ * 0: none. LENGTH, ARGS, DEFAULT_DTYPE: integer. KEYS: integer anchors from other on. NUMBER: is_integer. SIZE, SCALAR:
+ * other = id, index. SAME, DISTINCT, NO_ALIAS: other = source. TENSOR: tensor. SHAPE: shape. */
 struct tc_fact {
   enum tc_guard_kind kind;
   int source;
   int type;
   bool is_integer;
   int other;
+  uint32_t fails;
   int64_t integer;
-  const struct tc_fact_tensor *tensor;
+  const void *pointer;
+  size_t length;
+  struct tc_fact_tensor *tensor;
+  struct tc_sym_fact shape;
 };
 
-struct tc_guard_step { bool is_fact; int item; };
+/* How an operation comes by the value that it tests. */
+enum tc_guard_read {
+  TC_READ_NOTHING,  /* the value of the operation before it */
+  TC_READ_KEY,      /* pushes the field `key` (an anchor) of the table at `parent` */
+  TC_READ_INTEGER,  /* pushes the field `integer` of the table at `parent` */
+  TC_READ_DIM,      /* pushes the size of dimension `key` of the tensor at `parent` */
+  TC_READ_UPVALUE,  /* pushes the upvalue `key` of the function at `parent` */
+  TC_READ_ARG,      /* argument `key`, on the stack of the call */
+  TC_READ_FUNCTION, /* the function, on the stack of the call */
+  TC_READ_PLACE,    /* a value that lies at `at` already */
+  TC_READ_EXPR,     /* operation `key` on the values at `parent` and `integer`, to `at` */
+  TC_READ_MOVE,     /* no value: brings the roots, and makes room for kept values */
+  TC_READ_POP,      /* no value: takes off what lies above `at` */
+};
+
+enum tc_guard_test {
+  TC_TEST_NOTHING,
+  TC_TEST_KEEP, /* copies the value to `other` */
+  TC_TEST_TYPE,
+  TC_TEST_BOOLEAN,
+  TC_TEST_INTEGER,
+  TC_TEST_FLOAT,
+  TC_TEST_STRING,
+  TC_TEST_IDENTITY,
+  TC_TEST_METATABLE, /* NULL: none */
+  TC_TEST_LENGTH,
+  TC_TEST_KEYS,
+  TC_TEST_TENSOR,
+  TC_TEST_SIZES, /* a tensor with sizes that vary */
+  TC_TEST_STRIDES,
+  TC_TEST_NUMBER,
+  TC_TEST_DEFINED,
+  TC_TEST_SIZE,
+  TC_TEST_SCALAR,
+  TC_TEST_SAME,
+  TC_TEST_DISTINCT,
+  TC_TEST_NO_ALIAS,
+  TC_TEST_SHAPE,
+  TC_TEST_ARGS,
+  TC_TEST_DEFAULT_DTYPE,
+};
+
+struct tc_guard_op {
+  uint8_t read, test;
+  int8_t type;
+  bool is_integer;
+  int at;     /* place of the value on the guards' thread */
+  int parent, key;
+  int other;  /* place of the other value; id, index, first anchor */
+  int fact;   /* from 1 */
+  lua_Integer integer; /* of TC_READ_INTEGER and TC_READ_EXPR */
+  union { int64_t integer; const void *pointer; struct tc_fact_tensor *tensor; } expected;
+};
 
 struct tc_guards {
   const struct tc_alloc *alloc;
@@ -56,19 +161,63 @@ struct tc_guards {
   const struct tc_host *host;
   lua_State *thread;
   int reference;  /* of the thread in the registry */
-  int n_anchors, n_slots, n_inputs;
+  int n_anchors, n_inputs, n_sizes, n_scalars;
   bool failed;    /* memory was out while building */
   TC_VEC(struct tc_source) sources;
   TC_VEC(struct tc_fact) facts;
-  TC_VEC(struct tc_guard_step) steps;
   struct tc_slots source_index;
+  struct tc_symtab *symbols; /* of the facts' own; NULL: there are none */
+
+  /* Made by tc_guards_seal. */
+  struct tc_guard_op *ops;
+  int n_ops, most_ops;
+  int *children;   /* of all sources; those of none (roots, and what lies in pinned objects) come first */
+  int n_top;
+  int *own_facts;  /* facts by source, but for those on pairs */
+  int *roots;      /* sources that are moved, in the order of their places */
+  int n_roots, n_kept;
+  int *late;       /* expressions (source) and facts on pairs (~fact), each after what it needs */
+  int n_late;
+  bool *late_done;
+  int *path;       /* room for the longest path */
+  int64_t *sizes;  /* for checks that do not ask for sizes */
 };
 
-/* Stack index of a source's value in a running check. */
-static inline int tc_guards_place(const struct tc_guards *g, const struct tc_source *source) {
-  return source->kind == TC_SOURCE_OBJECT ? source->number : g->n_anchors + source->slot;
+/* --- program.c --- */
+/* Makes the program, in the room that layout.c got. */
+void tc_guards_emit(struct tc_guards *g);
+/* Counts a failure, and brings the fact forward. */
+void tc_guards_note_failure(struct tc_guards *g, int fact);
+
+/* Read from the value of its parent? */
+static inline bool tc_guards_is_inner(const struct tc_source *s) { return s->kind == TC_SOURCE_FIELD || s->kind == TC_SOURCE_UPVALUE || s->kind == TC_SOURCE_DIM; }
+/* An anchor itself: there is nothing to read. */
+static inline bool tc_guards_is_anchored(const struct tc_source *s) { return s->kind == TC_SOURCE_OBJECT || s->kind == TC_SOURCE_CONSTANT; }
+
+/* --- sources.c --- */
+/* Keeps the value at `index` of L alive for the program; gives its anchor. */
+int tc_guards_anchor(struct tc_guards *g, lua_State *L, int index);
+/* Of an anchor, without its address. */
+uint64_t tc_guards_key_hash(const struct tc_guards *g, uint64_t seed, int anchor);
+
+/* --- facts.c --- */
+/* The expression has a value. */
+void tc_guards_defined(struct tc_guards *g, int source);
+static inline bool tc_guards_is_pair(enum tc_guard_kind kind) {
+  return kind == TC_GUARD_SAME || kind == TC_GUARD_DISTINCT || kind == TC_GUARD_NO_ALIAS;
 }
+
+/* --- evaluate.c --- */
 /* Pushes the value of one source on the guards' thread, reading from its roots; nil where a path leads nowhere. */
 void tc_guards_evaluate(const struct tc_guards *g, const struct tc_frame *frame, int source);
+/* Pushes what a source without a parent is on the stack `to`: frame->L, or the guards' thread. */
+void tc_guards_push_root(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_source *source);
+/* Replaces the operands at the stack top (two; one of a unary operation) by the result, or by nil where there is none. */
+void tc_guards_compute(lua_State *L, int op);
+static inline bool tc_guards_is_unary(int op) { return op == LUA_OPUNM || op == LUA_OPBNOT; }
+
+/* --- text.c --- */
+void tc_guards_value_text(const struct tc_guards *g, int at, struct tc_strbuf *out); /* of the guards' thread */
+void tc_guards_float_text(double number, struct tc_strbuf *out);
 
 #endif

@@ -1,0 +1,221 @@
+/* Sources of guard programs, each kept once. The invariants stand in program.h. */
+#include <lauxlib.h>
+
+#include "base/hash.h"
+#include "guards/program.h"
+
+tc_status tc_guards_new(const struct tc_alloc *alloc, const struct tc_host *host, lua_State *L, struct tc_guards **out, struct tc_error *err) {
+  struct tc_guards *g = TC_NEW(alloc, struct tc_guards);
+  if (!g) return tc_fail(err, TC_NOMEM, "guards", "out of memory for the guards");
+  *g = (struct tc_guards){.alloc = alloc, .host = host, .reference = LUA_NOREF};
+  *out = g; /* from here on the caller frees it, also when Lua raises */
+  g->arena = tc_arena_new(alloc);
+  if (!g->arena) return tc_fail(err, TC_NOMEM, "guards", "out of memory for the guards");
+  g->thread = lua_newthread(L);
+  g->reference = luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_pushnil(g->thread);
+  g->n_anchors = TC_GUARDS_NIL;
+  return TC_OK;
+}
+
+void tc_guards_free(struct tc_guards *g, lua_State *L) {
+  if (!g) return;
+  if (L) luaL_unref(L, LUA_REGISTRYINDEX, g->reference);
+  tc_arena_free(g->arena); /* the symbols too */
+  TC_FREE(g->alloc, g);
+}
+
+int tc_guards_anchor(struct tc_guards *g, lua_State *L, int index) {
+  if (!lua_checkstack(g->thread, TC_GUARDS_SPARE_STACK) || !lua_checkstack(L, 1)) {
+    g->failed = true;
+    return 0;
+  }
+  lua_pushvalue(L, index);
+  lua_xmove(L, g->thread, 1);
+  return ++g->n_anchors;
+}
+
+static const char *keep_text(struct tc_guards *g, const char *text) {
+  const char *kept = text ? tc_arena_text(g->arena, text) : NULL;
+  if (text && !kept) g->failed = true;
+  return kept;
+}
+
+/* What tells a key or an object from others: with its address, or without. */
+struct key_hash { uint64_t with_address, without; };
+
+static struct key_hash hash_key(lua_State *L, int index) {
+  struct key_hash hash = {0, 0};
+  size_t length;
+  switch (lua_type(L, index)) {
+    case LUA_TSTRING: {
+      const char *bytes = lua_tolstring(L, index, &length);
+      hash.without = tc_hash_bytes(LUA_TSTRING, bytes, length);
+      break;
+    }
+    case LUA_TBOOLEAN: hash.without = tc_hash_u64(LUA_TBOOLEAN, (uint64_t)lua_toboolean(L, index)); break;
+    case LUA_TNUMBER: {
+      const lua_Number number = lua_tonumber(L, index);
+      hash.without = tc_hash_bytes(LUA_TNUMBER, &number, sizeof number);
+      break;
+    }
+    default:
+      hash.without = tc_hash_u64(LUA_TTABLE, (uint64_t)lua_type(L, index));
+      hash.with_address = tc_hash_u64(hash.without, (uint64_t)(uintptr_t)lua_topointer(L, index));
+      return hash;
+  }
+  hash.with_address = hash.without;
+  return hash;
+}
+
+uint64_t tc_guards_key_hash(const struct tc_guards *g, uint64_t seed, int anchor) {
+  return tc_hash_u64(seed, hash_key(g->thread, anchor).without);
+}
+
+static uint64_t hash_source(const struct tc_source *source, uint64_t parent, uint64_t right, uint64_t key) {
+  uint64_t hash = tc_hash_u64((uint64_t)source->kind, parent);
+  const bool is_anchor = source->kind == TC_SOURCE_FIELD || source->kind == TC_SOURCE_OBJECT || source->kind == TC_SOURCE_CONSTANT;
+  if (!is_anchor) hash = tc_hash_u64(hash, (uint64_t)(uint32_t)source->number);
+  return tc_hash_u64(tc_hash_u64(hash, right), key);
+}
+
+static void hash_path(const struct tc_guards *g, struct tc_source *source, struct key_hash key) {
+  const struct tc_source *parent = source->parent >= 0 ? &g->sources.data[source->parent] : NULL;
+  const struct tc_source *right = source->kind == TC_SOURCE_EXPR && source->integer >= 0 ? &g->sources.data[source->integer] : NULL;
+  const uint64_t number = source->kind == TC_SOURCE_EXPR ? 0 : tc_hash_u64(source->is_integer, (uint64_t)source->integer);
+  source->path = hash_source(source, parent ? parent->path : 0, right ? right->path : number, key.without);
+  /* An object is what it is, wherever it was found. */
+  const uint64_t above = parent && source->kind != TC_SOURCE_OBJECT ? parent->identity : 0;
+  source->identity = hash_source(source, above, right ? right->identity : number, key.with_address);
+}
+
+/* Is the value at `index` of L the anchor? */
+static bool is_anchor(const struct tc_guards *g, lua_State *L, int index, int anchor) {
+  lua_pushvalue(L, index);
+  lua_xmove(L, g->thread, 1);
+  const bool equal = lua_rawequal(g->thread, -1, anchor);
+  lua_pop(g->thread, 1);
+  return equal;
+}
+
+/* Finds or adds. A key or an object lies at `index` of L (0: none) and becomes an anchor when the source is new. */
+static int intern_source(struct tc_guards *g, const struct tc_source *wanted, lua_State *L, int index) {
+  const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
+  const struct key_hash key = index ? hash_key(L, index) : (struct key_hash){0, 0};
+  const uint64_t hash = hash_source(wanted, (uint64_t)(uint32_t)wanted->parent, (uint64_t)wanted->integer, key.with_address);
+  size_t at = tc_slots_first(&g->source_index, hash);
+  for (int i; (i = tc_slots_item(&g->source_index, at, hash, &at)) >= 0;) {
+    const struct tc_source *s = &g->sources.data[i];
+    if (s->kind != wanted->kind || s->parent != wanted->parent || s->integer != wanted->integer) continue;
+    if (s->kind == TC_SOURCE_CONSTANT && s->is_integer != wanted->is_integer) continue;
+    if (index ? s->number && is_anchor(g, L, index, s->number) : s->number == wanted->number) return i;
+  }
+  struct tc_source source = *wanted;
+  source.name = keep_text(g, wanted->name);
+  source.nodes = wanted->nodes ? wanted->nodes : 1;
+  if (source.kind != TC_SOURCE_EXPR) source.depth = source.parent >= 0 ? g->sources.data[source.parent].depth + 1 : 0;
+  hash_path(g, &source, key);
+  if (index) source.number = tc_guards_anchor(g, L, index);
+  const int item = (int)g->sources.len;
+  if (g->failed || !tc_vec_push(alloc, &g->sources, source) || !tc_slots_add(alloc, &g->source_index, hash, item)) {
+    g->failed = true;
+    return TC_NO_SOURCE;
+  }
+  return item;
+}
+
+int tc_guards_function(struct tc_guards *g) {
+  return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_FUNCTION, .parent = TC_NO_SOURCE}, NULL, 0);
+}
+
+int tc_guards_arg(struct tc_guards *g, int number, const char *name) {
+  const struct tc_source source = {.kind = TC_SOURCE_ARG, .parent = TC_NO_SOURCE, .number = number, .name = name};
+  return intern_source(g, &source, NULL, 0);
+}
+
+int tc_guards_upvalue(struct tc_guards *g, int parent, int number, const char *name) {
+  if (parent < 0) return TC_NO_SOURCE;
+  const struct tc_source source = {.kind = TC_SOURCE_UPVALUE, .parent = parent, .number = number, .name = name};
+  return intern_source(g, &source, NULL, 0);
+}
+
+int tc_guards_field(struct tc_guards *g, lua_State *L, int parent, int index) {
+  if (parent < 0) return TC_NO_SOURCE;
+  tc_guards_type(g, parent, LUA_TTABLE);
+  struct tc_source source = {.kind = TC_SOURCE_FIELD, .parent = parent};
+  if (lua_isinteger(L, index)) {
+    source.integer = lua_tointeger(L, index);
+    return intern_source(g, &source, NULL, 0);
+  }
+  if (lua_type(L, index) == LUA_TSTRING) source.name = lua_tostring(L, index);
+  return intern_source(g, &source, L, index);
+}
+
+int tc_guards_dim(struct tc_guards *g, int source, int dim) {
+  if (source < 0) return TC_NO_SOURCE;
+  return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_DIM, .parent = source, .number = dim, .is_integer = true}, NULL, 0);
+}
+
+int tc_guards_object(struct tc_guards *g, lua_State *L, int index, int origin) {
+  return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_OBJECT, .parent = origin}, L, index);
+}
+
+int tc_guards_constant(struct tc_guards *g, lua_State *L, int index) {
+  struct tc_source source = {.kind = TC_SOURCE_CONSTANT, .parent = TC_NO_SOURCE};
+  const lua_Number number = lua_tonumber(L, index);
+  source.is_integer = lua_isinteger(L, index);
+  if (source.is_integer) source.integer = lua_tointeger(L, index);
+  else memcpy(&source.integer, &number, sizeof number); /* 1 and 1.0 are two constants, and so are 0.0 and -0.0 */
+  return intern_source(g, &source, L, index);
+}
+
+/* --- expressions --- */
+
+static bool keeps_integers(int op) {
+  return op == LUA_OPADD || op == LUA_OPSUB || op == LUA_OPMUL || op == LUA_OPMOD || op == LUA_OPIDIV || op == LUA_OPUNM;
+}
+static bool works_on_bits(int op) {
+  return op == LUA_OPBAND || op == LUA_OPBOR || op == LUA_OPBXOR || op == LUA_OPSHL || op == LUA_OPSHR || op == LUA_OPBNOT;
+}
+
+/* Does what is known make sure that the source is an integer? */
+static bool is_surely_integer(const struct tc_guards *g, int source) {
+  const struct tc_source *s = &g->sources.data[source];
+  if (s->kind == TC_SOURCE_EXPR) {
+    if (works_on_bits(s->number)) return true;
+    return keeps_integers(s->number) && is_surely_integer(g, s->parent) && (s->integer < 0 || is_surely_integer(g, (int)s->integer));
+  }
+  return s->is_integer;
+}
+
+/* May Lua refuse the operation, whatever the values of its operands? */
+static bool may_lack_value(const struct tc_guards *g, int op, int left, int right) {
+  if (works_on_bits(op)) return !is_surely_integer(g, left) || (right >= 0 && !is_surely_integer(g, right));
+  if (op != LUA_OPIDIV && op != LUA_OPMOD) return false;
+  const struct tc_source *divisor = &g->sources.data[right];
+  return divisor->kind != TC_SOURCE_CONSTANT || (divisor->is_integer && divisor->integer == 0);
+}
+
+int tc_guards_expr(struct tc_guards *g, int op, int left, int right) {
+  if (left < 0 || (right < 0 && !tc_guards_is_unary(op))) {
+    g->failed = true;
+    return TC_NO_SOURCE;
+  }
+  const struct tc_source *a = &g->sources.data[left], *b = right >= 0 ? &g->sources.data[right] : NULL;
+  struct tc_source source = {.kind = TC_SOURCE_EXPR, .parent = left, .number = op, .integer = right};
+  source.nodes = 1 + a->nodes + (b ? b->nodes : 0);
+  source.depth = a->depth > (b ? b->depth : 0) ? a->depth : b ? b->depth : a->depth; /* the longest path among its operands */
+  source.dynamic = a->dynamic || (b && b->dynamic);
+  if (source.nodes > TC_MAX_EXPR_NODES) return TC_NO_SOURCE;
+  const int item = intern_source(g, &source, NULL, 0);
+  if (item >= 0 && may_lack_value(g, op, left, right)) tc_guards_defined(g, item);
+  return item;
+}
+
+void tc_guards_set_dynamic(struct tc_guards *g, int source) {
+  if (source >= 0) g->sources.data[source].dynamic = true;
+}
+bool tc_guards_is_dynamic(const struct tc_guards *g, int source) { return source >= 0 && g->sources.data[source].dynamic; }
+
+bool tc_guards_is_arg(const struct tc_guards *g, int source) { return source >= 0 && g->sources.data[source].kind == TC_SOURCE_ARG; }
+uint64_t tc_guards_path(const struct tc_guards *g, int source) { return source >= 0 ? g->sources.data[source].path : 0; }
