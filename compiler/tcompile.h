@@ -34,6 +34,6 @@ const struct tc_tensor *tc_lua_tensor(lua_State *L, int index);
 void tc_lua_push_tensor(lua_State *L, struct tc_tensor tensor);
 
 /* Version of blob, launch list and runtime contract: equal numbers can load each other's artifacts. */
-enum { TC_ARTIFACT_ABI = 2 };
+enum { TC_ARTIFACT_ABI = 3 };
 
 #endif

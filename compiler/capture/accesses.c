@@ -93,6 +93,10 @@ tc_status tc_do_set_list(struct tc_trace *t, struct tc_activation *a, uint32_t c
   const lua_Integer before = tc_code_c(code) + (lua_Integer)extra(a, code);
   if (tc_code_k(code)) a->pc++;
   if (table.kind != TC_IS_TABLE) return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: SETLIST on no table");
+  if (!tc_code_b(code)) {
+    const tc_status status = tc_table_open_list(t, table.table, before + (lua_Integer)count);
+    if (status) return status;
+  }
   for (size_t i = 1; i <= count; i++) {
     const tc_status status = tc_table_set_index(t, table.table, before + (lua_Integer)i, &t->slots[first + i]);
     if (status) return status;

@@ -18,22 +18,28 @@ static bool has_integer(struct tc_trace *t, const struct tc_tracked *v) {
   return is_integer;
 }
 
+static tc_status use_both(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b) {
+  const tc_status status = tc_use(t, a);
+  return status ? status : tc_use(t, b);
+}
+
 tc_status tc_arith(struct tc_trace *t, enum tc_event event, const struct tc_tracked *a, const struct tc_tracked *b, struct tc_tracked *out, bool *done) {
   *done = tc_is_number(a) && tc_is_number(b) && (!is_bitwise(event) || (has_integer(t, a) && has_integer(t, b)));
   if (!*done) return TC_OK;
   struct tc_tracked operands[] = {*a, *b};
-  tc_status status = tc_use(t, &operands[0]);
-  if (!status) status = tc_use(t, &operands[1]);
+  const bool divides = event == TC_EVENT_MOD || event == TC_EVENT_IDIV, integers = a->kind == TC_IS_INT && b->kind == TC_IS_INT;
+  tc_status status = TC_OK;
+  if (is_bitwise(event) && !integers) status = use_both(t, &operands[0], &operands[1]); /* that a float is an integer depends on its value */
+  if (divides && integers && b->integer == 0) status = tc_use(t, &operands[1]);
   if (status) return status;
-  const bool divides = event == TC_EVENT_MOD || event == TC_EVENT_IDIV;
-  if (divides && a->kind == TC_IS_INT && b->kind == TC_IS_INT && b->integer == 0) return tc_trace_raises(t, "an integer is divided by zero");
+  if (divides && integers && b->integer == 0) return tc_trace_raises(t, "an integer is divided by zero");
   tc_push(t, a);
   const bool is_unary = event == TC_EVENT_UNM || event == TC_EVENT_BNOT;
   if (!is_unary) tc_push(t, b);
   lua_arith(t->L, lua_operator(event));
   *out = lua_isinteger(t->L, -1) ? tc_int(lua_tointeger(t->L, -1)) : tc_num(lua_tonumber(t->L, -1));
   lua_pop(t->L, 1);
-  return TC_OK;
+  return tc_lazy_arith(t, lua_operator(event), &operands[0], &operands[1], out);
 }
 
 /* A string as the number that arithmetic takes it for. */
@@ -112,12 +118,12 @@ tc_status tc_less(struct tc_trace *t, enum tc_event event, struct tc_tracked *a,
   const bool numbers = tc_is_number(a) && tc_is_number(b), texts = a->kind == TC_IS_TEXT && b->kind == TC_IS_TEXT;
   tc_status status;
   if (numbers || texts) {
-    if ((status = tc_use(t, a)) || (status = tc_use(t, b))) return status;
     tc_push(t, a);
     tc_push(t, b);
     *less = lua_compare(t->L, -2, -1, event == TC_EVENT_LT ? LUA_OPLT : LUA_OPLE);
     lua_pop(t->L, 2);
-    return TC_OK;
+    if (texts) return use_both(t, a, b);
+    return tc_lazy_compare(t, event == TC_EVENT_LT ? TC_GUARD_OP_LT : TC_GUARD_OP_LE, a, b, *less);
   }
   struct tc_tracked handler, result;
   if (a->kind != TC_IS_TABLE && b->kind != TC_IS_TABLE) return raise_operands(t, "comparison", a, b);

@@ -60,15 +60,40 @@ static tc_status run_native(struct tc_trace *t, int *n_results) {
   return tc_call(t, 0, t->frame.n_args, n_results);
 }
 
+/* A break: where the captured function itself stood. */
+static void note_place(struct tc_trace *t) {
+  t->out->place = t->place;
+  t->out->cut = t->cut;
+  t->out->in_callee = t->activation && !t->activation->is_entry;
+}
+
+/* The live registers of the stopped frame, and its variable arguments, to slots above it: its closures still look at its own. */
+static tc_status lay_out_stop(struct tc_trace *t, const struct tc_activation *a, size_t *out, int *count) {
+  const struct tc_stop *stop = t->options->stop;
+  const size_t at = t->limit > a->top ? t->limit : a->top; /* open values may lie above the frame */
+  *out = at;
+  *count = stop->n_registers + a->n_varargs;
+  const tc_status status = tc_reserve(t, at, (size_t)*count);
+  if (status) return status;
+  for (int i = 0; i < stop->n_registers; i++) t->slots[at + (size_t)i] = tc_live_has(&stop->live, i) ? *tc_register(t, a, i) : tc_nil();
+  for (int i = 0; i < a->n_varargs; i++) t->slots[at + (size_t)(stop->n_registers + i)] = t->slots[a->varargs + (size_t)i];
+  return TC_OK;
+}
+
 static tc_status trace_call(struct tc_trace *t) {
-  struct tc_activation activation;
+  struct tc_activation activation = {.caller = NULL};
   int n_results = 0;
+  size_t at = 0;
   tc_status status = import_frame(t);
   if (status) return status;
   if (t->slots[0].kind == TC_IS_CLOSURE) status = run_closure(t, &activation, t->slots[0].closure, &n_results);
   else status = run_native(t, &n_results);
-  if (!status) status = tc_make_results(t, 0, n_results);
-  return status ? status : tc_guards_seal(t->guards, t->err);
+  if (status) note_place(t);
+  if (!status && t->stopped) status = lay_out_stop(t, &activation, &at, &n_results);
+  if (!status) status = tc_make_results(t, at, n_results);
+  if (status) return status;
+  tc_shapes_seal(t);
+  return tc_guards_seal(t->guards, t->err);
 }
 
 static tc_status set_up(struct tc_trace *t) {
@@ -114,9 +139,11 @@ static tc_status run_protected(struct tc_trace *t, const struct tc_frame *frame)
   return status;
 }
 
-tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, const struct tc_frame *frame, struct tc_capture *out, struct tc_error *err) {
+tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, const struct tc_frame *frame, const struct tc_capture_options *options,
+                          struct tc_capture *out, struct tc_error *err) {
+  static const struct tc_capture_options none;
   struct tc_error own = {.message = ""};
-  struct tc_trace t = {.ctx = ctx, .host = host, .L = frame->L, .out = out, .err = err ? err : &own};
+  struct tc_trace t = {.ctx = ctx, .host = host, .L = frame->L, .options = options ? options : &none, .out = out, .err = err ? err : &own};
   *out = (struct tc_capture){.broke = false};
   tc_status status = run_protected(&t, frame);
   tc_free_bytes(ctx->alloc, t.slots, t.n_slots * sizeof *t.slots);

@@ -15,7 +15,9 @@ tc_status tc_execute(struct tc_trace *t, struct tc_activation *a) {
   while (!a->returned) {
     if (a->pc >= a->proto->n_code) return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: a function runs past its end");
     const uint32_t code = a->proto->code[a->pc++];
-    const tc_status status = handlers[tc_code_op(code)](t, a, code);
+    tc_status status = a->is_entry ? tc_trace_step(t, a) : TC_OK;
+    if (t->stopped) return TC_OK;
+    if (!status) status = handlers[tc_code_op(code)](t, a, code);
     if (status) return status;
   }
   return TC_OK;

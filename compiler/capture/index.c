@@ -99,6 +99,7 @@ tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, stru
     if ((status = tc_table_metatable(t, at.table, &metatable))) return status;
     if (!metatable) return tc_table_set(t, at.table, key, value);
     if ((status = tc_table_get(t, at.table, key, &old))) return status;
+    tc_use_type(t, &old);
     if (old.kind != TC_IS_NIL) return tc_table_set(t, at.table, key, value);
     if ((status = tc_metamethod(t, &at, TC_EVENT_NEWINDEX, &handler))) return status;
     if (handler.kind == TC_IS_NIL) return tc_table_set(t, at.table, key, value);

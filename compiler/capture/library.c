@@ -80,6 +80,16 @@ tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name) 
   return NULL;
 }
 
+bool tc_library_push(struct tc_trace *t, const char *table, const char *name) {
+  const lua_CFunction *known = known_functions(t->L);
+  for (int i = 0; i < ROWS && known; i++) {
+    if (!known[i] || strcmp(rows[i].table, table) || strcmp(rows[i].name, name)) continue;
+    lua_pushcfunction(t->L, known[i]);
+    return true;
+  }
+  return false;
+}
+
 tc_status tc_bad_argument(struct tc_trace *t, size_t at) {
   for (int i = 0; i < 2 && t->limit > at + 1 + (size_t)i; i++) tc_use_type(t, &t->slots[at + 1 + (size_t)i]);
   return tc_trace_raises(t, "bad argument to %s", t->slots[at].kind == TC_IS_NATIVE && t->slots[at].native->name ? t->slots[at].native->name : "a function");

@@ -130,14 +130,17 @@ tc_status tc_library_next(struct tc_trace *t, size_t at, int n_args, int *n_resu
   return TC_OK;
 }
 
-static const char next_name[] = "next", ipairs_name[] = "ipairs's iterator";
+static const char ipairs_name[] = "ipairs's iterator";
 
+/* Gives the iterator at the stack top (popped), which is one object for all loops, its state and its control value. */
 static tc_status give_iterator(struct tc_trace *t, size_t at, tc_library_fn run, const char *name, struct tc_tracked state, struct tc_tracked control,
                                int *n_results) {
   struct tc_tracked iterator;
-  tc_status status = tc_new_native(t, NULL, run, name, &iterator);
+  tc_status status = tc_import_pinned(t, TC_NO_SOURCE, &iterator);
   if (!status) status = tc_reserve(t, at, 3);
   if (status) return status;
+  if (name) iterator.native->name = name;
+  iterator.native->library = run;
   t->slots[at] = iterator;
   t->slots[at + 1] = state;
   t->slots[at + 2] = control;
@@ -162,7 +165,8 @@ tc_status tc_library_pairs(struct tc_trace *t, size_t at, int n_args, int *n_res
   }
   tc_use_type(t, &value);
   if (value.kind != TC_IS_TABLE) return tc_bad_argument(t, at);
-  return give_iterator(t, at, tc_library_next, next_name, value, tc_nil(), n_results);
+  if (!tc_library_push(t, "_G", "next")) return tc_trace_nomem(t);
+  return give_iterator(t, at, tc_library_next, NULL, value, tc_nil(), n_results);
 }
 
 static tc_status next_index(struct tc_trace *t, size_t at, int n_args, int *n_results) {
@@ -184,6 +188,9 @@ static tc_status next_index(struct tc_trace *t, size_t at, int n_args, int *n_re
 
 tc_status tc_library_ipairs(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   if (!n_args) return tc_bad_argument(t, at);
+  if (!tc_library_push(t, "_G", "ipairs")) return tc_trace_nomem(t);
+  lua_newtable(t->L);
+  lua_call(t->L, 1, 1);
   return give_iterator(t, at, next_index, ipairs_name, t->slots[at + 1], tc_int(0), n_results);
 }
 
@@ -208,10 +215,12 @@ tc_status tc_library_setmetatable(struct tc_trace *t, size_t at, int n_args, int
   tc_status status = tc_use(t, &metatable);
   if (status) return status;
   if (table.kind != TC_IS_TABLE || n_args < 2 || (metatable.kind != TC_IS_NIL && metatable.kind != TC_IS_TABLE)) return tc_bad_argument(t, at);
-  if (table.table->origin.object) return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "setmetatable on a table from outside");
   if ((status = tc_metamethod(t, &table, TC_EVENT_METATABLE, &field))) return status;
   if (field.kind != TC_IS_NIL) return tc_trace_raises(t, "cannot change a protected metatable");
-  table.table->metatable = metatable.kind == TC_IS_TABLE ? metatable.table : NULL;
+  tc_use_type(t, &table);
+  tc_use_type(t, &metatable);
+  status = tc_table_set_metatable(t, table.table, metatable.kind == TC_IS_TABLE ? metatable.table : NULL);
+  if (status) return status;
   static const enum tc_event collected[] = {TC_EVENT_GC, TC_EVENT_MODE};
   for (size_t i = 0; i < sizeof collected / sizeof *collected; i++) {
     if ((status = tc_metamethod(t, &table, collected[i], &field))) return status;

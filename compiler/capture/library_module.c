@@ -10,10 +10,12 @@
 /* What is_tensor and others ask of a value never depends on more than its type. */
 tc_status tc_library_is_tensor(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   const struct tc_tracked value = tc_argument(t, at, n_args, 0);
-  if (value.kind == TC_IS_TENSOR && value.tensor->outside) tc_guards_tensor(t->guards, value.origin->source, value.tensor->outside);
+  const struct tc_traced_shape *shape;
+  tc_status status = TC_OK;
+  if (value.kind == TC_IS_TENSOR && value.tensor->outside) status = tc_shape_of(t, value.tensor, &shape);
   else if (value.kind == TC_IS_OPAQUE) tc_pin(t, &value);
   else tc_use_type(t, &value);
-  return tc_give(t, at, tc_bool(value.kind == TC_IS_TENSOR), n_results);
+  return status ? status : tc_give(t, at, tc_bool(value.kind == TC_IS_TENSOR), n_results);
 }
 
 tc_status tc_library_default_dtype(struct tc_trace *t, size_t at, int n_args, int *n_results) {
@@ -23,6 +25,16 @@ tc_status tc_library_default_dtype(struct tc_trace *t, size_t at, int n_args, in
   tc_guard_default_dtype(t);
   const tc_status status = tc_text_of(t, text, strlen(text), &name);
   return status ? status : tc_give(t, at, name, n_results);
+}
+
+tc_status tc_library_is_compiling(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  (void)n_args;
+  return tc_give(t, at, tc_bool(true), n_results);
+}
+
+tc_status tc_library_disabled(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  (void)at, (void)n_args, (void)n_results;
+  return tc_trace_break(t, TC_BREAK_DISABLED, "call of a function that tb.disable made");
 }
 
 /* --- tb.tensor --- */
@@ -124,7 +136,6 @@ tc_status tc_library_tensor(struct tc_trace *t, size_t at, int n_args, int *n_re
   if (!status && !value) status = make_clone(t, source, &value);
   if (!status) status = tc_new_tensor(t, tc_node_of(value), &made);
   lua_settop(L, top);
-  if (status) return status;
-  t->out->n_ops++;
-  return tc_give(t, at, made, n_results);
+  if (!status) status = tc_count_operation(t);
+  return status ? status : tc_give(t, at, made, n_results);
 }

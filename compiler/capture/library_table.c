@@ -1,4 +1,4 @@
-/* table.* on tracked tables. Reads follow metatables, as Lua's do; writes are for fresh tables without them. */
+/* table.* on tracked tables. Reads and writes follow metatables, as Lua's do. */
 #include <string.h>
 
 #include "capture/library.h"

@@ -63,19 +63,41 @@ tc_status tc_do_for_prepare(struct tc_trace *t, struct tc_activation *a, uint32_
   return status;
 }
 
+/* index += step */
+static tc_status step_index(struct tc_trace *t, struct tc_tracked *loop, struct tc_tracked *next) {
+  bool done;
+  return tc_arith(t, TC_EVENT_ADD, &loop[0], &loop[2], next, &done);
+}
+
+static tc_status advance_integers(struct tc_trace *t, struct tc_tracked *loop, bool *goes_on) {
+  struct tc_tracked zero = tc_int(0), one = tc_int(1), index, turns;
+  bool done;
+  *goes_on = loop[1].integer != 0;
+  tc_status status = tc_lazy_compare(t, TC_GUARD_OP_EQ, &loop[1], &zero, !*goes_on);
+  if (status || !*goes_on) return status;
+  status = tc_arith(t, TC_EVENT_SUB, &loop[1], &one, &turns, &done);
+  if (!status) status = step_index(t, loop, &index);
+  if (status) return status;
+  loop[0] = index;
+  loop[1] = turns;
+  return TC_OK;
+}
+
+static tc_status advance_floats(struct tc_trace *t, struct tc_tracked *loop, bool *goes_on) {
+  struct tc_tracked next;
+  tc_status status = tc_use(t, &loop[2]); /* its sign chooses the comparison */
+  if (!status) status = step_index(t, loop, &next);
+  if (status) return status;
+  status = loop[2].number > 0 ? tc_less(t, TC_EVENT_LE, &next, &loop[1], goes_on) : tc_less(t, TC_EVENT_LE, &loop[1], &next, goes_on);
+  if (*goes_on) loop[0] = next;
+  return status;
+}
+
 tc_status tc_do_for_loop(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
-  struct tc_tracked *loop = tc_register(t, a, tc_code_a(code));
-  if (loop[2].kind == TC_IS_INT) {
-    const uint64_t turns = (uint64_t)loop[1].integer;
-    if (!turns) return TC_OK;
-    loop[1] = tc_int((lua_Integer)(turns - 1));
-    loop[0] = tc_int((lua_Integer)((uint64_t)loop[0].integer + (uint64_t)loop[2].integer));
-  } else {
-    const lua_Number next = loop[0].number + loop[2].number;
-    const bool goes_on = loop[2].number > 0 ? next <= loop[1].number : loop[1].number <= next;
-    if (!goes_on) return TC_OK;
-    loop[0] = tc_num(next);
-  }
+  struct tc_tracked *loop = tc_register(t, a, tc_code_a(code)); /* in a continuation from outside, and perhaps lazy */
+  bool goes_on = false;
+  const tc_status status = loop[2].kind == TC_IS_INT ? advance_integers(t, loop, &goes_on) : advance_floats(t, loop, &goes_on);
+  if (status || !goes_on) return status;
   loop[3] = loop[0];
   a->pc -= tc_code_bx(code);
   return tc_turn(t);

@@ -6,21 +6,33 @@
 
 #include "capture/trace.h"
 
+static tc_status sizes_of(struct tc_trace *t, struct tc_traced_tensor *x, int *ndim, const tc_sym **sizes) {
+  const struct tc_traced_shape *shape;
+  if (!x->outside) {
+    *ndim = x->node->meta.ndim;
+    *sizes = x->node->meta.sizes;
+    return TC_OK;
+  }
+  const tc_status status = tc_shape_of(t, x, &shape);
+  if (status) return status;
+  *ndim = x->outside->ndim;
+  *sizes = shape->sizes;
+  return TC_OK;
+}
+
 /* Guards the shape of an outside tensor, without making it an input. */
-static void look_at(struct tc_trace *t, const struct tc_traced_tensor *x) {
-  if (x->outside) tc_guards_tensor(t->guards, x->origin.source, x->outside);
+static tc_status look_at(struct tc_trace *t, struct tc_traced_tensor *x) {
+  const tc_sym *sizes;
+  int ndim;
+  return sizes_of(t, x, &ndim, &sizes);
 }
 
-static void sizes_of(const struct tc_traced_tensor *x, int *ndim, int64_t sizes[TC_MAX_DIMS]) {
-  *ndim = x->outside ? x->outside->ndim : x->node->meta.ndim;
-  for (int d = 0; d < *ndim; d++) sizes[d] = x->outside ? x->outside->sizes[d] : tc_sym_value(x->node->meta.sizes[d]);
-}
-
-static tc_status new_list(struct tc_trace *t, int count, const int64_t *values, struct tc_tracked *out) {
+static tc_status new_list(struct tc_trace *t, int count, const tc_sym *values, struct tc_tracked *out) {
   tc_status status = tc_new_table(t, count, 0, out);
   for (int i = 0; i < count && !status; i++) {
-    const struct tc_tracked value = tc_int(values[i]);
-    status = tc_table_set_index(t, out->table, i + 1, &value);
+    struct tc_tracked value;
+    status = tc_int_of_sym(t, values[i], &value);
+    if (!status) status = tc_table_set_index(t, out->table, i + 1, &value);
   }
   return status;
 }
@@ -28,8 +40,7 @@ static tc_status new_list(struct tc_trace *t, int count, const int64_t *values, 
 static tc_status self_of(struct tc_trace *t, size_t at, int n_args, struct tc_traced_tensor **out) {
   if (n_args < 1 || t->slots[at + 1].kind != TC_IS_TENSOR) return tc_trace_raises(t, "a method of tensors on another value");
   *out = t->slots[at + 1].tensor;
-  look_at(t, *out);
-  return TC_OK;
+  return look_at(t, *out);
 }
 
 static tc_status give(struct tc_trace *t, size_t at, struct tc_tracked value, int *n_results) {
@@ -39,7 +50,7 @@ static tc_status give(struct tc_trace *t, size_t at, struct tc_tracked value, in
 }
 
 /* values[d] for the dimension at argument 2, or all as a table. */
-static tc_status give_by_dim(struct tc_trace *t, size_t at, int n_args, int ndim, const int64_t *values, int *n_results) {
+static tc_status give_by_dim(struct tc_trace *t, size_t at, int n_args, int ndim, const tc_sym *values, int *n_results) {
   struct tc_tracked dim = n_args > 1 ? t->slots[at + 2] : tc_nil(), list;
   tc_status status = tc_use(t, &dim);
   if (status) return status;
@@ -49,59 +60,59 @@ static tc_status give_by_dim(struct tc_trace *t, size_t at, int n_args, int ndim
   }
   const bool good = dim.kind == TC_IS_INT && dim.integer != 0 && dim.integer >= -ndim && dim.integer <= ndim;
   if (!good) return tc_trace_raises(t, "a dimension that the tensor does not have");
-  return give(t, at, tc_int(values[dim.integer > 0 ? dim.integer - 1 : ndim + dim.integer]), n_results);
+  status = tc_int_of_sym(t, values[dim.integer > 0 ? dim.integer - 1 : ndim + dim.integer], &list);
+  return status ? status : give(t, at, list, n_results);
 }
 
 static tc_status method_size(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_traced_tensor *x = NULL;
-  int64_t sizes[TC_MAX_DIMS];
+  const tc_sym *sizes;
   int ndim;
-  const tc_status status = self_of(t, at, n_args, &x);
-  if (status) return status;
-  sizes_of(x, &ndim, sizes);
-  return give_by_dim(t, at, n_args, ndim, sizes, n_results);
+  tc_status status = self_of(t, at, n_args, &x);
+  if (!status) status = sizes_of(t, x, &ndim, &sizes);
+  return status ? status : give_by_dim(t, at, n_args, ndim, sizes, n_results);
 }
 
 static tc_status method_stride(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_traced_tensor *x = NULL;
-  int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
+  const tc_sym *sizes;
+  tc_sym strides[TC_MAX_DIMS];
   int ndim;
   tc_status status = self_of(t, at, n_args, &x);
+  if (!status) status = sizes_of(t, x, &ndim, &sizes);
   if (!status) status = tc_strides_of(t, x, strides);
   if (status) return status;
-  sizes_of(x, &ndim, sizes);
   return give_by_dim(t, at, n_args, ndim, strides, n_results);
 }
 
 static tc_status method_dim(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_traced_tensor *x = NULL;
-  int64_t sizes[TC_MAX_DIMS];
-  int ndim;
   const tc_status status = self_of(t, at, n_args, &x);
   if (status) return status;
-  sizes_of(x, &ndim, sizes);
-  return give(t, at, tc_int(ndim), n_results);
+  return give(t, at, tc_int(x->outside ? x->outside->ndim : x->node->meta.ndim), n_results);
 }
 
 static tc_status method_numel(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_traced_tensor *x = NULL;
-  int64_t sizes[TC_MAX_DIMS], count = 1;
+  const tc_sym *sizes;
+  tc_sym count = tc_sym_const(1);
+  struct tc_tracked value;
   int ndim;
-  const tc_status status = self_of(t, at, n_args, &x);
+  tc_status status = self_of(t, at, n_args, &x);
+  if (!status) status = sizes_of(t, x, &ndim, &sizes);
   if (status) return status;
-  sizes_of(x, &ndim, sizes);
-  for (int d = 0; d < ndim; d++) count *= sizes[d];
-  return give(t, at, tc_int(count), n_results);
+  for (int d = 0; d < ndim; d++) count = tc_sym_mul(t->builder.builder.tab, count, sizes[d]);
+  if (!tc_sym_valid(count)) return tc_trace_raises(t, "a tensor that is too large");
+  status = tc_int_of_sym(t, count, &value);
+  return status ? status : give(t, at, value, n_results);
 }
 
 static tc_status method_is_contiguous(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_traced_tensor *x = NULL;
-  struct tc_tensor tensor = {.storage = NULL};
+  bool contiguous;
   tc_status status = self_of(t, at, n_args, &x);
-  if (!status) status = tc_strides_of(t, x, tensor.strides);
-  if (status) return status;
-  sizes_of(x, &tensor.ndim, tensor.sizes);
-  return give(t, at, tc_bool(tc_tensor_is_contiguous(&tensor)), n_results);
+  if (!status) status = tc_is_laid_out(t, x, &contiguous);
+  return status ? status : give(t, at, tc_bool(contiguous), n_results);
 }
 
 static tc_status method_value(struct tc_trace *t, size_t at, int n_args, int *n_results) {
@@ -137,22 +148,16 @@ static tc_status read_device(struct tc_trace *t, const struct tc_traced_tensor *
 
 static tc_status read_property(struct tc_trace *t, struct tc_traced_tensor *x, const char *name, bool *found, struct tc_tracked *out) {
   *found = true;
-  int64_t sizes[TC_MAX_DIMS];
+  const tc_sym *sizes;
   int ndim;
-  if (!strcmp(name, "shape")) {
-    look_at(t, x);
-    sizes_of(x, &ndim, sizes);
-    return new_list(t, ndim, sizes, out);
-  }
+  const tc_status status = sizes_of(t, x, &ndim, &sizes);
+  if (status) return status;
+  if (!strcmp(name, "shape")) return new_list(t, ndim, sizes, out);
   if (!strcmp(name, "dtype")) {
-    look_at(t, x);
     const char *dtype = tc_dtype_name(x->outside ? x->outside->dtype : x->node->meta.dtype);
     return tc_text_of(t, dtype, strlen(dtype), out);
   }
-  if (!strcmp(name, "device")) {
-    look_at(t, x);
-    return read_device(t, x, out);
-  }
+  if (!strcmp(name, "device")) return read_device(t, x, out);
   *found = false;
   return TC_OK;
 }
@@ -169,8 +174,8 @@ static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, const ch
 
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out) {
   const struct tc_tracked self = tc_tracked_tensor(tensor);
-  look_at(t, tensor);
-  tc_status status = tc_use(t, key);
+  tc_status status = look_at(t, tensor);
+  if (!status) status = tc_use(t, key);
   if (status) return status;
   if (key->kind == TC_IS_TEXT) return member(t, tensor, key->text->bytes, out);
   if (key->kind != TC_IS_INT) return tc_trace_raises(t, "an index of a tensor that is no integer");
@@ -181,11 +186,10 @@ tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, s
 }
 
 tc_status tc_tensor_length(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *out) {
-  int64_t sizes[TC_MAX_DIMS];
+  const tc_sym *sizes;
   int ndim;
-  look_at(t, tensor);
-  sizes_of(tensor, &ndim, sizes);
+  const tc_status status = sizes_of(t, tensor, &ndim, &sizes);
+  if (status) return status;
   if (!ndim) return tc_trace_raises(t, "length of a tensor without dimensions");
-  *out = tc_int(sizes[0]);
-  return TC_OK;
+  return tc_int_of_sym(t, sizes[0], out);
 }

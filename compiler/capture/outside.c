@@ -70,6 +70,7 @@ tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out) {
   if (status) return status;
   if (is_scalar) {
     out->source = source;
+    tc_lazy_import(t, out);
     return TC_OK;
   }
   const struct tc_tracked *known = find_record(t, lua_topointer(t->L, -1), lua_type(t->L, -1));
@@ -109,16 +110,32 @@ void tc_pin(struct tc_trace *t, const struct tc_tracked *v) {
   lua_pop(t->L, 1);
 }
 
+/* The cell of an upvalue of the closure at the stack top. Closures that share the variable share the cell: as they are pinned,
+ * they always do (but for debug.upvaluejoin). */
+static tc_status outside_cell(struct tc_trace *t, struct tc_traced_closure *closure, int number, struct tc_cell **out) {
+  const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
+  const void *variable = lua_upvalueid(t->L, -1, number);
+  const uint64_t hash = tc_hash_u64(0, (uint64_t)(uintptr_t)variable);
+  size_t at = tc_slots_first(&t->by_variable, hash);
+  for (int i; (i = tc_slots_item(&t->by_variable, at, hash, &at)) >= 0;) {
+    *out = t->cells.data[i];
+    if ((*out)->variable == variable) return TC_OK;
+  }
+  struct tc_cell *cell = TC_NEW(alloc, struct tc_cell);
+  if (!cell) return tc_trace_nomem(t);
+  *cell = (struct tc_cell){.state = TC_CELL_OUTSIDE, .number = number, .variable = variable, .owner = closure};
+  *out = cell;
+  const int item = (int)t->cells.len;
+  return tc_vec_push(alloc, &t->cells, cell) && tc_slots_add(alloc, &t->by_variable, hash, item) ? TC_OK : tc_trace_nomem(t);
+}
+
 static tc_status make_outside_cells(struct tc_trace *t, struct tc_traced_closure *closure) {
   const int count = closure->proto->n_upvalues;
-  struct tc_cell *cells = tc_new_zeroed(tc_arena_alloc(t->arena), (size_t)count + 1, sizeof *cells);
+  tc_status status = TC_OK;
   closure->cells = tc_new_zeroed(tc_arena_alloc(t->arena), (size_t)count + 1, sizeof(struct tc_cell *));
-  if (!cells || !closure->cells) return tc_trace_nomem(t);
-  for (int i = 0; i < count; i++) {
-    cells[i] = (struct tc_cell){.state = TC_CELL_OUTSIDE, .number = i + 1, .owner = closure};
-    closure->cells[i] = &cells[i];
-  }
-  return TC_OK;
+  if (!closure->cells) return tc_trace_nomem(t);
+  for (int i = 0; i < count && !status; i++) status = outside_cell(t, closure, i + 1, &closure->cells[i]);
+  return status;
 }
 
 tc_status tc_closure_prepare(struct tc_trace *t, struct tc_traced_closure *closure) {
@@ -126,9 +143,10 @@ tc_status tc_closure_prepare(struct tc_trace *t, struct tc_traced_closure *closu
   tc_pin(t, &value);
   if (closure->proto) return TC_OK;
   tc_push(t, &value);
-  const tc_status status = tc_bytecode_of_function(t->arena, t->L, &closure->proto, t->err);
+  tc_status status = tc_bytecode_of_function(t->arena, t->L, &closure->proto, t->err);
+  if (!status) status = make_outside_cells(t, closure);
   lua_pop(t->L, 1);
-  return status ? status : make_outside_cells(t, closure);
+  return status;
 }
 
 tc_status tc_cell_get(struct tc_trace *t, struct tc_cell *cell, struct tc_tracked *out) {
@@ -148,25 +166,26 @@ tc_status tc_cell_get(struct tc_trace *t, struct tc_cell *cell, struct tc_tracke
 }
 
 tc_status tc_cell_set(struct tc_trace *t, struct tc_cell *cell, const struct tc_tracked *value) {
-  if (cell->state == TC_CELL_OUTSIDE) {
-    const char *name = cell->owner->proto->upvalues[cell->number - 1].name;
-    return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "assignment to the upvalue %s", name ? name : "?");
+  if (cell->state == TC_CELL_OPEN) {
+    t->slots[cell->slot] = *value;
+    return TC_OK;
   }
-  if (cell->state == TC_CELL_OPEN) t->slots[cell->slot] = *value;
-  else cell->value = *value;
+  cell->value = *value;
+  cell->is_read = cell->is_written = true; /* outside: it is written after the graph ran */
   return TC_OK;
 }
 
 tc_status tc_tensor_node(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_node **out) {
   if (!tensor->node) {
-    const struct tc_tensor *outside = tensor->outside;
+    const struct tc_traced_shape *shape;
     struct tc_meta meta;
-    tc_sym strides[TC_MAX_DIMS];
-    tc_meta_of_tensor(outside, &meta);
-    for (int d = 0; d < outside->ndim; d++) strides[d] = tc_sym_const(outside->strides[d]);
-    tc_guards_tensor(t->guards, tensor->origin.source, outside);
+    const tc_status status = tc_shape_of(t, tensor, &shape);
+    if (status) return status;
+    tc_meta_of_tensor(tensor->outside, &meta);
+    for (int d = 0; d < meta.ndim; d++) meta.sizes[d] = shape->sizes[d];
     tc_guards_input(t->guards, tensor->origin.source);
-    tensor->node = tc_graph_input(t->out->graph, &meta, strides);
+    t->n_graph_inputs++;
+    tensor->node = tc_graph_input(t->out->graph, &meta, shape->strides);
     if (!tensor->node) return tc_trace_nomem(t);
   }
   *out = tensor->node;

@@ -1,11 +1,14 @@
-/* Tables, by raw accesses: those that the traced code makes, and those from outside, which are read lazily.
+/* Tables, by raw accesses: those that the traced code makes, and those from outside, which are read lazily. Their lengths and the
+ * order of next are in table_order.c.
  *
  * Invariants:
  *  1. A fresh table holds in `entries` what it holds in Lua, or nil for a key that was removed; border and n_positive follow
  *     its positive integer keys.
- *  2. An outside table's `entries` are what was read so far; each read is a guarded source. It is never written.
- *  3. The order of next is taken from a real table: the outside one itself, or one built with the same sizes and insertions as
- *     the fresh one; it is not known when keys are objects that do not exist in the Lua state, or when keys were removed. */
+ *  2. An outside table's `entries` are what was read or written so far; each first read is a guarded source. The table in the Lua
+ *     state is not touched: the entries hold what the traced code would see in it.
+ *  3. `steps` are the changes of its keys, in order: played on a real table they make the same one as the traced code does. Of an
+ *     outside table each written key has one at least, whatever it held before.
+ *  4. Whether a value is nil is guarded when it is stored. */
 #include <math.h>
 
 #include "base/hash.h"
@@ -32,7 +35,7 @@ static bool same_key(const struct tc_tracked *a, const struct tc_tracked *b) {
   return a->kind == TC_IS_BOOL ? a->boolean == b->boolean : a->integer == b->integer;
 }
 
-static struct tc_table_entry *find_entry(const struct tc_traced_table *table, const struct tc_tracked *key) {
+struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const struct tc_tracked *key) {
   const uint64_t hash = hash_key(key);
   size_t at = tc_slots_first(&table->index, hash);
   for (int i; (i = tc_slots_item(&table->index, at, hash, &at)) >= 0;)
@@ -40,16 +43,14 @@ static struct tc_table_entry *find_entry(const struct tc_traced_table *table, co
   return NULL;
 }
 
-static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table, const struct tc_tracked *key, const struct tc_tracked *value) {
+static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table, const struct tc_table_entry *entry) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
-  const struct tc_table_entry entry = {*key, *value, -1};
   const int item = (int)table->entries.len;
-  const bool added = tc_vec_push(alloc, &table->entries, entry) && tc_slots_add(alloc, &table->index, hash_key(key), item);
+  const bool added = tc_vec_push(alloc, &table->entries, *entry) && tc_slots_add(alloc, &table->index, hash_key(&entry->key), item);
   return added ? TC_OK : tc_trace_nomem(t);
 }
 
-/* Fixes the key by guards; floats with an integer value become that integer. */
-static tc_status normalise_key(struct tc_trace *t, struct tc_tracked *key) {
+tc_status tc_table_key(struct tc_trace *t, struct tc_tracked *key) {
   if (tc_is_scalar(key)) {
     const tc_status status = tc_use(t, key);
     if (status) return status;
@@ -62,11 +63,11 @@ static tc_status normalise_key(struct tc_trace *t, struct tc_tracked *key) {
 }
 
 tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *out) {
-  tc_status status = normalise_key(t, &key);
+  tc_status status = tc_table_key(t, &key);
   if (status) return status;
   *out = tc_nil();
   if (key.kind == TC_IS_NIL || (key.kind == TC_IS_NUM && isnan(key.number))) return TC_OK;
-  const struct tc_table_entry *entry = find_entry(table, &key);
+  const struct tc_table_entry *entry = tc_table_find(table, &key);
   if (entry) {
     *out = entry->value;
     return TC_OK;
@@ -80,67 +81,79 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
   lua_remove(L, -2);
   status = tc_import(t, source, out);
   if (!status && out->kind == TC_IS_NIL) status = tc_use(t, out);
-  return status ? status : add_entry(t, table, &key, out);
+  return status ? status : add_entry(t, table, &(struct tc_table_entry){.key = key, .value = *out, .order = -1, .was_there = out->kind != TC_IS_NIL});
 }
 
-/* Follows the positive integer keys after key was set (present) or removed. */
-static void follow_border(struct tc_traced_table *table, lua_Integer key, bool present) {
-  table->n_positive += present ? 1 : -1;
-  if (!present) {
-    if (key <= table->border) table->border = key - 1;
-    return;
+/* Has the outside table, as it is now in the Lua state, the key? */
+static bool holds_key(struct tc_trace *t, const struct tc_traced_table *table, const struct tc_tracked *key) {
+  lua_State *L = t->L;
+  lua_rawgeti(L, t->objects, table->origin.object);
+  if (!tc_push(t, key)) { /* a fresh object is no key of an outside table */
+    lua_pop(L, 1);
+    return false;
   }
-  if (key != table->border + 1) return;
-  for (struct tc_tracked next = tc_int(key); next.integer < LUA_MAXINTEGER; next.integer++) {
-    const struct tc_table_entry *entry = find_entry(table, &next);
-    if (!entry || entry->value.kind == TC_IS_NIL) break;
-    table->border = next.integer;
+  const bool holds = lua_rawget(L, -2) != LUA_TNIL;
+  lua_pop(L, 2);
+  return holds;
+}
+
+/* The entry of a key that is written; a new one is made for it, with nil or what the outside table holds (which is not guarded:
+ * only whoever asks for a length or an order depends on it). NULL: a fresh table without the key gets nil. */
+static tc_status entry_to_write(struct tc_trace *t, struct tc_traced_table *table, const struct tc_tracked *key, bool present,
+                                struct tc_table_entry **out) {
+  *out = tc_table_find(table, key);
+  const bool is_outside = table->origin.object != 0;
+  if (*out || (!present && !is_outside)) return TC_OK;
+  struct tc_table_entry entry = {.key = *key, .value = tc_nil(), .order = -1};
+  if (is_outside && holds_key(t, table, key)) {
+    entry.was_there = true;
+    entry.value = tc_bool(true); /* something: it is overwritten at once */
   }
+  const tc_status status = add_entry(t, table, &entry);
+  if (!status) *out = &table->entries.data[table->entries.len - 1];
+  return status;
+}
+
+/* The record is written: it joins the list of those. */
+static tc_status mark_written(struct tc_trace *t, struct tc_traced_table *table) {
+  if (!table->origin.object || table->is_written) return TC_OK;
+  table->is_written = true;
+  return tc_vec_push(tc_arena_alloc(t->arena), &t->written, table) ? TC_OK : tc_trace_nomem(t);
+}
+
+static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, struct tc_table_entry *entry, const struct tc_tracked *value) {
+  const bool is_outside = table->origin.object != 0, present = value->kind != TC_IS_NIL, was_present = entry->value.kind != TC_IS_NIL;
+  const struct tc_table_step step = {(int)(entry - table->entries.data), present};
+  const bool is_step = present != was_present || (is_outside && !entry->is_written);
+  entry->value = *value;
+  entry->is_written = true;
+  if (is_step && !tc_vec_push(tc_arena_alloc(t->arena), &table->steps, step)) return tc_trace_nomem(t);
+  if (is_outside) {
+    table->grew |= present && !entry->was_there;
+    table->is_resized |= present != entry->was_there && entry->key.kind == TC_IS_INT && entry->key.integer > 0;
+  } else if (present && !was_present) {
+    table->order_known = false;
+  }
+  if (present != was_present) tc_table_follow_border(table, &entry->key, present);
+  return mark_written(t, table);
 }
 
 tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, const struct tc_tracked *value) {
-  const struct tc_tracked whole = tc_tracked_table(table);
-  char name[128];
-  if (table->origin.object) {
-    tc_describe(t, &whole, name, sizeof name);
-    if (key.kind == TC_IS_TEXT) return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "assignment to field %s of %s", key.text->bytes, name);
-    return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "assignment to an element of %s", name);
-  }
-  tc_status status = normalise_key(t, &key);
+  struct tc_tracked kept = *value;
+  struct tc_table_entry *entry;
+  tc_status status = tc_table_key(t, &key);
   if (status) return status;
   if (key.kind == TC_IS_NIL) return tc_trace_raises(t, "table index is nil");
   if (key.kind == TC_IS_NUM && isnan(key.number)) return tc_trace_raises(t, "table index is NaN");
-  struct tc_tracked kept = *value;
   if (kept.kind == TC_IS_NIL && (status = tc_use(t, &kept))) return status;
-  const bool present = kept.kind != TC_IS_NIL;
-  struct tc_table_entry *entry = find_entry(table, &key);
-  const bool was_present = entry && entry->value.kind != TC_IS_NIL;
-  if (entry) entry->value = kept;
-  else if (present && (status = add_entry(t, table, &key, &kept))) return status;
-  if (present && !was_present) {
-    table->order_known = false;
-    table->regrew |= table->shrank;
-  }
-  table->shrank |= was_present && !present;
-  if (present != was_present && key.kind == TC_IS_INT && key.integer > 0) follow_border(table, key.integer, present);
-  return TC_OK;
+  const bool has_node = kept.kind == TC_IS_TENSOR && kept.tensor->node; /* it has a guard, or is new */
+  if (!has_node) tc_use_type(t, &kept);
+  status = entry_to_write(t, table, &key, kept.kind != TC_IS_NIL, &entry);
+  return status || !entry ? status : write_entry(t, table, entry, &kept);
 }
 
 tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key, const struct tc_tracked *value) {
   return tc_table_set(t, table, tc_int(key), value);
-}
-
-tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
-  if (!table->origin.object) {
-    if (table->n_positive != table->border) return tc_trace_break(t, TC_BREAK_OPCODE, "length of a table with holes");
-    *length = table->border;
-    return TC_OK;
-  }
-  lua_rawgeti(t->L, t->objects, table->origin.object);
-  *length = (lua_Integer)lua_rawlen(t->L, -1);
-  lua_pop(t->L, 1);
-  tc_guards_length(t->guards, table->origin.source, *length);
-  return TC_OK;
 }
 
 tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table **out) {
@@ -164,90 +177,10 @@ tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, 
   return status;
 }
 
-/* Pushes a real table with the keys of a fresh one, put in as the traced code did. */
-static tc_status push_mirror(struct tc_trace *t, const struct tc_traced_table *table) {
-  if (table->regrew) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table that lost keys before it got others");
-  lua_createtable(t->L, table->array_hint, table->hash_hint);
-  for (size_t i = 0; i < table->entries.len; i++) {
-    if (!tc_push(t, &table->entries.data[i].key)) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table with new objects as keys");
-    lua_pushboolean(t->L, true);
-    lua_rawset(t->L, -3);
-  }
-  return TC_OK;
-}
-
-/* Pops a table; its keys, in order, become a sequence at the stack top. */
-static int push_keys(struct tc_trace *t) {
-  lua_State *L = t->L;
-  const int table = lua_gettop(L);
-  int count = 0;
-  lua_newtable(L);
-  lua_pushnil(L);
-  while (lua_next(L, table)) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, table + 1, ++count);
-  }
-  lua_remove(L, table);
-  return count;
-}
-
-/* The key at the stack top, popped, as a tracked value. */
-static tc_status pop_key(struct tc_trace *t, struct tc_tracked *out) {
-  bool is_scalar;
-  const tc_status status = tc_pop_scalar(t, &is_scalar, out);
-  return status || is_scalar ? status : tc_import_pinned(t, TC_NO_SOURCE, out);
-}
-
-static tc_status learn_order(struct tc_trace *t, struct tc_traced_table *table) {
-  lua_State *L = t->L;
-  tc_status status = TC_OK;
-  if (table->origin.object) lua_rawgeti(L, t->objects, table->origin.object);
-  else if ((status = push_mirror(t, table))) return status;
-  const int count = push_keys(t);
-  const int keys = lua_gettop(L);
-  if (table->origin.object) tc_guards_keys(t->guards, L, table->origin.source, keys, count);
-  table->order.len = 0;
-  for (int i = 1; i <= count && !status; i++) {
-    struct tc_tracked key, value;
-    lua_rawgeti(L, keys, i);
-    status = pop_key(t, &key);
-    if (!status && !find_entry(table, &key)) status = tc_table_get(t, table, key, &value);
-    if (status) break;
-    struct tc_table_entry *entry = find_entry(table, &key);
-    entry->order = i - 1;
-    const int item = (int)(entry - table->entries.data);
-    if (!tc_vec_push(tc_arena_alloc(t->arena), &table->order, item)) status = tc_trace_nomem(t);
-  }
-  lua_settop(L, keys - 1);
-  table->order_known = !status;
-  return status;
-}
-
-tc_status tc_table_next(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *next, struct tc_tracked *value) {
-  tc_status status = normalise_key(t, &key);
-  if (!status && !table->order_known) status = learn_order(t, table);
-  if (status) return status;
-  const struct tc_table_entry *entry = key.kind == TC_IS_NIL ? NULL : find_entry(table, &key);
-  if (key.kind != TC_IS_NIL && (!entry || entry->order < 0)) return tc_trace_raises(t, "invalid key to next");
-  for (size_t i = entry ? (size_t)entry->order + 1 : 0; i < table->order.len; i++) {
-    entry = &table->entries.data[table->order.data[i]];
-    if (entry->value.kind == TC_IS_NIL) continue;
-    *next = entry->key;
-    *value = entry->value;
-    return TC_OK;
-  }
-  *next = *value = tc_nil();
-  return TC_OK;
-}
-
-tc_status tc_table_has_names(struct tc_trace *t, struct tc_traced_table *table, bool *has) {
-  *has = false;
-  if (table->origin.object && !table->order_known) {
-    const tc_status status = learn_order(t, table);
-    if (status) return status;
-  }
-  for (size_t i = 0; i < table->entries.len && !*has; i++)
-    *has = table->entries.data[i].key.kind == TC_IS_TEXT && table->entries.data[i].value.kind != TC_IS_NIL;
-  return TC_OK;
+tc_status tc_table_set_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table *metatable) {
+  table->metatable = metatable;
+  table->metatable_known = true;
+  if (!table->origin.object) return TC_OK;
+  table->metatable_written = true;
+  return mark_written(t, table);
 }

@@ -15,6 +15,7 @@ struct arguments {
   int n_positional, n_named;
   struct tc_arg positional[MAX_POSITIONAL];
   struct tc_named_arg named[TC_MAX_ARGS];
+  bool is_scalar[2]; /* of the first two: a lazy number that is an input of the graph */
 };
 
 static tc_status read_value(struct tc_trace *t, struct tc_tracked value, int depth, struct tc_arg *out);
@@ -37,8 +38,13 @@ static tc_status read_list(struct tc_trace *t, struct tc_traced_table *table, in
 
 static tc_status read_value(struct tc_trace *t, struct tc_tracked value, int depth, struct tc_arg *out) {
   struct tc_node *node;
-  tc_status status = tc_use(t, &value);
+  tc_sym size = TC_SYM_INVALID;
+  tc_status status = tc_is_lazy(t, &value) && value.kind == TC_IS_INT ? tc_size_of_int(t, &value, &size) : tc_use(t, &value);
   if (status) return status;
+  if (tc_sym_valid(size)) {
+    *out = (struct tc_arg){TC_ARG_INT, .integer = size};
+    return TC_OK;
+  }
   switch (value.kind) {
     case TC_IS_NIL: *out = (struct tc_arg){TC_ARG_NIL, .boolean = false}; return TC_OK;
     case TC_IS_BOOL: *out = (struct tc_arg){TC_ARG_BOOL, .boolean = value.boolean}; return TC_OK;
@@ -69,8 +75,65 @@ static tc_status read_names(struct tc_trace *t, struct arguments *args, struct t
   }
 }
 
-static tc_status read_arguments(struct tc_trace *t, struct arguments *args, size_t first, int count) {
+/* Functions of two operands that take a number as they take a tensor without dimensions. */
+static bool takes_scalars(const struct tc_function *f) {
+  static const char *const names[] = {"add", "sub", "mul", "div", "maximum", "minimum"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(f->name, names[i])) return true;
+  return false;
+}
+
+/* The other operand makes the dtype: as it does for a number, where it has dimensions and is no smaller than f32. */
+static tc_status decides_dtype(struct tc_trace *t, const struct tc_tracked *v, bool *decides) {
+  struct tc_node *node;
+  *decides = false;
+  if (v->kind != TC_IS_TENSOR) return TC_OK;
+  const tc_status status = tc_tensor_node(t, v->tensor, &node);
+  if (!status) *decides = node->meta.ndim && (node->meta.dtype == TC_F32 || node->meta.dtype == TC_F64);
+  return status;
+}
+
+/* A lazy float as an input of the graph: once each. NULL: there are too many. */
+static tc_status scalar_node(struct tc_trace *t, const struct tc_tracked *v, struct tc_node **out) {
+  for (size_t i = 0; i < t->lazy_scalars.len; i++) {
+    if (t->lazy_scalars.data[i].source != v->source) continue;
+    *out = t->lazy_scalars.data[i].node;
+    return TC_OK;
+  }
+  *out = NULL;
+  if (t->out->scalars.len >= TC_MAX_SCALARS) return TC_OK;
+  const struct tc_meta meta = {.dtype = TC_F64};
+  struct tc_lazy_scalar scalar = {v->source, tc_graph_input(t->out->graph, &meta, NULL)};
+  const struct tc_alloc *alloc = tc_arena_alloc(t->out->recipes);
+  const bool kept = scalar.node && tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_scalars, scalar) && tc_vec_push(alloc, &t->out->scalars, t->n_graph_inputs);
+  if (!kept) return tc_trace_nomem(t);
+  t->n_graph_inputs++;
+  tc_guards_number(t->guards, v->source, false);
+  tc_guards_scalar(t->guards, v->source, (int)t->out->scalars.len - 1);
+  *out = scalar.node;
+  return TC_OK;
+}
+
+/* Lazy floats among two operands stay so, when the other operand is a tensor that makes the dtype. */
+static tc_status read_scalars(struct tc_trace *t, const struct tc_function *f, struct arguments *args, size_t first) {
+  for (int i = 0; i < 2 && args->n_positional == 2 && takes_scalars(f); i++) {
+    const struct tc_tracked *v = &t->slots[first + (size_t)i];
+    struct tc_node *node = NULL;
+    bool decides;
+    if (v->kind != TC_IS_NUM || !tc_is_lazy(t, v)) continue;
+    tc_status status = decides_dtype(t, &t->slots[first + 1 - (size_t)i], &decides);
+    if (!status && decides) status = scalar_node(t, v, &node);
+    if (status) return status;
+    decides = decides && node;
+    if (decides) args->positional[i] = (struct tc_arg){TC_ARG_VALUE, .value = tc_value_of(node)};
+    args->is_scalar[i] = decides;
+  }
+  return TC_OK;
+}
+
+static tc_status read_arguments(struct tc_trace *t, const struct tc_function *f, struct arguments *args, size_t first, int count) {
   args->n_positional = args->n_named = 0;
+  args->is_scalar[0] = args->is_scalar[1] = false;
   const struct tc_tracked last = count ? t->slots[first + (size_t)count - 1] : tc_nil();
   bool has_names = false;
   tc_status status = TC_OK;
@@ -79,8 +142,10 @@ static tc_status read_arguments(struct tc_trace *t, struct arguments *args, size
   if (status) return status;
   const int n_positional = count - has_names;
   if (n_positional > MAX_POSITIONAL) return tc_trace_raises(t, "a tensor function with %d arguments", n_positional);
-  for (int i = 0; i < n_positional && !status; i++) status = read_value(t, t->slots[first + (size_t)i], 0, &args->positional[i]);
   args->n_positional = n_positional;
+  status = read_scalars(t, f, args, first);
+  for (int i = 0; i < n_positional && !status; i++)
+    if (i >= 2 || !args->is_scalar[i]) status = read_value(t, t->slots[first + (size_t)i], 0, &args->positional[i]);
   return status;
 }
 
@@ -131,12 +196,17 @@ static tc_status refuse(struct tc_trace *t, const char *name, const char *messag
   return tc_trace_raises(t, "%s: %s", name, message);
 }
 
+tc_status tc_count_operation(struct tc_trace *t) {
+  if (++t->out->n_ops <= TC_MAX_GRAPH_OPS) return TC_OK;
+  return tc_trace_break(t, TC_BREAK_GRAPH_SIZE, "more than %d operations in one graph", (int)TC_MAX_GRAPH_OPS);
+}
+
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results) {
   struct arguments args;
   struct tc_arg bound[TC_MAX_ARGS];
   struct tc_results results;
   struct tc_error err = {.message = ""};
-  tc_status status = read_arguments(t, &args, at + 1, n_args);
+  tc_status status = read_arguments(t, function, &args, at + 1, n_args);
   if (status) return status;
   tc_mark_line(t);
   tc_guard_default_dtype(t);
@@ -146,6 +216,6 @@ tc_status tc_call_function(struct tc_trace *t, const struct tc_function *functio
   if (status == TC_NOMEM) return tc_trace_nomem(t);
   if (status) return refuse(t, function->name, err.message);
   *n_results = function->as_list ? 1 : results.count;
-  if (++t->out->n_ops > TC_MAX_GRAPH_OPS) return tc_trace_break(t, TC_BREAK_GRAPH_SIZE, "more than %d operations in one graph", (int)TC_MAX_GRAPH_OPS);
+  if ((status = tc_count_operation(t))) return status;
   return function->as_list ? give_list(t, &args, &results, at) : give_each(t, &args, &results, at);
 }

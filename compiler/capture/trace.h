@@ -40,13 +40,23 @@ struct tc_activation {
 
 struct tc_identity { const void *pointer; int type; };
 
+/* Source of the function that makes closures of the proto. */
+struct tc_maker { const struct tc_proto *proto; int source; };
+/* A size variable: its value in the captured call, and where it is found (dim -1: the number at the source). */
+struct tc_traced_size { int64_t value; int source, dim; };
+struct tc_lazy_size { int source; tc_sym sym; };
+struct tc_lazy_scalar { int source; struct tc_node *node; };
+
 struct tc_trace {
   struct tc_context *ctx;
   const struct tc_host *host;
   lua_State *L;
   struct tc_frame frame;   /* the call, as it lies on the stack of the protected call */
+  const struct tc_capture_options *options;
   struct tc_capture *out;
   struct tc_error *err;
+  struct tc_place place, cut; /* in the captured function itself: where it stands, and the last place where it may be cut */
+  bool stopped;               /* at options->stop */
   struct tc_arena *arena;  /* out's */
   struct tc_guards *guards; /* out's */
   struct tc_graph_builder builder;
@@ -66,6 +76,15 @@ struct tc_trace {
   TC_VEC(const struct tc_text *) texts;
   struct tc_slots by_pair;  /* pairs of sources that are guarded to differ */
   struct tc_tracked events[TC_EVENT_COUNT]; /* their fields as text */
+  TC_VEC(struct tc_traced_table *) written; /* tables from outside, in the order of their first writes */
+  TC_VEC(struct tc_cell *) cells; /* variables from outside */
+  TC_VEC(struct tc_tracked) made; /* values of the replay's objects */
+  TC_VEC(struct tc_maker) makers;
+  struct tc_slots by_variable;    /* the same by lua_upvalueid: several functions may share one */
+  int n_graph_inputs;
+  TC_VEC(struct tc_traced_size) sizes;         /* variables */
+  TC_VEC(struct tc_lazy_size) lazy_sizes;      /* sources that are symbols */
+  TC_VEC(struct tc_lazy_scalar) lazy_scalars;  /* sources that are inputs of the graph */
   struct tc_traced_table *string_metatable;
   bool default_dtype_guarded;
 };
@@ -93,6 +112,9 @@ tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_track
 /* Number of a numeric string, as Lua's arithmetic coerces it. */
 bool tc_text_to_number(struct tc_trace *t, const struct tc_tracked *text, struct tc_tracked *out);
 
+/* A guard that the two, which are not the same, stay so; one a pair. Both are from outside. */
+tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const struct tc_origin *b);
+
 /* --- outside.c --- */
 /* Takes the value at the top of the Lua stack (popped), which was read from `source`. */
 tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out);
@@ -110,10 +132,10 @@ tc_status tc_new_tensor(struct tc_trace *t, struct tc_node *node, struct tc_trac
 /* A native of the tracer's own; one record a (function, library) pair. */
 tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, tc_library_fn library, const char *name, struct tc_tracked *out);
 
-/* --- tables.c: raw accesses --- */
+/* --- tables.c, table_order.c: raw accesses --- */
 tc_status tc_new_table(struct tc_trace *t, int array_hint, int hash_hint, struct tc_tracked *out);
 tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *out);
-/* Of fresh tables; for others a break. */
+/* Outside tables are written after the graph ran (effects.c); until then the record alone shows it. */
 tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, const struct tc_tracked *value);
 tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key, const struct tc_tracked *value);
 tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length);
@@ -121,6 +143,16 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
 tc_status tc_table_next(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *next, struct tc_tracked *value);
 /* Has it a key that is a string? */
 tc_status tc_table_has_names(struct tc_trace *t, struct tc_traced_table *table, bool *has);
+/* The constructor's list ends at `last`, with open results. */
+tc_status tc_table_open_list(struct tc_trace *t, struct tc_traced_table *table, lua_Integer last);
+/* Fixes a key by guards; floats with an integer value become that integer. */
+tc_status tc_table_key(struct tc_trace *t, struct tc_tracked *key);
+/* The entry of such a key, NULL when nothing is known of it. */
+struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const struct tc_tracked *key);
+/* Keeps the border after a key came in, or went. */
+void tc_table_follow_border(struct tc_traced_table *table, const struct tc_tracked *key, bool present);
+/* NULL: none. It may have neither __gc nor __mode. */
+tc_status tc_table_set_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table *metatable);
 /* *out NULL: none. */
 tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table **out);
 
@@ -131,6 +163,30 @@ tc_status tc_string_metatable(struct tc_trace *t, struct tc_traced_table **out);
 tc_status tc_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, struct tc_tracked *out);
 tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, const struct tc_tracked *value);
 tc_status tc_length(struct tc_trace *t, const struct tc_tracked *v, struct tc_tracked *out);
+
+/* --- lazy.c --- */
+bool tc_is_lazy(const struct tc_trace *t, const struct tc_tracked *v);
+/* Of a scalar that was just read from its source: is it one that changes? */
+void tc_lazy_import(struct tc_trace *t, const struct tc_tracked *v);
+/* `result` was computed from numbers by a LUA_OP… (unary ones look at `a` alone): it stays an expression where an operand is
+ * lazy; else both are fixed. */
+tc_status tc_lazy_arith(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *result);
+/* The outcome of a comparison (TC_GUARD_OP_…) is guarded, or both operands are fixed. */
+tc_status tc_lazy_compare(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, bool outcome);
+
+/* --- shapes.c --- */
+/* Sizes and strides of a tensor from outside, guarded. */
+tc_status tc_shape_of(struct tc_trace *t, struct tc_traced_tensor *x, const struct tc_traced_shape **out);
+/* A size as a number of Lua; the symbol of such a number (false: it is none). */
+tc_status tc_int_of_sym(struct tc_trace *t, tc_sym s, struct tc_tracked *out);
+bool tc_sym_of_int(const struct tc_trace *t, const struct tc_tracked *v, tc_sym *out);
+/* An integer as a size: a lazy one becomes a size variable. INVALID: it does not (and is fixed now). */
+tc_status tc_size_of_int(struct tc_trace *t, struct tc_tracked *v, tc_sym *out);
+/* What a lazy number is as a symbol: kept; or found, for the result of an operator on two that have one. */
+tc_status tc_lazy_remember(struct tc_trace *t, int source, tc_sym s);
+tc_status tc_lazy_symbol(struct tc_trace *t, int op, const struct tc_tracked *a, const struct tc_tracked *b, const struct tc_tracked *result);
+/* Decisions on sizes become guards. */
+void tc_shapes_seal(struct tc_trace *t);
 
 /* --- arithmetic.c --- */
 /* Numbers as Lua computes them; *done is false when an operand does not fit the operator. */
@@ -153,6 +209,10 @@ tc_status tc_call_values(struct tc_trace *t, const struct tc_tracked *callee, in
 tc_status tc_turn(struct tc_trace *t);
 void tc_close_cells(struct tc_trace *t, struct tc_activation *a, size_t from);
 
+/* --- place.c --- */
+/* Before each instruction of the captured function's own frame: counts it; stops the frame, or breaks, where the options say. */
+tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a);
+
 /* --- execute.c --- */
 tc_status tc_execute(struct tc_trace *t, struct tc_activation *a);
 #define TC_OPCODE(NAME, format, operands, how, handler) tc_status tc_do_##handler(struct tc_trace *t, struct tc_activation *a, uint32_t code);
@@ -169,6 +229,8 @@ static inline void tc_set_register(struct tc_trace *t, const struct tc_activatio
 /* --- tensors.c, members.c --- */
 /* Nodes that are added from now on stand at the line of the running instruction. */
 void tc_mark_line(struct tc_trace *t);
+/* One more operation of the graph; breaks where they pass the limit. */
+tc_status tc_count_operation(struct tc_trace *t);
 void tc_guard_default_dtype(struct tc_trace *t);
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results);
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out);
@@ -178,13 +240,34 @@ tc_status tc_tensor_length(struct tc_trace *t, struct tc_traced_tensor *tensor, 
 /* Makes the builder over out's graph. */
 void tc_trace_open_builder(struct tc_trace *t);
 /* Strides that the eager value has. */
-tc_status tc_strides_of(struct tc_trace *t, const struct tc_traced_tensor *x, int64_t strides[TC_MAX_DIMS]);
+tc_status tc_strides_of(struct tc_trace *t, struct tc_traced_tensor *x, tc_sym strides[TC_MAX_DIMS]);
+tc_status tc_is_laid_out(struct tc_trace *t, struct tc_traced_tensor *x, bool *contiguous);
 
 /* --- library.c --- */
 /* The known function behind the C function at an index of the Lua stack, by identity; NULL. */
 tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name);
 
+/* Pushes the known function of Lua's library, as a fresh state has it. */
+bool tc_library_push(struct tc_trace *t, const char *table, const char *name);
+
 /* --- results.c --- */
+/* Makes the replay: `count` results from slot `at` on, new objects, and writes. Registers that cells share count as closed. */
 tc_status tc_make_results(struct tc_trace *t, size_t at, int count);
+/* How to make the value again. A new object gets its number; its parts are added at the end of tc_make_results. */
+tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_recipe *out);
+/* The number in the replay of an object from outside that is written; *number is the record's own. */
+tc_status tc_make_target(struct tc_trace *t, const struct tc_tracked *value, int *number);
+/* Adds the writes that make the table what it is, or (outside) that the traced code made. */
+tc_status tc_make_metatable(struct tc_trace *t, const struct tc_traced_table *table, bool is_effect);
+tc_status tc_make_fields(struct tc_trace *t, const struct tc_traced_table *table, bool is_effect);
+tc_status tc_add_write(struct tc_trace *t, const struct tc_write *write, bool is_effect);
+
+/* --- effects.c --- */
+/* The writes to what is outside, and guards against other aliases. */
+tc_status tc_make_effects(struct tc_trace *t);
+
+/* --- makers.c --- */
+/* A function, as a source, that makes a new closure of the proto, with variables of its own, at each call. */
+tc_status tc_closure_maker(struct tc_trace *t, const struct tc_proto *proto, int *source);
 
 #endif

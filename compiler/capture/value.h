@@ -47,45 +47,65 @@ struct tc_tracked {
  * TC_NO_SOURCE. */
 struct tc_origin { int object, source; bool pinned; };
 
+struct tc_traced_shape { tc_sym sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; };
+
 struct tc_traced_tensor {
   struct tc_origin origin;
   struct tc_node *node; /* NULL: from outside, and not yet an input of the graph */
   const struct tc_tensor *outside;
+  const struct tc_traced_shape *shape; /* of one from outside that was looked at */
   bool in_results;
   int output; /* in_results: of the graph */
 };
 
-struct tc_table_entry { struct tc_tracked key, value; int order; /* place in the order of next, -1: not known */ };
+struct tc_table_entry {
+  struct tc_tracked key, value;
+  int order;           /* place in the order of next, -1: not known */
+  bool was_there;      /* outside: the table had the key before the call */
+  bool is_written;     /* outside: by the traced code */
+};
+/* A key comes in, or goes; in the order of the program. The values are those of the entries at the end. */
+struct tc_table_step { int entry; bool present; };
+
 struct tc_traced_table {
   struct tc_origin origin;
   bool metatable_known;
   struct tc_traced_table *metatable;
-  TC_VEC(struct tc_table_entry) entries; /* in the order of insertion; of an outside table: what was read */
+  TC_VEC(struct tc_table_entry) entries; /* in the order of insertion; of an outside table: what was read or written */
+  TC_VEC(struct tc_table_step) steps; /* of a fresh table; of an outside one: what the traced code writes */
   struct tc_slots index;
-  lua_Integer border;      /* fresh: keys 1 … border are there, border + 1 is not */
-  int n_positive;          /* fresh: positive integer keys */
+  lua_Integer border;      /* keys 1 … border are there, border + 1 is not; outside: when border_known */
+  lua_Integer n_positive;  /* positive integer keys; likewise */
+  bool border_known;       /* outside: writes are in `border` */
+  bool is_resized;         /* outside: a write changed which positive integer keys there are */
+  lua_Integer old_length;  /* outside, border_known: before the call */
+  bool length_used;        /* outside */
   int array_hint, hash_hint; /* sizes at its construction */
   bool order_known;        /* `order` holds */
-  bool shrank, regrew;     /* fresh: a key was removed; and later one came in, so that the order of next cannot be known */
+  bool grew;               /* outside: a key came in that was not there before the call */
   TC_VEC(int) order;       /* entries in the order of next */
-  bool in_results;
+  bool is_written, metatable_written; /* outside: by the traced code */
+  int number;              /* among the objects of the replay, from 1; 0: not there yet */
 };
 
 /* A variable that closures share: a register of a running function, a value of its own, or an upvalue from outside. */
 struct tc_cell {
   enum { TC_CELL_OPEN, TC_CELL_CLOSED, TC_CELL_OUTSIDE } state;
   size_t slot;             /* OPEN: of the register stack */
-  struct tc_tracked value; /* CLOSED; OUTSIDE once it is read */
-  bool is_read;            /* OUTSIDE */
+  struct tc_tracked value; /* CLOSED; OUTSIDE once it is read or written */
+  bool is_read, is_written; /* OUTSIDE */
   int number;              /* OUTSIDE: upvalue, from 1 */
+  const void *variable;    /* OUTSIDE: lua_upvalueid */
   struct tc_traced_closure *owner;
   struct tc_cell *next;    /* OPEN: list of the activation, from the highest slot */
+  int holder, place;       /* the new closure of the replay (its number), and its upvalue, that holds the variable first; 0: none yet */
 };
 
 struct tc_traced_closure {
   struct tc_origin origin;
   struct tc_proto *proto; /* NULL: from outside, and not yet entered */
   struct tc_cell **cells;
+  int number; /* fresh: among the objects of the replay, from 1; 0: not there yet */
 };
 
 /* A library function: arguments lie at slots at + 1 …, results are left at `at` … . */

@@ -101,10 +101,9 @@ tc_status tc_truth(struct tc_trace *t, struct tc_tracked *v, bool *truth) {
   return TC_OK;
 }
 
-/* Two objects from outside that are not the same: one guard a pair. */
-static tc_status guard_distinct(struct tc_trace *t, const struct tc_tracked *a, const struct tc_tracked *b) {
-  const int low = a->origin->source < b->origin->source ? a->origin->source : b->origin->source;
-  const int high = a->origin->source < b->origin->source ? b->origin->source : a->origin->source;
+tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const struct tc_origin *b) {
+  const int low = a->source < b->source ? a->source : b->source;
+  const int high = a->source < b->source ? b->source : a->source;
   const uint64_t pair = tc_hash_u64((uint64_t)low, (uint64_t)high);
   size_t at = tc_slots_first(&t->by_pair, pair);
   for (int item; (item = tc_slots_item(&t->by_pair, at, pair, &at)) >= 0;)
@@ -114,6 +113,13 @@ static tc_status guard_distinct(struct tc_trace *t, const struct tc_tracked *a, 
 }
 
 static tc_status equal_scalars(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal) {
+  if (tc_is_lazy(t, a) || tc_is_lazy(t, b)) {
+    tc_push(t, a);
+    tc_push(t, b);
+    *equal = lua_rawequal(t->L, -1, -2);
+    lua_pop(t->L, 2);
+    return tc_lazy_compare(t, TC_GUARD_OP_EQ, a, b, *equal);
+  }
   tc_status status = tc_use(t, a);
   if (!status) status = tc_use(t, b);
   if (status) return status;
@@ -136,7 +142,7 @@ tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_track
   if (tc_is_scalar(a) && same_type) return equal_scalars(t, a, b, equal);
   if (!tc_is_scalar(a) && !tc_is_scalar(b) && same_type) {
     *equal = a->origin == b->origin; /* equal objects have one record, and importing guarded their sources */
-    return !*equal && tc_is_outside(a) && tc_is_outside(b) ? guard_distinct(t, a, b) : TC_OK;
+    return !*equal && tc_is_outside(a) && tc_is_outside(b) ? tc_guard_distinct(t, a->origin, b->origin) : TC_OK;
   }
   tc_use_type(t, a);
   tc_use_type(t, b);

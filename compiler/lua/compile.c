@@ -16,7 +16,7 @@
 #include "cache/cache.h"
 #include "lua/compiled_object.h"
 
-static const char object_tag = 0;
+static const char object_tag = 0, objects_key = 0;
 static const char object_name[] = "tbench.compiled";
 
 struct compiled_object *tc_lua_compiled_at(lua_State *L, int index) {
@@ -35,9 +35,19 @@ static struct compiled_object *check_object(lua_State *L, int index, const char 
   return o;
 }
 
+/* Every object of the state is listed, weakly, for tb.reset(). */
+static void list_object(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key);
+  lua_pushvalue(L, -2);
+  lua_pushboolean(L, true);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
 /* --- life --- */
 
 void tc_lua_compiled_free_entry(lua_State *L, struct compiled_entry *e) {
+  for (int i = 0; i < e->n_scalars; i++) tc_tensor_release(&e->scalars[i].tensor);
   tc_compiled_release(e->compiled);
   tc_guards_free(e->guards, L);
   tc_arena_free(e->recipes);
@@ -55,9 +65,11 @@ void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o) {
   for (size_t i = 0; !o->running && i < o->retired.len; i++) tc_lua_compiled_free_entry(L, &o->retired.data[i]);
   if (!o->running) tc_vec_free(a, &o->retired);
   tc_vec_free(a, &o->entries);
+  tc_vec_free(a, &o->changed);
   tc_vec_free(a, &o->breaks);
   tc_vec_free(a, &o->fallbacks);
   o->eager = false;
+  o->forgets = true;
   o->failures = 0;
   o->recompiles = o->captured_ops = 0;
   o->entry_to_kernel_ns = 0;
@@ -100,10 +112,14 @@ static bool set_function(lua_State *L, int object, int callable) {
   return has_self;
 }
 
-void tc_lua_compiled_parts(lua_State *L, int index) {
+void tc_lua_push_object(lua_State *L, int index) {
   if (lua_iscfunction(L, index)) lua_getupvalue(L, index, TC_LUA_EXTRA);
   else
     lua_pushvalue(L, index);
+}
+
+void tc_lua_compiled_parts(lua_State *L, int index) {
+  tc_lua_push_object(L, index);
   lua_getiuservalue(L, -1, OBJECT_FUNCTION);
   lua_getiuservalue(L, -2, OBJECT_SELF);
   lua_remove(L, -3);
@@ -115,12 +131,37 @@ struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, in
   const int object = lua_gettop(L);
   memset(o, 0, sizeof *o);
   o->module = m;
+  o->root = o;
   o->backend = TC_BACKEND_inductor;
   o->config = m->ctx.config;
   o->tag = &object_tag;
   luaL_setmetatable(L, object_name);
+  list_object(L);
   o->has_self = set_function(L, object, function_index);
   if (options_index) tc_lua_read_options(L, options_index, object, o);
+  return o;
+}
+
+struct compiled_object *tc_lua_compiled_like(lua_State *L, int function_index, int like) {
+  const struct compiled_object *other = lua_touserdata(L, like);
+  function_index = lua_absindex(L, function_index);
+  struct compiled_object *o = lua_newuserdatauv(L, sizeof *o, OBJECT_VALUES);
+  memset(o, 0, sizeof *o);
+  o->module = other->module;
+  o->root = other->root;
+  o->backend = other->backend;
+  o->config = other->config;
+  o->dynamic = other->dynamic;
+  lua_getiuservalue(L, like, OBJECT_TEXTS); /* the texts of its switches */
+  lua_setiuservalue(L, -2, OBJECT_TEXTS);
+  lua_pushvalue(L, function_index);
+  lua_setiuservalue(L, -2, OBJECT_FUNCTION);
+  if (other->root == other) lua_pushvalue(L, like);
+  else lua_getiuservalue(L, like, OBJECT_ROOT);
+  lua_setiuservalue(L, -2, OBJECT_ROOT);
+  o->tag = &object_tag;
+  luaL_setmetatable(L, object_name);
+  list_object(L);
   return o;
 }
 
@@ -131,8 +172,17 @@ static int compile(lua_State *L) {
   return 1;
 }
 
+/* tb.reset(object), or of all: what was compiled, learnt and given up is forgotten. Its pieces behind breaks go with it. */
 static int reset(lua_State *L) {
-  tc_lua_compiled_reset(L, check_object(L, 1, "reset"));
+  if (!lua_isnone(L, 1)) {
+    tc_lua_compiled_reset(L, check_object(L, 1, "reset"));
+    return 0;
+  }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key);
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+    struct compiled_object *o = tc_lua_compiled_at(L, 2);
+    if (o) tc_lua_compiled_reset(L, o);
+  }
   return 0;
 }
 
@@ -186,6 +236,17 @@ void tc_lua_open_compile(lua_State *L) {
                                        {"list_backends", list_backends}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   tc_lua_open_explain(L);
+  tc_lua_open_pieces(L);
+  tc_lua_open_stance(L);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key) == LUA_TNIL) {
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &objects_key);
+  }
+  lua_pop(L, 1);
   luaL_newmetatable(L, object_name);
   tc_lua_closure(L, tc_lua_compiled_call, NULL);
   lua_setfield(L, -2, "__call");

@@ -11,14 +11,29 @@
 #include "lua/module.h"
 #include "pipeline.h"
 
-enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_TEXTS, OBJECT_VALUES = OBJECT_TEXTS }; /* user values */
+enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_TEXTS, OBJECT_RESUME, OBJECT_ROOT, OBJECT_VALUES = OBJECT_ROOT }; /* user values */
+
+enum { TC_LUA_MAX_INPUTS = 8192 }; /* tensors that one call reads */
+
+/* What a call's guards read for its graph. */
+struct call_values {
+  const struct tc_tensor *inputs[TC_LUA_MAX_INPUTS];
+  int64_t sizes[TC_MAX_GUARD_SIZES];
+  union tc_guard_scalar scalars[TC_MAX_SCALARS];
+};
+
+/* A number that is an input of the graph: its place there, and the tensor that holds it. */
+struct scalar_input { int input; struct tc_tensor tensor; };
 
 struct compiled_entry {
   struct tc_guards *guards;
   struct tc_compiled *compiled;
   struct tc_arena *recipes;
-  struct tc_recipe *results;
-  int n_results;
+  struct tc_replay *replay; /* in `recipes` */
+  int n_scalars;
+  struct scalar_input *scalars; /* in `recipes`; their storages are the entry's */
+  int step;   /* the entry ends at a graph break: place of the step function that goes on, with the results as arguments; 0: it does not */
+  int callee; /* that argument (from 0) is a function to be called compiled; -1: none */
 };
 
 struct fallback_note { char text[256]; };
@@ -26,14 +41,20 @@ struct fallback_note { char text[256]; };
 struct compiled_object {
   const void *tag;
   struct tc_lua_module *module;
+  struct compiled_object *root; /* of a piece behind a graph break: what tb.compile made, which tells of all; else the object itself */
+  const struct tc_resume *continued; /* a piece: of what; the object keeps it alive */
   enum tc_backend backend;
   bool fullgraph, has_self;
+  enum { TC_LUA_DYNAMIC_AUTO, TC_LUA_DYNAMIC_ALWAYS, TC_LUA_DYNAMIC_NEVER } dynamic;
   bool eager;                 /* runs the plain function from now on: a break, a limit, or a failed compile */
   struct tc_config config;
   TC_VEC(struct compiled_entry) entries;
   TC_VEC(struct compiled_entry) retired; /* dropped while a call was running; freed by the next reset without one */
+  bool was_called;            /* under the stance eager_then_compile */
+  bool forgets;               /* what goes on behind its breaks is made anew */
   int running;                /* calls on the way, nested ones too */
   int failures;               /* calls that could not be compiled */
+  TC_VEC(struct tc_guard_change) changed; /* what changed between calls: not fixed by the entries that are made from then on */
   TC_VEC(struct tc_break) breaks;
   TC_VEC(struct fallback_note) fallbacks;
   int recompiles, captured_ops;
@@ -41,8 +62,11 @@ struct compiled_object {
   double entry_to_kernel_ns;       /* of the newest compile: from entering the call until its first kernel may start; 0: none */
 };
 
+/* --- objects --- */
 /* The object at an index, or of the function there that stands for one; NULL if it is none. */
 struct compiled_object *tc_lua_compiled_at(lua_State *L, int index);
+/* Pushes the object itself, of the object or function at an index. */
+void tc_lua_push_object(lua_State *L, int index);
 /* Pushes the function that the compiled object at an index compiles, and its first argument (nil without one). */
 void tc_lua_compiled_parts(lua_State *L, int index);
 /* __call of the object: a closure of the module (tc_lua_closure). */
@@ -56,6 +80,41 @@ void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) __
 /* Makes the object for (function, options): options at `options_index`, or 0 for none. Pushes it. */
 struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, int options_index);
 
+/* Pushes a new object for the function at an index, with the options and switches of the object at `like`, and its root. */
+struct compiled_object *tc_lua_compiled_like(lua_State *L, int function_index, int like);
+
+/* --- call.c --- */
+/* One step of a call of the object at `object`, whose arguments lie in a frame: either it is finished, and *count results are
+ * pushed; or it goes on, and a function and its *count arguments are pushed. In a closure of tc_lua_closure_over. */
+enum tc_lua_outcome { TC_LUA_FINISHED, TC_LUA_GOES_ON };
+enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count);
+
+/* --- entry.c --- */
+/* Captures, compiles and keeps an entry for a call, the newest; NULL when the plain function is to be run instead, which is noted. */
+struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame);
+void tc_lua_give_up(struct compiled_object *o);
+
+/* --- pieces.c --- */
+/* What goes on behind the graph breaks of the object at an index: pushes it, made when it is not there. NULL: it cannot be (err). */
+const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_error *err);
+/* The place of the step function for an instruction, among the pieces of the resume at an index. */
+tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, struct tc_error *err);
+/* Pushes the function at a place of the object at an index. */
+void tc_lua_push_step(lua_State *L, int object, int place);
+/* The function at the stack top becomes one that calls it compiled, with the options of the object at `like`; on the stack it
+ * leaves no trace. */
+void tc_lua_wrap(lua_State *L, int like);
+/* Visits the object at an index, what goes on behind its breaks, and the functions that those call compiled. */
+typedef void (*tc_lua_visit)(const struct compiled_object *piece, void *context);
+void tc_lua_each_piece(lua_State *L, int object, tc_lua_visit visit, void *context);
+void tc_lua_open_pieces(lua_State *L);
+
+/* --- stance.c --- */
+const char *tc_lua_stance_text(enum tc_lua_stance stance);
+/* The name by which capture knows a function of stance.c; NULL. */
+const char *tc_lua_stance_function(lua_CFunction function);
+void tc_lua_open_stance(lua_State *L); /* functions of the module table at the stack top */
+
 /* --- options.c --- */
 /* Reads the options at an index into the object at `object`; raises for what it does not take. */
 void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_object *o);
@@ -63,7 +122,8 @@ void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_
 const char *tc_lua_given(lua_State *L, int index);
 
 /* --- results.c --- */
-/* Pushes the results of a run whose outputs lie from `first_output` on. */
+/* Pushes the results of a run whose outputs lie from `first_output` on, and carries out its writes. The stack top is where they are
+ * pushed; what lies between may be anything. */
 void tc_lua_push_results(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame, int first_output);
 
 /* explain.c: functions of the module table at the stack top. */

@@ -44,14 +44,66 @@ static void set_fallbacks(lua_State *L, const struct compiled_object *o) {
   lua_setfield(L, -2, "fallbacks");
 }
 
-static void set_stages(lua_State *L, const struct compiled_object *o) {
+/* --- sums over an object and what goes on behind its breaks --- */
+
+struct totals {
+  int graphs, entries, guards, recompiles, ops, next_launch;
+  bool eager;
+  struct tc_compile_report report;
+  const char *artifact; /* of the first graph */
+  lua_State *L;         /* whose table at `table` takes the launches */
+  int table;
+  struct tc_strbuf *text;
+};
+
+static const struct compiled_entry *newest(const struct compiled_object *o) { return o->entries.len ? &o->entries.data[0] : NULL; }
+
+static void add_report(struct tc_compile_report *sum, const struct tc_compile_report *r) {
+  sum->kernels += r->kernels;
+  sum->library_calls += r->library_calls;
+  sum->bytes_moved += r->bytes_moved;
+  sum->flops += r->flops;
+  if (r->peak_bytes > sum->peak_bytes) sum->peak_bytes = r->peak_bytes;
+  if (r->peak_bytes_without_reuse > sum->peak_bytes_without_reuse) sum->peak_bytes_without_reuse = r->peak_bytes_without_reuse;
+  sum->code_bytes += r->code_bytes;
+  for (int i = 0; i < TC_PASS_COUNT; i++) sum->stage_ns[i] += r->stage_ns[i];
+}
+
+static void add_piece(const struct compiled_object *o, void *context) {
+  struct totals *sum = context;
+  const struct compiled_entry *e = newest(o);
+  sum->entries += (int)o->entries.len;
+  sum->recompiles += o->recompiles;
+  sum->eager |= o->eager;
+  sum->ops += o->captured_ops;
+  add_report(&sum->report, &o->report);
+  if (!e) return;
+  sum->guards += tc_guards_count(e->guards);
+  sum->graphs += e->compiled != NULL;
+  if (e->compiled && !*sum->artifact) sum->artifact = tc_compiled_artifact(e->compiled);
+}
+
+static struct totals sum_up(lua_State *L, int object) {
+  const struct compiled_object *o = tc_lua_compiled_at(L, object);
+  struct totals sum = {.artifact = "", .report.answer = o->report.answer};
+  tc_lua_push_object(L, object);
+  tc_lua_each_piece(L, lua_gettop(L), add_piece, &sum);
+  lua_pop(L, 1);
+  return sum;
+}
+
+static void set_stages(lua_State *L, const struct tc_compile_report *r) {
   lua_newtable(L);
-  for (int i = 0; i < TC_PASS_COUNT; i++) set_number(L, tc_pass_name((enum tc_pass)i), o->report.stage_ns[i]);
+  for (int i = 0; i < TC_PASS_COUNT; i++) set_number(L, tc_pass_name((enum tc_pass)i), r->stage_ns[i]);
   lua_setfield(L, -2, "stages_ns");
 }
 
-static void set_launches(lua_State *L, const struct tc_launch_list *list) {
-  lua_createtable(L, list->n_launches, 0);
+static void add_launches(const struct compiled_object *o, void *context) {
+  struct totals *sum = context;
+  lua_State *L = sum->L;
+  const struct compiled_entry *e = newest(o);
+  const struct tc_launch_list *list = e && e->compiled ? tc_compiled_list(e->compiled) : NULL;
+  if (!list) return;
   for (int i = 0; i < list->n_launches; i++) {
     const struct tc_launch *l = &list->launches[i];
     lua_newtable(L);
@@ -62,13 +114,22 @@ static void set_launches(lua_State *L, const struct tc_launch_list *list) {
     set_integer(L, "ops", l->n_ops);
     set_integer(L, "bytes", (int64_t)l->bytes);
     set_integer(L, "flops", (int64_t)l->flops);
-    lua_rawseti(L, -2, i + 1);
+    lua_rawseti(L, sum->table, ++sum->next_launch);
   }
-  lua_setfield(L, -2, "launches");
 }
 
-static void set_report(lua_State *L, const struct compiled_object *o) {
-  const struct tc_compile_report *r = &o->report;
+static void set_launches(lua_State *L, int object) {
+  tc_lua_push_object(L, object);
+  const int at = lua_gettop(L);
+  lua_newtable(L);
+  struct totals sum = {.L = L, .table = at + 1};
+  tc_lua_each_piece(L, at, add_launches, &sum);
+  lua_remove(L, at);
+  if (sum.next_launch) lua_setfield(L, -2, "launches");
+  else lua_pop(L, 1);
+}
+
+static void set_report(lua_State *L, const struct tc_compile_report *r) {
   set_integer(L, "kernels", r->kernels);
   set_integer(L, "library_calls", r->library_calls);
   set_integer(L, "bytes_moved", (int64_t)r->bytes_moved);
@@ -79,31 +140,31 @@ static void set_report(lua_State *L, const struct compiled_object *o) {
   set_text(L, "cache", tc_cache_answer_name(r->answer));
 }
 
-/* tb.stats(object) → table: the newest entry's compile, and what holds of the object. */
-static void push_stats(lua_State *L, struct compiled_object *o) {
+/* tb.stats(object) → table: the newest entries' compiles, and what holds of the object at an index. */
+static void push_stats(lua_State *L, int object) {
+  struct compiled_object *o = tc_lua_compiled_at(L, object);
+  const struct totals sum = sum_up(L, object);
   lua_newtable(L);
   set_text(L, "backend", tc_backend_name(o->backend));
-  set_integer(L, "graphs", o->entries.len ? 1 : 0);
-  set_integer(L, "entries", (int64_t)o->entries.len);
-  set_integer(L, "guards", o->entries.len ? tc_guards_count(o->entries.data[0].guards) : 0);
-  set_integer(L, "recompiles", o->recompiles);
-  set_integer(L, "ops", o->captured_ops);
-  set_text(L, "artifact", o->entries.len ? tc_compiled_artifact(o->entries.data[0].compiled) : "");
+  set_integer(L, "graphs", sum.graphs);
+  set_integer(L, "entries", sum.entries);
+  set_integer(L, "guards", sum.guards);
+  set_integer(L, "recompiles", sum.recompiles);
+  set_integer(L, "ops", sum.ops);
+  set_text(L, "artifact", sum.artifact);
   set_number(L, "entry_to_kernel_ns", o->entry_to_kernel_ns);
-  lua_pushboolean(L, o->eager);
+  lua_pushboolean(L, sum.eager);
   lua_setfield(L, -2, "eager");
-  set_report(L, o);
+  set_report(L, &sum.report);
   set_breaks(L, o);
   set_fallbacks(L, o);
-  set_stages(L, o);
-  const struct tc_launch_list *list = o->entries.len ? tc_compiled_list(o->entries.data[0].compiled) : NULL;
-  if (list) set_launches(L, list);
+  set_stages(L, &sum.report);
+  set_launches(L, object);
 }
 
 static int stats(lua_State *L) {
-  struct compiled_object *o = tc_lua_compiled_at(L, 1);
-  if (!o) return tc_lua_raise_text(L, "stats", "argument 1 is no compiled function (tb.compile makes one)");
-  push_stats(L, o);
+  if (!tc_lua_compiled_at(L, 1)) return tc_lua_raise_text(L, "stats", "argument 1 is no compiled function (tb.compile makes one)");
+  push_stats(L, 1);
   return 1;
 }
 
@@ -137,20 +198,31 @@ static void print_launches(struct tc_strbuf *out, const struct tc_launch_list *l
                    (double)list->pool_bytes_without_reuse / 1e6);
 }
 
-static void print_explanation(struct tc_strbuf *out, const struct compiled_object *o) {
-  const struct tc_compile_report *r = &o->report;
-  tc_strbuf_printf(out, "graphs: %d, graph breaks: %zu, guards: %d, captured operations: %d\n", o->entries.len ? 1 : 0, o->breaks.len,
-                   o->entries.len ? tc_guards_count(o->entries.data[0].guards) : 0, o->captured_ops);
-  tc_strbuf_printf(out, "kernels: %d, library calls: %d, cache: %s\n", r->kernels, r->library_calls, tc_cache_answer_name(r->answer));
-  const struct tc_launch_list *list = o->entries.len ? tc_compiled_list(o->entries.data[0].compiled) : NULL;
-  if (list) print_launches(out, list);
+static void print_graph(const struct compiled_object *o, void *context) {
+  struct totals *sum = context;
+  const struct compiled_entry *e = newest(o);
+  const struct tc_launch_list *list = e && e->compiled ? tc_compiled_list(e->compiled) : NULL;
+  if (!e || !e->compiled) return;
+  sum->graphs++;
+  tc_strbuf_printf(sum->text, "graph %d: captured operations: %d, guards: %d\n", sum->graphs, o->captured_ops, tc_guards_count(e->guards));
+  if (list) print_launches(sum->text, list);
+  tc_strbuf_puts(sum->text, "guards:\n");
+  tc_guards_explain(e->guards, NULL, 0, sum->text);
+}
+
+/* The compiled object lies at `object`, as userdata. */
+static void print_explanation(lua_State *L, int object, struct tc_strbuf *out) {
+  const struct compiled_object *o = lua_touserdata(L, object);
+  struct totals sum = {.artifact = ""}, graphs = {.text = out};
+  tc_lua_each_piece(L, object, add_piece, &sum);
+  const struct tc_compile_report *r = &sum.report;
+  tc_strbuf_printf(out, "graphs: %d, graph breaks: %zu, guards: %d, captured operations: %d\n", sum.graphs, o->breaks.len, sum.guards, sum.ops);
+  tc_strbuf_printf(out, "kernels: %d, library calls: %d, cache: %s\n", r->kernels, r->library_calls, tc_cache_answer_name(o->report.answer));
   tc_strbuf_puts(out, "stages (µs):");
   for (int i = 0; i < TC_PASS_COUNT; i++) tc_strbuf_printf(out, " %s %.1f", tc_pass_name((enum tc_pass)i), r->stage_ns[i] / 1e3);
   tc_strbuf_puts(out, "\n");
   print_breaks(out, o);
-  if (!o->entries.len) return;
-  tc_strbuf_puts(out, "guards:\n");
-  tc_guards_explain(o->entries.data[0].guards, NULL, 0, out);
+  tc_lua_each_piece(L, object, print_graph, &graphs);
 }
 
 static int explanation_tostring(lua_State *L) {
@@ -163,11 +235,13 @@ static const char explanation_name[] = "tbench.explanation";
 /* After the call. */
 static int explained(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
-  struct compiled_object *o = tc_lua_compiled_at(L, lua_upvalueindex(1));
-  push_stats(L, o);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  const int object = lua_gettop(L);
+  push_stats(L, object);
   struct tc_strbuf text;
-  tc_strbuf_init(&text, o->module->ctx.alloc);
-  print_explanation(&text, o);
+  tc_strbuf_init(&text, ((struct compiled_object *)lua_touserdata(L, object))->module->ctx.alloc);
+  luaL_checkstack(L, LUA_MINSTACK, "explain");
+  print_explanation(L, object, &text);
   const bool good = tc_strbuf_text(&text) != NULL;
   luaL_Buffer copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
   luaL_buffinit(L, &copy);

@@ -11,7 +11,10 @@ static const struct tc_function *function_at(lua_State *L, int index) {
   return function;
 }
 
-static const char *name_at(lua_State *L, int index) { return tc_lua_create_name(lua_tocfunction(L, index)); }
+static const char *name_at(lua_State *L, int index) {
+  const char *name = tc_lua_create_name(lua_tocfunction(L, index));
+  return name ? name : tc_lua_stance_function(lua_tocfunction(L, index));
+}
 
 static bool compiled_at(lua_State *L, int index) {
   if (!tc_lua_compiled_at(L, index)) return false;

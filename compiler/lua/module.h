@@ -15,9 +15,17 @@
 #include "guards/host.h"
 #include "tcompile.h"
 
+enum tc_lua_stance {
+#define TC_STANCE(name, help) TC_LUA_STANCE_##name,
+#include "lua/stances.def"
+#undef TC_STANCE
+  TC_LUA_STANCE_COUNT
+};
+
 struct tc_lua_module {
   struct tc_context ctx; /* ctx.device is NULL before opening and after closing */
   struct tc_host host;
+  enum tc_lua_stance stance;
   tc_dtype default_dtype;     /* of creation functions and of float results of integers */
   int64_t gc_next;            /* live bytes that trigger the next collection */
   int gc_objects;             /* operations since the last collection */

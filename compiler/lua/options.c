@@ -68,8 +68,10 @@ static bool read_boolean(lua_State *L, int options, const char *name) {
   return value;
 }
 
-static void read_dynamic(lua_State *L, int options) {
-  if (read_boolean(L, options, "dynamic")) raise_unsupported(L, "dynamic", "true", "shapes are compiled statically so far; each new shape compiles once");
+static void read_dynamic(lua_State *L, int options, struct compiled_object *o) {
+  const bool given = lua_getfield(L, options, "dynamic") != LUA_TNIL;
+  lua_pop(L, 1);
+  if (given) o->dynamic = read_boolean(L, options, "dynamic") ? TC_LUA_DYNAMIC_ALWAYS : TC_LUA_DYNAMIC_NEVER;
 }
 
 /* Switches that are read once, when the module opens. */
@@ -123,7 +125,7 @@ void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_
   check_option_names(L, options);
   read_backend(L, options, o);
   read_mode(L, options);
-  read_dynamic(L, options);
+  read_dynamic(L, options, o);
   o->fullgraph = read_boolean(L, options, "fullgraph");
   read_switches(L, options, o);
   lua_setiuservalue(L, object, OBJECT_TEXTS);

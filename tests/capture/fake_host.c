@@ -97,7 +97,7 @@ void fake_capture(lua_State *L, int n_args, struct fake_call *call) {
   const struct tc_frame frame = frame_at_top(L, n_args);
   memset(call, 0, sizeof *call);
   call->ctx.alloc = tc_alloc_system();
-  call->status = tc_capture_call(&call->ctx, fake_host(), &frame, &call->capture, &call->err);
+  call->status = tc_capture_call(&call->ctx, fake_host(), &frame, NULL, &call->capture, &call->err);
 }
 
 void fake_release(lua_State *L, struct fake_call *call) { tc_capture_free(&call->capture, L); }
@@ -118,30 +118,4 @@ int fake_load(lua_State *L, const char *chunk) {
   return lua_gettop(L) - 1;
 }
 
-static void print_recipe(const struct fake_call *call, const struct tc_recipe *r, struct tc_strbuf *out) {
-  switch (r->kind) {
-    case TC_RECIPE_NIL: tc_strbuf_puts(out, "nil"); break;
-    case TC_RECIPE_BOOL: tc_strbuf_puts(out, r->boolean ? "true" : "false"); break;
-    case TC_RECIPE_INT: tc_strbuf_printf(out, "%lld", (long long)r->integer); break;
-    case TC_RECIPE_NUM: tc_strbuf_printf(out, "%.14g", r->number); break;
-    case TC_RECIPE_TEXT: tc_strbuf_printf(out, "'%s'", r->text.bytes); break;
-    case TC_RECIPE_OUTPUT: tc_strbuf_printf(out, "output %d", r->output); break;
-    case TC_RECIPE_SOURCE: tc_strbuf_puts(out, "source"); break;
-    case TC_RECIPE_TABLE:
-      tc_strbuf_puts(out, "{");
-      for (int i = 0; i < r->table.count; i++) {
-        if (i) tc_strbuf_puts(out, ", ");
-        print_recipe(call, &r->table.keys[i], out);
-        tc_strbuf_puts(out, " = ");
-        print_recipe(call, &r->table.values[i], out);
-      }
-      tc_strbuf_puts(out, r->table.metatable_source >= 0 ? "} with metatable" : "}");
-  }
-}
-
-void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) {
-  for (int i = 0; i < call->capture.n_results; i++) {
-    if (i) tc_strbuf_puts(out, ", ");
-    print_recipe(call, &call->capture.results[i], out);
-  }
-}
+void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) { tc_replay_text(call->capture.replay, call->capture.guards, out); }

@@ -25,7 +25,7 @@ void fake_release(lua_State *L, struct fake_call *call);
 int fake_check(lua_State *L, int n_args, const struct fake_call *call);
 /* Runs `chunk`, which returns a function and its arguments; leaves them on the stack and gives the number of arguments. */
 int fake_load(lua_State *L, const char *chunk);
-/* The results' recipes as text: "output 0, {x = output 1, 2 = true}, source x". */
+/* The results and writes as text (tc_replay_text): "output 0, {'x' = output 1, 2 = true}, x; t.y = output 2". */
 void fake_recipes(const struct fake_call *call, struct tc_strbuf *out);
 
 #endif

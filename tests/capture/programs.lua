@@ -271,6 +271,9 @@ local function config()
   return { scale = 2, list = { 3, 4, 5 }, flag = true, layer = layer }
 end
 
+-- Lua up to 5.4.4 tells an integer division by a constant zero with the line of whatever saved its place before.
+local function stale_line(message) return (message:gsub("^program:%d+: attempt to (.*zero)$", "%1"):gsub("^program:%d+: (attempt to perform 'n.*0')$", "%1")) end
+
 local function same(a, b)
   if tb.is_tensor(a) then
     if not tb.is_tensor(b) or a.dtype ~= b.dtype then return false end
@@ -279,6 +282,7 @@ local function same(a, b)
     return #p == #q
   end
   if type(a) ~= type(b) or math.type(a) ~= math.type(b) then return false end
+  if type(a) == "string" then a, b = stale_line(a), stale_line(b) end
   if type(a) == "table" then
     for k, v in pairs(a) do if not same(v, b[k]) then return false end end
     for k in pairs(b) do if a[k] == nil then return false end end
@@ -294,7 +298,10 @@ for s = first_seed, first_seed + count - 1 do
   if not chunk then return ("program %d: %s\n%s"):format(s, message, text), captured end
   local config_plain, config_compiled = config(), config()
   local plain, other = chunk(tb, config_plain), load(text, "=program")(tb, config_compiled)
-  local compiled = tb.compile(other, { backend = "eager" })
+  local switches = {}
+  seed = s
+  if chance(70) then switches[pick { "break_every", "break_at" }] = random(12) end
+  local compiled = tb.compile(other, { backend = "eager", options = switches })
   local breaks = tb.counters().graph_breaks
   local x = tb.tensor({ 1.5, -2 }, { dtype = "f32" })
   for call = 1, 2 do
@@ -307,6 +314,6 @@ for s = first_seed, first_seed + count - 1 do
     end
     if not same(config_plain.scale, config_compiled.scale) then return where .. "other side effects\n" .. text, captured end
   end
-  if tb.counters().graph_breaks == breaks then captured = captured + 1 end
+  if not tb.stats(compiled).eager then captured = captured + 1 end
 end
 return "", captured

@@ -104,12 +104,12 @@ static void test_modules(void **state) {
 static void test_results(void **state) {
   (void)state;
   check_text("return function(x) local y = x:relu() return y, y, {y, deep = {y:exp()}}, x end, tensor(2)", NULL,
-             "output 0, output 0, {'deep' = {1 = output 1}, 1 = output 0}, source");
+             "output 0, output 0, {'deep' = {1 = output 1}, 1 = output 0}, x");
   check_text("local kept = {} return function(x, n, s) return n, s, kept, nil, true, 2.5, 'text' end, tensor(2), 7, 'given'",
-             "graph {\n  return\n}\n", "source, source, source, nil, true, 2.5, 'text'");
+             "graph {\n  return\n}\n", "n, s, kept, nil, true, 2.5, 'text'");
   check_text("return function(x) return x:split(2) end, tensor(5)", NULL, "{1 = output 0, 2 = output 1, 3 = output 2}");
   check_text("return function(x) return x:max(1) end, tensor(5)", NULL, "output 0, output 1");
-  check_text("local meta = {} return function(x) return setmetatable({x = x}, meta) end, tensor(5)", NULL, "{'x' = source} with metatable");
+  check_text("local meta = {} return function(x) return setmetatable({x = x}, meta) end, tensor(5)", NULL, "{'x' = x} with metatable");
   check_text("return function() end", "graph {\n  return\n}\n", "");
 }
 
@@ -372,9 +372,6 @@ static void test_breaks(void **state) {
   check_break("return function(x)\n\nprint('text') end, tensor(1)", TC_BREAK_SIDE_EFFECT, 3, "print");
   check_break("return function(x) return tostring(x) end, tensor(1)", TC_BREAK_TENSOR_VALUE, 1, "tostring");
   check_break("return function(x) return tb.unknown(x) end, tensor(1)", TC_BREAK_C_FUNCTION, 1, "tb.unknown");
-  check_break("local t = {} return function(x) t.last = x end, tensor(1)", TC_BREAK_SIDE_EFFECT, 1, "field last of t");
-  check_break("local n = 0 return function(x) n = n + 1 end, tensor(1)", TC_BREAK_SIDE_EFFECT, 1, "upvalue n");
-  check_break("return function(x) g = x end, tensor(1)", TC_BREAK_SIDE_EFFECT, 1, "g");
   check_break("return function(x) x:add_(1) end, tensor(1)", TC_BREAK_IN_PLACE, 1, "add_");
   check_break("return function(x) pcall(print) end, tensor(1)", TC_BREAK_PROTECTED_CALL, 1, "pcall");
   check_break("return function(x) error('no') end, tensor(1)", TC_BREAK_PROTECTED_CALL, 1, "error");
@@ -389,12 +386,8 @@ static void test_breaks(void **state) {
   check_break("return function(x) return '1' | 1 end, tensor(2)", TC_BREAK_RUNTIME_ERROR, 1, "");
   check_break("return function(x) for i = 1, 10, 0 do end end, tensor(2)", TC_BREAK_RUNTIME_ERROR, 1, "step");
   check_break("return function(x) for i = 1, 1e9 do end end, tensor(2)", TC_BREAK_LOOP_LENGTH, 1, "turns");
-  check_break("return function(x) for i = 1, 20000 do x = x + 1 end return x end, tensor(2)", TC_BREAK_GRAPH_SIZE, 1, "16384");
+  check_break("return function(x) for i = 1, 140000 do x = x + 1 end return x end, tensor(2)", TC_BREAK_GRAPH_SIZE, 1, "131072");
   check_break("local function f(x)\nreturn 1 + f(x) end return f, tensor(2)", TC_BREAK_INLINE_DEPTH, 2, "64");
-  check_break("return function(x) return function() return x end end, tensor(2)", TC_BREAK_RESULTS, 1, "function");
-  check_break("return function(x) local t = {} return t, t end, tensor(2)", TC_BREAK_RESULTS, 1, "table");
-  check_break("return function(x) local t = {} t.t = t return t end, tensor(2)", TC_BREAK_RESULTS, 1, "table");
-  check_break("return function(x) return setmetatable({}, {__index = {}}) end, tensor(2)", TC_BREAK_RESULTS, 1, "metatable");
   check_break("return function(x) return setmetatable({}, {__gc = print}) end, tensor(2)", TC_BREAK_SIDE_EFFECT, 1, "__gc");
   check_break("return function(x) return io.stdout.x end, tensor(2)", TC_BREAK_UNSUPPORTED_VALUE, 1, "userdata");
   check_break("return function(x) return x.nothing end, tensor(2)", TC_BREAK_METAMETHOD, 1, "nothing");
@@ -440,7 +433,7 @@ static void test_memory(void **state) {
     failing.alloc.self = &failing;
     struct fake_call call = {.ctx = {.alloc = &failing.alloc}};
     const struct tc_frame frame = {.L = L, .function = 1, .first_arg = 2, .n_args = n_args};
-    call.status = tc_capture_call(&call.ctx, fake_host(), &frame, &call.capture, &call.err);
+    call.status = tc_capture_call(&call.ctx, fake_host(), &frame, NULL, &call.capture, &call.err);
     assert_int_equal(lua_gettop(L), top);
     assert_false(call.capture.broke);
     done = call.status == TC_OK;

@@ -1,0 +1,310 @@
+/* What goes on behind graph breaks.
+ *
+ * An entry that ends at a break gives a *step function* and the live registers. The step runs the breaking instruction plain, and
+ * where control leaves it (an exit) asks for what comes next: the *piece* that begins there, a compiled object of its own over a
+ * continuation of the same function (capture/resume.h). What the piece answers, a function and arguments, the step tail-calls:
+ *
+ *     compiled call ──► entry ──► step(registers) ──► exit ──► piece's entry ──► step … ──► give(results)
+ *
+ * 1. Steps and pieces are made once an instruction, when one is first needed, and belong to one function: the *resume*, a user
+ *    value of every object over it. They share the function's upvalues.
+ * 2. Nothing nests: each step leaves the stack before the next one runs, so that a loop with a break goes on for ever, and levels
+ *    (error, traceback) are those of plain Lua.
+ * 3. A piece tells its breaks and fallbacks to its root, which the resume keeps alive. */
+#include <string.h>
+
+#include "lua/compiled_object.h"
+
+static const char resume_name[] = "tbench.resume", trampoline_key = 't';
+
+enum { RESUME_FUNCTION = 1, RESUME_PLACES, RESUME_WRAPPERS, RESUME_ROOT, RESUME_VALUES = RESUME_ROOT }; /* user values of a resume */
+enum { STEP_RESUME = 1, STEP_PIECES, STEP_VALUES = STEP_PIECES + TC_MAX_RESUME_EXITS - 1 }; /* and of a step's userdata */
+
+struct site { bool is_step; int pc, open; };
+
+struct lua_resume {
+  struct tc_lua_module *module;
+  struct tc_arena *arena;
+  struct tc_resume *resume;
+  TC_VEC(struct site) sites; /* of the table of places: site i at i + 1 */
+};
+
+struct lua_step { int n_exits, exits[TC_MAX_RESUME_EXITS]; };
+
+static int resume_gc(lua_State *L) {
+  struct lua_resume *r = lua_touserdata(L, 1);
+  tc_vec_free(r->module->ctx.alloc, &r->sites);
+  tc_arena_free(r->arena);
+  r->arena = NULL;
+  r->resume = NULL;
+  return 0;
+}
+
+static tc_status open_resume(lua_State *L, struct lua_resume *r, struct tc_error *err) {
+  struct tc_proto *proto;
+  r->arena = tc_arena_new(r->module->ctx.alloc);
+  if (!r->arena) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  tc_status status = tc_bytecode_of_function(r->arena, L, &proto, err); /* at the stack top */
+  if (!status) status = tc_resume_open(r->arena, proto, &r->resume, err);
+  return status;
+}
+
+/* Pushes the table from functions to what calls them compiled: one for all that has the same root, so that recursion ends. */
+static void push_wrappers(lua_State *L, int object) {
+  if (lua_getiuservalue(L, object, OBJECT_ROOT) == LUA_TUSERDATA && lua_getiuservalue(L, -1, OBJECT_RESUME) == LUA_TUSERDATA) {
+    lua_getiuservalue(L, -1, RESUME_WRAPPERS);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    return;
+  }
+  lua_pop(L, 1);
+  lua_newtable(L); /* weak keys: an ephemeron, since the value holds its key */
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
+const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_error *err) {
+  struct compiled_object *o = lua_touserdata(L, object);
+  luaL_checkstack(L, LUA_MINSTACK, "graph break");
+  if (lua_getiuservalue(L, object, OBJECT_RESUME) == LUA_TUSERDATA && !o->forgets) {
+    const struct lua_resume *known = lua_touserdata(L, -1);
+    return known->resume;
+  }
+  lua_pop(L, 1);
+  o->forgets = false;
+  struct lua_resume *r = lua_newuserdatauv(L, sizeof *r, RESUME_VALUES);
+  *r = (struct lua_resume){.module = o->module};
+  luaL_setmetatable(L, resume_name);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, RESUME_PLACES);
+  push_wrappers(L, object);
+  lua_setiuservalue(L, -2, RESUME_WRAPPERS);
+  lua_pushvalue(L, object);
+  lua_setiuservalue(L, -2, RESUME_ROOT);
+  lua_getiuservalue(L, object, OBJECT_FUNCTION);
+  const tc_status status = open_resume(L, r, err);
+  lua_setiuservalue(L, -2, RESUME_FUNCTION);
+  if (status) return NULL;
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, object, OBJECT_RESUME);
+  return r->resume;
+}
+
+/* --- functions --- */
+
+/* Loads a chunk whose upvalues are those of the resume's function, and pushes it. */
+static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct tc_error *err) {
+  const struct lua_resume *r = lua_touserdata(L, resume);
+  const char *bytes = tc_strbuf_text(chunk);
+  const int loaded = bytes ? luaL_loadbufferx(L, bytes, chunk->len, r->resume->proto->source, "b") : LUA_ERRMEM;
+  if (loaded == LUA_ERRMEM) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  if (loaded != LUA_OK) return tc_fail(err, TC_CORRUPT, "capture", "Lua refuses a rewritten function: %s", lua_tostring(L, -1));
+  lua_getiuservalue(L, resume, RESUME_FUNCTION);
+  for (int i = 1; i <= r->resume->proto->n_upvalues; i++) lua_upvaluejoin(L, -2, i, -1, i);
+  lua_pop(L, 1);
+  return TC_OK;
+}
+
+static int find_site(const struct lua_resume *r, const struct site *site) {
+  for (size_t i = 0; i < r->sites.len; i++) {
+    const struct site *known = &r->sites.data[i];
+    if (known->is_step == site->is_step && known->pc == site->pc && known->open == site->open) return (int)i + 1;
+  }
+  return 0;
+}
+
+/* Keeps the value at the stack top (popped) as that of a new site. */
+static tc_status keep_site(lua_State *L, int resume, const struct site *site, int *place, struct tc_error *err) {
+  struct lua_resume *r = lua_touserdata(L, resume);
+  lua_getiuservalue(L, resume, RESUME_PLACES);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, (lua_Integer)r->sites.len + 1);
+  lua_pop(L, 1);
+  if (!tc_vec_push(r->module->ctx.alloc, &r->sites, *site)) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  *place = (int)r->sites.len;
+  return TC_OK;
+}
+
+static int give(lua_State *L) { return lua_gettop(L); }
+
+/* The piece that begins at pc, pushed. */
+static tc_status push_piece(lua_State *L, int resume, int pc, struct tc_error *err) {
+  struct lua_resume *r = lua_touserdata(L, resume);
+  const struct site site = {.pc = pc};
+  int place = find_site(r, &site);
+  if (!place) {
+    struct tc_strbuf chunk;
+    tc_strbuf_init(&chunk, r->module->ctx.alloc);
+    tc_status status = tc_resume_continuation(r->resume, pc, &chunk, err);
+    if (!status) status = load(L, resume, &chunk, err);
+    tc_strbuf_free(&chunk);
+    if (status) return status;
+    const int function = lua_gettop(L);
+    lua_getiuservalue(L, resume, RESUME_ROOT);
+    struct compiled_object *piece = tc_lua_compiled_like(L, function, lua_gettop(L));
+    piece->continued = r->resume;
+    lua_pushvalue(L, resume);
+    lua_setiuservalue(L, -2, OBJECT_RESUME);
+    if ((status = keep_site(L, resume, &site, &place, err))) return status;
+    lua_settop(L, function - 1);
+  }
+  lua_getiuservalue(L, resume, RESUME_PLACES);
+  lua_rawgeti(L, -1, place);
+  lua_remove(L, -2);
+  return TC_OK;
+}
+
+/* An exit of a step: (exit number, arguments of the piece) → a function and its arguments. */
+static int leave(lua_State *L) {
+  const int step = lua_upvalueindex(TC_LUA_EXTRA);
+  const struct lua_step *s = lua_touserdata(L, step);
+  const int number = (int)lua_tointeger(L, 1);
+  struct tc_error err = {.message = ""};
+  if (lua_getiuservalue(L, step, STEP_PIECES + number) != LUA_TUSERDATA) {
+    lua_pop(L, 1);
+    lua_getiuservalue(L, step, STEP_RESUME);
+    if (push_piece(L, lua_gettop(L), s->exits[number], &err)) return tc_lua_raise(L, "compile", &err);
+    lua_remove(L, -2);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, step, STEP_PIECES + number);
+  }
+  lua_replace(L, 1);
+  const int n_args = lua_gettop(L) - 1;
+  lua_getiuservalue(L, 1, OBJECT_FUNCTION);
+  const struct tc_frame frame = {.L = L, .function = n_args + 2, .first_arg = 2, .n_args = n_args};
+  int count;
+  if (tc_lua_advance(L, 1, &frame, &count) == TC_LUA_FINISHED) {
+    lua_pushcfunction(L, give);
+    lua_insert(L, -1 - count);
+  }
+  return count + 1;
+}
+
+tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, struct tc_error *err) {
+  struct lua_resume *r = lua_touserdata(L, resume);
+  const struct site site = {.is_step = true, .pc = pc, .open = open};
+  struct tc_resume_unit unit;
+  if ((*place = find_site(r, &site))) return TC_OK;
+  tc_status status = tc_resume_unit_at(r->resume, pc, open, &unit, err);
+  if (status) return status;
+  const int top = lua_gettop(L);
+  struct lua_step *step = lua_newuserdatauv(L, sizeof *step, STEP_VALUES);
+  step->n_exits = unit.n_exits;
+  memcpy(step->exits, unit.exits, sizeof step->exits);
+  lua_pushvalue(L, resume);
+  lua_setiuservalue(L, -2, STEP_RESUME);
+  tc_lua_closure_over(L, leave, NULL);
+  struct tc_strbuf chunk;
+  tc_strbuf_init(&chunk, r->module->ctx.alloc);
+  status = tc_resume_step(r->resume, pc, open, &chunk, err);
+  if (!status) status = load(L, resume, &chunk, err);
+  tc_strbuf_free(&chunk);
+  if (!status) {
+    lua_insert(L, -2);
+    if (!lua_setupvalue(L, -2, r->resume->proto->n_upvalues + 1)) lua_pop(L, 1); /* a step without exits has no such upvalue */
+    status = keep_site(L, resume, &site, place, err);
+  }
+  lua_settop(L, top);
+  return status;
+}
+
+void tc_lua_push_step(lua_State *L, int object, int place) {
+  lua_getiuservalue(L, object, OBJECT_RESUME);
+  lua_getiuservalue(L, -1, RESUME_PLACES);
+  lua_rawgeti(L, -1, place);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+}
+
+/* --- callees that are called compiled --- */
+
+/* (arguments) → a function and its arguments; the object is upvalue TC_LUA_EXTRA. */
+static int enter(lua_State *L) {
+  const int n_args = lua_gettop(L);
+  luaL_checkstack(L, LUA_MINSTACK, "arguments");
+  lua_pushvalue(L, lua_upvalueindex(TC_LUA_EXTRA));
+  lua_getiuservalue(L, -1, OBJECT_FUNCTION);
+  const struct tc_frame frame = {.L = L, .function = n_args + 2, .first_arg = 1, .n_args = n_args};
+  int count;
+  if (tc_lua_advance(L, n_args + 1, &frame, &count) == TC_LUA_FINISHED) {
+    lua_pushcfunction(L, give);
+    lua_insert(L, -1 - count);
+  }
+  return count + 1;
+}
+
+enum { TRAMPOLINE_ENTER = 2 }; /* upvalue of the innermost function */
+static const char trampoline[] = "local function go(f, ...) return f(...) end\n"
+                                 "return function(enter) return function(...) return go(enter(...)) end end\n";
+
+void tc_lua_wrap(lua_State *L, int like) {
+  const int function = lua_gettop(L);
+  if (!lua_isfunction(L, function) || lua_iscfunction(L, function)) return;
+  luaL_checkstack(L, LUA_MINSTACK, "graph break");
+  lua_getiuservalue(L, like, OBJECT_RESUME);
+  lua_getiuservalue(L, -1, RESUME_WRAPPERS);
+  lua_pushvalue(L, function);
+  if (lua_rawget(L, -2) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &trampoline_key);
+    tc_lua_compiled_like(L, function, like);
+    tc_lua_closure_over(L, enter, NULL);
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, function);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+  }
+  lua_replace(L, function);
+  lua_settop(L, function);
+}
+
+/* --- all of them --- */
+
+/* The objects among the places of the object at an index. */
+static void list_places(lua_State *L, int object, tc_lua_visit visit, void *context) {
+  const struct compiled_object *o = lua_touserdata(L, object);
+  const int top = lua_gettop(L);
+  visit(o, context);
+  if (lua_getiuservalue(L, object, OBJECT_RESUME) == LUA_TUSERDATA && !o->forgets) {
+    const struct lua_resume *r = lua_touserdata(L, -1);
+    lua_getiuservalue(L, -1, RESUME_PLACES);
+    for (size_t i = 0; i < r->sites.len; i++) {
+      if (r->sites.data[i].is_step) continue;
+      lua_rawgeti(L, top + 2, (lua_Integer)i + 1);
+      visit(lua_touserdata(L, -1), context);
+      lua_settop(L, top + 2);
+    }
+  }
+  lua_settop(L, top);
+}
+
+void tc_lua_each_piece(lua_State *L, int object, tc_lua_visit visit, void *context) {
+  const struct compiled_object *o = lua_touserdata(L, object);
+  const int top = lua_gettop(L);
+  luaL_checkstack(L, LUA_MINSTACK, "pieces");
+  list_places(L, object, visit, context);
+  if (lua_getiuservalue(L, object, OBJECT_RESUME) == LUA_TUSERDATA && !o->forgets && o->root == o) {
+    lua_getiuservalue(L, -1, RESUME_WRAPPERS);
+    const int wrappers = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, wrappers); lua_settop(L, wrappers + 1)) {
+      if (!lua_getupvalue(L, -1, TRAMPOLINE_ENTER) || !lua_getupvalue(L, -1, TC_LUA_EXTRA)) continue;
+      list_places(L, lua_gettop(L), visit, context);
+    }
+  }
+  lua_settop(L, top);
+}
+
+void tc_lua_open_pieces(lua_State *L) {
+  luaL_newmetatable(L, resume_name);
+  lua_pushcfunction(L, resume_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &trampoline_key) == LUA_TNIL) {
+    if (luaL_loadbufferx(L, trampoline, sizeof trampoline - 1, "=tbench", "t") != LUA_OK) lua_error(L);
+    lua_call(L, 0, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &trampoline_key);
+  }
+  lua_pop(L, 1);
+}

@@ -1,0 +1,327 @@
+-- Graph breaks and what goes on behind them: plain and compiled give the same results, effects, errors and lines, and the pieces
+-- before and after a break are compiled. Run by test_lua_breaks.c with the name of a part.
+local part, tests = ...
+local tb = require "tbench"
+local plain = dofile(tests .. "/lua/plain.lua")
+local parts = {}
+
+local log = {}
+local function note(...) log[#log + 1] = plain.describe_all(table.pack(...)) end
+note = coroutine.wrap(function(...) -- a C function that capture does not know
+  local args = table.pack(...)
+  while true do
+    log[#log + 1] = plain.describe_all(args)
+    args = table.pack(coroutine.yield())
+  end
+end)
+local function taken()
+  local text = table.concat(log, "; ")
+  log = {}
+  return text
+end
+
+-- make() gives a function and its arguments, anew for each side. Compiled with each of the settings, called `calls` times: results
+-- or errors, and what note was given, are those of the plain function. Gives the stats of the last object.
+local settings = { {}, { break_every = 1 }, { break_every = 2 }, { break_every = 3 }, { break_every = 5 }, { break_at = 4 }, { break_at = 9 } }
+local function check(name, make, calls)
+  calls = calls or 3
+  local function run(wrap)
+    tb.manual_seed(7)
+    local made, texts = table.pack(make()), {}
+    made[1] = wrap(made[1])
+    for call = 1, calls do texts[call] = plain.describe_all(table.pack(pcall(table.unpack(made, 1, made.n)))) .. " / " .. taken() end
+    return texts, made[1]
+  end
+  local want = run(function(f) return f end)
+  local first
+  for _, backend in ipairs { "eager", "inductor" } do
+    for _, switches in ipairs(settings) do
+      local got, object = run(function(f) return tb.compile(f, { backend = backend, options = switches }) end)
+      first = first or tb.stats(object)
+      for call = 1, calls do
+        if got[call] ~= want[call] then
+          local which = ""
+          for k, v in pairs(switches) do which = which .. (", %s=%d"):format(k, v) end
+          error(("%s, %s%s, call %d:\n  plain    %s\n  compiled %s"):format(name, backend, which, call, want[call], got[call]), 0)
+        end
+      end
+    end
+  end
+  return first
+end
+
+local function expect(stats, graphs, breaks)
+  if stats.graphs ~= graphs or #stats.breaks ~= breaks or stats.eager then
+    error(("%d graphs, %d breaks%s; expected %d and %d: %s"):format(stats.graphs, #stats.breaks, stats.eager and ", eager" or "", graphs, breaks,
+      table.concat(stats.fallbacks, "; ")), 2)
+  end
+end
+
+local x = tb.tensor({ 1.5, -2 }, { dtype = "f32" })
+
+-- What PyTorch's documentation says of its own.
+function parts.textbook()
+  expect(check("in the middle", function()
+    return function(v)
+      local y = v * 2
+      note("middle", y)
+      return y + 1
+    end, x
+  end), 2, 1)
+  local function branch(v)
+    if v:sum():item() > 0 then return v * 2 end
+    return v - 1
+  end
+  check("a branch on a value, one side", function() return branch, x end)
+  check("the other", function() return branch, -x end)
+  local f = tb.compile(branch)
+  assert(plain.describe(f(x)) == plain.describe(branch(x)) and plain.describe(f(-x)) == plain.describe(branch(-x)))
+  local message = plain.raises(function() return tb.compile(branch, { fullgraph = true })(x) end, "graph break", "breaks.lua:", "hint")
+  assert(message:match(":(%d+): graph break") == tostring(debug.getinfo(branch, "S").linedefined + 1), message)
+end
+
+function parts.control()
+  check("a loop with a break in each turn", function()
+    return function(v, n)
+      local sum = v
+      for i = 1, n do
+        sum = sum + i
+        note(i, sum)
+      end
+      return sum, n
+    end, x, 6
+  end)
+  check("while, goto, repeat", function()
+    return function(v, n)
+      local i = 0
+      while i < n do
+        i = i + 1
+        if i == 2 then goto continue end
+        note(i)
+        v = v * 2
+        ::continue::
+      end
+      repeat
+        local done = i <= 0
+        note("again", i)
+        i = i - 2
+      until done
+      return v, i
+    end, x, 4
+  end)
+  check("generic for", function()
+    return function(v, list)
+      for k, e in ipairs(list) do
+        note(k, e)
+        v = v + e
+      end
+      for k, e in pairs { 3 } do v = v * e note(k) end
+      return v
+    end, x, { 1, 2, 3 }
+  end)
+  check("conditions as values", function()
+    return function(v, a, b)
+      local c = a and note(a) or b
+      local d = note(c) == nil
+      local e = not note(d)
+      return v, c, d, e, a or note("never"), b and v + 1
+    end, x, false, 3
+  end)
+  check("float loops", function()
+    return function(v)
+      for i = 1, 2, 0.5 do note(i) v = v + i end
+      for i = 3, 1, -1 do note(i) v = v * i end
+      for i = 1, 0 do note("never", i) end
+      return v
+    end, x
+  end)
+end
+
+function parts.frames()
+  check("variable arguments", function()
+    return function(v, ...)
+      note(...)
+      local n = select("#", ...)
+      note(n)
+      return v * n, ...
+    end, x, 1, nil, "three", nil
+  end)
+  check("open results", function()
+    local function two(a) return a, a + 1 end
+    local function pass(...) note("pass") return ... end
+    return function(v, ...)
+      local list = { pass(1, 2, two(3)) }
+      note(pass(two(v)))
+      note(two(two(1)))
+      return #list, list, pass(..., two(v))
+    end, x, 8, 9
+  end)
+  check("tail calls", function()
+    local function last(v, n)
+      note(n)
+      return v + n
+    end
+    return function(v, n)
+      note("first")
+      return last(v * 2, n)
+    end, x, 5
+  end)
+  check("breaks in callees, and levels", function()
+    local function inner(v, n)
+      local y = v + n
+      note("inner", y)
+      if n == 3 then error("three at the caller", 2) end
+      if n == 4 then error("four here") end
+      return y * 2, n
+    end
+    return function(v)
+      local a, b = inner(v, 1)
+      local c = inner(a, 2) + b
+      local ok, message = pcall(inner, c, 4)
+      return a, c, ok, message, (inner(c, 3))
+    end, x
+  end)
+  check("recursion", function()
+    local function down(v, n)
+      if n == 0 then return v end
+      note(n)
+      return down(v + 1, n - 1) + n
+    end
+    return down, x, 5
+  end)
+  check("methods and globals", function()
+    local object = { scale = 3 }
+    function object:grow(v) note(self.scale) return v * self.scale end
+    return function(v)
+      LIST = LIST or {}
+      LIST[#LIST + 1] = #LIST
+      local r = object:grow(v)
+      note(#LIST)
+      LIST = nil
+      return r
+    end, x
+  end)
+end
+
+function parts.errors()
+  local function with(f) return function() return f, x, {} end end
+  check("global", with(function(v) note(1) return v + nothing_here(v) end))
+  check("field", with(function(v, t) note(1) return t.missing.field end))
+  check("method", with(function(v, t)
+    note(1)
+    return t:missing()
+  end))
+  check("local", with(function(v, t)
+    local name = v * 2
+    note(name)
+    local nothing
+    return name + nothing.x
+  end))
+  check("upvalue and arithmetic", (function()
+    local upper
+    return with(function(v, t)
+      note(1)
+      local sum = v:sum()
+      return upper + 1, sum
+    end)
+  end)())
+  check("comparison and concatenation", with(function(v, t)
+    note(1)
+    if t < 1 then return v end
+  end))
+  check("concatenation", with(function(v, t) note(1) return "a" .. t end))
+  check("for", with(function(v, t) note(1) for i = 1, t do v = v + i end return v end))
+  check("shapes", with(function(v)
+    note(1)
+    local y = v * 2
+    return y:view(7)
+  end))
+  check("error with a table", with(function(v, t) note(1) error(t) end))
+  check("assert", with(function(v) note(1) assert(false, "said") end))
+end
+
+function parts.closures()
+  check("a captured local that does not change", function()
+    return function(v, n)
+      local w = v * n
+      local function f(a) return a + w end
+      note(w)
+      local r = f(v)
+      note(r)
+      return r, f(w)
+    end, x, 3
+  end)
+  check("one that changes", function()
+    return function(v, n)
+      local count = 0
+      local function up() count = count + n return count end
+      note(up())
+      v = v + up()
+      note(count)
+      count = 10
+      return v, up(), count
+    end, x, 2
+  end)
+  check("fresh ones in each turn", function()
+    return function(v)
+      local list = {}
+      for i = 1, 3 do
+        local j = i
+        list[i] = function() j = j + 1 return j end
+        note(i)
+      end
+      return v + list[1]() + list[1]() + list[3]()
+    end, x
+  end)
+  check("upvalues outside", function()
+    local total = 0
+    return function(v)
+      note(total)
+      total = total + 1
+      note(total)
+      return v + total
+    end, x
+  end)
+  check("to be closed", function()
+    return function(v)
+      local y = v + 1
+      note("open")
+      local guard <close> = setmetatable({}, { __close = function() note("closed") end })
+      note("inside")
+      y = y * 2
+      return y
+    end, x
+  end)
+end
+
+function parts.running()
+  -- nothing nests: a loop with a break in each turn goes on for long
+  local turns = 20000
+  local f = tb.compile(function(v, n)
+    local level = 0
+    for i = 1, n do level = math.max(level, select(2, debug.traceback():gsub("\n", ""))) end
+    return v + 1, level
+  end)
+  local _, level = f(x, turns)
+  assert(level < 20, level)
+  -- yields
+  local co = coroutine.wrap(tb.compile(function(v)
+    local y = v * 2
+    local got = coroutine.yield(y)
+    return y + got
+  end))
+  assert(plain.describe(co(x)) == plain.describe(x * 2))
+  assert(plain.describe(co(5)) == plain.describe(x * 2 + 5))
+  -- reset in the middle
+  local g
+  g = tb.compile(function(v, again)
+    local y = v + 1
+    if again then tb.reset(g) g(v, false) end
+    return y * 2
+  end)
+  assert(plain.describe(g(x, true)) == plain.describe((x + 1) * 2))
+  assert(plain.describe(g(x, false)) == plain.describe((x + 1) * 2))
+  collectgarbage()
+end
+
+parts[part]()
