@@ -8,7 +8,7 @@
  *     in an unused gather, or in the part of one that nothing reads, is an error of the plain function only.
  *  2. Floating-point results may differ by rounding, within the bounds that the suites check.
  *  3. The call is a level of its own on the Lua stack, for error(…, 2) and debug.
- * A function that cannot be captured (a graph break; any C function but a tensor function) runs as it is, counted and named in
+ * Behind a graph break the function goes on in pieces (pieces.c); what cannot be cut there runs as it is, counted and named in
  * tb.stats. A compiled function that a captured one calls is inlined; its own options play no part then. */
 #include <stdio.h>
 #include <string.h>
