@@ -213,6 +213,7 @@ static int64_t run_against(const struct tc_launch_list *list, const struct tc_gr
   guarded_free(pool, pool_bytes);
   return status;
 }
-static int64_t run_and_compare(const struct lowered *l, int parts, double scale) { return run_against(l->list, l->graph, parts, scale); }
+
+static inline int64_t run_and_compare(const struct lowered *l, int parts, double scale) { return run_against(l->list, l->graph, parts, scale); }
 
 #endif

@@ -6,9 +6,6 @@
 
 enum { UNROLL = 4, BLOCK = 4096, PROD_LANES = 8 };
 
-static inline void vf_store_mask(uint8_t *p, mf m) { mf_store_bytes(p, m); }
-static inline void vd_store_mask(uint8_t *p, md m) { md_store_bytes(p, m); }
-
 #define T float
 #define V vf
 #define M mf
