@@ -11,7 +11,7 @@
 
 #include "cache/key.h"
 #include "decomp/decomp.h"
-#include "lower/lower.h"
+#include "pipeline_text.h"
 #include "runtime/artifact.h"
 #include "sched/sched.h"
 #include "tcompile.h"
@@ -92,19 +92,9 @@ static tc_status compile_inductor(struct compile *c) {
 
 /* --- stages --- */
 
-static void log_graph(struct compile *c, const char *heading) {
-  if (!tc_log_on(&c->ctx->log, TC_LOG_GRAPH)) return;
-  struct tc_strbuf text;
-  tc_strbuf_init(&text, tc_arena_alloc(c->graph->arena));
-  tc_graph_print(&text, c->graph);
-  const char *printed = tc_strbuf_text(&text);
-  tc_log_text(&c->ctx->log, TC_LOG_GRAPH, heading, printed ? printed : "(out of memory)\n");
-}
-
 static tc_status run_decompose(struct compile *c) {
-  log_graph(c, "captured");
   const tc_status status = tc_decompose(c->graph, &c->graph, c->err);
-  if (!status) log_graph(c, "decomposed");
+  if (!status) tc_text_decomposed(c->ctx, c->report->texts, c->graph);
   return status;
 }
 
@@ -151,15 +141,6 @@ static bool load_from_disk(struct compile *c) {
   return false;
 }
 
-static void log_miss(struct compile *c) {
-  if (!tc_log_on(&c->ctx->log, TC_LOG_CACHE)) return;
-  struct tc_strbuf text;
-  tc_strbuf_init(&text, c->ctx->alloc);
-  tc_cache_explain_miss(c->ctx->cache, &c->key, &text);
-  tc_log_line(&c->ctx->log, TC_LOG_CACHE, "miss: %s", tc_strbuf_text(&text) ? text.data : "(out of memory)");
-  tc_strbuf_free(&text);
-}
-
 static tc_status run_key(struct compile *c) {
   struct tc_context *ctx = c->ctx;
   c->report->answer = TC_CACHE_MISS;
@@ -177,20 +158,15 @@ static tc_status run_key(struct compile *c) {
     ctx->counters.disk_hits++;
   } else {
     ctx->counters.cache_misses++;
-    log_miss(c);
   }
+  tc_text_asked(ctx, c->graph, &c->key, c->result, c->report->answer);
   return TC_OK;
 }
 
 static tc_status run_lower(struct compile *c) {
   const tc_status status = tc_lower(c->graph, &c->ctx->config, &c->loops, c->err);
-  if (status || !tc_log_on(&c->ctx->log, TC_LOG_GRAPH)) return status;
-  struct tc_strbuf text;
-  tc_strbuf_init(&text, tc_arena_alloc(c->graph->arena));
-  tc_loops_print(&text, c->loops);
-  const char *printed = tc_strbuf_text(&text);
-  tc_log_text(&c->ctx->log, TC_LOG_GRAPH, "lowered", printed ? printed : "(out of memory)\n");
-  return TC_OK;
+  if (!status) tc_text_lowered(c->ctx, c->report->texts, c->graph, c->loops);
+  return status;
 }
 
 /* What was decided on the way belongs to the artifact. */
@@ -208,25 +184,17 @@ static tc_status run_schedule(struct compile *c) {
   return status ? status : take_facts(c);
 }
 
-static void log_kernels(struct compile *c, struct tc_strbuf *code) {
-  struct tc_strbuf text;
-  tc_strbuf_init(&text, c->ctx->alloc);
-  tc_launch_print(&text, c->list);
-  for (int i = 0; i < c->list->n_codes; i++) tc_kernel_print(&text, c->list->codes[i].kernel);
-  if (tc_strbuf_text(&text)) tc_log_text(&c->ctx->log, TC_LOG_KERNELS, "launch list and kernels", text.data);
-  if (tc_strbuf_text(code)) tc_log_text(&c->ctx->log, TC_LOG_KERNELS, "code", code->data);
-  tc_strbuf_free(&text);
-}
-
 static tc_status run_codegen(struct compile *c) {
   struct tc_context *ctx = c->ctx;
-  const bool show = tc_log_on(&ctx->log, TC_LOG_KERNELS);
-  struct tc_strbuf code;
-  tc_strbuf_init(&code, ctx->alloc);
+  const bool show = tc_text_wants_code(ctx, c->report->texts);
+  struct tc_code_text code;
+  tc_strbuf_init(&code.code, ctx->alloc);
+  tc_strbuf_init(&code.assembly, ctx->alloc);
   const tc_status status = tc_emit_kernels(ctx->alloc, ctx->codegens, &ctx->device->target, &ctx->config, c->list, &c->blobs, show ? &code : NULL, c->err);
   ctx->counters.llvm_modules += (uint64_t)c->blobs.count;
-  if (show && !status) log_kernels(c, &code);
-  tc_strbuf_free(&code);
+  if (!status) tc_text_kernels(ctx, c->report->texts, c->graph, c->list, &code);
+  tc_strbuf_free(&code.code);
+  tc_strbuf_free(&code.assembly);
   return status;
 }
 
@@ -291,6 +259,19 @@ static void summarise(struct compile *c) {
   r->peak_bytes_without_reuse = list->pool_bytes_without_reuse;
 }
 
+/* The texts of what a cache had: the stages that it saved run once more, for them alone. */
+static void retell(const struct compile *c) {
+  const struct tc_counters counters = c->ctx->counters;
+  struct tc_compile_report report = {.texts = c->report->texts};
+  struct tc_error err = {0};
+  struct compile again = *c;
+  again.report = &report;
+  again.err = &err;
+  if (!run_lower(&again) && !run_schedule(&again)) (void)run_codegen(&again);
+  tc_blobs_free(&again.blobs);
+  c->ctx->counters = counters;
+}
+
 tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph, struct tc_compiled **out,
                            struct tc_compile_report *report, struct tc_error *err) {
   struct compile c = {.ctx = ctx, .graph = graph, .first_fact = tc_sym_fact_count(graph->tab), .report = report, .err = err};
@@ -298,8 +279,10 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
   tc_status status = TC_OK;
   tc_symtab_mark_facts(graph->tab);
   ctx->counters.compiles++;
+  tc_text_captured(ctx, graph);
   if (backend == TC_BACKEND_inductor) {
     status = compile_inductor(&c);
+    if (!status && report->texts && report->answer != TC_CACHE_MISS) retell(&c);
     for (int i = 0; i < c.blobs.count; i++) report->code_bytes += c.blobs.blob[i].size;
   } else {
     report->answer = TC_CACHE_NONE;

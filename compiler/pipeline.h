@@ -29,12 +29,19 @@ int tc_backend_find(const char *name); /* tc_backend, or -1 */
 enum tc_cache_answer { TC_CACHE_NONE, TC_CACHE_MISS, TC_CACHE_DISK, TC_CACHE_MEMORY };
 const char *tc_cache_answer_name(enum tc_cache_answer answer); /* "none", "miss", "disk", "memory" */
 
+/* What a compile made, for people. The buffers are the caller's. */
+struct tc_compile_texts {
+  struct tc_strbuf before_fusion, after_fusion; /* the decomposed graph and its loops; launches and kernels */
+  struct tc_code_text code;
+};
+
 /* What one compile did: filled for explain, the harness and the tests. Sizes in bytes. */
 struct tc_compile_report {
   double stage_ns[TC_PASS_COUNT];
   enum tc_cache_answer answer;
   int graph_ops, kernels, library_calls;
   uint64_t bytes_moved, flops, peak_bytes, peak_bytes_without_reuse, code_bytes;
+  struct tc_compile_texts *texts; /* set by who asks for them, before the compile; NULL: nobody does */
 };
 
 /* Compiles a captured graph for the context's device. Takes over the graph's arena in every case.

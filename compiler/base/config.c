@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 
 enum { NOKEY, KEY, ASIDE };
 

@@ -4,7 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const channel_names[TC_LOG_COUNT] = {"graph", "guards", "breaks", "recompiles", "kernels", "cache"};
+static const char *const channel_names[TC_LOG_COUNT] = {
+#define TC_LOG(NAME, before, name) name,
+#include "base/log.def"
+#undef TC_LOG
+};
+
+const char tc_log_names[] =
+#define TC_LOG(NAME, before, name) before name
+#include "base/log.def"
+#undef TC_LOG
+    ;
 
 tc_status tc_log_parse(struct tc_log *log, const char *channels, struct tc_error *err) {
   log->channels = 0;
@@ -14,7 +24,7 @@ tc_status tc_log_parse(struct tc_log *log, const char *channels, struct tc_error
     for (int i = 0; i < TC_LOG_COUNT; i++)
       if (strlen(channel_names[i]) == length && !strncmp(channel_names[i], at, length)) found = i;
     if (found < 0)
-      return tc_fail(err, TC_ARG, "config", "logs: unknown channel '%.*s'; use graph, guards, breaks, recompiles, kernels, cache", (int)length, at);
+      return tc_fail(err, TC_ARG, "config", "logs: unknown channel '%.*s'; use %s", (int)length, at, tc_log_names);
     log->channels |= 1u << found;
     at += length + (at[length] == ',');
   }

@@ -6,7 +6,13 @@
 
 #include "base/error.h"
 
-enum tc_log_channel { TC_LOG_GRAPH, TC_LOG_GUARDS, TC_LOG_BREAKS, TC_LOG_RECOMPILES, TC_LOG_KERNELS, TC_LOG_CACHE, TC_LOG_COUNT };
+enum tc_log_channel {
+#define TC_LOG(NAME, before, name) TC_LOG_##NAME,
+#include "base/log.def"
+#undef TC_LOG
+  TC_LOG_COUNT
+};
+extern const char tc_log_names[]; /* "graph, guards, …" */
 
 struct tc_log { unsigned channels; /* bit set of tc_log_channel */ };
 

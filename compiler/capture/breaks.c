@@ -67,10 +67,12 @@ static tc_status record_break(struct tc_trace *t, enum tc_break_reason reason, c
   struct tc_break *b = &t->out->break_;
   const struct tc_activation *a = t->activation;
   b->reason = reason;
+  t->out->in_callee = tc_trace_in_callee(t); /* while its frames are there */
   vsnprintf(b->detail, sizeof b->detail, format, args);
   b->line = a ? tc_proto_line(a->proto, a->pc - 1) : 0;
   snprintf(b->source, sizeof b->source, "%s", a ? a->proto->chunk : "[C]");
   print_stack(t, b->stack, sizeof b->stack);
+  b->in_allowed = t->allowed > 0 && reason != TC_BREAK_RUNTIME_ERROR && reason != TC_BREAK_FORCED;
   t->out->broke = true;
   return TC_BREAK;
 }

@@ -53,8 +53,12 @@ tc_status tc_run_entry(struct tc_trace *t, struct tc_activation *a, struct tc_tr
   return tc_execute(t, a);
 }
 
+static tc_status too_deep(struct tc_trace *t) {
+  return tc_trace_break(t, TC_BREAK_INLINE_DEPTH, "more than %d calls inside of one another", (int)TC_MAX_INLINE_DEPTH);
+}
+
 static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args, int *n_results) {
-  if (t->depth >= TC_MAX_INLINE_DEPTH) return tc_trace_break(t, TC_BREAK_INLINE_DEPTH, "more than %d calls inside of one another", (int)TC_MAX_INLINE_DEPTH);
+  if (t->depth >= TC_MAX_INLINE_DEPTH) return too_deep(t);
   struct tc_activation a = {.caller = t->activation};
   const size_t limit = t->limit;
   tc_status status = enter(t, &a, closure, at, n_args);
@@ -62,12 +66,13 @@ static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closu
   t->activation = &a;
   t->depth++;
   status = tc_execute(t, &a);
-  if (status) return status; /* the activation was told in the break; nothing runs any more */
+  if (status && !t->raising) return status; /* the activation was told in the break; nothing runs any more */
+  if (status) tc_close_cells(t, &a, 0);
   t->depth--;
   t->activation = a.caller;
   t->limit = limit;
   *n_results = a.n_results;
-  return TC_OK;
+  return status;
 }
 
 /* A compiled object becomes what it compiles: the call is inlined under the outer one's options. *found: it is one. */
@@ -95,6 +100,19 @@ static tc_status unwrap_compiled(struct tc_trace *t, size_t at, int *n_args, boo
   return TC_OK;
 }
 
+/* Runs the handler of a library function, which may call traced code again. */
+static tc_status call_library(struct tc_trace *t, tc_library_fn library, size_t at, int n_args, int *n_results) {
+  if (t->depth >= TC_MAX_INLINE_DEPTH) return too_deep(t);
+  struct tc_activation *a = t->activation; /* NULL: the captured function is this one */
+  t->depth++;
+  if (a) a->n_natives++;
+  const tc_status status = library(t, at, n_args, n_results);
+  if (status) return status; /* whoever catches an error sets both back */
+  t->depth--;
+  if (a) a->n_natives--;
+  return TC_OK;
+}
+
 static tc_status call_native(struct tc_trace *t, struct tc_traced_native *native, size_t at, int n_args, int *n_results) {
   const struct tc_tracked callee = tc_tracked_native(native);
   const size_t limit = t->limit;
@@ -105,7 +123,7 @@ static tc_status call_native(struct tc_trace *t, struct tc_traced_native *native
   if (native->function) {
     status = tc_call_function(t, native->function, at, n_args, n_results);
   } else if (native->library) {
-    status = native->library(t, at, n_args, n_results);
+    status = call_library(t, native->library, at, n_args, n_results);
   } else {
     char name[128];
     tc_describe(t, &callee, name, sizeof name);
@@ -134,7 +152,7 @@ static tc_status shift_call(struct tc_trace *t, size_t at, int n_args) {
   return TC_OK;
 }
 
-tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+static tc_status call_chain(struct tc_trace *t, size_t at, int n_args, int *n_results, int *n_compiled) {
   for (int i = 0; i < TC_MAX_META_CHAIN; i++) {
     const struct tc_tracked callee = t->slots[at];
     bool was_compiled = false;
@@ -143,11 +161,22 @@ tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results) {
     if (callee.kind == TC_IS_OPAQUE || (callee.kind == TC_IS_NATIVE && !callee.native->name && !callee.native->function))
       status = unwrap_compiled(t, at, &n_args, &was_compiled);
     if (status) return status;
-    if (was_compiled) continue;
+    if (was_compiled) {
+      ++*n_compiled;
+      if (t->activation) t->activation->n_natives++; /* it stands between caller and callee, a function of C */
+      continue;
+    }
     if (callee.kind == TC_IS_NATIVE) return call_native(t, callee.native, at, n_args, n_results);
     if ((status = shift_call(t, at, n_args++))) return status;
   }
   return tc_trace_raises(t, "'__call' chain too long");
+}
+
+tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  int n_compiled = 0;
+  const tc_status status = call_chain(t, at, n_args, n_results, &n_compiled);
+  if (!status && t->activation) t->activation->n_natives -= n_compiled;
+  return status;
 }
 
 tc_status tc_call_values(struct tc_trace *t, const struct tc_tracked *callee, int n_args, const struct tc_tracked *args, int want, struct tc_tracked *results) {

@@ -60,19 +60,10 @@ static tc_status run_native(struct tc_trace *t, int *n_results) {
   return tc_call(t, 0, t->frame.n_args, n_results);
 }
 
-/* The function that the captured one was calling, from outside (one that it makes itself is another one in each call). */
-static bool is_in_callee(const struct tc_trace *t) {
-  const struct tc_activation *a = t->activation;
-  if (!a || a->is_entry) return false;
-  while (a->caller && !a->caller->is_entry) a = a->caller;
-  return a->closure->origin.object != 0;
-}
-
 /* A break: where the captured function itself stood. */
 static void note_place(struct tc_trace *t) {
   t->out->place = t->place;
   t->out->cut = t->cut;
-  t->out->in_callee = is_in_callee(t);
 }
 
 /* The live registers of the stopped frame, and its variable arguments, to slots above it: its closures still look at its own. */

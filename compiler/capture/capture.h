@@ -27,6 +27,7 @@ struct tc_break {
   char source[64];   /* chunk name as Lua shortens it */
   int line;
   char stack[512];   /* the inlined Lua calls, innermost first: "file:line in function 'f'; …" */
+  bool in_allowed;   /* inside of a function of tb.allow_in_graph, where nothing may break */
 };
 
 /* How to make a value again after the graph ran. */
@@ -101,13 +102,16 @@ struct tc_capture_options {
   const struct tc_resume *resume; /* of the function without the prologue: tells `cut` below; may be NULL */
 };
 
+/* A number that is an input of the graph: which one, and i64 or f64. */
+struct tc_scalar_input { int input; tc_dtype dtype; };
+
 struct tc_capture {
   struct tc_arena *arena;      /* graph and temporaries: freed by tc_capture_free unless taken (set to NULL) */
   struct tc_graph *graph;
   struct tc_guards *guards;    /* the caller takes it by setting this to NULL */
   struct tc_arena *recipes;    /* the replay lives here; likewise */
   struct tc_replay *replay;
-  TC_VEC(int) scalars;         /* numbers that are inputs of the graph, in the order of the guards' scalars: which input; with `recipes` */
+  TC_VEC(struct tc_scalar_input) scalars; /* in the order of the guards' scalars; with `recipes` */
   int n_ops;                   /* tensor operations captured, before decomposition */
   bool broke;
   struct tc_break break_;      /* when `broke` */

@@ -34,22 +34,30 @@ static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
   if (is_view(node) && view_at_hints(node, &operand, &view, NULL) == TC_OK) *tensor = view; /* else a reshape that copies */
 }
 
-/* Views are laid over one another from the node below them up. `storage` stands for all storages: views count references, for
- * which nobody asks. */
-static tc_status layout_of(struct tc_trace *t, const struct tc_node *node, struct tc_storage *storage, struct tc_tensor *out) {
-  TC_VEC(const struct tc_node *) chain = {0};
+/* Views are laid over one another from the node below them up. Each keeps its layout in `scratch`, so that a chain of views is
+ * gone over once, however often it is asked for. `storage` stands for all storages: views count references, for which nobody
+ * asks. */
+static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_storage *storage, struct tc_tensor *out) {
+  TC_VEC(struct tc_node *) chain = {0};
   *storage = (struct tc_storage){.references = 1};
   *out = (struct tc_tensor){.storage = storage};
-  for (;; node = node->in[0]) {
+  for (; is_view(node) && !node->scratch; node = node->in[0])
     if (!tc_vec_push(tc_arena_alloc(t->arena), &chain, node)) return tc_trace_nomem(t);
-    if (!is_view(node)) break;
+  if (node->scratch) *out = *(const struct tc_tensor *)node->scratch;
+  else lay_out(node, out);
+  out->storage = storage;
+  for (size_t i = chain.len; i-- > 0;) {
+    struct tc_tensor *kept = tc_arena_bytes(t->arena, sizeof *kept);
+    if (!kept) return tc_trace_nomem(t);
+    lay_out(chain.data[i], out);
+    *kept = *out;
+    chain.data[i]->scratch = kept;
   }
-  for (size_t i = chain.len; i-- > 0;) lay_out(chain.data[i], out);
   return TC_OK;
 }
 
 /* The layout of a node's value, as symbols: row by row, or else (a view of another form) with its sizes fixed. */
-static tc_status node_strides(struct tc_trace *t, const struct tc_node *node, tc_sym strides[TC_MAX_DIMS]) {
+static tc_status node_strides(struct tc_trace *t, struct tc_node *node, tc_sym strides[TC_MAX_DIMS]) {
   struct tc_symtab *tab = t->builder.builder.tab;
   struct tc_storage storage;
   struct tc_tensor layout;
@@ -95,7 +103,7 @@ static struct tc_trace *trace_of(const struct tc_builder *b) {
 static bool is_contiguous(struct tc_builder *b, const struct tc_value *value) {
   struct tc_storage storage;
   struct tc_tensor layout;
-  return layout_of(trace_of(b), (const struct tc_node *)value, &storage, &layout) == TC_OK && tc_tensor_is_contiguous(&layout);
+  return layout_of(trace_of(b), (struct tc_node *)value, &storage, &layout) == TC_OK && tc_tensor_is_contiguous(&layout);
 }
 
 /* A view that strides cannot express raises in plain code. */

@@ -19,13 +19,25 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static const char registry_key = 'l';
 
+/* The C functions that `factory` of a library, called with an empty table or string, gives as iterators. */
+static void find_iterator(lua_State *L, lua_CFunction *functions, const char *library, const char *factory) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, factory);
+  if (!strcmp(library, LUA_GNAME)) lua_newtable(L);
+  else lua_pushliteral(L, "");
+  lua_call(L, 1, 1);
+  for (int k = 0; k < ROWS; k++)
+    if (!strcmp(rows[k].table, "iterator") && !strcmp(rows[k].name, factory)) functions[k] = lua_tocfunction(L, -1);
+  lua_pop(L, 2);
+}
+
 /* Stack of a fresh state: light userdata of an array that takes the C functions of the rows. */
 static int find_functions(lua_State *L) {
-  static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},       {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
+  static const luaL_Reg libraries[] = {{LUA_LOADLIBNAME, luaopen_package}, {LUA_GNAME, luaopen_base},       {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
                                        {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8}};
   lua_CFunction *functions = lua_touserdata(L, 1);
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-    luaL_requiref(L, libraries[i].name, libraries[i].func, 0);
+    luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
     for (int k = 0; k < ROWS; k++) {
       if (strcmp(rows[k].table, libraries[i].name)) continue;
       lua_getfield(L, -1, rows[k].name);
@@ -34,6 +46,8 @@ static int find_functions(lua_State *L) {
     }
     lua_pop(L, 1);
   }
+  find_iterator(L, functions, LUA_GNAME, "ipairs");
+  find_iterator(L, functions, LUA_UTF8LIBNAME, "codes");
   return 0;
 }
 
@@ -109,8 +123,7 @@ tc_status tc_integer_argument(struct tc_trace *t, size_t at, int n_args, int num
   return is_integer ? TC_OK : tc_bad_argument(t, at);
 }
 
-/* A tensor among the arguments wants its value; other objects are not followed. */
-static tc_status refuse_objects(struct tc_trace *t, size_t at, int n_args, const char *name) {
+tc_status tc_refuse_objects(struct tc_trace *t, size_t at, int n_args, const char *name) {
   for (int i = 0; i < n_args; i++) {
     const struct tc_tracked *value = &t->slots[at + 1 + (size_t)i];
     if (value->kind == TC_IS_TENSOR) return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of %s with a tensor", name);
@@ -119,12 +132,24 @@ static tc_status refuse_objects(struct tc_trace *t, size_t at, int n_args, const
   return TC_OK;
 }
 
+tc_status tc_take_results(struct tc_trace *t, size_t at, int top, const char *name, int *n_results) {
+  const int count = lua_gettop(t->L) - top;
+  tc_status status = tc_reserve(t, at, (size_t)count);
+  for (int i = count - 1; i >= 0 && !status; i--) {
+    bool is_scalar;
+    status = tc_pop_scalar(t, &is_scalar, &t->slots[at + (size_t)i]);
+    if (!status && !is_scalar) status = tc_trace_break(t, TC_BREAK_C_FUNCTION, "%s gives an object", name);
+  }
+  *n_results = count;
+  return status;
+}
+
 /* Calls the function itself on constants. */
 tc_status tc_library_pure(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   lua_State *L = t->L;
   const struct tc_tracked callee = t->slots[at];
   const int top = lua_gettop(L);
-  tc_status status = refuse_objects(t, at, n_args, callee.native->name);
+  tc_status status = tc_refuse_objects(t, at, n_args, callee.native->name);
   if (status) return status;
   luaL_checkstack(L, n_args + LUA_MINSTACK, NULL);
   tc_push(t, &callee);
@@ -138,16 +163,7 @@ tc_status tc_library_pure(struct tc_trace *t, size_t at, int n_args, int *n_resu
     lua_settop(L, top);
     return tc_trace_raises(t, "%s raises an error", callee.native->name);
   }
-  const int count = lua_gettop(L) - top;
-  if ((status = tc_reserve(t, at, (size_t)count))) return status;
-  for (int i = count - 1; i >= 0; i--) {
-    bool is_scalar;
-    status = tc_pop_scalar(t, &is_scalar, &t->slots[at + (size_t)i]);
-    if (!status && !is_scalar) status = tc_trace_break(t, TC_BREAK_C_FUNCTION, "%s gives an object", callee.native->name);
-    if (status) return status;
-  }
-  *n_results = count;
-  return TC_OK;
+  return tc_take_results(t, at, top, callee.native->name, n_results);
 }
 
 tc_status tc_library_prints(struct tc_trace *t, size_t at, int n_args, int *n_results) {
@@ -155,16 +171,6 @@ tc_status tc_library_prints(struct tc_trace *t, size_t at, int n_args, int *n_re
   for (int i = 0; i < n_args; i++)
     if (t->slots[at + 1 + (size_t)i].kind == TC_IS_TENSOR) return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of print with a tensor");
   return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "call of print");
-}
-
-tc_status tc_library_raises(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  (void)at, (void)n_args, (void)n_results;
-  return tc_trace_break(t, TC_BREAK_PROTECTED_CALL, "call of error");
-}
-
-tc_status tc_library_protects(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  (void)n_args, (void)n_results;
-  return tc_trace_break(t, TC_BREAK_PROTECTED_CALL, "call of %s", t->slots[at].native->name);
 }
 
 tc_status tc_library_coroutine(struct tc_trace *t, size_t at, int n_args, int *n_results) {

@@ -21,5 +21,9 @@ static inline tc_status tc_give(struct tc_trace *t, size_t at, struct tc_tracked
 tc_status tc_bad_argument(struct tc_trace *t, size_t at);
 /* The argument as an integer, by Lua's rules of conversion; `otherwise` when it is nil or none. */
 tc_status tc_integer_argument(struct tc_trace *t, size_t at, int n_args, int number, lua_Integer otherwise, lua_Integer *out);
+/* A break when an object is among the arguments: a tensor's value would be wanted; other objects are not followed. */
+tc_status tc_refuse_objects(struct tc_trace *t, size_t at, int n_args, const char *name);
+/* The scalars above `top` of the Lua stack, popped, become the results. */
+tc_status tc_take_results(struct tc_trace *t, size_t at, int top, const char *name, int *n_results);
 
 #endif

@@ -3,17 +3,6 @@
 
 #include "capture/library.h"
 
-tc_status tc_library_assert(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  bool truth;
-  if (!n_args) return tc_bad_argument(t, at);
-  const tc_status status = tc_truth(t, &t->slots[at + 1], &truth);
-  if (status) return status;
-  if (!truth) return tc_trace_raises(t, "assertion failed");
-  memmove(&t->slots[at], &t->slots[at + 1], sizeof *t->slots * (size_t)n_args);
-  *n_results = n_args;
-  return TC_OK;
-}
-
 static tc_status type_name(struct tc_trace *t, const struct tc_tracked *v, struct tc_tracked *out) {
   tc_use_type(t, v);
   int type = tc_tracked_type(v);
@@ -130,17 +119,12 @@ tc_status tc_library_next(struct tc_trace *t, size_t at, int n_args, int *n_resu
   return TC_OK;
 }
 
-static const char ipairs_name[] = "ipairs's iterator";
-
 /* Gives the iterator at the stack top (popped), which is one object for all loops, its state and its control value. */
-static tc_status give_iterator(struct tc_trace *t, size_t at, tc_library_fn run, const char *name, struct tc_tracked state, struct tc_tracked control,
-                               int *n_results) {
+static tc_status give_iterator(struct tc_trace *t, size_t at, struct tc_tracked state, struct tc_tracked control, int *n_results) {
   struct tc_tracked iterator;
   tc_status status = tc_import_pinned(t, TC_NO_SOURCE, &iterator);
   if (!status) status = tc_reserve(t, at, 3);
   if (status) return status;
-  if (name) iterator.native->name = name;
-  iterator.native->library = run;
   t->slots[at] = iterator;
   t->slots[at + 1] = state;
   t->slots[at + 2] = control;
@@ -166,10 +150,10 @@ tc_status tc_library_pairs(struct tc_trace *t, size_t at, int n_args, int *n_res
   tc_use_type(t, &value);
   if (value.kind != TC_IS_TABLE) return tc_bad_argument(t, at);
   if (!tc_library_push(t, "_G", "next")) return tc_trace_nomem(t);
-  return give_iterator(t, at, tc_library_next, NULL, value, tc_nil(), n_results);
+  return give_iterator(t, at, value, tc_nil(), n_results);
 }
 
-static tc_status next_index(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+tc_status tc_library_next_index(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   lua_Integer i;
   struct tc_tracked value;
   tc_status status = tc_integer_argument(t, at, n_args, 1, 0, &i);
@@ -188,10 +172,8 @@ static tc_status next_index(struct tc_trace *t, size_t at, int n_args, int *n_re
 
 tc_status tc_library_ipairs(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   if (!n_args) return tc_bad_argument(t, at);
-  if (!tc_library_push(t, "_G", "ipairs")) return tc_trace_nomem(t);
-  lua_newtable(t->L);
-  lua_call(t->L, 1, 1);
-  return give_iterator(t, at, next_index, ipairs_name, t->slots[at + 1], tc_int(0), n_results);
+  if (!tc_library_push(t, "iterator", "ipairs")) return tc_trace_nomem(t);
+  return give_iterator(t, at, t->slots[at + 1], tc_int(0), n_results);
 }
 
 tc_status tc_library_getmetatable(struct tc_trace *t, size_t at, int n_args, int *n_results) {

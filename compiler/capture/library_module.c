@@ -37,6 +37,20 @@ tc_status tc_library_disabled(struct tc_trace *t, size_t at, int n_args, int *n_
   return tc_trace_break(t, TC_BREAK_DISABLED, "call of a function that tb.disable made");
 }
 
+/* What tb.allow_in_graph made: its upvalue is called, and a break inside is marked. */
+tc_status tc_library_allowed(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  const struct tc_tracked wrapper = t->slots[at];
+  tc_push(t, &wrapper);
+  lua_getupvalue(t->L, -1, 1);
+  lua_remove(t->L, -2);
+  tc_status status = tc_import_pinned(t, wrapper.origin->source, &t->slots[at]);
+  if (status) return status;
+  t->allowed++;
+  status = tc_call(t, at, n_args, n_results);
+  if (!status) t->allowed--;
+  return status;
+}
+
 /* --- tb.tensor --- */
 
 static tc_status push_data(struct tc_trace *t, struct tc_tracked value, int depth);
@@ -121,21 +135,54 @@ static tc_status make_clone(struct tc_trace *t, int source, struct tc_value **ou
   return tc_emit(&t->builder.builder, TC_OP_clone, 1, in, NULL, out, t->err);
 }
 
+/* The dtype that the options ask for; without any, what the function chooses. *known is false for options of another kind. */
+static tc_status option_dtype(struct tc_trace *t, struct tc_tracked options, bool integers, tc_dtype *out, bool *known) {
+  struct tc_tracked key, value;
+  *out = integers ? TC_I64 : t->builder.builder.default_dtype;
+  *known = options.kind == TC_IS_NIL;
+  if (options.kind != TC_IS_TABLE) return TC_OK;
+  tc_status status = tc_text_of(t, "reference_dtype", strlen("reference_dtype"), &key);
+  if (!status) status = tc_index(t, &options, key, &value);
+  if (status || value.kind != TC_IS_NIL) return status;
+  status = tc_text_of(t, "dtype", strlen("dtype"), &key);
+  if (!status) status = tc_index(t, &options, key, &value);
+  if (!status) status = tc_use(t, &value);
+  if (!status) *known = value.kind == TC_IS_NIL || (value.kind == TC_IS_TEXT && tc_dtype_parse(value.text->bytes, out));
+  return status;
+}
+
+/* A tensor of numbers that change between calls; *out stays NULL where it is to be a constant. */
+static tc_status make_lazy(struct tc_trace *t, size_t at, int n_args, struct tc_value **out) {
+  const struct tc_tracked data = tc_argument(t, at, n_args, 0);
+  bool lazy, integers, known;
+  tc_dtype dtype;
+  tc_status status = tc_lazy_data(t, data, &lazy, &integers);
+  if (status || !lazy) return status;
+  status = option_dtype(t, tc_argument(t, at, n_args, 1), integers, &dtype, &known);
+  return status || !known ? status : tc_lazy_tensor(t, data, dtype, out);
+}
+
+static tc_status give_tensor(struct tc_trace *t, size_t at, struct tc_value *value, int *n_results) {
+  struct tc_tracked made;
+  tc_status status = tc_new_tensor(t, tc_node_of(value), &made);
+  if (!status) status = tc_count_operation(t);
+  return status ? status : tc_give(t, at, made, n_results);
+}
+
 tc_status tc_library_tensor(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   lua_State *L = t->L;
   const int top = lua_gettop(L), source = t->slots[at].origin->source;
   struct tc_value *value = NULL;
-  struct tc_tracked made;
-  tc_status status = push_constant(t, at, n_args);
+  tc_guard_default_dtype(t);
+  tc_mark_line(t);
+  tc_status status = make_lazy(t, at, n_args, &value);
+  if (!status && value) return give_tensor(t, at, value, n_results);
+  if (!status) status = push_constant(t, at, n_args);
   if (status) return status;
   const struct tc_tensor *x = t->host->tensor_at(L, lua_gettop(L));
   if (!x) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "tensor gives no tensor");
-  tc_guard_default_dtype(t);
-  tc_mark_line(t);
   if (tc_tensor_numel(x) == 1) status = make_full(t, x, &value);
   if (!status && !value) status = make_clone(t, source, &value);
-  if (!status) status = tc_new_tensor(t, tc_node_of(value), &made);
   lua_settop(L, top);
-  if (!status) status = tc_count_operation(t);
-  return status ? status : tc_give(t, at, made, n_results);
+  return status ? status : give_tensor(t, at, value, n_results);
 }

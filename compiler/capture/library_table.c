@@ -117,3 +117,46 @@ tc_status tc_library_table_concat(struct tc_trace *t, size_t at, int n_args, int
   }
   return tc_give(t, at, result, n_results);
 }
+
+/* Is the element's new place inside of the old range, of the same table: then they move from the last on. */
+static tc_status moves_up(struct tc_trace *t, size_t at, int n_args, lua_Integer first, lua_Integer last, lua_Integer to, bool *out) {
+  bool same = true;
+  *out = to <= last && to > first;
+  if (!*out || tc_argument(t, at, n_args, 4).kind == TC_IS_NIL) return TC_OK;
+  const tc_status status = tc_equal(t, &t->slots[at + 1], &t->slots[at + 5], &same);
+  *out = same;
+  return status;
+}
+
+tc_status tc_library_table_move(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  const struct tc_tracked from = tc_argument(t, at, n_args, 0);
+  struct tc_tracked to = tc_argument(t, at, n_args, 4);
+  lua_Integer first, last, target;
+  bool up;
+  if (n_args < 4) return tc_bad_argument(t, at);
+  tc_status status = tc_integer_argument(t, at, n_args, 1, 0, &first);
+  if (!status) status = tc_integer_argument(t, at, n_args, 2, 0, &last);
+  if (!status) status = tc_integer_argument(t, at, n_args, 3, 0, &target);
+  if (!status) status = tc_use(t, &to);
+  if (status) return status;
+  if (to.kind == TC_IS_NIL) to = from;
+  tc_use_type(t, &from);
+  tc_use_type(t, &to);
+  for (size_t i = 2; i <= 4; i++)
+    if (t->slots[at + i].kind == TC_IS_NIL) return tc_bad_argument(t, at);
+  if (from.kind != TC_IS_TABLE || to.kind != TC_IS_TABLE) return tc_bad_argument(t, at);
+  if (last < first) return tc_give(t, at, to, n_results);
+  if (first <= 0 && last >= LUA_MAXINTEGER + first) return tc_bad_argument(t, at);
+  const lua_Integer count = last - first + 1;
+  if (target > LUA_MAXINTEGER - count + 1) return tc_bad_argument(t, at);
+  if ((status = moves_up(t, at, n_args, first, last, target, &up))) return status;
+  for (lua_Integer i = 0; i < count; i++) {
+    const lua_Integer k = up ? count - 1 - i : i;
+    struct tc_tracked moved;
+    status = tc_index(t, &from, tc_int(first + k), &moved);
+    if (!status) status = tc_set_index(t, &to, tc_int(target + k), &moved);
+    if (!status) status = tc_turn(t);
+    if (status) return status;
+  }
+  return tc_give(t, at, to, n_results);
+}

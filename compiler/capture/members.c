@@ -162,14 +162,29 @@ static tc_status read_property(struct tc_trace *t, struct tc_traced_tensor *x, c
   return TC_OK;
 }
 
-static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, const char *name, struct tc_tracked *out) {
-  bool found;
+/* The method of that name; *found: there is one. */
+static tc_status find_method(struct tc_trace *t, const char *name, bool *found, struct tc_tracked *out) {
+  *found = true;
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
     if (!strcmp(methods[i].name, name)) return tc_new_native(t, NULL, methods[i].run, methods[i].name, out);
   const struct tc_function *function = tc_function_find(name);
   if (function && function->is_method) return tc_new_native(t, function, NULL, function->name, out);
-  const tc_status status = read_property(t, x, name, &found, out);
-  return status || found ? status : tc_trace_break(t, TC_BREAK_METAMETHOD, "member %s of a tensor", name);
+  *found = false;
+  return TC_OK;
+}
+
+/* A text keeps the method that it names: programs ask for the same few again and again. */
+static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, struct tc_text *name, struct tc_tracked *out) {
+  bool found;
+  if (name->method) {
+    *out = tc_tracked_native(name->method);
+    return TC_OK;
+  }
+  tc_status status = find_method(t, name->bytes, &found, out);
+  if (!status && found) name->method = out->native;
+  if (status || found) return status;
+  status = read_property(t, x, name->bytes, &found, out);
+  return status || found ? status : tc_trace_break(t, TC_BREAK_METAMETHOD, "member %s of a tensor", name->bytes);
 }
 
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out) {
@@ -177,7 +192,7 @@ tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, s
   tc_status status = look_at(t, tensor);
   if (!status) status = tc_use(t, key);
   if (status) return status;
-  if (key->kind == TC_IS_TEXT) return member(t, tensor, key->text->bytes, out);
+  if (key->kind == TC_IS_TEXT) return member(t, tensor, key->text, out);
   if (key->kind != TC_IS_INT) return tc_trace_raises(t, "an index of a tensor that is no integer");
   const struct tc_function *select = tc_function_find("select");
   struct tc_tracked callee;

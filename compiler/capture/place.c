@@ -31,3 +31,11 @@ tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a) {
   if (options->break_at == t->place.at && !t->stopped) return tc_trace_break(t, TC_BREAK_FORCED, "break_at or break_every");
   return TC_OK;
 }
+
+/* The function that the captured one was calling, from outside (one that it makes itself is another one in each call). */
+bool tc_trace_in_callee(const struct tc_trace *t) {
+  const struct tc_activation *a = t->activation;
+  if (!a || a->is_entry) return false;
+  while (a->caller && !a->caller->is_entry) a = a->caller;
+  return a->closure->origin.object != 0;
+}

@@ -112,6 +112,12 @@ static tc_status add_closure(struct tc_trace *t, struct tc_traced_closure *closu
   return add_object(t, &value, &object, &closure->number);
 }
 
+static tc_status add_iterator(struct tc_trace *t, struct tc_traced_native *native) {
+  const struct tc_object object = {.kind = TC_OBJECT_CLOSURE, .source = tc_iterator_maker(t, native)};
+  const struct tc_tracked value = tc_tracked_native(native);
+  return add_object(t, &value, &object, &native->number);
+}
+
 tc_status tc_make_target(struct tc_trace *t, const struct tc_tracked *value, int *number) {
   if (*number) return TC_OK;
   tc_use_type(t, value);
@@ -144,7 +150,9 @@ tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_
     case TC_IS_TENSOR: return recipe_of_tensor(t, value.tensor, out);
     case TC_IS_TABLE: return recipe_of_object(value.table->number ? TC_OK : add_table(t, value.table), &value.table->number, out);
     case TC_IS_CLOSURE: return recipe_of_object(value.closure->number ? TC_OK : add_closure(t, value.closure), &value.closure->number, out);
-    default: return recipe_of_native(t, value.native, out);
+    default:
+      if (!value.native->iterator) return recipe_of_native(t, value.native, out);
+      return recipe_of_object(value.native->number ? TC_OK : add_iterator(t, value.native), &value.native->number, out);
   }
 }
 
@@ -203,7 +211,7 @@ static tc_status make_parts(struct tc_trace *t) {
     if (value.kind == TC_IS_TABLE) {
       status = tc_make_metatable(t, value.table, false);
       if (!status) status = tc_make_fields(t, value.table, false);
-    } else {
+    } else if (value.kind == TC_IS_CLOSURE) {
       status = make_variables(t, value.closure);
     }
   }

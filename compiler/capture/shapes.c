@@ -121,8 +121,10 @@ static int source_of(struct tc_trace *t, tc_sym s) {
 }
 
 tc_status tc_lazy_remember(struct tc_trace *t, int source, tc_sym s) {
-  const struct tc_lazy_size size = {source, s};
-  return tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_sizes, size) ? TC_OK : tc_trace_nomem(t);
+  while (t->lazy_sizes.len <= (size_t)source)
+    if (!tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_sizes, TC_SYM_INVALID)) return tc_trace_nomem(t);
+  t->lazy_sizes.data[source] = s;
+  return TC_OK;
 }
 
 tc_status tc_int_of_sym(struct tc_trace *t, tc_sym s, struct tc_tracked *out) {
@@ -140,12 +142,8 @@ bool tc_sym_of_int(const struct tc_trace *t, const struct tc_tracked *v, tc_sym 
     *out = tc_sym_const(v->integer);
     return tc_sym_valid(*out);
   }
-  for (size_t i = t->lazy_sizes.len; i-- > 0;) {
-    if (t->lazy_sizes.data[i].source != v->source) continue;
-    *out = t->lazy_sizes.data[i].sym;
-    return true;
-  }
-  return false;
+  *out = (size_t)v->source < t->lazy_sizes.len ? t->lazy_sizes.data[v->source] : TC_SYM_INVALID;
+  return tc_sym_valid(*out);
 }
 
 tc_status tc_size_of_int(struct tc_trace *t, struct tc_tracked *v, tc_sym *out) {

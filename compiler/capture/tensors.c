@@ -83,18 +83,20 @@ static bool takes_scalars(const struct tc_function *f) {
   return false;
 }
 
-/* The other operand makes the dtype: as it does for a number, where it has dimensions and is no smaller than f32. */
-static tc_status decides_dtype(struct tc_trace *t, const struct tc_tracked *v, bool *decides) {
+/* The other operand makes the dtype: as it does for a number, where it has dimensions and is no smaller than f32; integers
+ * beside an integer number too. */
+static tc_status decides_dtype(struct tc_trace *t, const struct tc_tracked *v, bool is_integer, bool *decides) {
   struct tc_node *node;
   *decides = false;
   if (v->kind != TC_IS_TENSOR) return TC_OK;
   const tc_status status = tc_tensor_node(t, v->tensor, &node);
-  if (!status) *decides = node->meta.ndim && (node->meta.dtype == TC_F32 || node->meta.dtype == TC_F64);
+  if (status) return status;
+  const tc_dtype dtype = node->meta.dtype;
+  *decides = node->meta.ndim && (dtype == TC_F32 || dtype == TC_F64 || (is_integer && dtype == TC_I64));
   return status;
 }
 
-/* A lazy float as an input of the graph: once each. NULL: there are too many. */
-static tc_status scalar_node(struct tc_trace *t, const struct tc_tracked *v, struct tc_node **out) {
+tc_status tc_scalar_node(struct tc_trace *t, const struct tc_tracked *v, struct tc_node **out) {
   for (size_t i = 0; i < t->lazy_scalars.len; i++) {
     if (t->lazy_scalars.data[i].source != v->source) continue;
     *out = t->lazy_scalars.data[i].node;
@@ -102,27 +104,34 @@ static tc_status scalar_node(struct tc_trace *t, const struct tc_tracked *v, str
   }
   *out = NULL;
   if (t->out->scalars.len >= TC_MAX_SCALARS) return TC_OK;
-  const struct tc_meta meta = {.dtype = TC_F64};
+  const struct tc_meta meta = {.dtype = v->kind == TC_IS_INT ? TC_I64 : TC_F64};
   struct tc_lazy_scalar scalar = {v->source, tc_graph_input(t->out->graph, &meta, NULL)};
   const struct tc_alloc *alloc = tc_arena_alloc(t->out->recipes);
-  const bool kept = scalar.node && tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_scalars, scalar) && tc_vec_push(alloc, &t->out->scalars, t->n_graph_inputs);
+  const struct tc_scalar_input input = {t->n_graph_inputs, meta.dtype};
+  const bool kept = scalar.node && tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_scalars, scalar) && tc_vec_push(alloc, &t->out->scalars, input);
   if (!kept) return tc_trace_nomem(t);
   t->n_graph_inputs++;
-  tc_guards_number(t->guards, v->source, false);
+  tc_guards_number(t->guards, v->source, v->kind == TC_IS_INT);
   tc_guards_scalar(t->guards, v->source, (int)t->out->scalars.len - 1);
   *out = scalar.node;
   return TC_OK;
 }
 
-/* Lazy floats among two operands stay so, when the other operand is a tensor that makes the dtype. */
+/* A lazy number that is no size. */
+static bool is_lazy_value(const struct tc_trace *t, const struct tc_tracked *v) {
+  tc_sym size;
+  return tc_is_lazy(t, v) && !tc_sym_of_int(t, v, &size);
+}
+
+/* Lazy numbers among two operands stay so, when the other operand is a tensor that makes the dtype. */
 static tc_status read_scalars(struct tc_trace *t, const struct tc_function *f, struct arguments *args, size_t first) {
-  for (int i = 0; i < 2 && args->n_positional == 2 && takes_scalars(f); i++) {
+  for (int i = 0; i < 2 && args->n_positional == 2; i++) {
     const struct tc_tracked *v = &t->slots[first + (size_t)i];
     struct tc_node *node = NULL;
     bool decides;
-    if (v->kind != TC_IS_NUM || !tc_is_lazy(t, v)) continue;
-    tc_status status = decides_dtype(t, &t->slots[first + 1 - (size_t)i], &decides);
-    if (!status && decides) status = scalar_node(t, v, &node);
+    if (!is_lazy_value(t, v) || !takes_scalars(f)) continue;
+    tc_status status = decides_dtype(t, &t->slots[first + 1 - (size_t)i], v->kind == TC_IS_INT, &decides);
+    if (!status && decides) status = tc_scalar_node(t, v, &node);
     if (status) return status;
     decides = decides && node;
     if (decides) args->positional[i] = (struct tc_arg){TC_ARG_VALUE, .value = tc_value_of(node)};

@@ -1,6 +1,7 @@
 /* The tracer: symbolic execution of Lua frames. Internal to capture/.
  *
- * Functions return TC_OK; TC_BREAK when a graph break ended the trace (t->out->break_ says why); or the compiler's own failure.
+ * Functions return TC_OK; TC_BREAK when a graph break ended the trace (t->out->break_ says why), or when the traced code raised
+ * an error that it catches itself (t->raising); or the compiler's own failure.
  * Registers of all frames lie in one stack that moves when it grows: hold slots (size_t), not pointers, across calls that
  * may run traced code. Whoever decides anything by a scalar calls tc_use on it first; whoever only moves it does not.
  *
@@ -36,6 +37,7 @@ struct tc_activation {
   bool is_entry;         /* of the captured call itself */
   bool returned;
   int n_results;
+  int n_natives;         /* functions of C that run above it, the innermost called by it: levels of error count them */
 };
 
 struct tc_identity { const void *pointer; int type; };
@@ -44,7 +46,6 @@ struct tc_identity { const void *pointer; int type; };
 struct tc_maker { const struct tc_proto *proto; int source; };
 /* A size variable: its value in the captured call, and where it is found (dim -1: the number at the source). */
 struct tc_traced_size { int64_t value; int source, dim; };
-struct tc_lazy_size { int source; tc_sym sym; };
 struct tc_lazy_scalar { int source; struct tc_node *node; };
 
 struct tc_trace {
@@ -67,13 +68,17 @@ struct tc_trace {
   size_t n_slots, limit;    /* allocated; first free slot above what runs */
   struct tc_activation *activation;
   int depth, turns;
+  int allowed; /* calls of functions of tb.allow_in_graph that are on the way */
+  int n_protections, in_handler; /* protected calls and message handlers that run */
+  bool raising;             /* an error is on its way to the protected call that catches it (library_protect.c) */
+  struct tc_tracked raised; /* its value */
 
   int objects, n_objects;   /* stack index of a Lua table of the outside objects, and their number */
   struct tc_slots by_pointer;
   TC_VEC(struct tc_tracked) records; /* of outside objects, by pointer */
   TC_VEC(struct tc_identity) identities;
   struct tc_slots by_text;
-  TC_VEC(const struct tc_text *) texts;
+  TC_VEC(struct tc_text *) texts;
   struct tc_slots by_pair;  /* pairs of sources that are guarded to differ */
   struct tc_tracked events[TC_EVENT_COUNT]; /* their fields as text */
   TC_VEC(struct tc_traced_table *) written; /* tables from outside, in the order of their first writes */
@@ -83,7 +88,7 @@ struct tc_trace {
   struct tc_slots by_variable;    /* the same by lua_upvalueid: several functions may share one */
   int n_graph_inputs;
   TC_VEC(struct tc_traced_size) sizes;         /* variables */
-  TC_VEC(struct tc_lazy_size) lazy_sizes;      /* sources that are symbols */
+  TC_VEC(tc_sym) lazy_sizes;                   /* by source: the symbol that it is; invalid: none */
   TC_VEC(struct tc_lazy_scalar) lazy_scalars;  /* sources that are inputs of the graph */
   struct tc_traced_table *string_metatable;
   bool default_dtype_guarded;
@@ -212,6 +217,8 @@ void tc_close_cells(struct tc_trace *t, struct tc_activation *a, size_t from);
 /* --- place.c --- */
 /* Before each instruction of the captured function's own frame: counts it; stops the frame, or breaks, where the options say. */
 tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a);
+/* Is it inside of a call, by the captured function, of one from outside? */
+bool tc_trace_in_callee(const struct tc_trace *t);
 
 /* --- execute.c --- */
 tc_status tc_execute(struct tc_trace *t, struct tc_activation *a);
@@ -232,6 +239,13 @@ void tc_mark_line(struct tc_trace *t);
 /* One more operation of the graph; breaks where they pass the limit. */
 tc_status tc_count_operation(struct tc_trace *t);
 void tc_guard_default_dtype(struct tc_trace *t);
+/* A lazy number as an input of the graph, without dimensions: once each. NULL: there are too many. */
+tc_status tc_scalar_node(struct tc_trace *t, const struct tc_tracked *v, struct tc_node **out);
+/* --- lazy_tensor.c --- */
+/* Is it a number, or a short list of numbers, of which one is lazy? *integers: all of them are integers. */
+tc_status tc_lazy_data(struct tc_trace *t, struct tc_tracked data, bool *lazy, bool *integers);
+/* tb.tensor of such data. */
+tc_status tc_lazy_tensor(struct tc_trace *t, struct tc_tracked data, tc_dtype dtype, struct tc_value **out);
 tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results);
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out);
 tc_status tc_tensor_length(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *out);
@@ -249,6 +263,10 @@ tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name);
 
 /* Pushes the known function of Lua's library, as a fresh state has it. */
 bool tc_library_push(struct tc_trace *t, const char *table, const char *name);
+
+/* --- library_string.c --- */
+/* The source of a function that makes an iterator of gmatch, as far as this one is. */
+int tc_iterator_maker(struct tc_trace *t, const struct tc_traced_native *native);
 
 /* --- results.c --- */
 /* Makes the replay: `count` results from slot `at` on, new objects, and writes. Registers that cells share count as closed. */

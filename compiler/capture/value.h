@@ -24,7 +24,12 @@ enum tc_tracked_kind {
 };
 
 /* An interned string: equal texts are one pointer. Zero-terminated. */
-struct tc_text { size_t length; uint64_t hash; const char *bytes; };
+struct tc_text {
+  size_t length;
+  uint64_t hash;
+  const char *bytes;
+  struct tc_traced_native *method; /* of tensors, by that name; NULL: it was not asked for, or there is none */
+};
 
 struct tc_tracked {
   uint8_t kind;
@@ -33,7 +38,7 @@ struct tc_tracked {
     bool boolean;
     lua_Integer integer;
     lua_Number number;
-    const struct tc_text *text;
+    struct tc_text *text;
     struct tc_origin *origin; /* every record begins with one */
     struct tc_traced_tensor *tensor;
     struct tc_traced_table *table;
@@ -116,6 +121,9 @@ struct tc_traced_native {
   const struct tc_function *function; /* a tensor function */
   tc_library_fn library;              /* or a known function */
   const char *name;                   /* of a known function or method */
+  int iterator, maker;                /* of one that gmatch made in the traced code: objects of the trace, the iterator and what makes another */
+  int n_steps;                        /* how often it was called */
+  int number;                         /* likewise: among the objects of the replay, from 1; 0: not there yet */
 };
 
 #define TC_SCALAR(kind_, field, value_) ((struct tc_tracked){.kind = (kind_), .source = TC_NO_SOURCE, .field = (value_)})
@@ -123,7 +131,7 @@ static inline struct tc_tracked tc_nil(void) { return TC_SCALAR(TC_IS_NIL, integ
 static inline struct tc_tracked tc_bool(bool value) { return TC_SCALAR(TC_IS_BOOL, boolean, value); }
 static inline struct tc_tracked tc_int(lua_Integer value) { return TC_SCALAR(TC_IS_INT, integer, value); }
 static inline struct tc_tracked tc_num(lua_Number value) { return TC_SCALAR(TC_IS_NUM, number, value); }
-static inline struct tc_tracked tc_string(const struct tc_text *text) { return TC_SCALAR(TC_IS_TEXT, text, text); }
+static inline struct tc_tracked tc_string(struct tc_text *text) { return TC_SCALAR(TC_IS_TEXT, text, text); }
 static inline struct tc_tracked tc_tracked_tensor(struct tc_traced_tensor *tensor) { return TC_SCALAR(TC_IS_TENSOR, tensor, tensor); }
 static inline struct tc_tracked tc_tracked_table(struct tc_traced_table *table) { return TC_SCALAR(TC_IS_TABLE, table, table); }
 static inline struct tc_tracked tc_tracked_closure(struct tc_traced_closure *closure) { return TC_SCALAR(TC_IS_CLOSURE, closure, closure); }

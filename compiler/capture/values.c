@@ -24,7 +24,7 @@ tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struc
   const uint64_t hash = tc_hash_bytes(0, bytes, length);
   size_t at = tc_slots_first(&t->by_text, hash);
   for (int i; (i = tc_slots_item(&t->by_text, at, hash, &at)) >= 0;) {
-    const struct tc_text *text = t->texts.data[i];
+    struct tc_text *text = t->texts.data[i];
     if (text->length != length || memcmp(text->bytes, bytes, length)) continue;
     *out = tc_string(text);
     return TC_OK;
@@ -35,7 +35,7 @@ tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struc
   if (!text || !copy) return tc_trace_nomem(t);
   memcpy(copy, bytes, length);
   copy[length] = '\0';
-  *text = (struct tc_text){length, hash, copy};
+  *text = (struct tc_text){.length = length, .hash = hash, .bytes = copy};
   const int item = (int)t->texts.len;
   if (!tc_vec_push(alloc, &t->texts, text) || !tc_slots_add(alloc, &t->by_text, hash, item)) return tc_trace_nomem(t);
   *out = tc_string(text);

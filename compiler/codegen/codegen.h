@@ -35,6 +35,8 @@ struct tc_codegen {
   tc_status (*begin)(const struct tc_alloc *alloc, const struct tc_target *target, const struct tc_config *config, struct tc_module **out,
                      struct tc_error *err);
   tc_status (*emit)(struct tc_module *module, const struct tc_kernel *kernel, struct tc_error *err);
+  /* Appends the module as assembly, before `finish`; NULL: the generator has none. For people: a failure leaves it out. */
+  void (*assembly)(struct tc_module *module, struct tc_strbuf *text);
   /* Frees the module, also after a failure. `text` (may be NULL) receives the generator's readable form. */
   tc_status (*finish)(struct tc_module *module, struct tc_blob *out, struct tc_strbuf *text, struct tc_error *err);
   /* Frees a module without finishing it. */

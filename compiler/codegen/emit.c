@@ -16,7 +16,7 @@ struct job {
   int n_kernels;
   long cost;
   struct tc_blob blob;
-  struct tc_strbuf text;
+  struct tc_code_text text;
   bool want_text;
   tc_status status;
   struct tc_error error;
@@ -34,7 +34,8 @@ static tc_status run_job(struct job *job) {
       return status;
     }
   }
-  return job->codegen->finish(module, &job->blob, job->want_text ? &job->text : NULL, &job->error);
+  if (job->want_text && job->codegen->assembly) job->codegen->assembly(module, &job->text.assembly);
+  return job->codegen->finish(module, &job->blob, job->want_text ? &job->text.code : NULL, &job->error);
 }
 
 static void *job_thread(void *argument) {
@@ -79,7 +80,11 @@ static void deal(struct job *jobs, int count, const struct tc_kernel *kernel) {
   cheapest->cost += KERNEL_BASE_COST + kernel->n_ops;
 }
 
-static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, struct tc_strbuf *text, struct tc_error *err) {
+static void take_text(struct tc_strbuf *out, const struct tc_strbuf *from) {
+  if (from->len) tc_strbuf_bytes(out, from->data, from->len);
+}
+
+static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, struct tc_code_text *text, struct tc_error *err) {
   tc_status status = TC_OK;
   for (int i = 0; i < count; i++) {
     if (jobs[i].status && !status) {
@@ -87,15 +92,17 @@ static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, stru
       if (err) *err = jobs[i].error;
     }
     if (!jobs[i].status) out->blob[out->count++] = jobs[i].blob;
-    if (text && jobs[i].text.len) tc_strbuf_bytes(text, jobs[i].text.data, jobs[i].text.len);
-    tc_strbuf_free(&jobs[i].text);
+    if (text) take_text(&text->code, &jobs[i].text.code);
+    if (text) take_text(&text->assembly, &jobs[i].text.assembly);
+    tc_strbuf_free(&jobs[i].text.code);
+    tc_strbuf_free(&jobs[i].text.assembly);
   }
   return status;
 }
 
 /* All kernels of one generator. */
 static tc_status emit_with(const struct job *model, const struct tc_kernel **kernels, int n, int threads, struct tc_blobs *out,
-                           struct tc_strbuf *text, struct tc_error *err) {
+                           struct tc_code_text *text, struct tc_error *err) {
   struct job jobs[TC_MAX_MODULES];
   const int room = TC_MAX_MODULES - out->count;
   int count = threads < n ? threads : n;
@@ -106,7 +113,8 @@ static tc_status emit_with(const struct job *model, const struct tc_kernel **ker
   for (int i = 0; i < count; i++) {
     jobs[i] = *model;
     jobs[i].kernels = shares + (size_t)i * (size_t)n;
-    tc_strbuf_init(&jobs[i].text, model->alloc);
+    tc_strbuf_init(&jobs[i].text.code, model->alloc);
+    tc_strbuf_init(&jobs[i].text.assembly, model->alloc);
   }
   qsort(kernels, (size_t)n, sizeof *kernels, by_cost);
   for (int i = 0; i < n; i++) deal(jobs, count, kernels[i]);
@@ -116,7 +124,7 @@ static tc_status emit_with(const struct job *model, const struct tc_kernel **ker
 }
 
 tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen *const *codegens, const struct tc_target *target,
-                          const struct tc_config *config, struct tc_launch_list *list, struct tc_blobs *out, struct tc_strbuf *text,
+                          const struct tc_config *config, struct tc_launch_list *list, struct tc_blobs *out, struct tc_code_text *text,
                           struct tc_error *err) {
   out->count = 0;
   if (!list->n_codes) return TC_OK;

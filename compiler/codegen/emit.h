@@ -13,10 +13,12 @@ enum { TC_MAX_MODULES = 8 };
 
 struct tc_blobs { int count; struct tc_blob blob[TC_MAX_MODULES]; };
 
-/* Fills *out (freed by tc_blobs_free, also after a failure) and list->codes[].generator. `text` (may be
- * NULL) receives the generators' readable form. */
+/* What people read of the code: the generators' own form, and assembly of the generators that have it. The buffers are the caller's. */
+struct tc_code_text { struct tc_strbuf code, assembly; };
+
+/* Fills *out (freed by tc_blobs_free, also after a failure) and list->codes[].generator. `text` may be NULL. */
 tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen *const *codegens, const struct tc_target *target,
-                          const struct tc_config *config, struct tc_launch_list *list, struct tc_blobs *out, struct tc_strbuf *text,
+                          const struct tc_config *config, struct tc_launch_list *list, struct tc_blobs *out, struct tc_code_text *text,
                           struct tc_error *err);
 void tc_blobs_free(struct tc_blobs *blobs);
 

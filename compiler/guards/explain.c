@@ -221,6 +221,42 @@ void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, 
   }
 }
 
+/* --- what the graph takes --- */
+
+void tc_guards_input_text(const struct tc_guards *g, int input, struct tc_strbuf *out) {
+  for (size_t i = 0; i < g->facts.len; i++) {
+    const struct tc_fact *fact = &g->facts.data[i];
+    if (fact->kind != TC_GUARD_TENSOR || fact->tensor->input != input) continue;
+    tc_guards_source_text(g, fact->source, out);
+    return;
+  }
+}
+
+static void print_open_sizes(const struct tc_guards *g, const struct tc_fact *fact, const char **before, struct tc_strbuf *out) {
+  for (int d = 0; fact->tensor->dims && d < fact->tensor->ndim; d++) {
+    if (fact->tensor->dims->ids[d] < 0) continue;
+    tc_strbuf_puts(out, *before);
+    tc_guards_source_text(g, fact->source, out);
+    tc_strbuf_printf(out, ":size(%d) = s%d", d + 1, fact->tensor->dims->ids[d]);
+    *before = ", ";
+  }
+}
+
+void tc_guards_open_text(const struct tc_guards *g, struct tc_strbuf *out) {
+  const char *before = "";
+  for (size_t i = 0; i < g->facts.len; i++) {
+    const struct tc_fact *fact = &g->facts.data[i];
+    if (fact->kind == TC_GUARD_TENSOR) print_open_sizes(g, fact, &before, out);
+  }
+  for (size_t i = 0; i < g->sources.len; i++) {
+    const struct tc_source *source = &g->sources.data[i];
+    if (!source->dynamic || source->kind == TC_SOURCE_EXPR || source->kind == TC_SOURCE_DIM) continue;
+    tc_strbuf_puts(out, before);
+    tc_guards_source_text(g, (int)i, out);
+    before = ", ";
+  }
+}
+
 /* --- hash --- */
 
 static uint64_t hash_symbol(uint64_t hash, tc_sym s) {

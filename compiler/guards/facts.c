@@ -1,4 +1,5 @@
 /* Facts of guard programs. Each is kept once, but for those that callers add once by themselves (pairs). */
+#include "base/hash.h"
 #include "guards/program.h"
 
 static void add_fact(struct tc_guards *g, const struct tc_fact *fact) {
@@ -180,11 +181,14 @@ void tc_guards_scalar(struct tc_guards *g, int source, int index) {
 void tc_guards_shape_fact(struct tc_guards *g, const struct tc_sym_fact *given) {
   const struct tc_sym_fact shape = {given->less, given->holds, keep_symbol(g, given->a), keep_symbol(g, given->b)};
   if (g->failed) return;
-  for (size_t i = 0; i < g->facts.len; i++) {
-    const struct tc_fact *fact = &g->facts.data[i];
-    if (fact->kind == TC_GUARD_SHAPE && fact->shape.less == shape.less && tc_sym_same(fact->shape.a, shape.a) && tc_sym_same(fact->shape.b, shape.b)) return;
+  const uint64_t hash = tc_hash_mix(tc_hash_mix(shape.less, shape.a.bits), shape.b.bits);
+  size_t at = tc_slots_first(&g->shape_index, hash);
+  for (int i; (i = tc_slots_item(&g->shape_index, at, hash, &at)) >= 0;) {
+    const struct tc_sym_fact *known = &g->facts.data[i].shape;
+    if (known->less == shape.less && tc_sym_same(known->a, shape.a) && tc_sym_same(known->b, shape.b)) return;
   }
-  add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SHAPE, .source = TC_NO_SOURCE, .shape = shape});
+  if (!tc_slots_add(tc_arena_alloc(g->arena), &g->shape_index, hash, (int)g->facts.len)) g->failed = true;
+  else add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SHAPE, .source = TC_NO_SOURCE, .shape = shape});
 }
 
 /* --- facts without a source --- */

@@ -44,6 +44,10 @@ struct tc_guard_change { uint64_t path; bool is_number; uint32_t dims; };
 /* What in this call differs from the one that the guards were made for, and would not, if it were not fixed; at most `limit`. */
 int tc_guards_changes(const struct tc_guards *g, const struct tc_frame *frame, struct tc_guard_change *out, int limit);
 
+/* A size that the program asked to be left open (host->marked_dims) and that the guards fix to one value, as text, appended:
+ * "dimension 1 of x is specialised to 8". False: there is none. */
+bool tc_guards_fixed_mark(const struct tc_guards *g, const struct tc_frame *frame, struct tc_strbuf *out);
+
 /* Number of guards (facts); of graph inputs, size variables (greatest id + 1) and scalar inputs. */
 int tc_guards_count(const struct tc_guards *g);
 int tc_guards_inputs(const struct tc_guards *g);
@@ -60,6 +64,10 @@ int tc_guards_check(struct tc_guards *g, const struct tc_frame *frame, const str
 void tc_guards_push_source(const struct tc_guards *g, const struct tc_frame *frame, int source);
 /* One guard as text, or (guard = 0) all, one a line. With a frame, the present value stands beside it. */
 void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, int guard, struct tc_strbuf *out);
+/* For people, appended: where a tensor input of the graph comes from; and what is left open, so that a change of it asks for no
+ * other entry: sizes and numbers, joined by commas (nothing when all is fixed). */
+void tc_guards_input_text(const struct tc_guards *g, int input, struct tc_strbuf *out);
+void tc_guards_open_text(const struct tc_guards *g, struct tc_strbuf *out);
 /* Hash of all facts without addresses; it may depend on the order in which they were added. */
 uint64_t tc_guards_hash(const struct tc_guards *g);
 void tc_guards_free(struct tc_guards *g, lua_State *L); /* L: to drop the anchors; NULL when the state is closing */

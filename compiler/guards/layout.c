@@ -148,7 +148,7 @@ static bool lay_out(struct tc_guards *g) {
   mark_needed(g);
   count_lists(g);
   g->most_ops = (int)(3 * n + 2 * n_facts + 2); /* reading, keeping and popping; facts, tensors' twice; the move */
-  g->ops = TC_NEW_ARRAY(alloc, struct tc_guard_op, (size_t)g->most_ops);
+  g->ops = tc_arena_bytes(g->arena, sizeof *g->ops * (size_t)g->most_ops); /* not cleared: most of it stays untouched */
   g->children = TC_NEW_ARRAY(alloc, int, n);
   g->own_facts = TC_NEW_ARRAY(alloc, int, n_facts);
   g->roots = TC_NEW_ARRAY(alloc, int, n);

@@ -165,7 +165,7 @@ struct tc_guards {
   bool failed;    /* memory was out while building */
   TC_VEC(struct tc_source) sources;
   TC_VEC(struct tc_fact) facts;
-  struct tc_slots source_index;
+  struct tc_slots source_index, shape_index; /* of sources; of SHAPE facts */
   struct tc_symtab *symbols; /* of the facts' own; NULL: there are none */
 
   /* Made by tc_guards_seal. */

@@ -38,9 +38,9 @@ static inline void tc_slots_place_(struct tc_slot *data, size_t cap, uint64_t ha
 
 static inline bool tc_slots_grow_(const struct tc_alloc *a, struct tc_slots *s) {
   const size_t cap = s->cap ? s->cap * 2 : TC_SLOTS_FIRST;
-  struct tc_slot *data = TC_NEW_ARRAY(a, struct tc_slot, cap);
+  struct tc_slot *data = cap <= SIZE_MAX / sizeof *data ? tc_new_bytes(a, cap * sizeof *data) : NULL;
   if (!data) return false;
-  for (size_t i = 0; i < cap; i++) data[i].item = TC_SLOT_FREE;
+  for (size_t i = 0; i < cap; i++) data[i] = (struct tc_slot){0, TC_SLOT_FREE};
   for (size_t i = 0; i < s->cap; i++)
     if (s->data[i].item != TC_SLOT_FREE) tc_slots_place_(data, cap, s->data[i].hash, s->data[i].item);
   TC_FREE_ARRAY(a, s->data, s->cap);

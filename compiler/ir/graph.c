@@ -25,23 +25,28 @@ static bool append(struct tc_graph *g, struct tc_node *node) {
   return tc_vec_push(tc_arena_alloc(g->arena), &g->nodes, node);
 }
 
-static bool copy_attrs(struct tc_arena *arena, const struct tc_attrs *from, struct tc_attrs *to) {
-  *to = (struct tc_attrs){0};
-  if (!from) return true;
-  to->n_ints = from->n_ints;
-  to->n_nums = from->n_nums;
-  to->ints = copy(arena, from->ints, sizeof *from->ints * (size_t)from->n_ints);
-  to->nums = copy(arena, from->nums, sizeof *from->nums * (size_t)from->n_nums);
-  return to->ints && to->nums;
+/* Copies to *at, which goes on behind the copy. */
+static void *put(char **at, const void *data, size_t bytes) {
+  void *copied = *at;
+  if (bytes) memcpy(copied, data, bytes);
+  *at += bytes;
+  return copied;
 }
 
+/* A node, its operands and its attributes in one block: graphs are long, and what a node takes of memory is what they cost. */
 static struct tc_node *new_node(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs) {
-  struct tc_node *node = TC_NEW(tc_arena_alloc(g->arena), struct tc_node);
+  static const struct tc_attrs none;
+  if (!attrs) attrs = &none;
+  const size_t in_bytes = sizeof *in * (size_t)n_in, ints_bytes = sizeof *attrs->ints * (size_t)attrs->n_ints,
+               nums_bytes = sizeof *attrs->nums * (size_t)attrs->n_nums;
+  struct tc_node *node = tc_arena_bytes(g->arena, sizeof *node + in_bytes + ints_bytes + nums_bytes);
   if (!node) return NULL;
-  node->op = op;
-  node->n_in = n_in;
-  node->in = copy(g->arena, in, sizeof *in * (size_t)n_in);
-  return node->in && copy_attrs(g->arena, attrs, &node->attrs) ? node : NULL;
+  char *at = (char *)(node + 1);
+  *node = (struct tc_node){.op = op, .n_in = n_in, .attrs = *attrs};
+  node->in = put(&at, in, in_bytes);
+  node->attrs.ints = put(&at, attrs->ints, ints_bytes);
+  node->attrs.nums = put(&at, attrs->nums, nums_bytes);
+  return node;
 }
 
 struct tc_node *tc_graph_input(struct tc_graph *g, const struct tc_meta *meta, const tc_sym *strides) {

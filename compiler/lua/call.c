@@ -1,6 +1,7 @@
 /* A call of a compiled object.
  *
- * 1. Guards of the entries are checked, most recently used first; a call whose guards pass enters no Lua code.
+ * 1. The guards of a single entry are checked; among several, a hash of what tells them apart chooses which (guards.h). A call whose
+ *    guards pass enters no Lua code, but for what a registered backend made.
  * 2. No entry fits: capture, compile, run; within the limit of recompiles.
  * 3. An entry that ends at a graph break gives a function that goes on (pieces.c).
  * 4. Whatever cannot be compiled runs the plain function, and is noted (never silently). So does a call whose compiled code
@@ -42,8 +43,7 @@ static enum tc_lua_outcome push_outcome(lua_State *L, int object, const struct c
   return TC_LUA_GOES_ON;
 }
 
-/* Puts the numbers that are inputs among the tensors. */
-static void add_scalars(const struct compiled_entry *e, struct call_values *values) {
+void tc_lua_add_scalars(const struct compiled_entry *e, struct call_values *values) {
   int tensor = tc_guards_inputs(e->guards), input = tensor + e->n_scalars;
   for (int i = e->n_scalars; i-- > 0;) { /* from the last place down: places ascend */
     const struct scalar_input *scalar = &e->scalars[i];
@@ -53,14 +53,29 @@ static void add_scalars(const struct compiled_entry *e, struct call_values *valu
   }
 }
 
+/* By what a registered backend made. Its failure is an error of the call. */
+static void run_registered(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *e, const struct call_values *values,
+                           int first_output) {
+  struct tc_lua_object *outputs[TC_MAX_RESULTS];
+  const int n_outputs = tc_compiled_outputs(e->compiled);
+  for (int i = 0; i < n_outputs; i++) outputs[i] = lua_touserdata(L, first_output + i);
+  if (tc_lua_backend_run(L, object, e, values, outputs)) return;
+  o->running--;
+  tc_lua_raise_text(L, "compile", "%s", lua_tostring(L, -1));
+}
+
 /* Runs the graph of an entry: its outputs are pushed, from `first_output` on. False: it failed, which is noted. */
-static bool run_graph(lua_State *L, struct compiled_object *o, const struct compiled_entry *e, struct call_values *values, int first_output) {
+static bool run_graph(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *e, struct call_values *values, int first_output) {
   struct tc_tensor outputs[TC_MAX_RESULTS];
   struct tc_error err = {0};
   const int n_outputs = tc_compiled_outputs(e->compiled);
   for (int i = 0; i < n_outputs; i++) tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE)); /* before the run: making them may raise */
   const struct tc_rng rng = o->module->ctx.rng;
-  if (e->n_scalars) add_scalars(e, values);
+  if (e->n_scalars) tc_lua_add_scalars(e, values);
+  if (e->made) {
+    run_registered(L, o, object, e, values, first_output);
+    return true;
+  }
   if (tc_compiled_run(e->compiled, values->inputs, values->sizes, outputs, &err)) {
     o->module->ctx.rng = rng;
     tc_lua_note_fallback(o, "the compiled code failed (%s); such a call runs eagerly", err.message);
@@ -90,7 +105,7 @@ static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, in
   if (e->step) tc_lua_push_step(L, object, e->step);
   o->running++; /* making objects may run finalizers, and those may reset or call this object */
   const int first_output = lua_gettop(L) + 1;
-  *ran = !e->compiled || run_graph(L, o, e, values, first_output);
+  *ran = !e->compiled || run_graph(L, o, object, e, values, first_output);
   if (!*ran) {
     o->running--;
     lua_settop(L, top);
@@ -107,14 +122,12 @@ static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, in
 enum { MOST_CHANGES = 64 }; /* that are learnt from one call */
 
 
-static void log_recompile(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
-  struct tc_context *ctx = &o->module->ctx;
-  if (!tc_log_on(&ctx->log, TC_LOG_RECOMPILES)) return;
+static void note_recompile(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
   struct compiled_entry *newest = &o->entries.data[0];
   struct tc_strbuf text;
-  tc_strbuf_init(&text, ctx->alloc);
+  tc_strbuf_init(&text, o->module->ctx.alloc);
   tc_guards_explain(newest->guards, frame, match(newest, frame, values), &text);
-  if (tc_strbuf_text(&text)) tc_log_line(&ctx->log, TC_LOG_RECOMPILES, "recompile %d: %s", o->recompiles, text.data);
+  if (tc_strbuf_text(&text)) tc_lua_note_recompile(o, text.data);
   tc_strbuf_free(&text);
 }
 
@@ -126,11 +139,11 @@ static void flush_cache(struct compiled_object *o) {
   tc_log_line(&ctx->log, TC_LOG_CACHE, "not stored: %s", err.message);
 }
 
-/* What differs from the newest entry's call is not fixed again. */
-static void learn_changes(struct compiled_object *o, const struct tc_frame *frame) {
+/* What differs from the call that the guards were made for is not fixed again. */
+static void learn_changes(struct compiled_object *o, const struct tc_guards *before, const struct tc_frame *frame) {
   struct tc_guard_change changes[MOST_CHANGES];
-  if (!o->entries.len || o->dynamic != TC_LUA_DYNAMIC_AUTO) return;
-  const int count = tc_guards_changes(o->entries.data[0].guards, frame, changes, MOST_CHANGES);
+  if (o->dynamic != TC_LUA_DYNAMIC_AUTO) return;
+  const int count = tc_guards_changes(before, frame, changes, MOST_CHANGES);
   for (int i = 0; i < count; i++) {
     size_t k = 0;
     while (k < o->changed.len && (o->changed.data[k].path != changes[i].path || o->changed.data[k].is_number != changes[i].is_number)) k++;
@@ -172,13 +185,27 @@ static int refuse(lua_State *L, struct compiled_object *o, const struct tc_frame
   return tc_lua_raise_text(L, "compile", "a call needs a recompile, and the stance is fail_on_recompile: %s", lua_tostring(L, -1));
 }
 
+/* Under eager_then_compile the first call runs plain; the second is compiled, and what differs in it is left open. What goes on
+ * behind a break belongs to a call that was made before. */
+static bool runs_first(lua_State *L, struct compiled_object *o, const struct tc_frame *frame) {
+  if (o->root != o || o->entries.len) return false;
+  if (!o->was_called) {
+    o->was_called = true;
+    tc_lua_capture_first(L, o, frame);
+    return true;
+  }
+  if (o->first) learn_changes(o, o->first, frame);
+  tc_guards_free(o->first, L);
+  o->first = NULL;
+  return false;
+}
+
 /* By the stance. */
 static bool may_compile(lua_State *L, struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
-  const bool was_called = o->was_called;
   switch (o->module->stance) {
     case TC_LUA_STANCE_fail_on_recompile: refuse(L, o, frame, values); return false;
     case TC_LUA_STANCE_eager_on_recompile: return false;
-    case TC_LUA_STANCE_eager_then_compile: o->was_called = true; return was_called || o->entries.len;
+    case TC_LUA_STANCE_eager_then_compile: return !runs_first(L, o, frame);
     default: return true;
   }
 }
@@ -189,10 +216,10 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
   if (o->entries.len) {
     o->recompiles++;
     o->module->ctx.counters.recompiles++;
-    log_recompile(o, frame, values);
-    learn_changes(o, frame);
+    note_recompile(o, frame, values);
+    learn_changes(o, o->entries.data[0].guards, frame);
   }
-  const struct compiled_entry *newest = tc_lua_new_entry(L, o, object, frame);
+  const struct compiled_entry *newest = tc_lua_new_entry(L, o, object, frame, values);
   if (!newest || !fits_its_call(o, newest, frame, values)) return go_plain(L, frame, count);
   struct tc_compiled *const compiled = newest->compiled;
   bool ran;
@@ -211,19 +238,52 @@ static void move_to_front(struct compiled_object *o, size_t index) {
   o->entries.data[0] = entry;
 }
 
+/* Makes the choice among the entries, unless it is there. False: there is none, for want of memory. */
+static bool has_dispatch(struct compiled_object *o) {
+  const struct tc_alloc *alloc = o->module->ctx.alloc;
+  const size_t n = o->entries.len;
+  if (o->dispatch) return true;
+  struct tc_guards **programs = TC_NEW_ARRAY(alloc, struct tc_guards *, n);
+  for (size_t i = 0; programs && i < n; i++) {
+    programs[i] = o->entries.data[i].guards;
+    o->entries.data[i].place = (int)i;
+  }
+  if (programs) (void)tc_guards_dispatch_build(alloc, (int)n, programs, &o->dispatch, NULL);
+  TC_FREE_ARRAY(alloc, programs, n);
+  return o->dispatch != NULL;
+}
+
+/* One entry after the other. */
+static int find_in_order(const struct compiled_object *o, const struct tc_frame *frame, struct call_values *values, int *tried) {
+  for (*tried = 1; (size_t)*tried <= o->entries.len; ++*tried)
+    if (!match(&o->entries.data[*tried - 1], frame, values)) return *tried - 1;
+  --*tried;
+  return -1;
+}
+
+/* The entry whose guards hold, moved to the front; NULL. */
+static const struct compiled_entry *find_entry(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
+  int tried = 0, at = 0;
+  if (o->entries.len < 2 || !has_dispatch(o)) {
+    at = find_in_order(o, frame, values, &tried);
+  } else {
+    const int place = tc_guards_dispatch_find(o->dispatch, frame, &(struct tc_guard_values){values->inputs, values->sizes, values->scalars}, &tried);
+    while (place >= 0 && o->entries.data[at].place != place) at++;
+    if (place < 0) at = -1;
+  }
+  o->module->ctx.counters.guard_failures += (uint64_t)(tried - (at >= 0));
+  if (at < 0) return NULL;
+  if (at) move_to_front(o, (size_t)at);
+  return &o->entries.data[0];
+}
+
 /* A function of its own, which calls nothing that runs Lua code: the room for inputs is on the C stack. */
 static __attribute__((noinline)) enum tc_lua_outcome run_compiled(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, int *count) {
   struct call_values values;
   const double entered = o->entries.len ? 0 : now_ns();
-  for (size_t i = 0; i < o->entries.len; i++) {
-    if (match(&o->entries.data[i], frame, &values)) {
-      o->module->ctx.counters.guard_failures++;
-      continue;
-    }
-    if (i) move_to_front(o, i);
-    bool ran;
-    return run_entry(L, o, object, &o->entries.data[0], frame, &values, count, &ran);
-  }
+  const struct compiled_entry *known = find_entry(o, frame, &values);
+  bool ran;
+  if (known) return run_entry(L, o, object, known, frame, &values, count, &ran);
   return compile_and_run(L, o, object, frame, entered > 0 ? entered : now_ns(), &values, count);
 }
 
@@ -248,7 +308,7 @@ static int call_on(lua_State *L, int count) {
 
 /* The __call of the value at `self` is pushed, as a call of that value would find it now: another one than before makes the
  * entries void. False when that is no function, and what is to be called is the value itself. */
-static bool push_method(lua_State *L, struct compiled_object *o, int object, int self) {
+static bool push_method(lua_State *L, int object, int self) {
   const int type = luaL_getmetafield(L, self, "__call");
   if (type == LUA_TNIL) lua_pushnil(L);
   if (type != LUA_TFUNCTION) return false;
@@ -256,7 +316,7 @@ static bool push_method(lua_State *L, struct compiled_object *o, int object, int
   const bool is_new = !lua_rawequal(L, -1, -2);
   lua_pop(L, 1);
   if (!is_new) return true;
-  tc_lua_compiled_reset(L, o);
+  tc_lua_compiled_reset(L, object);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, object, OBJECT_FUNCTION);
   return true;
@@ -278,7 +338,7 @@ static int call(lua_State *L, int object, int first_arg) {
   }
   const int n_args = lua_gettop(L) - first_arg + 1;
   if (!o->has_self) lua_getiuservalue(L, object, OBJECT_FUNCTION);
-  else if (!push_method(L, o, object, first_arg))
+  else if (!push_method(L, object, first_arg))
     return call_value(L, &(struct tc_frame){.L = L, .function = first_arg, .first_arg = first_arg + 1, .n_args = n_args - 1});
   const struct tc_frame frame = {.L = L, .function = first_arg + n_args, .first_arg = first_arg, .n_args = n_args};
   int count;

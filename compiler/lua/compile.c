@@ -59,8 +59,14 @@ static void drop_entry(lua_State *L, struct compiled_object *o, struct compiled_
   else tc_lua_compiled_free_entry(L, e);
 }
 
-void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o) {
+/* Of an object that may be on the way to its end: without its user values. */
+static void drop_all(lua_State *L, struct compiled_object *o) {
   const struct tc_alloc *a = o->module->ctx.alloc;
+  tc_guards_dispatch_free(o->dispatch);
+  o->dispatch = NULL;
+  tc_guards_free(o->first, L);
+  o->first = NULL;
+  o->was_called = false;
   for (size_t i = 0; i < o->entries.len; i++) drop_entry(L, o, &o->entries.data[i]);
   for (size_t i = 0; !o->running && i < o->retired.len; i++) tc_lua_compiled_free_entry(L, &o->retired.data[i]);
   if (!o->running) tc_vec_free(a, &o->retired);
@@ -68,6 +74,7 @@ void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o) {
   tc_vec_free(a, &o->changed);
   tc_vec_free(a, &o->breaks);
   tc_vec_free(a, &o->fallbacks);
+  tc_vec_free(a, &o->recompile_notes);
   o->eager = false;
   o->forgets = true;
   o->failures = 0;
@@ -75,12 +82,18 @@ void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o) {
   o->entry_to_kernel_ns = 0;
 }
 
+void tc_lua_compiled_reset(lua_State *L, int object) {
+  drop_all(L, lua_touserdata(L, object));
+  lua_pushnil(L);
+  lua_setiuservalue(L, object, OBJECT_MADE); /* what is running is on the stack */
+}
+
 /* The module may be gone already when a state closes: its device is then NULL, and its allocator still works. */
 static int object_gc(lua_State *L) {
   struct compiled_object *o = tc_lua_compiled_at(L, 1);
   if (!o) return 0;
   o->running = 0; /* nobody can be calling what is collected; an error may have left a call counted */
-  if (o->module->ctx.device) tc_lua_compiled_reset(L, o);
+  if (o->module->ctx.device) drop_all(L, o);
   o->tag = NULL;
   return 0;
 }
@@ -152,6 +165,9 @@ struct compiled_object *tc_lua_compiled_like(lua_State *L, int function_index, i
   o->backend = other->backend;
   o->config = other->config;
   o->dynamic = other->dynamic;
+  memcpy(o->registered, other->registered, sizeof o->registered);
+  lua_getiuservalue(L, like, OBJECT_BACKEND);
+  lua_setiuservalue(L, -2, OBJECT_BACKEND);
   lua_getiuservalue(L, like, OBJECT_TEXTS); /* the texts of its switches */
   lua_setiuservalue(L, -2, OBJECT_TEXTS);
   lua_pushvalue(L, function_index);
@@ -175,13 +191,14 @@ static int compile(lua_State *L) {
 /* tb.reset(object), or of all: what was compiled, learnt and given up is forgotten. Its pieces behind breaks go with it. */
 static int reset(lua_State *L) {
   if (!lua_isnone(L, 1)) {
-    tc_lua_compiled_reset(L, check_object(L, 1, "reset"));
+    check_object(L, 1, "reset");
+    tc_lua_push_object(L, 1);
+    tc_lua_compiled_reset(L, lua_gettop(L));
     return 0;
   }
   lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key);
   for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-    struct compiled_object *o = tc_lua_compiled_at(L, 2);
-    if (o) tc_lua_compiled_reset(L, o);
+    if (tc_lua_compiled_at(L, 2)) tc_lua_compiled_reset(L, 2);
   }
   return 0;
 }
@@ -214,30 +231,21 @@ static int counters(lua_State *L) {
   return 1;
 }
 
-static int list_backends(lua_State *L) {
-  lua_newtable(L);
-  for (int i = 0, n = 0; i < TC_BACKEND_COUNT; i++) {
-    if (!tc_backend_built((enum tc_backend)i)) continue;
-    lua_pushstring(L, tc_backend_name((enum tc_backend)i));
-    lua_rawseti(L, -2, ++n);
-  }
-  return 1;
-}
-
 static int object_tostring(lua_State *L) {
   const struct compiled_object *o = check_object(L, 1, "tostring");
-  lua_pushfstring(L, "compiled function (backend=%s, %d %s%s)", tc_backend_name(o->backend), (int)o->entries.len,
+  lua_pushfstring(L, "compiled function (backend=%s, %d %s%s)", tc_lua_backend_name(o), (int)o->entries.len,
                   o->entries.len == 1 ? "entry" : "entries", o->eager ? ", runs eagerly" : "");
   return 1;
 }
 
 void tc_lua_open_compile(lua_State *L) {
   static const luaL_Reg functions[] = {{"compile", compile}, {"reset", reset}, {"clear_memory_cache", clear_memory_cache}, {"counters", counters},
-                                       {"list_backends", list_backends}, {NULL, NULL}};
+                                       {"mark_dynamic", tc_lua_mark_dynamic}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   tc_lua_open_explain(L);
   tc_lua_open_pieces(L);
   tc_lua_open_stance(L);
+  tc_lua_open_backends(L);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key) == LUA_TNIL) {
     lua_newtable(L);
     lua_createtable(L, 0, 1);

@@ -11,7 +11,8 @@
 #include "lua/module.h"
 #include "pipeline.h"
 
-enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_TEXTS, OBJECT_RESUME, OBJECT_ROOT, OBJECT_VALUES = OBJECT_ROOT }; /* user values */
+/* User values: of a registered backend, what was registered, and the table of what it made for the entries. */
+enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_TEXTS, OBJECT_RESUME, OBJECT_ROOT, OBJECT_BACKEND, OBJECT_MADE, OBJECT_VALUES = OBJECT_MADE };
 
 enum { TC_LUA_MAX_INPUTS = 8192 }; /* tensors that one call reads */
 
@@ -34,9 +35,21 @@ struct compiled_entry {
   struct scalar_input *scalars; /* in `recipes`; their storages are the entry's */
   int step;   /* the entry ends at a graph break: place of the step function that goes on, with the results as arguments; 0: it does not */
   int callee; /* that argument (from 0) is a function to be called compiled; -1: none */
+  int made;   /* what a registered backend made of the graph: its place in the object's table; 0: nothing */
+  int place;  /* among the programs of the object's dispatch */
+  int n_ops;    /* tensor operations that were captured */
+  int broke_at; /* number, from 1, of the root's break that it ends at; 0: none */
+  struct tc_story *story; /* in `recipes`; NULL unless the root `tells` */
 };
 
 struct fallback_note { char text[256]; };
+struct recompile_note { char text[512]; }; /* the guard that failed, with both values */
+
+/* What was captured, as text. */
+struct tc_story_op { const char *text, *source; int line; }; /* line 0: unknown */
+struct tc_story { const char *graph; int n_ops; struct tc_story_op *ops; };
+
+enum { TC_LUA_BACKEND_NAME = 64 };
 
 struct compiled_object {
   const void *tag;
@@ -44,19 +57,25 @@ struct compiled_object {
   struct compiled_object *root; /* of a piece behind a graph break: what tb.compile made, which tells of all; else the object itself */
   const struct tc_resume *continued; /* a piece: of what; the object keeps it alive */
   enum tc_backend backend;
+  char registered[TC_LUA_BACKEND_NAME]; /* name of a backend of tb.register_backend, which takes the graph; "": none */
   bool fullgraph, has_self;
   enum { TC_LUA_DYNAMIC_AUTO, TC_LUA_DYNAMIC_ALWAYS, TC_LUA_DYNAMIC_NEVER } dynamic;
   bool eager;                 /* runs the plain function from now on: a break, a limit, or a failed compile */
   struct tc_config config;
   TC_VEC(struct compiled_entry) entries;
   TC_VEC(struct compiled_entry) retired; /* dropped while a call was running; freed by the next reset without one */
+  struct tc_guard_dispatch *dispatch; /* over the guards of all entries; NULL: not made since they changed */
   bool was_called;            /* under the stance eager_then_compile */
+  struct tc_guards *first;    /* of the call that ran plain under it: what differs in the next one is learnt; or NULL */
+  bool tells;                 /* a root: entries keep their stories, for tb.explain */
+  int first_line;             /* a piece: where it begins; else 0 */
   bool forgets;               /* what goes on behind its breaks is made anew */
   int running;                /* calls on the way, nested ones too */
   int failures;               /* calls that could not be compiled */
   TC_VEC(struct tc_guard_change) changed; /* what changed between calls: not fixed by the entries that are made from then on */
   TC_VEC(struct tc_break) breaks;
   TC_VEC(struct fallback_note) fallbacks;
+  TC_VEC(struct recompile_note) recompile_notes; /* on the root, of all its pieces */
   int recompiles, captured_ops;
   struct tc_compile_report report; /* of the newest compile */
   double entry_to_kernel_ns;       /* of the newest compile: from entering the call until its first kernel may start; 0: none */
@@ -73,8 +92,8 @@ void tc_lua_compiled_parts(lua_State *L, int index);
 int tc_lua_compiled_call(lua_State *L);
 /* The same as a function, over the object (tc_lua_closure_over). */
 int tc_lua_compiled_function(lua_State *L);
-/* Drops entries and what was learnt; caches stay. */
-void tc_lua_compiled_reset(lua_State *L, struct compiled_object *o);
+/* Drops entries and what was learnt, of the object at an index; caches stay. */
+void tc_lua_compiled_reset(lua_State *L, int object);
 void tc_lua_compiled_free_entry(lua_State *L, struct compiled_entry *entry);
 void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Makes the object for (function, options): options at `options_index`, or 0 for none. Pushes it. */
@@ -84,6 +103,8 @@ struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, in
 struct compiled_object *tc_lua_compiled_like(lua_State *L, int function_index, int like);
 
 /* --- call.c --- */
+/* Puts the numbers that are inputs of the entry's graph among the tensors that its guards read. */
+void tc_lua_add_scalars(const struct compiled_entry *e, struct call_values *values);
 /* One step of a call of the object at `object`, whose arguments lie in a frame: either it is finished, and *count results are
  * pushed; or it goes on, and a function and its *count arguments are pushed. In a closure of tc_lua_closure_over. */
 enum tc_lua_outcome { TC_LUA_FINISHED, TC_LUA_GOES_ON };
@@ -91,8 +112,27 @@ enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_fra
 
 /* --- entry.c --- */
 /* Captures, compiles and keeps an entry for a call, the newest; NULL when the plain function is to be run instead, which is noted. */
-struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame);
+struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct call_values *values);
 void tc_lua_give_up(struct compiled_object *o);
+/* Captures a call that is to run plain, for what the next one will differ in. */
+void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct tc_frame *frame);
+
+/* --- backends.c: tb.register_backend, tb.list_backends --- */
+/* Pushes what was registered under the name; false (and nothing pushed) when nothing was. */
+bool tc_lua_push_backend(lua_State *L, const char *name);
+/* Pushes "eager, aot_eager, …": the backends that can be asked for. */
+const char *tc_lua_backend_names(lua_State *L);
+/* The name of the object's backend. */
+const char *tc_lua_backend_name(const struct compiled_object *o);
+/* A plug-in takes constant sizes alone: so does the object; raises where its options ask for others. */
+void tc_lua_backend_dynamic(lua_State *L, int object, struct compiled_object *o);
+/* Lets the registered backend of the object at `object` compile the graph of an entry, which runs it operation by operation so far,
+ * with the tensors of the captured call; what it makes is kept among the object's. TC_LUA: the backend failed. */
+tc_status tc_lua_backend_compile(lua_State *L, int object, const struct tc_graph *graph, const struct call_values *values, struct compiled_entry *e,
+                                 struct tc_error *err);
+/* Runs it. outputs[]: tensor objects without storage, which are filled. False: the backend failed, and an error is at the stack top. */
+bool tc_lua_backend_run(lua_State *L, int object, const struct compiled_entry *e, const struct call_values *values, struct tc_lua_object *const *outputs);
+void tc_lua_open_backends(lua_State *L); /* functions of the module table at the stack top */
 
 /* --- pieces.c --- */
 /* What goes on behind the graph breaks of the object at an index: pushes it, made when it is not there. NULL: it cannot be (err). */
@@ -104,8 +144,9 @@ void tc_lua_push_step(lua_State *L, int object, int place);
 /* The function at the stack top becomes one that calls it compiled, with the options of the object at `like`; on the stack it
  * leaves no trace. */
 void tc_lua_wrap(lua_State *L, int like);
-/* Visits the object at an index, what goes on behind its breaks, and the functions that those call compiled. */
-typedef void (*tc_lua_visit)(const struct compiled_object *piece, void *context);
+/* Visits the object at an index, what goes on behind its breaks, and the functions that those call compiled; each lies at `piece`.
+ * What a visit leaves on the stack is taken off. */
+typedef void (*tc_lua_visit)(lua_State *L, int piece, void *context);
 void tc_lua_each_piece(lua_State *L, int object, tc_lua_visit visit, void *context);
 void tc_lua_open_pieces(lua_State *L);
 
@@ -114,6 +155,9 @@ const char *tc_lua_stance_text(enum tc_lua_stance stance);
 /* The name by which capture knows a function of stance.c; NULL. */
 const char *tc_lua_stance_function(lua_CFunction function);
 void tc_lua_open_stance(lua_State *L); /* functions of the module table at the stack top */
+
+/* --- dynamic.c --- */
+int tc_lua_mark_dynamic(lua_State *L);
 
 /* --- options.c --- */
 /* Reads the options at an index into the object at `object`; raises for what it does not take. */
@@ -126,7 +170,41 @@ const char *tc_lua_given(lua_State *L, int index);
  * pushed; what lies between may be anything. */
 void tc_lua_push_results(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame, int first_output);
 
-/* explain.c: functions of the module table at the stack top. */
+/* --- story.c: what is kept of a compile for those who ask --- */
+void tc_lua_keep_story(const struct compiled_object *o, struct tc_capture *capture, struct compiled_entry *entry);
+/* Keeps why an object is compiled again, and logs it. */
+void tc_lua_note_recompile(struct compiled_object *o, const char *why);
+/* Number of the root's break, from 1; 0: it is not there. */
+int tc_lua_break_number(const struct compiled_object *o, const struct tc_break *b);
+
+/* --- stats.c --- */
+struct tc_lua_totals { int graphs, entries, guards, recompiles, ops; bool eager; struct tc_compile_report report; const char *artifact; };
+/* Sums over the object at an index and what goes on behind its breaks. */
+struct tc_lua_totals tc_lua_sum_up(lua_State *L, int object);
+/* Pushes the table of tb.stats. */
+void tc_lua_push_stats(lua_State *L, int object);
+void tc_lua_open_stats(lua_State *L);
+
+/* --- explain.c, explain_table.c --- */
+/* Where a piece stands in the program. The texts live as long as its function. */
+struct tc_lua_where { const char *kind, *chunk; char file[LUA_IDSIZE]; int line, last_line; };
+struct tc_lua_where tc_lua_where_is(lua_State *L, int piece);
+/* Sets `pieces` of the table at the stack top: graphs, guards, effects, launches of the object at an index and all behind it. */
+void tc_lua_set_pieces(lua_State *L, int object);
+/* Functions of the module table at the stack top. */
 void tc_lua_open_explain(lua_State *L);
+
+/* --- debug.c: the folder of the switch `debug` --- */
+struct tc_lua_debug;
+/* Before a graph is compiled for an entry: makes its folder and writes what is known of it; NULL: none is asked for, or it cannot be
+ * written (noted). `values` is room. */
+struct tc_lua_debug *tc_lua_debug_begin(struct compiled_object *o, const struct compiled_entry *entry, const struct tc_frame *frame,
+                                        const struct tc_graph *graph, struct call_values *values);
+struct tc_compile_texts *tc_lua_debug_texts(struct tc_lua_debug *debug); /* NULL of NULL */
+/* After it: writes the rest. NULL is fine. */
+void tc_lua_debug_end(struct tc_lua_debug *debug, struct compiled_object *o, const struct compiled_entry *entry);
+/* debug_program.c, debug_inputs.c: the graph as Lua, appended. `inputs`: tensors of the call, or NULL where they are not known. */
+void tc_lua_debug_function(struct tc_strbuf *out, const struct tc_graph *graph, const struct compiled_entry *entry);
+void tc_lua_debug_inputs(struct tc_strbuf *out, const struct tc_graph *graph, const struct tc_tensor *const *inputs);
 
 #endif

@@ -48,20 +48,15 @@ static void note_failure(struct compiled_object *o, bool of_this_call) {
 /* --- compiling --- */
 
 static int raise_break(lua_State *L, const struct tc_break *b) {
-  return luaL_error(L, "%s:%d: graph break: %s (%s)\n  hint: %s\n  in: %s", b->source, b->line, tc_break_text(b->reason), b->detail,
-                    tc_break_hint(b->reason), b->stack);
-}
-
-static bool same_break(const struct tc_break *a, const struct tc_break *b) {
-  return a->reason == b->reason && a->line == b->line && !strcmp(a->source, b->source) && !strcmp(a->detail, b->detail);
+  return luaL_error(L, "%s:%d: graph break%s: %s (%s)\n  hint: %s\n  in: %s", b->source, b->line, b->in_allowed ? " inside of a function of allow_in_graph" : "",
+                    tc_break_text(b->reason), b->detail, tc_break_hint(b->reason), b->stack);
 }
 
 /* Told once, on the root. */
 static void note_break(struct compiled_object *o, const struct tc_break *b) {
   struct tc_context *ctx = &o->module->ctx;
+  if (tc_lua_break_number(o, b)) return;
   o = o->root;
-  for (size_t i = 0; i < o->breaks.len; i++)
-    if (same_break(&o->breaks.data[i], b)) return;
   ctx->counters.graph_breaks++;
   (void)tc_vec_push(ctx->alloc, &o->breaks, *b);
   tc_log_line(&ctx->log, TC_LOG_BREAKS, "%s:%d: %s (%s); hint: %s", b->source, b->line, tc_break_text(b->reason), b->detail, tc_break_hint(b->reason));
@@ -89,6 +84,20 @@ static tc_status capture_call(struct compiled_object *o, const struct tc_frame *
   ctx->config = saved;
   o->report.stage_ns[TC_PASS_capture] += now_ns() - start;
   return status;
+}
+
+void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct tc_frame *frame) {
+  const struct tc_capture_options options = {.continued = o->continued};
+  struct tc_capture capture = {0};
+  struct tc_error err = {0};
+  tc_status status = capture_call(o, frame, &options, &capture, &err);
+  if (!status && capture.broke) status = tc_guards_seal(capture.guards, &err); /* what was seen before the break */
+  if (!status) {
+    tc_guards_free(o->first, L);
+    o->first = capture.guards;
+    capture.guards = NULL;
+  }
+  tc_capture_free(&capture, L);
 }
 
 /* Where the next capture is to end, and how the function goes on from there. */
@@ -153,7 +162,7 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   *broke = capture->break_;
   const struct tc_capture seen = {.break_ = capture->break_, .place = capture->place, .in_callee = capture->in_callee};
   tc_capture_free(capture, L);
-  if (o->fullgraph) return TC_BREAK;
+  if (o->fullgraph || broke->in_allowed) return TC_BREAK;
   note_break(o, broke);
   status = choose_cut(L, o, object, frame, &options, &seen, cut, &why, err);
   lua_settop(L, top);
@@ -180,8 +189,9 @@ static tc_status make_scalars(struct tc_context *ctx, const struct tc_capture *c
   if (!entry->scalars) return tc_fail(err, TC_NOMEM, "compile", "out of memory");
   for (; (size_t)entry->n_scalars < count; entry->n_scalars++) {
     struct scalar_input *scalar = &entry->scalars[entry->n_scalars];
-    scalar->input = capture->scalars.data[entry->n_scalars];
-    if (tc_tensor_new(ctx->device, TC_F64, 0, NULL, &scalar->tensor, err)) return err->status;
+    const struct tc_scalar_input *input = &capture->scalars.data[entry->n_scalars];
+    scalar->input = input->input;
+    if (tc_tensor_new(ctx->device, input->dtype, 0, NULL, &scalar->tensor, err)) return err->status;
   }
   return TC_OK;
 }
@@ -194,12 +204,32 @@ static tc_status guard_facts(const struct tc_compiled *compiled, struct tc_guard
   return count ? tc_guards_seal(guards, err) : TC_OK;
 }
 
+/* The graph becomes what the entry runs. */
+static tc_status compile_graph(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct tc_graph *graph,
+                               struct call_values *values, struct compiled_entry *entry, struct tc_error *err) {
+  struct tc_context *ctx = &o->module->ctx;
+  const struct tc_config saved = ctx->config;
+  struct tc_lua_debug *debug = tc_lua_debug_begin(o, entry, frame, graph, values);
+  o->report.texts = tc_lua_debug_texts(debug);
+  ctx->config = o->config;
+  tc_status status = tc_compile_graph(ctx, o->backend, graph, &entry->compiled, &o->report, err);
+  ctx->config = saved;
+  o->report.texts = NULL;
+  if (!status) status = guard_facts(entry->compiled, entry->guards, err);
+  tc_lua_debug_end(debug, o, entry);
+  if (status || !*o->registered) return status;
+  if (tc_guards_inputs(entry->guards) + entry->n_scalars > TC_LUA_MAX_INPUTS) return TC_OK; /* told later, and so are guards that fail */
+  if (tc_guards_match(entry->guards, frame, &(struct tc_guard_values){values->inputs, values->sizes, values->scalars})) return TC_OK;
+  tc_lua_add_scalars(entry, values);
+  return tc_lua_backend_compile(L, object, graph, values, entry, err);
+}
+
 /* Is there anything to compile? */
 static bool has_work(const struct tc_graph *graph) { return graph->outputs.len || graph->nodes.len > graph->inputs.len; }
 
 /* Captures and compiles the call. TC_BREAK: it is to run plain, for the break in *broke. */
 static tc_status compile_call(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct compiled_entry *entry,
-                              struct tc_break *broke, struct tc_error *err) {
+                              struct call_values *values, struct tc_break *broke, struct tc_error *err) {
   struct tc_context *ctx = &o->module->ctx;
   struct tc_capture capture = {0};
   struct cut cut;
@@ -211,47 +241,60 @@ static tc_status compile_call(lua_State *L, struct compiled_object *o, int objec
   }
   log_guards(o, capture.guards);
   o->captured_ops = capture.n_ops;
-  if (!cut.step || has_work(capture.graph)) {
-    capture.arena = NULL; /* the pipeline takes it */
-    const struct tc_config saved = ctx->config;
-    ctx->config = o->config;
-    status = tc_compile_graph(ctx, o->backend, capture.graph, &entry->compiled, &o->report, err);
-    ctx->config = saved;
-  }
-  if (!status && entry->compiled) status = guard_facts(entry->compiled, capture.guards, err);
-  if (!status) status = make_scalars(ctx, &capture, entry, err);
+  status = make_scalars(ctx, &capture, entry, err);
   entry->guards = capture.guards;
   entry->recipes = capture.recipes;
   entry->replay = capture.replay;
   entry->step = cut.step;
   entry->callee = cut.callee;
+  entry->n_ops = capture.n_ops;
+  entry->broke_at = cut.step ? tc_lua_break_number(o, broke) : 0;
+  tc_lua_keep_story(o, &capture, entry);
+  if (!status && (!cut.step || has_work(capture.graph))) {
+    capture.arena = NULL; /* the pipeline takes it */
+    status = compile_graph(L, o, object, frame, capture.graph, values, entry, err);
+  }
   capture.guards = NULL;
   capture.recipes = NULL;
   tc_capture_free(&capture, L);
   return status;
 }
 
+/* What tb.mark_dynamic asked for must hold. */
+static tc_status check_marks(const struct compiled_object *o, const struct compiled_entry *entry, const struct tc_frame *frame, struct tc_error *err) {
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, o->module->ctx.alloc);
+  tc_status status = TC_OK;
+  if (tc_guards_fixed_mark(entry->guards, frame, &text))
+    status = tc_fail(err, TC_GUARD, "compile", "%s by the code, and mark_dynamic asks for it to be dynamic", tc_strbuf_text(&text) ? text.data : "a size");
+  tc_strbuf_free(&text);
+  return status;
+}
+
 /* Newest first. */
 static bool add_entry(struct compiled_object *o, const struct compiled_entry *entry) {
+  tc_guards_dispatch_free(o->dispatch);
+  o->dispatch = NULL;
   if (!tc_vec_push(o->module->ctx.alloc, &o->entries, *entry)) return false;
   memmove(o->entries.data + 1, o->entries.data, sizeof *entry * (o->entries.len - 1));
   o->entries.data[0] = *entry;
   return true;
 }
 
-struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame) {
+struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct call_values *values) {
   struct compiled_entry entry = {0};
   struct tc_break broke;
   struct tc_error err = {0};
-  const tc_status status = compile_call(L, o, object, frame, &entry, &broke, &err);
+  tc_status status = compile_call(L, o, object, frame, &entry, values, &broke, &err);
+  if (!status) status = check_marks(o, &entry, frame, &err);
   if (status == TC_BREAK) {
-    if (o->fullgraph) raise_break(L, &broke);
+    if (o->fullgraph || broke.in_allowed) raise_break(L, &broke);
     note_failure(o, broke.reason == TC_BREAK_RUNTIME_ERROR);
     return NULL;
   }
   if (status) {
     tc_lua_compiled_free_entry(L, &entry);
-    if (o->fullgraph) tc_lua_raise(L, "compile", &err);
+    if (o->fullgraph || *o->registered || status == TC_GUARD) tc_lua_raise(L, "compile", &err);
     tc_lua_note_fallback(o, "%s: %s; the function runs eagerly", err.stage ? err.stage : "compile", err.message);
     note_failure(o, false);
     return NULL;

@@ -22,6 +22,10 @@ static bool compiled_at(lua_State *L, int index) {
   return true;
 }
 
+static uint32_t marked_dims(lua_State *L, int index) {
+  return tc_lua_tensor(L, index) ? ((const struct tc_lua_object *)lua_touserdata(L, index))->dynamic_dims : 0;
+}
+
 static tc_dtype default_dtype(lua_State *L) {
   const struct tc_lua_module *m = tc_lua_find_module(L);
   return m ? m->default_dtype : TC_F32;
@@ -32,6 +36,7 @@ void tc_lua_fill_host(struct tc_host *host) {
   host->function_at = function_at;
   host->name_at = name_at;
   host->compiled_at = compiled_at;
+  host->marked_dims = marked_dims;
   host->default_dtype = default_dtype;
   host->push_tensor = tc_lua_push_tensor;
 }

@@ -36,6 +36,7 @@ struct tc_lua_module {
 struct tc_lua_object {
   const void *tag; /* &tc_lua_object_tag while the object is a tensor */
   struct tc_tensor tensor;
+  uint32_t dynamic_dims; /* bit set of the dimensions that tb.mark_dynamic marked: of this object, not of what is computed from it */
 };
 extern const char tc_lua_object_tag;
 

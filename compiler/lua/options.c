@@ -1,5 +1,6 @@
 /* The options of tb.compile and tb.explain: {backend=, mode=, fullgraph=, dynamic=, options={switch=value}}. Whatever is wrong
  * with them raises an error that names what was given and what is taken. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/compiled_object.h"
@@ -27,26 +28,19 @@ static bool push_option(lua_State *L, int options, const char *name, int type, c
   return found != LUA_TNIL;
 }
 
-/* Pushes "name, name, …" of the backends that are built. */
-static const char *backend_names(lua_State *L) {
-  luaL_Buffer names;
-  luaL_buffinit(L, &names);
-  for (int i = 0; i < TC_BACKEND_COUNT; i++) {
-    if (!tc_backend_built((enum tc_backend)i)) continue;
-    if (luaL_bufflen(&names)) luaL_addstring(&names, ", ");
-    luaL_addstring(&names, tc_backend_name((enum tc_backend)i));
-  }
-  luaL_pushresult(&names);
-  return lua_tostring(L, -1);
-}
-
-static void read_backend(lua_State *L, int options, struct compiled_object *o) {
+static void read_backend(lua_State *L, int options, int object, struct compiled_object *o) {
   if (push_option(L, options, "backend", LUA_TSTRING, "the name of a backend")) {
     const char *name = lua_tostring(L, -1);
     const int backend = tc_backend_find(name);
-    if (backend < 0) luaL_error(L, "compile: there is no backend '%s'; backends: %s", name, backend_names(L));
-    if (!tc_backend_built((enum tc_backend)backend)) raise_unsupported(L, "backend", name, tc_backend_help((enum tc_backend)backend));
-    o->backend = (enum tc_backend)backend;
+    if (backend >= 0) {
+      if (!tc_backend_built((enum tc_backend)backend)) raise_unsupported(L, "backend", name, tc_backend_help((enum tc_backend)backend));
+      o->backend = (enum tc_backend)backend;
+    } else {
+      if (!tc_lua_push_backend(L, name)) luaL_error(L, "compile: there is no backend '%s'; backends: %s", name, tc_lua_backend_names(L));
+      lua_setiuservalue(L, object, OBJECT_BACKEND);
+      o->backend = TC_BACKEND_eager; /* until the registered one has made something */
+      snprintf(o->registered, sizeof o->registered, "%s", name);
+    }
   }
   lua_pop(L, 1);
 }
@@ -123,9 +117,10 @@ void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_
   if (lua_type(L, options) != LUA_TTABLE)
     luaL_error(L, "compile: argument 2 must be a table of options (backend, mode, fullgraph, dynamic, options), got %s", tc_lua_given(L, options));
   check_option_names(L, options);
-  read_backend(L, options, o);
+  read_backend(L, options, object, o);
   read_mode(L, options);
   read_dynamic(L, options, o);
+  if (*o->registered) tc_lua_backend_dynamic(L, object, o);
   o->fullgraph = read_boolean(L, options, "fullgraph");
   read_switches(L, options, o);
   lua_setiuservalue(L, object, OBJECT_TEXTS);

@@ -145,6 +145,7 @@ static tc_status push_piece(lua_State *L, int resume, int pc, struct tc_error *e
     lua_getiuservalue(L, resume, RESUME_ROOT);
     struct compiled_object *piece = tc_lua_compiled_like(L, function, lua_gettop(L));
     piece->continued = r->resume;
+    piece->first_line = tc_proto_line(r->resume->proto, pc);
     lua_pushvalue(L, resume);
     lua_setiuservalue(L, -2, OBJECT_RESUME);
     if ((status = keep_site(L, resume, &site, &place, err))) return status;
@@ -266,14 +267,15 @@ void tc_lua_wrap(lua_State *L, int like) {
 static void list_places(lua_State *L, int object, tc_lua_visit visit, void *context) {
   const struct compiled_object *o = lua_touserdata(L, object);
   const int top = lua_gettop(L);
-  visit(o, context);
+  visit(L, object, context);
+  lua_settop(L, top);
   if (lua_getiuservalue(L, object, OBJECT_RESUME) == LUA_TUSERDATA && !o->forgets) {
     const struct lua_resume *r = lua_touserdata(L, -1);
     lua_getiuservalue(L, -1, RESUME_PLACES);
     for (size_t i = 0; i < r->sites.len; i++) {
       if (r->sites.data[i].is_step) continue;
       lua_rawgeti(L, top + 2, (lua_Integer)i + 1);
-      visit(lua_touserdata(L, -1), context);
+      visit(L, top + 3, context);
       lua_settop(L, top + 2);
     }
   }

@@ -1,7 +1,8 @@
-/* How a Lua state deals with compiled functions as a whole: stances, disable, is_compiling.
+/* How a Lua state deals with compiled functions as a whole: stances, disable, allow_in_graph, is_compiling.
  *
  *     local before <close> = tb.set_stance("force_eager")   -- until the block ends
  *     local f = tb.disable(function(x) … end)                -- never captured: a call of it is a graph break
+ *     local g = tb.allow_in_graph(function(x) … end)         -- captured without a graph break: one inside is an error
  *     if tb.is_compiling() then … end                        -- true in captured code alone
  */
 #include <string.h>
@@ -57,28 +58,38 @@ static int get_stance(lua_State *L) {
   return 1;
 }
 
-/* --- disable --- */
+/* --- disable, allow_in_graph --- */
 
 static int finished(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   return lua_gettop(L);
 }
 
-static int call_disabled(lua_State *L) {
+/* Of the functions that disable and allow_in_graph make: upvalue 1 is what they call. */
+static int call_inner(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, finished);
   return finished(L, LUA_OK, 0);
 }
 
-static int disable(lua_State *L) {
+static int call_disabled(lua_State *L) { return call_inner(L); }
+static int call_allowed(lua_State *L) { return call_inner(L); }
+
+static int wrap(lua_State *L, const char *name, lua_CFunction function) {
   lua_settop(L, 1);
   if (!lua_isfunction(L, 1) && luaL_getmetafield(L, 1, "__call") == LUA_TNIL)
-    return tc_lua_raise_text(L, "disable", "argument 1 must be a function or a module (a value whose metatable has __call), got %s", tc_lua_given(L, 1));
+    return tc_lua_raise_text(L, name, "argument 1 must be a function or a module (a value whose metatable has __call), got %s", tc_lua_given(L, 1));
   lua_settop(L, 1);
-  lua_pushcclosure(L, call_disabled, 1);
+  lua_pushcclosure(L, function, 1);
   return 1;
 }
+
+static int disable(lua_State *L) { return wrap(L, "disable", call_disabled); }
+
+/* torch.compile puts a call of such a function into the graph as one node, without looking inside. Here what it does must become
+ * operations like anything else: it is inlined as every Lua function is, but the graph may not break inside. */
+static int allow_in_graph(lua_State *L) { return wrap(L, "allow_in_graph", call_allowed); }
 
 /* Captured, it is folded to true (capture/library.def). */
 static int is_compiling(lua_State *L) {
@@ -88,11 +99,13 @@ static int is_compiling(lua_State *L) {
 
 const char *tc_lua_stance_function(lua_CFunction function) {
   if (function == call_disabled) return "disabled";
+  if (function == call_allowed) return "allowed";
   return function == is_compiling ? "is_compiling" : NULL;
 }
 
 void tc_lua_open_stance(lua_State *L) {
-  static const luaL_Reg functions[] = {{"set_stance", set_stance}, {"get_stance", get_stance}, {"disable", disable}, {"is_compiling", is_compiling}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"set_stance", set_stance}, {"get_stance", get_stance}, {"disable", disable}, {"allow_in_graph", allow_in_graph},
+                                       {"is_compiling", is_compiling}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   luaL_newmetatable(L, stance_name);
   lua_pushcfunction(L, set_back);

@@ -29,6 +29,7 @@ struct tc_lua_object *tc_lua_new_object(lua_State *L, int metatable) {
   struct tc_lua_object *object = lua_newuserdatauv(L, sizeof *object, 0);
   object->tag = &tc_lua_object_tag;
   object->tensor.storage = NULL;
+  object->dynamic_dims = 0;
   lua_pushvalue(L, metatable);
   lua_setmetatable(L, -2);
   return object;

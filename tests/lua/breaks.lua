@@ -324,4 +324,40 @@ function parts.running()
   collectgarbage()
 end
 
+-- What each turn reads from a tensor and gives to the next one stays open: a few graphs serve any length.
+function parts.generation()
+  local nn = tb.nn
+  tb.manual_seed(3)
+  local embedding, norm, head = nn.Embedding(50, 16), nn.LayerNorm(16), nn.Linear(16, 50)
+  local function generate(ids, n)
+    for i = 1, n do
+      local logits = head(norm(embedding(ids)))
+      local next_id = logits[-1]:argmax(-1):item()
+      ids = tb.cat({ ids, tb.tensor({ next_id }) }, 1)
+    end
+    return ids
+  end
+  for _, backend in ipairs { "eager", "inductor" } do
+    local f = tb.compile(generate, { backend = backend })
+    for _, start in ipairs { { 3, 7, 1 }, { 2, 2 }, { 49, 5, 1, 1, 8 } } do
+      local ids = tb.tensor(start)
+      assert(plain.describe(f(ids, 20)) == plain.describe(generate(ids, 20)), backend)
+    end
+    local stats = tb.stats(f)
+    assert(stats.entries <= 6 and not stats.eager and #stats.fallbacks == 0, ("%s: %d entries; %s"):format(backend, stats.entries, table.concat(stats.fallbacks, "; ")))
+  end
+  -- numbers as values: of either kind, alone or in lists, with a dtype, beside tensors
+  local g = tb.compile(function(v, i, s)
+    return tb.tensor(s), tb.tensor({ i, 2, i + 1 }), tb.tensor({ i, s }), tb.tensor({ i, s * 2 }, { dtype = "f64" }), v * i, s - v, v:long() + i, tb.maximum(v, s)
+  end)
+  local function h(v, i, s)
+    return tb.tensor(s), tb.tensor({ i, 2, i + 1 }), tb.tensor({ i, s }), tb.tensor({ i, s * 2 }, { dtype = "f64" }), v * i, s - v, v:long() + i, tb.maximum(v, s)
+  end
+  for i = -2, 9 do
+    local want, got = plain.describe_all(table.pack(h(x, i, i / 4))), plain.describe_all(table.pack(g(x, i, i / 4)))
+    assert(want == got, want .. "\n" .. got)
+  end
+  assert(tb.stats(g).entries == 2, tb.stats(g).entries)
+end
+
 parts[part]()

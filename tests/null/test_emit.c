@@ -22,14 +22,15 @@ static const char text[] =
 
 static const struct tc_codegen *const null_alone[] = {&tc_codegen_null, NULL};
 
-struct emitted { struct lowered l; struct tc_blobs blobs; struct tc_strbuf text; tc_status status; struct tc_error err; };
+struct emitted { struct lowered l; struct tc_blobs blobs; struct tc_code_text text; tc_status status; struct tc_error err; };
 
 static void emit_with(struct emitted *e, const struct tc_codegen *const *codegens, const struct tc_alloc *alloc, int threads) {
   struct tc_config config;
   tc_config_default(&config);
   config.compile_threads = threads;
   *e = (struct emitted){.l = lower_text(text, true)};
-  tc_strbuf_init(&e->text, tc_alloc_system());
+  tc_strbuf_init(&e->text.code, tc_alloc_system());
+  tc_strbuf_init(&e->text.assembly, tc_alloc_system());
   e->status = tc_emit_kernels(alloc, codegens, &lowered_target, &config, e->l.list, &e->blobs, &e->text, &e->err);
 }
 static void emit(struct emitted *e, const struct tc_codegen *const *codegens, int threads) {
@@ -37,7 +38,8 @@ static void emit(struct emitted *e, const struct tc_codegen *const *codegens, in
 }
 static void discard(struct emitted *e) {
   tc_blobs_free(&e->blobs);
-  tc_strbuf_free(&e->text);
+  tc_strbuf_free(&e->text.code);
+  tc_strbuf_free(&e->text.assembly);
   tc_arena_free(e->l.arena);
 }
 
@@ -73,7 +75,7 @@ static void test_emit_and_run(void **state) {
     assert_int_equal(e.blobs.count, threads[t] < codes ? threads[t] : codes < TC_MAX_MODULES ? codes : TC_MAX_MODULES);
     size_t bytes = 0;
     for (int i = 0; i < e.blobs.count; i++) bytes += e.blobs.blob[i].size;
-    assert_int_equal(e.text.len, bytes);
+    assert_int_equal(e.text.code.len, bytes);
     for (int i = 0; i < codes; i++) {
       assert_string_equal(e.l.list->codes[i].generator, "null");
       assert_int_equal(programs_of(&e, e.l.list->codes[i].kernel), 1);
@@ -95,7 +97,7 @@ static void test_repeats(void **state) {
       assert_int_equal(a.blobs.blob[k].size, b.blobs.blob[k].size);
       assert_memory_equal(a.blobs.blob[k].bytes, b.blobs.blob[k].bytes, a.blobs.blob[k].size);
     }
-    assert_string_equal(tc_strbuf_text(&a.text), tc_strbuf_text(&b.text));
+    assert_string_equal(tc_strbuf_text(&a.text.code), tc_strbuf_text(&b.text.code));
     discard(&a);
     discard(&b);
   }

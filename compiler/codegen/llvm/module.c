@@ -241,6 +241,20 @@ static tc_status copy_object(const struct tc_module *m, LLVMMemoryBufferRef obje
   return TC_OK;
 }
 
+/* Of a copy, since instruction selection changes the module. */
+static void assembly(struct tc_module *m, struct tc_strbuf *text) {
+  LLVMModuleRef copy = LLVMCloneModule(m->module);
+  LLVMMemoryBufferRef printed = NULL;
+  char *message = NULL;
+  if (LLVMTargetMachineEmitToMemoryBuffer(m->machine, copy, LLVMAssemblyFile, &message, &printed)) {
+    LLVMDisposeMessage(message);
+  } else {
+    tc_strbuf_bytes(text, LLVMGetBufferStart(printed), LLVMGetBufferSize(printed));
+    LLVMDisposeMemoryBuffer(printed);
+  }
+  LLVMDisposeModule(copy);
+}
+
 static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strbuf *text, struct tc_error *err) {
   char *message = NULL;
   LLVMMemoryBufferRef object = NULL;
@@ -264,5 +278,5 @@ static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strb
 
 const struct tc_codegen tc_codegen_llvm = {
   .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/3",
-  .supports = ll_supports, .begin = begin, .emit = emit, .finish = finish, .discard = discard,
+  .supports = ll_supports, .begin = begin, .emit = emit, .assembly = assembly, .finish = finish, .discard = discard,
 };

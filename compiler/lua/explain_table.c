@@ -1,0 +1,117 @@
+/* `pieces` of tb.explain: one item a piece of the program, in the order of its text, with all that is compiled of it. */
+#include "lua/compiled_object.h"
+
+static void set_integer(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+/* Takes over what the buffer holds. */
+static void push_buffer(lua_State *L, struct tc_strbuf *text) {
+  luaL_Buffer copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
+  const bool good = tc_strbuf_text(text) != NULL;
+  luaL_buffinit(L, &copy);
+  if (good) luaL_addlstring(&copy, text->data, text->len);
+  tc_strbuf_free(text);
+  luaL_pushresult(&copy);
+}
+
+static void set_guards(lua_State *L, const struct tc_alloc *alloc, const struct tc_guards *guards) {
+  const int count = tc_guards_count(guards);
+  struct tc_strbuf text;
+  lua_createtable(L, count, 0);
+  for (int i = 1; i <= count; i++) {
+    tc_strbuf_init(&text, alloc);
+    tc_guards_explain(guards, NULL, i, &text);
+    push_buffer(L, &text);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setfield(L, -2, "guards");
+  tc_strbuf_init(&text, alloc);
+  tc_guards_open_text(guards, &text);
+  push_buffer(L, &text);
+  lua_setfield(L, -2, "open");
+}
+
+static void set_story(lua_State *L, const struct tc_story *story) {
+  set_text(L, "graph", story->graph);
+  lua_createtable(L, story->n_ops, 0);
+  for (int i = 0; i < story->n_ops; i++) {
+    lua_createtable(L, 0, 3);
+    set_text(L, "text", story->ops[i].text);
+    set_text(L, "file", story->ops[i].source);
+    set_integer(L, "line", story->ops[i].line);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "operations");
+}
+
+static void set_launches(lua_State *L, const struct tc_launch_list *list) {
+  lua_createtable(L, list->n_launches, 0);
+  for (int i = 0; i < list->n_launches; i++) {
+    const struct tc_launch *l = &list->launches[i];
+    const bool is_kernel = l->kind == TC_LAUNCH_KERNEL;
+    lua_createtable(L, 0, 7);
+    set_text(L, "label", l->label);
+    set_text(L, "kind", is_kernel ? "kernel" : "library");
+    set_text(L, "generator", is_kernel ? list->codes[l->code].generator : "blas");
+    set_text(L, "fused", l->fused);
+    set_integer(L, "ops", l->n_ops);
+    set_integer(L, "bytes", (int64_t)l->bytes);
+    set_integer(L, "flops", (int64_t)l->flops);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "launches");
+}
+
+static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct compiled_entry *e) {
+  const struct tc_launch_list *list = e->compiled ? tc_compiled_list(e->compiled) : NULL;
+  struct tc_strbuf text;
+  lua_newtable(L);
+  set_guards(L, alloc, e->guards);
+  if (e->story) set_story(L, e->story);
+  if (list) set_launches(L, list);
+  if (e->compiled) set_text(L, "artifact", tc_compiled_artifact(e->compiled));
+  set_integer(L, "ops", e->n_ops);
+  if (e->broke_at) set_integer(L, "break_number", e->broke_at);
+  tc_strbuf_init(&text, alloc);
+  if (e->replay) tc_replay_text(e->replay, e->guards, &text);
+  push_buffer(L, &text);
+  lua_setfield(L, -2, e->broke_at ? "hands_on" : "returns");
+}
+
+struct list { int table, count; };
+
+static void add_piece(lua_State *L, int piece, void *context) {
+  const struct compiled_object *o = lua_touserdata(L, piece);
+  struct list *list = context;
+  const struct tc_lua_where where = tc_lua_where_is(L, piece);
+  lua_createtable(L, 0, 9);
+  set_text(L, "kind", where.kind);
+  set_text(L, "file", where.file);
+  set_text(L, "chunk", *where.chunk == '@' || *where.chunk == '=' ? where.chunk : "");
+  set_integer(L, "line", where.line);
+  set_integer(L, "last_line", where.last_line);
+  set_integer(L, "recompiles", o->recompiles);
+  lua_pushboolean(L, o->eager);
+  lua_setfield(L, -2, "eager");
+  lua_createtable(L, (int)o->entries.len, 0);
+  for (size_t i = 0; i < o->entries.len; i++) {
+    push_entry(L, o->module->ctx.alloc, &o->entries.data[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "entries");
+  lua_rawseti(L, list->table, ++list->count);
+}
+
+void tc_lua_set_pieces(lua_State *L, int object) {
+  lua_newtable(L);
+  struct list list = {.table = lua_gettop(L)};
+  tc_lua_each_piece(L, object, add_piece, &list);
+  lua_setfield(L, -2, "pieces");
+}
