@@ -186,7 +186,9 @@ static void do_counters(lua_State *L, struct tb_server *w) {
 static void do_explain(lua_State *L, struct tb_server *w) {
   need_workload(L, w);
   if (w->workload.role != TB_ROLE_EXPLAINED) luaL_error(failing(L, w, "usage"), "explain needs the role explained");
-  cJSON_AddStringToObject(w->reply, "text", tb_workload_explain(L, &w->workload));
+  const char *text = tb_workload_explain(L, &w->workload);
+  if (tb_json_bool(w->request, "table", false)) cJSON_AddItemToObject(w->reply, "explanation", tb_json_from_lua(L, -2));
+  else cJSON_AddStringToObject(w->reply, "text", text);
 }
 
 static void do_machine(lua_State *L, struct tb_server *w) {

@@ -139,6 +139,7 @@ static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int ind
 static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg, struct tc_error *err) {
   const int option = find_option(arg->name), axis = find_axis(arg->name), config = find_switch(arg->name);
   if (option >= 0 && option_rows[option].use == TB_OPTION_MEASURES && !out->measuring) out->measuring = option_rows[option].name;
+  if (option >= 0 && option_rows[option].use == TB_OPTION_EXPLAINS && !out->explaining) out->explaining = option_rows[option].name;
   if (option >= 0) return set_option(&out->options, option, arg->value, err);
   if (config >= 0) return add_switch(arena, out, config, arg->value, err);
   if (axis >= 0) {

@@ -17,7 +17,7 @@ struct tb_axis_row { const char *name, *default_text, *choices, *help; };
 const struct tb_axis_row *tb_axis_row(enum tb_axis_id axis);
 
 enum tb_option_type { TB_OPTION_TEXT, TB_OPTION_INT, TB_OPTION_FLAG };
-enum tb_option_use { TB_OPTION_PLANS, TB_OPTION_MEASURES };
+enum tb_option_use { TB_OPTION_PLANS, TB_OPTION_WRITES, TB_OPTION_MEASURES, TB_OPTION_EXPLAINS };
 struct tb_option_row { const char *name, *default_text, *default_words, *help; enum tb_option_type type; enum tb_option_use use; };
 int tb_option_count(void);
 const struct tb_option_row *tb_option_row(int index);
@@ -39,7 +39,7 @@ struct tb_values { const char *name; const char **values; int count; };
 
 struct tb_spec {
   struct tb_options options;
-  const char *measuring;                       /* the first option given that only measuring uses; NULL: none */
+  const char *measuring, *explaining;          /* the first option given that run, that explain alone takes; NULL: none */
   const char **suites;                         /* options.suite, split */
   int n_suites;
   struct tb_values axes[TB_AXIS_COUNT];        /* count 0: not given */

@@ -50,7 +50,7 @@ static void print_run_options(bool explain) {
   puts("\noptions:");
   for (int i = 0; i < tb_option_count(); i++) {
     const struct tb_option_row *option = tb_option_row(i);
-    if (!explain || option->use == TB_OPTION_PLANS) row_with_default(option->name, option->help, tb_option_default(option));
+    if (option->use != (explain ? TB_OPTION_MEASURES : TB_OPTION_EXPLAINS)) row_with_default(option->name, option->help, tb_option_default(option));
   }
   puts("\naxes (each takes several values with commas; a suite's own axes too, as batch=1,8):");
   for (int i = 0; i < TB_AXIS_COUNT; i++) {

@@ -190,6 +190,7 @@ int tb_verb_run(int argc, char *const *argv) {
   struct tb_run run;
   signal(SIGPIPE, SIG_IGN); /* who no longer reads the progress does not end the measurement */
   enum tb_exit code = tb_run_open(&run, "run", argc, argv);
+  if (code == TB_EXIT_PASS && run.spec.explaining) code = tb_verb_usage("run", "it takes no '%s'; tbench explain does", run.spec.explaining);
   if (code == TB_EXIT_PASS) code = run_all(&run, argc, argv, &err);
   tb_folder_remove(run.cache_root);
   tb_run_close(&run);

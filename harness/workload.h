@@ -39,7 +39,7 @@ struct tb_workload {
  * TB_ROLE_EXPLAINED through tb.explain. */
 void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
                       struct tb_workload *out);
-/* For TB_ROLE_EXPLAINED, whose function is tb.explain's: calls it and leaves its text on the stack. */
+/* For TB_ROLE_EXPLAINED, whose function is tb.explain's: calls it and leaves the explanation and its text on the stack. */
 const char *tb_workload_explain(lua_State *L, struct tb_workload *w);
 /* One call, with the digests of its arguments taken before it; returns its time in nanoseconds. */
 double tb_workload_call(lua_State *L, struct tb_workload *w);

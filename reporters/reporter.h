@@ -32,6 +32,11 @@ int tb_reporter_count(void);
 const struct tb_reporter *tb_reporter_at(int index);
 const struct tb_reporter *tb_reporter_find(const char *name); /* NULL: no such reporter */
 
+/* --- explanation.c --- */
+/* One page of what tbench explain tells (harness/explanation.h has the document): the source of each case, with its breaks, graphs
+ * and guards beside the lines. It needs nothing else. False when the stream failed. */
+bool tb_explanation_html(const cJSON *document, FILE *out);
+
 /* --- gnuplot.c --- */
 enum { TB_PLOT_PATH = 1024, TB_PLOT_MESSAGE = 2560 };
 struct tb_plot {

@@ -20,9 +20,11 @@ struct tc_cache;
 struct tc_rng { uint64_t seed, next; };
 
 /* Counted by the compiler itself; the harness asserts the state of a compile on them. */
+enum { TC_MAX_BREAK_REASONS = 32 };
 struct tc_counters {
   uint64_t compiles, cache_misses, disk_hits, memory_hits, disk_bad_entries;
   uint64_t guard_failures, recompiles, graph_breaks, eager_fallbacks, llvm_modules;
+  uint64_t breaks[TC_MAX_BREAK_REASONS]; /* graph_breaks by reason: enum tc_break_reason */
 };
 
 struct tc_context {

@@ -121,8 +121,5 @@ tc_status tc_length(struct tc_trace *t, const struct tc_tracked *v, struct tc_tr
   if (operand.kind != TC_IS_TABLE) return tc_trace_raises(t, "length of a value that has none");
   if ((status = tc_metamethod(t, &operand, TC_EVENT_LEN, &handler))) return status;
   if (handler.kind != TC_IS_NIL) return tc_call_values(t, &handler, 2, (struct tc_tracked[]){operand, operand}, 1, out);
-  lua_Integer length;
-  if ((status = tc_table_length(t, operand.table, &length))) return status;
-  *out = tc_int(length);
-  return TC_OK;
+  return tc_table_open_length(t, operand.table, out);
 }

@@ -22,13 +22,6 @@ tc_status tc_library_type(struct tc_trace *t, size_t at, int n_args, int *n_resu
   return type_name(t, &value, &t->slots[at]);
 }
 
-tc_status tc_library_math_type(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  if (!n_args) return tc_bad_argument(t, at);
-  if (tc_is_scalar(&t->slots[at + 1])) return tc_library_pure(t, at, n_args, n_results);
-  tc_use_type(t, &t->slots[at + 1]);
-  return tc_give(t, at, tc_nil(), n_results);
-}
-
 tc_status tc_library_tostring(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   if (!n_args) return tc_bad_argument(t, at);
   const struct tc_tracked value = t->slots[at + 1];

@@ -5,7 +5,8 @@
 
 static tc_status length_of(struct tc_trace *t, size_t at, const struct tc_tracked *table, lua_Integer *out) {
   struct tc_tracked length;
-  const tc_status status = tc_length(t, table, &length);
+  tc_status status = tc_length(t, table, &length);
+  if (!status) status = tc_use(t, &length);
   if (status) return status;
   if (length.kind != TC_IS_INT) return tc_bad_argument(t, at);
   *out = length.integer;

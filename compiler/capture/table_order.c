@@ -53,7 +53,7 @@ static void learn_border(struct tc_trace *t, struct tc_traced_table *table) {
   extend_border(table);
 }
 
-static tc_status holes(struct tc_trace *t) { return tc_trace_break(t, TC_BREAK_OPCODE, "length of a table with holes"); }
+static tc_status holes(struct tc_trace *t) { return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "length of a table with holes"); }
 
 /* Of an outside table whose positive integer keys the traced code changes. Guarded are the length before, and that nothing is
  * behind the new border. */
@@ -81,6 +81,22 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
   return TC_OK;
 }
 
+tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out) {
+  lua_Integer length;
+  if (!table->origin.object || table->is_resized) {
+    const tc_status status = tc_table_length(t, table, &length);
+    *out = tc_int(length);
+    return status;
+  }
+  table->length_used = true;
+  lua_rawgeti(t->L, t->objects, table->origin.object);
+  *out = tc_int((lua_Integer)lua_rawlen(t->L, -1));
+  lua_pop(t->L, 1);
+  out->source = tc_guards_length_of(t->guards, table->origin.source);
+  tc_lazy_import(t, out);
+  return TC_OK;
+}
+
 /* Its array part grows when it is filled with open results, to just that size. What is in the hash part moves then; of several
  * keys there the order may change. */
 tc_status tc_table_open_list(struct tc_trace *t, struct tc_traced_table *table, lua_Integer last) {
@@ -90,7 +106,7 @@ tc_status tc_table_open_list(struct tc_trace *t, struct tc_traced_table *table, 
     const struct tc_tracked *key = &table->entries.data[i].key;
     others += !is_positive(key) || key->integer > table->array_hint;
   }
-  if (others > 1) return tc_trace_break(t, TC_BREAK_OPCODE, "a table constructor with several fields in front of open results");
+  if (others > 1) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "a table constructor with several fields in front of open results");
   table->array_hint = (int)last;
   return TC_OK;
 }
@@ -100,7 +116,7 @@ static tc_status push_mirror(struct tc_trace *t, const struct tc_traced_table *t
   lua_createtable(t->L, table->array_hint, table->hash_hint);
   for (size_t i = 0; i < table->steps.len; i++) {
     const struct tc_table_step step = table->steps.data[i];
-    if (!tc_push(t, &table->entries.data[step.entry].key)) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table with new objects as keys");
+    if (!tc_push(t, &table->entries.data[step.entry].key)) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table with new objects as keys");
     if (step.present) lua_pushboolean(t->L, true);
     else lua_pushnil(t->L);
     lua_rawset(t->L, -3);
@@ -134,7 +150,7 @@ static tc_status pop_key(struct tc_trace *t, struct tc_tracked *out) {
 static tc_status learn_order(struct tc_trace *t, struct tc_traced_table *table) {
   lua_State *L = t->L;
   tc_status status = TC_OK;
-  if (table->grew) return tc_trace_break(t, TC_BREAK_OPCODE, "the order of a table from outside that got new keys");
+  if (table->grew) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table from outside that got new keys");
   if (table->origin.object) lua_rawgeti(L, t->objects, table->origin.object);
   else if ((status = push_mirror(t, table))) return status;
   const int count = push_keys(t);

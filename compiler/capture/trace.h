@@ -144,6 +144,8 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
 tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, const struct tc_tracked *value);
 tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key, const struct tc_tracked *value);
 tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length);
+/* The same, which nothing depends on yet: of a table from outside it is a scalar with a source. */
+tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out);
 /* The key after `key` (nil: the first) in the order of next, and its value; nil at the end. */
 tc_status tc_table_next(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *next, struct tc_tracked *value);
 /* Has it a key that is a string? */

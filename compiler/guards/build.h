@@ -53,6 +53,8 @@ bool tc_guards_is_dynamic(const struct tc_guards *g, int source);
 
 /* The size of a dimension (from 0) of the tensor at a source with a TENSOR fact, as an integer. */
 int tc_guards_dim(struct tc_guards *g, int source, int dim);
+/* The raw length of the table at a source (a TYPE fact says that it is one), as an integer. */
+int tc_guards_length_of(struct tc_guards *g, int source);
 /* Is it an argument of the call itself? */
 bool tc_guards_is_arg(const struct tc_guards *g, int source);
 /* Hash of the path by which the source is found: the same in every program of a function. */

@@ -18,11 +18,11 @@ static inline bool equal_text(struct looked_at v, const struct tc_guard_op *op, 
   return length == facts[op->fact - 1].length && !memcmp(text, op->expected.pointer, length);
 }
 
-static inline bool equal_float(struct looked_at v, int64_t expected) {
+static inline bool equal_float(struct looked_at v, const struct tc_guard_op *op) {
   const lua_Number number = lua_tonumber(v.L, v.at);
   int64_t bits;
   memcpy(&bits, &number, sizeof bits);
-  return bits == expected && !lua_isinteger(v.L, v.at);
+  return bits == op->expected.integer && (!op->is_integer || !lua_isinteger(v.L, v.at));
 }
 
 static bool check_metatable(struct looked_at v, const void *expected) {
@@ -116,7 +116,7 @@ static inline bool holds(const struct tc_guards *g, const struct tc_frame *frame
     case TC_TEST_BOOLEAN: return v.type == LUA_TBOOLEAN && lua_toboolean(v.L, v.at) == op->expected.integer;
     case TC_TEST_INTEGER:
       return v.type == LUA_TNUMBER && lua_tointegerx(v.L, v.at, NULL) == op->expected.integer && lua_isinteger(v.L, v.at);
-    case TC_TEST_FLOAT: return v.type == LUA_TNUMBER && equal_float(v, op->expected.integer);
+    case TC_TEST_FLOAT: return v.type == LUA_TNUMBER && equal_float(v, op);
     case TC_TEST_STRING: return v.type == LUA_TSTRING && equal_text(v, op, g->facts.data);
     case TC_TEST_IDENTITY: return v.type == op->type && lua_topointer(v.L, v.at) == op->expected.pointer;
     case TC_TEST_METATABLE: return check_metatable(v, op->expected.pointer);
@@ -170,6 +170,10 @@ static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, 
       break;
     case TC_READ_DIM: /* its TENSOR fact holds */
       lua_pushinteger(G, g->host->tensor_at(G, op->parent)->sizes[op->key]);
+      *v = (struct looked_at){G, op->at, LUA_TNUMBER};
+      return true;
+    case TC_READ_LENGTH: /* a table */
+      lua_pushinteger(G, (lua_Integer)lua_rawlen(G, op->parent));
       *v = (struct looked_at){G, op->at, LUA_TNUMBER};
       return true;
     case TC_READ_ARG: *v = look_at_arg(g, frame, op->key); return true;

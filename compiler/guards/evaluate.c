@@ -60,9 +60,11 @@ static void step(const struct tc_guards *g, const struct tc_source *s) {
     lua_replace(G, parent);
     return;
   }
-  const bool fits = lua_type(G, parent) == (s->kind == TC_SOURCE_FIELD ? LUA_TTABLE : LUA_TFUNCTION);
+  const bool fits = lua_type(G, parent) == (s->kind == TC_SOURCE_UPVALUE ? LUA_TFUNCTION : LUA_TTABLE);
   if (!fits) {
     lua_pushnil(G);
+  } else if (s->kind == TC_SOURCE_LENGTH) {
+    lua_pushinteger(G, (lua_Integer)lua_rawlen(G, parent));
   } else if (s->kind == TC_SOURCE_UPVALUE) {
     if (!lua_getupvalue(G, parent, s->number)) lua_pushnil(G);
   } else if (s->number) {

@@ -1,5 +1,7 @@
 /* The program of a check: made by a walk over the lists of layout.c, and anew when their order changes. It allocates nothing, and
  * needs no more C stack for a longer path. */
+#include <math.h>
+
 #include "guards/program.h"
 
 static struct tc_guard_op *emit(struct tc_guards *g, enum tc_guard_read read, int at) {
@@ -39,12 +41,19 @@ static enum tc_guard_test test_of(const struct tc_fact *fact) {
   return TC_TEST_NOTHING;
 }
 
+/* Are these the bits of a float that an integer may convert to? */
+static bool is_whole(int64_t bits) {
+  lua_Number number;
+  memcpy(&number, &bits, sizeof number);
+  return number == floor(number); /* infinities too: it costs nothing */
+}
+
 static void set_test(struct tc_guard_op *op, const struct tc_guards *g, int item) {
   const struct tc_fact *fact = &g->facts.data[item];
   op->test = (uint8_t)test_of(fact);
   op->fact = item + 1;
   op->type = (int8_t)fact->type;
-  op->is_integer = fact->is_integer;
+  op->is_integer = op->test == TC_TEST_FLOAT ? is_whole(fact->integer) : fact->is_integer;
   op->other = fact->other;
   if (fact->kind == TC_GUARD_TENSOR) op->expected.tensor = fact->tensor;
   else if (fact->pointer) op->expected.pointer = fact->pointer;
@@ -62,6 +71,16 @@ static void emit_facts(struct tc_guards *g, const struct tc_source *s, struct tc
 
 static int operand_place(const struct tc_source *s) { return s->kept ? s->kept : s->place; }
 
+/* How a value is read from the one above it. */
+static enum tc_guard_read read_of(const struct tc_source *s) {
+  switch (s->kind) {
+    case TC_SOURCE_UPVALUE: return TC_READ_UPVALUE;
+    case TC_SOURCE_DIM: return TC_READ_DIM;
+    case TC_SOURCE_LENGTH: return TC_READ_LENGTH;
+    default: return s->number ? TC_READ_KEY : TC_READ_INTEGER;
+  }
+}
+
 static struct tc_guard_op *emit_read(struct tc_guards *g, struct tc_source *s, int *walk) {
   struct tc_guard_op *op;
   if (s->moved || s->kind == TC_SOURCE_OBJECT) return emit(g, TC_READ_PLACE, s->place);
@@ -72,7 +91,7 @@ static struct tc_guard_op *emit_read(struct tc_guards *g, struct tc_source *s, i
     return op;
   }
   s->place = ++*walk;
-  op = emit(g, s->kind == TC_SOURCE_UPVALUE ? TC_READ_UPVALUE : s->kind == TC_SOURCE_DIM ? TC_READ_DIM : s->number ? TC_READ_KEY : TC_READ_INTEGER, s->place);
+  op = emit(g, read_of(s), s->place);
   op->parent = g->sources.data[s->parent].place;
   op->key = s->number;
   op->integer = s->integer;
@@ -81,7 +100,8 @@ static struct tc_guard_op *emit_read(struct tc_guards *g, struct tc_source *s, i
 
 static void emit_source(struct tc_guards *g, struct tc_source *s, int *walk) {
   struct tc_guard_op *op = emit_read(g, s, walk);
-  const bool reads = op->read == TC_READ_KEY || op->read == TC_READ_INTEGER || op->read == TC_READ_UPVALUE || op->read == TC_READ_DIM;
+  const bool reads = op->read == TC_READ_KEY || op->read == TC_READ_INTEGER || op->read == TC_READ_UPVALUE || op->read == TC_READ_DIM ||
+                     op->read == TC_READ_LENGTH;
   if (!s->n_facts && !reads) g->n_ops--;
   emit_facts(g, s, op);
   s->ready = true;

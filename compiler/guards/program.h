@@ -28,6 +28,7 @@ enum tc_source_kind {
   TC_SOURCE_UPVALUE,
   TC_SOURCE_FIELD,
   TC_SOURCE_DIM, /* size of a dimension of the tensor above it */
+  TC_SOURCE_LENGTH, /* raw length of the table above it */
   TC_SOURCE_OBJECT,
   TC_SOURCE_CONSTANT,
   TC_SOURCE_EXPR
@@ -107,6 +108,7 @@ enum tc_guard_read {
   TC_READ_KEY,      /* pushes the field `key` (an anchor) of the table at `parent` */
   TC_READ_INTEGER,  /* pushes the field `integer` of the table at `parent` */
   TC_READ_DIM,      /* pushes the size of dimension `key` of the tensor at `parent` */
+  TC_READ_LENGTH,   /* pushes the raw length of the table at `parent` */
   TC_READ_UPVALUE,  /* pushes the upvalue `key` of the function at `parent` */
   TC_READ_ARG,      /* argument `key`, on the stack of the call */
   TC_READ_FUNCTION, /* the function, on the stack of the call */
@@ -146,7 +148,7 @@ enum tc_guard_test {
 struct tc_guard_op {
   uint8_t read, test;
   int8_t type;
-  bool is_integer;
+  bool is_integer; /* of a number; TC_TEST_FLOAT: there is an integer that converts to it */
   int at;     /* place of the value on the guards' thread */
   int parent, key;
   int other;  /* place of the other value; id, index, first anchor */
@@ -190,7 +192,9 @@ void tc_guards_emit(struct tc_guards *g);
 void tc_guards_note_failure(struct tc_guards *g, int fact);
 
 /* Read from the value of its parent? */
-static inline bool tc_guards_is_inner(const struct tc_source *s) { return s->kind == TC_SOURCE_FIELD || s->kind == TC_SOURCE_UPVALUE || s->kind == TC_SOURCE_DIM; }
+static inline bool tc_guards_is_inner(const struct tc_source *s) {
+  return s->kind == TC_SOURCE_FIELD || s->kind == TC_SOURCE_UPVALUE || s->kind == TC_SOURCE_DIM || s->kind == TC_SOURCE_LENGTH;
+}
 /* An anchor itself: there is nothing to read. */
 static inline bool tc_guards_is_anchored(const struct tc_source *s) { return s->kind == TC_SOURCE_OBJECT || s->kind == TC_SOURCE_CONSTANT; }
 

@@ -156,6 +156,12 @@ int tc_guards_dim(struct tc_guards *g, int source, int dim) {
   return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_DIM, .parent = source, .number = dim, .is_integer = true}, NULL, 0);
 }
 
+int tc_guards_length_of(struct tc_guards *g, int source) {
+  if (source < 0) return TC_NO_SOURCE;
+  tc_guards_type(g, source, LUA_TTABLE);
+  return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_LENGTH, .parent = source, .is_integer = true}, NULL, 0);
+}
+
 int tc_guards_object(struct tc_guards *g, lua_State *L, int index, int origin) {
   return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_OBJECT, .parent = origin}, L, index);
 }

@@ -133,6 +133,10 @@ static void print_source(const struct tc_guards *g, int item, int steps, struct 
       print_source(g, source->parent, steps, out);
       tc_strbuf_printf(out, ":size(%d)", source->number + 1);
       break;
+    case TC_SOURCE_LENGTH:
+      tc_strbuf_puts(out, "#");
+      print_source(g, source->parent, steps, out);
+      break;
     case TC_SOURCE_OBJECT: print_object(g, source, steps, out); break;
     case TC_SOURCE_CONSTANT: tc_guards_value_text(g, source->number, out); break;
     case TC_SOURCE_EXPR: print_expr(g, source, steps, out); break;

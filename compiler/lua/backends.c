@@ -175,9 +175,16 @@ static int keep_protected(lua_State *L) {
   return 1;
 }
 
+/* Message handler: an error becomes a text while it is still protected (its __tostring is the program's). */
+static int describe_error(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+static const char *error_text(lua_State *L) { return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that cannot be told"; }
+
 static tc_status failure(lua_State *L, const char *name, struct tc_error *err) {
-  const tc_status status = tc_fail(err, TC_LUA, "backend", "backend '%s' failed: %s", name, luaL_tolstring(L, -1, NULL));
-  return status;
+  return tc_fail(err, TC_LUA, "backend", "backend '%s' failed: %s", name, error_text(L));
 }
 
 tc_status tc_lua_backend_compile(lua_State *L, int object, const struct tc_graph *graph, const struct call_values *values, struct compiled_entry *e,
@@ -187,17 +194,18 @@ tc_status tc_lua_backend_compile(lua_State *L, int object, const struct tc_graph
   const int top = lua_gettop(L);
   if (!lua_checkstack(L, LUA_MINSTACK)) return tc_fail(err, TC_NOMEM, "backend", "no room on the Lua stack for a backend");
   o->running++;
+  lua_pushcfunction(L, describe_error);
   lua_pushcfunction(L, compile_protected);
   lua_pushlightuserdata(L, &call);
   lua_getiuservalue(L, object, OBJECT_BACKEND);
-  tc_status status = lua_pcall(L, 2, 1, 0) == LUA_OK ? TC_OK : failure(L, o->registered, err);
+  tc_status status = lua_pcall(L, 2, 1, top + 1) == LUA_OK ? TC_OK : failure(L, o->registered, err);
   if (!status) {
     lua_pushcfunction(L, keep_protected);
     lua_insert(L, -2);
     lua_pushlightuserdata(L, (void *)(uintptr_t)graph);
     lua_insert(L, -2);
     lua_pushvalue(L, object);
-    status = lua_pcall(L, 3, 1, 0) == LUA_OK ? TC_OK : failure(L, o->registered, err);
+    status = lua_pcall(L, 3, 1, top + 1) == LUA_OK ? TC_OK : failure(L, o->registered, err);
     e->made = status ? 0 : (int)lua_tointeger(L, -1);
   }
   o->running--;
@@ -259,25 +267,21 @@ static int run_protected(lua_State *L) {
 }
 
 bool tc_lua_backend_run(lua_State *L, int object, const struct compiled_entry *e, const struct call_values *values, struct tc_lua_object *const *outputs) {
-  const struct compiled_object *o = lua_touserdata(L, object);
   const int top = lua_gettop(L);
-  luaL_checkstack(L, LUA_MINSTACK, "a backend");
-  lua_pushcfunction(L, run_protected);
+  struct run run = {.call = {((struct compiled_object *)lua_touserdata(L, object))->module, NULL, e, values}, .outputs = outputs};
+  lua_pushcfunction(L, describe_error);
   lua_getiuservalue(L, object, OBJECT_MADE);
   lua_rawgeti(L, -1, e->made);
-  const struct made *made = lua_touserdata(L, -1);
-  struct run run = {.call = {o->module, made->graph, e, values}, .outputs = outputs};
+  run.call.graph = ((const struct made *)lua_touserdata(L, -1))->graph; /* what lies below the call keeps it, whatever a reset forgets */
+  lua_pushcfunction(L, run_protected);
   lua_pushlightuserdata(L, &run);
-  lua_getiuservalue(L, -2, 1);
-  lua_rotate(L, top + 2, 2); /* run, callable, table, made */
-  lua_pushvalue(L, top + 1);
-  lua_pushvalue(L, top + 2);
-  lua_pushvalue(L, top + 3);
-  if (lua_pcall(L, 2, 0, 0) == LUA_OK) {
+  lua_getiuservalue(L, -3, 1);
+  const bool ran = lua_pcall(L, 2, 0, top + 1) == LUA_OK;
+  if (ran) {
     lua_settop(L, top);
     return true;
   }
-  lua_pushfstring(L, "backend '%s' failed in a call: %s", o->registered, luaL_tolstring(L, -1, NULL));
+  if (lua_type(L, -1) != LUA_TSTRING) lua_pushstring(L, error_text(L));
   return false;
 }
 

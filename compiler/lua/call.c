@@ -24,10 +24,6 @@ static double now_ns(void) {
 
 /* --- compiled code --- */
 
-static int match(const struct compiled_entry *e, const struct tc_frame *frame, struct call_values *values) {
-  return tc_guards_match(e->guards, frame, &(struct tc_guard_values){values->inputs, values->sizes, values->scalars});
-}
-
 /* Pushes the results of a finished entry, or the function that goes on and its arguments. */
 static enum tc_lua_outcome push_outcome(lua_State *L, int object, const struct compiled_entry *e, const struct tc_frame *frame, int step,
                                         int first_output, int *count) {
@@ -61,7 +57,7 @@ static void run_registered(lua_State *L, struct compiled_object *o, int object, 
   for (int i = 0; i < n_outputs; i++) outputs[i] = lua_touserdata(L, first_output + i);
   if (tc_lua_backend_run(L, object, e, values, outputs)) return;
   o->running--;
-  tc_lua_raise_text(L, "compile", "%s", lua_tostring(L, -1));
+  tc_lua_raise_text(L, "compile", "backend '%s' failed in a call: %s", o->registered, lua_tostring(L, -1));
 }
 
 /* Runs the graph of an entry: its outputs are pushed, from `first_output` on. False: it failed, which is noted. */
@@ -126,7 +122,7 @@ static void note_recompile(struct compiled_object *o, const struct tc_frame *fra
   struct compiled_entry *newest = &o->entries.data[0];
   struct tc_strbuf text;
   tc_strbuf_init(&text, o->module->ctx.alloc);
-  tc_guards_explain(newest->guards, frame, match(newest, frame, values), &text);
+  tc_guards_explain(newest->guards, frame, tc_lua_match(newest, frame, values), &text);
   if (tc_strbuf_text(&text)) tc_lua_note_recompile(o, text.data);
   tc_strbuf_free(&text);
 }
@@ -152,18 +148,23 @@ static void learn_changes(struct compiled_object *o, const struct tc_guards *bef
   }
 }
 
-static bool limit_reached(struct compiled_object *o) {
+/* Said once: the object runs eagerly from here on, until it is reset. */
+static bool limit_reached(struct compiled_object *o, const struct tc_frame *frame) {
+  lua_Debug function;
   if ((int64_t)o->entries.len < o->config.recompile_limit) return false;
-  tc_lua_note_fallback(o, "compiled %d time%s, the limit (recompile_limit); the function runs eagerly", (int)o->entries.len, o->entries.len == 1 ? "" : "s");
-  fprintf(stderr, "tbench: a compiled function reached recompile_limit=%lld; it runs eagerly from now on (TB_LOGS=recompiles shows why)\n",
-          (long long)o->config.recompile_limit);
+  lua_pushvalue(frame->L, frame->function);
+  lua_getinfo(frame->L, ">S", &function);
+  tc_lua_note_fallback(o, "%s:%d: compiled %d time%s, the limit (recompile_limit); the function runs eagerly", function.short_src, function.linedefined,
+                       (int)o->entries.len, o->entries.len == 1 ? "" : "s");
+  fprintf(stderr, "tbench: the function at %s:%d reached recompile_limit=%lld; it runs eagerly until tb.reset (TB_LOGS=recompiles shows why)\n",
+          function.short_src, function.linedefined, (long long)o->config.recompile_limit);
   tc_lua_give_up(o);
   return true;
 }
 
 /* The guards of a new entry must hold for the call that it was made for, and fill `inputs`. */
 static bool fits_its_call(struct compiled_object *o, const struct compiled_entry *entry, const struct tc_frame *frame, struct call_values *values) {
-  const int failed = match(entry, frame, values);
+  const int failed = tc_lua_match(entry, frame, values);
   if (!failed) return true;
   struct tc_strbuf text;
   tc_strbuf_init(&text, o->module->ctx.alloc);
@@ -179,7 +180,7 @@ static int refuse(lua_State *L, struct compiled_object *o, const struct tc_frame
   if (!o->entries.len) return tc_lua_raise_text(L, "compile", "a call needs a compile, and the stance is fail_on_recompile: nothing is compiled yet");
   tc_strbuf_init(&text, o->module->ctx.alloc);
   const struct tc_guards *newest = o->entries.data[0].guards;
-  tc_guards_explain(newest, frame, match(&o->entries.data[0], frame, values), &text);
+  tc_guards_explain(newest, frame, tc_lua_match(&o->entries.data[0], frame, values), &text);
   lua_pushstring(L, tc_strbuf_text(&text) ? text.data : "?");
   tc_strbuf_free(&text);
   return tc_lua_raise_text(L, "compile", "a call needs a recompile, and the stance is fail_on_recompile: %s", lua_tostring(L, -1));
@@ -212,7 +213,7 @@ static bool may_compile(lua_State *L, struct compiled_object *o, const struct tc
 
 static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, double entered_ns,
                                            struct call_values *values, int *count) {
-  if (!may_compile(L, o, frame, values) || limit_reached(o)) return go_plain(L, frame, count);
+  if (!may_compile(L, o, frame, values) || limit_reached(o, frame)) return go_plain(L, frame, count);
   if (o->entries.len) {
     o->recompiles++;
     o->module->ctx.counters.recompiles++;
@@ -232,56 +233,11 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
   return outcome;
 }
 
-static void move_to_front(struct compiled_object *o, size_t index) {
-  const struct compiled_entry entry = o->entries.data[index];
-  memmove(o->entries.data + 1, o->entries.data, sizeof entry * index);
-  o->entries.data[0] = entry;
-}
-
-/* Makes the choice among the entries, unless it is there. False: there is none, for want of memory. */
-static bool has_dispatch(struct compiled_object *o) {
-  const struct tc_alloc *alloc = o->module->ctx.alloc;
-  const size_t n = o->entries.len;
-  if (o->dispatch) return true;
-  struct tc_guards **programs = TC_NEW_ARRAY(alloc, struct tc_guards *, n);
-  for (size_t i = 0; programs && i < n; i++) {
-    programs[i] = o->entries.data[i].guards;
-    o->entries.data[i].place = (int)i;
-  }
-  if (programs) (void)tc_guards_dispatch_build(alloc, (int)n, programs, &o->dispatch, NULL);
-  TC_FREE_ARRAY(alloc, programs, n);
-  return o->dispatch != NULL;
-}
-
-/* One entry after the other. */
-static int find_in_order(const struct compiled_object *o, const struct tc_frame *frame, struct call_values *values, int *tried) {
-  for (*tried = 1; (size_t)*tried <= o->entries.len; ++*tried)
-    if (!match(&o->entries.data[*tried - 1], frame, values)) return *tried - 1;
-  --*tried;
-  return -1;
-}
-
-/* The entry whose guards hold, moved to the front; NULL. */
-static const struct compiled_entry *find_entry(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
-  int tried = 0, at = 0;
-  if (o->entries.len < 2 || !has_dispatch(o)) {
-    at = find_in_order(o, frame, values, &tried);
-  } else {
-    const int place = tc_guards_dispatch_find(o->dispatch, frame, &(struct tc_guard_values){values->inputs, values->sizes, values->scalars}, &tried);
-    while (place >= 0 && o->entries.data[at].place != place) at++;
-    if (place < 0) at = -1;
-  }
-  o->module->ctx.counters.guard_failures += (uint64_t)(tried - (at >= 0));
-  if (at < 0) return NULL;
-  if (at) move_to_front(o, (size_t)at);
-  return &o->entries.data[0];
-}
-
 /* A function of its own, which calls nothing that runs Lua code: the room for inputs is on the C stack. */
 static __attribute__((noinline)) enum tc_lua_outcome run_compiled(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, int *count) {
   struct call_values values;
   const double entered = o->entries.len ? 0 : now_ns();
-  const struct compiled_entry *known = find_entry(o, frame, &values);
+  const struct compiled_entry *known = tc_lua_find_entry(o, frame, &values);
   bool ran;
   if (known) return run_entry(L, o, object, known, frame, &values, count, &ran);
   return compile_and_run(L, o, object, frame, entered > 0 ? entered : now_ns(), &values, count);

@@ -8,8 +8,11 @@
  *     in an unused gather, or in the part of one that nothing reads, is an error of the plain function only.
  *  2. Floating-point results may differ by rounding, within the bounds that the suites check.
  *  3. The call is a level of its own on the Lua stack, for error(…, 2) and debug.
+ *  4. Two conflicts of a program with itself are errors: a graph break inside of a function of tb.allow_in_graph, and a size that
+ *     tb.mark_dynamic marked but the code fixes. So is whatever a registered backend raises.
  * Behind a graph break the function goes on in pieces (pieces.c); what cannot be cut there runs as it is, counted and named in
- * tb.stats. A compiled function that a captured one calls is inlined; its own options play no part then. */
+ * tb.stats. Changing sizes and numbers are left open in the next compile (dynamic=nil), from the start (true) or never (false).
+ * A compiled function that a captured one calls is inlined; its own options play no part then. */
 #include <stdio.h>
 #include <string.h>
 
@@ -215,6 +218,14 @@ static void set_count(lua_State *L, const char *name, uint64_t value) {
   lua_setfield(L, -2, name);
 }
 
+/* Graph breaks by the name of their reason. */
+static void set_break_counts(lua_State *L, const struct tc_counters *c) {
+  _Static_assert((int)TC_BREAK_COUNT <= (int)TC_MAX_BREAK_REASONS, "a counter for each reason");
+  lua_createtable(L, 0, TC_BREAK_COUNT);
+  for (int i = 0; i < TC_BREAK_COUNT; i++) set_count(L, tc_break_name((enum tc_break_reason)i), c->breaks[i]);
+  lua_setfield(L, -2, "breaks");
+}
+
 static int counters(lua_State *L) {
   const struct tc_counters *c = &tc_lua_module(L)->ctx.counters;
   lua_newtable(L);
@@ -226,6 +237,7 @@ static int counters(lua_State *L) {
   set_count(L, "guard_failures", c->guard_failures);
   set_count(L, "recompiles", c->recompiles);
   set_count(L, "graph_breaks", c->graph_breaks);
+  set_break_counts(L, c);
   set_count(L, "eager_fallbacks", c->eager_fallbacks);
   set_count(L, "llvm_modules", c->llvm_modules);
   return 1;

@@ -110,6 +110,12 @@ void tc_lua_add_scalars(const struct compiled_entry *e, struct call_values *valu
 enum tc_lua_outcome { TC_LUA_FINISHED, TC_LUA_GOES_ON };
 enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count);
 
+/* --- choose.c --- */
+/* 0: the entry's guards hold, and the values are filled; else the number of one that does not. */
+int tc_lua_match(const struct compiled_entry *e, const struct tc_frame *frame, struct call_values *values);
+/* The entry whose guards hold, which is now the first; NULL: none do. */
+const struct compiled_entry *tc_lua_find_entry(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values);
+
 /* --- entry.c --- */
 /* Captures, compiles and keeps an entry for a call, the newest; NULL when the plain function is to be run instead, which is noted. */
 struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct call_values *values);
@@ -189,7 +195,7 @@ void tc_lua_open_stats(lua_State *L);
 /* Where a piece stands in the program. The texts live as long as its function. */
 struct tc_lua_where { const char *kind, *chunk; char file[LUA_IDSIZE]; int line, last_line; };
 struct tc_lua_where tc_lua_where_is(lua_State *L, int piece);
-/* Sets `pieces` of the table at the stack top: graphs, guards, effects, launches of the object at an index and all behind it. */
+/* Sets `pieces` and `stages` of the table at the stack top: graphs, guards, effects, launches of the object at an index and all behind it. */
 void tc_lua_set_pieces(lua_State *L, int object);
 /* Functions of the module table at the stack top. */
 void tc_lua_open_explain(lua_State *L);

@@ -58,6 +58,7 @@ static void note_break(struct compiled_object *o, const struct tc_break *b) {
   if (tc_lua_break_number(o, b)) return;
   o = o->root;
   ctx->counters.graph_breaks++;
+  ctx->counters.breaks[b->reason]++;
   (void)tc_vec_push(ctx->alloc, &o->breaks, *b);
   tc_log_line(&ctx->log, TC_LOG_BREAKS, "%s:%d: %s (%s); hint: %s", b->source, b->line, tc_break_text(b->reason), b->detail, tc_break_hint(b->reason));
 }

@@ -72,7 +72,6 @@ static void print_effects(struct tc_strbuf *out, const struct compiled_entry *e)
 
 static void print_entry(struct tc_strbuf *out, const struct compiled_entry *e) {
   const struct tc_launch_list *list = e->compiled ? tc_compiled_list(e->compiled) : NULL;
-  if (!e->compiled) tc_strbuf_puts(out, "  nothing to compute\n");
   if (e->compiled && e->story) {
     tc_strbuf_puts(out, "  captured:\n");
     print_lines(out, e->story->graph);
@@ -107,7 +106,10 @@ static void print_piece(lua_State *L, int piece, void *context) {
     if (!strcmp(known[i][0], where.kind)) what = known[i][1];
   for (size_t i = 0; i < o->entries.len; i++) {
     const struct compiled_entry *e = &o->entries.data[i];
-    tc_strbuf_printf(t->out, "\n%s:%d: graph %d%s", where.file, where.line, ++t->graphs, what);
+    tc_strbuf_printf(t->out, "\n%s:%d: ", where.file, where.line);
+    if (e->compiled) tc_strbuf_printf(t->out, "graph %d", ++t->graphs);
+    else tc_strbuf_puts(t->out, "nothing to compute");
+    tc_strbuf_puts(t->out, what);
     if (o->entries.len > 1) tc_strbuf_printf(t->out, ", compiled %zu times: %s", o->entries.len, i ? "an older one" : "the one used last");
     tc_strbuf_printf(t->out, ": captured operations: %d, guards: %d\n", e->n_ops, tc_guards_count(e->guards));
     print_entry(t->out, e);

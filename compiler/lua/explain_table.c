@@ -1,4 +1,5 @@
-/* `pieces` of tb.explain: one item a piece of the program, in the order of its text, with all that is compiled of it. */
+/* `pieces` of tb.explain: one item a piece of the program, in the order of its text, with all that is compiled of it; and `stages`, the
+ * names in stages_ns, in the order in which they run. */
 #include "lua/compiled_object.h"
 
 static void set_integer(lua_State *L, const char *name, int64_t value) {
@@ -114,4 +115,10 @@ void tc_lua_set_pieces(lua_State *L, int object) {
   struct list list = {.table = lua_gettop(L)};
   tc_lua_each_piece(L, object, add_piece, &list);
   lua_setfield(L, -2, "pieces");
+  lua_createtable(L, TC_PASS_COUNT, 0);
+  for (int i = 0; i < TC_PASS_COUNT; i++) {
+    lua_pushstring(L, tc_pass_name((enum tc_pass)i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "stages");
 }

@@ -30,7 +30,8 @@ static enum tc_lua_stance check_stance(lua_State *L, int index) {
     luaL_addstring(&list, names[i]);
   }
   luaL_pushresult(&list);
-  tc_lua_raise_text(L, "set_stance", "argument 1 must be one of %s; got %s", lua_tostring(L, -1), tc_lua_given(L, index));
+  const char *all = lua_tostring(L, -1);
+  tc_lua_raise_text(L, "set_stance", "argument 1 must be one of %s; got %s", all, tc_lua_given(L, index));
   return TC_LUA_STANCE_default;
 }
 
@@ -39,6 +40,7 @@ struct kept_stance { struct tc_lua_module *module; enum tc_lua_stance before; };
 /* tb.set_stance(name) sets it and gives an object that sets it back when it is closed or called. */
 static int set_stance(lua_State *L) {
   struct tc_lua_module *m = tc_lua_module(L);
+  lua_settop(L, 1);
   const enum tc_lua_stance stance = check_stance(L, 1);
   struct kept_stance *kept = lua_newuserdatauv(L, sizeof *kept, 0);
   *kept = (struct kept_stance){m, m->stance};

@@ -343,13 +343,25 @@ int64_t tc_sym_hint(tc_sym s) {
 
 /* --- decisions --- */
 
+/* Both bound one symbol by constants, from the same side. */
+static bool same_bound(const struct tc_sym_fact *f, const struct tc_sym_fact *g) {
+  if (!f->less || !g->less || !f->holds || !g->holds) return false;
+  return (tc_sym_same(f->a, g->a) && both_const(f->b, g->b)) || (tc_sym_same(f->b, g->b) && both_const(f->a, g->a));
+}
+
+/* What follows from a fact is not recorded: so a bound that is new here is the narrower one, and says what the old one says. A
+ * loop that asks of each row whether it is there leaves one fact. */
 static bool record(struct tc_symtab *tab, bool less, bool holds, tc_sym a, tc_sym b) {
+  const struct tc_sym_fact fact = {less, holds, a, b};
   if (!tab || (tc_sym_is_const(a) && tc_sym_is_const(b))) return holds;
   for (size_t i = tab->first_known; i < tab->facts.len; i++) {
-    const struct tc_sym_fact *f = &tab->facts.data[i];
+    struct tc_sym_fact *f = &tab->facts.data[i];
     if (f->less == less && tc_sym_same(f->a, a) && tc_sym_same(f->b, b)) return holds;
+    if (!same_bound(f, &fact)) continue;
+    *f = fact;
+    return holds;
   }
-  (void)tc_vec_push(tab->alloc, &tab->facts, ((struct tc_sym_fact){less, holds, a, b}));
+  (void)tc_vec_push(tab->alloc, &tab->facts, fact);
   return holds;
 }
 

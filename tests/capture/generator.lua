@@ -14,7 +14,7 @@ end
 local function pick(list) return list[random(#list)] end
 local function chance(percent) return random(100) <= percent end
 
-local out, names, scopes, depth, loops, breakable, functions, budget
+local out, names, scopes, depth, loops, breakable, functions, budget, is_vararg, helper_is_compiled
 
 local function emit(text, ...) out[#out + 1] = ("  "):rep(depth) .. (select("#", ...) > 0 and text:format(...) or text) end
 local function number_name(letter)
@@ -61,7 +61,9 @@ local number_forms = {
   end,
   function() local o = variable("object") return o and o .. pick { ".v", ":get()", "(1, 2)", ".inherited", ".computed", "[1]" } or "6" end,
   function(n) return format("math.%s(%s, %s)", pick { "max", "min" }, expression("number", n), expression("number", n)) end,
+  function(n) local f = variable("func") return f and format("%s(%s, %s)", f, expression("number", n), expression("number", n)) or "n0" end,
   function() local u = variable("up") return u and u .. pick { "()", "(2)" } or "8" end,
+  function() local u, n = variable("up"), variable("number") return u and format("%s(%s)", u, n) or n end,
   function(n) return format("num((%s):%s)", expression("string", n), pick { "byte(1)", "find('a', 1, true)", "len()" }) end,
   function(n) return format("num(tonumber(%s))", expression("string", n)) end,
   function() return pick { "calls", "config.scale", "config.list[2]", "#config.list", "total", "num(PROGRAM_GLOBAL)" } end,
@@ -192,7 +194,7 @@ function statements.branch()
   end
   emit("end")
 end
-local bounds = { "1, 3", "3, 1, -1", "1, 0", "0.5, 2", "1, 2, 0.5", "-1, 1", "2, 2", "math.maxinteger - 1, math.maxinteger", "1, 2.7", "10, 1, -4", "math.mininteger, math.mininteger + 1", "math.mininteger + 1, math.mininteger, -1",
+local bounds = { "1, 3", "1, 2", "1, 3", "2, 1 + num(n0) % 3", "3, 1, -1", "3, 1, -1", "1, 0", "0.5, 2", "1, 2, 0.5", "-1, 1", "2, 2", "math.maxinteger - 1, math.maxinteger", "1, 2.7", "10, 1, -4", "math.mininteger, math.mininteger + 1", "math.mininteger + 1, math.mininteger, -1",
   "1, int(n0) % 4", "int(n0) % 3, 0, -1", "1.0, 3", "3, math.huge, math.maxinteger // 2", "-0.5, -2, -0.75", "math.maxinteger, math.maxinteger + 1.0", "1, -math.huge", "2, 1 + 1, 5" }
 function statements.count()
   if loops > 2 then return end
@@ -387,6 +389,15 @@ function statements.varargs()
     pick { "select('#', ...) + num(b)", "three(...)", "#{ ... } + num(c)", "num(a), ...", "select(-1, ...)", "table.pack(...).n" }, expression("number", 1), expression("string", 1))
   declare("number", name)
 end
+-- Those of the compiled function itself.
+function statements.own_varargs()
+  if functions > 0 or not is_vararg then return end
+  local name = number_name("n")
+  emit(pick { "local %s = select('#', ...)", "local %s = num((...))", "local %s = three(...)", "local %s = #{ %s, ... }", "local _, %s = three(%s, ...)", "local %s = num(select(2, ...))", "local %s = num(table.pack(...)[1])",
+    "local %s = num(math.max(%s, select('#', ...)))" }, name, expression("number", 1))
+  emit("%s = num(%s)", name, name)
+  declare("number", name)
+end
 function statements.store()
   local list = variable("list")
   if not list then return end
@@ -406,7 +417,7 @@ end
 function statements.broken() if chance(35) then emit(pick { "t0 = t0 * t0:sum():item() * 0.01", "print_nothing(t0)", "n0 = t0:sum():item() > 0 and 1 or 2", "os.time()", "config.log[#config.log + 1] = tostring(calls):len()" }) end end
 function statements.raise() if chance(15) then emit("if %s then %s end", expression("boolean", 1), pick(raising)) end end
 
-local weights = { declare = 6, assign = 6, several = 2, branch = 3, count = 3, repeated = 2, jumps = 2, iterate = 3, func = 3, closure = 2, fresh_closures = 1, protected = 3, closing = 2, coroutine = 1, varargs = 2, store = 4,
+local weights = { declare = 6, assign = 6, several = 2, branch = 3, count = 3, repeated = 2, jumps = 2, iterate = 3, func = 3, closure = 2, fresh_closures = 1, protected = 3, closing = 2, coroutine = 1, varargs = 2, own_varargs = 3, store = 4,
   object = 3, outside = 4, broken = 2, raise = 2 }
 local order, drawn = {}, {}
 for name in pairs(statements) do order[#order + 1] = name end
@@ -453,23 +464,26 @@ local function print_nothing() end
 local function two(v) return v or 1, 2 end
 local function three(a, ...) return select("#", ...) + num(a), ... end
 local function broken() local nothing return nothing.field end
-return wrap(function(x, n0)
+local helper = WRAP(function(a, b) total = total + 1 return num(a) * 2 + num(b) end)
+return wrap(function(PARAMETERS)
   local calls = 0
   local t0 = x
 ]]
 
 -- Statements at the outermost level, and in all.
-local OUTER, ALL = 7, 14
+local OUTER, ALL = 6, 12
 
 function M.program(s)
   seed = s * 2654435761 + 12345
   for _ = 1, 5 do random(2) end
   out, names, depth, loops, breakable, functions, budget = {}, 0, 1, 0, false, 0, ALL
-  scopes = { { { name = "t0", kind = "tensor" }, { name = "n0", kind = "number" } } }
+  scopes = { { { name = "t0", kind = "tensor" }, { name = "n0", kind = "number" }, { name = "helper", kind = "func" } } }
+  is_vararg, helper_is_compiled = chance(35), chance(20)
   block(OUTER)
   local results, shown = {}, { number = true, string = true, boolean = true, tensor = true, list = true, object = true, message = true }
   for _, v in ipairs(scopes[1]) do if shown[v.kind] then results[#results + 1] = v.name end end
-  return prelude .. table.concat(out, "\n") .. "\n  return calls, " .. table.concat(results, ", ") .. "\nend), function() return total, PROGRAM_GLOBAL end\n"
+  if is_vararg then results[#results + 1] = "..." end
+  return prelude:gsub("%u%u%u+", { WRAP = helper_is_compiled and "wrap" or "", PARAMETERS = is_vararg and "x, n0, ..." or "x, n0" }) .. table.concat(out, "\n") .. "\n  return calls, " .. table.concat(results, ", ") .. "\nend), function() return total, PROGRAM_GLOBAL end\n"
 end
 
 function M.draw(s) seed = s end

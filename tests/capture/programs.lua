@@ -3,7 +3,8 @@
 -- each allocation on and off (or nil). 1 program in 20 runs so; 1 in 40 on the back end inductor, others
 -- on eager. Returns a report of the first difference ("" when there is none), and how many programs were captured.
 local tb, first_seed, count, stress = ...
-local generator = dofile(debug.getinfo(1, "S").source:match("^@(.*)/") .. "/generator.lua")
+local folder = debug.getinfo(1, "S").source:match("^@(.*)/")
+local generator, describe = dofile(folder .. "/generator.lua"), assert(loadfile(folder .. "/describe.lua"))(tb)
 local random, pick = generator.random, generator.pick
 stress = stress or function() end
 
@@ -12,40 +13,10 @@ local function config()
   return { scale = 2, list = { 3, 4, 5 }, flag = true, layer = layer, log = {}, map = { a = 1, b = 2 } }
 end
 
--- Lua up to 5.4.4 tells an integer division by zero with the line of whatever saved its place before.
-local function stale_line(text)
-  return (text:gsub("program:%d+: (attempt to divide by zero)", "%1"):gsub("program:%d+: (attempt to perform 'n%%%%0')", "%1"))
-end
-
-local function describe_tensor(t)
-  local list = t:reshape(-1):tolist()
-  for i, v in ipairs(list) do list[i] = v == v and ("%a"):format(v) or "nan" end
-  return ("%s[%s](%s)"):format(t.dtype, table.concat(t.shape, ","), table.concat(list, ","))
-end
-
--- Equal texts: equal values, and tables that are one table at the same places.
-local function describe(v, seen)
-  local kind = type(v)
-  if kind == "number" then return v == v and math.type(v) .. " " .. (math.type(v) == "float" and ("%a"):format(v) or v) or "nan" end
-  if kind == "string" then return ("%q"):format(stale_line(v)) end
-  if kind ~= "table" then return tb.is_tensor(v) and describe_tensor(v) or kind == "boolean" and tostring(v) or kind end
-  if seen[v] then return "<" .. seen[v] .. ">" end
-  seen.count = (seen.count or 0) + 1
-  seen[v] = seen.count
-  local keys, fields = {}, {}
-  for k in next, v do keys[#keys + 1] = k end
-  table.sort(keys, function(a, b) return (type(a) .. tostring(a)) < (type(b) .. tostring(b)) end)
-  for i, k in ipairs(keys) do fields[i] = tostring(k) .. "=" .. describe(v[k], seen) end
-  return "{" .. table.concat(fields, ", ") .. "}"
-end
-local function describe_all(seen, list)
-  local texts = {}
-  for i = 1, list.n do texts[i] = describe(list[i], seen) end
-  return table.concat(texts, " | ")
-end
-
+local MOST_RECOMPILES = 10000 -- 1 program in 16 runs into a limit, which is told on standard error
 local tensors = { tb.tensor({ 1.5, -2 }, { dtype = "f32" }), tb.tensor({ 0.25, 4 }, { dtype = "f32" }), tb.tensor({ 1, 2, -3 }, { dtype = "f32" }) }
-local changes = { { 1, 3 }, { 2, 3 }, { 3, 4 }, { 1, 2.5 }, { 3, 4 }, { 1, "7" }, { 2, 5 }, { 3, -1 } }
+local changes = { { 1, 3, n = 2 }, { 2, 3, "more", nil, 4, n = 5 }, { 3, 4, n = 2 }, { 1, 2.5, 9, n = 3 }, { 3, 4, nil, n = 3 }, { 1, "7", 1, 2, n = 4 }, { 2, 5, n = 2 }, { 3, -1, {}, n = 3 } } -- a tensor, and other arguments
+for _, change in ipairs(changes) do change[1] = tensors[change[1]] end
 
 local function stressed(f, ...)
   stress(true)
@@ -55,15 +26,13 @@ local function stressed(f, ...)
 end
 
 -- What the calls say, and the world after each. The program is made anew; `draws` are the changes of its arguments.
-local function run(text, wrap, draws, call)
+local function run(chunk, wrap, draws, call)
   PROGRAM_GLOBAL = nil
   local world = config()
-  local chunk, message = load(text, "=program", "t")
-  if not chunk then error(message .. "\n" .. text, 0) end
   local f, others = chunk(tb, world, wrap)
   local told = {}
   for i, change in ipairs(draws) do
-    told[i] = describe_all({}, call(f, tensors[change[1]], change[2])) .. " / " .. describe_all({}, table.pack(world, others()))
+    told[i] = describe(call(f, table.unpack(change, 1, change.n))) .. " / " .. describe(table.pack(world, others()))
   end
   return told, f
 end
@@ -87,11 +56,15 @@ local function check(s)
   local list, draws = settings(s), { changes[1] }
   for i = 2, 3 do draws[i] = pick(changes) end
   local function call(...) return table.pack(pcall(...)) end
-  local want = run(text, function(f) return f end, draws, call)
+  local chunk, message = load(text, "=program", "t")
+  if not chunk then return false, message .. "\n" .. text end
+  local want = run(chunk, function(f) return f end, draws, call)
   local captured
   for i, setting in ipairs(list) do
     setting.backend = s % 40 == 0 and "inductor" or "eager"
-    local got, f = run(text, function(f) return tb.compile(f, setting) end, draws, s % 20 == 0 and stressed or call)
+    setting.options = setting.options or {}
+    setting.options.recompile_limit = s % 16 == 0 and 2 or MOST_RECOMPILES
+    local got, f = run(chunk, function(f) return tb.compile(f, setting) end, draws, s % 20 == 0 and i % 2 == 1 and stressed or call)
     for k = 1, #draws do
       if want[k] ~= got[k] then
         return false, ("program %d, %s, call %d:\n  plain    %s\n  compiled %s\n%s"):format(s, shown(setting), k, want[k], got[k], text)

@@ -373,8 +373,9 @@ static void test_breaks(void **state) {
   check_break("return function(x) return tostring(x) end, tensor(1)", TC_BREAK_TENSOR_VALUE, 1, "tostring");
   check_break("return function(x) return tb.unknown(x) end, tensor(1)", TC_BREAK_C_FUNCTION, 1, "tb.unknown");
   check_break("return function(x) x:add_(1) end, tensor(1)", TC_BREAK_IN_PLACE, 1, "add_");
-  check_break("return function(x) pcall(print) end, tensor(1)", TC_BREAK_PROTECTED_CALL, 1, "pcall");
-  check_break("return function(x) error('no') end, tensor(1)", TC_BREAK_PROTECTED_CALL, 1, "error");
+  check_break("return function(x) pcall(print) end, tensor(1)", TC_BREAK_SIDE_EFFECT, 1, "print");
+  check_break("return function(x) pcall(function() error('no', 4) end) end, tensor(1)", TC_BREAK_PROTECTED_CALL, 1, "level 4");
+  check_break("return function(x) error('no') end, tensor(1)", TC_BREAK_RUNTIME_ERROR, 1, "error");
   check_break("return function(x) coroutine.yield(x) end, tensor(1)", TC_BREAK_COROUTINE, 1, "yield");
   check_break("return function(x) local c <close> = setmetatable({}, {}) end, tensor(1)", TC_BREAK_TO_BE_CLOSED, 1, "close");
   check_break("return function(x) return x + tensor end, tensor(1)", TC_BREAK_RUNTIME_ERROR, 1, "");
@@ -394,7 +395,7 @@ static void test_breaks(void **state) {
   check_break("return function(x) return os.time() end, tensor(2)", TC_BREAK_C_FUNCTION, 1, "os.time");
   check_break("return function(x) return math.random() end, tensor(2)", TC_BREAK_C_FUNCTION, 1, "math.random");
   check_break("return function(x) assert(false) end, tensor(2)", TC_BREAK_RUNTIME_ERROR, 1, "assert");
-  check_break("return function(x) local t = {1, 2, nil, 4} return #t end, tensor(2)", TC_BREAK_OPCODE, 1, "holes");
+  check_break("return function(x) local t = {1, 2, nil, 4} return #t end, tensor(2)", TC_BREAK_TABLE_ORDER, 1, "holes");
 }
 
 static void test_stack(void **state) {

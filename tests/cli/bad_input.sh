@@ -45,7 +45,7 @@ fails 2 "write name=value, as suite=mlp" "$TBENCH" list mlp
 fails 2 'suite= has no value' "$TBENCH" list suite=
 fails 2 "it takes no 'all'" "$TBENCH" counters all
 fails 2 "it takes no 'quick'" "$TBENCH" explain suite=./good.lua quick=yes
-fails 2 "it takes no 'out'" "$TBENCH" explain suite=./good.lua out=x.json
+fails 2 'out=x.json: the text goes to standard output' "$TBENCH" explain suite=./good.lua out=x.json
 fails 2 'one word too many' "$TBENCH" help run list
 fails 2 'threads=99999999999' "$TBENCH" topo threads=99999999999 peaks=no
 for name in end Foo _x 1x a-b ../x é; do fails 2 "'$name' is no name" "$TBENCH" new suite "$name"; done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every shipped suite, each workload at its smallest batch: right, captured whole, in no more kernels than fusion owes, and in
-# compile states that are what they are called. Times are not looked at. To add a suite: its rows in `owed`.
+# compile states that are what they are called. Times are not looked at. To add a suite: its rows in `owed`; in `cases`, when it
+# has no batch; and in `changes`, when graph breaks or recompiles are what it is about.
 # shellcheck source=tests/cli/tap.sh
 . "${srcdir:?}/tests/cli/tap.sh"
 
@@ -8,17 +9,48 @@
 owed='
 attention       full            1 2
 attention       causal          1 2
+capture_size    loop            1 0
+capture_size    straight        1 0
+dynamic         mlp             2 2
+dynamic         heads           1 0
+graph_breaks    calls           9 0
+graph_breaks    branches        9 0
+guards          deep            1 0
+guards          wide            1 0
 layernorm_gelu  layernorm_gelu  1 0
 mlp             mlp             3 3
 mlp_small       mlp_small       8 8
 pointwise       trig            1 0
 pointwise       gelu            1 0
 pointwise       broadcast       1 0
+recompile       shapes          1 1
+recompile       scalars         1 0
+recompile       steps           1 0
 scorers         entropy         1 0
 scorers         sobel           1 0
 scorers         query_content   3 0
 softmax_matmul  softmax_matmul  1 1
 transformer     block           6 6
+'
+
+# suite, and the case of it that is run.
+cases='
+capture_size    ops=1000
+dynamic         sizes=8 form=auto
+graph_breaks    breaks=8
+guards          modules=5
+recompile       values=4
+'
+
+# suite, workload, graphs, breaks, recompiles; of all others: one graph, no break, no recompile.
+changes='
+dynamic         mlp             1 0 1
+dynamic         heads           1 0 1
+graph_breaks    calls           9 8 0
+graph_breaks    branches        9 8 0
+recompile       shapes          1 0 1
+recompile       scalars         1 0 1
+recompile       steps           1 0 1
 '
 
 # A JSON document on standard input as lines `path<tab>value`: members by name, elements by number from 0; empty ones as [] and {}.
@@ -63,21 +95,36 @@ evidence() {
   tap_result $good "$name: the state $1 is counted by $2 alone"
 }
 
+# Graphs, breaks and recompiles are as many as the table says; leaves the number of recompiles.
+check_graphs() {
+  local graphs breaks found
+  read -r _ _ graphs breaks recompiles <<< "$(awk -v name="$name" '$1 "/" $2 == name' <<< "$changes")"
+  is graph.graphs "${graphs:-1}" "$name is captured in ${graphs:-1} graphs"
+  if [ "${breaks:-0}" -eq 0 ]; then
+    is graph.breaks '[]' "$name has no graph break"
+  else
+    found=$(awk -F '\t' -v path="cases.$case.graph.breaks." 'index($1, path) == 1 && $1 ~ /\.line$/ { n++ } END { print n + 0 }' flat.text)
+    [ "$found" -eq "$breaks" ]
+    tap_result $? "$name has $breaks graph breaks (it has $found)"
+  fi
+  is graph.recompiles "${recompiles:-0}" "$name is compiled again ${recompiles:-0} times"
+}
+
 # check_case KERNELS CALLS
 check_case() {
   is outcome ok "$name is right"
   is correctness.against f64 "$name is compared with f64"
-  is graph.graphs 1 "$name is one graph"
-  is graph.breaks '[]' "$name has no graph break"
+  check_graphs
   is graph.fallbacks '[]' "$name has no fallback"
   is graph.library_calls "$2" "$name calls the library for its products alone"
   local kernels
   kernels=$(at graph.kernels)
   [ "${kernels:-0}" -ge 1 ] && [ "$kernels" -le "$1" ]
   tap_result $? "$name takes at most $1 kernels (it takes ${kernels:-none})"
-  is compile.invalid '{}' "$name: every compile state has its evidence"
   evidence cold misses
   evidence disk disk_hits
+  [ "${recompiles:-0}" -eq 0 ] || return # its calls differ, and so the one of this state may find no code for it
+  is compile.invalid '{}' "$name: every compile state has its evidence"
   evidence memory memory_hits
 }
 
@@ -86,16 +133,28 @@ number_of() {
   awk -F '[.\t]' -v workload="$2" '$1 == "cases" && $3 == "case" && $4 == "workload" && $5 == workload { print $2; exit }' flat.text
 }
 
-# Library calls of all workloads that are no matrix products.
-other_calls() { "$TBENCH" explain suite="$1" batch="$2" | awk '$2 == "library" && $3 != "matmul"'; }
+# Library calls of all workloads that are no matrix products: SUITE AXIS=VALUE….
+other_calls() {
+  local suite=$1
+  shift
+  "$TBENCH" explain suite="$suite" "$@" | awk '$2 == "library" && $3 != "matmul"'
+}
+
+# The axes of the suite's case, in `axes`; batches are listed in rising order.
+choose_axes() {
+  local batch
+  read -ra axes <<< "$(awk -v suite="$1" '$1 == suite { $1 = ""; print }' <<< "$cases")"
+  [ "${#axes[@]}" -gt 0 ] && return
+  batch=$("$TBENCH" list suite="$1" | sed -n 's/^ *batch=\([0-9]*\).*/\1/p')
+  [ -n "$batch" ] && axes=("batch=$batch")
+}
 
 check_suite() {
-  local suite=$1 batch workload kernels calls rows=0
-  # The batches of a suite are listed in rising order.
-  batch=$("$TBENCH" list suite="$suite" | sed -n 's/^ *batch=\([0-9]*\).*/\1/p')
-  run "$TBENCH" run suite="$suite" batch="$batch" quick=yes out="$suite.json"
-  [ "$status" -eq 0 ] && [ -n "$batch" ]
-  tap_result $? "suite=$suite batch=$batch exits with 0"
+  local suite=$1 workload kernels calls recompiles rows=0 axes=()
+  choose_axes "$suite"
+  run "$TBENCH" run suite="$suite" "${axes[@]}" quick=yes out="$suite.json"
+  [ "$status" -eq 0 ] && [ "${#axes[@]}" -gt 0 ]
+  tap_result $? "suite=$suite ${axes[*]} exits with 0"
   awk "$flatten_json" "$suite.json" > flat.text
   while read -r _ workload kernels calls; do
     name=$suite/$workload case=$(number_of "$suite" "$workload") rows=$((rows + 1))
@@ -103,7 +162,7 @@ check_suite() {
   done < <(grep "^$suite " <<< "$owed")
   [ "$rows" -eq "$(awk -F '\t' '$1 ~ /\.case\.workload$/ { n++ } END { print n + 0 }' flat.text)" ]
   tap_result $? "suite=$suite: each of its workloads has a row in this test"
-  out=$(other_calls "$suite" "$batch")
+  out=$(other_calls "$suite" "${axes[@]}")
   [ -z "$out" ]
   tap_result $? "suite=$suite: library calls are matrix products"
 }

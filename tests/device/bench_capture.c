@@ -11,7 +11,8 @@
  *       tests/device/bench_capture loop $n; done
  *
  * Forms: loop (a loop of four operations that is unrolled), straight (the same as that many lines of code), modules (a list of
- * modules: each brings a call, fields and guards), sizes (the sizes vary: each turn computes with them).
+ * modules: each brings a call, fields and guards), views (each a view of the one before it, asked for its layout), sizes (the
+ * sizes vary: each turn computes with them), facts (the sizes vary: each operation brings a guard on them).
  *
  * Not part of the test suite: it states times. */
 #include <math.h>
@@ -50,6 +51,15 @@ static const char PROGRAM[] =
     "  for i = 1, n // 4 do model[i] = setmetatable({scale = i, bias = tb.ones(8), gain = i / 2}, class) end\n"
     "  return function(x) for _, m in ipairs(model) do x = m:forward(x) end return x end, x\n"
     "end\n"
+    "function makers.views(n)\n"
+    "  return function(x)\n"
+    "    for _ = 1, n do\n"
+    "      x = x:transpose(1, 2)\n"
+    "      if x:is_contiguous() ~= (x:stride(2) == 1) then return end\n"
+    "    end\n"
+    "    return x\n"
+    "  end, x\n"
+    "end\n"
     "function makers.sizes(n)\n"
     "  return function(x)\n"
     "    local rows = x:size(1)\n"
@@ -57,10 +67,17 @@ static const char PROGRAM[] =
     "    return x\n"
     "  end, x\n"
     "end\n"
+    "function makers.facts(n)\n"
+    "  return function(x)\n"
+    "    local y\n"
+    "    for i = 1, n do y = x:narrow(1, i, 2) end\n"
+    "    return y\n"
+    "  end, tb.ones(n + 2, 2)\n"
+    "end\n"
     "return function(form, n) return makers[form](n) end\n";
 
 struct form { const char *name; bool all_dynamic; };
-static const struct form forms[] = {{"loop", false}, {"straight", false}, {"modules", false}, {"sizes", true}};
+static const struct form forms[] = {{"loop", false}, {"straight", false}, {"modules", false}, {"views", false}, {"sizes", true}, {"facts", true}};
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
 static double now_ns(void) {
@@ -137,7 +154,7 @@ int main(int argc, char **argv) {
     printf("%s: %d operations\n", forms[i].name, capture(L, &host, &forms[i], &ns));
     lua_settop(L, 1);
   }
-  if (!found && !status) fprintf(stderr, "usage: bench_capture [loop|straight|modules|sizes [N]]\n");
+  if (!found && !status) fprintf(stderr, "usage: bench_capture [loop|straight|modules|views|sizes|facts [N]]\n");
   lua_close(L);
   return status || !found;
 }

@@ -119,6 +119,8 @@ function parts.errors()
   end
   fails(function() error("not today", 0) end, "compile: ", "not today")
   fails(function() error({}) end, "table")
+  fails(function() error(setmetatable({}, { __tostring = function() error "again" end })) end)
+  fails(function() return function() error(setmetatable({}, { __tostring = function() return "told" end })) end end, "told")
   fails(function() end, "it must return a function, got nil")
   fails(function() return 5 end, "it must return a function, got number 5")
   fails(function() return function() end end, "in a call", "it gives 0 outputs, and the graph has 1")
@@ -166,6 +168,7 @@ function parts.lives()
     probe[c] = true
   end
   f = nil
+  tb.register_backend("mine", nil)
   collectgarbage()
   collectgarbage()
   assert(next(probe) == nil, "a compiled function whose backend refers to it stays")

@@ -445,13 +445,40 @@ function parts.changing()
       if stats.entries > most then error(("%s: %d entries, expected at most %d"):format(name, stats.entries, most), 0) end
     end
   end
-  series("floor, ceil", function(v, n) return v * math.floor(n / 2), math.floor(n / 4), math.ceil(n / 4), math.floor(n) end, 12, 2)
+  series("floor, ceil", function(v, n) return v * math.floor(n / 2), math.floor(n / 4), math.ceil(n / 4), math.floor(n) end, 12, 3)
   series("abs", function(v, n) return v * math.abs(n), math.abs(-n), math.abs(n - 1000) end, 12, 2)
   series("max, min", function(v, n) return v * math.max(n, 0), math.min(n, 100, 50), math.max(n, -n, 3.5 - 10), math.min(n * 0.5, n) end, 12, 2)
   series("tointeger", function(v, n) return v * n, math.tointeger(n), math.tointeger(n * 2.0) end, 12, 2)
-  series("sqrt", function(v, n) return v * math.sqrt(n), math.sqrt(n + 1) end, 12, 2)
+  series("sqrt", function(v, n) return v * math.sqrt(n), math.sqrt(n + 1) end, 4, 4)
   series("math.type, type", function(v, n) return v * n, math.type(n), type(n), math.type(n / 2) end, 12, 2)
-  series("fmod", function(v, n) return v * math.fmod(n + 0.0, 7.5), math.fmod(n, 7) end, 12, 12)
+  series("fmod", function(v, n) return v * math.fmod(n + 0.0, 7.5), math.fmod(n, 7) end, 12, 3)
+end
+
+-- The same functions where signs, kinds and what is larger change from call to call.
+function parts.signs()
+  local functions = {
+    function(v, n) return v, math.floor(n) end, function(v, n) return v, math.ceil(n) end, function(v, n) return v, math.abs(n) end,
+    function(v, n) return v, math.max(n, 1.5), math.max(0.0, n), math.max(1, n) end, function(v, n) return v, math.min(n, 2), math.min(-0.0, n) end,
+    function(v, n) return v, math.fmod(n, 3) end, function(v, n) return v, math.fmod(7.5, n) end, function(v, n) return v, math.tointeger(n), math.type(n) end,
+  }
+  local values = { 1.5, 2.5, -2.5, 3.0, -3.0, 0.0, -0.0, 0 / 0, 1 / 0, -1 / 0, 1e300, -0.25, 4, 5, -5, 0, math.mininteger, math.maxinteger, "7", 2.0^53, 0.5 }
+  for i, f in ipairs(functions) do
+    for _, dynamic in ipairs { false, true } do
+      local object = tb.compile(f, { backend = "eager", dynamic = dynamic or nil, options = { recompile_limit = 100 } })
+      for round = 1, 2 do
+        for k, n in ipairs(values) do
+          local v = x()
+          local function text(g)
+            local results = table.pack(pcall(g, v, n))
+            for j = 3, results.n do if results[j] == 0 then results[j] = results[j] .. ("%g"):format(1 / results[j]) end end
+            return plain.describe_all(results)
+          end
+          local want, got = text(f), text(object)
+          if want ~= got then error(("function %d of %s (%d), dynamic=%s:\n  plain    %s\n  compiled %s"):format(i, n, k, dynamic, want, got), 0) end
+        end
+      end
+    end
+  end
 end
 
 -- A list that grows at every call.
@@ -473,8 +500,9 @@ end
 -- Each reason for a break, told with its detail.
 function parts.reasons()
   local function reason(want, detail, f, ...)
-    local object = tb.compile(f, { backend = "eager" })
+    local object, before = tb.compile(f, { backend = "eager" }), tb.counters().breaks[want]
     pcall(object, ...)
+    assert(tb.counters().breaks[want] > before, want)
     local seen = {}
     for _, b in ipairs(tb.stats(object).breaks) do
       seen[#seen + 1] = b.name .. " (" .. b.detail .. ")"
@@ -500,11 +528,21 @@ function parts.reasons()
   reason("PROTECTED_CALL", "level 4", function(v) return v, pcall(function() error("far", 4) end) end, x())
   reason("TO_BE_CLOSED", "<close>", function(v) local c <close> = setmetatable({}, { __close = function() end }) return v end, x())
   reason("RUNTIME_ERROR", "error", function(v) error("out") end, x())
-  reason("RUNTIME_ERROR", "division by zero", function(v) return v, 1 // 0 end, x())
+  reason("RUNTIME_ERROR", "divided by zero", function(v) return v, 1 // 0 end, x())
+  reason("TABLE_ORDER", "holes", function(v) local t = { 1, nil, 3 } return v, #t end, x())
+  reason("TABLE_ORDER", "new keys", function(v, t) t.new = 1 for k in pairs(t) do v = v + 1 end return v end, x(), { old = 1 })
+  reason("RESULTS", "relu", function() return tb.zeros(2).relu end)
+  reason("GRAPH_SIZE", "operations in one graph", function(v) for _ = 1, 140000 do v = -v end return v end, x())
   reason("DISABLED", "disable", function(v) return tb.disable(function(a) return a end)(v) end, x())
   local object = tb.compile(function(v) return v + 1 end, { backend = "eager", options = { break_at = 1 } })
   object(x())
   assert(tb.stats(object).breaks[1].name == "FORCED")
+  local sum, counters = 0, tb.counters()
+  for name, count in pairs(counters.breaks) do
+    sum = sum + count
+    if count == 0 then error("nothing here reaches " .. name) end
+  end
+  assert(sum == counters.graph_breaks, sum)
 end
 
 function parts.modules()

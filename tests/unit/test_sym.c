@@ -230,6 +230,29 @@ static void test_known_comparisons(void **state) {
   tc_symtab_free(tab);
 }
 
+/* Of bounds on one symbol the narrowest alone is a fact. */
+static void test_narrower_bounds(void **state) {
+  (void)state;
+  struct tc_symtab *tab = tc_symtab_new(tc_alloc_system());
+  const tc_sym s = tc_sym_size(tab, 0, 500), t = tc_sym_size(tab, 1, 500);
+  for (int i = 2; i < 400; i++) assert_true(tc_sym_decide_lt(tab, tc_sym_const(i), s));
+  assert_int_equal(tc_sym_fact_count(tab), 1);
+  for (int i = 900; i > 600; i--) assert_true(tc_sym_decide_lt(tab, s, tc_sym_const(i)));
+  assert_int_equal(tc_sym_fact_count(tab), 2);
+  assert_true(tc_sym_decide_lt(tab, tc_sym_const(7), t));
+  assert_int_equal(tc_sym_fact_count(tab), 3);
+  for (int value = 390; value < 610; value++) {
+    const int64_t sizes[] = {value, 8};
+    bool holds = true;
+    for (int i = 0; i < tc_sym_fact_count(tab); i++) {
+      const struct tc_sym_fact fact = tc_sym_fact_at(tab, i);
+      holds = holds && tc_sym_fact_true(&fact, sizes);
+    }
+    assert_int_equal(holds, value > 399 && value < 601);
+  }
+  tc_symtab_free(tab);
+}
+
 /* Division by a sum of sizes. */
 static void test_symbolic_divisors(void **state) {
   (void)state;
@@ -245,7 +268,8 @@ static void test_symbolic_divisors(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_comparisons), cmocka_unit_test(test_known_comparisons), cmocka_unit_test(test_symbolic_divisors),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_comparisons), cmocka_unit_test(test_known_comparisons),
+                                     cmocka_unit_test(test_narrower_bounds), cmocka_unit_test(test_symbolic_divisors),
                                      cmocka_unit_test(test_random_expressions), cmocka_unit_test(test_print_parse), cmocka_unit_test(test_known)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
