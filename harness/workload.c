@@ -171,7 +171,9 @@ double tb_workload_call(lua_State *L, struct tb_workload *w) {
   const int top = lua_gettop(L);
   drop_results(L, w);
   luaL_checkstack(L, 2 * TB_ARGUMENTS_MAX, "arguments");
-  push_list(L, w, ++w->calls);
+  w->calls++;
+  push_list(L, w, w->was_reset ? 1 : w->calls); /* what is compiled again is what the first call compiled */
+  w->was_reset = false;
   watch_arguments(L, top + 1, w);
   lua_pushvalue(L, top + 1);
   keep(L, &w->last_args);
@@ -273,6 +275,7 @@ double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int6
 void tb_workload_reset(lua_State *L, struct tb_workload *w) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   tb_lua_call_function(L, "reset", 1, 0);
+  w->was_reset = true;
 }
 
 /* --- checking --- */

@@ -31,6 +31,7 @@ struct tb_workload {
   double flops, bytes;                        /* of one call, as the suite says; -1: it does not */
   bool generated;                             /* args is a function */
   int64_t calls;                              /* made so far */
+  bool was_reset;                             /* the next call is the first after a reset */
   uint64_t argument_digests[TB_ARGUMENTS_MAX]; /* of the newest arguments, before a call changed them */
 };
 
