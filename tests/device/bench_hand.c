@@ -149,4 +149,45 @@ static void norm(float *y, const float *x, const float *w, const float *b, int64
   BOTH(norm_rows(y, x, w, b, rows, n, true), norm_rows(y, x, w, b, rows, n, false));
 }
 
-const struct bench_hand TC_ISA_NAME(bench_hand) = {triad, copy, gelu, chain, softmax, norm, nested, staged, affine_gelu, broadcast, exponential};
+static void entropy(float *y, const float *x, int64_t rows, int64_t n) {
+  float e[STAGE] __attribute__((aligned(64)));
+  for (int64_t r = 0; r < rows; r++, x += n) {
+    vf m[UNROLL], s[UNROLL];
+    for (int u = 0; u < UNROLL; u++) m[u] = vf_load(x + u * VF_LANES), s[u] = vf_set(0);
+    for (int64_t i = UNROLL * VF_LANES; i < n; i += UNROLL * VF_LANES)
+      for (int u = 0; u < UNROLL; u++) m[u] = vf_max(vf_load(x + i + u * VF_LANES), m[u]);
+    const vf max = vf_set(lanes_max(vf_max(vf_max(m[0], m[1]), vf_max(m[2], m[3]))));
+    for (int64_t i = 0; i < n; i += UNROLL * VF_LANES)
+      for (int u = 0; u < UNROLL; u++) {
+        const vf v = vf_exp(vf_sub(vf_load(x + i + u * VF_LANES), max));
+        vf_store(e + i + u * VF_LANES, v);
+        s[u] = vf_add(s[u], v);
+      }
+    const vf scale = vf_set(1 / vf_hsum(vf_add(vf_add(s[0], s[1]), vf_add(s[2], s[3]))));
+    for (int u = 0; u < UNROLL; u++) s[u] = vf_set(0);
+    for (int64_t i = 0; i < n; i += UNROLL * VF_LANES)
+      for (int u = 0; u < UNROLL; u++) {
+        const vf p = vf_mul(vf_load(e + i + u * VF_LANES), scale);
+        s[u] = vf_fma(p, vf_log(vf_add(p, vf_set(1e-9f))), s[u]);
+      }
+    y[r] = -vf_hsum(vf_add(vf_add(s[0], s[1]), vf_add(s[2], s[3])));
+  }
+}
+
+/* The gradient's size at VF_LANES points, whose upper left neighbours are at x. */
+static inline vf sobel_of(const float *x, int64_t w) {
+  const vf two = vf_set(2), a = vf_load(x), b = vf_load(x + 1), c = vf_load(x + 2), d = vf_load(x + w), f = vf_load(x + w + 2);
+  const vf g = vf_load(x + 2 * w), h = vf_load(x + 2 * w + 1), i = vf_load(x + 2 * w + 2);
+  const vf gx = vf_sub(vf_add(vf_fma(two, vf_sub(f, d), vf_sub(c, a)), i), g), gy = vf_sub(vf_add(vf_fma(two, vf_sub(h, b), vf_sub(g, a)), i), c);
+  return vf_sqrt(vf_fma(gx, gx, vf_fma(gy, gy, vf_set(1e-12f))));
+}
+static void sobel(float *y, const float *x, int64_t h, int64_t w) {
+  const int64_t n = w - 2; /* at least a vector: the last one of a row overlaps the one before */
+  for (int64_t r = 0; r < h - 2; r++, x += w, y += n) {
+    for (int64_t i = 0; i + VF_LANES <= n; i += VF_LANES) vf_store(y + i, sobel_of(x + i, w));
+    vf_store(y + n - VF_LANES, sobel_of(x + n - VF_LANES, w));
+  }
+}
+
+const struct bench_hand TC_ISA_NAME(bench_hand) = {triad,  copy,        gelu,      chain,       softmax, norm, nested,
+                                                   staged, affine_gelu, broadcast, exponential, entropy, sobel};

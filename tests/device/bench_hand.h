@@ -19,6 +19,10 @@ struct bench_hand {
   void (*affine_gelu)(float *y, const float *x, const float *scale, const float *shift, const float *r, int64_t n, bool stream); /* gelu(x·scale + shift) + r */
   void (*broadcast)(float *y, const float *x, const float *column, float row, int64_t n, bool stream); /* relu(x·column + row)·0.5 - x */
   void (*exponential)(float *y, const float *x, int64_t n, bool stream);
+  /* The suite `scorers`. y[rows]: -sum(p·log(p + 1e-9)) of p = softmax(row of n); n at most 1024. */
+  void (*entropy)(float *y, const float *x, int64_t rows, int64_t n);
+  /* y[(h - 2)·(w - 2)]: sqrt(gx² + gy² + 1e-12) of an image of h rows of w. */
+  void (*sobel)(float *y, const float *x, int64_t h, int64_t w);
 };
 extern const struct bench_hand bench_hand_avx2, bench_hand_avx512;
 
