@@ -255,11 +255,14 @@ static int called(lua_State *L, int status, lua_KContext below) {
   return lua_gettop(L) - (int)below;
 }
 
-/* Calls the function below the `count` arguments at the stack top, last: it may yield. */
+/* Calls the function below the `count` arguments at the stack top, last: it may yield. Nothing else stays on the stack, where it
+ * would keep alive what plain code has let go. */
 static int call_on(lua_State *L, int count) {
-  const int below = lua_gettop(L) - count - 1;
-  lua_callk(L, count, LUA_MULTRET, below, called);
-  return called(L, LUA_OK, below);
+  const int function = lua_gettop(L) - count;
+  for (int i = 0; i <= count && function > 1; i++) lua_copy(L, function + i, 1 + i);
+  lua_settop(L, count + 1);
+  lua_callk(L, count, LUA_MULTRET, 0, called);
+  return called(L, LUA_OK, 0);
 }
 
 /* The __call of the value at `self` is pushed, as a call of that value would find it now: another one than before makes the

@@ -312,6 +312,21 @@ function parts.running()
   end))
   assert(plain.describe(co(x)) == plain.describe(x * 2))
   assert(plain.describe(co(5)) == plain.describe(x * 2 + 5))
+  -- what nothing names any more is collected behind a break as well
+  local kept = {}
+  for at = 1, 9 do
+    local weak = setmetatable({}, { __mode = "v" })
+    local f = tb.compile(function(v)
+      weak.kept = kept
+      weak.gone = {}
+      collectgarbage()
+      return v, weak.kept == kept, weak.gone == nil
+    end, { backend = "eager", options = { break_at = at } })
+    for _ = 1, 2 do
+      local _, is_kept, is_gone = f(x)
+      assert(is_kept and is_gone, at)
+    end
+  end
   -- reset in the middle
   local g
   g = tb.compile(function(v, again)
