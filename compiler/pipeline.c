@@ -4,10 +4,10 @@
  *    (switch `verify`), and stops at the first failure.
  * 2. The graph's arena ends with the compile; a graph that runs operation by operation keeps it.
  * To add a stage: a row in passes.def, a function here, a line in compile_inductor. To add a spec: spec_NAME below. */
+#include "base/clock.h"
 #include "pipeline.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cache/key.h"
 #include "decomp/decomp.h"
@@ -63,20 +63,14 @@ static const struct { const char *name, *help; spec *in, *out; } pass_rows[] = {
 const char *tc_pass_name(enum tc_pass pass) { return pass_rows[pass].name; }
 const char *tc_pass_help(enum tc_pass pass) { return pass_rows[pass].help; }
 
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static tc_status stage(struct compile *c, enum tc_pass pass, tc_status (*run)(struct compile *)) {
   if (c->result) return TC_OK; /* a cache had it */
   const bool verify = c->ctx->config.verify;
   tc_status status = verify ? pass_rows[pass].in(c) : TC_OK;
   if (status) return status;
-  const double start = now_ns();
+  const double start = tc_now_ns();
   status = run(c);
-  c->report->stage_ns[pass] += now_ns() - start;
+  c->report->stage_ns[pass] += tc_now_ns() - start;
   return !status && verify ? pass_rows[pass].out(c) : status;
 }
 

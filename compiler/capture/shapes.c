@@ -6,7 +6,7 @@
  *     least 2; any other is guarded to be what it is. Dimensions of equal size share a variable (as PyTorch's duck shaping), and
  *     guards hold them equal.
  *  2. Strides are expressions over the variables where the layout has that form, else constants; guards hold them to it.
- *  3. An integer that Lua code sees of a size is lazy (lazy.c): its source is an expression over size variables, and `by_source`
+ *  3. An integer that Lua code sees of a size is lazy (lazy.c): its source is an expression over size variables, and `lazy_sizes`
  *     leads back to the symbol when it becomes a size again. What has no such form is fixed by a guard. */
 #include "capture/trace.h"
 

@@ -11,16 +11,10 @@
  * Lua errors are raised only where no C resource is held. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cache/cache.h"
 #include "lua/compiled_object.h"
-
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* --- compiled code --- */
 
@@ -236,11 +230,11 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
 /* A function of its own, which calls nothing that runs Lua code: the room for inputs is on the C stack. */
 static __attribute__((noinline)) enum tc_lua_outcome run_compiled(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, int *count) {
   struct call_values values;
-  const double entered = o->entries.len ? 0 : now_ns();
+  const double entered = o->entries.len ? 0 : tc_now_ns();
   const struct compiled_entry *known = tc_lua_find_entry(o, frame, &values);
   bool ran;
   if (known) return run_entry(L, o, object, known, frame, &values, count, &ran);
-  return compile_and_run(L, o, object, frame, entered > 0 ? entered : now_ns(), &values, count);
+  return compile_and_run(L, o, object, frame, entered > 0 ? entered : tc_now_ns(), &values, count);
 }
 
 enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count) {

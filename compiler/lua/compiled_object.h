@@ -157,7 +157,6 @@ void tc_lua_each_piece(lua_State *L, int object, tc_lua_visit visit, void *conte
 void tc_lua_open_pieces(lua_State *L);
 
 /* --- stance.c --- */
-const char *tc_lua_stance_text(enum tc_lua_stance stance);
 /* The name by which capture knows a function of stance.c; NULL. */
 const char *tc_lua_stance_function(lua_CFunction function);
 void tc_lua_open_stance(lua_State *L); /* functions of the module table at the stack top */

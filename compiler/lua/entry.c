@@ -7,16 +7,10 @@
  * 3. Nothing of C is held where Lua may raise. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cache/cache.h"
 #include "lua/compiled_object.h"
-
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* --- what is told --- */
 
@@ -79,11 +73,11 @@ static tc_status capture_call(struct compiled_object *o, const struct tc_frame *
                               struct tc_error *err) {
   struct tc_context *ctx = &o->module->ctx;
   const struct tc_config saved = ctx->config;
-  const double start = now_ns();
+  const double start = tc_now_ns();
   ctx->config = o->config;
   const tc_status status = tc_capture_call(ctx, &o->module->host, frame, options, capture, err);
   ctx->config = saved;
-  o->report.stage_ns[TC_PASS_capture] += now_ns() - start;
+  o->report.stage_ns[TC_PASS_capture] += tc_now_ns() - start;
   return status;
 }
 

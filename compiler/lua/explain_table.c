@@ -1,16 +1,7 @@
 /* `pieces` of tb.explain: one item a piece of the program, in the order of its text, with all that is compiled of it; and `stages`, the
  * names in stages_ns, in the order in which they run. */
 #include "lua/compiled_object.h"
-
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_text(lua_State *L, const char *name, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, name);
-}
+#include "lua/fields.h"
 
 /* Takes over what the buffer holds. */
 static void push_buffer(lua_State *L, struct tc_strbuf *text) {
@@ -40,13 +31,13 @@ static void set_guards(lua_State *L, const struct tc_alloc *alloc, const struct 
 }
 
 static void set_story(lua_State *L, const struct tc_story *story) {
-  set_text(L, "graph", story->graph);
+  tc_set_text(L, "graph", story->graph);
   lua_createtable(L, story->n_ops, 0);
   for (int i = 0; i < story->n_ops; i++) {
     lua_createtable(L, 0, 3);
-    set_text(L, "text", story->ops[i].text);
-    set_text(L, "file", story->ops[i].source);
-    set_integer(L, "line", story->ops[i].line);
+    tc_set_text(L, "text", story->ops[i].text);
+    tc_set_text(L, "file", story->ops[i].source);
+    tc_set_integer(L, "line", story->ops[i].line);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "operations");
@@ -58,13 +49,13 @@ static void set_launches(lua_State *L, const struct tc_launch_list *list) {
     const struct tc_launch *l = &list->launches[i];
     const bool is_kernel = l->kind == TC_LAUNCH_KERNEL;
     lua_createtable(L, 0, 7);
-    set_text(L, "label", l->label);
-    set_text(L, "kind", is_kernel ? "kernel" : "library");
-    set_text(L, "generator", is_kernel ? list->codes[l->code].generator : "blas");
-    set_text(L, "fused", l->fused);
-    set_integer(L, "ops", l->n_ops);
-    set_integer(L, "bytes", (int64_t)l->bytes);
-    set_integer(L, "flops", (int64_t)l->flops);
+    tc_set_text(L, "label", l->label);
+    tc_set_text(L, "kind", is_kernel ? "kernel" : "library");
+    tc_set_text(L, "generator", is_kernel ? list->codes[l->code].generator : "blas");
+    tc_set_text(L, "fused", l->fused);
+    tc_set_integer(L, "ops", l->n_ops);
+    tc_set_integer(L, "bytes", (int64_t)l->bytes);
+    tc_set_integer(L, "flops", (int64_t)l->flops);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "launches");
@@ -77,9 +68,9 @@ static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct 
   set_guards(L, alloc, e->guards);
   if (e->story) set_story(L, e->story);
   if (list) set_launches(L, list);
-  if (e->compiled) set_text(L, "artifact", tc_compiled_artifact(e->compiled));
-  set_integer(L, "ops", e->n_ops);
-  if (e->broke_at) set_integer(L, "break_number", e->broke_at);
+  if (e->compiled) tc_set_text(L, "artifact", tc_compiled_artifact(e->compiled));
+  tc_set_integer(L, "ops", e->n_ops);
+  if (e->broke_at) tc_set_integer(L, "break_number", e->broke_at);
   tc_strbuf_init(&text, alloc);
   if (e->replay) tc_replay_text(e->replay, e->guards, &text);
   push_buffer(L, &text);
@@ -93,12 +84,12 @@ static void add_piece(lua_State *L, int piece, void *context) {
   struct list *list = context;
   const struct tc_lua_where where = tc_lua_where_is(L, piece);
   lua_createtable(L, 0, 9);
-  set_text(L, "kind", where.kind);
-  set_text(L, "file", where.file);
-  set_text(L, "chunk", *where.chunk == '@' || *where.chunk == '=' ? where.chunk : "");
-  set_integer(L, "line", where.line);
-  set_integer(L, "last_line", where.last_line);
-  set_integer(L, "recompiles", o->recompiles);
+  tc_set_text(L, "kind", where.kind);
+  tc_set_text(L, "file", where.file);
+  tc_set_text(L, "chunk", *where.chunk == '@' || *where.chunk == '=' ? where.chunk : "");
+  tc_set_integer(L, "line", where.line);
+  tc_set_integer(L, "last_line", where.last_line);
+  tc_set_integer(L, "recompiles", o->recompiles);
   lua_pushboolean(L, o->eager);
   lua_setfield(L, -2, "eager");
   lua_createtable(L, (int)o->entries.len, 0);

@@ -42,8 +42,6 @@ struct tc_lua_module *tc_lua_module(lua_State *L) {
   return m;
 }
 
-const struct tc_host *tc_lua_host(lua_State *L) { return &tc_lua_module(L)->host; }
-
 struct tc_lua_module *tc_lua_closure_module(lua_State *L) {
   struct tc_lua_module *m = lua_touserdata(L, lua_upvalueindex(2));
   if (__builtin_expect(!m->ctx.device, 0)) luaL_error(L, "tbench is closed");

@@ -45,8 +45,6 @@ extern const char tc_lua_object_tag;
 struct tc_lua_module *tc_lua_find_module(lua_State *L);
 /* As tc_lua_find_module; raises without one. */
 struct tc_lua_module *tc_lua_module(lua_State *L);
-/* What capture and guards need to know of this module's objects. */
-const struct tc_host *tc_lua_host(lua_State *L);
 /* Pushes a C closure with the three upvalues. `data` may be NULL. */
 void tc_lua_closure(lua_State *L, lua_CFunction function, const void *data);
 /* In a C closure of the module: its module (raises when it is closed) and its data. */

@@ -17,8 +17,6 @@ static const char *const names[] = {
 #undef TC_STANCE
 };
 
-const char *tc_lua_stance_text(enum tc_lua_stance stance) { return names[stance]; }
-
 static enum tc_lua_stance check_stance(lua_State *L, int index) {
   const char *wanted = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
   for (int i = 0; i < TC_LUA_STANCE_COUNT && wanted; i++)

@@ -1,33 +1,19 @@
 /* tb.stats(object): what a compiled object, and what goes on behind its breaks, tell of themselves as a table. */
 #include "lua/compiled_object.h"
-
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_text(lua_State *L, const char *name, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, name);
-}
+#include "lua/fields.h"
 
 static void set_breaks(lua_State *L, const struct compiled_object *o) {
   lua_createtable(L, (int)o->breaks.len, 0);
   for (size_t i = 0; i < o->breaks.len; i++) {
     const struct tc_break *b = &o->breaks.data[i];
     lua_newtable(L);
-    set_text(L, "name", tc_break_name(b->reason));
-    set_text(L, "reason", tc_break_text(b->reason));
-    set_text(L, "hint", tc_break_hint(b->reason));
-    set_text(L, "detail", b->detail);
-    set_text(L, "file", b->source);
-    set_text(L, "stack", b->stack);
-    set_integer(L, "line", b->line);
+    tc_set_text(L, "name", tc_break_name(b->reason));
+    tc_set_text(L, "reason", tc_break_text(b->reason));
+    tc_set_text(L, "hint", tc_break_hint(b->reason));
+    tc_set_text(L, "detail", b->detail);
+    tc_set_text(L, "file", b->source);
+    tc_set_text(L, "stack", b->stack);
+    tc_set_integer(L, "line", b->line);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "breaks");
@@ -92,7 +78,7 @@ struct tc_lua_totals tc_lua_sum_up(lua_State *L, int object) {
 
 static void set_stages(lua_State *L, const struct tc_compile_report *r) {
   lua_newtable(L);
-  for (int i = 0; i < TC_PASS_COUNT; i++) set_number(L, tc_pass_name((enum tc_pass)i), r->stage_ns[i]);
+  for (int i = 0; i < TC_PASS_COUNT; i++) tc_set_number(L, tc_pass_name((enum tc_pass)i), r->stage_ns[i]);
   lua_setfield(L, -2, "stages_ns");
 }
 
@@ -100,13 +86,13 @@ struct launches { int table, count; }; /* the list at a stack index */
 
 static void push_launch(lua_State *L, const struct tc_launch_list *list, const struct tc_launch *l) {
   lua_newtable(L);
-  set_text(L, "label", l->label);
-  set_text(L, "kind", l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library");
-  set_text(L, "generator", l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "blas");
-  set_text(L, "fused", l->fused);
-  set_integer(L, "ops", l->n_ops);
-  set_integer(L, "bytes", (int64_t)l->bytes);
-  set_integer(L, "flops", (int64_t)l->flops);
+  tc_set_text(L, "label", l->label);
+  tc_set_text(L, "kind", l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library");
+  tc_set_text(L, "generator", l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "blas");
+  tc_set_text(L, "fused", l->fused);
+  tc_set_integer(L, "ops", l->n_ops);
+  tc_set_integer(L, "bytes", (int64_t)l->bytes);
+  tc_set_integer(L, "flops", (int64_t)l->flops);
 }
 
 static void add_launches(lua_State *L, int piece, void *context) {
@@ -132,14 +118,14 @@ static void set_launches(lua_State *L, int object) {
 }
 
 static void set_report(lua_State *L, const struct tc_compile_report *r) {
-  set_integer(L, "kernels", r->kernels);
-  set_integer(L, "library_calls", r->library_calls);
-  set_integer(L, "bytes_moved", (int64_t)r->bytes_moved);
-  set_integer(L, "flops", (int64_t)r->flops);
-  set_integer(L, "peak_bytes", (int64_t)r->peak_bytes);
-  set_integer(L, "peak_bytes_without_reuse", (int64_t)r->peak_bytes_without_reuse);
-  set_integer(L, "code_bytes", (int64_t)r->code_bytes);
-  set_text(L, "cache", tc_cache_answer_name(r->answer));
+  tc_set_integer(L, "kernels", r->kernels);
+  tc_set_integer(L, "library_calls", r->library_calls);
+  tc_set_integer(L, "bytes_moved", (int64_t)r->bytes_moved);
+  tc_set_integer(L, "flops", (int64_t)r->flops);
+  tc_set_integer(L, "peak_bytes", (int64_t)r->peak_bytes);
+  tc_set_integer(L, "peak_bytes_without_reuse", (int64_t)r->peak_bytes_without_reuse);
+  tc_set_integer(L, "code_bytes", (int64_t)r->code_bytes);
+  tc_set_text(L, "cache", tc_cache_answer_name(r->answer));
 }
 
 /* Of the newest entry of each piece, and what holds of the object as a whole. */
@@ -147,14 +133,14 @@ void tc_lua_push_stats(lua_State *L, int object) {
   struct compiled_object *o = tc_lua_compiled_at(L, object);
   const struct tc_lua_totals sum = tc_lua_sum_up(L, object);
   lua_newtable(L);
-  set_text(L, "backend", tc_lua_backend_name(o));
-  set_integer(L, "graphs", sum.graphs);
-  set_integer(L, "entries", sum.entries);
-  set_integer(L, "guards", sum.guards);
-  set_integer(L, "recompiles", sum.recompiles);
-  set_integer(L, "ops", sum.ops);
-  set_text(L, "artifact", sum.artifact);
-  set_number(L, "entry_to_kernel_ns", o->entry_to_kernel_ns);
+  tc_set_text(L, "backend", tc_lua_backend_name(o));
+  tc_set_integer(L, "graphs", sum.graphs);
+  tc_set_integer(L, "entries", sum.entries);
+  tc_set_integer(L, "guards", sum.guards);
+  tc_set_integer(L, "recompiles", sum.recompiles);
+  tc_set_integer(L, "ops", sum.ops);
+  tc_set_text(L, "artifact", sum.artifact);
+  tc_set_number(L, "entry_to_kernel_ns", o->entry_to_kernel_ns);
   lua_pushboolean(L, sum.eager);
   lua_setfield(L, -2, "eager");
   set_report(L, &sum.report);

@@ -102,10 +102,6 @@ tc_sym tc_call_bound(struct tc_call *c, int arg) {
   return tc_sym_is_const(s) && tc_sym_value(s) < -TC_CALL_FAR ? tc_sym_const(-TC_CALL_FAR) : s;
 }
 
-int64_t tc_call_int(struct tc_call *c, int arg, int64_t otherwise) {
-  return tc_call_given(c, arg) ? tc_call_constant(c, tc_call_sym(c, arg)) : otherwise;
-}
-
 const char *tc_call_text(struct tc_call *c, int arg, const char *otherwise) {
   if (!tc_call_given(c, arg)) return otherwise;
   if (c->args[arg].kind == TC_ARG_TEXT) return c->args[arg].text;

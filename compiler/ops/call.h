@@ -40,7 +40,6 @@ struct tc_value *tc_call_tensor(struct tc_call *c, int arg);   /* must be a tens
 struct tc_value *tc_call_optional(struct tc_call *c, int arg); /* a tensor, or NULL for nil */
 bool tc_call_bool(struct tc_call *c, int arg, bool otherwise);
 double tc_call_number(struct tc_call *c, int arg, double otherwise);
-int64_t tc_call_int(struct tc_call *c, int arg, int64_t otherwise);
 const char *tc_call_text(struct tc_call *c, int arg, const char *otherwise);
 tc_dtype tc_call_dtype(struct tc_call *c, int arg, tc_dtype otherwise);
 tc_sym tc_call_sym(struct tc_call *c, int arg); /* an integer that may be symbolic */

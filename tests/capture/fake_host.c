@@ -1,6 +1,12 @@
 /* The host of the capture tests; see fake_host.h. */
 #include "tests/capture/fake_host.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <string.h>
@@ -15,11 +21,11 @@ static const struct tc_tensor *tensor_at(lua_State *L, int index) {
   return fake ? &fake->tensor : NULL;
 }
 
-static int function_called(lua_State *L) { return luaL_error(L, "fake tensor functions do not run"); }
+static int refuse_call(lua_State *L) { return luaL_error(L, "fake tensor functions do not run"); }
 static int unknown_called(lua_State *L) { return (void)L, 0; }
 
 static const struct tc_function *function_at(lua_State *L, int index) {
-  if (lua_tocfunction(L, index) != function_called || !lua_getupvalue(L, index, 1)) return NULL;
+  if (lua_tocfunction(L, index) != refuse_call || !lua_getupvalue(L, index, 1)) return NULL;
   const struct tc_function *function = lua_touserdata(L, -1);
   lua_pop(L, 1);
   return function;
@@ -78,7 +84,7 @@ lua_State *fake_open(void) {
   for (int i = 0; i < tc_function_count(); i++) {
     const struct tc_function *function = tc_function_at(i);
     lua_pushlightuserdata(L, (void *)(uintptr_t)function);
-    lua_pushcclosure(L, function_called, 1);
+    lua_pushcclosure(L, refuse_call, 1);
     lua_setfield(L, -2, function->name);
   }
   lua_pushcfunction(L, unknown_called);
@@ -119,3 +125,34 @@ int fake_load(lua_State *L, const char *chunk) {
 }
 
 void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) { tc_replay_text(call->capture.replay, call->capture.guards, out); }
+
+/* --- failing allocations --- */
+
+struct failing { struct tc_alloc alloc; long left, live; };
+
+static void *failing_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
+  struct failing *f = self;
+  if (new_bytes && (!block || new_bytes > old_bytes) && f->left-- <= 0) return NULL;
+  f->live += (long)new_bytes - (long)(block ? old_bytes : 0);
+  return tc_alloc_system()->resize(tc_alloc_system()->self, block, old_bytes, new_bytes);
+}
+
+void fake_fail_allocations(lua_State *L, int n_args) {
+  enum { MOST = 2000 };
+  const int top = lua_gettop(L);
+  bool done = false;
+  for (long n = 0; !done; n++) {
+    struct failing failing = {{failing_resize, NULL}, n, 0};
+    failing.alloc.self = &failing;
+    struct fake_call call = {.ctx = {.alloc = &failing.alloc}};
+    const struct tc_frame frame = frame_at_top(L, n_args);
+    call.status = tc_capture_call(&call.ctx, fake_host(), &frame, NULL, &call.capture, &call.err);
+    assert_int_equal(lua_gettop(L), top);
+    assert_false(call.capture.broke);
+    done = call.status == TC_OK;
+    if (!done) assert_int_equal(call.status, TC_NOMEM);
+    fake_release(L, &call);
+    assert_int_equal(failing.live, 0);
+    assert_true(n < MOST);
+  }
+}

@@ -23,6 +23,9 @@ void fake_capture(lua_State *L, int n_args, struct fake_call *call);
 void fake_release(lua_State *L, struct fake_call *call);
 /* Number of the guard that fails for the function and arguments at the stack top; 0: all hold. */
 int fake_check(lua_State *L, int n_args, const struct fake_call *call);
+/* Captures the call at the stack top, which does not break, with allocations that fail one after another: nothing of the state
+ * changes, and no memory is left behind. */
+void fake_fail_allocations(lua_State *L, int n_args);
 /* Runs `chunk`, which returns a function and its arguments; leaves them on the stack and gives the number of arguments. */
 int fake_load(lua_State *L, const char *chunk);
 /* The results and writes as text (tc_replay_text): "output 0, {'x' = output 1, 2 = true}, x; t.y = output 2". */

@@ -128,37 +128,12 @@ static void test_breaks(void **state) {
   check_break("local function two() return 1, 2 end return function() return {x = 1, y = 2, two()} end", TC_BREAK_TABLE_ORDER, "open results");
 }
 
-/* Nothing of the state changes, and no memory is left behind, when allocations fail one after another. */
-struct failing { struct tc_alloc alloc; long left, live; };
-
-static void *failing_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
-  struct failing *f = self;
-  if (new_bytes && (!block || new_bytes > old_bytes) && f->left-- <= 0) return NULL;
-  f->live += (long)new_bytes - (long)(block ? old_bytes : 0);
-  return tc_alloc_system()->resize(tc_alloc_system()->self, block, old_bytes, new_bytes);
-}
-
 static void test_memory(void **state) {
   (void)state;
   lua_State *L = fake_open();
   const int n_args = fake_load(L, "n = 0 local t = {1, 2} return function(x) n = n + 1 t[#t + 1] = x:relu() local m = {} m.__index = m "
                                   "t.object = setmetatable({}, m) t.f = function() n = n + 1 return t, m end return t.f, m end, tensor(4)");
-  const int top = lua_gettop(L);
-  bool done = false;
-  for (long n = 0; !done; n++) {
-    struct failing failing = {{failing_resize, NULL}, n, 0};
-    failing.alloc.self = &failing;
-    struct fake_call call = {.ctx = {.alloc = &failing.alloc}};
-    const struct tc_frame frame = {.L = L, .function = 1, .first_arg = 2, .n_args = n_args};
-    call.status = tc_capture_call(&call.ctx, fake_host(), &frame, NULL, &call.capture, &call.err);
-    assert_int_equal(lua_gettop(L), top);
-    assert_false(call.capture.broke);
-    done = call.status == TC_OK;
-    if (!done) assert_int_equal(call.status, TC_NOMEM);
-    fake_release(L, &call);
-    assert_int_equal(failing.live, 0);
-    assert_true(n < 2000);
-  }
+  fake_fail_allocations(L, n_args);
   lua_getglobal(L, "n");
   assert_int_equal(lua_tointeger(L, -1), 0); /* capture writes nothing */
   lua_close(L);

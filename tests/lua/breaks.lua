@@ -5,20 +5,7 @@ local tb = require "tbench"
 local plain = dofile(tests .. "/lua/plain.lua")
 local parts = {}
 
-local log = {}
-local function note(...) log[#log + 1] = plain.describe_all(table.pack(...)) end
-note = coroutine.wrap(function(...) -- a C function that capture does not know
-  local args = table.pack(...)
-  while true do
-    log[#log + 1] = plain.describe_all(args)
-    args = table.pack(coroutine.yield())
-  end
-end)
-local function taken()
-  local text = table.concat(log, "; ")
-  log = {}
-  return text
-end
+local note, taken = plain.recorder()
 
 -- make() gives a function and its arguments, anew for each side. Compiled with each of the settings, called `calls` times: results
 -- or errors, and what note was given, are those of the plain function. Gives the stats of the last object.

@@ -5,19 +5,7 @@ local tb = require "tbench"
 local plain = dofile(tests .. "/lua/plain.lua")
 local parts = {}
 
-local log = {}
-local note = coroutine.wrap(function(...) -- a C function that capture does not know
-  local args = table.pack(...)
-  while true do
-    log[#log + 1] = plain.describe_all(args)
-    args = table.pack(coroutine.yield())
-  end
-end)
-local function taken()
-  local text = table.concat(log, "; ")
-  log = {}
-  return text
-end
+local note, taken = plain.recorder()
 
 -- make() gives a function and its arguments, anew for each side; `changes`, if it gives one, is called between calls. `whole`:
 -- without forced breaks nothing breaks.

@@ -72,6 +72,24 @@ function M.check_captured(name, make, backends)
   end
 end
 
+-- note(…), a C function that capture does not know, keeps what it is given; taken() gives and forgets it, as a text.
+function M.recorder()
+  local log = {}
+  local note = coroutine.wrap(function(...)
+    local args = table.pack(...)
+    while true do
+      log[#log + 1] = M.describe_all(args)
+      args = table.pack(coroutine.yield())
+    end
+  end)
+  local function taken()
+    local text = table.concat(log, "; ")
+    log = {}
+    return text
+  end
+  return note, taken
+end
+
 -- The function must raise, and the message must hold each of the texts.
 function M.raises(f, ...)
   local ok, message = pcall(f)

@@ -7,6 +7,7 @@
  * 4. It tries for ever to allocate its buffers, so it is opened only where there is room for them.
  * 5. It may bring a second OpenMP runtime, which binds the thread that opens it. So the first one takes note of the CPUs before,
  *    and the second one does not see how threads are to be bound: its own are never used. */
+#include "base/clock.h"
 #include "device/cpu/blas.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "device/cpu/cpu.h"
 
@@ -79,14 +79,8 @@ static void *open_unbound(void) {
   return library;
 }
 
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
-  const double start = now_ns();
+  const double start = tc_now_ns();
   const tc_status room = check_room(err);
   if (room) return room;
   if (cpu->device.target.vector_bytes == 64) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
@@ -99,7 +93,7 @@ static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
   const tc_status status = check_build(cpu, library, err);
   if (status) dlclose(library);
   else cpu->blas.library = library;
-  if (!status) cpu->blas.opening_ns = now_ns() - start;
+  if (!status) cpu->blas.opening_ns = tc_now_ns() - start;
   return status;
 }
 
