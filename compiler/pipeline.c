@@ -28,6 +28,8 @@ struct compile {
   struct tc_compiled *result; /* set by whichever stage finishes the compile */
   struct tc_compile_report *report;
   struct tc_error *err;
+  TC_VEC(struct tc_stage_record) records; /* in the graph's arena */
+  double start_ns;                        /* of the first record */
 };
 
 static tc_status run_decompose(struct compile *c);
@@ -55,22 +57,37 @@ static tc_status spec_CODE(const struct compile *c) {
   return TC_OK;
 }
 
-static const struct { const char *name, *help; spec *in, *out; } pass_rows[] = {
-#define TC_PASS(name, in, out, help) {#name, help, spec_##in, spec_##out},
+static const struct { const char *name; spec *in, *out; } pass_rows[] = {
+#define TC_PASS(name, in, out, help) {#name, spec_##in, spec_##out},
 #include "passes.def"
 #undef TC_PASS
 };
 const char *tc_pass_name(enum tc_pass pass) { return pass_rows[pass].name; }
-const char *tc_pass_help(enum tc_pass pass) { return pass_rows[pass].help; }
+
+/* A record of the stage that just ended, for whoever asks when each ran. Off (opt.lazy_timing): for nobody, too. */
+static void record_stage(struct compile *c, struct tc_arena *arena, const struct tc_stage_record *record) {
+  if (!c->report->texts && c->ctx->config.opt_lazy_timing) return;
+  if (!c->records.len) c->start_ns = record->began_ns;
+  struct tc_stage_record kept = *record;
+  kept.began_ns -= c->start_ns;
+  kept.took_ns = tc_now_ns() - record->began_ns;
+  kept.bytes = tc_arena_used(arena) - record->bytes;
+  kept.stage = tc_arena_text(arena, record->stage);
+  if (kept.stage) (void)tc_vec_push(tc_arena_alloc(arena), &c->records, kept); /* they are for people */
+}
 
 static tc_status stage(struct compile *c, enum tc_pass pass, tc_status (*run)(struct compile *)) {
   if (c->result) return TC_OK; /* a cache had it */
   const bool verify = c->ctx->config.verify;
   tc_status status = verify ? pass_rows[pass].in(c) : TC_OK;
   if (status) return status;
-  const double start = tc_now_ns();
+  struct tc_arena *const arena = c->graph->arena;
+  const struct tc_stage_record record = {.stage = pass_rows[pass].name, .began_ns = tc_now_ns(), .bytes = tc_arena_used(arena)};
+  tc_stage_enter(c->ctx, pass_rows[pass].name);
   status = run(c);
-  c->report->stage_ns[pass] += tc_now_ns() - start;
+  tc_stage_leave(c->ctx);
+  c->report->stage_ns[pass] += tc_now_ns() - record.began_ns;
+  record_stage(c, arena, &record);
   return !status && verify ? pass_rows[pass].out(c) : status;
 }
 
@@ -87,7 +104,7 @@ static tc_status compile_inductor(struct compile *c) {
 /* --- stages --- */
 
 static tc_status run_decompose(struct compile *c) {
-  const tc_status status = tc_decompose(c->graph, &c->graph, c->err);
+  const tc_status status = tc_decompose(c->graph, &c->ctx->config, &c->graph, c->err);
   if (!status) tc_text_decomposed(c->ctx, c->report->texts, c->graph);
   return status;
 }
@@ -104,13 +121,26 @@ static bool facts_fit(const struct compile *c, const struct tc_compiled *known) 
   return fit;
 }
 
+static tc_status make_key(struct compile *c, struct tc_error *err) {
+  struct tc_context *ctx = c->ctx;
+  return tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, err);
+}
+
+/* For one question to a cache: the key that run_key made. Off (opt.key_cache): the graph is hashed anew (where memory is out for it,
+ * the old one serves: it is the same). */
+static const struct tc_cache_key *key_of(struct compile *c) {
+  struct tc_error unused;
+  if (!c->ctx->config.opt_key_cache) (void)make_key(c, &unused);
+  return &c->key;
+}
+
 /* An entry that is there but bad is a counted miss. */
 static bool load_from_disk(struct compile *c) {
   struct tc_context *ctx = c->ctx;
   unsigned char *bytes = NULL;
   size_t size = 0;
   struct tc_error why = {0};
-  tc_status status = tc_cache_disk_get(ctx->cache, &c->key, &bytes, &size, &why);
+  tc_status status = tc_cache_disk_get(ctx->cache, key_of(c), &bytes, &size, &why);
   if (status == TC_IO) return false;
   struct tc_arena *arena = status ? NULL : tc_arena_new(ctx->alloc);
   if (!status && !arena) status = TC_NOMEM;
@@ -139,7 +169,7 @@ static tc_status run_key(struct compile *c) {
   struct tc_context *ctx = c->ctx;
   c->report->answer = TC_CACHE_MISS;
   if (!ctx->cache) return TC_OK;
-  const tc_status status = tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, c->err);
+  const tc_status status = make_key(c, c->err);
   if (status) return status;
   struct tc_compiled *known = tc_cache_memory_get(ctx->cache, &c->key);
   if (known && facts_fit(c, known)) {
@@ -147,7 +177,7 @@ static tc_status run_key(struct compile *c) {
     c->report->answer = TC_CACHE_MEMORY;
     ctx->counters.memory_hits++;
   } else if (ctx->config.cache && load_from_disk(c)) {
-    (void)tc_cache_memory_put(ctx->cache, &c->key, c->result);
+    (void)tc_cache_memory_put(ctx->cache, key_of(c), c->result);
     c->report->answer = TC_CACHE_DISK;
     ctx->counters.disk_hits++;
   } else {
@@ -175,7 +205,10 @@ static tc_status take_facts(struct compile *c) {
 
 static tc_status run_schedule(struct compile *c) {
   const tc_status status = tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
-  return status ? status : take_facts(c);
+  if (status) return status;
+  tc_text_fuel(c->ctx, c->graph, c->list->fuel);
+  if (c->report->fuel) tc_fuel_report(c->list->fuel, c->report->fuel);
+  return take_facts(c);
 }
 
 static tc_status run_codegen(struct compile *c) {
@@ -216,10 +249,10 @@ static tc_status run_load(struct compile *c) {
   }
   tc_artifact_name(bytes.data, bytes.len, c->artifact);
   const tc_status status = load_artifact(c, (const unsigned char *)bytes.data, bytes.len);
-  if (!status && ctx->cache) (void)tc_cache_memory_put(ctx->cache, &c->key, c->result);
+  if (!status && ctx->cache) (void)tc_cache_memory_put(ctx->cache, key_of(c), c->result);
   unsigned char *exact = NULL;
   if (!status && ctx->cache && ctx->config.cache) exact = ctx->alloc->resize(ctx->alloc->self, bytes.data, bytes.cap, bytes.len);
-  if (exact && tc_cache_disk_defer(ctx->cache, &c->key, exact, bytes.len)) return status;
+  if (exact && tc_cache_disk_defer(ctx->cache, key_of(c), exact, bytes.len)) return status;
   if (exact) tc_free_bytes(ctx->alloc, exact, bytes.len);
   else tc_strbuf_free(&bytes);
   return status;
@@ -256,7 +289,7 @@ static void summarise(struct compile *c) {
 /* The texts of what a cache had: the stages that it saved run once more, for them alone. */
 static void retell(const struct compile *c) {
   const struct tc_counters counters = c->ctx->counters;
-  struct tc_compile_report report = {.texts = c->report->texts};
+  struct tc_compile_report report = {.texts = c->report->texts, .fuel = c->report->fuel};
   struct tc_error err = {0};
   struct compile again = *c;
   again.report = &report;
@@ -276,7 +309,8 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
   tc_text_captured(ctx, graph);
   if (backend == TC_BACKEND_inductor) {
     status = compile_inductor(&c);
-    if (!status && report->texts && report->answer != TC_CACHE_MISS) retell(&c);
+    if (!status && (report->texts || report->fuel) && report->answer != TC_CACHE_MISS) retell(&c);
+    tc_text_times(report->texts, c.records.len, c.records.data);
     for (int i = 0; i < c.blobs.count; i++) report->code_bytes += c.blobs.blob[i].size;
   } else {
     report->answer = TC_CACHE_NONE;

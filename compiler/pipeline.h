@@ -3,6 +3,7 @@
 #define TC_PIPELINE_H
 
 #include "base/context.h"
+#include "base/fuel.h"
 #include "ir/graph.h"
 #include "runtime/compiled.h"
 
@@ -13,7 +14,6 @@ enum tc_pass {
   TC_PASS_COUNT
 };
 const char *tc_pass_name(enum tc_pass pass);
-const char *tc_pass_help(enum tc_pass pass);
 
 enum tc_backend {
 #define TC_BACKEND(name, built, help) TC_BACKEND_##name,
@@ -32,6 +32,7 @@ const char *tc_cache_answer_name(enum tc_cache_answer answer); /* "none", "miss"
 /* What a compile made, for people. The buffers are the caller's. */
 struct tc_compile_texts {
   struct tc_strbuf before_fusion, after_fusion; /* the decomposed graph and its loops; launches and kernels */
+  struct tc_strbuf times; /* a JSON object a stage that ran, in order, joined by commas */
   struct tc_code_text code;
 };
 
@@ -41,6 +42,7 @@ struct tc_compile_report {
   enum tc_cache_answer answer;
   int graph_ops, kernels, library_calls;
   uint64_t bytes_moved, flops, peak_bytes, peak_bytes_without_reuse, code_bytes;
+  struct tc_fuel_report *fuel;    /* likewise: what its optional transformations were; filled by the backend inductor */
   struct tc_compile_texts *texts; /* set by who asks for them, before the compile; NULL: nobody does */
 };
 

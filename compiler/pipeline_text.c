@@ -28,9 +28,14 @@ static void append(struct tc_strbuf *out, const char *title, struct tc_strbuf *t
   if (bytes && text->len) tc_strbuf_printf(out, "-- %s\n%s\n", title, bytes);
 }
 
+/* Is a text to be made, for the log or for a caller? Off (opt.lazy_dump): it is made at each stage, whether or not anyone reads it. */
+static bool wants_text(const struct tc_context *ctx, const struct tc_compile_texts *texts, enum tc_log_channel channel) {
+  return texts || tc_log_on(&ctx->log, channel) || !ctx->config.opt_lazy_dump;
+}
+
 void tc_text_captured(const struct tc_context *ctx, const struct tc_graph *graph) {
   struct tc_strbuf text;
-  if (!tc_log_on(&ctx->log, TC_LOG_GRAPH)) return;
+  if (!wants_text(ctx, NULL, TC_LOG_GRAPH)) return;
   tc_strbuf_init(&text, ctx->alloc);
   tc_graph_print(&text, graph);
   log_text(ctx, TC_LOG_GRAPH, "captured", graph, &text);
@@ -39,7 +44,7 @@ void tc_text_captured(const struct tc_context *ctx, const struct tc_graph *graph
 
 void tc_text_decomposed(const struct tc_context *ctx, struct tc_compile_texts *texts, const struct tc_graph *graph) {
   struct tc_strbuf text;
-  if (!texts && !tc_log_on(&ctx->log, TC_LOG_GRAPH)) return;
+  if (!wants_text(ctx, texts, TC_LOG_GRAPH)) return;
   tc_strbuf_init(&text, ctx->alloc);
   tc_graph_print(&text, graph);
   log_text(ctx, TC_LOG_GRAPH, "decomposed", graph, &text);
@@ -49,7 +54,7 @@ void tc_text_decomposed(const struct tc_context *ctx, struct tc_compile_texts *t
 
 void tc_text_lowered(const struct tc_context *ctx, struct tc_compile_texts *texts, const struct tc_graph *graph, const struct tc_loops *loops) {
   struct tc_strbuf text;
-  if (!texts && !tc_log_on(&ctx->log, TC_LOG_GRAPH)) return;
+  if (!wants_text(ctx, texts, TC_LOG_GRAPH)) return;
   tc_strbuf_init(&text, ctx->alloc);
   tc_loops_print(&text, loops);
   log_text(ctx, TC_LOG_GRAPH, "lowered", graph, &text);
@@ -62,7 +67,7 @@ bool tc_text_wants_code(const struct tc_context *ctx, const struct tc_compile_te
 void tc_text_kernels(const struct tc_context *ctx, struct tc_compile_texts *texts, const struct tc_graph *graph, const struct tc_launch_list *list,
                      struct tc_code_text *code) {
   struct tc_strbuf text;
-  if (!tc_text_wants_code(ctx, texts)) return;
+  if (!wants_text(ctx, texts, TC_LOG_KERNELS)) return;
   tc_strbuf_init(&text, ctx->alloc);
   tc_launch_print(&text, list);
   for (int i = 0; i < list->n_codes; i++) tc_kernel_print(&text, list->codes[i].kernel);
@@ -71,6 +76,18 @@ void tc_text_kernels(const struct tc_context *ctx, struct tc_compile_texts *text
   if (texts) append(&texts->after_fusion, "what a call launches, and the kernels that operations were fused into", &text);
   if (texts && code->code.len) tc_strbuf_bytes(&texts->code.code, code->code.data, code->code.len);
   if (texts && code->assembly.len) tc_strbuf_bytes(&texts->code.assembly, code->assembly.data, code->assembly.len);
+  tc_strbuf_free(&text);
+}
+
+void tc_text_fuel(const struct tc_context *ctx, const struct tc_graph *graph, const struct tc_fuel *fuel) {
+  struct tc_fuel_report report;
+  struct tc_strbuf text;
+  if (!tc_log_on(&ctx->log, TC_LOG_KERNELS)) return;
+  tc_fuel_report(fuel, &report);
+  tc_strbuf_init(&text, ctx->alloc);
+  tc_fuel_print(&text, &report);
+  tc_strbuf_puts(&text, "\n");
+  log_text(ctx, TC_LOG_KERNELS, "optional transformations", graph, &text);
   tc_strbuf_free(&text);
 }
 
@@ -100,4 +117,10 @@ void tc_text_asked(const struct tc_context *ctx, const struct tc_graph *graph, c
   tc_launch_print(&text, list);
   log_text(ctx, TC_LOG_KERNELS, answer == TC_CACHE_DISK ? "launch list; its kernels were on disk" : "launch list; its kernels are in memory", graph, &text);
   tc_strbuf_free(&text);
+}
+
+void tc_text_times(struct tc_compile_texts *texts, size_t count, const struct tc_stage_record *records) {
+  for (size_t i = 0; texts && i < count; i++)
+    tc_strbuf_printf(&texts->times, "%s{\"stage\": \"%s\", \"began_ns\": %.0f, \"took_ns\": %.0f, \"bytes\": %zu}", i ? ", " : "", records[i].stage,
+                     records[i].began_ns, records[i].took_ns, records[i].bytes);
 }

@@ -33,6 +33,9 @@ const struct tc_tensor *tc_lua_tensor(lua_State *L, int index);
 /* Pushes a tensor; takes over its reference. */
 void tc_lua_push_tensor(lua_State *L, struct tc_tensor tensor);
 
+/* Fingerprint of what makes kernels and code: programs with the same one make the same artifact of a graph. */
+uint64_t tc_generators(const struct tc_context *ctx);
+
 /* Version of blob, launch list and runtime contract: equal numbers can load each other's artifacts. */
 enum { TC_ARTIFACT_ABI = 3 };
 

@@ -1,5 +1,6 @@
 /* Counters of one process. Invariants:
- * 1. One event set an event and thread, so that an event the machine lacks takes no other with it.
+ * 1. One event set a component of PAPI and thread, for PAPI runs no two of one component on a thread. An event that the machine lacks
+ *    leaves its set, so that it takes no other with it; where the rest does not fit at once, they take turns (multiplexing).
  * 2. An event counts as known only when it could be started on every thread of the process.
  * 3. PAPI's context-switch event silently reads 0 in its default domain: that row has no event, and the system's account.
  * 4. Events run all the time from open on: begin and end only read them, and what reading itself counts is known and taken off. */
@@ -13,6 +14,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "harness/wanted.h"
+
 enum fallback { FALLBACK_NONE, FALLBACK_CPU_TIME, FALLBACK_PAGE_FAULTS, FALLBACK_SWITCHES, FALLBACK_COUNT };
 
 static const struct { const char *name, *event, *help; enum fallback fallback; } rows[] = {
@@ -25,9 +28,17 @@ enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_FIRST = 64, COST_TRIALS = 
 struct account { double values[FALLBACK_COUNT]; };
 struct reading { double values[N_COUNTERS]; };
 
+/* Events of one component, counted together. */
+struct group {
+  int component, n, events[N_COUNTERS], codes[N_COUNTERS]; /* events: rows */
+  bool takes_turns;
+  int *sets; /* one a task; PAPI_NULL where none runs */
+};
+
 struct tb_counting {
-  int *tasks, n_tasks;
-  int *sets[N_COUNTERS]; /* one a task; PAPI_NULL where none runs */
+  int *tasks, n_tasks, n_groups;
+  struct group groups[N_COUNTERS];
+  bool asked[N_COUNTERS];
   char why[N_COUNTERS][TB_COUNTER_WHY];
   const char *disabled;   /* why PAPI's component for the processor's counters is off; NULL: it is not */
   struct reading before, after, cost; /* cost: what is counted when nothing stands between begin and end */
@@ -61,7 +72,7 @@ static bool grow_tasks(struct tb_counting *c, int *room) {
   return true;
 }
 
-/* All tasks and their sets, or false: a part of the threads would be a wrong count. */
+/* All tasks, or false: a part of the threads would be a wrong count. */
 static bool list_tasks(struct tb_counting *c) {
   int room = 0;
   bool good = true;
@@ -72,27 +83,43 @@ static bool list_tasks(struct tb_counting *c) {
     if (good) c->tasks[c->n_tasks++] = atoi(entry->d_name);
   }
   if (folder) closedir(folder);
-  for (int e = 0; good && e < N_COUNTERS; e++) {
-    c->sets[e] = malloc(sizeof *c->sets[e] * (size_t)(c->n_tasks + 1));
-    good = c->sets[e] != NULL;
-    for (int t = 0; good && t < c->n_tasks; t++) c->sets[e][t] = PAPI_NULL;
-  }
   return good;
 }
 
 static void free_counting(struct tb_counting *c) {
-  for (int e = 0; e < N_COUNTERS; e++) free(c->sets[e]);
+  for (int g = 0; g < c->n_groups; g++) free(c->groups[g].sets);
   free(c->tasks);
   free(c);
 }
 
-/* Starts an event on one task. A PAPI status; the set is PAPI_NULL on failure. */
-static int start_on(int *set, int code, int task) {
+/* --- event sets --- */
+
+static void stop_one(int *set) {
+  long long values[N_COUNTERS];
+  if (*set == PAPI_NULL) return;
+  PAPI_stop(*set, values);
+  PAPI_cleanup_eventset(*set);
+  PAPI_destroy_eventset(set);
   *set = PAPI_NULL;
+}
+
+static void give_reason(struct tb_counting *c, int e, int status) {
+  snprintf(c->why[e], TB_COUNTER_WHY, "%s: %s", rows[e].event, c->disabled ? c->disabled : PAPI_strerror(status));
+}
+
+/* Starts a group's set on one task. A PAPI status; *failed: the place of the event that is to blame, or -1. The set is PAPI_NULL on
+ * failure. */
+static int start_on(const struct group *g, int *set, int task, int *failed) {
+  *set = PAPI_NULL;
+  *failed = -1;
   int status = PAPI_create_eventset(set);
-  if (status == PAPI_OK) status = PAPI_assign_eventset_component(*set, PAPI_get_event_component(code));
+  if (status == PAPI_OK) status = PAPI_assign_eventset_component(*set, g->component);
+  if (status == PAPI_OK && g->takes_turns) status = PAPI_set_multiplex(*set);
   if (status == PAPI_OK) status = PAPI_attach(*set, (unsigned long)task);
-  if (status == PAPI_OK) status = PAPI_add_event(*set, code);
+  for (int i = 0; i < g->n && status == PAPI_OK; i++) {
+    status = PAPI_add_event(*set, g->codes[i]);
+    if (status != PAPI_OK) *failed = i;
+  }
   if (status == PAPI_OK) status = PAPI_start(*set);
   if (status == PAPI_OK || *set == PAPI_NULL) return status;
   PAPI_cleanup_eventset(*set);
@@ -101,21 +128,51 @@ static int start_on(int *set, int code, int task) {
   return status;
 }
 
-static void stop_one(int *set) {
-  if (*set == PAPI_NULL) return;
-  long long value;
-  PAPI_stop(*set, &value);
-  PAPI_cleanup_eventset(*set);
-  PAPI_destroy_eventset(set);
+static void drop_event(struct tb_counting *c, struct group *g, int place, int status) {
+  give_reason(c, g->events[place], status);
+  g->n--;
+  for (int i = place; i < g->n; i++) {
+    g->events[i] = g->events[i + 1];
+    g->codes[i] = g->codes[i + 1];
+  }
 }
 
-static void start_event(struct tb_counting *c, int e) {
-  int code, status = PAPI_event_name_to_code(rows[e].event, &code);
+static int start_on_all(struct tb_counting *c, struct group *g, int *failed) {
+  int status = PAPI_OK;
+  for (int t = 0; t < c->n_tasks && status == PAPI_OK; t++) status = start_on(g, &g->sets[t], c->tasks[t], failed);
+  for (int t = 0; t < c->n_tasks && status != PAPI_OK; t++) stop_one(&g->sets[t]);
+  return status;
+}
+
+/* Too many for the machine's counters: with turns they may fit. Else the one to blame goes, and where none is, the last. */
+static void start_group(struct tb_counting *c, struct group *g) {
+  while (g->n) {
+    int failed;
+    const int status = start_on_all(c, g, &failed);
+    if (status == PAPI_OK) return;
+    const bool crowded = (status == PAPI_ECNFLCT || status == PAPI_ECOUNT) && g->n > 1 && !g->takes_turns;
+    if (crowded) g->takes_turns = true;
+    else drop_event(c, g, failed >= 0 ? failed : g->n - 1, status);
+  }
+}
+
+/* Puts an event into the group of its component. False when memory is out. */
+static bool add_event(struct tb_counting *c, int e) {
+  int code, status = PAPI_event_name_to_code(rows[e].event, &code), k = 0;
   if (status == PAPI_OK) status = PAPI_query_event(code);
-  for (int t = 0; status == PAPI_OK && t < c->n_tasks; t++) status = start_on(&c->sets[e][t], code, c->tasks[t]);
-  if (status == PAPI_OK) return;
-  const char *more = c->disabled ? c->disabled : PAPI_strerror(status);
-  snprintf(c->why[e], TB_COUNTER_WHY, "%s: %s", rows[e].event, more);
+  if (status != PAPI_OK) return give_reason(c, e, status), true;
+  const int component = PAPI_get_event_component(code);
+  while (k < c->n_groups && c->groups[k].component != component) k++;
+  struct group *g = &c->groups[k];
+  if (k == c->n_groups) {
+    *g = (struct group){.component = component, .sets = malloc(sizeof *g->sets * (size_t)(c->n_tasks + 1))};
+    if (!g->sets) return false;
+    for (int t = 0; t < c->n_tasks; t++) g->sets[t] = PAPI_NULL;
+    c->n_groups++;
+  }
+  g->events[g->n] = e;
+  g->codes[g->n++] = code;
+  return true;
 }
 
 static const char *disabled_reason(void) {
@@ -127,16 +184,15 @@ static const char *disabled_reason(void) {
 
 /* --- reading --- */
 
-static bool counts_event(const struct tb_counting *c, int e) { return *rows[e].event && !c->why[e][0] && c->n_tasks; }
+static bool counts_event(const struct tb_counting *c, int e) { return c->asked[e] && *rows[e].event && !c->why[e][0] && c->n_tasks; }
 
-static double read_event(const struct tb_counting *c, int e) {
-  double sum = 0;
+static void read_group(const struct tb_counting *c, const struct group *g, struct reading *out) {
+  for (int i = 0; i < g->n; i++) out->values[g->events[i]] = 0;
   for (int t = 0; t < c->n_tasks; t++) {
-    long long value = 0;
-    if (c->sets[e][t] != PAPI_NULL) PAPI_read(c->sets[e][t], &value);
-    sum += (double)value;
+    long long values[N_COUNTERS] = {0};
+    if (g->n && g->sets[t] != PAPI_NULL) PAPI_read(g->sets[t], values);
+    for (int i = 0; i < g->n; i++) out->values[g->events[i]] += (double)values[i];
   }
-  return sum;
 }
 
 static void add_account(const struct tb_counting *c, struct reading *out) {
@@ -146,15 +202,13 @@ static void add_account(const struct tb_counting *c, struct reading *out) {
 }
 
 void tb_counting_begin(struct tb_counting *c) {
-  for (int e = 0; e < N_COUNTERS; e++)
-    if (counts_event(c, e)) c->before.values[e] = read_event(c, e);
+  for (int g = 0; g < c->n_groups; g++) read_group(c, &c->groups[g], &c->before);
   add_account(c, &c->before);
 }
 
 void tb_counting_end(struct tb_counting *c) {
   add_account(c, &c->after);
-  for (int e = N_COUNTERS; e-- > 0;)
-    if (counts_event(c, e)) c->after.values[e] = read_event(c, e);
+  for (int g = c->n_groups; g-- > 0;) read_group(c, &c->groups[g], &c->after);
 }
 
 /* The least that several empty stretches count: more would be somebody else's. */
@@ -171,33 +225,60 @@ static void measure_cost(struct tb_counting *c) {
 
 /* --- opening and closing --- */
 
-struct tb_counting *tb_counting_open(void) {
-  struct tb_counting *c = calloc(1, sizeof *c);
-  if (!c) return NULL;
-  if (!list_tasks(c)) return free_counting(c), NULL;
+/* Events of the rows that are asked for, in groups. False when memory is out. */
+static bool open_events(struct tb_counting *c) {
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
-  if (version == PAPI_VER_CURRENT) c->disabled = disabled_reason();
-  for (int e = 0; e < N_COUNTERS; e++) {
-    if (!*rows[e].event) continue;
-    if (version == PAPI_VER_CURRENT) start_event(c, e);
+  const bool works = version == PAPI_VER_CURRENT;
+  if (works) c->disabled = disabled_reason();
+  if (works) PAPI_multiplex_init(); /* where it fails, what does not fit is told */
+  bool good = true;
+  for (int e = 0; e < N_COUNTERS && good; e++) {
+    if (!c->asked[e] || !*rows[e].event) continue;
+    if (works) good = add_event(c, e);
     else snprintf(c->why[e], TB_COUNTER_WHY, "PAPI did not start: %s", PAPI_strerror(version));
   }
+  for (int g = 0; g < c->n_groups && good; g++) start_group(c, &c->groups[g]);
+  return good;
+}
+
+static struct tb_counting *open_asked(struct tb_counting *c) {
+  if (!list_tasks(c) || !open_events(c)) return tb_counting_close(c, NULL), NULL;
   measure_cost(c);
   c->before = c->after;
   return c;
 }
 
+struct tb_counting *tb_counting_open(void) {
+  struct tb_counting *c = calloc(1, sizeof *c);
+  for (int e = 0; c && e < N_COUNTERS; e++) c->asked[e] = true;
+  return c ? open_asked(c) : NULL;
+}
+
+struct tb_counting *tb_counting_open_named(const char *names) {
+  struct tb_counting *c = calloc(1, sizeof *c);
+  for (int e = 0; c && e < N_COUNTERS; e++) c->asked[e] = tb_name_listed(rows[e].name, names);
+  return c ? open_asked(c) : NULL;
+}
+
+static bool takes_turns(const struct tb_counting *c, int e) {
+  for (int g = 0; g < c->n_groups; g++)
+    for (int i = 0; i < c->groups[g].n; i++)
+      if (c->groups[g].events[i] == e) return c->groups[g].takes_turns;
+  return false;
+}
+
 static void fill(const struct tb_counting *c, int e, struct tb_count *out) {
   const double counted = c->after.values[e] - c->before.values[e] - c->cost.values[e];
-  *out = (struct tb_count){.name = rows[e].name, .known = counts_event(c, e) || rows[e].fallback != FALLBACK_NONE, .value = counted > 0 ? counted : 0};
-  if (!out->known) snprintf(out->why, sizeof out->why, "%s", c->why[e][0] ? c->why[e] : "the threads of this process cannot be listed");
+  *out = (struct tb_count){.name = rows[e].name, .known = c->asked[e] && (counts_event(c, e) || rows[e].fallback != FALLBACK_NONE),
+                           .multiplexed = takes_turns(c, e), .value = counted > 0 ? counted : 0};
+  const char *why = !c->asked[e] ? "not asked for" : c->why[e][0] ? c->why[e] : "the threads of this process cannot be listed";
+  if (!out->known) snprintf(out->why, sizeof out->why, "%s", why);
 }
 
 void tb_counting_close(struct tb_counting *c, struct tb_count *counts) {
   if (!c) return;
-  for (int e = 0; e < N_COUNTERS; e++) {
-    if (counts) fill(c, e, &counts[e]);
-    for (int t = 0; t < c->n_tasks; t++) stop_one(&c->sets[e][t]);
-  }
+  for (int e = 0; e < N_COUNTERS && counts; e++) fill(c, e, &counts[e]);
+  for (int g = 0; g < c->n_groups; g++)
+    for (int t = 0; t < c->n_tasks; t++) stop_one(&c->groups[g].sets[t]);
   free_counting(c);
 }

@@ -13,6 +13,7 @@ struct tb_count {
   const char *name; /* static */
   bool known;
   double value;
+  bool multiplexed; /* it took turns with others on the machine's counters: the value is scaled to the whole time */
   char why[TB_COUNTER_WHY]; /* where not known */
 };
 
@@ -23,8 +24,9 @@ int tb_counter_count(void);
 const char *tb_counter_name(int index);
 const char *tb_counter_help(int index);
 
-/* Sets all counters up; NULL when memory is out. */
+/* Sets all counters up, or those of `names` (with commas); NULL when memory is out. */
 struct tb_counting *tb_counting_open(void);
+struct tb_counting *tb_counting_open_named(const char *names);
 /* Around what is counted; a second pair counts anew. */
 void tb_counting_begin(struct tb_counting *counting);
 void tb_counting_end(struct tb_counting *counting);

@@ -11,15 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/luacall.h"
 #include "harness/luajson.h"
+#include "harness/switch_set.h"
 #include "harness/value.h"
+#include "harness/wanted.h"
 
 static const double timeout_max_s = 1e7;
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TABLE };
 static const struct { const char *name; enum field_kind kind; } fields[] = {
     {"name", FIELD_TEXT}, {"about", FIELD_TEXT}, {"axes", FIELD_TABLE},    {"workloads", FIELD_TABLE},
-    {"modes", FIELD_TABLE}, {"devices", FIELD_TABLE},    {"timeout", FIELD_NUMBER},
+    {"modes", FIELD_TABLE}, {"devices", FIELD_TABLE},    {"timeout", FIELD_NUMBER}, {"counters", FIELD_TEXT},
+    {"switches", FIELD_TABLE},
 };
 static const char *const kind_names[] = {"a string", "a number", "a table"};
 static const int kind_types[] = {LUA_TSTRING, LUA_TNUMBER, LUA_TTABLE};
@@ -51,7 +55,7 @@ static void check_field(lua_State *L, const char *path) {
     luaL_error(L, "%s: %s: expected %s, got %s", path, key, kind_names[fields[i].kind], luaL_typename(L, -1));
   }
   lua_pushvalue(L, -2);
-  luaL_error(L, "%s: unknown field '%s'; a suite has name, about, axes, workloads, modes, devices, timeout", path, luaL_tolstring(L, -1, NULL));
+  luaL_error(L, "%s: unknown field '%s'; a suite has name, about, axes, workloads, modes, devices, timeout, counters, switches", path, luaL_tolstring(L, -1, NULL));
 }
 
 static bool is_word(const char *name) {
@@ -152,6 +156,43 @@ static void check_workloads(lua_State *L, int suite, const char *path) {
   lua_pop(L, 1);
 }
 
+static void check_counters(lua_State *L, int suite, const char *path) {
+  struct tb_wanted wanted;
+  struct tc_error err = {0};
+  if (lua_getfield(L, suite, "counters") != LUA_TNIL) {
+    struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+    const tc_status status = arena ? tb_wanted_parse(arena, lua_tostring(L, -1), &wanted, &err) : TC_NOMEM;
+    tc_arena_free(arena);
+    if (status) luaL_error(L, "%s: %s", path, arena ? err.message : "out of memory");
+  }
+  lua_pop(L, 1);
+}
+
+/* Of a suite's `switches`, number i at the stack top. */
+static void check_switch_set(lua_State *L, const char *path, int i) {
+  struct tc_config scratch;
+  struct tc_error err = {0};
+  if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "%s: switches[%d]: expected a text as \"tile=off isa=avx2\", got %s", path, i, luaL_typename(L, -1));
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  tc_config_default(&scratch);
+  const tc_status status = arena ? tb_switch_set_apply(arena, lua_tostring(L, -1), &scratch, &err) : TC_NOMEM;
+  tc_arena_free(arena);
+  if (status) luaL_error(L, "%s: switches[%d]: %s", path, i, arena ? err.message : "out of memory");
+}
+
+static void check_switches(lua_State *L, int suite, const char *path) {
+  if (lua_getfield(L, suite, "switches") != LUA_TNIL) {
+    lua_Integer count = (lua_Integer)lua_rawlen(L, -1), keys = 0;
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) keys++;
+    if (!count || keys != count) luaL_error(L, "%s: switches: expected a list with a text for each set of switches", path);
+    for (lua_Integer i = 1; i <= count; i++, lua_pop(L, 1)) {
+      lua_rawgeti(L, -1, i);
+      check_switch_set(L, path, (int)i);
+    }
+  }
+  lua_pop(L, 1);
+}
+
 static void check_description(lua_State *L, int suite, const char *path) {
   if (!lua_istable(L, suite)) luaL_error(L, "%s: expected the file to return tb.suite { … }, got %s", path, luaL_typename(L, suite));
   for (lua_pushnil(L); lua_next(L, suite); lua_pop(L, 1)) check_field(L, path);
@@ -161,9 +202,11 @@ static void check_description(lua_State *L, int suite, const char *path) {
   if (lua_getfield(L, suite, "timeout") != LUA_TNIL && !(lua_tonumber(L, -1) > 0 && lua_tonumber(L, -1) <= timeout_max_s))
     luaL_error(L, "%s: timeout: expected seconds above 0, at most %d", path, (int)timeout_max_s);
   lua_pop(L, 1);
+  check_counters(L, suite, path);
   check_axes(L, suite, path);
   check_list(L, suite, path, "modes", "mode");
   check_list(L, suite, path, "devices", "device");
+  check_switches(L, suite, path);
   check_workloads(L, suite, path);
 }
 
@@ -220,5 +263,8 @@ cJSON *tb_description_json(lua_State *L, int index, const char *path) {
     }
     lua_pop(L, 1);
   }
+  tb_lua_call_function(L, "list_backends", 0, 1);
+  cJSON_AddItemToObject(json, "backends", tb_json_from_lua(L, -1));
+  lua_pop(L, 1);
   return json;
 }

@@ -16,6 +16,66 @@ struct maker {
 
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "plan", "out of memory"); }
 
+/* --- searches --- */
+
+/* A name among others, with what to say where it is none of them. */
+struct search {
+  struct tc_arena *arena;
+  const char *name, *all; /* all: NULL when memory is out */
+  struct tb_nearest nearest;
+  bool found;
+};
+
+static struct search search_for(struct tc_arena *arena, const char *name) {
+  return (struct search){.arena = arena, .name = name, .all = "", .nearest = tb_nearest_to(name)};
+}
+
+static void offer(struct search *s, const char *candidate) {
+  s->found |= !strcmp(candidate, s->name);
+  tb_nearest_offer(&s->nearest, candidate);
+  if (s->all) s->all = tb_format(s->arena, "%s%s%s", s->all, *s->all ? ", " : "", candidate);
+}
+
+/* "axis=name: unknown", with the nearest one, or all. */
+static tc_status fail_search(const struct search *s, const char *axis, const char *all_are, struct tc_error *err) {
+  const char *hint = tb_nearest_hint(s->arena, &s->nearest);
+  return *hint || !s->all ? tc_fail(err, TC_ARG, "plan", "%s=%s: unknown%s", axis, s->name, hint)
+                          : tc_fail(err, TC_ARG, "plan", "%s=%s: unknown; %s: %s", axis, s->name, all_are, s->all);
+}
+
+/* --- backends --- */
+
+/* Those that are not built are names too: a case of theirs is unsupported, and no mistake. */
+static const char *const backends_of_tbench[] = {
+#define TC_BACKEND(name, built, help) #name,
+#include "backends.def"
+#undef TC_BACKEND
+};
+enum { N_BACKENDS_OF_TBENCH = sizeof backends_of_tbench / sizeof *backends_of_tbench };
+
+static bool is_of_tbench(const char *backend) {
+  for (int i = 0; i < N_BACKENDS_OF_TBENCH; i++)
+    if (!strcmp(backends_of_tbench[i], backend)) return true;
+  return false;
+}
+
+tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite, const char *name, struct tc_error *err) {
+  struct search s = search_for(arena, name);
+  if (!tb_value_is_word(name)) return tc_fail(err, TC_ARG, "plan", "backend=%s: a name may not hold , ; / = or what cannot be printed", name);
+  for (int i = 0; i < N_BACKENDS_OF_TBENCH; i++) offer(&s, backends_of_tbench[i]);
+  for (int i = 0; i < suite->n_backends; i++)
+    if (!is_of_tbench(suite->backends[i])) offer(&s, suite->backends[i]);
+  if (s.found) return TC_OK;
+  const char *all_are = tb_format(arena, "backends with suite %s", suite->name);
+  return all_are ? fail_search(&s, "backend", all_are, err) : no_memory(err);
+}
+
+static tc_status check_backends(struct maker *m, const struct tb_suite *suite, const struct tb_dimension *backends) {
+  tc_status status = TC_OK;
+  for (int i = 0; !status && i < backends->count; i++) status = tb_backend_check(m->arena, suite, backends->values[i].text, m->err);
+  return status;
+}
+
 /* --- values of each dimension --- */
 
 static tc_status parse_values(struct maker *m, const struct tb_values *given, enum tb_value_kind kind, const char *example, struct tb_dimension *out) {
@@ -98,6 +158,14 @@ static tc_status own_dimension(struct maker *m, const struct tb_suite_axis *axis
   return status;
 }
 
+/* Sets of switches; the empty one too. */
+static tc_status sets_dimension(struct maker *m, const struct tb_suite *suite, struct tb_dimension *out) {
+  *out = (struct tb_dimension){.values = tc_arena_bytes(m->arena, sizeof *out->values * (size_t)suite->n_switches), .count = suite->n_switches};
+  if (!out->values) return no_memory(m->err);
+  for (int i = 0; i < out->count; i++) out->values[i] = (struct tb_value){TB_VALUE_TEXT, suite->switches[i], 0};
+  return TC_OK;
+}
+
 static tc_status fill_dimensions(struct maker *m, const struct tb_suite *suite, struct tb_dimensions *d) {
   tc_status status = workload_dimension(m, suite, &d->all[TB_AXIS_WORKLOAD]);
   for (int id = 0; !status && id < TB_AXIS_COUNT; id++) {
@@ -112,6 +180,7 @@ static tc_status fill_dimensions(struct maker *m, const struct tb_suite *suite, 
     d->n_own++;
   }
   d->count = TB_AXIS_COUNT + d->n_own;
+  if (!status && suite->n_switches) status = sets_dimension(m, suite, &d->all[d->count++]);
   for (size_t i = 0; !status && i < m->spec->switches.len; i++)
     status = parse_values(m, &m->spec->switches.data[i], TB_VALUE_TEXT, "", &d->all[d->count++]);
   return status;
@@ -130,11 +199,12 @@ static tc_status check_modes(struct maker *m, const struct tb_dimension *backend
 
 tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suite, struct tb_dimensions *out, struct tc_error *err) {
   struct maker m = {arena, spec, err};
-  const size_t most = TB_AXIS_COUNT + (size_t)suite->n_axes + spec->switches.len;
+  const size_t most = TB_AXIS_COUNT + (size_t)suite->n_axes + 1 + spec->switches.len;
   *out = (struct tb_dimensions){.all = tc_arena_bytes(arena, sizeof *out->all * most)};
   if (!out->all) return no_memory(err);
   memset(out->all, 0, sizeof *out->all * most);
-  const tc_status status = fill_dimensions(&m, suite, out);
+  tc_status status = fill_dimensions(&m, suite, out);
+  if (!status) status = check_backends(&m, suite, &out->all[TB_AXIS_BACKEND]);
   return status ? status : check_modes(&m, &out->all[TB_AXIS_BACKEND]);
 }
 
@@ -164,19 +234,10 @@ static tc_status check_axis_names(struct maker *m, const struct tb_suite *suites
 static tc_status check_workload_names(struct maker *m, const struct tb_suite *suites) {
   const struct tb_values *given = &m->spec->axes[TB_AXIS_WORKLOAD];
   for (int i = 0; i < given->count; i++) {
-    bool found = false;
-    const char *known = "";
-    struct tb_nearest nearest = tb_nearest_to(given->values[i]);
+    struct search search = search_for(m->arena, given->values[i]);
     for (int s = 0; s < m->spec->n_suites; s++)
-      for (int w = 0; w < suites[s].n_workloads && known; w++) {
-        found |= !strcmp(suites[s].workloads[w], given->values[i]);
-        tb_nearest_offer(&nearest, suites[s].workloads[w]);
-        known = tb_format(m->arena, "%s%s%s", known, *known ? ", " : "", suites[s].workloads[w]);
-      }
-    if (found) continue;
-    const char *hint = tb_nearest_hint(m->arena, &nearest);
-    return tc_fail(m->err, TC_ARG, "plan", "workload=%s: unknown%s%s", given->values[i], hint,
-                   *hint || !known ? "" : tb_format(m->arena, "; workloads: %s", known));
+      for (int w = 0; w < suites[s].n_workloads; w++) offer(&search, suites[s].workloads[w]);
+    if (!search.found) return fail_search(&search, "workload", "workloads", m->err);
   }
   return TC_OK;
 }

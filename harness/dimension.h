@@ -6,16 +6,22 @@
 #include "harness/spec.h"
 #include "harness/suite.h"
 
-struct tb_dimension { const char *name; struct tb_value *values; int count; int at; /* of an odometer over all of them */ };
+struct tb_dimension {
+  const char *name; /* NULL: values are sets of switches (switch_set.h) */
+  struct tb_value *values;
+  int count, at; /* of an odometer over all of them */
+};
 
 struct tb_dimensions {
-  struct tb_dimension *all; /* shared ones first, by enum tb_axis_id; then the suite's own, then switches */
+  struct tb_dimension *all; /* shared ones first, by enum tb_axis_id; then the suite's own, then the suite's sets of switches, then switches */
   int count, n_own;
 };
 
 /* In the arena. A dimension without values: none of the workloads asked for is this suite's. TC_ARG: a value that its axis does
  * not take, or a mode that could act in no case. */
 tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suite, struct tb_dimensions *out, struct tc_error *err);
+/* TC_ARG, with the nearest name or all of them: a backend that is neither of tbench nor registered where this suite is loaded. */
+tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite, const char *name, struct tc_error *err);
 /* TC_ARG: an axis or a workload that none of the suites (spec->n_suites) has. */
 tc_status tb_names_check(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites, struct tc_error *err);
 

@@ -81,6 +81,12 @@ static bool read_warnings(struct tc_arena *arena, struct tb_topology *topology, 
   return good;
 }
 
+static bool read_noise(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
+  for (int i = 0; i < tb_noise_count(); i++)
+    if (!tc_vec_push(tc_arena_alloc(arena), &out->noise, tb_noise_look(i, topology))) return false;
+  return true;
+}
+
 /* More threads than cores are what was asked for, and yet figures of them are no figures of the cores. */
 static bool warn_of_crowd(struct tc_arena *arena, const struct tb_place *place, struct tb_environment *out) {
   if (place->threads <= place->cores) return true;
@@ -98,7 +104,7 @@ bool tb_environment_read(struct tc_arena *arena, struct tb_topology *topology, s
   out->os = find_line(arena, "/etc/os-release", "PRETTY_NAME");
   out->topology = tb_topology_line(topology, arena);
   out->topology_xml = tb_topology_xml(topology, arena);
-  return out->host && read_cpu(arena, topology, &out->cpu) && read_warnings(arena, topology, out);
+  return out->host && read_cpu(arena, topology, &out->cpu) && read_warnings(arena, topology, out) && read_noise(arena, topology, out);
 }
 
 const char *tb_time_text(struct tc_arena *arena, bool file) {

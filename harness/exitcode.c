@@ -12,3 +12,13 @@ static int rank_of(enum tb_exit exit_code) {
 }
 
 enum tb_exit tb_exit_worse(enum tb_exit a, enum tb_exit b) { return rank_of(a) <= rank_of(b) ? a : b; }
+
+const char *tb_exit_help(enum tb_exit exit_code) {
+  switch (exit_code) {
+#define TB_EXIT(NAME, code, rank, help) \
+  case TB_EXIT_##NAME: return help;
+#include "harness/exitcode.def"
+#undef TB_EXIT
+  }
+  return "";
+}

@@ -11,4 +11,7 @@ enum tb_exit {
 /* The one of two codes that a caller is told when both hold. */
 enum tb_exit tb_exit_worse(enum tb_exit a, enum tb_exit b);
 
+/* What a code means, from its row. */
+const char *tb_exit_help(enum tb_exit code);
+
 #endif

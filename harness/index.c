@@ -40,3 +40,8 @@ bool tb_index_add(struct tb_index *x, const char *text, int *number) {
   *number = x->numbers[at];
   return true;
 }
+
+int tb_index_find(const struct tb_index *x, const char *text) {
+  const size_t at = x->count ? slot_of(x, text) : 0;
+  return x->count && x->texts[at] ? x->numbers[at] : -1;
+}

@@ -18,5 +18,7 @@ struct tb_index {
 
 /* *number is that of the text, a new one (the old count) where it was not there. False when memory is out. */
 bool tb_index_add(struct tb_index *index, const char *text, int *number);
+/* Number of the text; -1: it is not there. */
+int tb_index_find(const struct tb_index *index, const char *text);
 
 #endif

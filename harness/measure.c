@@ -7,27 +7,33 @@
 #include <math.h>
 
 #include "harness/clock.h"
+#include "harness/probe.h"
 #include "harness/stats.h"
 
-enum { CALIBRATIONS = 3, SEATS_MAX = 64, CALLS_LIMIT = 1000000 };
+enum { CALIBRATIONS = 3, SEATS_MAX = 64, SEATS_OF_OWN = 3 /* baseline, twin, probe */, CALLS_LIMIT = 1000000 };
 
 /* A block of the fastest seat lasts at least this, unless the slowest one's would be too long. */
 static const double block_min_ns = 5e6, block_max_ns = 20e6;
+/* Nor less than so many pauses, where there are any: waiting is no measuring. */
+static const double pauses_in_block = 20;
 /* Before a block's timed calls: as many untimed ones as fill this, so that caches and threads are the worker's own again.
  * None where a single call takes longer: it pays for that itself. */
 static const double warm_ns = 1e6;
-/* After a block: idle threads of that worker have stopped to spin by then (see GOMP_SPINCOUNT in process.c). */
-static const long settle_ns = 600000;
 
-static tc_status run_block(struct tb_measure *m, struct tb_seat *seat, long long warm, long long calls, double *call_ns, struct tc_error *err) {
+struct block { double call_ns, preempted; };
+
+static tc_status run_block(struct tb_measure *m, struct tb_seat *seat, long long warm, long long calls, struct block *out, struct tc_error *err) {
   cJSON *reply, *request = tb_process_request(TB_REQUEST_block);
   cJSON_AddNumberToObject(request, "calls", (double)calls);
   cJSON_AddNumberToObject(request, "warm", (double)warm);
   const tc_status status = tb_process_ask(seat->process, request, m->timeout_s, &reply, err);
   if (status) return status;
-  *call_ns = tb_json_number(reply, "ns", NAN) / (double)calls;
+  *out = (struct block){tb_json_number(reply, "ns", NAN) / (double)calls, tb_json_number(reply, "preempted", NAN)};
   cJSON_Delete(reply);
-  tb_sleep_ns(settle_ns);
+  if (!m->settle_ns || warm) return TC_OK; /* the next block's untimed calls give them that time */
+  const int64_t before = tb_now_ns();
+  tb_sleep_ns(m->settle_ns);
+  m->settled_ns += tb_now_ns() - before;
   return TC_OK;
 }
 
@@ -35,26 +41,30 @@ static tc_status run_block(struct tb_measure *m, struct tb_seat *seat, long long
 static tc_status take_turn(struct tb_measure *m, struct tb_seat *seats, int i, long long warm, long long calls, bool keep, double *call_ns,
                            struct tc_error *err) {
   struct tb_seat *seat = &seats[i];
+  struct block block;
   if (!seat->live) return TC_OK;
-  const tc_status status = run_block(m, seat, warm, calls, call_ns, err);
+  const bool fixed = seat->kind == TB_SEAT_PROBE;
+  const tc_status status = run_block(m, seat, fixed ? TB_PROBE_WARM : warm, fixed ? TB_PROBE_CALLS : calls, &block, err);
   if (status == TC_INTERRUPTED) return status;
   if (status) {
     seat->live = false;
     return i == 0 ? status : TC_OK;
   }
-  if (keep && !tc_vec_push(m->alloc, &seat->samples, *call_ns)) return tc_fail(err, TC_NOMEM, "measure", "out of memory");
-  return TC_OK;
+  *call_ns = block.call_ns;
+  if (!keep) return TC_OK;
+  seat->preempted += block.preempted;
+  return tc_vec_push(m->alloc, &seat->samples, block.call_ns) ? TC_OK : tc_fail(err, TC_NOMEM, "measure", "out of memory");
 }
 
 /* Calls and warm calls of a block from the times of a call of the fastest and the slowest seat. */
 static void size_block(struct tb_measure *m, double fastest, double slowest, double calls_max) {
-  double calls = ceil(block_min_ns / fastest);
+  const double warm_wanted = slowest < warm_ns ? ceil(warm_ns / slowest) : 0, pause = warm_wanted > 0 ? 0 : (double)m->settle_ns;
+  double calls = ceil(fmax(block_min_ns, pauses_in_block * pause) / fastest);
   const double fitting = floor(block_max_ns / slowest);
   if (calls > fitting) calls = fitting;
   if (calls < 1) calls = 1;
   if (calls > CALLS_LIMIT) calls = CALLS_LIMIT;
-  double warm = slowest < warm_ns ? ceil(warm_ns / slowest) : 0;
-  if (warm > calls) warm = calls;
+  double warm = warm_wanted < calls ? warm_wanted : calls;
   if (calls + warm > calls_max) { /* args = function(i): lists are made ahead, only so many */
     warm = floor(calls_max / 4) < warm ? floor(calls_max / 4) : warm;
     calls = calls_max - warm;
@@ -74,7 +84,7 @@ static tc_status calibrate(struct tb_measure *m, struct tb_seat *seats, int n, s
       double call_ns = NAN;
       const tc_status status = take_turn(m, seats, i, warm, calls, false, &call_ns, err);
       if (status) return status;
-      if (!seats[i].live || !(call_ns > 0)) continue;
+      if (!seats[i].live || seats[i].kind == TB_SEAT_PROBE || !(call_ns > 0)) continue;
       fastest = fmin(fastest, call_ns);
       slowest = fmax(slowest, call_ns);
       calls_max = fmin(calls_max, seats[i].calls_max);
@@ -104,18 +114,18 @@ static tc_status run_round(struct tb_measure *m, struct tb_seat *seats, int n, s
 static double widest(const struct tb_seat *seats, int n) {
   double width = NAN;
   for (int i = 1; i < n; i++)
-    if (seats[i].live) width = fmax(width, tb_log_ratio_half_width(&seats[0], &seats[i], 0.95)); /* fmax ignores a NaN */
+    if (seats[i].live && seats[i].kind == TB_SEAT_MEASURED) width = fmax(width, tb_log_ratio_half_width(&seats[0], &seats[i], 0.95)); /* fmax ignores a NaN */
   return width;
 }
 
 static bool any_live(const struct tb_seat *seats, int n) {
   for (int i = 1; i < n; i++)
-    if (seats[i].live) return true;
+    if (seats[i].live && seats[i].kind == TB_SEAT_MEASURED) return true;
   return false;
 }
 
 tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n, struct tc_error *err) {
-  if (n > SEATS_MAX) return tc_fail(err, TC_LIMIT, "measure", "at most %d modes of one workload can be measured together", SEATS_MAX - 1);
+  if (n > SEATS_MAX) return tc_fail(err, TC_LIMIT, "measure", "at most %d modes of one workload can be measured together", SEATS_MAX - SEATS_OF_OWN);
   m->calls_made = 0;
   m->reason = TB_STOP_NOT_YET;
   tc_status status = calibrate(m, seats, n, err);
@@ -144,29 +154,19 @@ static double round_log_ratio(const struct tb_seat *a, const struct tb_seat *b, 
   return 0.5 * (log(x[0]) + log(x[1]) - log(y[0]) - log(y[1]));
 }
 
-double tb_log_ratio(const struct tb_seat *baseline, const struct tb_seat *other) {
-  const size_t rounds = full_rounds(baseline, other);
+double tb_log_ratio(const struct tb_seat *one, const struct tb_seat *other) {
+  const size_t rounds = full_rounds(one, other);
   double sum = 0;
-  for (size_t r = 0; r < rounds; r++) sum += round_log_ratio(baseline, other, r);
+  for (size_t r = 0; r < rounds; r++) sum += round_log_ratio(one, other, r);
   return rounds ? sum / (double)rounds : NAN;
 }
 
-double tb_log_ratio_half_width(const struct tb_seat *baseline, const struct tb_seat *other, double confidence) {
-  const size_t rounds = full_rounds(baseline, other);
+double tb_log_ratio_half_width(const struct tb_seat *one, const struct tb_seat *other, double confidence) {
+  const size_t rounds = full_rounds(one, other);
   if (rounds < 2) return NAN;
-  const double mean = tb_log_ratio(baseline, other);
+  const double mean = tb_log_ratio(one, other);
   double squares = 0;
-  for (size_t r = 0; r < rounds; r++) squares += pow(round_log_ratio(baseline, other, r) - mean, 2);
+  for (size_t r = 0; r < rounds; r++) squares += pow(round_log_ratio(one, other, r) - mean, 2);
   const double deviation = sqrt(squares / (double)(rounds - 1));
   return tb_t_quantile(0.5 + confidence / 2, (double)(rounds - 1)) * deviation / sqrt((double)rounds);
-}
-
-double tb_log_noise(const struct tb_seat *baseline) {
-  const size_t rounds = baseline->samples.len / 2;
-  double sum = 0;
-  for (size_t r = 0; r < rounds; r++) {
-    const double *x = baseline->samples.data + 2 * r;
-    sum += (r % 2 ? -1 : 1) * (log(x[0]) - log(x[1])); /* alternating: a drift is no difference */
-  }
-  return rounds ? sum / (double)rounds / sqrt(2) : NAN;
 }

@@ -10,6 +10,7 @@
 
 #include "harness/dimension.h"
 #include "harness/index.h"
+#include "harness/switch_set.h"
 
 struct maker {
   struct tc_arena *arena;
@@ -65,51 +66,14 @@ static tc_status set_params(struct maker *m, const struct tb_dimensions *d, stru
   return TC_OK;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const struct tb_setting *)a)->name, ((const struct tb_setting *)b)->name); }
-
 static tc_status set_switches(struct maker *m, const struct tb_dimensions *d, struct tb_case *out) {
   out->config = *m->base;
   for (int i = TB_AXIS_COUNT + d->n_own; i < d->count; i++) {
-    const tc_status status = tc_config_set(&out->config, d->all[i].name, value_of(d, i)->text, m->err);
+    const char *name = d->all[i].name, *text = value_of(d, i)->text;
+    const tc_status status = name ? tc_config_set(&out->config, name, text, m->err) : tb_switch_set_apply(m->arena, text, &out->config, m->err);
     if (status) return status;
   }
-  out->switches = tc_arena_bytes(m->arena, sizeof *out->switches * (size_t)tc_config_count());
-  if (!out->switches) return no_memory(m->err);
-  for (int i = 0; i < tc_config_count(); i++) {
-    if (tc_config_row(i)->aside || tc_config_is_default(&out->config, i)) continue;
-    struct tc_strbuf text;
-    tc_strbuf_init(&text, tc_arena_alloc(m->arena));
-    tc_config_get(&out->config, i, &text);
-    const struct tb_setting setting = {tc_config_row(i)->name, tc_strbuf_text(&text)};
-    if (!setting.value) return no_memory(m->err);
-    out->switches[out->n_switches++] = setting;
-  }
-  qsort(out->switches, (size_t)out->n_switches, sizeof *out->switches, by_name);
   return TC_OK;
-}
-
-/* ";name=value" of parameters, smt and switches, sorted by name. */
-static const char *id_tail(struct tc_arena *arena, const struct tb_case *kase) {
-  const int most = kase->n_params + kase->n_switches + 1;
-  struct tb_setting *all = tc_arena_bytes(arena, sizeof *all * (size_t)most);
-  int count = 0;
-  if (!all) return NULL;
-  for (int i = 0; i < kase->n_params; i++) all[count++] = (struct tb_setting){kase->params[i].name, kase->params[i].value.text};
-  for (int i = 0; i < kase->n_switches; i++) all[count++] = kase->switches[i];
-  if (!kase->smt) all[count++] = (struct tb_setting){"smt", "off"};
-  qsort(all, (size_t)count, sizeof *all, by_name);
-  const char *tail = "";
-  for (int i = 0; i < count && tail; i++) tail = tb_format(arena, "%s;%s=%s", tail, all[i].name, all[i].value);
-  return tail;
-}
-
-static tc_status set_id(struct maker *m, struct tb_case *kase, const char **group_key) {
-  const char *batch = kase->has_batch ? tb_format(m->arena, "b%lld", kase->batch) : "-", *tail = id_tail(m->arena, kase);
-  if (!batch || !tail) return no_memory(m->err);
-  const char *rest = tb_format(m->arena, "%s/%s/%s/%s/t%d%s", kase->device, kase->dtype, batch, kase->topology, kase->threads, tail);
-  kase->id = tb_format(m->arena, "%s/%s/%s/%s/%s", kase->suite, kase->workload, kase->backend, kase->mode, rest);
-  *group_key = tb_format(m->arena, "%s/%s/%s", kase->suite, kase->workload, rest);
-  return rest && kase->id && *group_key ? TC_OK : no_memory(m->err);
 }
 
 static tc_status add_case(struct maker *m, struct tb_case *kase, const char *group_key) {
@@ -133,7 +97,7 @@ static tc_status make_case(struct maker *m, const struct tb_suite *suite, const 
   tc_status status = set_place(m, d, &kase);
   if (!status) status = set_params(m, d, &kase);
   if (!status) status = set_switches(m, d, &kase);
-  if (!status) status = set_id(m, &kase, &group_key);
+  if (!status) status = tb_case_name(m->arena, &kase, &group_key, m->err);
   return status ? status : add_case(m, &kase, group_key);
 }
 
@@ -181,12 +145,4 @@ void tb_plan_order(const struct tb_plan *plan, uint64_t seed, int replicate, int
   tb_random_next(&random); /* neighbouring seeds start far apart */
   for (int i = 0; i < plan->n_groups; i++) order[i] = i;
   tb_random_shuffle(&random, order, plan->n_groups);
-}
-
-const char *tb_case_label(struct tc_arena *arena, const struct tb_case *kase) {
-  const char *batch = kase->has_batch ? tb_format(arena, " b%lld", kase->batch) : "";
-  const char *workload = strcmp(kase->suite, kase->workload) ? tb_format(arena, ".%s", kase->workload) : "";
-  const char *backend = strcmp(kase->backend, "inductor") ? kase->backend : kase->mode;
-  const char *label = batch && workload ? tb_format(arena, "%s%s%s %s", kase->suite, workload, batch, backend) : NULL;
-  return label ? label : "";
 }

@@ -28,6 +28,9 @@ struct tb_case {
   int n_switches;
   const struct tb_suite *description; /* NULL in a case that was read from a result */
   const struct tb_place *place;       /* likewise */
+  const char *side;                   /* of tbench ab (side.h): "base", "head", …; NULL: there are none */
+  const char *pair;                   /* equal for the sides of one case: its id without them; NULL: no sides */
+  const char *program;                /* that its compiled workers run; NULL: this one */
   struct tc_config config;            /* with the switches */
   int group;                          /* cases that share one baseline worker */
 };
@@ -43,6 +46,8 @@ tc_status tb_plan_make(struct tc_arena *arena, const struct tb_spec *spec, const
                        const struct tc_config *base, struct tb_plan *out, struct tc_error *err);
 /* Order of groups for a replicate: a permutation drawn from the seed, into order[n_groups]. */
 void tb_plan_order(const struct tb_plan *plan, uint64_t seed, int replicate, int *order);
+/* Sets switches and id of a case from its other fields. *group_key: equal for cases that one baseline can serve. In the arena. */
+tc_status tb_case_name(struct tc_arena *arena, struct tb_case *kase, const char **group_key, struct tc_error *err);
 /* What a human calls a case: "mlp b64 default". In the arena; "" when memory is out. */
 const char *tb_case_label(struct tc_arena *arena, const struct tb_case *kase);
 

@@ -161,6 +161,8 @@ tc_status tb_process_send(struct tb_process *p, cJSON *request, struct tc_error 
     cJSON_Delete(request);
     return tc_fail(err, TC_IO, "worker", "%s", p->why);
   }
+  if (!tb_request_parse(tb_json_text(request, "op", ""), &p->asked)) p->asked = TB_REQUEST_COUNT;
+  p->asked_ns = tb_now_ns();
   const bool sent = tb_message_write(p->control, request);
   const bool made = request != NULL;
   cJSON_Delete(request);
@@ -194,6 +196,7 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
     cJSON *message = tb_message_take(&p->inbox, &bad);
     if (bad) return kill_process(p), tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
     if (message) {
+      if (p->ledger && p->asked < TB_REQUEST_COUNT) tb_ledger_answered(p->ledger, p->asked, p->asked_ns, tb_now_ns());
       const tc_status status = judge(p, message, err);
       if (!status) *reply = message;
       return status;
@@ -243,6 +246,7 @@ static void let_leave(const struct tb_process *p) {
 }
 
 void tb_process_stop(struct tb_process *p) {
+  const int64_t before = tb_now_ns();
   if (p->pid) {
     cJSON *request = tb_process_request(TB_REQUEST_quit);
     if (tb_message_write(p->control, request)) let_leave(p);
@@ -258,4 +262,6 @@ void tb_process_stop(struct tb_process *p) {
   tc_strbuf_free(&p->inbox);
   free(p->trace);
   p->trace = NULL;
+  if (p->ledger) p->ledger->stop_ns += (double)(tb_now_ns() - before);
+  p->ledger = NULL; /* stopped twice, it is counted once */
 }

@@ -12,7 +12,9 @@
 
 #include "base/config.h"
 #include "harness/interrupt.h"
+#include "harness/ledger.h"
 #include "harness/outcome.h"
+#include "harness/plugins.h"
 #include "harness/topology.h"
 #include "harness/protocol.h"
 #include "harness/voice.h"
@@ -20,19 +22,25 @@
 enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024 };
 
 struct tb_launch {
+  const char *program;             /* path; NULL: this program */
   const struct tb_place *place;    /* NULL: not bound, default threads */
   struct tb_topology *topology;    /* binds memory; NULL where place is */
   const struct tc_config *config;  /* switches that are not at their default reach the worker */
+  const char *callgrind;           /* folder: the worker counts instructions (callgrind.h) and is not timed; NULL: it does not */
   const char *cache_dir;           /* instead of the config's; NULL: the config's */
   long long memory_mb;             /* 0: no limit */
   struct tb_voice *voice;          /* shows what it prints; NULL: nothing does */
+  const struct tb_plugins *plugins; /* backends that it registers first; NULL: none */
   const char *suite;               /* whose code it runs, for the voice; NULL: none */
+  struct tb_ledger *ledger;        /* where its times go; NULL: nowhere */
 };
 
 struct tb_process {
   pid_t pid;            /* 0: not running */
   int control, exchange, text;
   long long memory_kills; /* the system's count when it started */
+  int artifact_abi;     /* as its hello says; -1: unknown */
+  char generators[TB_GENERATOR_TEXT]; /* fingerprint of its code generators; "": it does not say */
   double start_ns;      /* from before the fork until the worker was ready */
   bool bound;           /* to launch->place */
   bool echo;            /* what it prints goes on to standard error as it is: logs= was asked for */
@@ -44,6 +52,9 @@ struct tb_process {
   size_t tail_bytes;
   struct tc_strbuf inbox;
   struct tb_interrupt *interrupt;
+  struct tb_ledger *ledger;
+  enum tb_request asked; /* the request that is being answered, since `asked_ns`; TB_REQUEST_COUNT: none */
+  int64_t asked_ns;
 };
 
 /* Processes that the system has killed for memory so far; -1: it does not say. */

@@ -67,7 +67,9 @@ static bool make_arguments(struct tc_arena *arena, const struct tb_launch *launc
   if (launch->place) good = good && add_word(words, tb_format(arena, "threads=%d", launch->place->threads));
   if (launch->place && launch->place->binds) good = good && add_word(words, tb_format(arena, "cpus=%s", launch->place->cpus));
   if (launch->cache_dir) good = good && add_word(words, tb_format(arena, "cache_dir=%s", launch->cache_dir));
+  if (launch->callgrind) good = good && add_word(words, tb_format(arena, "callgrind=%s", launch->callgrind));
   if (launch->memory_mb) good = good && add_word(words, tb_format(arena, "memory_mb=%lld", launch->memory_mb));
+  for (int i = 0; launch->plugins && i < launch->plugins->count; i++) good = good && add_word(words, tb_plugin_word(arena, &launch->plugins->items[i]));
   return good;
 }
 
@@ -120,7 +122,7 @@ static bool open_ends(struct ends *ends) {
   return true;
 }
 
-static int spawn(struct tb_process *p, const struct ends *ends, const struct words *words, const char **environment) {
+static int spawn(struct tb_process *p, const char *program, const struct ends *ends, const struct words *words, const char **environment) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -133,7 +135,7 @@ static int spawn(struct tb_process *p, const struct ends *ends, const struct wor
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | (p->interrupt ? POSIX_SPAWN_SETSIGMASK : 0));
   posix_spawnattr_setpgroup(&attributes, 0);
   if (p->interrupt) posix_spawnattr_setsigmask(&attributes, &p->interrupt->before);
-  const int status = posix_spawn(&p->pid, tb_program_path(), &actions, &attributes, (char *const *)words->items, (char *const *)environment);
+  const int status = posix_spawn(&p->pid, program ? program : tb_program_path(), &actions, &attributes, (char *const *)words->items, (char *const *)environment);
   if (status) p->pid = 0;
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -147,7 +149,7 @@ static int spawn_bound(struct tb_process *p, const struct tb_launch *launch, con
   const bool binds = launch->place && launch->place->binds && tb_cpus_parse(launch->place->cpus, &wanted) && !sched_getaffinity(0, sizeof own, &own);
   p->bound = binds && !sched_setaffinity(0, sizeof wanted, &wanted);
   const bool memory = p->bound && tb_topology_bind_memory(launch->topology, launch->place->cpus);
-  const int status = spawn(p, ends, words, environment);
+  const int status = spawn(p, launch->program, ends, words, environment);
   if (memory) tb_topology_bind_memory(launch->topology, NULL);
   if (p->bound) sched_setaffinity(0, sizeof own, &own);
   return status;
@@ -157,14 +159,19 @@ static tc_status receive_hello(struct tb_process *p, int64_t before, double time
   cJSON *hello;
   const tc_status status = tb_process_receive(p, timeout_s, &hello, err);
   if (status) return status;
-  const double ready = tb_json_number(cJSON_GetObjectItemCaseSensitive(hello, "hello"), "ready_ns", 0);
+  const cJSON *facts = cJSON_GetObjectItemCaseSensitive(hello, "hello");
+  const double ready = tb_json_number(facts, "ready_ns", 0);
+  p->artifact_abi = (int)tb_json_number(facts, "artifact_abi", -1);
+  snprintf(p->generators, sizeof p->generators, "%s", tb_json_text(facts, "generators", ""));
   cJSON_Delete(hello);
   p->start_ns = ready - (double)before;
   return TC_OK;
 }
 
 tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err) {
-  *p = (struct tb_process){.control = -1, .exchange = -1, .text = -1, .interrupt = interrupt, .outcome = TB_OUTCOME_OK};
+  *p = (struct tb_process){.control = -1, .exchange = -1, .text = -1, .interrupt = interrupt, .outcome = TB_OUTCOME_OK,
+                           .ledger = launch->ledger, .asked = TB_REQUEST_COUNT};
+  const int64_t begun = tb_now_ns();
   tc_strbuf_init(&p->inbox, tc_alloc_system());
   p->memory_kills = tb_memory_kills();
   p->echo = *launch->config->logs != '\0';
@@ -196,5 +203,9 @@ tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
   status = failure ? tb_process_fail(p, TB_OUTCOME_ERROR, err, "a worker cannot be started: %s", strerror(failure)) : receive_hello(p, before, timeout_s, err);
 done:
   tc_arena_free(arena);
+  if (p->ledger) {
+    p->ledger->processes++;
+    p->ledger->start_ns += (double)(tb_now_ns() - begun);
+  }
   return status;
 }

@@ -2,16 +2,17 @@
  *
  * A worker (`tbench worker NAME=VALUE…`) is started with its control socket at TB_FD_CONTROL and the write end of a pipe
  * for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as text (voice.h). It says hello
- *     {"ok": true, "hello": {"version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1}}
+ *     {"ok": true, "hello": {"version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1, "generators": "…"}}
  * as soon as its Lua state is open, then answers each request {"op": NAME, …} of requests.def with one line:
  *     {"ok": true, …}   or   {"ok": false, "error": {"kind": "error", "text": "one line", "trace": "…"}}
  * kind: "error" (Lua raised), "unsupported" (not built), "oom" (memory was out), "usage" (a bad request).
  *   prepare   loads the suite with the case's seed and makes the workload in a role: baseline (the plain function),
  *             compiled (through tb.compile), reference (the plain function; the case has reference_dtype = "f64"),
- *             or explained (through tb.explain).
+ *             or explained (through tb.explain). The role probe has no workload: its blocks are the probe kernel's (probe.h).
  *   first     the call that compiles. evidence: how the compiler's counters of misses, disk_hits, memory_hits moved.
  *   call      one more call whose results and arguments are kept.
- *   block     `warm` untimed calls, then `calls` timed ones; the last one's results are kept.
+ *   block     `warm` untimed calls, then `calls` timed ones; the last one's results are kept. preempted: how often a
+ *             thread of the worker lost its CPU meanwhile.
  *   check     digest of the kept results and arguments, and the suite's own check; with send, they go through the pipe
  *             before the reply.
  * Times are nanoseconds; clocks are CLOCK_MONOTONIC. Any order of requests is answered; a worker that has nothing to
@@ -25,7 +26,7 @@
 
 #include "base/strbuf.h"
 
-enum { TB_FD_CONTROL = 3, TB_FD_EXCHANGE = 4 };
+enum { TB_FD_CONTROL = 3, TB_FD_EXCHANGE = 4, TB_GENERATOR_TEXT = 17 /* 16 hex digits */ };
 
 enum tb_request {
 #define TB_REQUEST(name, fields, reply) TB_REQUEST_##name,

@@ -15,6 +15,7 @@
 
 #include "harness/args.h"
 #include "harness/clock.h"
+#include "harness/probe.h"
 #include "harness/text.h"
 
 enum { FILE_MODE = 0666 };
@@ -55,6 +56,17 @@ static void add_cpu(cJSON *object, const struct tb_cpu *cpu) {
   add_number(json, "pus", cpu->pus);
 }
 
+static void add_noise(cJSON *array, const struct tb_noise *n) {
+  cJSON *json = cJSON_CreateObject();
+  cJSON_AddItemToArray(array, json);
+  add_text(json, "cause", n->name);
+  add_text(json, "what", n->what);
+  add_text(json, "state", tb_noise_state_text(n->state));
+  add_text(json, "seen", n->seen);
+  add_text(json, "fix", n->fix);
+  add_text(json, "done", n->done);
+}
+
 static void add_environment(cJSON *array, const struct tb_environment *e) {
   cJSON *json = cJSON_CreateObject();
   cJSON_AddItemToArray(array, json);
@@ -74,6 +86,29 @@ static void add_environment(cJSON *array, const struct tb_environment *e) {
   add_number(json, "triad_bytes_per_s", e->triad_bytes_per_s > 0 ? round(e->triad_bytes_per_s) : NAN);
   add_number(json, "fma_flops_per_s", e->fma_flops_per_s > 0 ? round(e->fma_flops_per_s) : NAN);
   add_texts(json, "warnings", &e->warnings);
+  cJSON *noise = cJSON_AddArrayToObject(json, "noise");
+  for (size_t i = 0; i < e->noise.len; i++) add_noise(noise, &e->noise.data[i]);
+}
+
+static void add_disturbance(cJSON *object, const struct tb_disturbance *d) {
+  cJSON *json = cJSON_AddObjectToObject(object, "disturbance");
+  add_number(json, "steal_share", d->known ? d->steal_share : NAN);
+  add_number(json, "others_share", d->known ? d->others_share : NAN);
+  add_number(json, "load_before", d->load_before);
+  add_number(json, "load_after", d->load_after);
+}
+
+/* Where the time went. What a run is for comes first; `own_ns` is all that the harness adds. */
+static void add_ledger(cJSON *object, const struct tb_ledger *l) {
+  cJSON *json = cJSON_AddObjectToObject(object, "harness"), *requests = cJSON_AddObjectToObject(json, "requests_ns");
+  for (int i = 0; i < TB_REQUEST_COUNT; i++)
+    if (l->request_ns[i] > 0) add_ns(requests, tb_request_name((enum tb_request)i), l->request_ns[i]);
+  add_number(json, "processes", l->processes);
+  add_ns(json, "wall_ns", l->wall_ns);
+  add_ns(json, "start_ns", l->start_ns);
+  add_ns(json, "stop_ns", l->stop_ns);
+  add_ns(json, "settle_ns", l->settle_ns);
+  add_ns(json, "own_ns", tb_ledger_own_ns(l));
 }
 
 /* --- case --- */
@@ -87,6 +122,7 @@ static void add_case(cJSON *object, const struct tb_case *k) {
   add_text(json, "device", k->device);
   add_text(json, "dtype", k->dtype);
   add_number(json, "batch", k->has_batch ? (double)k->batch : NAN);
+  add_text(json, "side", k->side);
   cJSON *params = cJSON_AddObjectToObject(json, "params");
   for (int i = 0; i < k->n_params; i++) cJSON_AddItemToObject(params, k->params[i].name, tb_value_to_json(&k->params[i].value));
   add_text(json, "topology", k->topology);
@@ -103,6 +139,7 @@ static void add_timing(cJSON *object, const char *name, const struct tb_timing *
   }
   cJSON *json = cJSON_AddObjectToObject(object, name);
   add_ns(json, "median_ns", t->median_ns);
+  add_ns(json, "mad_ns", t->mad_ns);
   add_ns(json, "p05_ns", t->p05_ns);
   add_ns(json, "p95_ns", t->p95_ns);
   cJSON *replicates = cJSON_AddArrayToObject(json, "replicates");
@@ -110,11 +147,37 @@ static void add_timing(cJSON *object, const char *name, const struct tb_timing *
     cJSON *replicate = cJSON_CreateObject();
     cJSON_AddItemToArray(replicates, replicate);
     add_ns(replicate, "median_ns", t->replicates.data[i].median_ns);
+    add_number(replicate, "preempted", t->replicates.data[i].preempted);
     add_samples(replicate, "samples_ns", &t->replicates.data[i].samples_ns);
   }
 }
 
-static void add_speedup(cJSON *object, const struct tb_speedup *s) {
+/* Numbers as they are, not times. */
+static void add_numbers(cJSON *object, const char *name, const tb_doubles *numbers) {
+  cJSON *array = cJSON_AddArrayToObject(object, name);
+  for (size_t i = 0; i < numbers->len; i++) cJSON_AddItemToArray(array, cJSON_CreateNumber(numbers->data[i]));
+}
+
+static void add_aa(cJSON *object, const struct tb_aa *aa) {
+  if (!aa->log_ratios.len) {
+    cJSON_AddNullToObject(object, "aa");
+    return;
+  }
+  cJSON *json = cJSON_AddObjectToObject(object, "aa");
+  add_text(json, "of", aa->of);
+  add_numbers(json, "log_ratios", &aa->log_ratios);
+}
+
+static void add_probe(cJSON *object, const struct tb_probed *p) {
+  add_timing(object, "probe", &p->timing);
+  cJSON *json = cJSON_GetObjectItemCaseSensitive(object, "probe");
+  if (!cJSON_IsObject(json)) return;
+  add_number(json, "version", TB_PROBE_VERSION);
+  add_numbers(json, "log_ratios", &p->log_ratios);
+}
+
+static void add_speedup(cJSON *object, const struct tb_case_result *r) {
+  const struct tb_speedup *s = &r->speedup;
   if (!s->replicates) {
     cJSON_AddNullToObject(object, "speedup");
     return;
@@ -124,11 +187,14 @@ static void add_speedup(cJSON *object, const struct tb_speedup *s) {
   add_number(json, "lo", s->lo);
   add_number(json, "hi", s->hi);
   add_number(json, "confidence", s->confidence);
+  add_number(json, "interval_confidence", s->interval_confidence);
   add_number(json, "replicates", s->replicates);
   add_text(json, "interval_over", s->over_blocks ? "blocks" : "replicates");
   add_number(json, "noise_floor", s->noise_floor);
   add_number(json, "sign_flip_p", s->p);
+  add_numbers(json, "log_ratios", &r->replicate_log_ratios);
   add_text(json, "stop_reason", s->stop_reason);
+  add_text(json, "replicates_stop", tb_replicates_text(s->replicates_stop));
 }
 
 static void add_duration(cJSON *object, const char *name, const struct tb_duration *d) {
@@ -167,6 +233,9 @@ static void add_compile(cJSON *object, const struct tb_compile *c) {
   add_duration(json, "library_ns", &c->library_ns);
   add_duration(json, "start_ns", &c->start_ns);
   add_number(json, "pays_off_after_calls", c->pays_off_after_calls);
+  add_number(json, "pays_off_lo", c->pays_off.lo);
+  add_number(json, "pays_off_hi", c->pays_off.hi);
+  cJSON_AddBoolToObject(json, "pays_off_infinite", c->pays_off.infinite);
   cJSON *stages = cJSON_AddObjectToObject(json, "stages_ns");
   for (size_t i = 0; i < c->stages.len; i++) add_ns(stages, c->stages.data[i].name, c->stages.data[i].ns.median);
   add_evidence(json, c);
@@ -203,6 +272,7 @@ static void add_graph(cJSON *object, const struct tb_graph *g) {
   add_number(json, "bytes_moved", g->bytes_moved);
   add_number(json, "flops", g->flops);
   add_number(json, "peak_bytes", g->peak_bytes);
+  add_number(json, "code_bytes", g->code_bytes);
   add_text(json, "artifact", g->artifact);
   add_texts(json, "fallbacks", &g->fallbacks);
 }
@@ -226,6 +296,7 @@ static void add_counters(cJSON *object, const struct tb_case_result *r) {
     cJSON *one = cJSON_AddObjectToObject(json, r->counters.data[i].name);
     add_number(one, "value", r->counters.data[i].value);
     if (r->counters.data[i].why) add_text(one, "why", r->counters.data[i].why);
+    if (r->counters.data[i].multiplexed) cJSON_AddBoolToObject(one, "multiplexed", true);
   }
 }
 
@@ -256,12 +327,15 @@ static void add_case_result(cJSON *array, const struct tb_case_result *r) {
   cJSON_AddBoolToObject(json, "bound", r->bound);
   add_timing(json, "baseline", &r->baseline);
   add_timing(json, "steady", &r->steady);
-  add_speedup(json, &r->speedup);
+  add_speedup(json, r);
+  add_aa(json, &r->aa);
+  add_probe(json, &r->probe);
   add_compile(json, &r->compile);
   add_graph(json, &r->graph);
   add_work(json, r);
   add_counters(json, r);
   add_number(json, "counted_calls", r->counted_calls);
+  tb_instructions_record(json, &r->instructions);
   add_correctness(json, &r->correctness);
 }
 
@@ -280,6 +354,8 @@ cJSON *tb_record_json(const struct tb_result *result) {
   add_number(json, "seed", result->seed);
   cJSON_AddBoolToObject(json, "interrupted", result->interrupted);
   add_number(json, "planned", result->planned);
+  add_disturbance(json, &result->disturbance);
+  add_ledger(json, &result->ledger);
   cJSON *environments = cJSON_AddArrayToObject(json, "environments"), *cases = cJSON_AddArrayToObject(json, "cases");
   for (size_t i = 0; i < result->environments.len; i++) add_environment(environments, &result->environments.data[i]);
   for (size_t i = 0; i < result->cases.len; i++)

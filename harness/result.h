@@ -4,18 +4,28 @@
 #ifndef TB_RESULT_H
 #define TB_RESULT_H
 
+#include "harness/disturbance.h"
+#include "harness/ledger.h"
+#include "harness/noise.h"
 #include "harness/outcome.h"
+#include "harness/instructions.h"
+#include "harness/payoff.h"
 #include "harness/plan.h"
+#include "harness/stop.h"
 
 enum { TB_SCHEMA = 1 };
 
 typedef TC_VEC(double) tb_doubles;
 typedef TC_VEC(const char *) tb_texts;
 
-struct tb_replicate { double median_ns; tb_doubles samples_ns; /* a call's time, one a block */ };
+struct tb_replicate {
+  double median_ns;
+  tb_doubles samples_ns; /* a call's time, one a block */
+  double preempted;      /* times that a thread of the worker lost its CPU in these blocks; NaN: not known */
+};
 
 struct tb_timing {
-  double median_ns, p05_ns, p95_ns; /* over all samples of all replicates */
+  double median_ns, mad_ns, p05_ns, p95_ns; /* over all samples of all replicates; mad: median absolute deviation */
   TC_VEC(struct tb_replicate) replicates;
 };
 
@@ -27,9 +37,24 @@ struct tb_speedup {
   double confidence;         /* 0.95 */
   int replicates;            /* that the figure rests on */
   bool over_blocks;          /* one replicate: the interval is over its blocks */
-  double noise_floor;        /* half-width of the same estimator on the baseline against itself, as a ratio - 1 */
+  double noise_floor;        /* what the same estimator gives on the A/A pairs, as a ratio - 1: see summary.c */
   double p;                  /* exact sign-flip test; NaN below 6 replicates */
-  const char *stop_reason;   /* "target", "stable", "budget", "interrupted"; NULL: not measured */
+  const char *stop_reason;   /* of the rounds of a replicate: "target", "stable", "budget", "interrupted"; NULL: not measured */
+  enum tb_replicates_end replicates_stop; /* why there are no more replicates */
+  double interval_confidence; /* that the t interval was made with, so that it holds with `confidence` where it was stopped: see stop.h */
+};
+
+/* A compiled worker against its twin: what two equal things differ by in this run. */
+struct tb_aa {
+  const char *of;            /* id of the case whose twin it was; NULL: none */
+  tb_doubles log_ratios;     /* one a replicate */
+  double block_half_width;   /* of the newest one, over its rounds */
+};
+
+/* The probe (probe.h), measured in the same rounds. */
+struct tb_probed {
+  struct tb_timing timing;
+  tb_doubles log_ratios;     /* log(compiled / probe), one a replicate */
 };
 
 enum tb_state { TB_STATE_COLD, TB_STATE_DISK, TB_STATE_MEMORY, TB_STATE_COUNT };
@@ -47,6 +72,7 @@ struct tb_compile {
   struct tb_duration library_ns;               /* the part of a cold process' first call that opened the matrix library; none: it needed none */
   struct tb_duration start_ns;
   double pays_off_after_calls;
+  struct tb_payoff pays_off; /* its interval */
   TC_VEC(struct tb_stage) stages;              /* of the cold compiles, one sample a replicate */
 };
 
@@ -54,7 +80,7 @@ struct tb_break { const char *reason, *detail, *file; int line; };
 
 struct tb_graph {
   bool known;
-  double graphs, guards, recompiles, kernels, ops, library_calls, bytes_moved, flops, peak_bytes;
+  double graphs, guards, recompiles, kernels, ops, library_calls, bytes_moved, flops, peak_bytes, code_bytes;
   const char *artifact; /* NULL: none */
   TC_VEC(struct tb_break) breaks;
   tb_texts fallbacks;
@@ -63,7 +89,12 @@ struct tb_graph {
 /* What one call has to do: as the suite says, else as the compiler counts what it made; NaN: neither. */
 struct tb_amount { double value; bool stated; /* by the suite */ };
 
-struct tb_counter { const char *name; double value; const char *why; /* where value is NaN */ };
+struct tb_counter {
+  const char *name;
+  double value;
+  const char *why;  /* where value is NaN */
+  bool multiplexed; /* it took turns with others on the machine's counters */
+};
 
 struct tb_correctness {
   bool checked, ok;
@@ -82,12 +113,15 @@ struct tb_case_result {
   const char *error, *trace; /* NULL: none */
   struct tb_timing baseline, steady;
   struct tb_speedup speedup;
-  tb_doubles replicate_log_ratios, replicate_noise; /* one a replicate: what speedup is made from */
+  tb_doubles replicate_log_ratios;                  /* one a replicate: what speedup is made from */
+  struct tb_aa aa;
+  struct tb_probed probe;
   double block_half_width;                          /* of the newest replicate's log ratio, over its rounds */
   struct tb_compile compile;
   struct tb_graph graph;
   TC_VEC(struct tb_counter) counters;
   double counted_calls;                             /* whose mean the counters are; NaN: nothing was counted */
+  struct tb_instructions instructions;
   struct tb_amount bytes, flops;
   struct tb_correctness correctness;
 };
@@ -102,6 +136,7 @@ struct tb_environment {
   int threads;
   double triad_bytes_per_s, fma_flops_per_s;
   tb_texts warnings;
+  TC_VEC(struct tb_noise) noise; /* all causes, as they were before the run */
 };
 
 struct tb_result {
@@ -113,6 +148,8 @@ struct tb_result {
   double seed;
   bool interrupted;
   int planned;             /* cases of the plan; each of them is in `cases`, whatever became of it */
+  struct tb_disturbance disturbance;
+  struct tb_ledger ledger;
   TC_VEC(struct tb_environment) environments;
   TC_VEC(struct tb_case_result) cases;
 };

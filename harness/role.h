@@ -13,5 +13,8 @@ struct tb_prepared {
 
 tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const char *cache_dir, struct tb_process *process,
                         struct tb_prepared *out, struct tc_error *err);
+/* The same with a launch of the caller's own making, each step within `timeout_s`. */
+tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const struct tb_launch *launch, double timeout_s,
+                         struct tb_process *process, struct tb_prepared *out, struct tc_error *err);
 
 #endif

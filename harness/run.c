@@ -1,9 +1,11 @@
 /* From a command line to a plan. */
 #include "harness/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/clock.h"
 #include "harness/verb.h"
 
 static const struct tb_suite *named_alike(const struct tb_suite *suites, int count, const char *name) {
@@ -16,7 +18,8 @@ static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_e
   run->suites = tc_arena_bytes(run->arena, sizeof *run->suites * (size_t)run->spec.n_suites);
   if (!run->suites) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
   const struct tb_describer describer = {.config = &run->config, .interrupt = &run->interrupt, .voice = &run->voice,
-                                         .timeout_s = (double)run->spec.options.timeout, .memory_mb = tb_run_memory_mb(run)};
+                                         .timeout_s = (double)run->spec.options.timeout, .memory_mb = tb_run_memory_mb(run),
+                                         .plugins = &run->spec.plugins};
   int kept = 0;
   for (int i = 0; i < run->spec.n_suites; i++) {
     struct tb_suite *suite = &run->suites[kept];
@@ -38,6 +41,9 @@ static tc_status make_plan(struct tb_run *run, int argc, char *const *argv, cons
   if (!status) status = tb_spec_parse(run->arena, &args, &run->spec, err);
   if (!status) status = tc_config_from_environment(&run->config, err);
   if (!status) status = load_suites(run, trace, err);
+  const struct tb_options *o = &run->spec.options;
+  run->replication = (struct tb_replication){.exact = (int)o->replicates, .most = (int)o->replicates_max, .target = log1p(o->target),
+                                             .budget_ns = o->budget * TB_NS_PER_S};
   if (!status) status = tb_topology_open(NULL, &run->topology, err);
   if (!status) status = tb_plan_make(run->arena, &run->spec, run->suites, run->topology, &run->config, &run->plan, err);
   return status;

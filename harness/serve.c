@@ -5,8 +5,10 @@
 #include "harness/serve.h"
 
 #include <lauxlib.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "harness/counters.h"
 #include "harness/description.h"
@@ -15,6 +17,7 @@
 #include "harness/protocol.h"
 #include "harness/thrown.h"
 #include "harness/triad.h"
+#include "harness/wanted.h"
 #include "tcompile.h"
 
 /* --- requests; each runs under lua_pcall and adds to w->reply --- */
@@ -41,9 +44,19 @@ static void do_describe(lua_State *L, struct tb_server *w) {
   cJSON_AddItemToObject(w->reply, "description", tb_description_json(L, -1, path));
 }
 
+static void prepare_probe(lua_State *L, struct tb_server *w) {
+  tb_probe_close(w->probe);
+  w->probe = tb_probe_open();
+  if (!w->probe) luaL_error(failing(L, w, "unsupported"), "the probe kernel needs AVX2, FMA and 40 MiB");
+}
+
 static void do_prepare(lua_State *L, struct tb_server *w) {
   enum tb_role role;
   if (!tb_role_parse(need_text(L, w, "role"), &role)) luaL_error(failing(L, w, "usage"), "unknown role");
+  if (role == TB_ROLE_PROBE) {
+    prepare_probe(L, w);
+    return;
+  }
   const cJSON *kase = cJSON_GetObjectItemCaseSensitive(w->request, "case");
   if (!cJSON_IsObject(kase)) luaL_error(failing(L, w, "usage"), "the request lacks 'case'");
   const char *device = tb_json_text(kase, "device", "cpu");
@@ -51,6 +64,7 @@ static void do_prepare(lua_State *L, struct tb_server *w) {
   tb_description_load(L, need_text(L, w, "suite"));
   const char *backend = tb_json_text(w->request, "backend", "inductor"), *mode = tb_json_text(w->request, "mode", "default");
   tb_workload_make(L, lua_gettop(L), need_text(L, w, "workload"), kase, role, backend, mode, &w->workload);
+  if (w->workload.unsupported) luaL_error(failing(L, w, "unsupported"), "%s", w->workload.unsupported);
   w->prepared = true;
   if (w->workload.generated) cJSON_AddNumberToObject(w->reply, "calls_max", TB_GENERATED_MAX);
   if (w->workload.tolerance > 0) cJSON_AddNumberToObject(w->reply, "tolerance", w->workload.tolerance);
@@ -91,33 +105,78 @@ static double library_ns(lua_State *L) {
   return ctx ? tc_device_cpu_blas_opening_ns(ctx->device) : 0;
 }
 
+/* --- instruction counts --- */
+
+static struct tb_stretch counted_stretch(struct tb_server *w) { return (struct tb_stretch){w->callgrind, tb_callgrind_begin, tb_callgrind_end}; }
+
+static void need_callgrind(lua_State *L, struct tb_server *w) {
+  if (!w->callgrind) luaL_error(failing(L, w, "usage"), "instructions are counted by a worker that was started with callgrind=FOLDER");
+}
+
+/* Stages are told apart in a compile, not in steady calls. */
+static void watch_stages(lua_State *L, struct tb_server *w, bool on) {
+  struct tc_context *ctx = tc_lua_context(L);
+  if (ctx) ctx->watch = on ? &w->callgrind->watch : NULL;
+}
+
+static void add_instructions(lua_State *L, struct tb_server *w) {
+  cJSON *counts = tb_callgrind_take(w->callgrind);
+  if (!counts) luaL_error(L, "callgrind left no counts");
+  cJSON_AddItemToObject(w->reply, "instructions", counts);
+}
+
+static void count_first(lua_State *L, struct tb_server *w) {
+  need_callgrind(L, w);
+  const struct tb_stretch stretch = counted_stretch(w);
+  watch_stages(L, w, true);
+  tb_workload_call(L, &w->workload, &stretch);
+  watch_stages(L, w, false);
+  add_instructions(L, w);
+}
+
+static void time_first(lua_State *L, struct tb_server *w) {
+  const double opened_before = library_ns(L);
+  cJSON_AddNumberToObject(w->reply, "ns", tb_workload_call(L, &w->workload, NULL));
+  const double opening = library_ns(L) - opened_before;
+  if (opening > 0) cJSON_AddNumberToObject(w->reply, "library_ns", opening);
+}
+
 static void do_first(lua_State *L, struct tb_server *w) {
   double before[N_EVIDENCE], after[N_EVIDENCE];
   need_workload(L, w);
   tb_serve_leave_seat(w);
   if (tb_json_bool(w->request, "reset", false)) tb_workload_reset(L, &w->workload);
   read_evidence(L, before);
-  const double opened_before = library_ns(L);
-  cJSON_AddNumberToObject(w->reply, "ns", tb_workload_call(L, &w->workload));
-  const double opening = library_ns(L) - opened_before;
-  if (opening > 0) cJSON_AddNumberToObject(w->reply, "library_ns", opening);
+  const bool counted = tb_json_bool(w->request, "count", false);
+  if (counted) count_first(L, w);
+  else time_first(L, w);
   read_evidence(L, after);
   cJSON *evidence = cJSON_AddObjectToObject(w->reply, "evidence");
   for (int i = 0; i < N_EVIDENCE; i++) cJSON_AddNumberToObject(evidence, evidence_rows[i].name, after[i] - before[i]);
-  add_stats(L, w);
+  if (!counted) add_stats(L, w); /* its times would make the reply of another length in each run, and move the heap */
 }
 
 static void do_call(lua_State *L, struct tb_server *w) {
   need_workload(L, w);
-  cJSON_AddNumberToObject(w->reply, "ns", tb_workload_call(L, &w->workload));
+  cJSON_AddNumberToObject(w->reply, "ns", tb_workload_call(L, &w->workload, NULL));
+}
+
+/* Times that a thread of this process lost its CPU to another one's, so far. */
+static double preempted(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) ? NAN : (double)usage.ru_nivcsw;
 }
 
 static void do_block(lua_State *L, struct tb_server *w) {
-  need_workload(L, w);
+  if (!w->probe) need_workload(L, w);
   take_seat(w);
   const double calls = tb_json_number(w->request, "calls", 0), warm = tb_json_number(w->request, "warm", 0);
   if (calls < 1 || warm < 0) luaL_error(failing(L, w, "usage"), "block needs calls of 1 or more and warm of 0 or more");
-  cJSON_AddNumberToObject(w->reply, "ns", tb_workload_block(L, &w->workload, (int64_t)warm, (int64_t)calls, NULL));
+  const double before = preempted();
+  const double ns = w->probe ? tb_probe_block(w->probe, (int64_t)warm, (int64_t)calls) : tb_workload_block(L, &w->workload, (int64_t)warm, (int64_t)calls, NULL);
+  cJSON_AddNumberToObject(w->reply, "ns", ns);
+  const double lost = preempted() - before;
+  if (!isnan(lost)) cJSON_AddNumberToObject(w->reply, "preempted", lost);
 }
 
 static void do_check(lua_State *L, struct tb_server *w) {
@@ -146,6 +205,7 @@ static void add_count(cJSON *counters, const struct tb_count *count, double call
   if (count->known) cJSON_AddNumberToObject(item, "value", count->value / calls);
   else cJSON_AddNullToObject(item, "value");
   if (!count->known) cJSON_AddStringToObject(item, "why", count->why);
+  if (count->known && count->multiplexed) cJSON_AddBoolToObject(item, "multiplexed", true);
 }
 
 static int close_counting(lua_State *L) {
@@ -164,10 +224,13 @@ static struct tb_counting **push_counting(lua_State *L, struct tb_server *w) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
-  *counting = tb_counting_open();
+  *counting = tb_counting_open_named(tb_json_text(w->request, "names", ""));
   if (!*counting) luaL_error(failing(L, w, "oom"), "out of memory");
   return counting;
 }
+
+static void begin_counting(void *self) { tb_counting_begin(self); }
+static void end_counting(void *self) { tb_counting_end(self); }
 
 static void do_counters(lua_State *L, struct tb_server *w) {
   need_workload(L, w);
@@ -176,11 +239,24 @@ static void do_counters(lua_State *L, struct tb_server *w) {
   if (calls < 1 || warm < 0) luaL_error(failing(L, w, "usage"), "counters needs calls of 1 or more and warm of 0 or more");
   struct tb_count *counts = lua_newuserdatauv(L, sizeof *counts * (size_t)tb_counter_count(), 0);
   struct tb_counting **counting = push_counting(L, w);
-  tb_workload_block(L, &w->workload, (int64_t)warm, (int64_t)calls, *counting);
+  const struct tb_stretch stretch = {*counting, begin_counting, end_counting};
+  tb_workload_block(L, &w->workload, (int64_t)warm, (int64_t)calls, &stretch);
   tb_counting_close(*counting, counts);
   *counting = NULL;
+  const char *names = tb_json_text(w->request, "names", "");
   cJSON *json = cJSON_AddObjectToObject(w->reply, "counters");
-  for (int i = 0; i < tb_counter_count(); i++) add_count(json, &counts[i], calls);
+  for (int i = 0; i < tb_counter_count(); i++)
+    if (tb_name_listed(counts[i].name, names)) add_count(json, &counts[i], calls);
+}
+
+static void do_instructions(lua_State *L, struct tb_server *w) {
+  need_workload(L, w);
+  need_callgrind(L, w);
+  const double calls = tb_json_number(w->request, "calls", 0), warm = tb_json_number(w->request, "warm", 0);
+  if (calls < 1 || warm < 0) luaL_error(failing(L, w, "usage"), "instructions needs calls of 1 or more and warm of 0 or more");
+  const struct tb_stretch stretch = counted_stretch(w);
+  tb_workload_block(L, &w->workload, (int64_t)warm, (int64_t)calls, &stretch);
+  add_instructions(L, w);
 }
 
 static void do_explain(lua_State *L, struct tb_server *w) {

@@ -4,16 +4,20 @@
 
 #include <sched.h>
 
+#include "harness/callgrind.h"
+#include "harness/probe.h"
 #include "harness/workload.h"
 
 struct tb_server {
   lua_State *L;
   struct tb_workload workload;
+  struct tb_probe *probe; /* of the role probe, else NULL */
   bool prepared, leaving;
   const cJSON *request; /* of the one that is being answered */
   cJSON *reply;
   const char *kind;     /* of the error that the worker itself raised, else NULL */
   cpu_set_t cpus;       /* of the case */
+  struct tb_callgrind *callgrind; /* NULL: this process does not run under it */
   cpu_set_t seat;       /* where OpenMP put this thread before main: its place in the team */
 };
 

@@ -7,15 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/clock.h"
 #include "harness/folder.h"
-#include "harness/measure.h"
 #include "harness/session.h"
 #include "harness/states.h"
 #include "harness/stats.h"
 
-enum { CHECKED_CALLS = 3, ROUNDS_MIN = 4, ROUNDS_MAX = 60, ROUNDS_MIN_QUICK = 3, COUNTED_MAX = 100000 };
-static const double budget_s = 1.0, quick_budget_s = 0.4, target_half_width = 0.004;
+enum { COUNTED_MAX = 100000, PROCESSES_OF_OWN = 3 /* of a session: baseline, twin, probe */ };
 static const double counting_ns = 5e6; /* of work under the counters, where one call is shorter */
 /* For the estimate alone: what a process costs beside its blocks, and the reference's part of the first replicate. */
 static const double process_estimate_s = 0.25, reference_estimate_s = 1.0;
@@ -26,7 +23,7 @@ static void show(struct tb_session *s, const struct tb_member *m, const char *st
 
 /* --- starting --- */
 
-static tc_status call_once(struct tb_session *s, struct tb_process *process) {
+tc_status tb_session_call(struct tb_session *s, struct tb_process *process) {
   cJSON *reply;
   const tc_status status = tb_process_ask(process, tb_process_request(TB_REQUEST_call), s->timeout_s, &reply, s->err);
   cJSON_Delete(reply);
@@ -47,7 +44,7 @@ static tc_status start_baseline(struct tb_session *s) {
   show(s, &s->members[0], "baseline");
   tc_status status = tb_role_start(s->run, s->members[0].kase, TB_ROLE_BASELINE, NULL, &s->baseline, &s->prepared, s->err);
   if (!status) keep_amounts(s);
-  if (!status) status = call_once(s, &s->baseline);
+  if (!status) status = tb_session_call(s, &s->baseline);
   if (!status) return tb_session_watch_baseline(s);
   if (tb_session_fatal(status)) return status;
   tb_session_fail_all(s);
@@ -61,7 +58,7 @@ static tc_status start_reference(struct tb_session *s) {
   s->reference_started = true;
   show(s, &s->members[0], "reference");
   tc_status status = tb_role_start(s->run, s->members[0].kase, TB_ROLE_REFERENCE, NULL, &s->reference, &prepared, s->err);
-  if (!status) status = call_once(s, &s->reference);
+  if (!status) status = tb_session_call(s, &s->reference);
   s->has_reference = !status;
   s->reference_calls = 1;
   if (tb_session_fatal(status)) return status;
@@ -135,72 +132,21 @@ static tc_status each_live(struct tb_session *s, tc_status (*step)(struct tb_ses
 /* --- calls 2 and 3 --- */
 
 static tc_status call_member(struct tb_session *s, struct tb_member *m) {
-  const tc_status status = call_once(s, &m->process);
+  const tc_status status = tb_session_call(s, &m->process);
   if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, &m->process), TC_OK);
   return s->replicate ? TC_OK : tb_session_check(s, m, &m->process);
 }
 
 static tc_status checked_calls(struct tb_session *s) {
-  for (int call = 2; call <= CHECKED_CALLS && tb_session_any_live(s) && !tb_session_interrupted(s); call++) {
+  for (int call = 2; call <= TB_CHECKED_CALLS && tb_session_any_live(s) && !tb_session_interrupted(s); call++) {
     show(s, &s->members[0], "check");
-    tc_status status = call_once(s, &s->baseline);
+    tc_status status = tb_session_call(s, &s->baseline);
     if (status) return tb_session_fatal(status) ? status : (tb_session_fail_all(s), TC_OK);
     status = tb_session_watch_baseline(s);
     if (!status && !s->same_output) status = tb_session_bring_reference(s, call);
     if (!status) status = each_live(s, call_member);
     if (status) return status;
   }
-  return TC_OK;
-}
-
-/* --- blocks --- */
-
-static void keep_timing(struct tb_session *s, struct tb_timing *timing, const struct tb_seat *seat) {
-  const struct tb_replicate replicate = {.samples_ns = {seat->samples.data, seat->samples.len, seat->samples.cap}};
-  if (seat->samples.len) (void)tc_vec_push(tc_arena_alloc(s->run->arena), &timing->replicates, replicate); /* a lost one shows as fewer replicates */
-}
-
-static const char *stop_reason(const char *before, enum tb_stop_reason reason) {
-  const bool limited = before && (!strcmp(before, "interrupted") || !strcmp(before, "budget"));
-  return limited && reason != TB_STOP_INTERRUPTED ? before : tb_stop_text(reason);
-}
-
-static bool keep_member(struct tb_session *s, struct tb_member *m, const struct tb_seat *baseline, const struct tb_seat *seat, enum tb_stop_reason reason) {
-  const struct tc_alloc *alloc = tc_arena_alloc(s->run->arena);
-  const double ratio = tb_log_ratio(baseline, seat);
-  if (!seat->live) tb_session_fail_member(s, m, &m->process);
-  if (!seat->live || isnan(ratio)) return true;
-  keep_timing(s, &m->result->baseline, baseline);
-  keep_timing(s, &m->result->steady, seat);
-  m->result->speedup.stop_reason = stop_reason(m->result->speedup.stop_reason, reason);
-  m->result->block_half_width = tb_log_ratio_half_width(baseline, seat, m->result->speedup.confidence);
-  return tc_vec_push(alloc, &m->result->replicate_log_ratios, ratio) && tc_vec_push(alloc, &m->result->replicate_noise, tb_log_noise(baseline));
-}
-
-static tc_status run_blocks(struct tb_session *s, long long *calls_made) {
-  const bool quick = s->run->spec.options.quick;
-  struct tb_seat *seats = tc_arena_bytes(s->run->arena, sizeof *seats * (size_t)(s->n + 1));
-  struct tb_member **owners = tc_arena_bytes(s->run->arena, sizeof *owners * (size_t)(s->n + 1));
-  if (!seats || !owners) return tb_session_no_memory(s);
-  int n = 0;
-  seats[n++] = (struct tb_seat){.process = &s->baseline, .calls_max = s->prepared.calls_max, .live = true};
-  for (int i = 0; i < s->n; i++) {
-    struct tb_member *m = &s->members[i];
-    if (!m->live) continue;
-    owners[n] = m;
-    seats[n++] = (struct tb_seat){.process = &m->process, .calls_max = m->prepared.calls_max, .live = true};
-  }
-  struct tb_measure measure = {.alloc = tc_arena_alloc(s->run->arena), .interrupt = &s->run->interrupt, .timeout_s = s->timeout_s};
-  measure.random.state = (uint64_t)s->run->spec.options.seed * 1000003u + (uint64_t)(s->replicate * s->run->plan.n_groups + s->members[0].kase->group);
-  measure.stop = (struct tb_stop){.target = target_half_width, .min_rounds = quick ? ROUNDS_MIN_QUICK : ROUNDS_MIN, .max_rounds = ROUNDS_MAX,
-                                  .budget_ns = (int64_t)((quick ? quick_budget_s : budget_s) * TB_NS_PER_S)};
-  show(s, &s->members[0], "steady");
-  tc_status status = tb_measure_blocks(&measure, seats, n, s->err);
-  *calls_made = measure.calls_made;
-  if (tb_session_fatal(status)) return status;
-  if (status) tb_session_fail_all(s);
-  for (int i = 1; i < n; i++)
-    if (!keep_member(s, owners[i], &seats[0], &seats[i], measure.reason)) return tb_session_no_memory(s);
   return TC_OK;
 }
 
@@ -219,13 +165,15 @@ static tc_status read_counters(struct tb_session *s, struct tb_member *m) {
   cJSON *reply, *request = tb_process_request(TB_REQUEST_counters);
   const double calls = calls_to_count(m);
   cJSON_AddNumberToObject(request, "calls", calls);
+  cJSON_AddStringToObject(request, "names", s->wanted.papi);
   const tc_status status = tb_process_ask(&m->process, request, s->timeout_s, &reply, s->err);
   if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, &m->process), TC_OK);
   bool good = true;
   const cJSON *counters = cJSON_GetObjectItemCaseSensitive(reply, "counters");
   for (const cJSON *item = counters ? counters->child : NULL; item; item = item->next) {
     const char *why = tb_json_text(item, "why", NULL);
-    const struct tb_counter counter = {tb_session_text(s, item->string), tb_json_number(item, "value", NAN), why ? tb_session_text(s, why) : NULL};
+    const struct tb_counter counter = {tb_session_text(s, item->string), tb_json_number(item, "value", NAN), why ? tb_session_text(s, why) : NULL,
+                                       tb_json_bool(item, "multiplexed", false)};
     good = good && tc_vec_push(tc_arena_alloc(s->run->arena), &m->result->counters, counter);
   }
   m->result->counted_calls = calls;
@@ -248,14 +196,20 @@ static tc_status read_last_stats(struct tb_session *s, struct tb_member *m) {
   return TC_OK;
 }
 
+static tc_status count_instructions(struct tb_session *s, struct tb_member *m) {
+  show(s, m, "instructions");
+  return tb_session_instructions(s, m);
+}
+
 static tc_status check_last(struct tb_session *s, struct tb_member *m) { return tb_session_check(s, m, &m->process); }
 
 static tc_status finish(struct tb_session *s, long long calls_made) {
   tc_status status = tb_session_watch_baseline(s);
-  if (!status && !s->same_output) status = tb_session_bring_reference(s, CHECKED_CALLS + calls_made);
+  if (!status && !s->same_output) status = tb_session_bring_reference(s, TB_CHECKED_CALLS + calls_made);
   if (!status) status = each_live(s, check_last);
-  if (!status && !s->replicate) status = each_live(s, read_counters);
+  if (!status && !s->replicate && *s->wanted.papi) status = each_live(s, read_counters);
   if (!status) status = each_live(s, read_last_stats);
+  if (!status && !s->replicate && s->wanted.callgrind) status = each_live(s, count_instructions);
   return status;
 }
 
@@ -285,13 +239,18 @@ static tc_status run_steps(struct tb_session *s) {
   if (!status && tb_session_any_live(s) && !tb_session_interrupted(s)) status = checked_calls(s);
   if (status || !tb_session_any_live(s) || tb_session_interrupted(s)) return status;
   if (s->steady_output) tb_session_drop_reference(s); /* its output would be the same: the memory is better free */
-  status = run_blocks(s, &calls_made);
+  status = tb_session_start_controls(s);
+  if (status || tb_session_interrupted(s)) return status;
+  show(s, &s->members[0], "steady");
+  status = tb_session_blocks(s, &calls_made);
+  tb_session_stop_controls(s); /* before what comes after the blocks: the memory is better free */
   return status || !tb_session_any_live(s) ? status : finish(s, calls_made);
 }
 
 static void close_session(struct tb_session *s) {
   if (s->baseline_started) tb_process_stop(&s->baseline);
   tb_session_drop_reference(s);
+  tb_session_stop_controls(s);
   for (int i = 0; i < s->n; i++) {
     if (s->members[i].started) tb_process_stop(&s->members[i].process);
     tb_folder_remove(s->members[i].cache_dir);
@@ -303,13 +262,13 @@ tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc
   tc_status status = collect_members(&s, group);
   if (!status && s.n) {
     s.timeout_s = tb_run_timeout(run, s.members[0].kase);
-    status = run_steps(&s);
+    status = tb_run_wanted(run, s.members[0].kase, &s.wanted, err);
+    if (!status) status = run_steps(&s);
   }
   close_session(&s);
   return status;
 }
 
 double tb_session_estimate(const struct tb_run *run, int cases, bool first_replicate) {
-  const double blocks = run->spec.options.quick ? quick_budget_s : budget_s;
-  return blocks + process_estimate_s * (1 + 2 * cases) + (first_replicate ? reference_estimate_s : 0);
+  return tb_session_blocks_estimate(run->spec.options.quick) + process_estimate_s * (PROCESSES_OF_OWN + 2 * cases) + (first_replicate ? reference_estimate_s : 0);
 }

@@ -2,9 +2,11 @@
 #include "harness/spec.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
+#include "harness/wanted.h"
 
 static const struct tb_axis_row axis_rows[] = {
 #define TB_AXIS(FIELD, name, dflt, choices, help) {name, dflt, choices, help},
@@ -65,6 +67,16 @@ void tb_spec_offer_names(struct tb_nearest *nearest) {
 
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "command line", "out of memory"); }
 
+/* "0.5%", of more than 0% and less than 100%. The sign is asked for: 0.5 alone could be either. */
+static bool parse_share(const char *text, double *out) {
+  static const double hundred = 100;
+  char *end;
+  const double percent = strtod(text, &end);
+  if (end == text || strcmp(end, "%") || !(percent > 0 && percent < hundred)) return false;
+  *out = percent / hundred;
+  return true;
+}
+
 static tc_status set_option(struct tb_options *options, int index, const char *text, struct tc_error *err) {
   const struct tb_option_row *row = &option_rows[index];
   void *at = (char *)options + option_offsets[index];
@@ -72,6 +84,8 @@ static tc_status set_option(struct tb_options *options, int index, const char *t
     case TB_OPTION_TEXT: *(const char **)at = text; return TC_OK;
     case TB_OPTION_INT:
       return tb_whole_parse(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use a whole number of 0 or more", row->name, text);
+    case TB_OPTION_SHARE:
+      return parse_share(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use a percentage, as 0.5%%", row->name, text);
     case TB_OPTION_FLAG: return tb_flag_parse(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use yes or no", row->name, text);
   }
   return TC_OK;
@@ -155,7 +169,8 @@ static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const stru
 /* Whole numbers that make sense where they are given; the largest ones keep all arithmetic on them exact. */
 static tc_status check_bounds(const struct tb_args *args, const struct tb_options *o, struct tc_error *err) {
   const struct { const char *name; long long value, least, most; } bounds[] = {
-      {"replicates", o->replicates, 1, 10000}, {"timeout", o->timeout, 1, 10000000}, {"memory_mb", o->memory_mb, 1, 1LL << 40}, {"seed", o->seed, 0, 1LL << 53}};
+      {"replicates", o->replicates, 1, 10000}, {"replicates_max", o->replicates_max, 1, 10000}, {"budget", o->budget, 1, 10000000},
+      {"timeout", o->timeout, 1, 10000000}, {"memory_mb", o->memory_mb, 1, 1LL << 40}, {"seed", o->seed, 0, 1LL << 53}};
   for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
     const char *given = tb_args_value(args, bounds[i].name);
     if (given && (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most))
@@ -171,7 +186,10 @@ static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_e
   if (!out->suites) return no_memory(err);
   for (int i = 0; i < out->n_suites; i++)
     if (!*out->suites[i]) return tc_fail(err, TC_ARG, "command line", "suite=%s has an empty name", o->suite);
-  return TC_OK;
+  const tc_status status = tb_plugins_parse(arena, o->plugin, &out->plugins, err);
+  if (status) return status;
+  struct tb_wanted wanted; /* tried now, so that a wrong one is told before anything runs */
+  return *o->counters ? tb_wanted_parse(arena, o->counters, &wanted, err) : TC_OK;
 }
 
 tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out, struct tc_error *err) {

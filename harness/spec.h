@@ -6,6 +6,7 @@
 #define TB_SPEC_H
 
 #include "harness/args.h"
+#include "harness/plugins.h"
 
 enum tb_axis_id {
 #define TB_AXIS(FIELD, name, dflt, choices, help) TB_AXIS_##FIELD,
@@ -16,7 +17,7 @@ enum tb_axis_id {
 struct tb_axis_row { const char *name, *default_text, *choices, *help; };
 const struct tb_axis_row *tb_axis_row(enum tb_axis_id axis);
 
-enum tb_option_type { TB_OPTION_TEXT, TB_OPTION_INT, TB_OPTION_FLAG };
+enum tb_option_type { TB_OPTION_TEXT, TB_OPTION_INT, TB_OPTION_SHARE, TB_OPTION_FLAG };
 enum tb_option_use { TB_OPTION_PLANS, TB_OPTION_WRITES, TB_OPTION_MEASURES, TB_OPTION_EXPLAINS };
 struct tb_option_row { const char *name, *default_text, *default_words, *help; enum tb_option_type type; enum tb_option_use use; };
 int tb_option_count(void);
@@ -29,6 +30,7 @@ bool tb_option_is_flag(const char *name);
 struct tb_options {
 #define TB_OPTION_CTYPE_TEXT const char *
 #define TB_OPTION_CTYPE_INT long long
+#define TB_OPTION_CTYPE_SHARE double /* 0.005 for 0.5% */
 #define TB_OPTION_CTYPE_FLAG bool
 #define TB_OPTION(field, name, type, dflt, use, words, help) TB_OPTION_CTYPE_##type field;
 #include "harness/options.def"
@@ -42,6 +44,7 @@ struct tb_spec {
   const char *measuring, *explaining;          /* the first option given that run, that explain alone takes; NULL: none */
   const char **suites;                         /* options.suite, split */
   int n_suites;
+  struct tb_plugins plugins;                   /* options.plugin, split */
   struct tb_values axes[TB_AXIS_COUNT];        /* count 0: not given */
   TC_VEC(struct tb_values) suite_axes;         /* names that a suite must know */
   TC_VEC(struct tb_values) switches;           /* by their names in config.def */

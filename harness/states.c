@@ -105,7 +105,8 @@ bool tb_graph_read(struct tc_arena *arena, const cJSON *stats, struct tb_graph *
   const struct { const char *name; double *value; } numbers[] = {
       {"graphs", &out->graphs},           {"guards", &out->guards},           {"recompiles", &out->recompiles},
       {"kernels", &out->kernels},         {"ops", &out->ops},                 {"library_calls", &out->library_calls},
-      {"bytes_moved", &out->bytes_moved}, {"flops", &out->flops},             {"peak_bytes", &out->peak_bytes}};
+      {"bytes_moved", &out->bytes_moved}, {"flops", &out->flops},             {"peak_bytes", &out->peak_bytes},
+      {"code_bytes", &out->code_bytes}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) *numbers[i].value = tb_json_number(stats, numbers[i].name, NAN);
   const char *artifact = tb_json_text(stats, "artifact", "");
   out->artifact = *artifact ? tc_arena_text(arena, artifact) : NULL;

@@ -90,6 +90,10 @@ double tb_t_quantile(double p, double freedom) {
   return low + (high - low) / 2;
 }
 
+double tb_t_p(double t, double freedom) {
+  return isnan(t) || !(freedom > 0) ? NAN : beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
 double tb_half_width(const double *values, size_t count, double confidence) {
   if (count < 2) return NAN;
   return tb_t_quantile(0.5 + confidence / 2, (double)(count - 1)) * tb_deviation(values, count) / sqrt((double)count);

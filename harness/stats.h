@@ -14,6 +14,8 @@ double tb_deviation(const double *values, size_t count);
 
 /* Quantile p of Student's t with `freedom` degrees: t such that P(T <= t) = p. */
 double tb_t_quantile(double p, double freedom);
+/* P(|T| >= |t|): the two-sided p of a t test. */
+double tb_t_p(double t, double freedom);
 /* Half-width of the two-sided t interval of the mean, at `confidence` (0.95). NaN for fewer than 2 values. */
 double tb_half_width(const double *values, size_t count, double confidence);
 

@@ -176,10 +176,13 @@ static tc_status read_description(struct tc_arena *arena, const cJSON *json, con
   *out = (struct tb_suite){.path = path, .timeout_s = tb_json_number(json, "timeout", 0)};
   out->name = tc_arena_text(arena, tb_json_text(json, "name", ""));
   out->about = tc_arena_text(arena, tb_json_text(json, "about", ""));
+  out->counters = tc_arena_text(arena, tb_json_text(json, "counters", ""));
   out->workloads = read_texts(arena, workloads, &out->n_workloads);
   out->modes = read_texts(arena, modes, &out->n_modes);
   out->devices = read_texts(arena, devices, &out->n_devices);
-  const bool good = out->name && out->about && out->workloads && out->modes && out->devices;
+  out->switches = read_texts(arena, cJSON_GetObjectItemCaseSensitive(json, "switches"), &out->n_switches);
+  out->backends = read_texts(arena, cJSON_GetObjectItemCaseSensitive(json, "backends"), &out->n_backends);
+  const bool good = out->name && out->about && out->counters && out->workloads && out->modes && out->devices && out->switches && out->backends;
   return good && read_axes(arena, cJSON_GetObjectItemCaseSensitive(json, "axes"), out) ? TC_OK : no_memory(err);
 }
 
@@ -193,7 +196,7 @@ static tc_status broken(struct tc_arena *arena, const struct tb_process *worker,
 tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer, struct tb_suite *out, const char **trace,
                             struct tc_error *err) {
   struct tb_process worker;
-  const struct tb_launch launch = {.config = describer->config, .memory_mb = describer->memory_mb, .voice = describer->voice, .suite = path};
+  const struct tb_launch launch = {.config = describer->config, .memory_mb = describer->memory_mb, .voice = describer->voice, .plugins = describer->plugins, .suite = path};
   const double timeout_s = describer->timeout_s > 0 ? describer->timeout_s : timeout_default_s;
   cJSON *reply = NULL;
   *trace = NULL;

@@ -17,6 +17,11 @@ struct tb_suite {
   int n_axes;
   const char **modes, **devices;   /* none: the defaults */
   int n_modes, n_devices;
+  const char **switches;           /* sets (switch_set.h), each of which makes cases of its own; none: one empty set */
+  int n_switches;
+  const char **backends;           /* that can be named once the suite is loaded: those that are built, and what it or a plug-in registers */
+  int n_backends;
+  const char *counters;            /* what counters= takes where the command line names none; "": the default */
   double timeout_s;                /* 0: the default */
 };
 
@@ -38,6 +43,7 @@ struct tb_describer {
   struct tb_voice *voice;
   double timeout_s;    /* 0: half a minute */
   long long memory_mb; /* 0: no limit */
+  const struct tb_plugins *plugins; /* registered before the suite is loaded; NULL: none */
 };
 /* Loads and checks the file in a worker. TC_ARG: the file is broken; *trace is Lua's traceback or NULL (in the arena). */
 tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer, struct tb_suite *out, const char **trace,

@@ -13,10 +13,12 @@ static const double confidence = 0.95;
 
 struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
   struct tb_case_result r = {.kase = kase, .outcome = TB_OUTCOME_OK, .block_half_width = NAN};
-  r.baseline = r.steady = (struct tb_timing){.median_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
+  r.baseline = r.steady = r.probe.timing = (struct tb_timing){.median_ns = NAN, .mad_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
+  r.aa.block_half_width = NAN;
   r.speedup = (struct tb_speedup){.ratio = NAN, .lo = NAN, .hi = NAN, .confidence = confidence, .noise_floor = NAN, .p = NAN};
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.state_ns[i].median = NAN;
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.first_call_ns[i].median = NAN;
+  r.compile.pays_off = (struct tb_payoff){NAN, NAN, false};
   r.compile.library_ns.median = r.compile.start_ns.median = r.compile.pays_off_after_calls = NAN;
   r.counted_calls = r.bytes.value = r.flops.value = NAN;
   r.correctness.max_error = r.correctness.bound = NAN;
@@ -40,23 +42,55 @@ static void finish_timing(struct tb_timing *timing) {
     timing->median_ns = tb_median(all.data, all.len);
     timing->p05_ns = tb_quantile(all.data, all.len, 0.05);
     timing->p95_ns = tb_quantile(all.data, all.len, 0.95);
+    for (size_t i = 0; i < all.len; i++) all.data[i] = fabs(all.data[i] - timing->median_ns);
+    timing->mad_ns = tb_median(all.data, all.len);
   }
   tc_vec_free(tc_alloc_system(), &all);
 }
 
-static void finish_speedup(struct tb_case_result *r) {
+/* What a decision on this case must exceed beside its threshold: the half-width of the same estimator on the A/A pairs. With one
+ * replicate that estimator knows its rounds alone, and two equal processes differ by more than those tell: so by how much this pair
+ * differs is part of it. */
+static double noise_floor(const struct tb_case_result *r, bool over_blocks) {
+  const tb_doubles *pairs = &r->aa.log_ratios;
+  if (!pairs->len || (over_blocks && pairs->len != 1)) return NAN;
+  const double half = over_blocks ? fabs(pairs->data[0]) + r->aa.block_half_width : tb_half_width(pairs->data, pairs->len, r->speedup.interval_confidence);
+  return expm1(half);
+}
+
+static void finish_speedup(struct tb_case_result *r, const struct tb_replication *replication) {
   struct tb_speedup *s = &r->speedup;
   const size_t n = r->replicate_log_ratios.len;
   s->replicates = (int)n;
+  s->interval_confidence = tb_replication_confidence(replication, s->confidence);
   if (!n) return;
   const double mean = tb_mean(r->replicate_log_ratios.data, n);
   s->over_blocks = n == 1;
-  const double half = s->over_blocks ? r->block_half_width : tb_half_width(r->replicate_log_ratios.data, n, s->confidence);
+  const double half = s->over_blocks ? r->block_half_width : tb_half_width(r->replicate_log_ratios.data, n, s->interval_confidence);
   s->ratio = exp(mean);
   s->lo = exp(mean - half);
   s->hi = exp(mean + half);
-  s->noise_floor = s->over_blocks ? NAN : expm1(tb_half_width(r->replicate_noise.data, n, s->confidence));
+  s->noise_floor = noise_floor(r, s->over_blocks);
   s->p = tb_sign_flip_p(r->replicate_log_ratios.data, n);
+}
+
+/* Gains of a call, one a replicate, each by its own ratio. */
+static void gather_gains(const struct tb_case_result *r, tb_doubles *gains) {
+  for (size_t i = 0; i < r->replicate_log_ratios.len && i < r->baseline.replicates.len; i++)
+    if (!tc_vec_push(tc_alloc_system(), gains, r->baseline.replicates.data[i].median_ns * -expm1(-r->replicate_log_ratios.data[i]))) return;
+}
+
+/* The interval never contradicts the figure, nor the speedup: it holds the figure, and has no end where the speedup's holds 1. */
+static void finish_pay_off_interval(struct tb_case_result *r, bool known) {
+  const double calls = r->compile.pays_off_after_calls;
+  const tb_doubles *costs = &r->compile.state_ns[TB_STATE_COLD].samples;
+  struct tb_payoff *p = &r->compile.pays_off;
+  tb_doubles gains = {0};
+  gather_gains(r, &gains);
+  *p = tb_payoff_interval(costs->data, costs->len, gains.data, gains.len, r->speedup.interval_confidence);
+  tc_vec_free(tc_alloc_system(), &gains);
+  if (isnan(calls)) *p = (struct tb_payoff){r->speedup.hi > 1 ? p->lo : NAN, NAN, known};
+  else *p = (struct tb_payoff){p->lo > calls ? calls : p->lo, p->hi < calls ? calls : p->hi, p->infinite};
 }
 
 static void finish_pay_off(struct tb_case_result *r) {
@@ -64,6 +98,7 @@ static void finish_pay_off(struct tb_case_result *r) {
   const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio), cold = r->compile.state_ns[TB_STATE_COLD].median;
   /* Where the interval holds 1, it is not known whether there is a gain at all. */
   r->compile.pays_off_after_calls = gain > 0 && r->speedup.lo > 1 ? cold / gain : NAN;
+  finish_pay_off_interval(r, !isnan(cold) && r->speedup.replicates > 0);
 }
 
 /* The compiler counts what its own kernels and library calls do; where it made none, nothing is known. */
@@ -76,7 +111,8 @@ void tb_summarise(struct tb_run *run) {
     struct tb_case_result *r = &run->result.cases.data[i];
     finish_timing(&r->baseline);
     finish_timing(&r->steady);
-    finish_speedup(r);
+    finish_timing(&r->probe.timing);
+    finish_speedup(r, &run->replication);
     finish_pay_off(r);
     finish_amount(&r->bytes, &r->graph, r->graph.bytes_moved);
     finish_amount(&r->flops, &r->graph, r->graph.flops);

@@ -4,6 +4,7 @@
 #include "harness/counters.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
+#include "harness/wanted.h"
 
 enum { LOOP = 10000000 };
 
@@ -33,6 +34,8 @@ int tb_verb_counters(int argc, char *const *argv) {
       else printf("  %-18s %15s  %s: %s\n", tb_counter_name(i), "null", tb_counter_help(i), counts[i].why);
     }
     printf("%d of %d available\n", known, n);
+    puts("sets, as counters=papi:NAME of tbench run:");
+    for (int i = 0; i < tb_counter_set_count(); i++) printf("  %-18s %s: %s\n", tb_counter_set_name(i), tb_counter_set_help(i), tb_counter_set_members(i));
   }
   tb_verb_end(&verb);
   return code;

@@ -11,6 +11,7 @@
 #include "cache/cache.h"
 #include "device/device.h"
 #include "harness/counters.h"
+#include "harness/noise.h"
 #include "harness/suite.h"
 #include "harness/text.h"
 #include "harness/topology.h"
@@ -18,7 +19,7 @@
 #include "harness/verbs.h"
 
 enum state { READY, WORSE, MISSING, REQUIRED };
-enum { DETAIL = 256, PATH = 4096 };
+enum { DETAIL = 256, PATH = 4096, INDENT = 31 };
 
 struct finding { enum state state; char detail[DETAIL]; const char *advice; };
 
@@ -40,15 +41,6 @@ static struct finding found(enum state state, const char *advice, const char *fo
   vsnprintf(f.detail, sizeof f.detail, format, args);
   va_end(args);
   return f;
-}
-
-/* First line of a file, without its end; false: not readable. */
-static bool first_line(const char *path, char *out, size_t size) {
-  FILE *in = fopen(path, "re");
-  const bool good = in && fgets(out, (int)size, in);
-  if (in) fclose(in);
-  if (good) out[strcspn(out, "\n")] = '\0';
-  return good;
 }
 
 static bool on_path(const char *program) {
@@ -74,12 +66,6 @@ static struct finding check_blas(struct patient *p) {
   const char *blas = tc_device_cpu_blas(p->device, &err);
   if (blas) return found(READY, NULL, "%s", blas);
   return found(REQUIRED, err.status == TC_NOMEM ? "raise the limit of this shell (ulimit -v)" : "install libopenblas0-openmp", "%s", err.message);
-}
-
-static struct finding check_binding(struct patient *p) {
-  const char *why = "hwloc cannot read the machine";
-  if (p->topology && tb_topology_binds(p->topology, &why)) return found(READY, NULL, "works");
-  return found(WORSE, "run where sched_setaffinity is allowed", "not bound: %s", why);
 }
 
 static struct finding check_suites(struct patient *p) {
@@ -132,42 +118,6 @@ static struct finding check_cache(struct patient *p) {
   return f;
 }
 
-static struct finding check_governor(struct patient *p) {
-  (void)p;
-  char governor[64];
-  if (!first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor))
-    return found(READY, NULL, "none visible (the firmware or a hypervisor decides)");
-  if (!strcmp(governor, "performance")) return found(READY, NULL, "performance");
-  return found(WORSE, "cpupower frequency-set -g performance", "%s: clocks change while measuring", governor);
-}
-
-static struct finding check_smt(struct patient *p) {
-  if (!p->topology) return found(WORSE, NULL, "unknown");
-  const struct tb_machine m = tb_topology_machine(p->topology);
-  if (m.pus == m.cores) return found(READY, NULL, "one PU a core");
-  return found(WORSE, "use smt=off, and keep the siblings idle", "%d PUs on %d core%s: siblings share a core", m.pus, m.cores, tb_plural(m.cores));
-}
-
-static struct finding check_load(struct patient *p) {
-  double load;
-  const int cores = p->topology ? tb_topology_machine(p->topology).cores : 1;
-  static const double busy = 0.25; /* of a core */
-  if (getloadavg(&load, 1) != 1) return found(WORSE, NULL, "unknown");
-  if (load < busy) return found(READY, NULL, "%.2f", load);
-  return found(WORSE, "stop other work, or measure on fewer cores (topology=core:N)", "%.2f on %d core%s in the last minute", load, cores, tb_plural(cores));
-}
-
-static struct finding check_hypervisor(struct patient *p) {
-  (void)p;
-  char line[8192];
-  FILE *in = fopen("/proc/cpuinfo", "re");
-  bool guest = false;
-  while (in && fgets(line, sizeof line, in)) guest |= !strncmp(line, "flags", 5) && strstr(line, " hypervisor");
-  if (in) fclose(in);
-  if (!guest) return found(READY, NULL, "none");
-  return found(WORSE, "compare ratios of one run, never times of two", "this is a guest: neighbours take time and caches");
-}
-
 static struct finding check_memory(struct patient *p) {
   (void)p;
   static const double need = 2.0 * (1 << 30);
@@ -184,16 +134,28 @@ static const struct { check run; const char *what; } checks[] = {
 #undef TB_CHECK
 };
 
+static void tell(const char *word, const char *what, const char *detail) { printf("%-9s %-21s %s\n", word, what, detail); }
+
+/* A cause of noise: what mends it, and what the harness does about it already. */
+static enum state tell_noise(int index, struct patient *p) {
+  const struct tb_noise n = tb_noise_look(index, p->topology);
+  tell(n.state == TB_NOISE_QUIET ? "ready" : n.state == TB_NOISE_WORSE ? "worse" : "unknown", n.what, n.seen);
+  if (n.state == TB_NOISE_QUIET) return READY;
+  printf("%-*s → %s\n%-*s   (done already: %s)\n", INDENT, "", n.fix, INDENT, "", n.done);
+  return WORSE;
+}
+
 static int examine(struct patient *p) {
   static const char *const words[] = {[READY] = "ready", [WORSE] = "worse", [MISSING] = "missing", [REQUIRED] = "REQUIRED"};
   int counts[REQUIRED + 1] = {0};
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const struct finding f = checks[i].run(p);
     counts[f.state]++;
-    printf("%-9s %-19s %s\n", words[f.state], checks[i].what, f.detail);
-    if (f.advice) printf("%-29s → %s\n", "", f.advice);
+    tell(words[f.state], checks[i].what, f.detail);
+    if (f.advice) printf("%-*s → %s\n", INDENT, "", f.advice);
   }
-  printf("%d ready, %d make figures worse, %d missing\n", counts[READY], counts[WORSE], counts[MISSING] + counts[REQUIRED]);
+  for (int i = 0; i < tb_noise_count(); i++) counts[tell_noise(i, p)]++;
+  printf("%d ready, %d make figures worse or cannot be seen, %d missing\n", counts[READY], counts[WORSE], counts[MISSING] + counts[REQUIRED]);
   return counts[REQUIRED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }
 

@@ -111,10 +111,10 @@ static void print_switches(void) {
     static const char *const types[] = {"on|off", "number", "text"};
     char range[64];
     snprintf(range, sizeof range, "%lld to %lld", (long long)r->takes.least, (long long)r->takes.most);
-    const bool bounded = r->type == TC_CONFIG_INT && r->takes.most != INT64_MAX;
+    const bool bounded = r->type == TC_CONFIG_INT && r->takes.most != INT64_MAX, units = r->type == TC_CONFIG_INT && r->takes.words;
     printf("  %-*s%s %s (%s%s; default %s)\n", NAME_WIDTH, r->name, r->in_key ? "*" : " ", r->help, r->takes.list ? "any of " : "",
-           r->takes.words ? r->takes.words : bounded ? range : types[r->type],
-           r->type == TC_CONFIG_BOOL ? (strcmp(r->default_text, "0") ? "on" : "off") : r->default_text);
+           units ? "number" : r->takes.words ? r->takes.words : bounded ? range : types[r->type],
+           r->type == TC_CONFIG_BOOL ? (strcmp(r->default_text, "0") ? "on" : "off") : units ? r->takes.words : r->default_text);
   }
 }
 

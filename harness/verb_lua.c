@@ -9,7 +9,7 @@
 #include "harness/verbs.h"
 #include "tcompile.h"
 
-enum { NO_FILE = -1 }; /* status of a program that could not be loaded */
+enum { NOT_LOADED = -1 }; /* status of a program that could not be loaded: a file that is none, a switch in the environment */
 
 static int message_handler(lua_State *L) {
   const char *message = luaL_tolstring(L, 1, NULL);
@@ -31,13 +31,12 @@ struct program { int argc; char *const *argv; int status; };
 static int run_protected(lua_State *L) {
   struct program *p = lua_touserdata(L, 1);
   luaL_openlibs(L);
+  p->status = NOT_LOADED;
   luaL_requiref(L, "tbench", luaopen_tbench, 0);
   set_arguments(L, p->argc, p->argv);
   lua_settop(L, 0);
-  if (luaL_loadfile(L, p->argv[0])) {
-    p->status = NO_FILE;
-    return lua_error(L);
-  }
+  if (luaL_loadfile(L, p->argv[0])) return lua_error(L);
+  p->status = 0;
   luaL_checkstack(L, p->argc, "arguments");
   for (int i = 1; i < p->argc; i++) lua_pushstring(L, p->argv[i]);
   lua_call(L, p->argc - 1, 0);
@@ -56,9 +55,9 @@ int tb_verb_lua(int argc, char *const *argv) {
   int code = TB_EXIT_PASS;
   if (status) {
     const char *message = lua_tostring(L, -1);
-    const int length = program.status == NO_FILE ? (int)strcspn(message, "\n") : (int)strlen(message);
+    const int length = program.status == NOT_LOADED ? (int)strcspn(message, "\n") : (int)strlen(message);
     fflush(stdout);
-    code = program.status == NO_FILE ? tb_verb_usage("lua", "%.*s", length, message) : tb_verb_failed("lua", "%.*s", length, message);
+    code = program.status == NOT_LOADED ? tb_verb_usage("lua", "%.*s", length, message) : tb_verb_failed("lua", "%.*s", length, message);
   }
   lua_close(L);
   return code;

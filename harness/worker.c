@@ -5,6 +5,7 @@
 #include "harness/worker.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "harness/build.h"
 #include "harness/clock.h"
 #include "harness/exitcode.h"
+#include "harness/plugins.h"
 #include "harness/protocol.h"
 #include "harness/serve.h"
 #include "harness/topology.h"
@@ -26,14 +28,18 @@
 
 enum { MIB = 1 << 20 };
 
-static void say_hello(void) {
+/* What differs between runs is not said where instructions are counted: its digits would move the heap. */
+static void say_hello(const struct tc_context *ctx, bool counted) {
+  char generators[TB_GENERATOR_TEXT];
   cJSON *message = cJSON_CreateObject();
   cJSON_AddBoolToObject(message, "ok", true);
   cJSON *hello = cJSON_AddObjectToObject(message, "hello");
   cJSON_AddStringToObject(hello, "version", PACKAGE_VERSION);
   cJSON_AddNumberToObject(hello, "artifact_abi", TC_ARTIFACT_ABI);
-  cJSON_AddNumberToObject(hello, "pid", (double)getpid());
-  cJSON_AddNumberToObject(hello, "ready_ns", (double)tb_now_ns());
+  snprintf(generators, sizeof generators, "%016" PRIx64, ctx ? tc_generators(ctx) : 0);
+  cJSON_AddStringToObject(hello, "generators", generators);
+  cJSON_AddNumberToObject(hello, "pid", counted ? 0 : (double)getpid());
+  cJSON_AddNumberToObject(hello, "ready_ns", counted ? 0 : (double)tb_now_ns());
   tb_message_write(TB_FD_CONTROL, message);
   cJSON_Delete(message);
 }
@@ -43,15 +49,20 @@ static bool no_flags(const char *name) {
   return false;
 }
 
-struct settings { struct tc_config config; long long threads, memory_mb; const char *cpus; struct tc_arena *arena; /* of the texts; lives as long as the process */ };
+struct settings { struct tc_config config; long long threads, memory_mb; const char *cpus, *callgrind; struct tb_plugins plugins; struct tc_arena *arena; /* of the texts; lives as long as the process */ };
 
 static tc_status read_settings(const struct tb_args *args, struct settings *out, struct tc_error *err) {
   *out = (struct settings){.threads = 0};
   tc_config_default(&out->config);
   for (size_t i = 0; i < args->named.len; i++) {
     const struct tb_arg *arg = &args->named.data[i];
-    if (!strcmp(arg->name, "cpus")) {
-      out->cpus = arg->value;
+    bool taken;
+    const tc_status plugin = tb_plugin_take(arg->name, arg->value, &out->plugins, &taken, err);
+    if (plugin) return plugin;
+    if (taken) continue;
+    const char **text = !strcmp(arg->name, "cpus") ? &out->cpus : !strcmp(arg->name, "callgrind") ? &out->callgrind : NULL;
+    if (text) {
+      *text = arg->value;
       continue;
     }
     long long *whole = !strcmp(arg->name, "threads") ? &out->threads : !strcmp(arg->name, "memory_mb") ? &out->memory_mb : NULL;
@@ -76,9 +87,12 @@ static void limit_resources(long long memory_mb) {
   }
 }
 
+/* (plug-ins) */
 static int open_protected(lua_State *L) {
+  const struct tb_plugins *plugins = lua_touserdata(L, 1);
   luaL_openlibs(L);
   luaL_requiref(L, "tbench", luaopen_tbench, 0);
+  tb_plugins_register(L, plugins);
   return 0;
 }
 
@@ -88,18 +102,42 @@ static int run_worker(const struct settings *settings) {
   sched_getaffinity(0, sizeof w.seat, &w.seat);
   if (!settings->cpus || !tb_cpus_parse(settings->cpus, &w.cpus)) w.cpus = w.seat;
   tb_serve_leave_seat(&w);
+  struct tb_callgrind callgrind;
+  if (settings->callgrind) {
+    tb_callgrind_open(&callgrind, settings->callgrind);
+    w.callgrind = &callgrind;
+  }
   tc_lua_configure(w.L, &settings->config, (int)settings->threads);
   lua_pushcfunction(w.L, open_protected);
-  const int status = lua_pcall(w.L, 0, 0, 0);
+  lua_pushlightuserdata(w.L, (void *)(uintptr_t)&settings->plugins);
+  const int status = lua_pcall(w.L, 1, 0, 0);
   if (status) {
     tb_serve_failure(&w, status);
   } else {
-    say_hello();
+    say_hello(tc_lua_context(w.L), settings->callgrind);
     tb_serve(&w);
   }
   /* The state is not closed: the system takes the memory back faster than the collector could. */
   fflush(NULL);
   _exit(status ? TB_EXIT_USAGE : TB_EXIT_PASS);
+}
+
+/* With callgrind=FOLDER this program goes on under valgrind; where it cannot, that is said in place of the hello. */
+static void enter_callgrind(int argc, char *const *argv) {
+  static const char option[] = "callgrind=";
+  const char *folder = NULL;
+  char why[TB_CALLGRIND_WHY];
+  for (int i = 0; i < argc; i++)
+    if (!strncmp(argv[i], option, strlen(option))) folder = argv[i] + strlen(option);
+  if (!folder) return;
+  tb_callgrind_enter(folder, argc, argv, why);
+  cJSON *message = cJSON_CreateObject(), *error = cJSON_CreateObject();
+  cJSON_AddBoolToObject(message, "ok", false);
+  cJSON_AddStringToObject(error, "kind", "unsupported");
+  cJSON_AddStringToObject(error, "text", why);
+  cJSON_AddItemToObject(message, "error", error);
+  tb_message_write(TB_FD_CONTROL, message);
+  _exit(TB_EXIT_USAGE);
 }
 
 int tb_verb_worker(int argc, char *const *argv) {
@@ -110,6 +148,7 @@ int tb_verb_worker(int argc, char *const *argv) {
     fputs("tbench worker: started by tbench itself, never by hand (see harness/protocol.h)\n", stderr);
     return TB_EXIT_USAGE;
   }
+  if (!tb_callgrind_inside()) enter_callgrind(argc, argv);
   fcntl(TB_FD_CONTROL, F_SETFD, FD_CLOEXEC); /* a program that a suite starts must not hold the harness' ends open */
   fcntl(TB_FD_EXCHANGE, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_PDEATHSIG, SIGKILL);

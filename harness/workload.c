@@ -14,7 +14,7 @@
 
 static const double amount_max = 1e300; /* no infinity, and no NaN */
 
-static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained"};
+static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained", "probe"};
 
 const char *tb_role_name(enum tb_role role) { return role_names[role]; }
 
@@ -34,13 +34,13 @@ static bool callable(lua_State *L, int index) {
 /* --- making --- */
 
 static void check_fields(lua_State *L, int table, const char *name) {
-  static const char *const known[] = {"fn", "args", "options", "tolerance", "check", "flops", "bytes"};
+  static const char *const known[] = {"fn", "args", "options", "tolerance", "check", "flops", "bytes", "unsupported"};
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
     bool found = false;
     for (size_t i = 0; lua_type(L, -2) == LUA_TSTRING && i < sizeof known / sizeof *known; i++) found |= !strcmp(known[i], lua_tostring(L, -2));
     if (found) continue;
     lua_pushvalue(L, -2);
-    luaL_error(L, "workload %s: unknown field '%s'; it returns fn, args, options, tolerance, check, flops, bytes", name, luaL_tolstring(L, -1, NULL));
+    luaL_error(L, "workload %s: unknown field '%s'; it returns fn, args, options, tolerance, check, flops, bytes, or unsupported", name, luaL_tolstring(L, -1, NULL));
   }
 }
 
@@ -80,6 +80,16 @@ static double read_tolerance(lua_State *L, int table, const char *name) {
   return tolerance;
 }
 
+/* A workload that the suite lists and that cannot be had: its reason, which stays in the registry. */
+static bool read_unsupported(lua_State *L, int table, const char *name, struct tb_workload *out) {
+  const int type = lua_getfield(L, table, "unsupported");
+  if (type != LUA_TNIL && type != LUA_TSTRING) luaL_error(L, "workload %s: unsupported: expected the reason as a string, got %s", name, luaL_typename(L, -1));
+  out->unsupported = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+  if (out->unsupported) luaL_ref(L, LUA_REGISTRYINDEX);
+  else lua_pop(L, 1);
+  return out->unsupported != NULL;
+}
+
 void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
                       struct tb_workload *out) {
   const int top = lua_gettop(L);
@@ -96,6 +106,10 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
   const int table = lua_gettop(L);
   if (!lua_istable(L, table)) luaL_error(L, "workload %s: expected it to return { fn = …, args = … }, got %s", name, luaL_typename(L, table));
   check_fields(L, table, name);
+  if (read_unsupported(L, table, name, out)) {
+    lua_settop(L, top);
+    return;
+  }
   tb_compile_options_check(L, table, suite_name, name);
   lua_getfield(L, table, "fn");
   if (!callable(L, -1)) luaL_error(L, "workload %s: fn: expected a function, got %s", name, luaL_typename(L, -1));
@@ -167,7 +181,19 @@ static void watch_arguments(lua_State *L, int list, struct tb_workload *w) {
   }
 }
 
-double tb_workload_call(lua_State *L, struct tb_workload *w) {
+/* The first and the last thing of the stretch that is timed: what counts it, outside of the clock. */
+static int64_t begin_stretch(const struct tb_stretch *stretch) {
+  if (stretch) stretch->begin(stretch->self);
+  return tb_now_ns();
+}
+
+static double end_stretch(const struct tb_stretch *stretch, int64_t start) {
+  const double ns = (double)(tb_now_ns() - start);
+  if (stretch) stretch->end(stretch->self);
+  return ns;
+}
+
+double tb_workload_call(lua_State *L, struct tb_workload *w, const struct tb_stretch *stretch) {
   const int top = lua_gettop(L);
   drop_results(L, w);
   luaL_checkstack(L, 2 * TB_ARGUMENTS_MAX, "arguments");
@@ -179,46 +205,34 @@ double tb_workload_call(lua_State *L, struct tb_workload *w) {
   keep(L, &w->last_args);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   const int count = push_elements(L, top + 1);
-  const int64_t start = tb_now_ns();
+  const int64_t start = begin_stretch(stretch);
   lua_call(L, count, LUA_MULTRET);
-  const int64_t stop = tb_now_ns();
+  const double ns = end_stretch(stretch, start);
   keep_results(L, top + 2, w);
   lua_settop(L, top);
-  return (double)(stop - start);
+  return ns;
 }
 
 const char *tb_workload_explain(lua_State *L, struct tb_workload *w) {
-  tb_workload_call(L, w);
+  tb_workload_call(L, w, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->results);
   lua_rawgeti(L, -1, 1);
   return luaL_tolstring(L, -1, NULL);
 }
 
-/* The first and the last thing of the stretch that is timed: its counters, outside of the clock. */
-static int64_t begin_stretch(struct tb_counting *counting) {
-  if (counting) tb_counting_begin(counting);
-  return tb_now_ns();
-}
-
-static double end_stretch(struct tb_counting *counting, int64_t start) {
-  const double ns = (double)(tb_now_ns() - start);
-  if (counting) tb_counting_end(counting);
-  return ns;
-}
-
 /* Calls with one list. Stack: … function, arguments. The last call's results stay above them. */
-static double time_constant(lua_State *L, int function, int count, int64_t calls, struct tb_counting *counting) {
+static double time_constant(lua_State *L, int function, int count, int64_t calls, const struct tb_stretch *stretch) {
   const int top = function + count;
-  const int64_t start = begin_stretch(counting);
+  const int64_t start = begin_stretch(stretch);
   for (int64_t i = 0; i < calls; i++) {
     lua_settop(L, top);
     for (int a = function; a <= top; a++) lua_pushvalue(L, a);
     lua_call(L, count, LUA_MULTRET);
   }
-  return end_stretch(counting, start);
+  return end_stretch(stretch, start);
 }
 
-static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting) {
+static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch) {
   const int top = lua_gettop(L);
   push_list(L, w, 1);
   lua_pushvalue(L, -1);
@@ -226,13 +240,13 @@ static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, 
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   const int function = top + 2, count = push_elements(L, top + 1);
   if (warm) time_constant(L, function, count, warm, NULL);
-  const double ns = time_constant(L, function, count, calls, counting);
+  const double ns = time_constant(L, function, count, calls, stretch);
   keep_results(L, function + count + 1, w);
   lua_settop(L, top);
   return ns;
 }
 
-static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting) {
+static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch) {
   const int top = lua_gettop(L), lists = top + 1, function = top + 2;
   const int64_t all = warm + calls;
   if (all > TB_GENERATED_MAX) luaL_error(L, "a block of args = function(i) has at most %d calls", TB_GENERATED_MAX);
@@ -247,7 +261,7 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   int64_t start = 0;
   for (int64_t i = 1; i <= all; i++) {
-    if (i == warm + 1) start = begin_stretch(counting);
+    if (i == warm + 1) start = begin_stretch(stretch);
     lua_settop(L, function);
     lua_pushvalue(L, function);
     lua_rawgeti(L, lists, (lua_Integer)i);
@@ -256,7 +270,7 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
     lua_remove(L, list);
     lua_call(L, count, LUA_MULTRET);
   }
-  const double ns = end_stretch(counting, start);
+  const double ns = end_stretch(stretch, start);
   keep_results(L, function + 1, w);
   lua_rawgeti(L, lists, (lua_Integer)all);
   keep(L, &w->last_args);
@@ -264,10 +278,10 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
   return ns;
 }
 
-double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting) {
+double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch) {
   drop_results(L, w);
   luaL_checkstack(L, 3 * TB_ARGUMENTS_MAX, "arguments");
-  const double ns = w->generated ? block_generated(L, w, warm, calls, counting) : block_constant(L, w, warm, calls, counting);
+  const double ns = w->generated ? block_generated(L, w, warm, calls, stretch) : block_constant(L, w, warm, calls, stretch);
   w->calls += warm + calls;
   return ns;
 }

@@ -11,12 +11,14 @@
 #include <cjson/cJSON.h>
 #include <lua.h>
 
-#include "harness/counters.h"
 #include "harness/exchange.h"
 
-enum tb_role { TB_ROLE_BASELINE, TB_ROLE_COMPILED, TB_ROLE_REFERENCE, TB_ROLE_EXPLAINED, TB_ROLE_COUNT };
+enum tb_role { TB_ROLE_BASELINE, TB_ROLE_COMPILED, TB_ROLE_REFERENCE, TB_ROLE_EXPLAINED, TB_ROLE_PROBE /* no workload: probe.h */, TB_ROLE_COUNT };
 const char *tb_role_name(enum tb_role role);
 bool tb_role_parse(const char *name, enum tb_role *role);
+
+/* What counts the calls and nothing else: called right before the first of them and right behind the last. */
+struct tb_stretch { void *self; void (*begin)(void *self), (*end)(void *self); };
 
 enum { TB_ARGUMENTS_MAX = 32, TB_GENERATED_MAX = 64 /* argument lists made ahead of a block by args = function(i) */ };
 
@@ -29,6 +31,7 @@ struct tb_workload {
   int last_args; /* list of its arguments */
   double tolerance;                           /* that the suite allows the baseline; 0: the table's */
   double flops, bytes;                        /* of one call, as the suite says; -1: it does not */
+  const char *unsupported;                    /* why the suite lists it and cannot give it; NULL: it can */
   bool generated;                             /* args is a function */
   int64_t calls;                              /* made so far */
   bool was_reset;                             /* the next call is the first after a reset */
@@ -42,11 +45,11 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
                       struct tb_workload *out);
 /* For TB_ROLE_EXPLAINED, whose function is tb.explain's: calls it and leaves the explanation and its text on the stack. */
 const char *tb_workload_explain(lua_State *L, struct tb_workload *w);
-/* One call, with the digests of its arguments taken before it; returns its time in nanoseconds. */
-double tb_workload_call(lua_State *L, struct tb_workload *w);
-/* `warm` calls that are not timed, then `calls` (1 or more); returns the time of the latter in nanoseconds. `counting` (may be
- * NULL) counts them. */
-double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, struct tb_counting *counting);
+/* One call, with the digests of its arguments taken before it; returns its time in nanoseconds. `stretch` may be NULL. */
+double tb_workload_call(lua_State *L, struct tb_workload *w, const struct tb_stretch *stretch);
+/* `warm` calls that are not timed, then `calls` (1 or more), in the stretch (may be NULL); returns the time of the latter in
+ * nanoseconds. */
+double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch);
 /* Forgets what the compiled object has learnt; in-memory and disk caches stay. */
 void tb_workload_reset(lua_State *L, struct tb_workload *w);
 /* Sends results and arguments of the newest call (see exchange.h). */

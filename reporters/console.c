@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reporters/reporter.h"
+#include "reporters/ablation.h"
 
 enum { CELL = 64, GROUP = 256, GAP = 2 };
 
-static const double ns_per_us = 1e3, ns_per_ms = 1e6, giga = 1e9;
+static const double ns_per_us = 1e3, ns_per_ms = 1e6, ns_per_s = 1e9, giga = 1e9, million = 1e6, hundred = 100,
+                    much_taken = 0.01 /* of the CPU time */;
 
 static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_doc_number(c, path) / unit, out, CELL); }
 
@@ -31,9 +32,18 @@ static void cell_cold(const cJSON *c, char *out) { scaled(c, "compile.cold_ns.me
 static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.median", ns_per_ms, out); }
 static void cell_pays(const cJSON *c, char *out) {
   const double calls = tb_doc_number(c, "compile.pays_off_after_calls");
-  const double high = tb_doc_number(c, "speedup.hi");
-  if (isnan(calls)) snprintf(out, CELL, "%s", isnan(high) ? "–" : high > 1 ? "unsure" : "never");
-  else snprintf(out, CELL, "%.0f call%s", ceil(calls), ceil(calls) == 1 ? "" : "s");
+  const double high = tb_doc_number(c, "speedup.hi"), first = tb_doc_number(c, "compile.pays_off_lo"), last = tb_doc_number(c, "compile.pays_off_hi");
+  const bool infinite = cJSON_IsTrue(tb_doc_at(c, "compile.pays_off_infinite"));
+  char interval[CELL] = "";
+  if (infinite && first >= 1) snprintf(interval, sizeof interval, " [%.0f, ∞)", ceil(first));
+  if (!isnan(first) && !isnan(last)) snprintf(interval, sizeof interval, " [%.0f, %.0f]", ceil(first), ceil(last));
+  if (isnan(calls)) snprintf(out, CELL, "%s%s", isnan(high) ? "–" : high > 1 ? "unsure" : "never", high > 1 ? interval : "");
+  else snprintf(out, CELL, "%.0f call%s%s", ceil(calls), ceil(calls) == 1 ? "" : "s", interval);
+}
+static void cell_floor(const cJSON *c, char *out) {
+  const double share = tb_doc_number(c, "speedup.noise_floor");
+  if (isnan(share)) snprintf(out, CELL, "–");
+  else snprintf(out, CELL, "±%.1f%%", hundred * share);
 }
 static void cell_kernels(const cJSON *c, char *out) {
   const double kernels = tb_doc_number(c, "graph.kernels"), calls = tb_doc_number(c, "graph.library_calls");
@@ -46,17 +56,22 @@ static void cell_library(const cJSON *c, char *out) { scaled(c, "compile.library
 static void cell_start(const cJSON *c, char *out) { scaled(c, "compile.start_ns.median", ns_per_ms, out); }
 static void cell_bandwidth(const cJSON *c, char *out) { scaled(c, "work.bytes_per_s", giga, out); }
 static void cell_rate(const cJSON *c, char *out) { scaled(c, "work.flops_per_s", giga, out); }
+static void cell_cold_count(const cJSON *c, char *out) { scaled(c, "instructions.cold.total", million, out); }
+static void cell_disk_count(const cJSON *c, char *out) { scaled(c, "instructions.disk.total", million, out); }
+static void cell_steady_count(const cJSON *c, char *out) { scaled(c, "instructions.steady", million, out); }
 static void cell_outcome(const cJSON *c, char *out) { snprintf(out, CELL, "%s", tb_doc_text(c, "outcome", "?")); }
 
 static const struct column { const char *title, *unit; void (*format)(const cJSON *c, char *out); bool left, verbose; } columns[] = {
     {"batch", "", cell_batch, false, false},           {"mode", "", cell_mode, true, false},
     {"baseline", "(µs)", cell_baseline, false, false}, {"compiled", "(µs)", cell_steady, false, false},
-    {"speedup [95%]", "", cell_speedup, false, false}, {"cold", "(ms)", cell_cold, false, false},
+    {"speedup [95%]", "", cell_speedup, false, false}, {"A/A", "", cell_floor, false, true}, {"cold", "(ms)", cell_cold, false, false},
     {"disk", "(ms)", cell_disk, false, false},         {"memory", "(ms)", cell_memory, false, true},
     {"first call", "(ms)", cell_first_call, false, true}, {"library", "(ms)", cell_library, false, true},
     {"start", "(ms)", cell_start, false, true},        {"pays off after", "", cell_pays, false, false},
     {"kernels+calls", "", cell_kernels, false, false}, {"bytes", "(GB/s)", cell_bandwidth, false, true},
-    {"flops", "(GFLOP/s)", cell_rate, false, true},    {"outcome", "", cell_outcome, true, false}};
+    {"flops", "(GFLOP/s)", cell_rate, false, true},
+    {"cold", "(M instr)", cell_cold_count, false, true}, {"disk", "(M instr)", cell_disk_count, false, true},
+    {"steady", "(M instr)", cell_steady_count, false, true}, {"outcome", "", cell_outcome, true, false}};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* Characters on the screen: UTF-8 continuation bytes do not count. */
@@ -145,6 +160,32 @@ static void put_warnings(FILE *out, const cJSON *result) {
   }
 }
 
+/* What took CPU time away while the run went on. */
+static void put_disturbance(FILE *out, const cJSON *result) {
+  const double others = tb_doc_number(result, "disturbance.others_share"), stolen = tb_doc_number(result, "disturbance.steal_share");
+  if (others > much_taken) fprintf(out, "note: other processes took %.0f%% of the machine's CPU time during the run\n", hundred * others);
+  if (stolen > much_taken) fprintf(out, "note: the hypervisor took %.0f%% of the machine's CPU time during the run\n", hundred * stolen);
+}
+
+/* How many causes of noise there are; doctor has them with what mends each. */
+static void put_noise(FILE *out, const cJSON *result) {
+  const cJSON *cause;
+  int worse = 0, unknown = 0;
+  cJSON_ArrayForEach(cause, tb_doc_at(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "noise")) {
+    worse += !strcmp(tb_doc_text(cause, "state", ""), "worse");
+    unknown += !strcmp(tb_doc_text(cause, "state", ""), "unknown");
+  }
+  if (worse || unknown) fprintf(out, "note: %d cause%s of noise, %d more cannot be seen here: tbench doctor tells what mends them\n", worse, worse == 1 ? "" : "s", unknown);
+}
+
+/* What the harness itself costs. */
+static void put_harness(FILE *out, const cJSON *result) {
+  const double wall = tb_doc_number(result, "harness.wall_ns"), own = tb_doc_number(result, "harness.own_ns"), processes = tb_doc_number(result, "harness.processes");
+  if (!(wall > 0) || !(processes > 0)) return;
+  fprintf(out, "harness: %.1f s for %.0f processes, of which %.1f%% its own: %.1f ms a process, %.1f ms of that pauses between blocks\n", wall / ns_per_s, processes,
+          hundred * own / wall, own / processes / ns_per_ms, tb_doc_number(result, "harness.settle_ns") / processes / ns_per_ms);
+}
+
 /* An interval over the blocks of one pair of processes does not know how pairs differ. */
 static void put_interval_note(FILE *out, const cJSON **cases, int n) {
   bool any = false, all = true;
@@ -166,12 +207,19 @@ static void put_notes(FILE *out, const cJSON *c) {
   }
 }
 
+/* Right cases of an ablation have rows of its table instead. */
+static bool in_ablation(const cJSON *result, const cJSON *c) {
+  return !strcmp(tb_doc_text(c, "outcome", ""), "ok") && tb_ablation_reference(result, c);
+}
+
 /* Cases that Ctrl-C came before have no row; the summary counts them. */
 static bool not_reached(const cJSON *c) { return cJSON_IsTrue(tb_doc_at(c, "interrupted")); }
 
-static void put_groups(FILE *out, const struct tb_report_options *options, const cJSON **cases, int n) {
+static void put_groups(FILE *out, const struct tb_report_options *options, const cJSON *result, const cJSON **cases, int n) {
   const cJSON **group = calloc((size_t)n, sizeof *group);
   bool *done = calloc((size_t)n, sizeof *done);
+  bool ablation = false;
+  for (int i = 0; done && i < n; i++) ablation |= done[i] = in_ablation(result, cases[i]);
   for (int i = 0; group && done && i < n; i++) {
     if (done[i] || not_reached(cases[i])) continue;
     int members = 0;
@@ -186,6 +234,7 @@ static void put_groups(FILE *out, const struct tb_report_options *options, const
     for (int k = 0; k < members; k++) put_notes(out, group[k]);
     fputc('\n', out);
   }
+  if (ablation && tb_report_ablation(result, options, out)) fputc('\n', out);
   free(group);
   free(done);
 }
@@ -234,9 +283,12 @@ bool tb_report_console(const cJSON *result, const struct tb_report_options *opti
   if (!cases) return false;
   int i = 0;
   cJSON_ArrayForEach(item, list) cases[i++] = item;
-  put_groups(out, options, cases, n);
+  put_groups(out, options, result, cases, n);
   put_warnings(out, result);
+  put_disturbance(out, result);
+  put_noise(out, result);
   put_interval_note(out, cases, n);
+  if (options->verbose) put_harness(out, result);
   if (unfinished(result)) fputs("note: the run did not end: cases and replicates are missing\n", out);
   put_summary(out, options, result, cases, n);
   free(cases);

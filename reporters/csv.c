@@ -15,7 +15,9 @@ static const struct { const char *title, *path; } columns[] = {
     {"interval_over", "speedup.interval_over"}, {"interrupted", "interrupted"},
     {"disk_first_call_ns", "compile.disk_first_call_ns.median"}, {"memory_first_call_ns", "compile.memory_first_call_ns.median"},
     {"library_ns", "compile.library_ns.median"}, {"work_bytes", "work.bytes"}, {"work_flops", "work.flops"}, {"bytes_per_s", "work.bytes_per_s"},
-    {"flops_per_s", "work.flops_per_s"}, {"counted_calls", "counted_calls"}};
+    {"flops_per_s", "work.flops_per_s"}, {"counted_calls", "counted_calls"},
+    {"cold_instructions", "instructions.cold.total"}, {"disk_instructions", "instructions.disk.total"}, {"memory_instructions", "instructions.memory.total"},
+    {"steady_instructions", "instructions.steady"}};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 static void put_text(FILE *out, const char *text) {

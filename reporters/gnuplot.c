@@ -1,5 +1,5 @@
 /* The picture of a result, drawn by gnuplot (an external program): speedup over batch size with intervals, and bars of what
- * compiling costs cold and from the disk cache.
+ * compiling costs cold and from the disk cache; of a result with techniques of compile time off, what each of them buys.
  *
  * The data file holds one block a curve (index k in gnuplot's sense), then one block with a line a case for the bars. Data and
  * script stay beside the picture, so that it can be restyled. Nothing of the document is pasted into a gnuplot command
@@ -20,10 +20,11 @@ static const double ns_per_ms = 1e6;
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 enum { N_COLOURS = sizeof colours / sizeof *colours };
 
+const char *tb_plot_colour(int i) { return colours[i % N_COLOURS]; }
+
 struct curve { char title[TITLE]; int points; double batch; /* of the newest point */ };
 
-/* A single-quoted gnuplot string: quotes doubled, control characters dropped. */
-static void quote(FILE *out, const char *text) {
+void tb_plot_quote(FILE *out, const char *text) {
   fputc('\'', out);
   for (; *text; text++) {
     if (*text == '\'') fputs("''", out);
@@ -173,11 +174,11 @@ static void put_speedup_panel(FILE *out, const char *data, const struct curve *c
   for (int i = 0; i < n_curves; i++) {
     const char *colour = colours[i % N_COLOURS];
     fprintf(out, ", \\\n  ");
-    quote(out, data);
+    tb_plot_quote(out, data);
     fprintf(out, " index %d using 1:2 with lines lw 2 lc rgb '%s' notitle, \\\n  ", i, colour);
-    quote(out, data);
+    tb_plot_quote(out, data);
     fprintf(out, " index %d using 1:2:3:4 with yerrorbars lw 2 pt %d lc rgb '%s' title ", i, 4 + i, colour);
-    quote(out, curves[i].title);
+    tb_plot_quote(out, curves[i].title);
   }
   fputs("\n", out);
 }
@@ -192,7 +193,7 @@ static void put_cost_panel(FILE *out, const char *data, int index, const struct 
   for (int i = 0; i < 2; i++) { /* gnuplot refuses a column without a value */
     if (!(i ? bars->disk : bars->cold)) continue;
     fputs(comma, out);
-    quote(out, data);
+    tb_plot_quote(out, data);
     fprintf(out, " index %d using %d:xtic(1) lc rgb '%s' title '%s'", index, series[i].column, colours[1 - i], series[i].title);
     comma = ", \\\n  ";
   }
@@ -206,7 +207,10 @@ static bool any_over_blocks(const cJSON *result) {
   return false;
 }
 
-static bool write_script(const cJSON *result, const struct tb_plot *plot, const struct curve *curves, int n_curves, const struct bars *bars) {
+/* What a script draws: the panels, from the data file of that name. */
+struct panels { int count; void (*put)(FILE *out, const char *data, const void *what); const void *what; };
+
+static bool write_script(const cJSON *result, const struct tb_plot *plot, const struct panels *panels) {
   static const struct { const char *terminal; bool svg; } terminals[] = {
       {"svg size 900,1000 dynamic background '#ffffff' font 'sans,13'", true}, {"pngcairo size 900,1000 background '#ffffff' font 'sans,11'", false}};
   const char *suite = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "cases"), 0), "case.suite", "");
@@ -216,14 +220,13 @@ static bool write_script(const cJSON *result, const struct tb_plot *plot, const 
   fprintf(out, "# Draws %s; run it in its folder: gnuplot %s\n", base_name(plot->svg), base_name(plot->script));
   for (size_t i = 0; i < sizeof terminals / sizeof *terminals; i++) {
     fprintf(out, "reset\nset terminal %s\nset output ", terminals[i].terminal);
-    quote(out, base_name(terminals[i].svg ? plot->svg : plot->png));
-    fprintf(out, "\nset encoding utf8\nset multiplot layout %d,1 title ", (n_curves > 0) + (bars->count > 0));
+    tb_plot_quote(out, base_name(terminals[i].svg ? plot->svg : plot->png));
+    fprintf(out, "\nset encoding utf8\nset multiplot layout %d,1 title ", panels->count);
     char title[TITLE];
     snprintf(title, sizeof title, "%s · %s", suite, tb_doc_text(result, "started", ""));
-    quote(out, title);
+    tb_plot_quote(out, title);
     fputs(" noenhanced\n", out);
-    if (n_curves) put_speedup_panel(out, base_name(plot->data), curves, n_curves, any_over_blocks(result));
-    if (bars->count) put_cost_panel(out, base_name(plot->data), n_curves, bars);
+    panels->put(out, base_name(plot->data), panels->what);
     fputs("unset multiplot\nunset output\n", out);
   }
   return close_draft(&draft);
@@ -245,20 +248,60 @@ static bool name_files(struct tb_plot *plot, const char *stem) {
   return true;
 }
 
-bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot) {
-  struct bars bars = {0};
-  if (!name_files(plot, stem)) return false;
+/* --- a result as curves and bars --- */
+
+struct curves { const struct curve *data; int count; bool over_blocks; struct bars bars; };
+
+static void put_curves(FILE *out, const char *data, const void *what) {
+  const struct curves *c = what;
+  if (c->count) put_speedup_panel(out, data, c->data, c->count, c->over_blocks);
+  if (c->bars.count) put_cost_panel(out, data, c->count, &c->bars);
+}
+
+static bool plot_curves(const cJSON *result, struct tb_plot *plot) {
   struct curve *curves = calloc(MAX_CURVES, sizeof *curves);
   if (!curves) return snprintf(plot->message, sizeof plot->message, "out of memory"), false;
   int left_out;
-  const int n_curves = find_curves(tb_doc_at(result, "cases"), curves, &left_out);
-  const bool data = write_data(result, plot->data, curves, n_curves, &bars) || not_written(plot, plot->data);
-  const bool script = data && (write_script(result, plot, curves, n_curves, &bars) || not_written(plot, plot->script));
+  struct curves all = {.data = curves, .count = find_curves(tb_doc_at(result, "cases"), curves, &left_out), .over_blocks = any_over_blocks(result)};
+  const bool data = write_data(result, plot->data, curves, all.count, &all.bars) || not_written(plot, plot->data);
+  const struct panels panels = {(all.count > 0) + (all.bars.count > 0), put_curves, &all};
+  const bool script = data && (write_script(result, plot, &panels) || not_written(plot, plot->script));
   free(curves);
   if (!script) return false;
-  if (n_curves || bars.count) plot->drawn = tb_gnuplot_draw(plot);
+  if (panels.count) plot->drawn = tb_gnuplot_draw(plot);
   else snprintf(plot->message, sizeof plot->message, "nothing to draw: no case has a speedup or a compile time");
   if (plot->drawn && left_out)
     snprintf(plot->message, sizeof plot->message, "only the first %d curves are drawn: %d case%s left out", MAX_CURVES, left_out, left_out == 1 ? " is" : "s are");
   return true;
+}
+
+/* --- an ablation --- */
+
+static void put_ablation(FILE *out, const char *data, const void *what) { tb_plot_ablation_panel(out, data, what); }
+
+static bool write_ablation(const struct tb_plot *plot, const struct tb_ablation *a, tb_half_width_function *half_width) {
+  struct draft draft;
+  if (!open_draft(&draft, plot->data)) return false;
+  tb_plot_ablation_data(draft.out, a, half_width);
+  return close_draft(&draft);
+}
+
+static bool plot_ablation(const cJSON *result, struct tb_plot *plot, const struct tb_ablation *a, tb_half_width_function *half_width) {
+  const struct panels panels = {1, put_ablation, a};
+  if (!write_ablation(plot, a, half_width)) return not_written(plot, plot->data);
+  if (!write_script(result, plot, &panels)) return not_written(plot, plot->script);
+  plot->drawn = tb_gnuplot_draw(plot);
+  return true;
+}
+
+bool tb_plot_result(const cJSON *result, const char *stem, tb_half_width_function *half_width, struct tb_plot *plot) {
+  struct tb_ablation a;
+  if (!name_files(plot, stem)) return false;
+  if (!tb_ablation_make(result, &a)) {
+    tb_ablation_free(&a);
+    return snprintf(plot->message, sizeof plot->message, "out of memory"), false;
+  }
+  const bool good = a.n_rows ? plot_ablation(result, plot, &a, half_width) : plot_curves(result, plot);
+  tb_ablation_free(&a);
+  return good;
 }

@@ -10,11 +10,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Half the width of the t interval of the mean, at a confidence (0.95); NaN for fewer than two values. */
+typedef double tb_half_width_function(const double *values, size_t count, double confidence);
+
 struct tb_report_options {
   bool verbose;            /* all columns */
   bool colour;             /* the stream is a terminal and NO_COLOR is not set */
   const char *result_path; /* where the document was written; NULL: nowhere */
   const char *plot_path;   /* picture made of it; NULL: none */
+  tb_half_width_function *half_width; /* for intervals that the document does not hold; NULL: they are left out */
 };
 
 struct tb_reporter {
@@ -32,6 +36,10 @@ int tb_reporter_count(void);
 const struct tb_reporter *tb_reporter_at(int index);
 const struct tb_reporter *tb_reporter_find(const char *name); /* NULL: no such reporter */
 
+/* --- comparison.c --- */
+/* What tbench ab, compare and gate found (harness/verdicts_json.c has the document). False when the stream failed. */
+bool tb_report_comparison(const cJSON *document, const struct tb_report_options *options, FILE *out);
+
 /* --- explanation.c --- */
 /* One page of what tbench explain tells (harness/explanation.h has the document): the source of each case, with its breaks, graphs
  * and guards beside the lines. It needs nothing else. False when the stream failed. */
@@ -46,7 +54,7 @@ struct tb_plot {
 };
 /* Writes STEM.dat and STEM.gp and, with gnuplot, STEM.svg and STEM.png; each is whole or not there. False when the data or the script
  * could not be written. */
-bool tb_plot_result(const cJSON *result, const char *stem, struct tb_plot *plot);
+bool tb_plot_result(const cJSON *result, const char *stem, tb_half_width_function *half_width, struct tb_plot *plot);
 
 /* --- document.c: reading of documents --- */
 /* Item at a path such as "speedup.ratio"; NULL: not there. */

@@ -11,8 +11,11 @@
 
 enum { NOKEY, KEY, ASIDE };
 
+static const char unlimited[] = "unlimited";
+
 #define ANY {.most = INT64_MAX}
 #define RANGE(low, high) {.least = low, .most = high}
+#define UNITS {.words = unlimited, .most = INT64_MAX}
 #define ONE_OF(all) {.words = all, .most = INT64_MAX}
 #define LIST_OF(all) {.words = all, .list = true, .most = INT64_MAX}
 static const struct tc_config_row rows[] = {
@@ -22,6 +25,7 @@ static const struct tc_config_row rows[] = {
 };
 #undef ANY
 #undef RANGE
+#undef UNITS
 #undef ONE_OF
 #undef LIST_OF
 
@@ -89,6 +93,7 @@ static bool fits_words(const struct tc_config_takes *takes, const char *text) {
 }
 
 static tc_status bad_number(const struct tc_config_row *row, const char *text, struct tc_error *err) {
+  if (row->takes.words) return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of 0 or more, or %s", row->name, text, row->takes.words);
   if (row->takes.most == INT64_MAX) return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of %lld or more", row->name, text, (long long)row->takes.least);
   return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number from %lld to %lld", row->name, text, (long long)row->takes.least, (long long)row->takes.most);
 }
@@ -102,6 +107,10 @@ tc_status tc_config_set(struct tc_config *config, const char *name, const char *
       break;
     case TC_CONFIG_INT: {
       int64_t value;
+      if (rows[index].takes.words && !strcmp(text, rows[index].takes.words)) {
+        *(int64_t *)slot(config, index) = TC_CONFIG_UNLIMITED;
+        break;
+      }
       if (!parse_int(text, &value) || value < rows[index].takes.least || value > rows[index].takes.most) return bad_number(&rows[index], text, err);
       *(int64_t *)slot(config, index) = value;
       break;
@@ -134,7 +143,10 @@ void tc_config_get(const struct tc_config *config, int index, struct tc_strbuf *
   const void *at = const_slot(config, index);
   switch (rows[index].type) {
     case TC_CONFIG_BOOL: tc_strbuf_puts(out, *(const bool *)at ? "on" : "off"); break;
-    case TC_CONFIG_INT: tc_strbuf_printf(out, "%lld", (long long)*(const int64_t *)at); break;
+    case TC_CONFIG_INT:
+      if (rows[index].takes.words && *(const int64_t *)at == TC_CONFIG_UNLIMITED) tc_strbuf_puts(out, rows[index].takes.words);
+      else tc_strbuf_printf(out, "%lld", (long long)*(const int64_t *)at);
+      break;
     case TC_CONFIG_TEXT: tc_strbuf_puts(out, *(const char *const *)at); break;
   }
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
+enum { TC_CONFIG_UNLIMITED = -1 }; /* of an INT that takes UNITS */
 enum tc_config_type { TC_CONFIG_BOOL, TC_CONFIG_INT, TC_CONFIG_TEXT };
 
 struct tc_config {
@@ -21,7 +22,7 @@ struct tc_config {
 };
 
 struct tc_config_takes {
-  const char *words;   /* of a TEXT: "a, b"; NULL: any text */
+  const char *words;   /* of a TEXT: "a, b"; NULL: any text. Of an INT that takes UNITS: the word for TC_CONFIG_UNLIMITED; else NULL */
   bool list;           /* several words, joined by commas, or none */
   int64_t least, most; /* of an INT; most is INT64_MAX where there is no upper end */
 };

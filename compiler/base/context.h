@@ -27,6 +27,13 @@ struct tc_counters {
   uint64_t breaks[TC_MAX_BREAK_REASONS]; /* graph_breaks by reason: enum tc_break_reason */
 };
 
+/* Who is told which stage of a compile runs, as to count instructions by stage. Stages lie in one another; names are static. */
+struct tc_stage_watch {
+  void *self;
+  void (*enter)(void *self, const char *stage);
+  void (*leave)(void *self);
+};
+
 struct tc_context {
   const struct tc_alloc *alloc;
   struct tc_config config;
@@ -36,6 +43,14 @@ struct tc_context {
   struct tc_device *device;             /* the default device (cpu) */
   const struct tc_codegen *const *codegens; /* in order of preference, NULL-terminated */
   struct tc_cache *cache;               /* NULL: no cache */
+  const struct tc_stage_watch *watch;   /* NULL: nobody; what it costs then is this test */
 };
+
+static inline void tc_stage_enter(const struct tc_context *ctx, const char *stage) {
+  if (ctx->watch) ctx->watch->enter(ctx->watch->self, stage);
+}
+static inline void tc_stage_leave(const struct tc_context *ctx) {
+  if (ctx->watch) ctx->watch->leave(ctx->watch->self);
+}
 
 #endif

@@ -16,8 +16,6 @@ enum { MEMORY_ENTRIES = 256 };
 
 static const char *const part_names[TC_KEY_PARTS] = {"graph", "shapes", "configuration", "target", "generator", "artifact ABI"};
 
-const char *tc_key_part_name(enum tc_key_part part) { return part_names[part]; }
-
 static bool is_home(const char *path) { return path && path[0] == '/' && path[1]; }
 
 static void default_directory(char path[CACHE_PATH]) {

@@ -15,7 +15,6 @@ struct tc_cache_key {
   uint64_t part[TC_KEY_PARTS];           /* hash of each part: to explain a miss */
   unsigned char digest[TC_SHA256_BYTES]; /* the key itself */
 };
-const char *tc_key_part_name(enum tc_key_part part);
 
 struct tc_cache;
 struct tc_compiled;

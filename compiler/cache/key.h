@@ -6,6 +6,9 @@
 #include "codegen/codegen.h"
 #include "ir/graph.h"
 
+/* What makes kernels and code of a graph, by its versions: programs with the same one make the same artifacts. */
+uint64_t tc_cache_generators(const struct tc_codegen *const *codegens);
+
 /* `g` is decomposed and has no dead nodes. TC_NOMEM only. */
 tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *config, const struct tc_target *target,
                           const struct tc_codegen *const *codegens, int artifact_abi, struct tc_cache_key *key, struct tc_error *err);

@@ -42,11 +42,6 @@ tc_status tc_arith(struct tc_trace *t, enum tc_event event, const struct tc_trac
   return tc_lazy_arith(t, lua_operator(event), &operands[0], &operands[1], out);
 }
 
-/* A string as the number that arithmetic takes it for. */
-static bool coerce(struct tc_trace *t, struct tc_tracked *v) {
-  return tc_is_number(v) || (v->kind == TC_IS_TEXT && tc_text_to_number(t, v, v));
-}
-
 static tc_status raise_operands(struct tc_trace *t, const char *what, const struct tc_tracked *a, const struct tc_tracked *b) {
   char left[96], right[96];
   tc_use_type(t, a);
@@ -56,15 +51,15 @@ static tc_status raise_operands(struct tc_trace *t, const char *what, const stru
   return tc_trace_raises(t, "%s on %s and %s", what, left, right);
 }
 
-/* An operator between a string and a number or string, which the string library's metamethods do. */
+/* An operator between a string and a number or string: bitwise ones convert it by themselves, others are metamethods of strings. */
 static tc_status arith_texts(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out) {
-  struct tc_tracked left = *a, right = *b;
-  bool done = false;
-  tc_status status = tc_use(t, &left);
-  if (!status) status = tc_use(t, &right);
-  if (!status && !is_bitwise(event) && coerce(t, &left) && coerce(t, &right)) status = tc_arith(t, event, &left, &right, out, &done);
-  if (status || done) return status;
-  return raise_operands(t, "arithmetic", a, b);
+  const struct tc_tracked *text = a->kind == TC_IS_TEXT ? a : b;
+  struct tc_tracked handler = tc_nil();
+  tc_status status = use_both(t, a, b);
+  if (!status && !is_bitwise(event)) status = tc_metamethod(t, text, event, &handler);
+  if (status) return status;
+  if (handler.kind == TC_IS_NIL) return raise_operands(t, "arithmetic", a, b);
+  return tc_call_values(t, &handler, 2, (struct tc_tracked[]){*a, *b}, 1, out);
 }
 
 static tc_status call_tensor_operator(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out) {

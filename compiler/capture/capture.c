@@ -69,6 +69,7 @@ static void note_place(struct tc_trace *t) {
 /* The live registers of the stopped frame, and its variable arguments, to slots above it: its closures still look at its own. */
 static tc_status lay_out_stop(struct tc_trace *t, const struct tc_activation *a, size_t *out, int *count) {
   const struct tc_stop *stop = t->options->stop;
+  tc_snapshot_restore(t);
   const size_t at = t->limit > a->top ? t->limit : a->top; /* open values may lie above the frame */
   *out = at;
   *count = stop->n_registers + a->n_varargs;
@@ -100,9 +101,11 @@ static tc_status set_up(struct tc_trace *t) {
   tc_status status = tc_guards_new(t->ctx->alloc, t->host, t->L, &out->guards, t->err);
   if (status) return status;
   t->guards = out->guards;
+  tc_guards_configure(t->guards, &t->ctx->config);
   out->arena = t->arena = tc_arena_new(t->ctx->alloc);
   out->recipes = tc_arena_new(t->ctx->alloc);
   if (!out->arena || !out->recipes || !(out->graph = tc_graph_new(out->arena))) return tc_trace_nomem(t);
+  tc_symtab_remember(out->graph->tab, t->ctx->config.opt_simplify_cache);
   tc_trace_open_builder(t);
   lua_newtable(t->L);
   t->objects = lua_gettop(t->L);
@@ -143,8 +146,9 @@ tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, co
   static const struct tc_capture_options none;
   struct tc_error own = {.message = ""};
   struct tc_trace t = {.ctx = ctx, .host = host, .L = frame->L, .options = options ? options : &none, .out = out, .err = err ? err : &own};
-  *out = (struct tc_capture){.broke = false};
+  *out = (struct tc_capture){.callee = -1};
   tc_status status = run_protected(&t, frame);
+  tc_snapshot_free(&t);
   tc_free_bytes(ctx->alloc, t.slots, t.n_slots * sizeof *t.slots);
   if (status == TC_BREAK && out->broke) status = TC_OK;
   t.err->status = status;

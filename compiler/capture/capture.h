@@ -115,7 +115,8 @@ struct tc_capture {
   int n_ops;                   /* tensor operations captured, before decomposition */
   bool broke;
   struct tc_break break_;      /* when `broke` */
-  bool in_callee;              /* the break is inside of a call of a function from outside, which the instruction at `place` makes */
+  int callee;                  /* the break is inside of a call that the instruction at `place` makes: register of the called function, which is from
+                                * outside, or that a protected call there calls; -1: it is not, or the function is a new one */
   struct tc_place place;       /* of the break in the captured function itself (pc without the skipped part); at 0: it never ran */
   struct tc_place cut;         /* the last one before it where the frame may be cut (options->resume); at 0: there is none */
 };

@@ -14,7 +14,7 @@ enum { MOST_PAIRS = 512 }; /* guards on pairs; above that, the tables are guarde
 static bool writes_index(const struct tc_traced_table *table) {
   for (size_t i = 0; i < table->steps.len; i++) {
     const struct tc_tracked *key = &table->entries.data[table->steps.data[i].entry].key;
-    if (key->kind == TC_IS_INT && key->integer > 0) return true;
+    if (key->kind == TC_IS_INT && (key->integer > 0 || key->source != TC_NO_SOURCE)) return true;
   }
   return false;
 }
@@ -26,7 +26,7 @@ static bool matters(const struct tc_traced_table *written, const struct tc_trace
   if (other->order_known && written->steps.len) return true;
   if (other->length_used && writes_index(written)) return true;
   for (size_t i = 0; i < written->steps.len; i++)
-    if (tc_table_find(other, &written->entries.data[written->steps.data[i].entry].key)) return true;
+    if (tc_table_may_have(other, &written->entries.data[written->steps.data[i].entry].key)) return true;
   return false;
 }
 

@@ -35,7 +35,8 @@ static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
 }
 
 /* Views are laid over one another from the node below them up. Each keeps its layout in `scratch`, so that a chain of views is
- * gone over once, however often it is asked for. `storage` stands for all storages: views count references, for which nobody
+ * gone over once, however often it is asked for. Off (opt.storage_cache): it is gone over down to its storage for each question.
+ * `storage` stands for all storages: views count references, for which nobody
  * asks. */
 static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_storage *storage, struct tc_tensor *out) {
   TC_VEC(struct tc_node *) chain = {0};
@@ -47,9 +48,10 @@ static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_s
   else lay_out(node, out);
   out->storage = storage;
   for (size_t i = chain.len; i-- > 0;) {
+    lay_out(chain.data[i], out);
+    if (!t->ctx->config.opt_storage_cache) continue;
     struct tc_tensor *kept = tc_arena_bytes(t->arena, sizeof *kept);
     if (!kept) return tc_trace_nomem(t);
-    lay_out(chain.data[i], out);
     *kept = *out;
     chain.data[i]->scratch = kept;
   }

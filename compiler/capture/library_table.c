@@ -13,22 +13,39 @@ static tc_status length_of(struct tc_trace *t, size_t at, const struct tc_tracke
   return TC_OK;
 }
 
-static tc_status sequence_argument(struct tc_trace *t, size_t at, int n_args, struct tc_tracked *table, lua_Integer *length) {
+static tc_status table_argument(struct tc_trace *t, size_t at, int n_args, struct tc_tracked *table) {
   *table = tc_argument(t, at, n_args, 0);
   tc_use_type(t, table);
-  if (table->kind != TC_IS_TABLE) return tc_bad_argument(t, at);
-  return length_of(t, at, table, length);
+  return table->kind == TC_IS_TABLE ? TC_OK : tc_bad_argument(t, at);
+}
+
+static tc_status sequence_argument(struct tc_trace *t, size_t at, int n_args, struct tc_tracked *table, lua_Integer *length) {
+  const tc_status status = table_argument(t, at, n_args, table);
+  return status ? status : length_of(t, at, table, length);
+}
+
+/* At the end, wherever that is: the length stays open. */
+static tc_status append(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  struct tc_tracked table, length, key;
+  const struct tc_tracked one = tc_int(1), value = t->slots[at + (size_t)n_args];
+  bool done;
+  tc_status status = table_argument(t, at, n_args, &table);
+  if (!status) status = tc_length(t, &table, &length);
+  if (!status && length.kind != TC_IS_INT) status = tc_bad_argument(t, at);
+  if (!status) status = tc_arith(t, TC_EVENT_ADD, &length, &one, &key, &done);
+  *n_results = 0;
+  return status ? status : tc_set_index(t, &table, key, &value);
 }
 
 tc_status tc_library_table_insert(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   struct tc_tracked table, moved;
   lua_Integer length, position;
+  if (n_args == 2) return append(t, at, n_args, n_results);
   tc_status status = sequence_argument(t, at, n_args, &table, &length);
   if (status) return status;
-  if (n_args != 2 && n_args != 3) return tc_bad_argument(t, at);
+  if (n_args != 3) return tc_bad_argument(t, at);
   *n_results = 0;
   const struct tc_tracked value = t->slots[at + (size_t)n_args];
-  if (n_args == 2) return tc_set_index(t, &table, tc_int(length + 1), &value);
   if ((status = tc_integer_argument(t, at, n_args, 1, 0, &position))) return status;
   if (position < 1 || position > length + 1) return tc_bad_argument(t, at);
   for (lua_Integer i = length + 1; i > position; i--) {

@@ -190,7 +190,7 @@ static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, struct t
 tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out) {
   const struct tc_tracked self = tc_tracked_tensor(tensor);
   tc_status status = look_at(t, tensor);
-  if (!status) status = tc_use(t, key);
+  if (!status && key->kind != TC_IS_INT) status = tc_use(t, key); /* select leaves an index open that changes between calls */
   if (status) return status;
   if (key->kind == TC_IS_TEXT) return member(t, tensor, key->text, out);
   if (key->kind != TC_IS_INT) return tc_trace_raises(t, "an index of a tensor that is no integer");

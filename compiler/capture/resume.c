@@ -1,6 +1,8 @@
 /* What belongs to an instruction when it runs alone, where control goes on behind it, and whether the frame may be left there. */
 #include "capture/resume.h"
 
+#include <string.h>
+
 #include "capture/flow.h"
 
 enum {
@@ -89,6 +91,56 @@ static void find_exits(const struct tc_resume *r, int start, struct tc_resume_un
   for (int i = 0; i < effect.n_edges; i++) add_exit(unit, effect.edges[i].to);
 }
 
+static bool may_leave_at(const struct tc_resume *r, int pc) {
+  return tc_resume_may_cut(r, pc, &(const char *){NULL}) && !tc_code_takes_open(code_at(r, pc));
+}
+
+struct region { unsigned char *state; int last; bool is_open_ended; };
+enum { UNSEEN, INSIDE, EXIT };
+
+static void reach(const struct tc_resume *r, struct region *region, int pc) {
+  if (region->state[pc] == INSIDE) return;
+  region->state[pc] = pc > region->last && may_leave_at(r, pc) ? EXIT : INSIDE;
+}
+
+/* Takes in what the units inside lead to, once through the code. A generic `for` may hold a closing value, which nothing here shows. */
+static bool grow(const struct tc_resume *r, struct region *region, unsigned char *done) {
+  bool grew = false;
+  for (int pc = 0; pc < r->proto->n_code; pc++) {
+    if (region->state[pc] == EXIT && pc <= region->last) region->state[pc] = INSIDE;
+    if (region->state[pc] != INSIDE || done[pc]) continue;
+    struct tc_resume_unit unit = {.first = pc, .last = last_of(r, pc)};
+    region->is_open_ended |= unit.last == NONE || tc_code_op(code_at(r, pc)) == TC_LUA_TFORPREP;
+    if (region->is_open_ended) return false;
+    done[pc] = grew = true;
+    find_exits(r, pc, &unit);
+    if (region->last < unit.last) region->last = unit.last;
+    for (int i = 0; i < unit.n_exits; i++) reach(r, region, unit.exits[i]);
+  }
+  return grew;
+}
+
+/* The exits of the region that begins at `start`; without any, the function runs to its end. */
+static tc_status find_region(const struct tc_resume *r, int start, struct tc_resume_unit *unit, struct tc_error *err) {
+  const size_t n_code = (size_t)r->proto->n_code;
+  struct tc_arena *arena = tc_arena_new(tc_arena_parent(r->arena));
+  unsigned char *marks = arena ? tc_arena_bytes(arena, 2 * n_code) : NULL;
+  unit->is_region = true;
+  unit->n_exits = 0;
+  if (marks) {
+    memset(marks, UNSEEN, 2 * n_code);
+    struct region region = {.state = marks, .last = start};
+    marks[start] = INSIDE;
+    while (grow(r, &region, marks + n_code)) {}
+    int count = 0;
+    for (int pc = 0; pc < r->proto->n_code; pc++) count += marks[pc] == EXIT;
+    for (int pc = 0; pc < r->proto->n_code && !region.is_open_ended && count <= TC_MAX_RESUME_EXITS; pc++)
+      if (marks[pc] == EXIT) unit->exits[unit->n_exits++] = pc;
+  }
+  tc_arena_free(arena);
+  return marks ? TC_OK : tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
+}
+
 tc_status tc_resume_unit_at(const struct tc_resume *r, int pc, int open, struct tc_resume_unit *out, struct tc_error *err) {
   *out = (struct tc_resume_unit){.first = pc};
   const int start = pc == 0 && r->proto->is_vararg ? 1 : pc;
@@ -100,6 +152,6 @@ tc_status tc_resume_unit_at(const struct tc_resume *r, int pc, int open, struct 
   for (int i = 0; i < out->n_exits; i++)
     if (tc_code_takes_open(r->proto->code[out->exits[i]])) return damaged(err, "open values are taken where nothing made them");
   for (int i = 0; i < out->n_exits; i++)
-    if (!tc_resume_may_cut(r, out->exits[i], &out->why)) out->n_exits = 0;
+    if (!tc_resume_may_cut(r, out->exits[i], &out->why)) return find_region(r, start, out, err);
   return TC_OK;
 }

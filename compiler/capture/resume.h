@@ -9,6 +9,9 @@
  *    arguments. A step without exits runs P to its end.
  * Errors that either raises have P's own text, variable names and line.
  *
+ * Where the frame may not be left behind the instruction (a to-be-closed variable is in scope; a captured local is written later), the step
+ * is a *region*: the code from pc on, up to the places where it may be left again. They lie behind all of the region.
+ *
  * Open values: an instruction that takes as many values as there are (B is 0: CALL, TAILCALL, RETURN, SETLIST) can be stepped
  * alone when the one that makes them ran already. `open` tells how many operands it then has, counted from the first one that
  * it may have: arguments of a call, items of a list (both from R[A+1] on), results of a return (from R[A] on). Without: -1.
@@ -27,14 +30,15 @@
 #include "capture/liveness.h"
 #include "capture/sharing.h"
 
-enum { TC_MAX_RESUME_EXITS = 2 };
+enum { TC_MAX_RESUME_EXITS = 4 };
 
 /* What happens around an instruction when it runs plain. */
 struct tc_resume_unit {
   int first, last;                  /* the instructions that run, in order of the code: pc, and those that belong to it */
   int n_exits;                      /* 0: a return, a tail call, or no exit may be made (why) */
   int exits[TC_MAX_RESUME_EXITS];   /* pc where control goes on, each once */
-  const char *why;                  /* n_exits is 0 though the function goes on: what forbids it, for people; else NULL */
+  const char *why;                  /* what forbids to leave the frame behind the instruction, for people; else NULL */
+  bool is_region;                   /* so what follows runs plain too, up to the exits, where the frame may be left again (0 of them: to the end) */
 };
 
 struct tc_resume { /* of one function; lives in the arena */

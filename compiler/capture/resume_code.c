@@ -9,7 +9,7 @@
  *  1. The jump of the prologue goes behind all of P's code, and from there back to pc. Lua finds the name of a value from the
  *     instruction that last set its register, and distrusts what stands before the target of a jump that it passes; a target
  *     behind the failing instruction does not count, nor does an instruction behind it.
- *  2. A unit that goes straight on runs in its place, and the instruction behind it becomes a jump to the epilogue: nothing
+ *  2. A unit that goes straight on, or a region, runs in its place, and the instructions behind it become jumps to epilogues: nothing
  *     before it changes. A unit that jumps runs as a copy in the added code, where its targets are jumps to epilogues: P's code
  *     stays whole, whatever the targets are. Copies have the names of their local variables; their errors need nothing else.
  *  3. An epilogue moves the registers up by two, for the function and the exit's number, from the highest on: it needs two
@@ -155,12 +155,14 @@ static void epilogue(struct maker *m, int number, int exit) {
   emit(m, abc(TC_LUA_RETURN, CALLEE, 0, parameters, false));
 }
 
-/* The unit runs in its place. */
+/* The unit or region runs in its place. */
 static void run_in_place(struct maker *m, const struct tc_resume_unit *unit, int pc) {
   enter_place(m, pc);
-  const int at = place(m, unit->exits[0]);
-  m->made.code[at] = jump(at, m->made.n_code);
-  epilogue(m, 0, unit->exits[0]);
+  for (int number = 0; number < unit->n_exits; number++) {
+    const int at = place(m, unit->exits[number]);
+    m->made.code[at] = jump(at, m->made.n_code);
+    epilogue(m, number, unit->exits[number]);
+  }
 }
 
 static int exit_number(const struct tc_resume_unit *unit, int pc) { return unit->exits[0] == pc ? 0 : 1; }
@@ -253,7 +255,7 @@ tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_
     const int start = pc == 0 && r->proto->is_vararg ? 1 : pc;
     if (open >= 0) fix_open(&m, pc, open);
     if (!unit.n_exits) enter_place(&m, pc);
-    else if (jumps(r->proto->code[start])) run_copy(&m, &unit, start);
+    else if (jumps(r->proto->code[start]) && !unit.is_region) run_copy(&m, &unit, start);
     else run_in_place(&m, &unit, pc);
   }
   finish(&m, chunk, err, &status);

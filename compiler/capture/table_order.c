@@ -72,6 +72,8 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
     *length = table->border;
     return table->n_positive == table->border ? TC_OK : holes(t);
   }
+  const tc_status status = tc_table_fix_keys(t, table);
+  if (status) return status;
   table->length_used = true;
   if (table->is_resized) return changed_length(t, table, length);
   lua_rawgeti(t->L, t->objects, table->origin.object);
@@ -83,7 +85,7 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
 
 tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out) {
   lua_Integer length;
-  if (!table->origin.object || table->is_resized) {
+  if (!table->origin.object || table->is_resized || table->n_lazy_keys) {
     const tc_status status = tc_table_length(t, table, &length);
     *out = tc_int(length);
     return status;
@@ -151,6 +153,7 @@ static tc_status learn_order(struct tc_trace *t, struct tc_traced_table *table) 
   lua_State *L = t->L;
   tc_status status = TC_OK;
   if (table->grew) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table from outside that got new keys");
+  if ((status = tc_table_fix_keys(t, table))) return status;
   if (table->origin.object) lua_rawgeti(L, t->objects, table->origin.object);
   else if ((status = push_mirror(t, table))) return status;
   const int count = push_keys(t);

@@ -50,20 +50,21 @@ static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table, co
   return added ? TC_OK : tc_trace_nomem(t);
 }
 
-tc_status tc_table_key(struct tc_trace *t, struct tc_tracked *key) {
-  if (tc_is_scalar(key)) {
-    const tc_status status = tc_use(t, key);
-    if (status) return status;
-    lua_Integer integer;
-    if (key->kind == TC_IS_NUM && lua_numbertointeger(key->number, &integer) && (lua_Number)integer == key->number) *key = tc_int(integer);
-    return TC_OK;
+/* The table and the key at the stack top become the field. */
+static void read_field(struct tc_trace *t) {
+  lua_State *L = t->L;
+  const int table = lua_gettop(L) - 1;
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, table) == LUA_TNIL && t->host->load_late && t->host->load_late(L, table)) {
+    lua_pushvalue(L, -2);
+    lua_rawget(L, table);
   }
-  tc_pin(t, key);
-  return TC_OK;
+  lua_replace(L, table);
+  lua_settop(L, table);
 }
 
 tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *out) {
-  tc_status status = tc_table_key(t, &key);
+  tc_status status = tc_table_prepare_key(t, table, false, &key);
   if (status) return status;
   *out = tc_nil();
   if (key.kind == TC_IS_NIL || (key.kind == TC_IS_NUM && isnan(key.number))) return TC_OK;
@@ -77,8 +78,7 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
   const int source = tc_guards_field(t->guards, L, table->origin.source, lua_gettop(L));
   lua_rawgeti(L, t->objects, table->origin.object);
   lua_insert(L, -2);
-  lua_rawget(L, -2);
-  lua_remove(L, -2);
+  read_field(t);
   status = tc_import(t, source, out);
   if (!status && out->kind == TC_IS_NIL) status = tc_use(t, out);
   return status ? status : add_entry(t, table, &(struct tc_table_entry){.key = key, .value = *out, .order = -1, .was_there = out->kind != TC_IS_NIL});
@@ -110,6 +110,7 @@ static tc_status entry_to_write(struct tc_trace *t, struct tc_traced_table *tabl
     entry.value = tc_bool(true); /* something: it is overwritten at once */
   }
   const tc_status status = add_entry(t, table, &entry);
+  table->n_lazy_keys += key->source != TC_NO_SOURCE;
   if (!status) *out = &table->entries.data[table->entries.len - 1];
   return status;
 }
@@ -141,7 +142,7 @@ static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, 
 tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, const struct tc_tracked *value) {
   struct tc_tracked kept = *value;
   struct tc_table_entry *entry;
-  tc_status status = tc_table_key(t, &key);
+  tc_status status = tc_table_prepare_key(t, table, true, &key);
   if (status) return status;
   if (key.kind == TC_IS_NIL) return tc_trace_raises(t, "table index is nil");
   if (key.kind == TC_IS_NUM && isnan(key.number)) return tc_trace_raises(t, "table index is NaN");

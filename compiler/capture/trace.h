@@ -57,7 +57,9 @@ struct tc_trace {
   struct tc_capture *out;
   struct tc_error *err;
   struct tc_place place, cut; /* in the captured function itself: where it stands, and the last place where it may be cut */
+  int callee;                 /* there: register of the function from outside that the instruction is to call; -1: none */
   bool stopped;               /* at options->stop */
+  struct tc_snapshot *snapshot; /* before the last call of its own frame (snapshot.c); NULL: none */
   struct tc_arena *arena;  /* out's */
   struct tc_guards *guards; /* out's */
   struct tc_graph_builder builder;
@@ -114,8 +116,6 @@ void tc_use_type(struct tc_trace *t, const struct tc_tracked *v);
 tc_status tc_truth(struct tc_trace *t, struct tc_tracked *v, bool *truth);
 /* Raw equality; guards both. */
 tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal);
-/* Number of a numeric string, as Lua's arithmetic coerces it. */
-bool tc_text_to_number(struct tc_trace *t, const struct tc_tracked *text, struct tc_tracked *out);
 
 /* A guard that the two, which are not the same, stay so; one a pair. Both are from outside. */
 tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const struct tc_origin *b);
@@ -136,6 +136,15 @@ tc_status tc_tensor_node(struct tc_trace *t, struct tc_traced_tensor *tensor, st
 tc_status tc_new_tensor(struct tc_trace *t, struct tc_node *node, struct tc_tracked *out);
 /* A native of the tracer's own; one record a (function, library) pair. */
 tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, tc_library_fn library, const char *name, struct tc_tracked *out);
+
+/* --- table_keys.c --- */
+/* A key that is about to be looked up: fixed by guards; floats with an integer value become that integer. Where it is written to a
+ * table from outside (is_write), a lazy number may stay one. Guards tell it from lazy keys of the table, or to be one of them. */
+tc_status tc_table_prepare_key(struct tc_trace *t, struct tc_traced_table *table, bool is_write, struct tc_tracked *key);
+/* The table's lazy keys are fixed: for whoever asks for a length or an order. */
+tc_status tc_table_fix_keys(struct tc_trace *t, struct tc_traced_table *table);
+/* Could a later call have the key, of another table, among what is known of this one? */
+bool tc_table_may_have(const struct tc_traced_table *table, const struct tc_tracked *key);
 
 /* --- tables.c, table_order.c: raw accesses --- */
 tc_status tc_new_table(struct tc_trace *t, int array_hint, int hash_hint, struct tc_tracked *out);
@@ -219,8 +228,15 @@ void tc_close_cells(struct tc_trace *t, struct tc_activation *a, size_t from);
 /* --- place.c --- */
 /* Before each instruction of the captured function's own frame: counts it; stops the frame, or breaks, where the options say. */
 tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a);
-/* Is it inside of a call, by the captured function, of one from outside? */
-bool tc_trace_in_callee(const struct tc_trace *t);
+/* Inside of a call that the captured function makes: register of the function from outside that is called; -1. */
+int tc_trace_callee(const struct tc_trace *t);
+
+/* --- snapshot.c --- */
+/* Copies the state of side effects at the place where the captured function stands. */
+tc_status tc_snapshot_take(struct tc_trace *t);
+/* Puts back the state at this place, if it was copied here. */
+void tc_snapshot_restore(struct tc_trace *t);
+void tc_snapshot_free(struct tc_trace *t);
 
 /* --- execute.c --- */
 tc_status tc_execute(struct tc_trace *t, struct tc_activation *a);

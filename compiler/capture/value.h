@@ -90,6 +90,7 @@ struct tc_traced_table {
   bool grew;               /* outside: a key came in that was not there before the call */
   TC_VEC(int) order;       /* entries in the order of next */
   bool is_written, metatable_written; /* outside: by the traced code */
+  int n_lazy_keys;         /* outside: entries whose key is a lazy number (table_keys.c) */
   int number;              /* among the objects of the replay, from 1; 0: not there yet */
 };
 

@@ -148,10 +148,3 @@ tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_track
   tc_use_type(t, b);
   return TC_OK;
 }
-
-bool tc_text_to_number(struct tc_trace *t, const struct tc_tracked *text, struct tc_tracked *out) {
-  if (lua_stringtonumber(t->L, text->text->bytes) != text->text->length + 1) return false;
-  *out = lua_isinteger(t->L, -1) ? tc_int(lua_tointeger(t->L, -1)) : tc_num(lua_tonumber(t->L, -1));
-  lua_pop(t->L, 1);
-  return true;
-}

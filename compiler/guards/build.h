@@ -2,7 +2,7 @@
  *
  * Sources and facts are kept once: asking again for an equal one gives the old one. A field source has a table as its parent,
  * an upvalue source a function: the first is made sure by a TYPE fact that tc_guards_field adds, the second by the caller,
- * who pins functions (tc_guards_identity) before he looks into them.
+ * who pins functions (tc_guards_identity, tc_guards_code) before he looks into them.
  *
  * Errors: memory that is out makes a source TC_NO_SOURCE and sets a flag that tc_guards_seal reports; callers need not look in
  * between. Lua's own allocations may raise: call inside of lua_pcall. Stack indices are those of the state given. */
@@ -21,8 +21,20 @@ enum tc_guard_kind {
 
 enum { TC_NO_SOURCE = -1 };
 
-/* Comparisons of expressions, beside Lua's own LUA_OPADD … LUA_OPBNOT; their result is a boolean. */
-enum { TC_GUARD_OP_EQ = LUA_OPBNOT + 1, TC_GUARD_OP_LT, TC_GUARD_OP_LE };
+/* Operations of expressions beside Lua's own LUA_OPADD … LUA_OPBNOT: comparisons, whose result is a boolean, and functions of Lua's
+ * library math, of one number (rows of functions.def) or of two. */
+enum {
+  TC_GUARD_OP_EQ = LUA_OPBNOT + 1,
+  TC_GUARD_OP_LT,
+  TC_GUARD_OP_LE,
+#define TC_GUARD_FUNCTION(NAME, name, value) TC_GUARD_OP_##NAME,
+#include "guards/functions.def"
+#undef TC_GUARD_FUNCTION
+  TC_GUARD_OP_ATAN,
+  TC_GUARD_OP_LOG_OF,
+};
+static inline bool tc_guards_is_function(int op) { return op > TC_GUARD_OP_LE; }
+static inline bool tc_guards_is_unary(int op) { return op == LUA_OPUNM || op == LUA_OPBNOT || (op > TC_GUARD_OP_LE && op < TC_GUARD_OP_ATAN); }
 
 enum {
   TC_MAX_EXPR_NODES = 128,       /* operators, sources and constants of one expression, counted as often as its text shows them */
@@ -30,6 +42,9 @@ enum {
 
 /* *out is freed with tc_guards_free, also after a failure elsewhere. `host` outlives the guards. */
 tc_status tc_guards_new(const struct tc_alloc *alloc, const struct tc_host *host, lua_State *L, struct tc_guards **out, struct tc_error *err);
+
+/* How the program is built (opt.guard_strings, opt.source_cache); of one that has no sources yet. */
+void tc_guards_configure(struct tc_guards *g, const struct tc_config *config);
 
 /* --- sources --- */
 int tc_guards_function(struct tc_guards *g);                       /* the called function itself */
@@ -41,8 +56,8 @@ int tc_guards_field(struct tc_guards *g, lua_State *L, int parent, int index);
 int tc_guards_object(struct tc_guards *g, lua_State *L, int index, int origin);
 /* The number at `index`: an operand that reads nothing. */
 int tc_guards_constant(struct tc_guards *g, lua_State *L, int index);
-/* A number or boolean, computed with Lua's own meaning: `op` is a TC_GUARD_OP_… or LUA_OP…, `right` TC_NO_SOURCE for LUA_OPUNM
- * and LUA_OPBNOT. The operands are numbers: the caller makes sure of it by tc_guards_number or tc_guards_equal. An operation
+/* A number or boolean, computed with Lua's own meaning: `op` is a TC_GUARD_OP_… or LUA_OP…, `right` TC_NO_SOURCE for unary
+ * ones (tc_guards_is_unary). The operands are numbers: the caller makes sure of it by tc_guards_number or tc_guards_equal. An operation
  * that Lua would refuse (n // 0 and n % 0 of integers, bits of a number that is no integer) has no value; where that can
  * happen a DEFINED fact is added, since the program that is captured came past it.
  * TC_NO_SOURCE without a failure: the expression would have more than TC_MAX_EXPR_NODES; fix its operands' values instead. */
@@ -64,6 +79,14 @@ uint64_t tc_guards_path(const struct tc_guards *g, int source);
 void tc_guards_type(struct tc_guards *g, int source, int type);                   /* LUA_T… */
 void tc_guards_equal(struct tc_guards *g, lua_State *L, int source, int index);     /* nil, boolean, number (bits), string */
 void tc_guards_identity(struct tc_guards *g, lua_State *L, int source, int index); /* the object at `index` */
+/* A Lua function with the code of the one at `index`: which closure of it does not matter. */
+void tc_guards_code(struct tc_guards *g, lua_State *L, int source, int index);
+/* Is the source an upvalue of a function that is guarded by its code? */
+bool tc_guards_in_code(const struct tc_guards *g, int source);
+/* An upvalue (from 1) of the function at `source` and one of that at `other` are one variable, or are two. Identity or code of both is
+ * guarded. Callers ask once a pair. */
+void tc_guards_one_variable(struct tc_guards *g, int source, int number, int other, int other_number);
+void tc_guards_two_variables(struct tc_guards *g, int source, int number, int other, int other_number);
 void tc_guards_metatable(struct tc_guards *g, lua_State *L, int source, int index); /* index 0: it has none */
 void tc_guards_length(struct tc_guards *g, int source, int64_t length);           /* raw */
 /* The keys, in the order of next: a sequence of `count` at `index`. */

@@ -11,24 +11,31 @@ struct looked_at {
   int at, type;
 };
 
-static inline bool equal_text(struct looked_at v, const struct tc_guard_op *op, const struct tc_fact *facts) {
+static bool equal_bytes(lua_State *L, int at, const struct tc_fact *fact) {
   size_t length;
-  const char *text = lua_tolstring(v.L, v.at, &length); /* a string: nothing is converted */
-  if (text == op->expected.pointer) return true;
-  return length == facts[op->fact - 1].length && !memcmp(text, op->expected.pointer, length);
+  const char *text = lua_tolstring(L, at, &length); /* a string: nothing is converted */
+  return length == fact->length && !memcmp(text, fact->pointer, length);
 }
 
-static inline bool equal_float(struct looked_at v, const struct tc_guard_op *op) {
-  const lua_Number number = lua_tonumber(v.L, v.at);
+static inline bool equal_text(const struct tc_guards *g, lua_State *L, int at, const struct tc_guard_op *op) {
+  return lua_tolstring(L, at, NULL) == op->expected.pointer || equal_bytes(L, at, &g->facts.data[op->fact - 1]);
+}
+
+static inline bool equal_integer(lua_State *L, int at, const struct tc_guard_op *op) {
+  return lua_tointegerx(L, at, NULL) == op->expected.integer && lua_isinteger(L, at);
+}
+
+static inline bool equal_float(lua_State *L, int at, const struct tc_guard_op *op) {
+  const lua_Number number = lua_tonumber(L, at);
   int64_t bits;
   memcpy(&bits, &number, sizeof bits);
-  return bits == op->expected.integer && (!op->is_integer || !lua_isinteger(v.L, v.at));
+  return bits == op->expected.integer && (!op->type || !lua_isinteger(L, at));
 }
 
-static bool check_metatable(struct looked_at v, const void *expected) {
-  if (!lua_getmetatable(v.L, v.at)) return !expected;
-  const bool holds = lua_topointer(v.L, -1) == expected;
-  lua_pop(v.L, 1);
+static inline bool check_metatable(lua_State *L, int at, const void *expected) {
+  if (!lua_getmetatable(L, at)) return !expected;
+  const bool holds = lua_topointer(L, -1) == expected;
+  lua_pop(L, 1);
   return holds;
 }
 
@@ -46,19 +53,26 @@ static bool check_keys(struct looked_at v, const struct tc_guard_op *op) {
   return holds;
 }
 
-static inline const struct tc_tensor *tensor_like(const struct tc_guards *g, struct looked_at v, const struct tc_fact_tensor *expected) {
-  const struct tc_tensor *t = g->host->tensor_at(v.L, v.at);
+/* host->tensor_at, without a call where the host tells how its tensors lie. */
+static inline const struct tc_tensor *tensor_at(const struct tc_host *host, lua_State *L, int at) {
+  if (!host->object_bytes) return host->tensor_at(L, at);
+  const struct tc_host_object *object = lua_touserdata(L, at);
+  return object && lua_rawlen(L, at) == host->object_bytes && object->tag == host->object_tag ? &object->tensor : NULL;
+}
+
+static inline const struct tc_tensor *tensor_like(const struct tc_guards *g, lua_State *L, int at, const struct tc_fact_tensor *expected) {
+  const struct tc_tensor *t = tensor_at(g->host, L, at);
   const bool alike = t && t->dtype == expected->dtype && t->ndim == expected->ndim && t->storage && t->storage->device == expected->device;
   return alike ? t : NULL;
 }
 
-static inline bool check_tensor(const struct tc_guards *g, struct looked_at v, const struct tc_fact_tensor *expected,
-                                const struct tc_tensor **inputs) {
-  const struct tc_tensor *t = tensor_like(g, v, expected);
+static inline bool check_tensor(const struct tc_guards *g, lua_State *L, int at, const struct tc_guard_op *op, const struct tc_tensor **inputs) {
+  const struct tc_fact_tensor *expected = op->expected.tensor;
+  const struct tc_tensor *t = tensor_like(g, L, at, expected);
   if (!t) return false;
-  for (int d = 0; d < expected->ndim; d++)
+  for (int d = expected->ndim; d-- > 0;)
     if (t->sizes[d] != expected->sizes[d] || t->strides[d] != expected->strides[d]) return false;
-  if (expected->input >= 0) inputs[expected->input] = t;
+  if (op->other >= 0) inputs[op->other] = t;
   return true;
 }
 
@@ -72,7 +86,7 @@ static bool set_size(int64_t *sizes, int id, int64_t value) {
 
 static bool check_sizes(const struct tc_guards *g, struct looked_at v, const struct tc_fact_tensor *expected,
                         const struct tc_guard_values *values) {
-  const struct tc_tensor *t = tensor_like(g, v, expected);
+  const struct tc_tensor *t = tensor_like(g, v.L, v.at, expected);
   struct tc_fact_dims *dims = expected->dims;
   if (!t) return false;
   for (int d = 0; d < expected->ndim; d++) {
@@ -107,25 +121,24 @@ static bool in_one_storage(const struct tc_guards *g, int at, int other) {
   return !a || !b || a->storage == b->storage;
 }
 
-static inline bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at v,
+static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at v,
                          const struct tc_guard_values *values) {
   switch ((enum tc_guard_test)op->test) {
     case TC_TEST_NOTHING: return true;
     case TC_TEST_KEEP: return lua_copy(v.L, v.at, op->other), true;
     case TC_TEST_TYPE: return v.type == op->type;
     case TC_TEST_BOOLEAN: return v.type == LUA_TBOOLEAN && lua_toboolean(v.L, v.at) == op->expected.integer;
-    case TC_TEST_INTEGER:
-      return v.type == LUA_TNUMBER && lua_tointegerx(v.L, v.at, NULL) == op->expected.integer && lua_isinteger(v.L, v.at);
-    case TC_TEST_FLOAT: return v.type == LUA_TNUMBER && equal_float(v, op);
-    case TC_TEST_STRING: return v.type == LUA_TSTRING && equal_text(v, op, g->facts.data);
+    case TC_TEST_INTEGER: return v.type == LUA_TNUMBER && equal_integer(v.L, v.at, op);
+    case TC_TEST_FLOAT: return v.type == LUA_TNUMBER && equal_float(v.L, v.at, op);
+    case TC_TEST_STRING: return v.type == LUA_TSTRING && equal_text(g, v.L, v.at, op);
     case TC_TEST_IDENTITY: return v.type == op->type && lua_topointer(v.L, v.at) == op->expected.pointer;
-    case TC_TEST_METATABLE: return check_metatable(v, op->expected.pointer);
+    case TC_TEST_METATABLE: return check_metatable(v.L, v.at, op->expected.pointer);
     case TC_TEST_LENGTH: return v.type == LUA_TTABLE && (int64_t)lua_rawlen(v.L, v.at) == op->expected.integer;
     case TC_TEST_KEYS: return check_keys(v, op);
-    case TC_TEST_TENSOR: return check_tensor(g, v, op->expected.tensor, values->inputs);
+    case TC_TEST_TENSOR: return check_tensor(g, v.L, v.at, op, values->inputs);
     case TC_TEST_SIZES: return check_sizes(g, v, op->expected.tensor, values);
     case TC_TEST_STRIDES: return check_strides(op->expected.tensor, values->sizes);
-    case TC_TEST_NUMBER: return v.type == LUA_TNUMBER && (lua_isinteger(v.L, v.at) != 0) == op->is_integer;
+    case TC_TEST_NUMBER: return v.type == LUA_TNUMBER && (lua_isinteger(v.L, v.at) != 0) == (op->type != 0);
     case TC_TEST_DEFINED: return v.type != LUA_TNIL;
     case TC_TEST_SIZE: return v.type == LUA_TNUMBER && lua_isinteger(v.L, v.at) && set_size(values->sizes, op->other, lua_tointeger(v.L, v.at));
     case TC_TEST_SCALAR: return read_scalar(v, values->scalars ? &values->scalars[op->other] : NULL);
@@ -134,6 +147,9 @@ static inline bool holds(const struct tc_guards *g, const struct tc_frame *frame
     case TC_TEST_NO_ALIAS: return !in_one_storage(g, v.at, op->other);
     case TC_TEST_SHAPE: return tc_sym_fact_true(&g->facts.data[op->fact - 1].shape, values->sizes);
     case TC_TEST_ARGS: return frame->n_args == op->expected.integer;
+    case TC_TEST_CODE: return lua_topointer(v.L, v.at) == op->expected.pointer || tc_guards_has_code(v.L, v.at, &g->facts.data[op->fact - 1]);
+    case TC_TEST_ONE_VARIABLE: return tc_guards_is_one_variable(v.L, v.at, op->other, op->expected.integer);
+    case TC_TEST_TWO_VARIABLES: return !tc_guards_is_one_variable(v.L, v.at, op->other, op->expected.integer);
     case TC_TEST_DEFAULT_DTYPE: return (int64_t)g->host->default_dtype(g->thread) == op->expected.integer;
   }
   return false;
@@ -156,15 +172,25 @@ static inline struct looked_at look_at_arg(const struct tc_guards *g, const stru
 
 static void compute(lua_State *G, const struct tc_guard_op *op) {
   lua_pushvalue(G, op->parent);
-  if (!tc_guards_is_unary(op->key)) lua_pushvalue(G, (int)op->integer);
+  if (!tc_guards_is_unary(op->key)) lua_pushvalue(G, op->other);
   tc_guards_compute(G, op->key);
   lua_replace(G, op->at);
 }
 
-/* Reads what is no field; false: there is no stack. */
+static inline int read_key(lua_State *G, const struct tc_guard_op *op) {
+  lua_pushvalue(G, op->key);
+  return lua_rawget(G, op->parent);
+}
+
+/* What an operation looks at; false: there is no stack. */
 static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at *v) {
   lua_State *const G = g->thread;
   switch ((enum tc_guard_read)op->read) {
+    case TC_READ_NOTHING:
+      if (!op->at) return true; /* on the stack of the call, and looked at before */
+      break;
+    case TC_READ_KEY: read_key(G, op); break;
+    case TC_READ_INTEGER: lua_rawgeti(G, op->parent, op->key); break;
     case TC_READ_UPVALUE:
       if (!lua_getupvalue(G, op->parent, op->key)) lua_pushnil(G);
       break;
@@ -187,24 +213,32 @@ static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, 
   return true;
 }
 
-/* The fact, from 1, that fails; 0: none; -1: no stack. Fields are most of what is read, and go first. */
+/* The fact, from 1, that fails; 0: none; -1: no stack. What the program has most of is done on the spot. */
 static int run(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *values) {
   lua_State *const G = g->thread;
-  const struct tc_guard_op *const end = g->ops + g->n_ops;
-  struct looked_at v = {G, TC_GUARDS_NIL, LUA_TNIL}, read = v;
-  for (const struct tc_guard_op *op = g->ops; op < end; op++) {
-    if (op->read == TC_READ_KEY) {
-      lua_pushvalue(G, op->key);
-      v = (struct looked_at){G, op->at, lua_rawget(G, op->parent)};
-    } else if (op->read == TC_READ_INTEGER) {
-      v = (struct looked_at){G, op->at, lua_rawgeti(G, op->parent, op->integer)};
-    } else if (op->read != TC_READ_NOTHING) {
-      if (!read_value(g, frame, op, &read)) return -1;
-      v = read;
+  struct looked_at v = {G, TC_GUARDS_NIL, LUA_TNIL};
+  for (const struct tc_guard_op *op = g->ops;; op++) {
+    bool good = true;
+    switch ((enum tc_guard_code)op->code) {
+      case TC_CODE_KEY_TYPE: good = read_key(G, op) == op->type; break;
+      case TC_CODE_KEY_BOOLEAN: good = read_key(G, op) == LUA_TBOOLEAN && lua_toboolean(G, op->at) == op->expected.integer; break;
+      case TC_CODE_KEY_INTEGER: good = read_key(G, op) == LUA_TNUMBER && equal_integer(G, op->at, op); break;
+      case TC_CODE_KEY_FLOAT: good = read_key(G, op) == LUA_TNUMBER && equal_float(G, op->at, op); break;
+      case TC_CODE_KEY_STRING: good = read_key(G, op) == LUA_TSTRING && equal_text(g, G, op->at, op); break;
+      case TC_CODE_KEY_IDENTITY: good = read_key(G, op) == op->type && lua_topointer(G, op->at) == op->expected.pointer; break;
+      case TC_CODE_KEY_TENSOR: good = read_key(G, op) == LUA_TUSERDATA && check_tensor(g, G, op->at, op, values->inputs); break;
+      case TC_CODE_INTEGER_TYPE: good = lua_rawgeti(G, op->parent, op->key) == op->type; break;
+      case TC_CODE_METATABLE: good = check_metatable(G, op->at, op->expected.pointer); break;
+      case TC_CODE_POP: lua_settop(G, op->at); break;
+      case TC_CODE_END: return 0;
+      case TC_CODE_OTHER:
+        if (!read_value(g, frame, op, &v)) return -1;
+        good = holds(g, frame, op, v, values);
+        break;
+      default: __builtin_unreachable(); /* so that the jump needs no check of its range */
     }
-    if (!holds(g, frame, op, v, values)) return op->fact;
+    if (!good) return op->fact;
   }
-  return 0;
 }
 
 int tc_guards_match(struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *given) {

@@ -1,6 +1,8 @@
 /* The present value of a single source, without a check: paths that lead nowhere and operands that are no numbers give nil.
  *
  * Invariants: as in check.c; the stack that it needs was reserved by tc_guards_seal. */
+#include <math.h>
+
 #include "guards/program.h"
 
 void tc_guards_push_root(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_source *s) {
@@ -34,12 +36,34 @@ static bool has_value(lua_State *L, int op, int n_operands) {
   return !lua_isinteger(L, -1) || !lua_isinteger(L, -2) || lua_tointeger(L, -1) != 0;
 }
 
+/* As Lua's library has it. */
+#define TC_GUARD_PI 3.141592653589793238462643383279502884
+
+static lua_Number log_of(lua_Number x, lua_Number base) {
+  if (base == 2.0) return log2(x);
+  return base == 10.0 ? log10(x) : log(x) / log(base);
+}
+
+static lua_Number function_of(int op, lua_Number x, lua_Number y) {
+  switch (op) {
+#define TC_GUARD_FUNCTION(NAME, name, value) case TC_GUARD_OP_##NAME: return value;
+#include "guards/functions.def"
+#undef TC_GUARD_FUNCTION
+    case TC_GUARD_OP_ATAN: return atan2(x, y);
+    default: return log_of(x, y);
+  }
+}
+
 void tc_guards_compute(lua_State *L, int op) {
   const int n_operands = tc_guards_is_unary(op) ? 1 : 2;
   static const int comparisons[] = {LUA_OPEQ, LUA_OPLT, LUA_OPLE};
   if (!has_value(L, op, n_operands)) {
     lua_pop(L, n_operands);
     lua_pushnil(L);
+  } else if (tc_guards_is_function(op)) {
+    const lua_Number result = function_of(op, lua_tonumber(L, -n_operands), lua_tonumber(L, -1));
+    lua_pop(L, n_operands);
+    lua_pushnumber(L, result);
   } else if (op >= TC_GUARD_OP_EQ) {
     const int result = lua_compare(L, -2, -1, comparisons[op - TC_GUARD_OP_EQ]);
     lua_pop(L, 2);

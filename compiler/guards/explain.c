@@ -45,7 +45,8 @@ static void print_expected(const struct tc_guards *g, const struct tc_fact *fact
   switch (fact->kind) {
     case TC_GUARD_TYPE: tc_strbuf_puts(out, lua_typename(G, fact->type)); break;
     case TC_GUARD_EQUAL: print_equal(g, fact, out); break;
-    case TC_GUARD_IDENTITY: tc_guards_value_text(g, fact->other, out); break;
+    case TC_GUARD_IDENTITY:
+    case TC_GUARD_CODE: tc_guards_value_text(g, fact->other, out); break;
     case TC_GUARD_METATABLE: tc_strbuf_puts(out, fact->other ? "the same" : "nil"); break;
     case TC_GUARD_LENGTH:
     case TC_GUARD_ARGS: tc_strbuf_printf(out, "%lld", (long long)fact->integer); break;
@@ -62,6 +63,8 @@ static void print_expected(const struct tc_guards *g, const struct tc_fact *fact
     case TC_GUARD_SCALAR: tc_strbuf_printf(out, "%d", fact->other); break;
     case TC_GUARD_SAME:
     case TC_GUARD_DISTINCT:
+    case TC_GUARD_ONE_VARIABLE:
+    case TC_GUARD_TWO_VARIABLES:
     case TC_GUARD_NO_ALIAS: tc_guards_source_text(g, fact->other, out); break;
     case TC_GUARD_SHAPE: print_shape(&fact->shape, out); break;
     case TC_GUARD_DEFAULT_DTYPE: tc_strbuf_puts(out, tc_dtype_name((tc_dtype)fact->integer)); break;
@@ -82,7 +85,7 @@ static bool print_comparison(const struct tc_guards *g, const struct tc_fact *fa
   return true;
 }
 
-static void print_fact(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
+void tc_guards_print_fact(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
   static const char *const formats[] = {
 #define TC_GUARD(NAME, text) text,
 #include "guards/guards.def"
@@ -102,6 +105,20 @@ static void print_fact(const struct tc_guards *g, const struct tc_fact *fact, st
 #pragma GCC diagnostic pop
   tc_strbuf_free(&source);
   tc_strbuf_free(&expected);
+}
+
+void tc_guards_keep_text(struct tc_guards *g) {
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, g->alloc);
+  tc_guards_print_fact(g, &g->facts.data[g->facts.len - 1], &text);
+  const char *made = tc_strbuf_text(&text), *kept = made ? tc_arena_text(g->arena, made) : NULL;
+  if (!kept || !tc_vec_push(tc_arena_alloc(g->arena), &g->texts, kept)) g->failed = true;
+  tc_strbuf_free(&text);
+}
+
+static void put_fact(const struct tc_guards *g, size_t number, struct tc_strbuf *out) {
+  if (number < g->texts.len) tc_strbuf_puts(out, g->texts.data[number]);
+  else tc_guards_print_fact(g, &g->facts.data[number], out);
 }
 
 /* --- present values --- */
@@ -137,6 +154,11 @@ static void print_metatable(const struct tc_guards *g, int at, const struct tc_f
 static void print_pair(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, int at, struct tc_strbuf *out) {
   lua_State *G = g->thread;
   tc_guards_evaluate(g, frame, fact->other);
+  if (fact->kind == TC_GUARD_ONE_VARIABLE || fact->kind == TC_GUARD_TWO_VARIABLES) {
+    const bool functions = lua_isfunction(G, at) && lua_isfunction(G, -1);
+    tc_strbuf_puts(out, !functions ? "not two functions" : fact->kind == TC_GUARD_ONE_VARIABLE ? "two variables" : "one variable");
+    return;
+  }
   if (fact->kind != TC_GUARD_NO_ALIAS) {
     tc_strbuf_puts(out, lua_rawequal(G, at, -1) ? "the same" : "not the same");
     return;
@@ -159,6 +181,9 @@ static void print_present(const struct tc_guards *g, const struct tc_frame *fram
     tc_strbuf_printf(out, "%lld", (long long)lua_rawlen(G, at));
   } else if (fact->kind == TC_GUARD_KEYS && is_table) {
     print_keys(g, at, out);
+  } else if (fact->kind == TC_GUARD_CODE && lua_isfunction(G, at)) {
+    const bool same = lua_topointer(G, at) == fact->pointer || tc_guards_has_code(G, at, fact);
+    tc_strbuf_puts(out, same ? "the same code" : "other code");
   } else if (fact->kind == TC_GUARD_IDENTITY) {
     const bool alike = lua_type(G, at) == lua_type(G, fact->other) && !lua_rawequal(G, at, fact->other);
     if (alike) tc_strbuf_printf(out, "another %s", tensor ? "tensor" : lua_typename(G, lua_type(G, at)));
@@ -210,7 +235,7 @@ void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, 
   for (size_t i = 0; i < g->facts.len; i++) {
     const struct tc_fact *fact = &g->facts.data[i];
     if (guard && (int)i + 1 != guard) continue;
-    print_fact(g, fact, out);
+    put_fact(g, i, out);
     if (frame) {
       tc_strbuf_puts(out, " (now: ");
       if (fact->source >= 0) print_present(g, frame, fact, out);
@@ -287,6 +312,7 @@ uint64_t tc_guards_hash(const struct tc_guards *g) {
     if (fact->kind == TC_GUARD_SIZE || fact->kind == TC_GUARD_SCALAR) hash = tc_hash_u64(hash, (uint64_t)fact->other);
     if (fact->kind == TC_GUARD_METATABLE) hash = tc_hash_u64(hash, fact->other != 0);
     if (fact->kind == TC_GUARD_EQUAL && fact->type == LUA_TSTRING) hash = tc_hash_bytes(hash, fact->pointer, fact->length);
+    if (fact->kind == TC_GUARD_CODE) hash = tc_guards_code_hash(hash, fact);
     if (fact->kind == TC_GUARD_TENSOR) hash = hash_tensor(hash, fact->tensor);
     if (fact->kind == TC_GUARD_SHAPE)
       hash = hash_symbol(hash_symbol(tc_hash_u64(hash, (uint64_t)(fact->shape.less << 1 | fact->shape.holds)), fact->shape.a), fact->shape.b);

@@ -39,8 +39,9 @@ tc_status tc_guards_seal(struct tc_guards *g, struct tc_error *err);
 
 /* --- checks --- */
 
-/* What changed between calls: the value of a number, or sizes of a tensor (dims: bit set of dimensions). path: tc_guards_path. */
-struct tc_guard_change { uint64_t path; bool is_number; uint32_t dims; };
+/* What changed between calls: the value of a number, sizes of a tensor (dims: bit set of dimensions), or which closure of a function
+ * it is (is_code). path: tc_guards_path. */
+struct tc_guard_change { uint64_t path; bool is_number, is_code; uint32_t dims; };
 /* What in this call differs from the one that the guards were made for, and would not, if it were not fixed; at most `limit`. */
 int tc_guards_changes(const struct tc_guards *g, const struct tc_frame *frame, struct tc_guard_change *out, int limit);
 

@@ -1,6 +1,6 @@
 /* What capture and guards need to know of the Lua module's own objects. The module (lua/) fills one
  * and hands it in, so that no stage depends on the module. Stack indices are absolute. None of these
- * runs Lua code, and none raises a Lua error, but for push_tensor when memory is out. */
+ * runs Lua code, and none raises a Lua error, but for push_tensor when memory is out, and load_late. */
 #ifndef TC_GUARDS_HOST_H
 #define TC_GUARDS_HOST_H
 
@@ -8,8 +8,15 @@
 
 #include "ops/function.h"
 
+/* How the full userdata of a tensor begins. */
+struct tc_host_object { const void *tag; struct tc_tensor tensor; };
+
 struct tc_host {
   const struct tc_tensor *(*tensor_at)(lua_State *L, int index);     /* borrowed; NULL: not a tensor */
+  /* Where all tensors are userdata of one length, which begin with a tc_host_object that has this tag, and no other userdata of that
+   * length does: what tensor_at looks at, so that a check need not call it. object_bytes = 0: tensor_at alone knows. */
+  size_t object_bytes;
+  const void *object_tag;
   const struct tc_function *(*function_at)(lua_State *L, int index); /* the tensor function behind a C closure; NULL */
   /* Of creation functions and of float results of integers; may be changed between calls. */
   tc_dtype (*default_dtype)(lua_State *L);
@@ -22,6 +29,9 @@ struct tc_host {
   uint32_t (*marked_dims)(lua_State *L, int index);
   /* Pushes a tensor object; takes over the reference. */
   void (*push_tensor)(lua_State *L, struct tc_tensor tensor);
+  /* Is it a table of the module's whose last fields come when one is missing? Then they are there afterwards, and it is as if they had
+   * always been. May be NULL. */
+  bool (*load_late)(lua_State *L, int index);
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* What tc_guards_seal does: which sources a check reads, which of them are roots or kept, and where each of them lies; the
  * lists of children and of facts; room for the program. The invariants stand in program.h. */
+#include "base/hash.h"
 #include "guards/program.h"
 
 /* Does the check of it start without another source's check: roots, and what lies in pinned objects and in the function. */
@@ -84,7 +85,7 @@ static void fill_lists(struct tc_guards *g) {
 }
 
 /* Does one of its facts push values to be tested? */
-static bool pushes(const struct tc_source *s) { return s->facts & (1u << TC_GUARD_KEYS | 1u << TC_GUARD_METATABLE); }
+static bool pushes(const struct tc_source *s) { return s->facts & (1u << TC_GUARD_KEYS | 1u << TC_GUARD_METATABLE | 1u << TC_GUARD_CODE); }
 
 /* Gives roots and kept values their places. An argument stays where it is, unless something else rests on it. */
 static void place_values(struct tc_guards *g) {
@@ -141,13 +142,36 @@ static void forget_program(struct tc_guards *g) {
   }
 }
 
+static bool demands_same(const struct tc_fact_tensor *a, const struct tc_fact_tensor *b) {
+  const size_t bytes = sizeof *a->sizes * (size_t)a->ndim;
+  return a->dtype == b->dtype && a->ndim == b->ndim && a->device == b->device && !memcmp(a->sizes, b->sizes, bytes) &&
+         !memcmp(a->strides, b->strides, bytes);
+}
+
+/* Finds the first among tensors of fixed sizes that demand the same: of many parameters, few shapes. */
+static bool find_alike(struct tc_guards *g) {
+  struct tc_slots index = {0};
+  for (size_t i = 0; i < g->facts.len; i++) {
+    struct tc_fact_tensor *tensor = g->facts.data[i].tensor;
+    if (!tensor || tensor->dims) continue;
+    const size_t bytes = sizeof *tensor->sizes * (size_t)tensor->ndim;
+    const uint64_t hash = tc_hash_bytes(tc_hash_bytes((uint64_t)tensor->dtype, tensor->sizes, bytes), tensor->strides, bytes);
+    size_t at = tc_slots_first(&index, hash);
+    tensor->like = tensor;
+    for (int k; tensor->like == tensor && (k = tc_slots_item(&index, at, hash, &at)) >= 0;)
+      if (demands_same(tensor, g->facts.data[k].tensor)) tensor->like = g->facts.data[k].tensor;
+    if (tensor->like == tensor && !tc_slots_add(tc_arena_alloc(g->arena), &index, hash, (int)i)) return false;
+  }
+  return true;
+}
+
 static bool lay_out(struct tc_guards *g) {
   const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
   const size_t n = g->sources.len + 1, n_facts = g->facts.len + 1;
   forget_program(g);
   mark_needed(g);
   count_lists(g);
-  g->most_ops = (int)(3 * n + 2 * n_facts + 2); /* reading, keeping and popping; facts, tensors' twice; the move */
+  g->most_ops = (int)(3 * n + 2 * n_facts + 3); /* reading, keeping and popping; facts, tensors' twice; the move; the end */
   g->ops = tc_arena_bytes(g->arena, sizeof *g->ops * (size_t)g->most_ops); /* not cleared: most of it stays untouched */
   g->children = TC_NEW_ARRAY(alloc, int, n);
   g->own_facts = TC_NEW_ARRAY(alloc, int, n_facts);
@@ -158,6 +182,7 @@ static bool lay_out(struct tc_guards *g) {
   g->sizes = TC_NEW_ARRAY(alloc, int64_t, (size_t)g->n_sizes + 1);
   int *below = TC_NEW_ARRAY(alloc, int, n);
   if (!g->ops || !g->children || !g->own_facts || !g->roots || !g->late || !g->late_done || !g->path || !g->sizes || !below) return false;
+  if (!find_alike(g)) return false;
   fill_lists(g);
   place_values(g);
   sort_top(g);

@@ -33,6 +33,9 @@ static enum tc_guard_test test_of(const struct tc_fact *fact) {
     case TC_GUARD_NO_ALIAS: return TC_TEST_NO_ALIAS;
     case TC_GUARD_SAME: return TC_TEST_SAME;
     case TC_GUARD_DISTINCT: return TC_TEST_DISTINCT;
+    case TC_GUARD_CODE: return TC_TEST_CODE;
+    case TC_GUARD_ONE_VARIABLE: return TC_TEST_ONE_VARIABLE;
+    case TC_GUARD_TWO_VARIABLES: return TC_TEST_TWO_VARIABLES;
     case TC_GUARD_SHAPE: return TC_TEST_SHAPE;
     case TC_GUARD_ARGS: return TC_TEST_ARGS;
     case TC_GUARD_DEFAULT_DTYPE: return TC_TEST_DEFAULT_DTYPE;
@@ -53,9 +56,10 @@ static void set_test(struct tc_guard_op *op, const struct tc_guards *g, int item
   op->test = (uint8_t)test_of(fact);
   op->fact = item + 1;
   op->type = (int8_t)fact->type;
-  op->is_integer = op->test == TC_TEST_FLOAT ? is_whole(fact->integer) : fact->is_integer;
-  op->other = fact->other;
-  if (fact->kind == TC_GUARD_TENSOR) op->expected.tensor = fact->tensor;
+  if (op->test == TC_TEST_FLOAT) op->type = is_whole(fact->integer);
+  if (op->test == TC_TEST_NUMBER) op->type = fact->is_integer;
+  op->other = op->test == TC_TEST_TENSOR ? fact->tensor->input : fact->other;
+  if (fact->kind == TC_GUARD_TENSOR) op->expected.tensor = op->test == TC_TEST_TENSOR ? fact->tensor->like : fact->tensor;
   else if (fact->pointer) op->expected.pointer = fact->pointer;
   else op->expected.integer = fact->integer;
 }
@@ -93,8 +97,7 @@ static struct tc_guard_op *emit_read(struct tc_guards *g, struct tc_source *s, i
   s->place = ++*walk;
   op = emit(g, read_of(s), s->place);
   op->parent = g->sources.data[s->parent].place;
-  op->key = s->number;
-  op->integer = s->integer;
+  op->key = op->read == TC_READ_INTEGER ? (int)s->integer : s->number;
   return op;
 }
 
@@ -158,8 +161,8 @@ static void emit_late(struct tc_guards *g) {
     struct tc_guard_op *op = emit(g, TC_READ_EXPR, s->kept);
     op->key = s->number;
     op->parent = operand_place(a);
-    op->integer = operand_place(b);
-    emit_facts(g, s, op);
+    op->other = operand_place(b);
+    if (s->n_facts) emit_facts(g, s, emit(g, TC_READ_NOTHING, s->kept));
     s->ready = true;
   }
 }
@@ -173,6 +176,18 @@ static void emit_sourceless(struct tc_guards *g, enum tc_guard_kind kind) {
     if (kind == TC_GUARD_TENSOR) op->test = fact->tensor->dims && fact->tensor->dims->late_strides ? TC_TEST_STRIDES : TC_TEST_NOTHING;
     if (op->test == TC_TEST_NOTHING) g->n_ops--;
   }
+}
+
+/* The code of an operation by what it reads and tests. */
+static enum tc_guard_code code_of(const struct tc_guard_op *op) {
+  static const uint8_t of_key[] = {
+      [TC_TEST_TYPE] = TC_CODE_KEY_TYPE,     [TC_TEST_BOOLEAN] = TC_CODE_KEY_BOOLEAN,   [TC_TEST_INTEGER] = TC_CODE_KEY_INTEGER, [TC_TEST_FLOAT] = TC_CODE_KEY_FLOAT,
+      [TC_TEST_STRING] = TC_CODE_KEY_STRING, [TC_TEST_IDENTITY] = TC_CODE_KEY_IDENTITY, [TC_TEST_TENSOR] = TC_CODE_KEY_TENSOR,
+  };
+  if (op->read == TC_READ_KEY) return op->test < sizeof of_key ? of_key[op->test] : TC_CODE_OTHER;
+  if (op->read == TC_READ_INTEGER && op->test == TC_TEST_TYPE) return TC_CODE_INTEGER_TYPE;
+  if (op->read == TC_READ_NOTHING && op->test == TC_TEST_METATABLE && op->at) return TC_CODE_METATABLE;
+  return op->read == TC_READ_POP ? TC_CODE_POP : TC_CODE_OTHER;
 }
 
 void tc_guards_emit(struct tc_guards *g) {
@@ -198,6 +213,8 @@ void tc_guards_emit(struct tc_guards *g) {
   emit_sourceless(g, TC_GUARD_DEFAULT_DTYPE);
   emit_sourceless(g, TC_GUARD_TENSOR);
   emit_sourceless(g, TC_GUARD_SHAPE);
+  for (int i = 0; i < g->n_ops; i++) g->ops[i].code = (uint8_t)code_of(&g->ops[i]);
+  emit(g, TC_READ_NOTHING, 0)->code = TC_CODE_END;
 }
 
 /* --- the order --- */

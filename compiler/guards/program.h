@@ -18,6 +18,7 @@
 #define TC_GUARDS_PROGRAM_H
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "guards/build.h"
 #include "guards/slots.h"
@@ -42,7 +43,7 @@ enum {
 struct tc_source {
   enum tc_source_kind kind;
   int parent;       /* a source; OBJECT: where it was found; EXPR: the left operand */
-  int number;       /* of an argument, upvalue or dimension; FIELD: anchor of the key, 0 when the key is `integer`; OBJECT, CONSTANT: anchor;
+  int number;       /* of an argument, upvalue or dimension; FIELD: anchor of the key, 0 when the key is `integer` (an int); OBJECT, CONSTANT: anchor;
                      * EXPR: the operation */
   int depth;        /* sources above this one */
   int nodes;        /* of an expression's text; 1 for all others */
@@ -81,13 +82,15 @@ struct tc_fact_tensor {
   int input; /* graph input, -1: only looked at */
   const struct tc_device *device;
   struct tc_fact_dims *dims; /* NULL: all sizes are fixed */
+  struct tc_fact_tensor *like; /* the first of the program that demands the same (itself, mostly): what checks look at stays in the cache */
   int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; /* unused where dims says otherwise */
 };
 
 /* TYPE: type. EQUAL: type, and integer (a boolean, an integer, the bits of a float; `is_integer` tells) or other = anchor, with
  * pointer and length of the string. IDENTITY: other = anchor, type and pointer of the object. METATABLE: the same, or other =
  * 0: none. LENGTH, ARGS, DEFAULT_DTYPE: integer. KEYS: integer anchors from other on. NUMBER: is_integer. SIZE, SCALAR:
- * other = id, index. SAME, DISTINCT, NO_ALIAS: other = source. TENSOR: tensor. SHAPE: shape. */
+ * other = id, index. SAME, DISTINCT, NO_ALIAS: other = source. TENSOR: tensor. SHAPE: shape. CODE: other = anchor of a
+ * function, its pointer, and code. ONE_VARIABLE, TWO_VARIABLES: other = source, integer = the numbers of both upvalues. */
 struct tc_fact {
   enum tc_guard_kind kind;
   int source;
@@ -99,21 +102,22 @@ struct tc_fact {
   const void *pointer;
   size_t length;
   struct tc_fact_tensor *tensor;
+  const struct tc_fact_code *code;
   struct tc_sym_fact shape;
 };
 
 /* How an operation comes by the value that it tests. */
 enum tc_guard_read {
-  TC_READ_NOTHING,  /* the value of the operation before it */
+  TC_READ_NOTHING,  /* the value at `at`, or that of the operation before it */
   TC_READ_KEY,      /* pushes the field `key` (an anchor) of the table at `parent` */
-  TC_READ_INTEGER,  /* pushes the field `integer` of the table at `parent` */
+  TC_READ_INTEGER,  /* pushes the field `key` (the integer itself) of the table at `parent` */
   TC_READ_DIM,      /* pushes the size of dimension `key` of the tensor at `parent` */
   TC_READ_LENGTH,   /* pushes the raw length of the table at `parent` */
   TC_READ_UPVALUE,  /* pushes the upvalue `key` of the function at `parent` */
   TC_READ_ARG,      /* argument `key`, on the stack of the call */
   TC_READ_FUNCTION, /* the function, on the stack of the call */
   TC_READ_PLACE,    /* a value that lies at `at` already */
-  TC_READ_EXPR,     /* operation `key` on the values at `parent` and `integer`, to `at` */
+  TC_READ_EXPR,     /* operation `key` on the values at `parent` and `other`, to `at` */
   TC_READ_MOVE,     /* no value: brings the roots, and makes room for kept values */
   TC_READ_POP,      /* no value: takes off what lies above `at` */
 };
@@ -143,17 +147,35 @@ enum tc_guard_test {
   TC_TEST_SHAPE,
   TC_TEST_ARGS,
   TC_TEST_DEFAULT_DTYPE,
+  TC_TEST_CODE,
+  TC_TEST_ONE_VARIABLE,
+  TC_TEST_TWO_VARIABLES,
 };
 
+/* Reading and test in one, for what a check does most; its value lies at `at`, on the guards' thread. */
+enum tc_guard_code {
+  TC_CODE_OTHER, /* `read`, then `test` */
+  TC_CODE_KEY_TYPE,
+  TC_CODE_KEY_BOOLEAN,
+  TC_CODE_KEY_INTEGER,
+  TC_CODE_KEY_FLOAT,
+  TC_CODE_KEY_STRING,
+  TC_CODE_KEY_IDENTITY,
+  TC_CODE_KEY_TENSOR,
+  TC_CODE_INTEGER_TYPE, /* TC_READ_INTEGER and TC_TEST_TYPE */
+  TC_CODE_METATABLE,    /* TC_READ_NOTHING and TC_TEST_METATABLE */
+  TC_CODE_POP,
+  TC_CODE_END,          /* all hold */
+};
+
+/* Two to a line of the cache: a check runs through all of them. */
 struct tc_guard_op {
-  uint8_t read, test;
-  int8_t type;
-  bool is_integer; /* of a number; TC_TEST_FLOAT: there is an integer that converts to it */
-  int at;     /* place of the value on the guards' thread */
+  uint8_t code, read, test;
+  int8_t type; /* LUA_T…; TC_TEST_NUMBER: whether it is an integer; TC_TEST_FLOAT: whether there is an integer that converts to it */
+  int at;      /* place of the value on the guards' thread; 0: it is on the stack of the call */
   int parent, key;
-  int other;  /* place of the other value; id, index, first anchor */
-  int fact;   /* from 1 */
-  lua_Integer integer; /* of TC_READ_INTEGER and TC_READ_EXPR */
+  int other;   /* place of the other value (of TC_READ_EXPR too); id, index, first anchor; TC_TEST_TENSOR: graph input, or -1 */
+  int fact;    /* from 1 */
   union { int64_t integer; const void *pointer; struct tc_fact_tensor *tensor; } expected;
 };
 
@@ -165,9 +187,11 @@ struct tc_guards {
   int reference;  /* of the thread in the registry */
   int n_anchors, n_inputs, n_sizes, n_scalars;
   bool failed;    /* memory was out while building */
+  bool tells_at_once, walks_paths; /* tc_guards_configure */
+  TC_VEC(const char *) texts; /* of facts, where they are told at once */
   TC_VEC(struct tc_source) sources;
   TC_VEC(struct tc_fact) facts;
-  struct tc_slots source_index, shape_index; /* of sources; of SHAPE facts */
+  struct tc_slots source_index, shape_index, string_index; /* of sources; of SHAPE facts; of anchored strings, to anchors */
   struct tc_symtab *symbols; /* of the facts' own; NULL: there are none */
 
   /* Made by tc_guards_seal. */
@@ -185,6 +209,11 @@ struct tc_guards {
   int64_t *sizes;  /* for checks that do not ask for sizes */
 };
 
+/* --- explain.c --- */
+void tc_guards_print_fact(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out);
+/* Keeps the text of the newest fact. */
+void tc_guards_keep_text(struct tc_guards *g);
+
 /* --- program.c --- */
 /* Makes the program, in the room that layout.c got. */
 void tc_guards_emit(struct tc_guards *g);
@@ -201,14 +230,27 @@ static inline bool tc_guards_is_anchored(const struct tc_source *s) { return s->
 /* --- sources.c --- */
 /* Keeps the value at `index` of L alive for the program; gives its anchor. */
 int tc_guards_anchor(struct tc_guards *g, lua_State *L, int index);
+/* The same, once a string: modules of one kind share the names of their fields, which then stay in the cache. */
+int tc_guards_anchor_shared(struct tc_guards *g, lua_State *L, int index);
 /* Of an anchor, without its address. */
 uint64_t tc_guards_key_hash(const struct tc_guards *g, uint64_t seed, int anchor);
 
+/* --- code.c --- */
+/* Has the value at `at` the code that the fact demands? It is another function than the fact's own, or none at all. */
+bool tc_guards_has_code(lua_State *G, int at, const struct tc_fact *fact);
+/* Are the values at both places of the guards' thread Lua functions of the same code? */
+bool tc_guards_same_code(const struct tc_guards *g, int at, int other);
+uint64_t tc_guards_code_hash(uint64_t seed, const struct tc_fact *fact);
+/* Are the upvalues of the functions at both places, whose numbers a fact has, one variable? */
+bool tc_guards_is_one_variable(lua_State *G, int at, int other, int64_t numbers);
+
 /* --- facts.c --- */
+void tc_guards_add_fact(struct tc_guards *g, const struct tc_fact *fact);
 /* The expression has a value. */
 void tc_guards_defined(struct tc_guards *g, int source);
 static inline bool tc_guards_is_pair(enum tc_guard_kind kind) {
-  return kind == TC_GUARD_SAME || kind == TC_GUARD_DISTINCT || kind == TC_GUARD_NO_ALIAS;
+  return kind == TC_GUARD_SAME || kind == TC_GUARD_DISTINCT || kind == TC_GUARD_NO_ALIAS || kind == TC_GUARD_ONE_VARIABLE ||
+         kind == TC_GUARD_TWO_VARIABLES;
 }
 
 /* --- evaluate.c --- */
@@ -218,7 +260,6 @@ void tc_guards_evaluate(const struct tc_guards *g, const struct tc_frame *frame,
 void tc_guards_push_root(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_source *source);
 /* Replaces the operands at the stack top (two; one of a unary operation) by the result, or by nil where there is none. */
 void tc_guards_compute(lua_State *L, int op);
-static inline bool tc_guards_is_unary(int op) { return op == LUA_OPUNM || op == LUA_OPBNOT; }
 
 /* --- text.c --- */
 void tc_guards_value_text(const struct tc_guards *g, int at, struct tc_strbuf *out); /* of the guards' thread */

@@ -1,5 +1,9 @@
-/* Sources of guard programs, each kept once. The invariants stand in program.h. */
+/* Sources of guard programs, each kept once. The invariants stand in program.h.
+ *
+ * One is found by the hash of its last step and its parent, and keeps the hash of its whole path. Off (opt.source_cache): the paths of
+ * all sources are walked and compared step by step, and a path is hashed from its root. */
 #include <lauxlib.h>
+#include <limits.h>
 
 #include "base/hash.h"
 #include "guards/program.h"
@@ -33,6 +37,23 @@ int tc_guards_anchor(struct tc_guards *g, lua_State *L, int index) {
   lua_pushvalue(L, index);
   lua_xmove(L, g->thread, 1);
   return ++g->n_anchors;
+}
+
+int tc_guards_anchor_shared(struct tc_guards *g, lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) return tc_guards_anchor(g, L, index);
+  const char *text = lua_tostring(L, index);
+  const uint64_t hash = tc_hash_u64(LUA_TSTRING, (uint64_t)(uintptr_t)text);
+  size_t at = tc_slots_first(&g->string_index, hash);
+  for (int anchor; (anchor = tc_slots_item(&g->string_index, at, hash, &at)) >= 0;)
+    if (lua_tostring(g->thread, anchor) == text) return anchor;
+  const int anchor = tc_guards_anchor(g, L, index);
+  if (anchor && !tc_slots_add(tc_arena_alloc(g->arena), &g->string_index, hash, anchor)) g->failed = true;
+  return anchor;
+}
+
+void tc_guards_configure(struct tc_guards *g, const struct tc_config *config) {
+  g->tells_at_once = !config->opt_guard_strings;
+  g->walks_paths = !config->opt_source_cache;
 }
 
 static const char *keep_text(struct tc_guards *g, const char *text) {
@@ -79,14 +100,34 @@ static uint64_t hash_source(const struct tc_source *source, uint64_t parent, uin
   return tc_hash_u64(tc_hash_u64(hash, right), key);
 }
 
-static void hash_path(const struct tc_guards *g, struct tc_source *source, struct key_hash key) {
-  const struct tc_source *parent = source->parent >= 0 ? &g->sources.data[source->parent] : NULL;
-  const struct tc_source *right = source->kind == TC_SOURCE_EXPR && source->integer >= 0 ? &g->sources.data[source->integer] : NULL;
-  const uint64_t number = source->kind == TC_SOURCE_EXPR ? 0 : tc_hash_u64(source->is_integer, (uint64_t)source->integer);
-  source->path = hash_source(source, parent ? parent->path : 0, right ? right->path : number, key.without);
+/* Is `number` the anchor of a key or an object? */
+static bool has_anchor(const struct tc_source *s) {
+  return s->kind == TC_SOURCE_OBJECT || s->kind == TC_SOURCE_CONSTANT || (s->kind == TC_SOURCE_FIELD && s->number);
+}
+
+/* What a source was when it was made: facts about it may say more since. */
+static bool was_integer(const struct tc_source *s) {
+  return s->kind == TC_SOURCE_DIM || s->kind == TC_SOURCE_LENGTH || (s->kind == TC_SOURCE_CONSTANT && s->is_integer);
+}
+
+static struct key_hash hash_steps(const struct tc_guards *g, const struct tc_source *source, struct key_hash key);
+
+/* Hashes of a source's path, with addresses and without. */
+static struct key_hash hashes_of(const struct tc_guards *g, int item) {
+  const struct tc_source *s = &g->sources.data[item];
+  if (!g->walks_paths) return (struct key_hash){s->identity, s->path};
+  return hash_steps(g, s, has_anchor(s) ? hash_key(g->thread, s->number) : (struct key_hash){0, 0});
+}
+
+/* The hashes of a source whose last step has the key. */
+static struct key_hash hash_steps(const struct tc_guards *g, const struct tc_source *source, struct key_hash key) {
+  const bool is_binary = source->kind == TC_SOURCE_EXPR && source->integer >= 0;
+  const uint64_t number = source->kind == TC_SOURCE_EXPR ? 0 : tc_hash_u64(was_integer(source), (uint64_t)source->integer);
+  const struct key_hash parent = source->parent >= 0 ? hashes_of(g, source->parent) : (struct key_hash){0, 0};
+  const struct key_hash right = is_binary ? hashes_of(g, (int)source->integer) : (struct key_hash){number, number};
   /* An object is what it is, wherever it was found. */
-  const uint64_t above = parent && source->kind != TC_SOURCE_OBJECT ? parent->identity : 0;
-  source->identity = hash_source(source, above, right ? right->identity : number, key.with_address);
+  const uint64_t above = source->kind != TC_SOURCE_OBJECT ? parent.with_address : 0;
+  return (struct key_hash){hash_source(source, above, right.with_address, key.with_address), hash_source(source, parent.without, right.without, key.without)};
 }
 
 /* Is the value at `index` of L the anchor? */
@@ -98,24 +139,58 @@ static bool is_anchor(const struct tc_guards *g, lua_State *L, int index, int an
   return equal;
 }
 
+/* Is it a source of the wanted last step, whose key lies at `index` of L (0: none)? */
+static bool is_step(const struct tc_guards *g, const struct tc_source *s, const struct tc_source *wanted, lua_State *L, int index) {
+  if (s->kind != wanted->kind || (s->kind == TC_SOURCE_CONSTANT && s->is_integer != wanted->is_integer)) return false;
+  return index ? s->number && is_anchor(g, L, index, s->number) : s->number == wanted->number;
+}
+
+static int find_by_hash(const struct tc_guards *g, const struct tc_source *wanted, lua_State *L, int index, uint64_t hash) {
+  size_t at = tc_slots_first(&g->source_index, hash);
+  for (int i; (i = tc_slots_item(&g->source_index, at, hash, &at)) >= 0;) {
+    const struct tc_source *s = &g->sources.data[i];
+    if (s->parent == wanted->parent && s->integer == wanted->integer && is_step(g, s, wanted, L, index)) return i;
+  }
+  return TC_NO_SOURCE;
+}
+
+/* Step by step, up to the roots. */
+static bool same_path(const struct tc_guards *g, int i, int k) {
+  for (; i >= 0 && k >= 0; i = g->sources.data[i].parent, k = g->sources.data[k].parent) {
+    const struct tc_source *a = &g->sources.data[i], *b = &g->sources.data[k];
+    if (a->kind != b->kind || was_integer(a) != was_integer(b) || has_anchor(a) != has_anchor(b)) return false;
+    if (has_anchor(a) ? !lua_rawequal(g->thread, a->number, b->number) : a->number != b->number) return false;
+    const bool expr = a->kind == TC_SOURCE_EXPR;
+    if (expr ? !same_path(g, (int)a->integer, (int)b->integer) : a->integer != b->integer) return false;
+  }
+  return i < 0 && k < 0;
+}
+
+static int find_by_path(const struct tc_guards *g, const struct tc_source *wanted, lua_State *L, int index) {
+  for (size_t i = 0; i < g->sources.len; i++) {
+    const struct tc_source *s = &g->sources.data[i];
+    const bool expr = wanted->kind == TC_SOURCE_EXPR;
+    if (!is_step(g, s, wanted, L, index) || !same_path(g, s->parent, wanted->parent)) continue;
+    if (expr ? same_path(g, (int)s->integer, (int)wanted->integer) : s->integer == wanted->integer) return (int)i;
+  }
+  return TC_NO_SOURCE;
+}
+
 /* Finds or adds. A key or an object lies at `index` of L (0: none) and becomes an anchor when the source is new. */
 static int intern_source(struct tc_guards *g, const struct tc_source *wanted, lua_State *L, int index) {
   const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
   const struct key_hash key = index ? hash_key(L, index) : (struct key_hash){0, 0};
   const uint64_t hash = hash_source(wanted, (uint64_t)(uint32_t)wanted->parent, (uint64_t)wanted->integer, key.with_address);
-  size_t at = tc_slots_first(&g->source_index, hash);
-  for (int i; (i = tc_slots_item(&g->source_index, at, hash, &at)) >= 0;) {
-    const struct tc_source *s = &g->sources.data[i];
-    if (s->kind != wanted->kind || s->parent != wanted->parent || s->integer != wanted->integer) continue;
-    if (s->kind == TC_SOURCE_CONSTANT && s->is_integer != wanted->is_integer) continue;
-    if (index ? s->number && is_anchor(g, L, index, s->number) : s->number == wanted->number) return i;
-  }
+  const int known = g->walks_paths ? find_by_path(g, wanted, L, index) : find_by_hash(g, wanted, L, index, hash);
+  if (known >= 0) return known;
   struct tc_source source = *wanted;
-  source.name = keep_text(g, wanted->name);
+  if (!index) source.name = keep_text(g, wanted->name); /* that of a key is the anchor's own text */
   source.nodes = wanted->nodes ? wanted->nodes : 1;
   if (source.kind != TC_SOURCE_EXPR) source.depth = source.parent >= 0 ? g->sources.data[source.parent].depth + 1 : 0;
-  hash_path(g, &source, key);
-  if (index) source.number = tc_guards_anchor(g, L, index);
+  const struct key_hash path = hash_steps(g, &source, key);
+  source.path = path.without;
+  source.identity = path.with_address;
+  if (index) source.number = tc_guards_anchor_shared(g, L, index);
   const int item = (int)g->sources.len;
   if (g->failed || !tc_vec_push(alloc, &g->sources, source) || !tc_slots_add(alloc, &g->source_index, hash, item)) {
     g->failed = true;
@@ -143,8 +218,9 @@ int tc_guards_field(struct tc_guards *g, lua_State *L, int parent, int index) {
   if (parent < 0) return TC_NO_SOURCE;
   tc_guards_type(g, parent, LUA_TTABLE);
   struct tc_source source = {.kind = TC_SOURCE_FIELD, .parent = parent};
-  if (lua_isinteger(L, index)) {
-    source.integer = lua_tointeger(L, index);
+  const lua_Integer integer = lua_isinteger(L, index) ? lua_tointeger(L, index) : INT64_MIN;
+  if (integer >= INT_MIN && integer <= INT_MAX) { /* of an operation's width; others are anchors */
+    source.integer = integer;
     return intern_source(g, &source, NULL, 0);
   }
   if (lua_type(L, index) == LUA_TSTRING) source.name = lua_tostring(L, index);

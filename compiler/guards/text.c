@@ -100,7 +100,27 @@ static void print_operand(const struct tc_guards *g, int item, int steps, struct
   if (brackets) tc_strbuf_puts(out, ")");
 }
 
+static void print_function(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
+  static const char *const names[] = {
+#define TC_GUARD_FUNCTION(NAME, name, value) [TC_GUARD_OP_##NAME - TC_GUARD_OP_LE] = #name,
+#include "guards/functions.def"
+#undef TC_GUARD_FUNCTION
+      [TC_GUARD_OP_ATAN - TC_GUARD_OP_LE] = "atan", [TC_GUARD_OP_LOG_OF - TC_GUARD_OP_LE] = "log",
+  };
+  tc_strbuf_printf(out, "math.%s(", names[source->number - TC_GUARD_OP_LE]);
+  print_source(g, source->parent, steps, out);
+  if (source->integer >= 0) {
+    tc_strbuf_puts(out, ", ");
+    print_source(g, (int)source->integer, steps, out);
+  }
+  tc_strbuf_puts(out, ")");
+}
+
 static void print_expr(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
+  if (tc_guards_is_function(source->number)) {
+    print_function(g, source, steps, out);
+    return;
+  }
   const char *op = operators[source->number];
   if (tc_guards_is_unary(source->number)) {
     tc_strbuf_puts(out, op);

@@ -87,21 +87,67 @@ void tc_graph_count_uses(struct tc_graph *g) {
   for (size_t i = 0; i < g->outputs.len; i++) g->outputs.data[i]->uses++;
 }
 
-void tc_graph_remove_dead(struct tc_graph *g) {
-  tc_graph_count_uses(g);
+/* Takes back the uses by dead nodes: then a node is dead if it has none. */
+static void mark_dead(struct tc_graph *g) {
   for (size_t i = g->nodes.len; i-- > 0;) { /* users before what they use */
     const struct tc_node *node = g->nodes.data[i];
     if (!node->uses && node->op != TC_OP_input)
       for (int k = 0; k < node->n_in; k++) node->in[k]->uses--;
   }
+}
+
+static bool is_dead(const struct tc_node *node) { return !node->uses && node->op != TC_OP_input; }
+
+void tc_graph_remove_unused(struct tc_graph *g) {
+  mark_dead(g);
   size_t kept = 0;
   for (size_t i = 0; i < g->nodes.len; i++) {
     struct tc_node *node = g->nodes.data[i];
-    if (!node->uses && node->op != TC_OP_input) continue;
+    if (is_dead(node)) continue;
     node->id = (int)kept;
     g->nodes.data[kept++] = node;
   }
   g->nodes.len = kept;
+}
+
+void tc_graph_remove_dead(struct tc_graph *g) {
+  tc_graph_count_uses(g);
+  tc_graph_remove_unused(g);
+}
+
+/* A copy of the node in `to`, whose operands are `copies` of its own, by id. */
+static struct tc_node *copy_node(struct tc_graph *to, const struct tc_node *node, struct tc_node *const *copies) {
+  struct tc_node *in[TC_MAX_INPUTS];
+  for (int k = 0; k < node->n_in; k++) in[k] = copies[node->in[k]->id];
+  struct tc_node *fresh = node->op == TC_OP_input ? tc_graph_input(to, &node->meta, node->strides) : new_node(to, node->op, node->n_in, in, &node->attrs);
+  if (!fresh || (node->op != TC_OP_input && !append(to, fresh))) return NULL;
+  fresh->meta = node->meta;
+  fresh->draw = node->draw;
+  fresh->line = node->line;
+  fresh->source = node->source;
+  fresh->uses = node->uses;
+  return fresh;
+}
+
+struct tc_graph *tc_graph_sibling(struct tc_graph *g) {
+  struct tc_graph *sibling = TC_NEW(tc_arena_alloc(g->arena), struct tc_graph);
+  if (!sibling) return NULL;
+  sibling->arena = g->arena;
+  sibling->tab = g->tab;
+  return sibling;
+}
+
+struct tc_graph *tc_graph_without_unused(struct tc_graph *g) {
+  struct tc_graph *to = tc_graph_sibling(g);
+  struct tc_node **copies = TC_NEW_ARRAY(tc_arena_alloc(g->arena), struct tc_node *, g->nodes.len + 1);
+  if (!to || !copies) return NULL;
+  mark_dead(g);
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (!is_dead(g->nodes.data[i]) && !(copies[i] = copy_node(to, g->nodes.data[i], copies))) return NULL;
+  for (size_t i = 0; i < g->outputs.len; i++)
+    if (!tc_graph_output(to, copies[g->outputs.data[i]->id])) return NULL;
+  to->draws = g->draws;
+  return to;
 }
 
 static tc_status record(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs,

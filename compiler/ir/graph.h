@@ -43,6 +43,8 @@ struct tc_graph {
 
 /* The graph and its symbols live in `arena`. NULL when memory is out. */
 struct tc_graph *tc_graph_new(struct tc_arena *arena);
+/* An empty graph in the same arena and with the same symbols. */
+struct tc_graph *tc_graph_sibling(struct tc_graph *g);
 struct tc_node *tc_graph_input(struct tc_graph *g, const struct tc_meta *meta, const tc_sym *strides);
 /* Infers the meta and appends. `attrs` and `in` are copied. */
 tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs, struct tc_node **out,
@@ -51,6 +53,10 @@ bool tc_graph_output(struct tc_graph *g, struct tc_node *node);
 void tc_graph_count_uses(struct tc_graph *g); /* outputs count as uses */
 /* Removes nodes that no output needs (inputs stay); renumbers. */
 void tc_graph_remove_dead(struct tc_graph *g);
+/* The same where uses are counted already. */
+void tc_graph_remove_unused(struct tc_graph *g);
+/* The same as another graph, made of copies; g's ids stay. NULL when memory is out. */
+struct tc_graph *tc_graph_without_unused(struct tc_graph *g);
 
 /* A builder that appends to the graph; values are nodes. `line` and `source` mark what it adds. */
 struct tc_graph_builder {
@@ -64,6 +70,8 @@ static inline struct tc_node *tc_node_of(struct tc_value *value) { return (struc
 static inline struct tc_value *tc_value_of(struct tc_node *node) { return (struct tc_value *)node; }
 
 void tc_graph_print(struct tc_strbuf *out, const struct tc_graph *g);
+/* Without lines of the source: equal graphs have equal text, wherever they come from. */
+void tc_graph_print_plain(struct tc_strbuf *out, const struct tc_graph *g);
 tc_status tc_graph_parse(struct tc_arena *arena, const char *text, struct tc_graph **out, struct tc_error *err);
 
 /* The specs of the stages (see passes.def): what holds of a graph at each border. */

@@ -21,7 +21,7 @@ static void print_attrs(struct tc_strbuf *out, const struct tc_attrs *a) {
   tc_strbuf_puts(out, ")");
 }
 
-static void print_node(struct tc_strbuf *out, const struct tc_node *node) {
+static void print_node(struct tc_strbuf *out, const struct tc_node *node, bool lines) {
   tc_strbuf_printf(out, "  v%d = %s", node->id, tc_op_row(node->op)->name);
   for (int i = 0; i < node->n_in; i++) tc_strbuf_printf(out, " v%d", node->in[i]->id);
   print_attrs(out, &node->attrs);
@@ -31,14 +31,17 @@ static void print_node(struct tc_strbuf *out, const struct tc_node *node) {
     tc_strbuf_puts(out, " strides ");
     print_syms(out, node->meta.ndim, node->strides);
   }
-  if (node->line) tc_strbuf_printf(out, " -- line %d", node->line);
+  if (lines && node->line) tc_strbuf_printf(out, " -- line %d", node->line);
   tc_strbuf_puts(out, "\n");
 }
 
-void tc_graph_print(struct tc_strbuf *out, const struct tc_graph *g) {
+static void print_graph(struct tc_strbuf *out, const struct tc_graph *g, bool lines) {
   tc_strbuf_puts(out, "graph {\n");
-  for (size_t i = 0; i < g->nodes.len; i++) print_node(out, g->nodes.data[i]);
+  for (size_t i = 0; i < g->nodes.len; i++) print_node(out, g->nodes.data[i], lines);
   tc_strbuf_puts(out, "  return");
   for (size_t i = 0; i < g->outputs.len; i++) tc_strbuf_printf(out, " v%d", g->outputs.data[i]->id);
   tc_strbuf_puts(out, "\n}\n");
 }
+
+void tc_graph_print(struct tc_strbuf *out, const struct tc_graph *g) { print_graph(out, g, true); }
+void tc_graph_print_plain(struct tc_strbuf *out, const struct tc_graph *g) { print_graph(out, g, false); }

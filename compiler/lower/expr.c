@@ -1,7 +1,7 @@
 /* Expressions: the hash-consed table, the short constructors, and printing.
  *
  * 1. Equal expressions are one node; an operand's id is smaller than its user's.
- * 2. Every node went through tc_expr_fold (lower/expr_fold.c) first, so no foldable node is interned.
+ * 2. Every node went through tc_expr_fold (lower/expr_fold.c) first, so no foldable node is interned (but where fuel.rewrite is spent).
  * 3. A failed allocation gives NULL, which every constructor passes on. */
 #include "lower/expr_internal.h"
 
@@ -16,6 +16,8 @@ struct tc_expr_table {
   int count;
   size_t cap;
   const struct tc_expr **slots; /* open addressing */
+  const struct tc_patterns *patterns; /* NULL: rewrites are code */
+  struct tc_fuel *fuel;               /* NULL: unlimited */
   TC_VEC(const struct tc_expr *) by_id;
 };
 
@@ -36,6 +38,13 @@ struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena) {
   if (table) table->arena = arena;
   return table;
 }
+
+bool tc_expr_table_parse(struct tc_expr_table *table) { return (table->patterns = tc_patterns_parse(table->arena)) != NULL; }
+void tc_expr_table_share(struct tc_expr_table *table, const struct tc_expr_table *other) {
+  table->patterns = other->patterns;
+  table->fuel = other->fuel;
+}
+void tc_expr_table_limit(struct tc_expr_table *table, struct tc_fuel *fuel) { table->fuel = fuel; }
 
 int tc_expr_count(const struct tc_expr_table *table) { return table->count; }
 const struct tc_expr *tc_expr_at(const struct tc_expr_table *table, int id) { return table->by_id.data[id]; }
@@ -104,7 +113,7 @@ const struct tc_expr *tc_expr_make(struct tc_expr_table *table, const struct tc_
   if (!well_formed(proto)) return NULL;
   struct tc_expr clean = *proto;
   clean.id = 0;
-  const struct tc_expr *folded = tc_expr_fold(table, &clean);
+  const struct tc_expr *folded = tc_expr_fold(table, table->patterns, table->fuel, &clean);
   return folded ? folded : tc_expr_intern(table, &clean);
 }
 

@@ -35,7 +35,15 @@ struct tc_expr {
 };
 
 struct tc_expr_table;
+struct tc_patterns;
+struct tc_fuel;
 struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena);
+/* Rewrites of a new table by patterns that are parsed now, into its arena (opt.pattern_precompile off), or by those of another
+ * table, which must outlive it, on its fuel. False when memory is out. */
+bool tc_expr_table_parse(struct tc_expr_table *table);
+void tc_expr_table_share(struct tc_expr_table *table, const struct tc_expr_table *other);
+/* How many rewrites the table, and those that share with it, may still make. NULL, as at first: unlimited. */
+void tc_expr_table_limit(struct tc_expr_table *table, struct tc_fuel *fuel);
 int tc_expr_count(const struct tc_expr_table *table); /* ids are 0 … count-1 */
 const struct tc_expr *tc_expr_at(const struct tc_expr_table *table, int id);
 

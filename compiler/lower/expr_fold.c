@@ -3,16 +3,13 @@
  * 1. A float result is rounded to the node's dtype, as the machine would; F32 sums, products and
  *    quotients of F32 values are exact enough in double to round once to the right F32.
  * 2. Transcendental functions never fold: the generated code's polynomials decide their last bit.
- * 3. x + 0 and x · 0 are not identities (−0, NaN); x − 0, x · 1, x / 1 are. */
+ * 3. x + 0 and x · 0 are not identities (−0, NaN); x − 0, x · 1, x / 1 are. Identities are rows of rewrites.def. */
 #include <math.h>
 
 #include "lower/expr_internal.h"
 
 static bool is_const(const struct tc_expr *e) { return e && e->op == TC_E_CONST; }
 static bool is_float(const struct tc_expr *e) { return tc_dtype_is_float(e->dtype); }
-static bool is_num(const struct tc_expr *e, double value) {
-  return is_const(e) && (is_float(e) ? e->number == value && !signbit(e->number) == !signbit(value) : e->integer == (int64_t)value);
-}
 
 static double max_with_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
 static double min_with_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
@@ -101,17 +98,6 @@ static const struct tc_expr *fold_cast(struct tc_expr_table *table, const struct
   return fabs(a->number) < I64_LIMIT ? integer(table, e->dtype, (int64_t)a->number) : NULL;
 }
 
-static const struct tc_expr *fold_logic(struct tc_expr_table *table, const struct tc_expr *e) {
-  const struct tc_expr *a = e->args[0], *b = e->args[1];
-  const struct tc_expr *constant = is_const(a) ? a : is_const(b) ? b : NULL, *other = constant == a ? b : a;
-  if (e->op == TC_E_NOT) return a->op == TC_E_NOT ? a->args[0] : NULL;
-  if (a == b && e->op != TC_E_XOR) return a;
-  if (!constant) return NULL;
-  if (e->op == TC_E_AND) return constant->integer ? other : integer(table, TC_BOOL, 0);
-  if (e->op == TC_E_OR) return constant->integer ? integer(table, TC_BOOL, 1) : other;
-  return constant->integer ? tc_expr_1(table, TC_E_NOT, other) : other;
-}
-
 static const struct tc_expr *fold_load(struct tc_expr_table *table, const struct tc_expr *e) {
   if (!is_const(e->args[1])) return NULL;
   if (!e->args[1]->integer) return number(table, e->dtype, 0);
@@ -141,36 +127,30 @@ static const struct tc_expr *fold_bounds(struct tc_expr_table *table, const stru
   return NULL;
 }
 
-static const struct tc_expr *fold_identity(struct tc_expr_table *table, const struct tc_expr *e) {
-  const struct tc_expr *a = e->args[0], *b = e->args[1];
+static const struct tc_expr *rewritten(struct tc_expr_table *table, const struct tc_patterns *patterns, struct tc_fuel *fuel, const struct tc_expr *e) {
+  const struct tc_expr *to = patterns ? tc_rewrite_by_patterns(table, patterns, e) : tc_rewrite(table, e);
+  if (!to || !tc_fuel_spend(fuel, TC_FUEL_rewrite)) return NULL;
+  if (tc_fuel_ended(fuel, TC_FUEL_rewrite)) tc_fuel_tell(fuel, TC_FUEL_rewrite, "%s becomes %s", tc_expr_op_name(e->op), tc_expr_op_name(to->op));
+  return to;
+}
+
+static const struct tc_expr *fold_identity(struct tc_expr_table *table, const struct tc_patterns *patterns, struct tc_fuel *fuel, const struct tc_expr *e) {
+  const struct tc_expr *a = e->args[0];
   switch (e->op) {
     case TC_E_INDEX: return tc_sym_is_const(e->address) ? integer(table, TC_I64, tc_sym_value(e->address)) : NULL;
     case TC_E_LOAD: return fold_load(table, e);
     case TC_E_CAST: return fold_cast(table, e);
     case TC_E_DIVISOR: return is_const(a) && a->integer ? a : NULL;
-    case TC_E_NEG: return a->op == TC_E_NEG ? a->args[0] : NULL;
-    case TC_E_NOT:
-    case TC_E_AND:
-    case TC_E_OR:
-    case TC_E_XOR: return fold_logic(table, e);
-    case TC_E_MUL: return is_num(b, 1) ? a : is_num(a, 1) ? b : NULL;
-    case TC_E_DIV: return is_num(b, 1) ? a : NULL;
-    case TC_E_SUB: return is_num(b, 0) ? a : NULL;
-    case TC_E_ADD:
-      if (is_float(e)) return NULL;
-      return is_num(b, 0) ? a : is_num(a, 0) ? b : NULL;
-    case TC_E_FLOORDIV: return !is_float(e) && is_num(b, 1) ? a : NULL;
-    case TC_E_SELECT: return is_const(a) ? (a->integer ? b : e->args[2]) : b == e->args[2] ? b : NULL;
     case TC_E_LT:
     case TC_E_LE:
     case TC_E_GT:
     case TC_E_GE: return fold_bounds(table, e);
-    default: return NULL;
+    default: return rewritten(table, patterns, fuel, e);
   }
 }
 
-const struct tc_expr *tc_expr_fold(struct tc_expr_table *table, const struct tc_expr *proto) {
+const struct tc_expr *tc_expr_fold(struct tc_expr_table *table, const struct tc_patterns *patterns, struct tc_fuel *fuel, const struct tc_expr *proto) {
   if (proto->op == TC_E_CONST) return NULL;
   const struct tc_expr *folded = fold_constants(table, proto);
-  return folded ? folded : fold_identity(table, proto);
+  return folded ? folded : fold_identity(table, patterns, fuel, proto);
 }

@@ -10,6 +10,7 @@
 #ifndef TC_LOWER_LOOPS_H
 #define TC_LOWER_LOOPS_H
 
+#include "base/fuel.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "lower/lower.h"
@@ -56,6 +57,7 @@ struct tc_loops {
   TC_VEC(struct tc_index) indices;
   int *index_slots; /* open addressing over `indices`: id + 1 */
   size_t index_cap;
+  struct tc_fuel *fuel;    /* of the whole compile */
   struct tc_view *outputs; /* one for each output of the graph */
 };
 

@@ -146,13 +146,14 @@ static tc_status lower_outputs(struct tc_lowering *l, const struct tc_graph *g) 
 }
 
 tc_status tc_lower(struct tc_graph *g, const struct tc_config *config, struct tc_loops **out, struct tc_error *err) {
-  (void)config;
   struct tc_lowering l = {.tab = g->tab, .err = err, .loops = tc_loops_new(g)};
   const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
   l.of_node = TC_NEW_ARRAY(alloc, struct tc_loop *, g->nodes.len + 1);
   l.scalar = TC_NEW_ARRAY(alloc, const struct tc_expr *, g->nodes.len + 1);
-  if (!l.loops || !l.of_node || !l.scalar) return tc_lower_failed(&l);
+  if (!l.loops || !l.of_node || !l.scalar || !(l.loops->fuel = tc_fuel_new(g->arena, config))) return tc_lower_failed(&l);
   l.exprs = l.loops->exprs;
+  tc_expr_table_limit(l.exprs, l.loops->fuel);
+  if (!config->opt_pattern_precompile && !tc_expr_table_parse(l.exprs)) return tc_lower_failed(&l);
   for (size_t i = 0; i < g->nodes.len; i++) {
     const struct tc_node *node = g->nodes.data[i];
     const tc_status status = rules[node->op](&l, node);

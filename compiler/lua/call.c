@@ -124,15 +124,19 @@ static void note_recompile(struct compiled_object *o, const struct tc_frame *fra
 static void flush_cache(struct compiled_object *o) {
   struct tc_context *ctx = &o->module->ctx;
   struct tc_error err = {0};
-  if (!ctx->cache || !tc_cache_flush(ctx->cache, &err)) return;
+  tc_stage_enter(ctx, "store");
+  const bool stored = !ctx->cache || !tc_cache_flush(ctx->cache, &err);
+  tc_stage_leave(ctx);
+  if (stored) return;
   tc_lua_note_fallback(o, "not stored in the disk cache: %s", err.message);
   tc_log_line(&ctx->log, TC_LOG_CACHE, "not stored: %s", err.message);
 }
 
-/* What differs from the call that the guards were made for is not fixed again. */
+/* What differs from the call that the guards were made for is not fixed again (dynamic=true leaves open from the start what arguments
+ * show; lengths and variables are learnt like anything else). */
 static void learn_changes(struct compiled_object *o, const struct tc_guards *before, const struct tc_frame *frame) {
   struct tc_guard_change changes[MOST_CHANGES];
-  if (o->dynamic != TC_LUA_DYNAMIC_AUTO) return;
+  if (o->dynamic == TC_LUA_DYNAMIC_NEVER) return;
   const int count = tc_guards_changes(before, frame, changes, MOST_CHANGES);
   for (int i = 0; i < count; i++) {
     size_t k = 0;
@@ -219,7 +223,9 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
   struct tc_compiled *const compiled = newest->compiled;
   bool ran;
   if (compiled) tc_compiled_watch(compiled, true);
+  tc_stage_enter(&o->module->ctx, "run");
   const enum tc_lua_outcome outcome = run_entry(L, o, object, newest, frame, values, count, &ran);
+  tc_stage_leave(&o->module->ctx);
   if (!compiled || !o->entries.len || o->entries.data[0].compiled != compiled) return outcome; /* a finalizer reset the object meanwhile */
   tc_compiled_watch(compiled, false);
   if (ran) o->entry_to_kernel_ns = (double)tc_compiled_first_launch_ns(compiled) - entered_ns;

@@ -81,6 +81,7 @@ static void drop_all(lua_State *L, struct compiled_object *o) {
   o->eager = false;
   o->forgets = true;
   o->failures = 0;
+  o->n_wrapped = 0;
   o->recompiles = o->captured_ops = 0;
   o->entry_to_kernel_ns = 0;
 }

@@ -40,6 +40,7 @@ struct compiled_entry {
   int n_ops;    /* tensor operations that were captured */
   int broke_at; /* number, from 1, of the root's break that it ends at; 0: none */
   struct tc_story *story; /* in `recipes`; NULL unless the root `tells` */
+  struct tc_fuel_report *fuel; /* likewise */
 };
 
 struct fallback_note { char text[256]; };
@@ -72,6 +73,7 @@ struct compiled_object {
   bool forgets;               /* what goes on behind its breaks is made anew */
   int running;                /* calls on the way, nested ones too */
   int failures;               /* calls that could not be compiled */
+  int n_wrapped;              /* functions that were first called compiled behind a break of it; -1: they are too many */
   TC_VEC(struct tc_guard_change) changed; /* what changed between calls: not fixed by the entries that are made from then on */
   TC_VEC(struct tc_break) breaks;
   TC_VEC(struct fallback_note) fallbacks;
@@ -148,7 +150,7 @@ tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, st
 /* Pushes the function at a place of the object at an index. */
 void tc_lua_push_step(lua_State *L, int object, int place);
 /* The function at the stack top becomes one that calls it compiled, with the options of the object at `like`; on the stack it
- * leaves no trace. */
+ * leaves no trace. A function of C stays, and so does, with a note, one that is another one in each call. */
 void tc_lua_wrap(lua_State *L, int like);
 /* Visits the object at an index, what goes on behind its breaks, and the functions that those call compiled; each lies at `piece`.
  * What a visit leaves on the stack is taken off. */

@@ -171,9 +171,11 @@ static void write_times(struct tc_lua_debug *debug) {
   tc_strbuf_init(&text, debug->object->module->ctx.alloc);
   tc_strbuf_puts(&text, "{\n  \"stages_ns\": {");
   for (int i = 0; i < TC_PASS_COUNT; i++) tc_strbuf_printf(&text, "%s\"%s\": %.0f", i ? ", " : "", tc_pass_name((enum tc_pass)i), r->stage_ns[i]);
-  tc_strbuf_printf(&text, "},\n  \"cache\": \"%s\", \"kernels\": %d, \"library_calls\": %d, \"graph_ops\": %d, \"code_bytes\": %llu\n}\n",
-                   tc_cache_answer_name(r->answer), r->kernels, r->library_calls, r->graph_ops, (unsigned long long)r->code_bytes);
+  const char *stages = tc_strbuf_text(&debug->texts.times);
+  tc_strbuf_printf(&text, "},\n  \"stages\": [%s],\n  \"cache\": \"%s\", \"kernels\": %d, \"library_calls\": %d, \"graph_ops\": %d, \"code_bytes\": %llu\n}\n",
+                   stages ? stages : "", tc_cache_answer_name(r->answer), r->kernels, r->library_calls, r->graph_ops, (unsigned long long)r->code_bytes);
   write_text(debug, "timing.json", &text);
+  tc_strbuf_free(&debug->texts.times);
 }
 
 struct tc_lua_debug *tc_lua_debug_begin(struct compiled_object *o, const struct compiled_entry *entry, const struct tc_frame *frame,
@@ -189,7 +191,7 @@ struct tc_lua_debug *tc_lua_debug_begin(struct compiled_object *o, const struct 
     TC_FREE(alloc, debug);
     return NULL;
   }
-  struct tc_strbuf *const texts[] = {&debug->texts.before_fusion, &debug->texts.after_fusion, &debug->texts.code.code, &debug->texts.code.assembly};
+  struct tc_strbuf *const texts[] = {&debug->texts.before_fusion, &debug->texts.after_fusion, &debug->texts.times, &debug->texts.code.code, &debug->texts.code.assembly};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) tc_strbuf_init(texts[i], alloc);
   const bool fits = tc_guards_inputs(entry->guards) + entry->n_scalars <= TC_LUA_MAX_INPUTS;
   const bool known = fits && !tc_guards_match(entry->guards, frame, &(struct tc_guard_values){values->inputs, values->sizes, values->scalars});

@@ -75,7 +75,9 @@ static tc_status capture_call(struct compiled_object *o, const struct tc_frame *
   const struct tc_config saved = ctx->config;
   const double start = tc_now_ns();
   ctx->config = o->config;
+  tc_stage_enter(ctx, tc_pass_name(TC_PASS_capture));
   const tc_status status = tc_capture_call(ctx, &o->module->host, frame, options, capture, err);
+  tc_stage_leave(ctx);
   ctx->config = saved;
   o->report.stage_ns[TC_PASS_capture] += tc_now_ns() - start;
   return status;
@@ -109,11 +111,13 @@ static tc_status find_earlier(struct compiled_object *o, const struct tc_frame *
   return status;
 }
 
-/* Register of the called function, when the instruction is a call; -1. */
-static int called_register(const struct tc_resume *resume, int pc) {
-  const uint32_t code = resume->proto->code[pc];
-  const int op = tc_code_op(code);
-  return op == TC_LUA_CALL || op == TC_LUA_TAILCALL ? tc_code_a(code) : -1;
+/* What runs eagerly behind a break since the frame cannot be left there. */
+static void note_region(struct compiled_object *o, const struct tc_break *b, const struct tc_resume *resume, const struct tc_resume_unit *unit) {
+  if (unit->n_exits)
+    tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly up to line %d: %s", b->source, b->line,
+                         tc_proto_line(resume->proto, unit->exits[unit->n_exits - 1]), unit->why);
+  else
+    tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly: %s", b->source, b->line, unit->why);
 }
 
 /* Chooses the cut for a capture that broke at `place`; *why tells when there is none. */
@@ -133,11 +137,11 @@ static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object,
   }
   if ((status = tc_resume_unit_at(resume, place.pc, place.open, &unit, err))) return status;
   *why = unit.why;
-  if (*why && (place.at <= 1 || place.open >= 0)) return TC_OK;
-  if (*why) tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly: %s", broken->break_.source, broken->break_.line, *why);
+  if (*why && ((place.at <= 1 && !unit.n_exits) || place.open >= 0)) return TC_OK;
+  if (*why) note_region(o, &broken->break_, resume, &unit);
   *why = NULL;
   cut->stop = (struct tc_stop){.at = place.at, .n_registers = tc_resume_registers(resume, place.pc, place.open), .live = resume->live[place.pc]};
-  cut->callee = broken->in_callee && place.at == broken->place.at ? called_register(resume, place.pc) : -1;
+  cut->callee = place.at == broken->place.at ? broken->callee : -1;
   return tc_lua_step(L, at, place.pc, place.open, &cut->step, err);
 }
 
@@ -155,7 +159,7 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   tc_status status = capture_call(o, frame, &options, capture, err);
   if (status || !capture->broke) return status;
   *broke = capture->break_;
-  const struct tc_capture seen = {.break_ = capture->break_, .place = capture->place, .in_callee = capture->in_callee};
+  const struct tc_capture seen = {.break_ = capture->break_, .place = capture->place, .callee = capture->callee};
   tc_capture_free(capture, L);
   if (o->fullgraph || broke->in_allowed) return TC_BREAK;
   note_break(o, broke);
@@ -206,10 +210,12 @@ static tc_status compile_graph(lua_State *L, struct compiled_object *o, int obje
   const struct tc_config saved = ctx->config;
   struct tc_lua_debug *debug = tc_lua_debug_begin(o, entry, frame, graph, values);
   o->report.texts = tc_lua_debug_texts(debug);
+  o->report.fuel = entry->fuel;
   ctx->config = o->config;
   tc_status status = tc_compile_graph(ctx, o->backend, graph, &entry->compiled, &o->report, err);
   ctx->config = saved;
   o->report.texts = NULL;
+  o->report.fuel = NULL;
   if (!status) status = guard_facts(entry->compiled, entry->guards, err);
   tc_lua_debug_end(debug, o, entry);
   if (status || !*o->registered) return status;

@@ -70,6 +70,12 @@ static void print_effects(struct tc_strbuf *out, const struct compiled_entry *e)
   tc_strbuf_puts(out, "\n");
 }
 
+static void print_fuel(struct tc_strbuf *out, const struct tc_fuel_report *fuel) {
+  tc_strbuf_puts(out, "  optional transformations (fuel.NAME limits them): ");
+  tc_fuel_print(out, fuel);
+  tc_strbuf_puts(out, "\n");
+}
+
 static void print_entry(struct tc_strbuf *out, const struct compiled_entry *e) {
   const struct tc_launch_list *list = e->compiled ? tc_compiled_list(e->compiled) : NULL;
   if (e->compiled && e->story) {
@@ -77,6 +83,7 @@ static void print_entry(struct tc_strbuf *out, const struct compiled_entry *e) {
     print_lines(out, e->story->graph);
   }
   if (list) print_launches(out, list);
+  if (list && e->fuel) print_fuel(out, e->fuel);
   print_guards(out, e->guards);
   print_effects(out, e);
 }

@@ -61,6 +61,18 @@ static void set_launches(lua_State *L, const struct tc_launch_list *list) {
   lua_setfield(L, -2, "launches");
 }
 
+/* By name: how many were made, and what the last one was where they were limited to so many. */
+static void set_fuel(lua_State *L, const struct tc_fuel_report *fuel) {
+  lua_createtable(L, 0, TC_FUEL_COUNT);
+  for (int i = 0; i < TC_FUEL_COUNT; i++) {
+    lua_createtable(L, 0, 2);
+    tc_set_integer(L, "spent", fuel->spent[i]);
+    if (*fuel->last[i]) tc_set_text(L, "last", fuel->last[i]);
+    lua_setfield(L, -2, tc_fuel_name((enum tc_fuel_kind)i));
+  }
+  lua_setfield(L, -2, "fuel");
+}
+
 static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct compiled_entry *e) {
   const struct tc_launch_list *list = e->compiled ? tc_compiled_list(e->compiled) : NULL;
   struct tc_strbuf text;
@@ -68,6 +80,7 @@ static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct 
   set_guards(L, alloc, e->guards);
   if (e->story) set_story(L, e->story);
   if (list) set_launches(L, list);
+  if (list && e->fuel) set_fuel(L, e->fuel);
   if (e->compiled) tc_set_text(L, "artifact", tc_compiled_artifact(e->compiled));
   tc_set_integer(L, "ops", e->n_ops);
   if (e->broke_at) tc_set_integer(L, "break_number", e->broke_at);

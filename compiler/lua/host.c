@@ -1,5 +1,5 @@
 /* What capture and guards know of this module's objects. None of these raises or runs Lua code, but for the push of a
- * tensor when memory is out. */
+ * tensor when memory is out, and the loading of what loads late. */
 #include "lua/compiled_object.h"
 
 static const struct tc_function *function_at(lua_State *L, int index) {
@@ -31,12 +31,19 @@ static tc_dtype default_dtype(lua_State *L) {
   return m ? m->default_dtype : TC_F32;
 }
 
+_Static_assert(offsetof(struct tc_lua_object, tag) == offsetof(struct tc_host_object, tag) &&
+                   offsetof(struct tc_lua_object, tensor) == offsetof(struct tc_host_object, tensor),
+               "tensor objects begin as the guards read them");
+
 void tc_lua_fill_host(struct tc_host *host) {
   host->tensor_at = tc_lua_tensor;
+  host->object_bytes = sizeof(struct tc_lua_object);
+  host->object_tag = &tc_lua_object_tag;
   host->function_at = function_at;
   host->name_at = name_at;
   host->compiled_at = compiled_at;
   host->marked_dims = marked_dims;
   host->default_dtype = default_dtype;
   host->push_tensor = tc_lua_push_tensor;
+  host->load_late = tc_lua_load_late;
 }

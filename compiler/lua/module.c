@@ -4,14 +4,17 @@
  *  1. The module lies in a userdata in the registry, made before any tensor: Lua finalizes in reverse order, so that it closes
  *     the device and the cache after the last tensor has gone. After that its functions raise.
  *  2. Opening twice gives a new table over the same context.
- *  3. The table and all below it are plain tables with plain fields, so that capture reads them without running code. */
+ *  3. The table and all below it are plain tables with plain fields, so that capture reads them without running code. What loads late
+ *     (tb.nn, opt.lazy_library) comes with the first field that the table lacks, and the metatable that saw to it goes then; capture
+ *     asks for it by tc_host. */
 #include <string.h>
 
 #include "cache/cache.h"
+#include "cache/key.h"
 #include "capture/capture.h"
 #include "lua/module.h"
 
-static const char module_key = 'm', settings_key = 's';
+static const char module_key = 'm', settings_key = 's', late_key = 'l';
 
 struct settings {
   struct tc_config config;
@@ -35,6 +38,8 @@ struct tc_context *tc_lua_context(lua_State *L) {
   struct tc_lua_module *m = tc_lua_find_module(L);
   return m ? &m->ctx : NULL;
 }
+
+uint64_t tc_generators(const struct tc_context *ctx) { return tc_cache_generators(ctx->codegens); }
 
 struct tc_lua_module *tc_lua_module(lua_State *L) {
   struct tc_lua_module *m = tc_lua_find_module(L);
@@ -93,6 +98,17 @@ static int module_gc(lua_State *L) {
   return 0;
 }
 
+/* Off (opt.lazy_library): a module of code begun once, so that the generator's registries and target are there before anyone compiles. */
+static tc_status warm_generators(const struct tc_context *ctx, struct tc_error *err) {
+  tc_status status = TC_OK;
+  for (int i = 0; codegens[i] && !status; i++) {
+    struct tc_module *module = NULL;
+    status = codegens[i]->begin(ctx->alloc, &ctx->device->target, &ctx->config, &module, err);
+    if (!status) codegens[i]->discard(module);
+  }
+  return status;
+}
+
 static tc_status open_context(struct tc_lua_module *m, const struct settings *settings, struct tc_error *err) {
   struct tc_context *ctx = &m->ctx;
   const struct tc_alloc *alloc = tc_alloc_system();
@@ -103,7 +119,8 @@ static tc_status open_context(struct tc_lua_module *m, const struct settings *se
   if (status) return status;
   ctx->cache = tc_cache_open(alloc, ctx->config.cache_dir, ctx->config.cache_mb);
   if (!ctx->cache) return tc_fail(err, TC_NOMEM, "lua", "no memory for the cache");
-  return tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &ctx->device, err);
+  status = tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &ctx->device, err);
+  return status || ctx->config.opt_lazy_library ? status : warm_generators(ctx, err);
 }
 
 /* Makes the module of this state, unless it is there. */
@@ -153,13 +170,58 @@ static void add_nn(lua_State *L) {
   lua_setfield(L, -2, "nn");
 }
 
+bool tc_lua_load_late(lua_State *L, int index) {
+  if (!lua_getmetatable(L, index)) return false;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &late_key);
+  const bool is_late = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  if (!is_late) return false;
+  lua_pushvalue(L, index);
+  add_nn(L);
+  lua_pushnil(L);
+  lua_setmetatable(L, -2); /* it is whole now */
+  lua_pop(L, 1);
+  return true;
+}
+
+/* __index of the module (module, key), __pairs of it (module). */
+static int late_field(lua_State *L) {
+  tc_lua_load_late(L, 1);
+  lua_settop(L, 2);
+  lua_rawget(L, 1);
+  return 1;
+}
+static int late_pairs(lua_State *L) {
+  tc_lua_load_late(L, 1);
+  lua_getglobal(L, "next");
+  lua_pushvalue(L, 1);
+  lua_pushnil(L);
+  return 3;
+}
+
+/* The table at the stack top gets tb.nn, now or when it is asked for. Off: now. */
+static void open_nn(lua_State *L) {
+  static const luaL_Reg events[] = {{"__index", late_field}, {"__pairs", late_pairs}, {NULL, NULL}};
+  if (!tc_lua_module(L)->ctx.config.opt_lazy_library) {
+    add_nn(L);
+    return;
+  }
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &late_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    luaL_newlib(L, events);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &late_key);
+  }
+  lua_setmetatable(L, -2);
+}
+
 int luaopen_tbench(lua_State *L) {
   luaL_checkversion(L);
   open_module(L);
   lua_newtable(L);
   add_functions(L, false);
   tc_lua_open_create(L);
-  add_nn(L);
   tc_lua_open_compile(L);
+  open_nn(L);
   return 1;
 }

@@ -132,4 +132,7 @@ void tc_lua_fill_host(struct tc_host *host);
 /* --- compile.c: tb.compile, tb.explain, tb.stats, … of the module table at the stack top --- */
 void tc_lua_open_compile(lua_State *L);
 
+/* Loads what a module's table (at an absolute index) gets late; false: it is none, or whole. Runs the module's Lua code. */
+bool tc_lua_load_late(lua_State *L, int index);
+
 #endif

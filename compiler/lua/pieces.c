@@ -240,6 +240,24 @@ enum { TRAMPOLINE_ENTER = 2 }; /* upvalue of the innermost function */
 static const char trampoline[] = "local function go(f, ...) return f(...) end\n"
                                  "return function(enter) return function(...) return go(enter(...)) end end\n";
 
+enum { WRAPPED_A_LIMIT = 8 }; /* functions that one object calls compiled, for each compile that it may make (recompile_limit) */
+
+/* Does the object at `like` go on calling new functions compiled? Closures that are made in each call would be compiled in each. */
+static bool may_wrap(lua_State *L, int like, int function) {
+  struct compiled_object *o = lua_touserdata(L, like);
+  lua_Debug what;
+  if (o->n_wrapped < 0) return false;
+  if (o->n_wrapped / WRAPPED_A_LIMIT < o->config.recompile_limit) {
+    o->n_wrapped++;
+    return true;
+  }
+  o->n_wrapped = -1;
+  lua_pushvalue(L, function);
+  lua_getinfo(L, ">S", &what);
+  tc_lua_note_fallback(o, "%s:%d: behind a graph break another function is called in each call; it runs eagerly", what.short_src, what.linedefined);
+  return false;
+}
+
 void tc_lua_wrap(lua_State *L, int like) {
   const int function = lua_gettop(L);
   if (!lua_isfunction(L, function) || lua_iscfunction(L, function)) return;
@@ -248,6 +266,10 @@ void tc_lua_wrap(lua_State *L, int like) {
   lua_getiuservalue(L, -1, RESUME_WRAPPERS);
   lua_pushvalue(L, function);
   if (lua_rawget(L, -2) == LUA_TNIL) {
+    if (!may_wrap(L, like, function)) {
+      lua_settop(L, function);
+      return;
+    }
     lua_pop(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &trampoline_key);
     tc_lua_compiled_like(L, function, like);

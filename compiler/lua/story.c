@@ -59,6 +59,7 @@ static bool tell_ops(struct tc_arena *arena, const struct tc_graph *graph, const
 void tc_lua_keep_story(const struct compiled_object *o, struct tc_capture *capture, struct compiled_entry *entry) {
   struct tc_strbuf text;
   if (!o->root->tells) return;
+  entry->fuel = TC_NEW(tc_arena_alloc(capture->recipes), struct tc_fuel_report);
   tc_strbuf_init(&text, o->module->ctx.alloc);
   tc_graph_print(&text, capture->graph);
   const char *printed = tc_strbuf_text(&text);

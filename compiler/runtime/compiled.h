@@ -35,9 +35,6 @@ int tc_compiled_facts(const struct tc_compiled *c, const struct tc_sym_fact **fa
  * variables; NULL where there are none. A call with the sizes of the call before costs what one without size variables does. */
 tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs,
                           struct tc_error *err);
-/* As run; the time of each launch in nanoseconds goes to ns[n_launches]. */
-tc_status tc_compiled_time(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs, double *ns,
-                           struct tc_error *err);
 
 /* NULL for a graph that is run operation by operation. */
 const struct tc_launch_list *tc_compiled_list(const struct tc_compiled *c);

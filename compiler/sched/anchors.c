@@ -123,7 +123,7 @@ static void decide(struct tc_sched *s) {
     struct tc_info *info = &s->info[loop->id];
     if (loop->value) inlined_operands(s, loop, false);
     if (loop->value && (info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s))) inlined_operands(s, loop, true);
-    info->anchor |= is_anchor(s, loop);
+    info->anchor |= is_anchor(s, loop) || !tc_sched_may(s, TC_FUEL_inline, loop, "within its readers", NULL);
   }
 }
 

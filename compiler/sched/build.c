@@ -64,6 +64,13 @@ static bool add_reduction(struct tc_draft *d, int member) {
   return item.value && tc_vec_push(d->scratch, &d->items, item);
 }
 
+/* Wrong on purpose, once: see the switch plant.wrong_fusion. */
+static const struct tc_expr *plant(struct tc_draft *d, const struct tc_expr *value) {
+  d->planted = true;
+  if (!value || value->dtype == TC_BOOL) return tc_expr_1(d->table, TC_E_NOT, value);
+  return tc_expr_2(d->table, TC_E_ADD, value, tc_expr_num(d->table, value->dtype, 1));
+}
+
 static bool add_store(struct tc_draft *d, int member) {
   struct tc_sched *s = d->s;
   const struct tc_loop *loop = tc_loop_at(s, d->cluster->members.data[member]);
@@ -80,6 +87,7 @@ static bool add_store(struct tc_draft *d, int member) {
         .op = TC_E_ACC, .dtype = position ? TC_I64 : s->info[loop->id].flat->dtype, .acc = d->acc_of[member]};
     item.value = tc_expr_make(d->table, &acc);
   }
+  if (d->cluster->planted && !d->planted) item.value = plant(d, item.value);
   d->has_row |= item.row;
   return item.value && item.buffer >= 0 && tc_sym_valid(item.address) && tc_vec_push(d->scratch, &d->items, item);
 }
@@ -146,6 +154,7 @@ tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct 
   d->acc_of = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   d->acc_pass = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   if (!d->table || !d->acc_of || !d->acc_pass) return tc_sched_failed(s);
+  tc_expr_table_share(d->table, s->loops->exprs);
   for (int i = 0; i < n; i++) d->acc_of[i] = tc_loop_at(s, cluster->members.data[i])->kind == TC_LOOP_REDUCTION ? d->n_accs++ : -1;
   for (int i = 0; i < n; i++)
     if (d->acc_of[i] >= 0 && !add_reduction(d, i)) return tc_sched_failed(s);

@@ -38,6 +38,7 @@ struct tc_draft {
   int *acc_pass;        /* by acc */
   int n_accs, n_passes;
   bool has_row;         /* stores once an item */
+  bool planted;         /* a wrong value is in it, on purpose */
   int *stage_of;        /* by expression, where a long chain is cut into passes (stage.c); else NULL */
   int n_stages;
   int *address_slots;   /* open addressing over `addresses`: position + 1 */

@@ -4,7 +4,8 @@
  *    side by side where they read the same memory or are small and independent.
  * 2. Legal: one iteration space (align.c), no path from one to the other through a third cluster, and
  *    within the limits of config.def. A library call never merges.
- * 3. The result is deterministic, and does not depend on the number of threads. */
+ * 3. The result is deterministic, and does not depend on the number of threads.
+ * 4. Any merge may be left out: fuel.fuse counts them, and fuel.kernels takes finished kernels apart again. */
 #include "sched/schedule.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ enum { SIDE_BY_SIDE_BYTES = 1 << 20,        /* independent kernels below this si
        SIBLING_TRIES = 128 };               /* clusters of its space that one is tried with */
 
 struct candidate { int producer, consumer; int64_t bytes; };
+struct tc_units { int *data; size_t len, cap; };
 
 static int64_t bytes_of(const struct tc_sched *s, int loop) {
   return tc_sym_hint(tc_loop_elements(s, loop)) * tc_dtype_bytes(tc_loop_at(s, loop)->dtype);
@@ -97,6 +99,7 @@ static bool merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b
     if (!tc_vec_push(s->alloc, &big->members, id)) return false;
   }
   big->ops += small->ops;
+  big->planted |= small->planted;
   small->gone = true;
   for (size_t i = 1; i < big->members.len; i++) { /* insertion sort by rank */
     const int id = big->members.data[i];
@@ -115,6 +118,11 @@ static bool apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b
   return answer;
 }
 
+static const struct tc_loop *newest_of(const struct tc_sched *s, const struct tc_cluster *c) { return tc_loop_at(s, c->members.data[c->members.len - 1]); }
+
+/* The fusion that was just allowed may be the one to be made wrong. */
+static void plant(const struct tc_sched *s, struct tc_cluster *c) { c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_wrong_fusion; }
+
 static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, int64_t bytes) {
   int buffers, shared;
   struct tc_alignment how;
@@ -123,6 +131,8 @@ static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_c
   if (siblings && !shared && (bytes > SIDE_BY_SIDE_BYTES || buffers > SIDE_BY_SIDE_BUFFERS)) return TC_OK;
   if (siblings && !apart(s, a, b, true, &status)) return status; /* most fail here: they follow one another */
   if (!tc_cluster_align(s, a, b, &how) || (!siblings && !apart(s, a, b, false, &status))) return status;
+  if (!tc_sched_may(s, TC_FUEL_fuse, newest_of(s, a), siblings ? "beside" : "into", newest_of(s, b))) return TC_OK;
+  if (s->config->plant_wrong_fusion) plant(s, a);
   tc_order_join(s, how.swap ? b : a, how.swap ? a : b);
   return merge(s, a, b, &how) ? TC_OK : tc_sched_failed(s);
 }
@@ -235,6 +245,31 @@ static void mark_stored(struct tc_sched *s) {
   }
 }
 
+/* --- kernels beyond fuel.kernels --- */
+
+/* Each member becomes a cluster of its own. They stand by rank, so what one reads comes before it. False when memory is out. */
+static bool take_apart(struct tc_sched *s, struct tc_cluster *c, struct tc_units *units) {
+  c->gone = true;
+  for (size_t m = 0; m < c->members.len; m++) {
+    if (!seed(s, tc_loop_at(s, c->members.data[m])) || !tc_vec_push(s->alloc, units, (int)s->clusters.len - 1)) return false;
+    s->clusters.data[s->clusters.len - 1]->plain = true;
+  }
+  return true;
+}
+
+/* Asks for each kernel, in launch order. False when memory is out. */
+static bool limit_kernels(struct tc_sched *s) {
+  struct tc_units units = {0};
+  for (int i = 0; i < s->n_units; i++) {
+    struct tc_cluster *c = s->clusters.data[s->units[i]];
+    const bool whole = c->gemm || tc_sched_may(s, TC_FUEL_kernels, newest_of(s, c), "and what is in its kernel", NULL);
+    if (whole ? !tc_vec_push(s->alloc, &units, s->units[i]) : !take_apart(s, c, &units)) return false;
+  }
+  s->units = units.data;
+  s->n_units = (int)units.len;
+  return true;
+}
+
 tc_status tc_sched_fuse(struct tc_sched *s) {
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
@@ -246,6 +281,7 @@ tc_status tc_sched_fuse(struct tc_sched *s) {
     if (status == TC_OK) status = merge_siblings(s);
     if (status != TC_OK) return status;
   }
+  if (!tc_order_units(s) || !limit_kernels(s)) return tc_sched_failed(s);
   mark_stored(s);
-  return tc_order_units(s) ? TC_OK : tc_sched_failed(s);
+  return TC_OK;
 }

@@ -6,6 +6,8 @@
  * 3. Only where vectors lie along the row; addresses of scratch rows are dense. */
 #include "sched/draft.h"
 
+#include <stdio.h>
+
 enum { KEEP_COST = 10,      /* worth a store and a load of a scratch row */
        READ_BACK_COST = 5,  /* worth a load of what is stored anyway */
        SCRATCH_SHARE = 4,   /* a scratch row takes at most this part of the second-level cache */
@@ -97,13 +99,21 @@ static bool fits_scratch(const struct keeper *k, const struct tc_expr *e) {
 
 static int lowest(uint32_t bits) { return __builtin_ctz(bits); }
 
+static bool may_keep(const struct keeper *k, const struct tc_expr *e) {
+  enum { TEXT_BYTES = 64 };
+  char text[TEXT_BYTES];
+  snprintf(text, sizeof text, "and what is in its kernel, where %s is kept", tc_expr_op_name(e->op));
+  return tc_sched_may(k->d->s, TC_FUEL_keep, NULL, text, NULL);
+}
+
 /* Decides whether the value is kept for `pass` and those after it; false when memory is out. */
 static bool decide(struct keeper *k, const struct tc_expr *e, int pass) {
   const bool earlier = k->passes[e->id] & ((1u << pass) - 1), computed = e->op != TC_E_LOAD && e->op != TC_E_CONST;
   if (earlier && computed && !k->kept[e->id] && k->cost[e->id] >= READ_BACK_COST && k->varies[e->id]) {
     const struct tc_draft_item *store = stored_before(k, e, pass);
-    if (store) k->kept[e->id] = read_back(k, e, store);
-    else if (k->cost[e->id] >= KEEP_COST && fits_scratch(k, e)) k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
+    const bool keeps = (store || (k->cost[e->id] >= KEEP_COST && fits_scratch(k, e))) && may_keep(k, e);
+    if (keeps && store) k->kept[e->id] = read_back(k, e, store);
+    else if (keeps) k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
     else k->kept[e->id] = e;
     if (!k->kept[e->id]) return false;
   }

@@ -63,6 +63,7 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   struct finisher f = {.d = d, .table = tc_expr_table_new(s->loops->arena)};
   f.memo = TC_NEW_ARRAY(d->scratch, const struct tc_expr *, (size_t)tc_expr_count(d->table) + 1);
   if (!k || !f.table || !f.memo) return tc_sched_failed(s);
+  tc_expr_table_share(f.table, s->loops->exprs);
   if (d->buffers.len > TC_MAX_KERNEL_BUFFERS)
     return tc_fail(s->err, TC_LIMIT, "schedule", "a kernel needs %zu buffers, and %d are the most", d->buffers.len, TC_MAX_KERNEL_BUFFERS);
   k->n_buffers = (int)d->buffers.len;

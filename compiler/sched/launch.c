@@ -40,7 +40,9 @@ static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_clus
   size_t at = hash & (s->code_cap - 1);
   for (; s->code_slots[at]; at = (at + 1) & (s->code_cap - 1)) {
     const int code = s->code_slots[at] - 1;
-    if (s->hashes[code] == hash && tc_kernel_equal(list->codes[code].kernel, k, seen)) return code;
+    if (s->hashes[code] == hash && tc_kernel_equal(list->codes[code].kernel, k, seen) &&
+        tc_sched_may(s, TC_FUEL_share, NULL, "and what is in its kernel, by the code of an equal one", NULL))
+      return code;
   }
   k->name = tc_unique_name(s, stem);
   if (!k->name || !fill_code(s, k, &list->codes[list->n_codes])) return -1;
@@ -97,7 +99,9 @@ static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, s
   struct tc_arena *scratch = tc_arena_new(tc_arena_parent(s->loops->arena));
   if (!scratch) return tc_fail(s->err, TC_NOMEM, "schedule", "out of memory");
   s->scratch = scratch;
+  s->making = cluster;
   const tc_status status = launch_drafted(s, cluster, scratch, out);
+  s->making = NULL;
   s->scratch = NULL;
   tc_arena_free(scratch);
   return status;
@@ -130,13 +134,14 @@ static bool make_list(struct tc_sched *s) {
   list->launches = TC_NEW_ARRAY(s->alloc, struct tc_launch, n);
   list->codes = TC_NEW_ARRAY(s->alloc, struct tc_code, n);
   s->hashes = TC_NEW_ARRAY(s->alloc, uint64_t, n);
+  s->plain = TC_NEW_ARRAY(s->alloc, bool, n);
   list->outputs = TC_NEW_ARRAY(s->alloc, struct tc_output, s->g->outputs.len + 1);
   list->allocated_bytes = TC_NEW_ARRAY(s->alloc, tc_sym, s->g->outputs.len + 1);
   list->n_inputs = (int)s->g->inputs.len;
   list->n_graph_ops = (int)(s->g->nodes.len - s->g->inputs.len);
   list->draws = s->g->draws;
   list->pool_bytes = tc_sym_const(0);
-  return list->launches && list->codes && s->hashes && list->outputs && list->allocated_bytes;
+  return list->launches && list->codes && s->hashes && s->plain && list->outputs && list->allocated_bytes;
 }
 
 static tc_status note_sizes(struct tc_sched *s) {
@@ -152,6 +157,7 @@ tc_status tc_sched_launch(struct tc_sched *s) {
   tc_status status = TC_OK;
   for (int i = 0; i < s->n_units && status == TC_OK; i++) {
     struct tc_cluster *cluster = s->clusters.data[s->units[i]];
+    s->plain[s->list->n_launches] = cluster->plain;
     struct tc_launch *out = &s->list->launches[s->list->n_launches++];
     status = cluster->gemm ? tc_gemm_launch(s, cluster->gemm, out) : launch_kernel(s, cluster, out);
   }

@@ -63,6 +63,7 @@ struct tc_tiles { int first, count; tc_sym batches, rows; int64_t step; tc_sym b
 /* A result of the graph: a view of a slot; with an INPUT slot it shares the input's storage. */
 struct tc_output { int slot; tc_dtype dtype; int ndim; tc_sym offset, sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; };
 
+struct tc_fuel;
 struct tc_launch_list {
   int n_launches, n_codes, n_slots, n_outputs, n_allocated, n_inputs, n_sizes, n_tiles;
   struct tc_launch *launches;
@@ -75,6 +76,7 @@ struct tc_launch_list {
   uint64_t pool_bytes_without_reuse; /* by hints */
   int draws;                 /* random draws consumed by a call */
   int n_graph_ops;
+  const struct tc_fuel *fuel; /* of its compile; NULL in a list that was read */
   int64_t *size_hints;       /* n_sizes: what hints of the list's symbols rest on */
   int n_facts;
   struct tc_sym_fact *facts; /* what the list takes for granted of its sizes, beyond what the graph did when its compile began */

@@ -71,7 +71,7 @@ static struct use *uses_of_nodes(const struct tc_sched *s) {
 static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop, const struct use *use) {
   const struct tc_node *permute = use->otherwise ? NULL : use->permutation;
   const int rank = loop->node->meta.ndim;
-  if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1) {
+  if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1 || !tc_sched_may(s, TC_FUEL_layout, loop, "permuted", NULL)) {
     tc_row_major(s, loop);
     return;
   }

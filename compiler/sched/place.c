@@ -3,7 +3,8 @@
  * 1. Sizes that are constants are placed largest first, each in the lowest gap that is free for its life.
  * 2. Where more than MANY_ALIVE of them live at once (each would be held against all others), every size gets a part of its own, in
  *    which equal blocks follow one another as in the fewest columns.
- * 3. Symbolic ones share an offset only with values of exactly the same size. */
+ * 3. Symbolic ones share an offset only with values of exactly the same size: in the order of their lives, each takes the first offset
+ *    of its size that is free, else the end of all. */
 #include "sched/plan.h"
 
 #include <stdlib.h>
@@ -16,9 +17,6 @@ enum { MANY_ALIVE = 512 };
 enum { POOL_ALIGN = 64 };
 
 static int64_t align(int64_t bytes) { return (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN; }
-static bool live_together(const struct tc_block *a, const struct tc_block *b) {
-  return a->tiles == b->tiles && a->first <= b->last && b->first <= a->last;
-}
 
 /* The blocks of one memory by the begin of their lives, in a tree that finds those alive at a time: node i has 2i and 2i + 1
  * below it, and latest[i] is the last end of life of what is placed below it. */
@@ -103,25 +101,36 @@ static int64_t place_by_gaps(struct lives *lives, struct tc_block **sorted, int 
   return top;
 }
 
-/* --- where very many live at once: columns of one size each --- */
+/* --- columns of one size each, where very many live at once and for sizes that are symbolic --- */
 
-/* Of blocks of one size, in the order of their lives, each takes the first column that is free; false when memory is out. */
+/* A tree: node i has 2i and 2i + 1 below it; taken[i] is the least 1 + last of what lies in the columns below. */
+struct columns { int leaves, used, *taken; };
+
+static bool make_columns(struct tc_planner *p, int n, struct columns *out) {
+  *out = (struct columns){.leaves = 1};
+  while (out->leaves < n) out->leaves *= 2;
+  out->taken = TC_NEW_ARRAY(p->s->alloc, int, (size_t)out->leaves * 2);
+  return out->taken;
+}
+
+/* The first column that is free when the block's life begins. Blocks come in the order of their lives. */
+static int take_column(struct columns *c, const struct tc_block *b) {
+  int node = 1;
+  while (node < c->leaves) node = 2 * node + (c->taken[2 * node] > b->first);
+  const int column = node - c->leaves;
+  if (column >= c->used) c->used = column + 1;
+  c->taken[node] = b->last + 1;
+  for (node /= 2; node; node /= 2) c->taken[node] = c->taken[2 * node] < c->taken[2 * node + 1] ? c->taken[2 * node] : c->taken[2 * node + 1];
+  return column;
+}
+
+/* Blocks of one size; false when memory is out. */
 static bool place_in_columns(struct tc_planner *p, struct tc_block **blocks, int n, int64_t *top) {
-  int leaves = 1, columns = 0;
-  while (leaves < n) leaves *= 2;
-  int *taken = TC_NEW_ARRAY(p->s->alloc, int, (size_t)leaves * 2); /* a tree: the least 1 + last of the columns below */
-  if (!taken) return false;
+  struct columns columns;
+  if (!make_columns(p, n, &columns)) return false;
   qsort(blocks, (size_t)n, sizeof *blocks, by_first);
-  for (int i = 0; i < n; i++) {
-    int node = 1;
-    while (node < leaves) node = 2 * node + (taken[2 * node] > blocks[i]->first);
-    const int column = node - leaves;
-    if (column >= columns) columns = column + 1;
-    blocks[i]->at = *top + column * blocks[i]->size;
-    taken[node] = blocks[i]->last + 1;
-    for (node /= 2; node; node /= 2) taken[node] = taken[2 * node] < taken[2 * node + 1] ? taken[2 * node] : taken[2 * node + 1];
-  }
-  *top += columns * blocks[0]->size;
+  for (int i = 0; i < n; i++) blocks[i]->at = *top + take_column(&columns, blocks[i]) * blocks[i]->size;
+  *top += columns.used * blocks[0]->size;
   return true;
 }
 
@@ -175,25 +184,51 @@ static bool place_constants(struct tc_planner *p, const struct share *share, int
   return true;
 }
 
-/* After the constants: one place a size and life. */
-static tc_sym place_symbolic(struct tc_planner *p, const struct share *share, tc_sym top) {
-  struct tc_symtab *tab = p->s->tab;
+/* Blocks of one symbolic size: their columns, and where each of those lies. */
+struct symbolic_size { struct columns columns; tc_sym *offsets; };
+
+static int by_symbol(const void *x, const void *y) {
+  const struct tc_block *a = *(struct tc_block *const *)x, *b = *(struct tc_block *const *)y;
+  return a->bytes.bits < b->bytes.bits ? -1 : a->bytes.bits > b->bytes.bits;
+}
+
+/* Numbers the sizes of the n blocks, in whatever order (what follows does not depend on it): a block's stands in its `life`. NULL
+ * when memory is out. */
+static struct symbolic_size *sort_sizes(struct tc_planner *p, struct tc_block **blocks, int n) {
+  struct symbolic_size *sizes = TC_NEW_ARRAY(p->s->alloc, struct symbolic_size, (size_t)n + 1);
+  if (n) qsort(blocks, (size_t)n, sizeof *blocks, by_symbol);
+  for (int i = 0, end, n_sizes = 0; i < n && sizes; i = end, n_sizes++) {
+    for (end = i; end < n && tc_sym_same(blocks[end]->bytes, blocks[i]->bytes); end++) blocks[end]->life = n_sizes;
+    sizes[n_sizes].offsets = TC_NEW_ARRAY(p->s->alloc, tc_sym, (size_t)(end - i));
+    if (!sizes[n_sizes].offsets || !make_columns(p, end - i, &sizes[n_sizes].columns)) return NULL;
+  }
+  return sizes;
+}
+
+static tc_sym aligned(struct tc_symtab *tab, tc_sym bytes) {
   const tc_sym unit = tc_sym_const(POOL_ALIGN);
-  for (int i = 0; i < share->n; i++) {
-    struct tc_block *b = share->blocks[i];
-    for (int k = 0; k < i && !b->placed; k++) {
-      const struct tc_block *other = share->blocks[k];
-      if (!other->placed || !tc_sym_same(other->bytes, b->bytes)) continue;
-      bool free = true;
-      for (int m = 0; m < i && free; m++)
-        free = !share->blocks[m]->placed || !tc_sym_same(share->blocks[m]->offset, other->offset) || !live_together(share->blocks[m], b);
-      if (free) b->offset = other->offset, b->placed = true;
+  return tc_sym_mul(tab, tc_sym_div(tab, tc_sym_add(tab, bytes, tc_sym_const(POOL_ALIGN - 1)), unit), unit);
+}
+
+/* After the constants, which end at `top`; the end of all, INVALID when memory is out. */
+static tc_sym place_symbolic(struct tc_planner *p, const struct share *share, tc_sym top) {
+  struct tc_block **blocks = TC_NEW_ARRAY(p->s->alloc, struct tc_block *, (size_t)share->n + 1);
+  int n = 0;
+  if (!blocks) return TC_SYM_INVALID;
+  for (int i = 0; i < share->n; i++)
+    if (!share->blocks[i]->placed) blocks[n++] = share->blocks[i];
+  struct symbolic_size *sizes = sort_sizes(p, blocks, n);
+  if (!sizes) return TC_SYM_INVALID;
+  if (n) qsort(blocks, (size_t)n, sizeof *blocks, by_first);
+  for (int i = 0; i < n; i++) {
+    struct symbolic_size *size = &sizes[blocks[i]->life];
+    const int before = size->columns.used, column = take_column(&size->columns, blocks[i]);
+    if (column == before) {
+      size->offsets[column] = top;
+      top = tc_sym_add(p->s->tab, top, aligned(p->s->tab, blocks[i]->bytes));
     }
-    if (b->placed) continue;
-    b->offset = top;
-    b->placed = true;
-    const tc_sym units = tc_sym_div(tab, tc_sym_add(tab, b->bytes, tc_sym_const(POOL_ALIGN - 1)), unit);
-    top = tc_sym_add(tab, top, tc_sym_mul(tab, units, unit));
+    blocks[i]->offset = size->offsets[column];
+    blocks[i]->placed = true;
   }
   return top;
 }

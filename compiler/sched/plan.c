@@ -22,6 +22,13 @@ static void find_lives(struct tc_planner *p) {
 
 /* --- blocks --- */
 
+static bool may(struct tc_planner *p, enum tc_fuel_kind kind, int entry, const char *does) {
+  struct tc_fuel *fuel = p->s->loops->fuel;
+  if (!tc_fuel_spend(fuel, kind)) return false;
+  if (tc_fuel_ended(fuel, kind)) tc_fuel_tell(fuel, kind, "launch %d (%s) %s", entry + 1, p->s->list->launches[entry].label, does);
+  return true;
+}
+
 /* A dying input of entry `u` that the slot may take over; -1: none. */
 static int find_victim(struct tc_planner *p, int u, int buffer) {
   const struct tc_launch *l = &p->s->list->launches[u];
@@ -33,7 +40,7 @@ static int find_victim(struct tc_planner *p, int u, int buffer) {
     const int slot = l->slots[i];
     if (slot < 0 || slots[slot].kind != kind || p->last[slot] != u || p->first[slot] == u || p->block_of[slot] < 0) continue;
     if (p->blocks[p->block_of[slot]].last != u || !tc_sym_same(slots[slot].elements, slots[l->slots[buffer]].elements)) continue;
-    if (tc_kernel_can_overwrite(p->s, p->s->list->codes[l->code].kernel, i, buffer)) return slot;
+    if (tc_kernel_can_overwrite(p->s, p->s->list->codes[l->code].kernel, i, buffer)) return may(p, TC_FUEL_overwrite, u, "writes over an operand") ? slot : -1;
   }
   return -1;
 }
@@ -65,6 +72,7 @@ static void make_blocks(struct tc_planner *p) {
       struct tc_block *b = &p->blocks[p->block_of[slot]];
       if (victim < 0) *b = (struct tc_block){.tiles = tiles, .first = p->first[slot], .bytes = held_bytes(p, slot, tiles)};
       b->last = p->last[slot];
+      if (victim < 0 && !may(p, TC_FUEL_reuse, u, "writes what gives its memory back")) b->first = 0, b->last = list->n_launches - 1;
       list->pool_bytes_without_reuse += (uint64_t)tc_sym_hint(slot_bytes(p, slot));
     }
 }

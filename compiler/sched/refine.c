@@ -192,6 +192,11 @@ static bool room(const struct tc_loop *loop) { return loop->ndim + loop->n_inner
 
 enum outcome { NOTHING, CHANGED, FAILED };
 
+static enum outcome try_split(struct refiner *r, struct tc_loop *loop, int dim, tc_sym high, tc_sym low) {
+  if (!tc_sched_may(r->s, TC_FUEL_refine, loop, "has a dimension split", NULL)) return NOTHING;
+  return split_dim(r, loop, dim, high, low) ? CHANGED : FAILED;
+}
+
 static enum outcome refine_load(struct refiner *r, struct tc_loop *reader, const struct tc_expr *load) {
   struct tc_loop *read = tc_loop_at(r->s, load->buffer);
   const struct tc_index *index = tc_load_index(r->s->loops, load);
@@ -201,11 +206,11 @@ static enum outcome refine_load(struct refiner *r, struct tc_loop *reader, const
     int dim;
     if (tc_sym_is_const(index->at[d]) || tc_sym_kind(index->at[d]) == TC_SYM_INDEX) continue;
     if (room(read) && merged_from(r, reader, index->at[d], read->sizes[d], &high, &low))
-      return split_dim(r, read, d, high, low) ? CHANGED : FAILED;
+      return try_split(r, read, d, high, low);
     if (!splittable(reader) || !room(reader) || !divided_var(reader, index->at[d], &dim, &low)) continue;
     const tc_sym size = dim < reader->ndim ? reader->sizes[dim] : reader->inner_sizes[dim - reader->ndim];
     high = tc_sym_div(r->s->tab, size, low);
-    if (tc_sym_same(tc_sym_mul(r->s->tab, high, low), size) && !tc_sym_is(high, 1)) return split_dim(r, reader, dim, high, low) ? CHANGED : FAILED;
+    if (tc_sym_same(tc_sym_mul(r->s->tab, high, low), size) && !tc_sym_is(high, 1)) return try_split(r, reader, dim, high, low);
   }
   return NOTHING;
 }

@@ -34,6 +34,8 @@ struct tc_info {             /* of a loop, by its id */
 
 struct tc_cluster {
   bool gone;
+  bool plain;                 /* beyond fuel.kernels: made without what is optional */
+  bool planted;               /* wrong on purpose: switch plant.wrong_fusion */
   const struct tc_loop *gemm; /* a library call, or NULL */
   int n_dims;
   tc_sym vars[TC_MAX_DIMS], sizes[TC_MAX_DIMS];
@@ -75,6 +77,8 @@ struct tc_sched {
   int kind_slots[TC_SLOT_KINDS]; /* slot of a special kind, or -1 */
   int namings;
   struct tc_arena *scratch;    /* of the draft that is under way, or NULL */
+  const struct tc_cluster *making; /* the kernel that is under way, or NULL */
+  bool *plain;                 /* by entry of the list: its kernel is plain */
   struct tc_walk walk;         /* over the loops' expressions */
 };
 
@@ -94,6 +98,10 @@ static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { ret
 /* The status of something that could not be made: TC_NOMEM; where memory is not out, a symbol is INVALID: TC_LIMIT. */
 tc_status tc_sched_failed(struct tc_sched *s);
 int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size variables */
+
+/* An optional transformation asks before it is made, with what it is of and does (for people): false where its fuel is spent, or the
+ * kernel under way is plain. `loop` NULL: that kernel. `with` may be NULL. */
+bool tc_sched_may(struct tc_sched *s, enum tc_fuel_kind kind, const struct tc_loop *loop, const char *does, const struct tc_loop *with);
 
 /* cost.c: what an operator costs a value, in vector instructions or so. */
 int tc_expr_cost(enum tc_expr_op op);

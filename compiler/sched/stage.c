@@ -49,7 +49,7 @@ tc_status tc_draft_stage(struct tc_draft *d) {
   if (d->n_accs || d->has_row || d->n_passes != 1) return TC_OK;
   struct stager g;
   if (!assign(d, &g)) return tc_sched_failed(d->s);
-  if (g.last) d->stage_of = g.stage, d->n_stages = g.last + 1;
+  if (g.last && tc_sched_may(d->s, TC_FUEL_stage, NULL, "and what is in its kernel, in passes", NULL)) d->stage_of = g.stage, d->n_stages = g.last + 1;
   return TC_OK;
 }
 

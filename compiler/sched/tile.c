@@ -101,7 +101,7 @@ static bool in_space(const struct tc_sched *s, const struct space *space, const 
   struct space own;
   if (l->kind == TC_LAUNCH_GEMM) return space_of(s, l, &own) && tc_sym_same(own.batches, space->batches) && tc_sym_same(own.rows, space->rows);
   const struct tc_kernel *k = s->list->codes[l->code].kernel;
-  if (k->lanes == TC_LANES_OUTER) return false; /* an item is many lanes of one row, or of several */
+  if (k->lanes == TC_LANES_OUTER || s->plain[l - s->list->launches]) return false; /* an item is many lanes of one row, or of several */
   if (!k->split_inner) return tc_sym_same(l->items, space->total);
   const tc_sym each = tc_sym_div(s->tab, l->items, space->total);
   return tc_sym_same(tc_sym_mul(s->tab, each, space->total), l->items);
@@ -195,13 +195,20 @@ static int find_inside(struct tc_sched *s, const struct space *space, const stru
   return n;
 }
 
+static bool may_tile(struct tc_sched *s, int first, int last) {
+  struct tc_fuel *fuel = s->loops->fuel;
+  if (!tc_fuel_spend(fuel, TC_FUEL_tile)) return false;
+  if (tc_fuel_ended(fuel, TC_FUEL_tile)) tc_fuel_tell(fuel, TC_FUEL_tile, "launches %d to %d, from %s on", first + 1, last + 1, s->list->launches[first].label);
+  return true;
+}
+
 static void make_tiles(struct tc_sched *s, const struct space *space, const struct span *spans, int first, int last) {
   struct tc_launch_list *list = s->list;
   int inside[TC_MAX_TILED * TC_MAX_KERNEL_BUFFERS];
   const int n = find_inside(s, space, spans, first, last, inside);
   int64_t bytes = 0;
   for (int i = 0; i < n; i++) bytes += slot_hint_bytes(&list->slots[inside[i]]);
-  if (bytes <= s->target->l2_bytes) return;
+  if (bytes <= s->target->l2_bytes || !may_tile(s, first, last)) return;
   for (int i = 0; i < n; i++) {
     for (int u = first; u <= last; u++) keep_in_cache(list, &list->launches[u], inside[i]);
     list->slots[inside[i]].kind = TC_SLOT_TILE;

@@ -57,7 +57,8 @@ static void mark_streams(struct tc_sched *s, struct tc_kernel *k) {
   if (!s->config->stream_stores || (int64_t)k->bytes <= s->target->l3_bytes) return;
   for (int i = 0; i < k->n_buffers; i++) {
     const int64_t bytes = tc_sym_hint(k->buffers[i].elements) * tc_dtype_bytes(k->buffers[i].dtype);
-    k->buffers[i].stream = k->buffers[i].role == TC_ROLE_WRITE && bytes > s->target->l2_bytes;
+    k->buffers[i].stream = k->buffers[i].role == TC_ROLE_WRITE && bytes > s->target->l2_bytes &&
+                           tc_sched_may(s, TC_FUEL_stream, NULL, "and what is in its kernel, whose result bypasses the caches", NULL);
   }
 }
 

@@ -1,7 +1,8 @@
 /* Symbolic integers: the node table, arithmetic, and questions about symbols.
  *
  * 1. Equal canonical expressions are one node: every constructor simplifies, then interns.
- * 2. Simplification is memoised on (operator, operands).
+ * 2. Simplification is memoised on (operator, operands), unless opt.simplify_cache is off: then each operation works out its polynomials
+ *    again, and gets the same node.
  * 3. Nothing here evaluates with hints except tc_sym_decide_* and tc_sym_hint. */
 #include "sym/internal.h"
 
@@ -17,6 +18,7 @@ struct tc_symtab {
   struct symnode **nodes;  /* open addressing */
   size_t memo_cap, memo_len;
   struct memo *memo;
+  bool forgets; /* no memo */
   TC_VEC(tc_sym) sizes; /* by id; INVALID: none */
   TC_VEC(struct tc_sym_fact) facts;
   size_t first_known; /* facts from here on count as known */
@@ -29,6 +31,8 @@ struct tc_symtab *tc_symtab_new(const struct tc_alloc *alloc) {
   if (tab) tab->alloc = alloc;
   return tab;
 }
+
+void tc_symtab_remember(struct tc_symtab *tab, bool remembers) { tab->forgets = !remembers; }
 
 void tc_symtab_free(struct tc_symtab *tab) {
   if (!tab) return;
@@ -95,7 +99,7 @@ tc_sym sym_memo_get(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym
 }
 
 void sym_memo_put(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b, tc_sym result) {
-  if (!result.bits) return;
+  if (!result.bits || tab->forgets) return;
   if (tab->memo_len * 2 >= tab->memo_cap) {
     const size_t old_cap = tab->memo_cap;
     struct memo *old = tab->memo;

@@ -47,6 +47,8 @@ static inline tc_sym tc_sym_const(int64_t value) {
 
 struct tc_symtab *tc_symtab_new(const struct tc_alloc *alloc);
 void tc_symtab_free(struct tc_symtab *tab);
+/* Of a new table: whether it keeps what it simplified (it does, unless told otherwise). */
+void tc_symtab_remember(struct tc_symtab *tab, bool remembers);
 
 /* A size variable with the number `id`, and the value it had when captured (for decisions; they are
  * recorded as facts). The same id gives the same symbol, with the first hint. */

@@ -348,6 +348,16 @@ function statements.protected()
   declare("message", message)
   if chance(10) then emit("if not %s then error(%s, 0) end", ok, message) end
 end
+-- Functions from outside that break, or raise behind a break, called protected.
+function statements.guarded()
+  if functions > 1 then return end
+  local ok, message, n = number_name("ok"), number_name("m"), expression("number", 1)
+  emit(pick { "local %s, %s = pcall(guarded, t0, %s)", "local %s, %s = pcall(guarded, %s)", "local %s, %s = xpcall(guarded, handler, t0, %s)", "local %s, %s = xpcall(guarded, function(m) total = total + 1 return m end, t0, %s)",
+    "local %s, _, %s = pcall(pcall, guarded, t0, %s)", "local %s, %s = pcall(again, 2, t0, %s)", "local _, %s, %s = three(pcall(guarded, t0, %s))", "local %s, %s = pcall(helper, %s, n0)" }, ok, message, n)
+  if functions == 0 then emit("if tb.is_tensor(%s) then t0 = t0 + %s end", message, message) end
+  declare("boolean", ok)
+  declare("message", message)
+end
 function statements.closing()
   if functions > 1 then return end
   emit("do")
@@ -412,12 +422,13 @@ function statements.outside()
   emit(pick { "t0 = t0 * config.scale + config.list[2]", "n0 = num(n0) + #config.list", "if config.flag then n0 = num(n0) + 1 end", "for _, v in ipairs(config.list) do n0 = num(n0) + v end",
     "n0 = num(n0) + (config.absent and 1 or 2)", "t0 = config.layer(t0)", "config.scale = num(config.scale) % 7 + 1", "if #config.list < 6 then config.list[#config.list + 1] = #config.list end", "total = total + 1",
     "PROGRAM_GLOBAL = num(PROGRAM_GLOBAL) + 1", "config.log[#config.log + 1] = calls", "config.kept = t0", "config.flag = not config.flag", "for k, v in pairs(config.map) do n0 = num(n0) + v end",
-    "config.map.extra = (config.map.extra or 0) + 1", "config.map.a = nil", "config.nested = { config.list, n0, config.nested and 1 }" })
+    "config.log[#config.log + 1] = n0", "table.insert(config.list, num(n0) % 4)", "config.list[#config.list] = calls", "config.list[int(n0) % 5 + 1] = total", "config.list[int(n0) % 3] = nil",
+    "do local l = config.list l[#l + 1] = 1 n0 = num(l[1]) + num(l[4]) end", "config.map.extra = (config.map.extra or 0) + 1", "config.map.a = nil", "config.nested = { config.list, n0, config.nested and 1 }" })
 end
 function statements.broken() if chance(35) then emit(pick { "t0 = t0 * t0:sum():item() * 0.01", "print_nothing(t0)", "n0 = t0:sum():item() > 0 and 1 or 2", "os.time()", "config.log[#config.log + 1] = tostring(calls):len()" }) end end
 function statements.raise() if chance(15) then emit("if %s then %s end", expression("boolean", 1), pick(raising)) end end
 
-local weights = { declare = 6, assign = 6, several = 2, branch = 3, count = 3, repeated = 2, jumps = 2, iterate = 3, func = 3, closure = 2, fresh_closures = 1, protected = 3, closing = 2, coroutine = 1, varargs = 2, own_varargs = 3, store = 4,
+local weights = { declare = 6, assign = 6, several = 2, branch = 3, count = 3, repeated = 2, jumps = 2, iterate = 3, func = 3, closure = 2, fresh_closures = 1, protected = 3, guarded = 2, closing = 2, coroutine = 1, varargs = 2, own_varargs = 3, store = 4,
   object = 3, outside = 4, broken = 2, raise = 2 }
 local order, drawn = {}, {}
 for name in pairs(statements) do order[#order + 1] = name end
@@ -464,6 +475,24 @@ local function print_nothing() end
 local function two(v) return v or 1, 2 end
 local function three(a, ...) return select("#", ...) + num(a), ... end
 local function broken() local nothing return nothing.field end
+local function guarded(v, n)
+  local y = v * 2
+  os.time()
+  n = num(n) % 7
+  if n < 1 then error("guarded") elseif n < 2 then error({ code = n }) elseif n < 3 then return n + nothing.field elseif n < 4 then config.log[#config.log + 1] = n end
+  total = total + 1
+  if y:sum():item() > 3 then return y - n, n end
+  return total
+end
+local function handler(m) total = total + 2 return type(m) == "string" and m .. "!" or m end
+local function again(n, v, k)
+  if n > 0 then
+    local ok, m = pcall(again, n - 1, v, k)
+    if ok then return m, n end
+    error(m, 0)
+  end
+  return guarded(v, k)
+end
 local helper = WRAP(function(a, b) total = total + 1 return num(a) * 2 + num(b) end)
 return wrap(function(PARAMETERS)
   local calls = 0

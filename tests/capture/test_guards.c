@@ -23,7 +23,7 @@ static void check_change(const char *change, const char *expected) {
       "long = ('long'):rep(20)\n"
       "key = {}\n"
       "model = setmetatable({w = tensor(2, 3), n = 1, x = 2.5, on = true, name = 'm', text = long, f = f, list = {10, 20, deep = {leaf = 1}}, [key] = 5,\n"
-      "  [1.5] = 6, [true] = 7}, class)\n"
+      "  [1.5] = 6, [true] = 7, [2147483647] = 1, [2147483648] = 2, [-2147483649] = 3, [math.mininteger] = 4}, class)\n"
       "saved = {}\n"
       "for k, v in next, model do saved[k] = v end\n"
       "local model = model\n"
@@ -80,6 +80,10 @@ static void test_changes(void **state) {
   check_change("model[key] = 6", "model[a table] == 5 (now: 6)");
   check_change("model[1.5] = 7", "model[1.5] == 6 (now: 7)");
   check_change("model[true] = 8", "model[true] == 7 (now: 8)");
+  check_change("model[2147483647] = 9", "model[2147483647] == 1 (now: 9)");
+  check_change("model[2147483648] = 9", "model[2147483648] == 2 (now: 9)");
+  check_change("model[-2147483649] = 9", "model[-2147483649] == 3 (now: 9)");
+  check_change("model[math.mininteger] = 9", "model[-9223372036854775808] == 4 (now: 9)");
   check_change("setmetatable(model, nil)", "metatable of model is the same (now: nil)");
   check_change("setmetatable(model, other)", "metatable of model is the same (now: another)");
   check_change("setmetatable(model.list, other)", "metatable of model.list is nil (now: a table)");
@@ -97,6 +101,35 @@ static void test_more_changes(void **state) {
 static void test_equal_long_strings(void **state) {
   (void)state;
   check_change("model.text = ('lo'):rep(40, 'ng') .. 'ng' model.text = model.text:sub(1, 80)", "");
+}
+
+/* What they demand is kept once, but each is an input of its own, and told by its own name. */
+static void test_tensors_alike(void **state) {
+  (void)state;
+  struct guard_call c;
+  guard_open(&c, "model = {a = tensor(2, 3), b = tensor(2, 3), c = tensor{2, 3, strides = {1, 2}}, d = tensor(2, 3)} return function(m) end, model");
+  static const char *const names[] = {"a", "b", "c", "d"};
+  enum { COUNT = sizeof names / sizeof *names };
+  const int model = tc_guards_arg(c.g, 0, "m");
+  for (int i = 0; i < COUNT; i++) {
+    lua_getfield(c.L, 2, names[i]);
+    const int source = guard_field(&c, model, names[i]);
+    tc_guards_tensor(c.g, source, guard_tensor(&c, lua_gettop(c.L)));
+    tc_guards_input(c.g, source);
+    lua_pop(c.L, 1);
+  }
+  guard_seal(&c);
+  assert_int_equal(guard_check(&c), 0);
+  for (int i = 0; i < COUNT; i++) {
+    lua_getfield(c.L, 2, names[i]);
+    assert_ptr_equal(c.inputs[i], guard_tensor(&c, lua_gettop(c.L)));
+    lua_pop(c.L, 1);
+  }
+  guard_run(&c, "model.b, model.c = model.c, model.b");
+  guard_assert_fails(&c, "m.b is a tensor f32[2, 3] strides [3, 1] (now: f32[2, 3] strides [1, 2])");
+  guard_run(&c, "model.b = model.c");
+  guard_assert_fails(&c, "m.c is a tensor f32[2, 3] strides [1, 2] (now: f32[2, 3] strides [3, 1])");
+  guard_close(&c);
 }
 
 static void test_arguments(void **state) {
@@ -394,6 +427,7 @@ int main(void) {
       cmocka_unit_test(test_changes),
       cmocka_unit_test(test_more_changes),
       cmocka_unit_test(test_equal_long_strings),
+      cmocka_unit_test(test_tensors_alike),
       cmocka_unit_test(test_arguments),
       cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_upvalues),

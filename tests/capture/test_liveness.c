@@ -120,8 +120,12 @@ static void test_units(void **state) {
   run_gives(L, "return unit(function(t) for k in t do end end, 'TFORCALL')", "0 1: 0 2");
   run_gives(L, "return unit(function(t) for k in t do log(k) end end, 'TFORLOOP')", "0 0: -4 1");
   run_gives(L, "return unit(function(...) local a = 1; return a end, 'VARARGPREP')", "0 1: 2");
-  run_gives(L, "return unit(function(a) local n = a; local f = function() n = 1 end; log(n, f) end, 'CLOSURE')", "0 0:  a local variable that a closure has captured is written later");
+  run_gives(L, "return unit(function(a) local n = a; local f = function() n = 1 end; log(n, f) end, 'CLOSURE')", "0 0: 3 a local variable that a closure has captured is written later");
+  run_gives(L, "return unit(function(a) local n = a; local f = function() n = 1 end; while log(n, f) do end end, 'CLOSURE')", "0 0: 8 a local variable that a closure has captured is written later");
   run_gives(L, "return unit(function(a) local n <close> = a; log(n) end, 'TBC')", "0 0:  a to-be-closed variable is in scope");
+  run_gives(L, "return unit(function(a) do local n <close> = a; log(n) end; log(a) end, 'TBC')", "0 0: 5 a to-be-closed variable is in scope");
+  run_gives(L, "return unit(function(a) do local n <close> = a; for k in a do log(k) end end; log(a) end, 'TBC')", "0 0:  a to-be-closed variable is in scope");
+  run_gives(L, "return unit(function(a) while a do local n <close> = a; a = log(n) end; log(a) end, 'TBC')", "0 0: 6 a to-be-closed variable is in scope");
   run_raises(L, "unit(function(f, ...) f(...) end, 'CALL')", "open values");
   run_raises(L, "unit(function() return {} end, 'EXTRAARG')", "stands without what belongs to it");
 }

@@ -9,6 +9,9 @@ suite good.lua 'return tb.suite { name = "good", axes = { batch = {1, 8}, alpha 
 # --- verbs and names ---
 fails 2 "did you mean 'run'" "$TBENCH" rnu
 fails 2 "no verb 'frobnicate'" "$TBENCH" frobnicate
+echo 'print(1)' > program.lua
+fails 2 'logs=typo: use any of' env TB_LOGS=typo "$TBENCH" lua program.lua
+fails 2 'recompile_limit=few: use a whole number' env TB_RECOMPILE_LIMIT=few "$TBENCH" lua program.lua
 fails 2 'suite=NAME is missing' "$TBENCH" run
 fails 2 "write name=value, as suite=good" "$TBENCH" run good
 fails 2 "no suite 'nope'" "$TBENCH" run suite=nope
@@ -37,6 +40,10 @@ fails 2 'replicates=0' "$TBENCH" run suite=./good.lua replicates=0
 fails 2 'seed=-1' "$TBENCH" run suite=./good.lua seed=-1
 fails 2 'never by hand' "$TBENCH" worker
 
+fails 2 'target=0.5: use a percentage' "$TBENCH" run suite=./good.lua target=0.5
+fails 2 'target=0%: use a percentage' "$TBENCH" run suite=./good.lua target=0%
+fails 2 'replicates_max=0: use a whole number' "$TBENCH" run suite=./good.lua replicates_max=0
+fails 2 'budget=-1' "$TBENCH" run suite=./good.lua budget=-1
 fails 2 'replicates=10001' "$TBENCH" run suite=./good.lua replicates=10001
 fails 2 'timeout=0' "$TBENCH" run suite=./good.lua timeout=0
 fails 2 'memory_mb=0' "$TBENCH" run suite=./good.lua memory_mb=0
@@ -120,6 +127,11 @@ describe empty_axis "name = 'x', axes = { batch = {} }, $one" 'axes.batch: expec
 describe mixed_axis "name = 'x', axes = { alpha = {1, 'a'} }, $one" 'axes.alpha[2]: values of one axis have one type'
 describe wrong_batch "name = 'x', axes = { batch = {1, 0} }, $one" 'axes.batch[2]: expected a whole number of 1 or more'
 describe wrong_dtype "name = 'x', axes = { dtype = {'f23'} }, $one" "axes.dtype[1]: 'f23' is not one of f32,f64,bf16"
+describe empty_switches "name = 'x', switches = {}, $one" "switches: expected a list with a text for each set of switches"
+describe switches_of_tables "name = 'x', switches = {{tile = 'off'}}, $one" "switches[1]: expected a text as"
+describe unknown_switch "name = 'x', switches = {'', 'tile=off tule=off'}, $one" "switches[2]: there is no switch 'tule'"
+describe switch_value "name = 'x', switches = {'tile=perhaps'}, $one" "switches[1]: tile=perhaps: use on or off"
+describe switch_aside "name = 'x', switches = {'debug=/tmp'}, $one" "switches[1]: debug makes no other case"
 describe wrong_mode "name = 'x', modes = {'fast'}, $one" "modes[1]: 'fast' is not one of"
 describe taken_axis "name = 'x', axes = { seed = {1} }, $one" 'axes.seed: the name is taken'
 describe misplaced_axis "name = 'x', axes = { mode = {'default'} }, $one" 'axes.mode: not an axis of a suite'

@@ -118,4 +118,18 @@ echo 'no archive' > built/libtcompile.a
 refused "$globals" 'nm fails: ' built
 archive 'typedef int tc_nothing;'
 refused "$globals" 'nm finds no function' built
+
+used='every function has a use'
+fresh_tree
+archive 'int tc_vec(void) { return 1; }'
+refused "$used" 'tc_vec' built
+archive 'int tc_vec(void) { return 1; } int tc_made(void) { return tc_vec(); }'
+passes 'a function that its own file calls is used' built
+put tests/unit/test_vec.c 'int main(void) { return tc_vec(); }'
+archive 'int tc_vec(void) { return 1; }'
+passes 'a function that a test calls is used' built
+fresh_tree
+put compiler/tcompile.h 'int tc_vec(void);'
+sed -i 's,compiler/base/vec.c,& compiler/tcompile.h,' tree/compiler/files.am
+passes 'a function of the public header is for others' built
 tap_end

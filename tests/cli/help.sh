@@ -28,7 +28,7 @@ done
 fails 2 "it takes no 'replicates': nothing is measured" "$TBENCH" explain suite=mlp replicates=2
 fails 2 'verbose=perhaps: use yes or no' "$TBENCH" report none.json verbose=perhaps
 run "$TBENCH" help run
-[[ $out == *'(default: 5)'* && $out == *"(default: the suite's, or 60)"* && $out == *'(default: inductor)'* ]]
+[[ $out == *'(default: 12)'* && $out == *'(default: 0.5%)'* && $out == *'(default: as many as target= needs)'* && $out == *"(default: the suite's, or 60)"* && $out == *'(default: inductor)'* ]]
 tap_result $? 'defaults are shown'
 
 # Examples are taken as they stand: those that read and measure nothing are run, of the others the plan.

@@ -60,6 +60,14 @@ run "$TBENCH" run suite=./outcomes.lua how=good,raises dry-run=yes
 [ "$status" -eq 0 ] && [ "$(wc -l <<< "$out")" -eq 2 ] && [[ $err == *'2 cases'* ]] && [ ! -e results ]
 tap_result $? 'a dry run lists the cases and leaves nothing'
 
+# --- how many replicates ---
+run "$TBENCH" run suite=./outcomes.lua how=good,leaves budget=1 out=budget.json
+[ "$status" -eq 4 ] && grep -q '"replicates_stop":.*"budget"' budget.json && [[ $err == *'2 cases, 5 to 12 replicates, about '* ]]
+tap_result $? 'a budget ends a run after each case was measured once'
+run "$TBENCH" run suite=./outcomes.lua how=good replicates_max=2 out=most.json
+[ "$status" -eq 0 ] && grep -q '"replicates_stop":.*"\(most\|target\)"' most.json && grep -q '"interval_over":.*"replicates"' most.json
+tap_result $? 'replicates_max= is where a case ends that does not come to its target'
+
 # --- the default place of a result ---
 run "$TBENCH" run suite=./outcomes.lua how=good quick=yes
 [ "$status" -eq 0 ] && ls results/*_outcomes.json > /dev/null 2>&1

@@ -161,6 +161,35 @@ static void test_samples(void **state) {
   }
 }
 
+/* Each run measures its own noise: equal workers against each other, and the probe, in every replicate. */
+static void test_controls(void **state) {
+  const struct fixture *f = *state;
+  const cJSON *one;
+  cJSON_ArrayForEach(one, at(f->document, "cases")) {
+    if (!is_default(one)) continue;
+    assert_string_equal(text_at(one, "aa.of"), text_at(one, "id"));
+    assert_int_equal(cJSON_GetArraySize(at(one, "aa.log_ratios")), 1);
+    assert_true(number_at(one, "speedup.noise_floor") > 0);
+    assert_int_equal(cJSON_GetArraySize(at(one, "probe.log_ratios")), 1);
+    assert_int_equal(cJSON_GetArraySize(at(one, "speedup.log_ratios")), 1);
+    assert_true(number_at(one, "probe.median_ns") > 0 && number_at(one, "steady.mad_ns") >= 0);
+    assert_string_equal(text_at(one, "speedup.replicates_stop"), "count"); /* quick: one was asked for */
+  }
+}
+
+/* Where the time of a run went: the parts are within the whole. */
+static void test_harness_cost(void **state) {
+  const struct fixture *f = *state;
+  const cJSON *harness = at(f->document, "harness"), *request;
+  double parts = number_at(harness, "own_ns");
+  cJSON_ArrayForEach(request, at(harness, "requests_ns")) parts += request->valuedouble;
+  assert_float_equal(parts / number_at(harness, "wall_ns"), 1, 1e-6);
+  assert_true(number_at(harness, "own_ns") >= number_at(harness, "start_ns") + number_at(harness, "stop_ns") - number_at(harness, "wall_ns") * 1e-6);
+  assert_true(number_at(harness, "processes") >= 4 * 6); /* 4 groups: baseline, reference, cold, measured, twin, probe */
+  assert_true(number_at(harness, "requests_ns.block") > 0);
+  assert_true(cJSON_GetArraySize(at(cJSON_GetArrayItem(at(f->document, "environments"), 0), "noise")) > 10);
+}
+
 /* Every state's whole call; the matrix library's part where there is a product, null where there is none; the stages' sum is within
  * the cold time that they are parts of. */
 static void test_where_first_calls_spend_their_time(void **state) {
@@ -216,7 +245,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_schema),      cmocka_unit_test(test_cases),   cmocka_unit_test(test_states_have_their_evidence),
       cmocka_unit_test(test_where_first_calls_spend_their_time), cmocka_unit_test(test_counters_are_of_many_calls),
-      cmocka_unit_test(test_correctness), cmocka_unit_test(test_samples), cmocka_unit_test(test_repeats),
+      cmocka_unit_test(test_correctness), cmocka_unit_test(test_samples), cmocka_unit_test(test_controls), cmocka_unit_test(test_harness_cost), cmocka_unit_test(test_repeats),
   };
   return cmocka_run_group_tests(tests, open_run, close_run);
 }

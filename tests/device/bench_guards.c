@@ -8,7 +8,8 @@
  *
  *     ten             two tensors, six scalars in two tables: 10 guards
  *     depth:D         D tables inside of one another, with 4 leaves each
- *     leaves          36 modules with 14 leaves each: tensors, numbers, booleans, strings, functions; and their metatables
+ *     leaves          36 modules with 14 leaves each, 504 in all: tensors, numbers, booleans, strings, functions. Beside the leaves it
+ *                     reads the 36 modules themselves out of their list (540 fields), and looks at their metatables (578 guards)
  *     entry           the 10 guards, one program
  *     entries:N       N programs that differ by the first tensor's shape, called in turn
  *

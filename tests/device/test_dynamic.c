@@ -295,7 +295,7 @@ static void test_interpreted(void **state) {
     struct tc_launch_list *list;
     if (is_long(i)) continue;
     struct tc_graph *g = capture(i);
-    OK(tc_decompose(g, &g, &err), err, i);
+    OK(tc_decompose(g, &ctx.config, &g, &err), err, i);
     OK(tc_lower(g, &ctx.config, &loops, &err), err, i);
     OK(tc_schedule(g, loops, &ctx.device->target, &ctx.config, &list, &err), err, i);
     at_all_sizes(i, use_interpreter, list);

@@ -40,7 +40,7 @@ static void lower_graph(struct lowered *l, struct tc_graph *g, bool fuse) {
   tc_config_default(&config);
   config.verify = true;
   config.fuse = fuse;
-  LOWERED_OK(tc_decompose(g, &l->graph, &err), err);
+  LOWERED_OK(tc_decompose(g, &config, &l->graph, &err), err);
   LOWERED_OK(tc_lower(l->graph, &config, &l->loops, &err), err);
   LOWERED_OK(tc_schedule(l->graph, l->loops, &lowered_target, &config, &l->list, &err), err);
 }

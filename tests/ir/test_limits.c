@@ -9,7 +9,7 @@ static tc_status compile(struct tc_arena *arena, const char *text, struct tc_err
   struct tc_config config;
   tc_config_default(&config);
   tc_status status = tc_graph_parse(arena, text, &g, err);
-  if (!status) status = tc_decompose(g, &g, err);
+  if (!status) status = tc_decompose(g, &config, &g, err);
   if (!status) status = tc_lower(g, &config, &loops, err);
   if (!status) status = tc_schedule(g, loops, &lowered_target, &config, &list, err);
   return status;

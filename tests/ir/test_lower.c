@@ -30,10 +30,11 @@ static void test_equal_expressions_are_one(void **state) {
   tc_arena_free(arena);
 }
 
-static void test_folding_keeps_every_bit(void **state) {
-  (void)state;
+/* By code that was made at build time, or by patterns parsed now. */
+static void check_folding(bool parsed) {
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   struct tc_expr_table *t = tc_expr_table_new(arena);
+  if (parsed) assert_true(tc_expr_table_parse(t));
   const struct tc_expr *x = tc_expr_make(t, &(struct tc_expr){.op = TC_E_LOAD, .dtype = TC_F32, .address = tc_sym_const(0)});
   const struct tc_expr *zero = tc_expr_num(t, TC_F32, 0), *one = tc_expr_num(t, TC_F32, 1), *yes = tc_expr_int(t, TC_BOOL, 1);
   assert_ptr_equal(tc_expr_2(t, TC_E_MUL, x, one), x);
@@ -49,7 +50,31 @@ static void test_folding_keeps_every_bit(void **state) {
   const struct tc_expr *nan = tc_expr_num(t, TC_F32, NAN);
   assert_true(isnan(tc_expr_2(t, TC_E_MAX, nan, one)->number));
   assert_ptr_equal(tc_expr_2(t, TC_E_NE, nan, nan), yes);
+  const struct tc_expr *n = tc_expr_make(t, &(struct tc_expr){.op = TC_E_LOAD, .dtype = TC_I64, .address = tc_sym_const(0)});
+  const struct tc_expr *nothing = tc_expr_int(t, TC_I64, 0), *unit = tc_expr_int(t, TC_I64, 1), *no = tc_expr_int(t, TC_BOOL, 0);
+  const struct tc_expr *b = tc_expr_2(t, TC_E_LT, x, one);
+  assert_ptr_equal(tc_expr_1(t, TC_E_NEG, tc_expr_1(t, TC_E_NEG, x)), x);
+  assert_ptr_equal(tc_expr_1(t, TC_E_NOT, tc_expr_1(t, TC_E_NOT, b)), b);
+  assert_ptr_equal(tc_expr_2(t, TC_E_ADD, n, nothing), n);
+  assert_ptr_equal(tc_expr_2(t, TC_E_ADD, nothing, n), n);
+  assert_ptr_equal(tc_expr_2(t, TC_E_FLOORDIV, n, unit), n);
+  assert_ptr_not_equal(tc_expr_2(t, TC_E_FLOORDIV, x, one), x);
+  assert_ptr_equal(tc_expr_2(t, TC_E_DIV, x, one), x);
+  assert_ptr_equal(tc_expr_2(t, TC_E_AND, b, b), b);
+  assert_ptr_equal(tc_expr_2(t, TC_E_AND, b, no), no);
+  assert_ptr_equal(tc_expr_2(t, TC_E_OR, yes, b), yes);
+  assert_ptr_equal(tc_expr_2(t, TC_E_OR, no, b), b);
+  assert_ptr_equal(tc_expr_2(t, TC_E_XOR, b, yes), tc_expr_1(t, TC_E_NOT, b));
+  assert_ptr_not_equal(tc_expr_2(t, TC_E_XOR, b, b), b);
+  assert_ptr_equal(tc_expr_3(t, TC_E_SELECT, no, x, one), one);
+  assert_ptr_equal(tc_expr_3(t, TC_E_SELECT, b, x, x), x);
   tc_arena_free(arena);
+}
+
+static void test_folding_keeps_every_bit(void **state) {
+  (void)state;
+  check_folding(false);
+  check_folding(true);
 }
 
 /* --- families --- */

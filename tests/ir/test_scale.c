@@ -118,7 +118,7 @@ static tc_status compile(struct tc_arena *arena, struct job *job) {
   config.verify = true;
   config.fuse = job->fuse;
   job->make(g, job->n);
-  tc_status status = tc_decompose(g, &g, &job->err);
+  tc_status status = tc_decompose(g, &config, &g, &job->err);
   if (!status) status = tc_graph_verify(g, TC_SPEC_DECOMPOSED, &job->err);
   if (!status) status = tc_lower(g, &config, &loops, &job->err);
   if (!status) status = tc_loops_verify(loops, &job->err);

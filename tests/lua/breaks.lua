@@ -7,35 +7,7 @@ local parts = {}
 
 local note, taken = plain.recorder()
 
--- make() gives a function and its arguments, anew for each side. Compiled with each of the settings, called `calls` times: results
--- or errors, and what note was given, are those of the plain function. Gives the stats of the last object.
-local settings = { {}, { break_every = 1 }, { break_every = 2 }, { break_every = 3 }, { break_every = 5 }, { break_at = 4 }, { break_at = 9 } }
-local function check(name, make, calls)
-  calls = calls or 3
-  local function run(wrap)
-    tb.manual_seed(7)
-    local made, texts = table.pack(make()), {}
-    made[1] = wrap(made[1])
-    for call = 1, calls do texts[call] = plain.describe_all(table.pack(pcall(table.unpack(made, 1, made.n)))) .. " / " .. taken() end
-    return texts, made[1]
-  end
-  local want = run(function(f) return f end)
-  local first
-  for _, backend in ipairs { "eager", "inductor" } do
-    for _, switches in ipairs(settings) do
-      local got, object = run(function(f) return tb.compile(f, { backend = backend, options = switches }) end)
-      first = first or tb.stats(object)
-      for call = 1, calls do
-        if got[call] ~= want[call] then
-          local which = ""
-          for k, v in pairs(switches) do which = which .. (", %s=%d"):format(k, v) end
-          error(("%s, %s%s, call %d:\n  plain    %s\n  compiled %s"):format(name, backend, which, call, want[call], got[call]), 0)
-        end
-      end
-    end
-  end
-  return first
-end
+local check = plain.breaking(taken)
 
 local function expect(stats, graphs, breaks)
   if stats.graphs ~= graphs or #stats.breaks ~= breaks or stats.eager then

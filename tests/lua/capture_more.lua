@@ -336,6 +336,18 @@ function parts.numbers()
   any("strings that are no numbers, and bits of strings", function()
     return function(v, s) return v, "3" | 0, "3.0" << 1, pcall(function() return s + 1 end), pcall(function() return "1.5" | 0 end), pcall(function() return 1 .. {} end) end, x(), "x"
   end)
+  local methods = getmetatable "" -- the operators of strings are its metamethods, and a program may put others there
+  local f, add, minus = tb.compile(function(v, s) return v, s + 1, 2 * s, -s end, { backend = "eager" }), methods.__add, methods.__unm
+  local function results(s) return table.concat({ select(2, f(x(), s)) }, " ") end
+  assert(results "10" == "11 20 -10")
+  methods.__add = function(a, b) return a .. "+" .. b end
+  methods.__unm = nil
+  local ok, message = pcall(results, "10")
+  methods.__unm = function(a) return "minus " .. a end
+  local replaced = results "10"
+  methods.__add, methods.__unm = add, minus
+  assert(not ok and message:find "attempt to perform arithmetic on a string value %(local 's'%)", message)
+  assert(replaced == "10+1 20 minus 10" and results "10" == "11 20 -10" and results "7" == "8 14 -7", replaced)
   whole("comparisons of integers and floats", function()
     return function(v, a, b)
       return v, a == b, a < b, a <= b, a > b, 2^53 == 2^53 + 1, max + 0.0 == max, max < max + 0.0, max + 0.0 > max, min <= -2^63, min == -2^63, 1 < 1.5, 1 == 1.0, math.type(3 // 1), math.type(3 / 1),

@@ -153,6 +153,7 @@ function parts.pieces()
     assert(read(folder .. "/0001/ir_pre_fusion.txt"):find("graph {.*loops {"))
     assert(read(folder .. "/0001/kernels.ll"):find("define", 1, true) and read(folder .. "/0001/kernels.s"):find(".text", 1, true))
     assert(read(folder .. "/0001/timing.json"):find('"codegen"', 1, true))
+    assert(read(folder .. "/0001/timing.json"):find('"stages": %[{"stage": "decompose", "began_ns": 0, "took_ns": %d+, "bytes": %d+}, {"stage": "key"'))
   end)
 end
 

@@ -90,6 +90,42 @@ function M.recorder()
   return note, taken
 end
 
+-- A checker of functions that break. make() gives a function and its arguments, anew for each side. Compiled with each of the settings,
+-- called `calls` times: results or errors, and what a recorder (`taken`) kept, are those of the plain function. Gives the stats of the
+-- first object, made without forced breaks.
+local settings = { {}, { break_every = 1 }, { break_every = 2 }, { break_every = 3 }, { break_every = 5 }, { break_at = 4 }, { break_at = 9 } }
+function M.breaking(taken)
+  local function run(make, calls, wrap)
+    tb.manual_seed(7)
+    local made, texts = table.pack(make()), {}
+    made[1] = wrap(made[1])
+    for call = 1, calls do texts[call] = M.describe_all(table.pack(pcall(table.unpack(made, 1, made.n)))) .. " / " .. taken() end
+    return texts, made[1]
+  end
+  local function compare(name, want, got, backend, switches)
+    for call = 1, #want do
+      if got[call] ~= want[call] then
+        local which = ""
+        for k, v in pairs(switches) do which = which .. (", %s=%d"):format(k, v) end
+        error(("%s, %s%s, call %d:\n  plain    %s\n  compiled %s"):format(name, backend, which, call, want[call], got[call]), 0)
+      end
+    end
+  end
+  return function(name, make, calls)
+    calls = calls or 3
+    local want = run(make, calls, function(f) return f end)
+    local first
+    for _, backend in ipairs { "eager", "inductor" } do
+      for _, switches in ipairs(settings) do
+        local got, object = run(make, calls, function(f) return tb.compile(f, { backend = backend, options = switches }) end)
+        first = first or tb.stats(object)
+        compare(name, want, got, backend, switches)
+      end
+    end
+    return first
+  end
+end
+
 -- The function must raise, and the message must hold each of the texts.
 function M.raises(f, ...)
   local ok, message = pcall(f)

@@ -73,6 +73,19 @@ function parts.scalars()
   k(tb.ones(1), 1) k(tb.ones(1), 2) k(tb.ones(1), 3)
   assert(entries(k) == 2)
   assert(k(tb.ones(1), 0.5):item() == 1.5 and entries(k) == 3)
+  -- integers and floats in turn: one entry for each kind behind the first
+  local function mixed(x, a) return x * a, a end
+  local m = tb.compile(mixed)
+  for i = 1, 12 do same(m, mixed, tb.ones(2), i % 2 == 0 and i or i + 0.5) end
+  assert(entries(m) == 3 and not tb.stats(m).eager, entries(m))
+  -- an integer as an index
+  local function indexed(x, i) return x[i] * 2, x[i + 1] end
+  local d, matrix = tb.compile(indexed), tb.randn { 14, 3 }
+  for i = 1, 12 do same(d, indexed, matrix, i) end
+  assert(entries(d) == 2, entries(d))
+  plain.raises(function() d(matrix, 14) end, "policy.lua:", "14")
+  plain.raises(function() d(matrix, 1.5) end, "policy.lua:")
+  same(d, indexed, matrix, -3)
   -- an integer as a size
   local function sized(x, n) return x:narrow(1, 1, n):sum(), tb.ones(n) end
   local s = tb.compile(sized)

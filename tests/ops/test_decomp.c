@@ -23,7 +23,35 @@ struct fixture {
   struct numbers values[MAX_IN];
 };
 
+static struct tc_config defaults;
+
+/* With walks of their own, and with a graph built again, the same graph comes out. */
+static void check_ways(const struct fixture *f) {
+  struct tc_strbuf expected, text;
+  tc_strbuf_init(&expected, tc_alloc_system());
+  tc_graph_print(&expected, f->decomposed);
+  for (int way = 0; way < 3; way++) {
+    struct tc_config config = defaults;
+    struct tc_graph *again;
+    struct tc_error err = {0};
+    config.opt_fused_passes = way == 1;
+    config.opt_inplace_dce = way == 2;
+    assert_int_equal(tc_decompose(f->graph, &config, &again, &err), TC_OK);
+    tc_strbuf_init(&text, tc_alloc_system());
+    tc_graph_print(&text, again);
+    assert_string_equal(tc_strbuf_text(&text), tc_strbuf_text(&expected));
+    assert_int_equal(again->draws, f->decomposed->draws);
+    for (size_t i = 0; i < again->nodes.len; i++) {
+      assert_int_equal(again->nodes.data[i]->draw, f->decomposed->nodes.data[i]->draw);
+      assert_int_equal(again->nodes.data[i]->uses, f->decomposed->nodes.data[i]->uses);
+    }
+    tc_strbuf_free(&text);
+  }
+  tc_strbuf_free(&expected);
+}
+
 static int setup(void **state) {
+  tc_config_default(&defaults);
   struct fixture *f = calloc(1, sizeof *f);
   if (!f) return -1;
   f->arena = tc_arena_new(tc_alloc_system());
@@ -74,8 +102,9 @@ static void decompose(struct fixture *f, tc_op op, int n_ints, const int64_t *in
   const struct tc_attrs attrs = {syms, n_ints, &num, 1};
   if (tc_graph_add(f->graph, op, f->n_in, f->in, &attrs, &out, &err)) fail_msg("%s", err.message);
   assert_true(tc_graph_output(f->graph, out));
-  if (tc_decompose(f->graph, &f->decomposed, &err)) fail_msg("%s", err.message);
+  if (tc_decompose(f->graph, &defaults, &f->decomposed, &err)) fail_msg("%s", err.message);
   if (tc_graph_verify(f->decomposed, TC_SPEC_DECOMPOSED, &err)) fail_msg("%s", err.message);
+  check_ways(f);
   const struct tc_meta *want = &out->meta, *got = &f->decomposed->outputs.data[0]->meta;
   assert_int_equal(got->dtype, want->dtype);
   assert_int_equal(got->ndim, want->ndim);
@@ -335,7 +364,8 @@ static void draws_are_kept(void **state) {
   assert_true(tc_graph_output(f->graph, out));
   assert_true(tc_graph_output(f->graph, drawn));
   assert_true(tc_graph_output(f->graph, out));
-  assert_int_equal(tc_decompose(f->graph, &f->decomposed, &err), TC_OK);
+  assert_int_equal(tc_decompose(f->graph, &defaults, &f->decomposed, &err), TC_OK);
+  check_ways(f);
   assert_int_equal(tc_graph_verify(f->decomposed, TC_SPEC_DECOMPOSED, &err), TC_OK);
   assert_int_equal(count_ops(f->decomposed, TC_OP_rand), 1);
   assert_int_equal(f->decomposed->draws, 2);

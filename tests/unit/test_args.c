@@ -79,6 +79,10 @@ static void test_spec(void **state) {
   assert_int_equal(s.switches.data[1].count, 1); /* a list of log channels is one value */
   assert_int_equal(s.options.replicates, 1);     /* quick */
   assert_int_equal(s.options.seed, 1);
+  assert_float_equal(s.options.target, 0.005, 1e-15);
+  assert_int_equal(spec(*state, "suite=mlp target=1.5% budget=30 replicates_max=24", &s, &err), TC_OK);
+  assert_float_equal(s.options.target, 0.015, 1e-15);
+  assert_true(s.options.budget == 30 && s.options.replicates_max == 24 && s.options.replicates == 0);
   assert_int_equal(spec(*state, "suite=mlp quick=yes replicates=3", &s, &err), TC_OK);
   assert_int_equal(s.options.replicates, 3);
 }

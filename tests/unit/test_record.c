@@ -15,6 +15,7 @@
 
 #include "harness/build.h"
 #include "harness/folder.h"
+#include "harness/probe.h"
 #include "harness/record.h"
 #include "harness/run.h"
 #include "tests/unit/schema.h"
@@ -61,14 +62,18 @@ static int close_fixture(void **state) {
 static void add_replicate(struct fixture *f, double baseline_ns, double steady_ns) {
   const struct tc_alloc *alloc = tc_arena_alloc(f->arena);
   struct tb_case_result *r = &f->run.result.cases.data[0];
-  struct tb_replicate baseline = {0}, steady = {0};
+  struct tb_replicate baseline = {0}, steady = {0}, probe = {0};
   for (int i = -1; i <= 1; i++) {
     assert_true(tc_vec_push(alloc, &baseline.samples_ns, baseline_ns + i));
     assert_true(tc_vec_push(alloc, &steady.samples_ns, steady_ns + i));
+    assert_true(tc_vec_push(alloc, &probe.samples_ns, 50.0 + i));
   }
   assert_true(tc_vec_push(alloc, &r->baseline.replicates, baseline) && tc_vec_push(alloc, &r->steady.replicates, steady));
-  assert_true(tc_vec_push(alloc, &r->replicate_log_ratios, log(baseline_ns / steady_ns)) && tc_vec_push(alloc, &r->replicate_noise, 0.001 * steady_ns / 100));
+  assert_true(tc_vec_push(alloc, &r->replicate_log_ratios, log(baseline_ns / steady_ns)) && tc_vec_push(alloc, &r->aa.log_ratios, 0.002 * (baseline_ns - 210) / 10));
+  assert_true(tc_vec_push(alloc, &r->probe.timing.replicates, probe) && tc_vec_push(alloc, &r->probe.log_ratios, log(steady_ns / 50)));
+  r->aa.of = r->kase->id;
   r->speedup.stop_reason = "target";
+  r->speedup.replicates_stop = TB_REPLICATES_COUNT;
 }
 
 /* A whole first case: two replicates, all states, a graph with a break. */
@@ -85,7 +90,7 @@ static void measure(struct fixture *f) {
   r->graph = (struct tb_graph){.known = true, .graphs = 1, .kernels = 3, .artifact = "abc"};
   const struct tb_break one = {"reason", "detail", "m.lua", 7};
   assert_true(tc_vec_push(alloc, &r->graph.breaks, one) && tc_vec_push(alloc, &r->graph.fallbacks, "a fallback"));
-  const struct tb_counter known = {"page_faults", 0, NULL}, unknown = {"instructions", NAN, "no hardware counters"};
+  const struct tb_counter known = {.name = "page_faults"}, unknown = {.name = "instructions", .value = NAN, .why = "no hardware counters"};
   assert_true(tc_vec_push(alloc, &r->counters, known) && tc_vec_push(alloc, &r->counters, unknown));
   r->correctness = (struct tb_correctness){.checked = true, .ok = true, .max_error = 1e-7, .bound = 1e-6, .compared = 4, .against = "f64"};
   tb_summarise(&f->run);
@@ -119,6 +124,13 @@ static void test_document(void **state) {
   assert_true(number_at(json, "cases.0.steady.replicates.1.median_ns") == 100);
   assert_float_equal(number_at(json, "cases.0.speedup.ratio"), sqrt(2 * 2.2), 1e-12);
   assert_true(number_at(json, "cases.0.speedup.lo") < 2 && number_at(json, "cases.0.speedup.hi") > 2.2);
+  assert_float_equal(number_at(json, "cases.0.speedup.log_ratios.1"), log(2.2), 1e-12);
+  assert_string_equal(at(json, "cases.0.speedup.replicates_stop")->valuestring, "count");
+  assert_true(number_at(json, "cases.0.speedup.interval_confidence") == 0.95);
+  assert_true(number_at(json, "cases.0.baseline.mad_ns") == 10); /* 199 200 201 219 220 221 around 210 */
+  assert_float_equal(number_at(json, "cases.0.probe.log_ratios.0"), log(2), 1e-12);
+  assert_true(number_at(json, "cases.0.probe.median_ns") == 50 && number_at(json, "cases.0.probe.version") == TB_PROBE_VERSION);
+  assert_true(cJSON_IsNull(at(json, "cases.1.probe")) && cJSON_IsNull(at(json, "cases.1.aa")));
   assert_float_equal(number_at(json, "cases.0.compile.pays_off_after_calls"), 1000.0 / (210 * (1 - 1 / sqrt(2 * 2.2))), 1e-9);
   assert_true(number_at(json, "cases.0.compile.evidence.disk.disk_hits") == 1);
   assert_true(number_at(json, "cases.0.graph.breaks.0.line") == 7);
@@ -199,6 +211,47 @@ static void test_unfinished(void **state) {
   cJSON *whole = tb_record_json(&f->run.result);
   assert_true(number_at(whole, "cases.0.speedup.replicates") == 2);
   cJSON_Delete(whole);
+}
+
+/* The floor is the half-width of the A/A pairs, at the same confidence; with one pair it holds what that pair differs by. */
+static void test_noise_floor(void **state) {
+  struct fixture *f = *state;
+  struct tb_case_result *r = &f->run.result.cases.data[0];
+  add_replicate(f, 200, 100);
+  r->aa.block_half_width = 0.003;
+  tb_summarise(&f->run);
+  assert_float_equal(r->speedup.noise_floor, expm1(0.002 + 0.003), 1e-12);
+  add_replicate(f, 220, 100);
+  tb_summarise(&f->run);
+  assert_float_equal(r->speedup.noise_floor, expm1(12.706204736432095 * 0.002), 1e-6); /* -0.002 and 0.002: t of one degree times their spread over the root of 2 */
+  r->aa.log_ratios.len = 0;
+  tb_summarise(&f->run);
+  assert_true(isnan(r->speedup.noise_floor)); /* no pair, no floor; never 0 */
+}
+
+/* The interval of the pay-off holds its figure; where the speedup's holds 1 there is no end, and where it is below 1 it never pays. */
+static void test_pay_off_interval(void **state) {
+  struct fixture *f = *state;
+  struct tb_case_result *r = &f->run.result.cases.data[0];
+  const double costs[] = {900, 1000, 1100, 1000}, baselines[] = {199, 201, 200, 200};
+  for (int i = 0; i < 4; i++) {
+    add_replicate(f, baselines[i], 100);
+    assert_true(tc_vec_push(tc_arena_alloc(f->arena), &r->compile.state_ns[TB_STATE_COLD].samples, costs[i]));
+  }
+  r->compile.state_ns[TB_STATE_COLD].median = 1000;
+  tb_summarise(&f->run);
+  assert_true(r->compile.pays_off.lo < 10 && 10 < r->compile.pays_off.hi && !r->compile.pays_off.infinite);
+  assert_true(r->compile.pays_off.lo > 8 && r->compile.pays_off.hi < 12); /* 10 with an error of 13 in 100 of the cost */
+  for (int i = 0; i < 4; i++) r->replicate_log_ratios.data[i] = i % 2 ? 0.5 : -0.4;
+  tb_summarise(&f->run);
+  assert_true(r->compile.pays_off.infinite && r->compile.pays_off.lo > 0 && isnan(r->compile.pays_off.hi) && isnan(r->compile.pays_off_after_calls));
+  for (int i = 0; i < 4; i++) r->replicate_log_ratios.data[i] = -0.4 - 0.01 * i;
+  tb_summarise(&f->run);
+  assert_true(r->compile.pays_off.infinite && isnan(r->compile.pays_off.lo) && isnan(r->compile.pays_off.hi));
+  cJSON *json = tb_record_json(&f->run.result);
+  assert_valid(f, json);
+  assert_true(cJSON_IsTrue(at(json, "cases.0.compile.pays_off_infinite")) && cJSON_IsNull(at(json, "cases.0.compile.pays_off_hi")));
+  cJSON_Delete(json);
 }
 
 static void test_slower_never_pays_off(void **state) {
@@ -307,7 +360,8 @@ static void test_exit_codes(void **state) {
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
 int main(void) {
-  const struct CMUnitTest tests[] = {CASE(test_document), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_unfinished), CASE(test_slower_never_pays_off), CASE(test_schema_rejects),
+  const struct CMUnitTest tests[] = {CASE(test_document), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_unfinished), CASE(test_slower_never_pays_off), CASE(test_noise_floor), CASE(test_pay_off_interval),
+                                     CASE(test_schema_rejects),
                                      CASE(test_write),    CASE(test_failed_write),     CASE(test_folder_writable),       CASE(test_exit_codes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Reporters on a stored document: figures land in their cells, odd text stays quoted, missing fields are no crash. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,6 +122,18 @@ static void test_interrupted(void **state) {
   free(out);
 }
 
+/* The pay-off's interval stands beside it; one without an end says so. */
+static void test_pay_off_interval(void **state) {
+  (void)state;
+  static const char given[] = "\"pays_off_after_calls\":9";
+  char *out = report_with("console", given, "\"pays_off_after_calls\":9,\"pays_off_lo\":7.2,\"pays_off_hi\":12.1,\"pays_off_infinite\":false");
+  assert_non_null(strstr(out, "9 calls [8, 13]"));
+  free(out);
+  out = report_with("console", given, "\"pays_off_after_calls\":null,\"pays_off_lo\":7.2,\"pays_off_hi\":null,\"pays_off_infinite\":true");
+  assert_non_null(strstr(out, "unsure [8, ∞)"));
+  free(out);
+}
+
 static void test_one_call(void **state) {
   (void)state;
   char *out = report_with("console", "\"pays_off_after_calls\":9", "\"pays_off_after_calls\":0.5");
@@ -150,7 +163,7 @@ static void test_plot(void **state) {
   snprintf(stem, sizeof stem, "%s/it's $(odd)", folder);
   cJSON *doc = cJSON_Parse(document);
   struct tb_plot plot;
-  assert_true(tb_plot_result(doc, stem, &plot));
+  assert_true(tb_plot_result(doc, stem, NULL, &plot));
   struct stat info;
   assert_int_equal(stat(plot.data, &info), 0);
   assert_int_equal(stat(plot.script, &info), 0);
@@ -164,12 +177,12 @@ static void test_plot(void **state) {
   char *saved = strdup(path ? path : "");
   setenv("PATH", "/nonexistent", 1);
   unlink(plot.svg);
-  assert_true(tb_plot_result(doc, stem, &plot));
+  assert_true(tb_plot_result(doc, stem, NULL, &plot));
   assert_false(plot.drawn);
   assert_non_null(strstr(plot.message, "gnuplot-nox"));
   setenv("PATH", saved, 1);
   free(saved);
-  assert_false(tb_plot_result(doc, "/nonexistent/x", &plot));
+  assert_false(tb_plot_result(doc, "/nonexistent/x", NULL, &plot));
   cJSON_Delete(doc);
   snprintf(command, sizeof command, "rm -rf '%s'", folder);
   assert_int_equal(system(command), 0);
@@ -185,9 +198,101 @@ static void test_format(void **state) {
   }
 }
 
+/* --- ablation --- */
+
+#define ABLATION_CASE(workload, switches, breaks, cold, first, starts, artifact, counted)                                                              \
+  "{\"id\":\"" workload "\",\"case\":{\"suite\":\"o\",\"workload\":\"" workload "\",\"dtype\":\"f32\",\"device\":\"cpu\",\"threads\":2,\"topology\":\"machine\"," \
+  "\"params\":{},\"switches\":{" switches "}},\"outcome\":\"ok\",\"compile\":{\"cold_ns\":{\"median\":2e6,\"samples\":" cold "},\"first_call_ns\":"   \
+  "{\"median\":5e6,\"samples\":" first "},\"start_ns\":{\"samples\":" starts "}},\"graph\":{\"artifact\":\"" artifact "\",\"breaks\":" breaks "},"            \
+  "\"instructions\":{\"cold\":{\"total\":" counted "}}}"
+#define OFF(name) "\"opt." name "\":\"off\""
+
+static const char ablation[] = "{\"cases\":["
+    ABLATION_CASE("m", "", "[]", "[100,200]", "[1,1]", "[10,99,20,99]", "a", "1000") ","
+    ABLATION_CASE("m", OFF("key_cache"), "[]", "[121,242]", "[1,1]", "[20,99,40,99]", "a", "1100") ","
+    ABLATION_CASE("m", OFF("key_cache") "," OFF("lazy_dump"), "[]", "[200,100]", "[1,1]", "[10,99,20,99]", "b", "2000") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"", "[7]", "[1,1]", "[300,300]", "[1]", "c", "null") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"," OFF("key_cache"), "[7]", "[1,1]", "[300,300]", "[1]", "c", "null") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"," OFF("inplace_dce"), "[7]", "[1,1]", "[300]", "[1]", "c", "null") ","
+    ABLATION_CASE("lonely", OFF("key_cache"), "[]", "[1,1]", "[1,1]", "[1,1]", "d", "1") "]}";
+
+static double half_the_range(const double *values, size_t count, double confidence) {
+  assert_true(confidence == 0.95);
+  return count < 2 ? NAN : fabs(values[0] - values[count - 1]) / 2;
+}
+
+static char *report_ablation(const char *name) {
+  cJSON *doc = cJSON_Parse(ablation);
+  char *out = NULL;
+  size_t size;
+  FILE *stream = open_memstream(&out, &size);
+  const struct tb_report_options options = {.half_width = half_the_range};
+  assert_non_null(doc);
+  assert_true(tb_reporter_find(name)->write(doc, &options, stream));
+  fclose(stream);
+  cJSON_Delete(doc);
+  return out;
+}
+
+/* Pairs of one replicate of cases that differ in switches of compile time alone; those that are no pairs are not told as ones. */
+static void test_ablation(void **state) {
+  (void)state;
+  char *out = report_ablation("ablation");
+  assert_non_null(strstr(out, "m · f32 · cpu, 2 threads on machine"));
+  assert_non_null(strstr(out, "\nkey_cache                        1.210 [1.210, 1.210]   1.282 [1.282, 1.282]        1.1000          2.00  equal\n"));
+  assert_non_null(strstr(out, "\nkey_cache, lazy_dump             1.000 [0.500, 2.000]"));
+  assert_non_null(strstr(out, "DIFFERS\n"));
+  assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine · tile=off"));
+  assert_non_null(strstr(out, "\nkey_cache                        1.000 [1.000, 1.000]                      –             –          5.00  equal\n")); /* the whole first call */
+  assert_non_null(strstr(out, "\ninplace_dce                                         –                      –             –          5.00  equal\n")); /* a replicate failed */
+  assert_non_null(strstr(out, "over 2 models (geometric mean)"));
+  assert_non_null(strstr(out, "\nkey_cache                        1.100 [1.100, 1.100]"));
+  assert_null(strstr(out, "lonely"));
+  free(out);
+  out = report("ablation", document, true);
+  assert_non_null(strstr(out, "no case of this result"));
+  free(out);
+}
+
+/* The table for people has the cases with all techniques on, and those without a partner; the ablation stands below. */
+static void test_console_ablation(void **state) {
+  (void)state;
+  char *out = report_ablation("console");
+  assert_non_null(strstr(out, "lonely · f32 · cpu, 2 threads on machine · opt.key_cache=off"));
+  assert_null(strstr(out, "m · f32 · cpu, 2 threads on machine · opt.key_cache=off"));
+  assert_non_null(strstr(out, "\nkey_cache, lazy_dump "));
+  free(out);
+}
+
+static void test_plot_ablation(void **state) {
+  (void)state;
+  char folder[] = "/tmp/tbench-plot-XXXXXX", stem[64], command[96], line[256];
+  struct tb_plot plot;
+  assert_non_null(mkdtemp(folder));
+  snprintf(stem, sizeof stem, "%s/o", folder);
+  cJSON *doc = cJSON_Parse(ablation);
+  assert_true(tb_plot_result(doc, stem, half_the_range, &plot));
+  if (!plot.drawn) assert_non_null(strstr(plot.message, "gnuplot"));
+  FILE *data = fopen(plot.data, "r");
+  assert_non_null(data);
+  int bars = 0;
+  while (fgets(line, sizeof line, data)) {
+    double place, ratio, low, high;
+    if (sscanf(line, "%lf %lf %lf %lf", &place, &ratio, &low, &high) != 4) continue;
+    assert_true(low <= ratio && ratio <= high);
+    bars++;
+  }
+  fclose(data);
+  assert_int_equal(bars, 5); /* two of m, one of w, two over both */
+  cJSON_Delete(doc);
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  assert_int_equal(system(command), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_verbose), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
                                      cmocka_unit_test(test_format),    cmocka_unit_test(test_intervals), cmocka_unit_test(test_interrupted),
-                                     cmocka_unit_test(test_one_call)};
+                                     cmocka_unit_test(test_one_call), cmocka_unit_test(test_pay_off_interval),
+                                     cmocka_unit_test(test_ablation),  cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,9 @@ static void test_t_quantile(void **state) {
     assert_near(tb_t_quantile(1 - rows[i].p, rows[i].freedom), -rows[i].t, 1e-6);
   }
   assert_true(tb_t_quantile(0.5, 3) == 0);
+  /* p is the other way round, from both sides. */
+  for (size_t i = 0; i < sizeof rows / sizeof *rows - 1; i++) assert_near(tb_t_p(-rows[i].t, rows[i].freedom), 2 * (1 - rows[i].p), 1e-8);
+  assert_true(tb_t_p(0, 3) == 1 && isnan(tb_t_p(NAN, 3)) && isnan(tb_t_p(1, 0)));
   assert_true(isnan(tb_t_quantile(1, 3)) && isnan(tb_t_quantile(0, 3)) && isnan(tb_t_quantile(0.9, 0)));
 }
 

@@ -1,0 +1,92 @@
+/* Duels in order. Invariant: what is reported as flagged was flagged twice, the second time on pairs of its own. */
+#include "harness/ab.h"
+
+#include "harness/text.h"
+
+enum { SEEDS_APART = 1000003 };
+
+static const char *cache_dir(struct tb_ab *ab, size_t index, const char *side) { return tb_format(ab->run->arena, "%s/ab%zu-%s", ab->run->cache_root, index, side); }
+
+static tc_status duel(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tb_duel *out, struct tc_error *err) {
+  const struct tb_case *base = &ab->run->plan.cases.data[2 * index], *head = base + 1;
+  const struct tb_compared *one = &ab->comparison->cases.data[index];
+  *out = (struct tb_duel){.base = {base, cache_dir(ab, index, "base")}, .head = {head, cache_dir(ab, index, "head")},
+                          .budget_s = ab->seconds, .max_pairs = pairs, .threshold = tb_policy_threshold(ab->comparison->policy, one->id), .seed = seed};
+  if (!out->base.cache_dir || !out->head.cache_dir) return tc_fail(err, TC_NOMEM, "ab", "out of memory");
+  return tb_duel_run(ab->run, out, err);
+}
+
+static bool flagged(const struct tb_compared *one) {
+  return one->timed && (one->time.verdict == TB_VERDICT_SLOWER || one->time.verdict == TB_VERDICT_FASTER);
+}
+
+/* A worker that fails only now ends in the case's problem. */
+static void keep(struct tb_compared *one, const struct tb_duel *d) {
+  one->log_ratios = d->log_ratios;
+  one->twin_log_ratios = d->twin_log_ratios;
+  one->stop_reason = d->stop_reason;
+  one->time = d->decision;
+  one->timed = d->decided && !d->why;
+  if (d->why) {
+    one->failed = d->outcome;
+    one->failure = d->why;
+  }
+}
+
+tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tc_error *err) {
+  struct tb_compared *one = &ab->comparison->cases.data[index];
+  struct tb_duel fresh;
+  const tc_status status = duel(ab, index, pairs, seed, &fresh, err);
+  if (status) return status;
+  if (fresh.why) return keep(one, &fresh), TC_OK;
+  if (!fresh.decided) return TC_OK;
+  one->time = tb_decide_confirm(&one->time, &fresh.decision);
+  one->confirmed = flagged(one);
+  one->fresh_log_ratios = fresh.log_ratios;
+  one->fresh_twin_log_ratios = fresh.twin_log_ratios;
+  return TC_OK;
+}
+
+static int confirmation_pairs(const struct tb_ab *ab) {
+  size_t count = 0;
+  for (size_t i = 0; i < ab->comparison->cases.len; i++) count += flagged(&ab->comparison->cases.data[i]);
+  const int wanted = (int)tb_policy_value(ab->comparison->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL), least = tb_pairs_needed(tb_confidence_default, count);
+  return !wanted ? 0 : wanted < least ? least : wanted;
+}
+
+static tc_status confirm_flagged(struct tb_ab *ab, struct tc_error *err) {
+  const int pairs = confirmation_pairs(ab);
+  for (size_t i = 0; i < ab->comparison->cases.len && pairs; i++) {
+    if (!flagged(&ab->comparison->cases.data[i])) continue;
+    if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
+    const tc_status status = tb_ab_confirm(ab, i, pairs, (uint64_t)(ab->run->spec.options.seed + SEEDS_APART + (long long)i), err);
+    if (status) return status;
+  }
+  return tb_verdicts_correct(ab->comparison, pairs ? 0 : ab->comparison->cases.len) ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
+}
+
+static tc_status attribute_flagged(struct tb_ab *ab, struct tc_error *err) {
+  for (size_t i = 0; i < ab->comparison->cases.len && ab->attribute; i++) {
+    if (!flagged(&ab->comparison->cases.data[i]) || tb_interrupt_poll(&ab->run->interrupt)) continue;
+    const tc_status status = tb_ab_attribute(ab, i, err);
+    if (status) return status;
+  }
+  return TC_OK;
+}
+
+tc_status tb_ab_run(struct tb_ab *ab, bool (*done)(void *self), void *self, struct tc_error *err) {
+  struct tb_verdicts *c = ab->comparison;
+  for (size_t i = 0; i < c->cases.len; i++) {
+    if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
+    if (!tb_compared_measured(&c->cases.data[i])) continue;
+    struct tb_duel d;
+    const tc_status status = duel(ab, i, ab->pairs, (uint64_t)(ab->run->spec.options.seed + (long long)i), &d, err);
+    if (status) return status;
+    keep(&c->cases.data[i], &d);
+    ab->run->progress.done++;
+    tb_ab_mark_control(ab, i);
+    if (!done(self)) return tc_fail(err, TC_NOMEM, "ab", "out of memory");
+  }
+  const tc_status status = confirm_flagged(ab, err);
+  return status ? status : attribute_flagged(ab, err);
+}

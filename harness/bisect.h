@@ -1,0 +1,89 @@
+/* tbench bisect: which switch, stage, optional transformation and kernel makes a case of head wrong, or slower than base.
+ *
+ * A *trial* is the case with some of head's settings in the place of base's, and with limits on fuel (base/fuel.def). Asking it gives
+ * whether it is bad: wrong or failed, where that is what head is; else slower than base, in a duel (duel.h) in which both sides have the
+ * same limits, so that what the limits themselves cost is on both. Each question is told as a line on standard output.
+ * 1. Head is bad, and was found so twice where it is slower, before anything is narrowed.
+ * 2. A question that has no answer is asked again with more pairs; if it still has none, that is told, and nothing is concluded from it.
+ * 3. The answer's command was run, and its exit code looked at.
+ * Ownership: texts in the run's arena. Threads: one. */
+#ifndef TB_BISECT_H
+#define TB_BISECT_H
+
+#include "base/fuel.h"
+#include "harness/bisect_search.h"
+#include "harness/run.h"
+#include "harness/side.h"
+
+/* A setting that the sides differ in; a side's value is NULL where it does not set it. */
+struct tb_difference { const char *name, *base, *head; bool program; };
+
+enum tb_trouble { TB_TROUBLE_NONE, TB_TROUBLE_WRONG, TB_TROUBLE_FAILED, TB_TROUBLE_SLOWER };
+
+struct tb_trial {
+  bool from_head[TB_SEARCH_ELEMENTS];  /* by difference */
+  const char *backend;                 /* instead of the case's; NULL: the case's */
+  long long limit[TC_FUEL_COUNT];      /* TC_CONFIG_UNLIMITED: none */
+};
+
+struct tb_counts { long long spent[TC_FUEL_COUNT]; const char *last[TC_FUEL_COUNT]; /* of the entry that came to the limit; NULL: none did */ };
+
+/* A fuel that tells: with `units` - 1 of it the trial is not bad, with `units` it is. */
+struct tb_culprit {
+  bool found;
+  enum tc_fuel_kind kind;
+  long long units, of;
+  const char *what;     /* the unit; NULL: nobody said */
+  const char *evidence; /* of the bad trial */
+  struct tb_trial trial;
+};
+
+struct tb_bisect {
+  struct tb_run *run;
+  const struct tb_sides *sides;
+  struct tb_case kase;       /* the one case of the plan, without sides */
+  double seconds;            /* of one duel */
+  int pairs;
+  double threshold;          /* of SLOWER; raised to half of head's slowdown once that is known */
+  TC_VEC(struct tb_difference) differences;
+  enum tb_trouble trouble;
+  int steps, duels;
+  const char *evidence;      /* of the newest question: "wrong: result 1: …" */
+  double ratio;              /* of the newest duel */
+  enum tb_exit stopped;      /* why a question was answered with STOP */
+  bool doubtful;             /* some question had no answer */
+  /* the answer */
+  struct tb_trial found;
+  const char *backend;       /* the first one that is wrong; NULL: it was not asked */
+  const char *backend_before; /* the last one that is right; NULL: none is */
+  struct tb_culprit culprits[TC_FUEL_COUNT];
+  int n_culprits;
+  bool always;               /* bad even without all optional transformations */
+};
+
+/* --- bisect_trial.c --- */
+struct tb_trial tb_trial_new(const struct tb_bisect *b, bool from_head);
+/* The cases of a trial, [TB_SIDE_BASE] and [TB_SIDE_HEAD]. */
+tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_SIDE_COUNT], struct tc_error *err);
+/* Whether fuel limits base as well as head. */
+bool tb_trial_limits_base(const struct tb_bisect *b);
+/* Counts what head's compiles of a trial spend; STOP where it cannot be told. */
+enum tb_bad tb_trial_count(struct tb_bisect *b, const struct tb_trial *trial, struct tb_counts *out);
+
+/* --- bisect_ask.c --- */
+/* Is the trial bad? Tells `what` with the answer as a line; b->evidence says why. */
+enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what);
+/* Asks head as it is for any trouble: sets b->trouble. NO: there is none. */
+enum tb_bad tb_bisect_ask_first(struct tb_bisect *b);
+
+/* --- bisect.c --- */
+/* The sides' differences; TC_LIMIT: too many. */
+tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err);
+/* Narrows; the answer is in b. */
+enum tb_bad tb_bisect_narrow(struct tb_bisect *b);
+
+/* --- bisect_answer.c --- */
+/* Tells the answer, and the command that shows it again, which it runs. */
+enum tb_exit tb_bisect_answer(struct tb_bisect *b);
+
+#endif

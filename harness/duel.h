@@ -1,0 +1,35 @@
+/* Two sides of one case against each other, until it is known which one is faster.
+ *
+ * A *quad* is four fresh processes, two of each side, that take turns in randomised ABBA rounds; it gives two pairs (head against
+ * base) and two twin pairs (base against base, head against head), as decide.h wants them. What differs from process to process
+ * does not average out within one, so quads are short and many. It ends at a planned look with a verdict, or when pairs or time
+ * are over. The first process of each side fills that side's cache; all others start from it. */
+#ifndef TB_DUEL_H
+#define TB_DUEL_H
+
+#include "harness/decide.h"
+#include "harness/run.h"
+
+enum { TB_DUEL_PAIRS_MAX = 64 };
+
+struct tb_duelist { const struct tb_case *kase; const char *cache_dir; };
+
+struct tb_duel {
+  struct tb_duelist base, head;
+  double budget_s;         /* of wall time */
+  int max_pairs;
+  double threshold;
+  uint64_t seed;
+  /* out */
+  tb_doubles log_ratios, twin_log_ratios; /* in the run's arena */
+  bool decided;            /* `decision` holds: at least one quad was measured */
+  struct tb_decision decision;
+  const char *stop_reason; /* "decided", "pairs", "budget", "interrupted"; NULL: a worker failed */
+  enum tb_outcome outcome; /* of the worker that failed */
+  const char *why;         /* its reason */
+};
+
+/* Failures of workers are in the duel; a status only for what ends the run: TC_INTERRUPTED (a second Ctrl-C) or TC_NOMEM. */
+tc_status tb_duel_run(struct tb_run *run, struct tb_duel *duel, struct tc_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* A folder of stored results, as the series of each case: what tonight's result is held against.
+ *
+ * Read are FOLDER's *.json that are finished results, oldest first by when they were started. A point is taken only from the machine
+ * of the result that asks (same host and CPU), where the case was ok. Its value is the compiled time over the probe's time of the
+ * same rounds, so that a slow night is no regression; results without a probe, or with another version of it, do not mix with such
+ * that have tonight's.
+ * A case has vanished where the newest earlier result of that machine with cases of its suite has it, head has cases of that suite,
+ * and this one is neither measured nor left out by it.
+ * Known steps are told in FOLDER/marks.txt, a line each:
+ *     2026-11-20T00:00:00Z  mlp/(*)   new allocator            -- (*) stands for a star here
+ * from that time on, cases that match the glob begin a new segment; '#' starts a comment.
+ * Ownership: all in the arena, but the documents of `newest` and `vanished`, which tb_history_close deletes. */
+#ifndef TB_HISTORY_H
+#define TB_HISTORY_H
+
+#include <cjson/cJSON.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "harness/index.h"
+#include "harness/result.h"
+#include "harness/segment.h"
+
+struct tb_point { double value; const char *started, *commit, *file; };
+
+struct tb_series {
+  const char *id;
+  bool probed;                     /* values are over the probe's time; else nanoseconds */
+  TC_VEC(struct tb_point) points;  /* none: it was never measured as tonight */
+  cJSON *newest;                   /* case object of the last time that it was ok */
+  struct tb_change *changes;
+  size_t n_changes;
+  struct tb_forecast forecast;
+};
+
+struct tb_history {
+  struct tc_arena *arena;
+  TC_VEC(struct tb_series) series;
+  struct tb_index ids;             /* numbered as series */
+  int files;                       /* results that were read */
+  cJSON *vanished;                 /* list of {"id": …, "outcome": …} */
+  tb_texts passed_over;            /* "FILE: why": no results, unfinished, damaged, of another machine, not older than head */
+};
+
+/* The history before `head`, of its machine and its cases. TC_ARG: the folder cannot be read, a mark is wrong (with its line). */
+tc_status tb_history_load(struct tc_arena *arena, const char *folder, const cJSON *head, struct tb_history *out, struct tc_error *err);
+void tb_history_close(struct tb_history *history);
+/* NULL: this case was never ok on this machine. */
+const struct tb_series *tb_history_find(const struct tb_history *history, const char *id);
+/* A case's figure as a point has it; NaN where it was not measured. *probed: it is over the probe's time. */
+double tb_history_value(const cJSON *one_case, bool *probed);
+
+#endif

@@ -1,0 +1,73 @@
+/* Reading stored documents. */
+#include "harness/stored.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/args.h"
+#include "harness/result.h"
+#include "harness/text.h"
+#include "reporters/reporter.h"
+
+enum { RESULT_LIMIT = 1 << 30 };
+
+/* The whole file in the arena, zero-terminated. */
+static char *read_file(struct tc_arena *arena, const char *path, struct tc_error *err) {
+  FILE *in = fopen(path, "rbe");
+  struct stat info;
+  char *text = NULL;
+  if (!in || fstat(fileno(in), &info)) tc_fail(err, TC_IO, "result", "%s: %s", path, strerror(errno));
+  else if (!S_ISREG(info.st_mode)) tc_fail(err, TC_IO, "result", "%s is no file", path);
+  else if (info.st_size > RESULT_LIMIT) tc_fail(err, TC_LIMIT, "result", "%s is larger than 1 GiB", path);
+  else if (!(text = tc_arena_bytes(arena, (size_t)info.st_size + 1))) tc_fail(err, TC_NOMEM, "result", "out of memory for %s", path);
+  else text[fread(text, 1, (size_t)info.st_size, in)] = '\0';
+  if (in) fclose(in);
+  return text;
+}
+
+static bool all_objects(const cJSON *array) {
+  for (const cJSON *item = array->child; item; item = item->next)
+    if (!cJSON_IsObject(item)) return false;
+  return true;
+}
+
+/* Why a document cannot be read; NULL: it can. */
+static const char *not_readable(struct tc_arena *arena, const cJSON *document) {
+  const cJSON *cases = tb_doc_at(document, "cases"), *schema = tb_doc_at(document, "schema");
+  if (!cJSON_IsArray(cases) || !all_objects(cases)) return "is no result of tbench: it has no list of cases";
+  if (!schema || (cJSON_IsNumber(schema) && schema->valuedouble == TB_SCHEMA)) return NULL;
+  const char *text = tb_format(arena, "was written by another version of tbench: its schema is not %d", TB_SCHEMA);
+  return text ? text : "has another schema";
+}
+
+cJSON *tb_stored_load(struct tc_arena *arena, const char *path, struct tc_error *err) {
+  const char *text = read_file(arena, path, err), *end = text;
+  if (!text) return NULL;
+  cJSON *document = cJSON_ParseWithOpts(text, &end, true);
+  if (!document) {
+    int line = 1;
+    for (const char *c = text; c < end; c++) line += *c == '\n';
+    tc_fail(err, TC_CORRUPT, "result", "%s: line %d is no JSON", path, line);
+    return NULL;
+  }
+  const char *why = not_readable(arena, document);
+  if (!why) {
+    tb_text_clean_json(document); /* it may come from anywhere, and goes to a terminal */
+    return document;
+  }
+  tc_fail(err, TC_CORRUPT, "result", "%s %s", path, why);
+  cJSON_Delete(document);
+  return NULL;
+}
+
+bool tb_stored_is_comparison(const cJSON *document) { return !strcmp(tb_doc_text(document, "kind", ""), "comparison"); }
+
+cJSON *tb_stored_load_result(struct tc_arena *arena, const char *path, struct tc_error *err) {
+  cJSON *document = tb_stored_load(arena, path, err);
+  if (!document || !tb_stored_is_comparison(document)) return document;
+  tc_fail(err, TC_CORRUPT, "result", "%s is a comparison of results, not a result", path);
+  cJSON_Delete(document);
+  return NULL;
+}

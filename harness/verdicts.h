@@ -1,0 +1,97 @@
+/* Two measurements of the same cases, judged case by case: what `tbench ab`, `compare` and `gate` share.
+ *
+ * A comparison is made of case objects of result documents (results/schema.json), which outlive it. First the verb adds its pairs of
+ * cases and, where times are compared, their decisions; then it is judged: by the policy, each case gets its findings and an exit code.
+ * Invariant: a case that could not be compared never passes as if it had been: it has a `problem`.
+ * Ownership: everything in the arena. Threads: one. */
+#ifndef TB_VERDICTS_H
+#define TB_VERDICTS_H
+
+#include <cjson/cJSON.h>
+
+#include "harness/decide.h"
+#include "harness/exact.h"
+#include "harness/exitcode.h"
+#include "harness/policy.h"
+#include "harness/result.h"
+
+enum tb_presence {
+  TB_PRESENCE_BOTH,
+  TB_PRESENCE_VANISHED, /* base has it, head has not */
+  TB_PRESENCE_NEW,      /* head has it, base has not: told, fails nothing */
+  TB_PRESENCE_LEFT_OUT, /* head planned it and did not time it, since its artifact was that of an earlier result (changed-since=) */
+};
+
+/* Whose fault a difference is: of the code that the compiler made, or of what runs it (tbench ab). */
+struct tb_attribution {
+  bool known;
+  struct tb_decision artifact; /* head's artifact on base's runtime, against base */
+  struct tb_decision runtime;  /* base's artifact on head's runtime, against base */
+  const char *why;             /* not known: the reason; NULL: it was not asked */
+};
+
+struct tb_compared {
+  const char *id;
+  const cJSON *base, *head;  /* NULL: that side has none */
+  enum tb_presence presence;
+  const char *left_out;      /* LEFT_OUT: the artifact that head saw; NULL: none */
+  bool timed;                /* `time` was decided */
+  bool confirmed;            /* and flagged again on fresh pairs */
+  bool control;              /* both sides run the same artifact in the same way on the same program: a difference is noise */
+  struct tb_decision time;
+  tb_doubles log_ratios, twin_log_ratios; /* what it rests on (of ab) */
+  tb_doubles fresh_log_ratios, fresh_twin_log_ratios; /* of the confirmation */
+  enum tb_outcome failed;    /* of a worker of the duel; with `failure` */
+  const char *failure;       /* NULL: none failed */
+  const char *stop_reason;   /* of ab; NULL: none */
+  const char *basis;         /* of a history: what the forecast rests on; NULL: none */
+  struct tb_attribution attribution;
+  /* set by tb_verdicts_judge */
+  bool required;
+  tb_exact_findings exact;
+  const char *problem;       /* why it was not compared, or what else is wrong; NULL: nothing */
+  enum tb_exit exit;
+};
+
+/* One side, as the report names it. */
+struct tb_origin { const char *what /* file, program, or switches */, *version, *commit, *started; };
+
+struct tb_verdicts {
+  struct tc_arena *arena;
+  const struct tb_policy *policy;
+  const char *verb;
+  struct tb_origin base, head;
+  cJSON *result;             /* what both sides were measured as, to keep with the comparison (of ab); NULL: none; borrowed */
+  TC_VEC(struct tb_compared) cases;
+  bool interrupted;          /* head's measuring was ended early */
+  bool base_unfinished;
+  int missing;               /* cases that head planned and does not have */
+  tb_texts remarks;          /* of the verb, told as they are */
+  tb_texts problems;         /* of the whole, by tb_verdicts_judge: required cases that are nowhere, a result that is not whole */
+  enum tb_exit exit;         /* the worst of all; set by tb_verdicts_judge */
+};
+
+struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_policy *policy, const char *verb);
+/* Adds a pair; either may be NULL, not both. NULL when memory is out. Valid until the next one is added. */
+struct tb_compared *tb_verdicts_add(struct tb_verdicts *c, const char *id, const cJSON *base, const cJSON *head);
+/* Adds a case that head left out; `base` may be NULL. NULL when memory is out. */
+struct tb_compared *tb_verdicts_add_left_out(struct tb_verdicts *c, const cJSON *entry, const cJSON *base);
+/* Whether a result was ended early, or its run was killed: cases may be missing from it. */
+bool tb_result_unfinished(const cJSON *document);
+/* Whether head's document has all that it planned. */
+void tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head);
+/* All cases of two documents, by id, in head's order, then what it left out, then what vanished. False when memory is out. */
+bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
+/* Both sides were measured and are right. */
+bool tb_compared_measured(const struct tb_compared *one);
+/* Decides the times of all pairs from two runs that were not interleaved, normalised by the probe where both have it, and corrects
+ * those flagged over all. False when memory is out. */
+bool tb_verdicts_decide_apart(struct tb_verdicts *c);
+/* Holm's correction over the flagged; `family`: see tb_decide_correct. False when memory is out. */
+bool tb_verdicts_correct(struct tb_verdicts *c, size_t family);
+/* Exact figures, policy, exit codes. False when memory is out. */
+bool tb_verdicts_judge(struct tb_verdicts *c);
+/* The document that reporters read; the caller deletes it; NULL when memory is out. */
+cJSON *tb_verdicts_json(const struct tb_verdicts *c);
+
+#endif

@@ -1,0 +1,14 @@
+/* Runs the parts of behind.lua. */
+#include "tests/lua/parts.h"
+
+PART("lua/behind.lua", protected)
+PART("lua/behind.lua", strangers)
+PART("lua/behind.lua", keys)
+PART("lua/behind.lua", scopes)
+PART("lua/behind.lua", coroutines)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_protected), cmocka_unit_test(test_strangers), cmocka_unit_test(test_keys), cmocka_unit_test(test_scopes),
+                                     cmocka_unit_test(test_coroutines)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* The noise report, what disturbed a run, and where its time went. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/clock.h"
+#include "harness/disturbance.h"
+#include "harness/ledger.h"
+#include "harness/noise.h"
+
+static struct tb_noise find(const char *name, struct tb_topology *topology) {
+  for (int i = 0; i < tb_noise_count(); i++) {
+    const struct tb_noise noise = tb_noise_look(i, topology);
+    if (!strcmp(noise.name, name)) return noise;
+  }
+  fail_msg("no cause '%s'", name);
+  return (struct tb_noise){.name = NULL};
+}
+
+/* Every cause says how it was seen, what mends it, and what is done already; each name is there once. */
+static void test_rows_are_whole(void **state) {
+  (void)state;
+  for (int i = 0; i < tb_noise_count(); i++) {
+    const struct tb_noise noise = tb_noise_look(i, NULL);
+    assert_true(*noise.name && *noise.what && *noise.fix && *noise.done && *noise.seen);
+    assert_non_null(tb_noise_state_text(noise.state));
+    for (int k = 0; k < i; k++) assert_string_not_equal(tb_noise_look(k, NULL).name, noise.name);
+  }
+}
+
+/* What cannot be looked at is unknown, never quiet. */
+static void test_no_topology(void **state) {
+  (void)state;
+  assert_int_equal(find("smt", NULL).state, TB_NOISE_UNKNOWN);
+  assert_int_equal(find("pinning", NULL).state, TB_NOISE_WORSE);
+}
+
+static void test_siblings(void **state) {
+  (void)state;
+  struct tb_topology *topology;
+  struct tc_error err = {0};
+  assert_int_equal(tb_topology_open("core:2 pu:2", &topology, &err), TC_OK);
+  const struct tb_noise smt = find("smt", topology);
+  assert_int_equal(smt.state, TB_NOISE_WORSE);
+  assert_string_equal(smt.seen, "4 PUs on 2 cores: siblings share a core");
+  assert_int_equal(find("pinning", topology).state, TB_NOISE_WORSE); /* it is not this machine's */
+  tb_topology_close(topology);
+  assert_int_equal(tb_topology_open("core:2 pu:1", &topology, &err), TC_OK);
+  assert_int_equal(find("smt", topology).state, TB_NOISE_QUIET);
+  tb_topology_close(topology);
+}
+
+/* Shares lie between nothing and all; what this process itself works is not others'. */
+static void test_disturbance(void **state) {
+  (void)state;
+  struct tb_disturbance d;
+  tb_disturbance_begin(&d);
+  assert_true(isnan(d.others_share) && isnan(d.steal_share));
+  const int64_t end = tb_now_ns() + 200 * (int64_t)TB_NS_PER_MS;
+  while (tb_now_ns() < end) {}
+  tb_disturbance_end(&d);
+  if (!d.known) return; /* no /proc/stat here */
+  assert_true(d.others_share >= 0 && d.others_share <= 1 && d.steal_share >= 0 && d.steal_share <= 1);
+  tb_disturbance_end(&d); /* again: still from the beginning */
+  assert_true(d.others_share <= 1);
+}
+
+/* Requests that overlap, as those of a comparison do, are counted once. */
+static void test_ledger(void **state) {
+  (void)state;
+  struct tb_ledger l = {.wall_ns = 1000};
+  tb_ledger_answered(&l, TB_REQUEST_block, 100, 300);
+  tb_ledger_answered(&l, TB_REQUEST_check, 400, 600);
+  tb_ledger_answered(&l, TB_REQUEST_check, 410, 650);
+  tb_ledger_answered(&l, TB_REQUEST_check, 420, 660);
+  assert_true(l.request_ns[TB_REQUEST_block] == 200);
+  assert_true(l.request_ns[TB_REQUEST_check] == 260);
+  assert_true(tb_ledger_work_ns(&l) == 460 && tb_ledger_own_ns(&l) == 540);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_whole), cmocka_unit_test(test_no_topology), cmocka_unit_test(test_siblings),
+                                     cmocka_unit_test(test_disturbance), cmocka_unit_test(test_ledger)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
