@@ -14,8 +14,8 @@
 #include "device/device.h"
 #include "tensor/tensor.h"
 
-/* lua_CFunction: makes the module table `tbench` (require "tbench"). Reads TB_* of the environment. */
-int luaopen_tbench(lua_State *L);
+/* lua_CFunction: makes the module table `tbench` (require "tbench"). Reads TB_* of the environment. All that tbench.so shows. */
+__attribute__((visibility("default"))) int luaopen_tbench(lua_State *L);
 
 /* Before luaopen_tbench: the configuration that the module is to use instead of defaults plus environment,
  * and the number of threads (0: all that the process may run on). */

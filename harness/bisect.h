@@ -67,6 +67,8 @@ struct tb_trial tb_trial_new(const struct tb_bisect *b, bool from_head);
 tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_SIDE_COUNT], struct tc_error *err);
 /* Whether fuel limits base as well as head. */
 bool tb_trial_limits_base(const struct tb_bisect *b);
+/* Whether a setting has no place in head's side of the trial: its backend is another, and modes are inductor's. */
+bool tb_trial_drops(const struct tb_trial *trial, const char *name);
 /* Counts what head's compiles of a trial spend; STOP where it cannot be told. */
 enum tb_bad tb_trial_count(struct tb_bisect *b, const struct tb_trial *trial, struct tb_counts *out);
 

@@ -154,6 +154,8 @@ enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, con
   struct tb_case cases[TB_SIDE_COUNT];
   if (tb_trial_cases(b, trial, cases, &err)) return stop(b, TB_EXIT_FAILED, err.message);
   if (!what) return stop(b, TB_EXIT_FAILED, "out of memory");
+  b->run->progress.done = b->steps; /* how many more there are, nobody knows */
+  b->run->progress.total = b->steps + 1;
   if (b->trouble == TB_TROUBLE_SLOWER) return ask_slower(b, cases, what);
   const enum tb_bad answer = ask_right(b, &cases[TB_SIDE_HEAD]);
   if (answer != TB_BAD_STOP) tell(b, what);

@@ -20,18 +20,22 @@ bool tb_trial_limits_base(const struct tb_bisect *b) {
   return b->trouble == TB_TROUBLE_SLOWER;
 }
 
+bool tb_trial_drops(const struct tb_trial *trial, const char *name) {
+  return trial->backend && (tb_name_equal(name, "backend") || (tb_name_equal(name, "mode") && strcmp(trial->backend, "inductor")));
+}
+
 static bool add(struct tc_arena *arena, struct tb_side *side, const char *name, const char *value) {
   const struct tb_arg setting = {name, value};
   return tc_vec_push(tc_arena_alloc(arena), &side->settings, setting);
 }
 
 /* What both sides have in common stands in neither's differences. */
-static bool add_common(struct tb_bisect *b, struct tb_side *side) {
+static bool add_common(struct tb_bisect *b, const struct tb_trial *trial, struct tb_side *side) {
   const struct tb_side *head = &b->sides->side[TB_SIDE_HEAD];
   for (size_t i = 0; i < head->settings.len; i++) {
     bool differs = false;
     for (size_t k = 0; k < b->differences.len; k++) differs |= !strcmp(b->differences.data[k].name, head->settings.data[i].name);
-    if (!differs && !add(b->run->arena, side, head->settings.data[i].name, head->settings.data[i].value)) return false;
+    if (!differs && !tb_trial_drops(trial, head->settings.data[i].name) && !add(b->run->arena, side, head->settings.data[i].name, head->settings.data[i].value)) return false;
   }
   return true;
 }
@@ -47,15 +51,14 @@ static bool add_limits(struct tb_bisect *b, const struct tb_trial *trial, struct
 }
 
 static bool fill_side(struct tb_bisect *b, const struct tb_trial *trial, bool is_head, struct tb_side *side) {
-  if (!add_common(b, side)) return false;
+  if (!add_common(b, trial, side)) return false;
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     const char *value = is_head && trial->from_head[i] ? d->head : d->base;
     if (d->program) side->program = value;
-    else if (value && !add(b->run->arena, side, d->name, value)) return false;
+    else if (value && !(is_head && tb_trial_drops(trial, d->name)) && !add(b->run->arena, side, d->name, value)) return false;
   }
-  if (is_head && trial->backend && (!add(b->run->arena, side, "backend", trial->backend) || (strcmp(trial->backend, "inductor") && !add(b->run->arena, side, "mode", "default"))))
-    return false;
+  if (is_head && trial->backend && !add(b->run->arena, side, "backend", trial->backend)) return false;
   return (!is_head && !tb_trial_limits_base(b)) || add_limits(b, trial, side);
 }
 
@@ -64,7 +67,9 @@ tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, stru
   struct tb_plan plan = {.n_groups = 1};
   for (int s = 0; s < TB_SIDE_COUNT; s++)
     if (!fill_side(b, trial, s == TB_SIDE_HEAD, &sides.side[s])) return no_memory(err);
-  if (!tc_vec_push(tc_arena_alloc(b->run->arena), &plan.cases, b->kase)) return no_memory(err);
+  struct tb_case kase = b->kase;
+  if (trial->backend && strcmp(trial->backend, "inductor")) kase.mode = "default"; /* modes are inductor's */
+  if (!tc_vec_push(tc_arena_alloc(b->run->arena), &plan.cases, kase)) return no_memory(err);
   const tc_status status = tb_sides_apply(b->run->arena, &sides, &plan, err);
   for (int s = 0; s < TB_SIDE_COUNT && !status; s++) out[s] = plan.cases.data[s];
   return status;

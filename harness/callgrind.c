@@ -108,9 +108,9 @@ static const char *program_file(char path[PATH_MAX]) {
 
 /* The folder gets a name of one length, whatever it is called: its descriptor's. */
 static bool open_folder(const char *folder) {
-  const int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open(folder, O_PATH | O_DIRECTORY);
   const bool good = fd >= 0 && dup2(fd, FOLDER_FD) == FOLDER_FD;
-  if (fd >= 0) close(fd);
+  if (fd >= 0 && fd != FOLDER_FD) close(fd);
   return good;
 }
 

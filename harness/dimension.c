@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/peer.h"
+
 static const double exact_max = 9007199254740992.0 - 1; /* larger whole numbers are not all doubles */
 
 struct maker {
@@ -61,6 +63,8 @@ static bool is_of_tbench(const char *backend) {
 
 tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite, const char *name, struct tc_error *err) {
   struct search s = search_for(arena, name);
+  struct tb_peer peer;
+  if (tb_peer_named(name)) return tb_peer_find(arena, name, &peer, err);
   if (!tb_value_is_word(name)) return tc_fail(err, TC_ARG, "plan", "backend=%s: a name may not hold , ; / = or what cannot be printed", name);
   for (int i = 0; i < N_BACKENDS_OF_TBENCH; i++) offer(&s, backends_of_tbench[i]);
   for (int i = 0; i < suite->n_backends; i++)

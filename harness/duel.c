@@ -67,7 +67,7 @@ static void keep_failure(struct tb_run *run, struct tb_duel *duel, const struct 
 /* Failures of its workers are kept in the duel. Seats are started in a random order, so that no side is always the first. */
 static tc_status run_quad(struct tb_run *run, struct tb_duel *duel, int number, struct tc_error *err) {
   struct quad q = {.failed = -1};
-  struct tb_seat seats[SEATS] = {{NULL}};
+  struct tb_seat seats[SEATS] = {{.process = NULL}};
   struct tb_random random = {duel->seed + (uint64_t)number};
   int order[SEATS] = {BASE_FIRST, BASE_SECOND, HEAD_FIRST, HEAD_SECOND};
   tb_random_next(&random);

@@ -32,6 +32,7 @@ static struct tb_item item_of(enum tb_item_kind kind, const char *path, int64_t 
 }
 
 static void put_item(struct tb_sender *s, enum tb_item_kind kind, const char *path, int64_t count, const void *data, size_t bytes) {
+  if (s->tensors_alone && kind != TB_ITEM_END) return;
   const struct tb_item item = item_of(kind, path, count);
   put(s, &item, sizeof item);
   if (bytes) put(s, data, bytes);
@@ -55,15 +56,30 @@ static void widen(const struct tc_tensor *t, int64_t first, int64_t n, bool cont
   }
 }
 
+/* Back from widen, in place: exact, as the values came from there. An element never comes to lie behind its wide one. */
+static void narrow(tc_dtype dtype, int64_t n, int64_t *elements) {
+  const size_t bytes = (size_t)tc_dtype_bytes(dtype);
+  char *out = (char *)elements;
+  for (int64_t i = 0; i < n && bytes < sizeof *elements; i++) {
+    double value;
+    memcpy(&value, &elements[i], sizeof value);
+    const float single = (float)value;
+    const uint16_t half = tc_f32_to_bf16(single);
+    const uint8_t boolean = dtype == TC_BOOL && elements[i] != 0;
+    const void *from = dtype == TC_F32 ? (const void *)&single : dtype == TC_BF16 ? (const void *)&half : (const void *)&boolean;
+    memcpy(out + (size_t)i * bytes, from, bytes);
+  }
+}
+
 static void send_tensor(const struct tc_tensor *t, const char *path, struct tb_sender *s) {
   const int64_t count = tc_tensor_numel(t);
   struct tb_item item = item_of(TB_ITEM_TENSOR, path, count);
+  const bool contiguous = tc_tensor_is_contiguous(t);
   item.dtype = t->dtype;
   item.ndim = (uint32_t)t->ndim;
   memcpy(item.sizes, t->sizes, sizeof *t->sizes * (size_t)t->ndim);
   put(s, &item, sizeof item);
-  const bool contiguous = tc_tensor_is_contiguous(t);
-  if (contiguous && s->fd < 0) { /* the digest alone needs no widening */
+  if (contiguous && (s->fd < 0 || s->own_elements)) { /* the digest alone needs no widening */
     put(s, tc_tensor_data(t), (size_t)count * (size_t)tc_dtype_bytes(t->dtype));
     return;
   }
@@ -71,7 +87,8 @@ static void send_tensor(const struct tc_tensor *t, const char *path, struct tb_s
   for (int64_t first = 0; first < count && !s->failed; first += TB_CHUNK) {
     const int64_t n = count - first < TB_CHUNK ? count - first : TB_CHUNK;
     widen(t, first, n, contiguous, chunk);
-    put(s, chunk, (size_t)n * sizeof *chunk);
+    if (s->own_elements) narrow(t->dtype, n, chunk);
+    put(s, chunk, (size_t)n * (s->own_elements ? (size_t)tc_dtype_bytes(t->dtype) : sizeof *chunk));
   }
 }
 

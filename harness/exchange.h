@@ -42,6 +42,8 @@ struct tb_sender {
   int fd;          /* -1: nothing is sent, only the digest is made */
   uint64_t digest; /* over everything sent */
   bool failed;     /* the reader went away */
+  bool own_elements; /* of a tensor, instead of 8 bytes each (inputs.h) */
+  bool tensors_alone; /* what is no tensor is left out */
   const void *tables[TB_DEPTH_MAX]; /* that the value which is sent now stands in */
 };
 /* Sends the value at `index` under `path`. */

@@ -19,6 +19,7 @@ static const double pauses_in_block = 20;
 /* Before a block's timed calls: as many untimed ones as fill this, so that caches and threads are the worker's own again.
  * None where a single call takes longer: it pays for that itself. */
 static const double warm_ns = 1e6;
+static const double target_confidence = 0.95; /* of the half-width that the stop rule is asked with */
 
 struct block { double call_ns, preempted; };
 
@@ -114,7 +115,7 @@ static tc_status run_round(struct tb_measure *m, struct tb_seat *seats, int n, s
 static double widest(const struct tb_seat *seats, int n) {
   double width = NAN;
   for (int i = 1; i < n; i++)
-    if (seats[i].live && seats[i].kind == TB_SEAT_MEASURED) width = fmax(width, tb_log_ratio_half_width(&seats[0], &seats[i], 0.95)); /* fmax ignores a NaN */
+    if (seats[i].live && seats[i].kind == TB_SEAT_MEASURED) width = fmax(width, tb_log_ratio_half_width(&seats[0], &seats[i], target_confidence)); /* fmax ignores a NaN */
   return width;
 }
 

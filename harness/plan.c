@@ -10,6 +10,7 @@
 
 #include "harness/dimension.h"
 #include "harness/index.h"
+#include "harness/peer.h"
 #include "harness/switch_set.h"
 
 struct maker {
@@ -88,13 +89,13 @@ static tc_status add_case(struct maker *m, struct tb_case *kase, const char *gro
 static tc_status make_case(struct maker *m, const struct tb_suite *suite, const struct tb_dimensions *d) {
   struct tb_case kase = {.suite = suite->name, .description = suite};
   kase.workload = text_of(d, TB_AXIS_WORKLOAD);
-  kase.backend = text_of(d, TB_AXIS_BACKEND);
+  tc_status status = tb_peer_set_backend(m->arena, text_of(d, TB_AXIS_BACKEND), &kase, m->err);
   kase.dtype = text_of(d, TB_AXIS_DTYPE);
   kase.device = *text_of(d, TB_AXIS_DEVICE) ? text_of(d, TB_AXIS_DEVICE) : "cpu";
   const bool has_modes = !strcmp(kase.backend, "inductor") && *text_of(d, TB_AXIS_MODE); /* modes are inductor's */
   kase.mode = has_modes ? text_of(d, TB_AXIS_MODE) : "default";
   const char *group_key = NULL;
-  tc_status status = set_place(m, d, &kase);
+  if (!status) status = set_place(m, d, &kase);
   if (!status) status = set_params(m, d, &kase);
   if (!status) status = set_switches(m, d, &kase);
   if (!status) status = tb_case_name(m->arena, &kase, &group_key, m->err);

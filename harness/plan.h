@@ -30,7 +30,9 @@ struct tb_case {
   const struct tb_place *place;       /* likewise */
   const char *side;                   /* of tbench ab (side.h): "base", "head", …; NULL: there are none */
   const char *pair;                   /* equal for the sides of one case: its id without them; NULL: no sides */
+  const char *peer;                   /* file of the adapter, where the backend is a peer's (peer.h); NULL: it is one of tbench */
   const char *program;                /* that its compiled workers run; NULL: this one */
+  const char *selection;              /* why it is timed (selection.h); NULL: all are */
   struct tc_config config;            /* with the switches */
   int group;                          /* cases that share one baseline worker */
 };

@@ -19,10 +19,12 @@
 #include "harness/protocol.h"
 #include "harness/voice.h"
 
-enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024 };
+enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120 };
 
 struct tb_launch {
-  const char *program;             /* path; NULL: this program */
+  const char *program;             /* path, or a name on PATH; NULL: this program */
+  const char *library;             /* folder that Python finds modules in, beside the script's own; NULL: none */
+  const char *script;              /* adapter of a peer (peer.h), which the program runs; NULL: it runs a worker of tbench */
   const struct tb_place *place;    /* NULL: not bound, default threads */
   struct tb_topology *topology;    /* binds memory; NULL where place is */
   const struct tc_config *config;  /* switches that are not at their default reach the worker */
@@ -41,6 +43,7 @@ struct tb_process {
   long long memory_kills; /* the system's count when it started */
   int artifact_abi;     /* as its hello says; -1: unknown */
   char generators[TB_GENERATOR_TEXT]; /* fingerprint of its code generators; "": it does not say */
+  char framework[TB_FRAMEWORK_TEXT];  /* that a peer drives, as its hello says; "": it is no peer, or does not say */
   double start_ns;      /* from before the fork until the worker was ready */
   bool bound;           /* to launch->place */
   bool echo;            /* what it prints goes on to standard error as it is: logs= was asked for */
@@ -57,6 +60,8 @@ struct tb_process {
   int64_t asked_ns;
 };
 
+/* A process that never started. */
+void tb_process_clear(struct tb_process *process);
 /* Processes that the system has killed for memory so far; -1: it does not say. */
 long long tb_memory_kills(void);
 /* Starts a worker and waits for its hello. On failure the process is dead and `outcome` is set. */
@@ -77,9 +82,9 @@ void tb_process_stop(struct tb_process *process);
 /* Records an outcome with its reason and gives the status of a failed process: for the parts of this interface. */
 tc_status tb_process_fail(struct tb_process *process, enum tb_outcome outcome, struct tc_error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The program that is running now, as the path to start workers from. */
 /* Once, first of all in main. */
 void tb_program_open(void);
+/* The program that is running now, as the path to start workers from. */
 const char *tb_program_path(void);
 
 #endif

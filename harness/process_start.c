@@ -18,11 +18,15 @@
 #include "base/arena.h"
 #include "harness/args.h"
 #include "harness/clock.h"
+#include "harness/text.h"
 
 enum { LAUNCH_WORDS = 64, PROGRAM_PATH = 40 };
 
 /* How long idle OpenMP threads spin: long enough between two kernels, gone before the other worker's turn. */
 static const char spin_settings[] = "GOMP_SPINCOUNT=20000";
+
+/* Python writes nothing beside the adapters. */
+static const char leave_no_bytecode[] = "-B";
 
 /* The program, opened at its start: its file stays this one when another takes its place. The link's text is asked for, as
  * under an emulator the link itself leads to the emulator. */
@@ -63,19 +67,20 @@ static bool add_switches(struct tc_arena *arena, const struct tb_launch *launch,
 }
 
 static bool make_arguments(struct tc_arena *arena, const struct tb_launch *launch, struct words *words) {
-  bool good = add_word(words, "tbench") && add_word(words, "worker") && add_switches(arena, launch, words);
+  bool good = launch->script ? add_word(words, launch->program) && add_word(words, leave_no_bytecode) && add_word(words, launch->script)
+                             : add_word(words, "tbench") && add_word(words, "worker") && add_switches(arena, launch, words);
   if (launch->place) good = good && add_word(words, tb_format(arena, "threads=%d", launch->place->threads));
   if (launch->place && launch->place->binds) good = good && add_word(words, tb_format(arena, "cpus=%s", launch->place->cpus));
   if (launch->cache_dir) good = good && add_word(words, tb_format(arena, "cache_dir=%s", launch->cache_dir));
   if (launch->callgrind) good = good && add_word(words, tb_format(arena, "callgrind=%s", launch->callgrind));
   if (launch->memory_mb) good = good && add_word(words, tb_format(arena, "memory_mb=%lld", launch->memory_mb));
-  for (int i = 0; launch->plugins && i < launch->plugins->count; i++) good = good && add_word(words, tb_plugin_word(arena, &launch->plugins->items[i]));
+  for (int i = 0; launch->plugins && !launch->script && i < launch->plugins->count; i++) good = good && add_word(words, tb_plugin_word(arena, &launch->plugins->items[i]));
   return good;
 }
 
 /* The harness' environment without what would change the worker, and with the settings of its thread pool. */
 static const char **make_environment(struct tc_arena *arena, const struct tb_launch *launch) {
-  static const char *const dropped[] = {"TB_", "OMP_", "GOMP_", "OPENBLAS_", "KMP_"};
+  static const char *const dropped[] = {"TB_", "OMP_", "GOMP_", "OPENBLAS_", "KMP_", "PYTHONPATH="};
   enum { ADDED = 8 };
   size_t count = 0;
   while (environ[count]) count++;
@@ -89,6 +94,8 @@ static const char **make_environment(struct tc_arena *arena, const struct tb_lau
     if (!drop || !strncmp(environ[i], "GOMP_SPINCOUNT=", strlen("GOMP_SPINCOUNT="))) out[n++] = environ[i];
   }
   if (!spin_given) out[n++] = spin_settings;
+  const char *modules = getenv("PYTHONPATH");
+  if (launch->library) out[n++] = tb_format(arena, "PYTHONPATH=%s%s%s", launch->library, modules ? ":" : "", modules ? modules : "");
   out[n++] = "OMP_DYNAMIC=false";
   out[n++] = "KMP_BLOCKTIME=1";
   if (launch->place) out[n++] = tb_format(arena, "OMP_NUM_THREADS=%d", launch->place->threads);
@@ -135,7 +142,7 @@ static int spawn(struct tb_process *p, const char *program, const struct ends *e
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | (p->interrupt ? POSIX_SPAWN_SETSIGMASK : 0));
   posix_spawnattr_setpgroup(&attributes, 0);
   if (p->interrupt) posix_spawnattr_setsigmask(&attributes, &p->interrupt->before);
-  const int status = posix_spawn(&p->pid, program ? program : tb_program_path(), &actions, &attributes, (char *const *)words->items, (char *const *)environment);
+  const int status = posix_spawnp(&p->pid, program ? program : tb_program_path(), &actions, &attributes, (char *const *)words->items, (char *const *)environment);
   if (status) p->pid = 0;
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -163,16 +170,29 @@ static tc_status receive_hello(struct tb_process *p, int64_t before, double time
   const double ready = tb_json_number(facts, "ready_ns", 0);
   p->artifact_abi = (int)tb_json_number(facts, "artifact_abi", -1);
   snprintf(p->generators, sizeof p->generators, "%s", tb_json_text(facts, "generators", ""));
+  snprintf(p->framework, sizeof p->framework, "%s", tb_json_text(facts, "framework", ""));
+  tb_text_clean(p->framework, TB_TEXT_LINE);
   cJSON_Delete(hello);
   p->start_ns = ready - (double)before;
   return TC_OK;
 }
 
-tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err) {
-  *p = (struct tb_process){.control = -1, .exchange = -1, .text = -1, .interrupt = interrupt, .outcome = TB_OUTCOME_OK,
-                           .ledger = launch->ledger, .asked = TB_REQUEST_COUNT};
-  const int64_t begun = tb_now_ns();
+void tb_process_clear(struct tb_process *p) {
+  *p = (struct tb_process){.control = -1, .exchange = -1, .text = -1, .outcome = TB_OUTCOME_OK, .asked = TB_REQUEST_COUNT};
   tc_strbuf_init(&p->inbox, tc_alloc_system());
+}
+
+/* Without a Python there are no peers, and nothing is wrong. */
+static tc_status fail_spawn(struct tb_process *p, const struct tb_launch *launch, int failure, struct tc_error *err) {
+  if (launch->script) return tb_process_fail(p, TB_OUTCOME_UNSUPPORTED, err, "a peer needs %s: %s (TBENCH_PYTHON names another Python)", launch->program, strerror(failure));
+  return tb_process_fail(p, TB_OUTCOME_ERROR, err, "a worker cannot be started: %s", strerror(failure));
+}
+
+tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err) {
+  const int64_t begun = tb_now_ns();
+  tb_process_clear(p);
+  p->interrupt = interrupt;
+  p->ledger = launch->ledger;
   p->memory_kills = tb_memory_kills();
   p->echo = *launch->config->logs != '\0';
   tb_speech_begin(&p->speech, p->echo ? NULL : launch->voice, launch->suite ? launch->suite : "");
@@ -200,7 +220,7 @@ tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
   p->text = ends.text[0];
   fcntl(p->exchange, F_SETFL, O_NONBLOCK);
   fcntl(p->text, F_SETFL, O_NONBLOCK);
-  status = failure ? tb_process_fail(p, TB_OUTCOME_ERROR, err, "a worker cannot be started: %s", strerror(failure)) : receive_hello(p, before, timeout_s, err);
+  status = failure ? fail_spawn(p, launch, failure, err) : receive_hello(p, before, timeout_s, err);
 done:
   tc_arena_free(arena);
   if (p->ledger) {

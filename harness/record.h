@@ -8,6 +8,10 @@
 
 /* The document; NULL when memory is out. The caller deletes it. */
 cJSON *tb_record_json(const struct tb_result *result);
+/* Adds one case to the document's list of them (record_case.c). */
+void tb_record_case(cJSON *cases, const struct tb_case_result *result);
+
+/* --- record_file.c --- */
 /* Writes it so that `path` holds either the old content or all of the new: a temporary file beside it, fsync, rename. */
 tc_status tb_record_write(const cJSON *document, const char *path, struct tc_error *err);
 /* As write; where that fails, once more into $TMPDIR or /tmp under the same name. *written is where it lies (in the arena), NULL

@@ -1,4 +1,4 @@
-/* A run's result in memory; record.h writes it as JSON and reads it back, reporters read this.
+/* A run's result in memory; record.h makes its document, which reporters read.
  *
  * Ownership: everything lies in one arena. Times are nanoseconds; NaN stands for "not measured" (JSON null). */
 #ifndef TB_RESULT_H
@@ -104,6 +104,13 @@ struct tb_correctness {
   const char *detail;      /* what differed, or why there was no reference; NULL: nothing to say */
 };
 
+/* Of a case whose backend is a peer's (peer.h). */
+struct tb_peer_facts {
+  const char *adapter;   /* its file; NULL: no peer, or not started */
+  const char *framework; /* as its hello says; NULL: it does not */
+  const char *no_graph;  /* why nothing is known of its graphs; NULL: something is */
+};
+
 struct tb_case_result {
   const struct tb_case *kase;
   int env;
@@ -124,6 +131,7 @@ struct tb_case_result {
   struct tb_instructions instructions;
   struct tb_amount bytes, flops;
   struct tb_correctness correctness;
+  struct tb_peer_facts peer;
 };
 
 struct tb_cpu { const char *model; tb_texts features; const char *governor; int packages, numa, cores, pus; };
@@ -139,6 +147,8 @@ struct tb_environment {
   TC_VEC(struct tb_noise) noise; /* all causes, as they were before the run */
 };
 
+struct tb_left_out { const char *id, *artifact; };
+
 struct tb_result {
   struct tc_arena *arena;
   const char *version, *commit, *build;
@@ -148,6 +158,8 @@ struct tb_result {
   double seed;
   bool interrupted;
   int planned;             /* cases of the plan; each of them is in `cases`, whatever became of it */
+  const char *changed_since; /* the result that decided which cases are timed (selection.h); NULL: all are */
+  TC_VEC(struct tb_left_out) left_out; /* cases that are not: neither planned nor measured */
   struct tb_disturbance disturbance;
   struct tb_ledger ledger;
   TC_VEC(struct tb_environment) environments;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/build.h"
+#include "harness/peer.h"
 
 static const double timeout_default_s = 60;
 static const double no_bound = 1e15;
@@ -47,7 +48,7 @@ static cJSON *case_table(const struct tb_run *run, const struct tb_case *kase, e
   return table;
 }
 
-static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *kase, enum tb_role role) {
+static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *kase, enum tb_role role, const struct tb_launch *launch) {
   cJSON *request = tb_process_request(TB_REQUEST_prepare);
   cJSON_AddStringToObject(request, "suite", kase->description->path);
   cJSON_AddStringToObject(request, "workload", kase->workload);
@@ -55,6 +56,10 @@ static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *ka
   cJSON_AddStringToObject(request, "backend", kase->backend);
   cJSON_AddStringToObject(request, "mode", kase->mode);
   cJSON_AddItemToObject(request, "case", case_table(run, kase, role));
+  if (launch->script) {
+    cJSON_AddStringToObject(request, "suite_name", kase->suite);
+    cJSON_AddStringToObject(request, "inputs", run->inputs.path);
+  }
   return request;
 }
 
@@ -62,7 +67,7 @@ tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb
                          struct tb_process *process, struct tb_prepared *out, struct tc_error *err) {
   cJSON *reply = NULL;
   tc_status status = tb_process_start(process, launch, &run->interrupt, timeout_s, err);
-  if (!status) status = tb_process_ask(process, prepare_request(run, kase, role), timeout_s, &reply, err);
+  if (!status) status = tb_process_ask(process, prepare_request(run, kase, role, launch), timeout_s, &reply, err);
   if (!status)
     *out = (struct tb_prepared){tb_json_number(reply, "calls_max", no_bound), tb_json_number(reply, "tolerance", 0), tb_json_number(reply, "flops", NAN),
                                 tb_json_number(reply, "bytes", NAN)};
@@ -72,7 +77,15 @@ tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb
 
 tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const char *cache_dir, struct tb_process *process,
                         struct tb_prepared *out, struct tc_error *err) {
+  const double timeout_s = tb_run_timeout(run, kase);
   struct tb_launch launch = tb_run_launch(run, kase, cache_dir);
   if (role == TB_ROLE_COMPILED) launch.program = kase->program;
-  return tb_role_launch(run, kase, role, &launch, tb_run_timeout(run, kase), process, out, err);
+  if (role == TB_ROLE_COMPILED && kase->peer) {
+    const char *inputs;
+    tb_process_clear(process);
+    tc_status status = tb_peer_inputs(run, kase, timeout_s, &inputs, process, err);
+    if (!status) status = tb_peer_launch(run->arena, kase, &launch, err);
+    if (status) return status;
+  }
+  return tb_role_launch(run, kase, role, &launch, timeout_s, process, out, err);
 }

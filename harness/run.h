@@ -30,6 +30,7 @@ struct tb_run {
   struct tb_result result;    /* its cases are parallel to the plan's while the run goes on */
   struct tb_track *tracks;    /* one a case */
   struct tb_save save;        /* of the result */
+  struct { const char *path; int group; } inputs; /* of peers (peer.h): the newest file, and whose; path NULL: none */
   const char *cache_root;     /* private folder of this run, removed at its end */
   struct tb_replication replication; /* how many replicates its groups take */
 };

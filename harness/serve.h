@@ -25,7 +25,8 @@ struct tb_server {
 void tb_serve(struct tb_server *w);
 /* Sends the error at the stack top (of lua_pcall's `status`), in place of a hello. */
 void tb_serve_failure(struct tb_server *w, int status);
-/* Gives this thread all CPUs of the case: threads that a compile starts inherit them. */
+/* Give this thread all CPUs of the case (threads that a compile starts inherit them), and its own place in the team, for calls that are timed. */
 void tb_serve_leave_seat(const struct tb_server *w);
+void tb_serve_take_seat(const struct tb_server *w);
 
 #endif

@@ -72,9 +72,20 @@ static tc_status start_reference(struct tb_session *s) {
 
 /* --- compile states --- */
 
+/* A peer does not tell when its first kernel starts: its states end with the whole call. */
+static void keep_peer(struct tb_session *s, struct tb_member *m, enum tb_state state, const struct tb_process *process, struct tb_first *first) {
+  struct tb_peer_facts *peer = &m->result->peer;
+  if (first->evidence.known) first->entry_ns = first->call_ns;
+  if (s->replicate || state != TB_STATE_COLD) return;
+  peer->adapter = m->kase->peer;
+  peer->framework = *process->framework ? tb_session_text(s, process->framework) : NULL;
+  peer->no_graph = first->stats ? NULL : "the adapter tells nothing of its graphs";
+}
+
 static tc_status record_first(struct tb_session *s, struct tb_member *m, enum tb_state state, struct tb_process *process, struct tb_first *first) {
   struct tb_compile *compile = &m->result->compile;
-  bool good = tb_state_add(s->run->arena, compile, state, first, m->kase->config.cache);
+  if (m->kase->peer) keep_peer(s, m, state, process, first);
+  bool good = tb_state_add(s->run->arena, compile, state, first, m->kase->peer || m->kase->config.cache);
   if (state != TB_STATE_MEMORY) good = good && tb_duration_add(s->run->arena, &compile->start_ns, process->start_ns);
   if (state == TB_STATE_COLD) good = good && tb_stages_add(s->run->arena, first->stats, compile);
   if (state == TB_STATE_COLD && !s->replicate) good = good && tb_graph_read(s->run->arena, first->stats, &m->result->graph);
@@ -190,6 +201,7 @@ static tc_status read_last_stats(struct tb_session *s, struct tb_member *m) {
   const bool good = tb_graph_read(s->run->arena, cJSON_GetObjectItemCaseSensitive(reply, "stats"), &last);
   cJSON_Delete(reply);
   if (!good) return tb_session_no_memory(s);
+  if (!last.known) return TC_OK; /* a peer without any */
   if (!m->result->graph.known) m->result->graph = last;
   m->result->graph.recompiles = last.recompiles;
   if (last.fallbacks.len > m->result->graph.fallbacks.len) m->result->graph.fallbacks = last.fallbacks;

@@ -131,6 +131,10 @@ static tc_status make_folder(struct counting *c) {
 tc_status tb_session_instructions(struct tb_session *s, struct tb_member *m) {
   struct counting c = {.s = s, .m = m, .kase = *m->kase, .timeout_s = slowdown * s->timeout_s};
   m->result->instructions.asked = true;
+  if (m->kase->peer) {
+    give_reason(&c, "instructions of a peer are not counted");
+    return TC_OK;
+  }
   tc_status status = TC_OK;
   for (size_t i = 0; !status && i < sizeof switches / sizeof *switches; i++) status = tc_config_set(&c.kase.config, switches[i].name, switches[i].value, s->err);
   if (!status) status = make_folder(&c);

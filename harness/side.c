@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/dimension.h"
+#include "harness/peer.h"
 #include "harness/spec.h"
 #include "harness/verb.h"
 
@@ -32,13 +33,30 @@ static tc_status find_program(struct tc_arena *arena, const char *side, const ch
 
 static bool is_axis(const char *name) { return tb_name_equal(name, tb_axis_row(TB_AXIS_MODE)->name) || tb_name_equal(name, tb_axis_row(TB_AXIS_BACKEND)->name); }
 
+static tc_status check_mode(struct tc_arena *arena, const char *side, const struct tb_arg *setting, struct tc_error *err) {
+  const char *names = tb_axis_row(TB_AXIS_MODE)->choices;
+  struct tb_nearest nearest = tb_nearest_to(setting->value);
+  int count;
+  const char **choices = tb_split(arena, names, &count);
+  if (!choices) return no_memory(err);
+  for (int i = 0; i < count; i++) {
+    if (!strcmp(choices[i], setting->value)) return TC_OK;
+    tb_nearest_offer(&nearest, choices[i]);
+  }
+  return tc_fail(err, TC_ARG, "ab", "%s.mode=%s: unknown%s; modes: %s", side, setting->value, tb_nearest_hint(arena, &nearest), names);
+}
+
 static tc_status check_setting(struct tc_arena *arena, const char *side, const struct tb_arg *setting, struct tc_error *err) {
   struct tc_config scratch;
   struct tb_nearest nearest = tb_nearest_to(setting->name);
+  if (!*setting->value) return tc_fail(err, TC_ARG, "ab", "%s.%s= has no value", side, setting->name);
+  if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name)) return check_mode(arena, side, setting, err);
   if (is_axis(setting->name)) return TC_OK;
   tc_config_default(&scratch);
   for (int i = 0; i < tc_config_count(); i++) {
-    if (tb_name_equal(tc_config_row(i)->name, setting->name)) return tc_config_set(&scratch, tc_config_row(i)->name, setting->value, err);
+    const struct tc_config_row *row = tc_config_row(i);
+    if (tb_name_equal(row->name, setting->name))
+      return row->aside ? tc_fail(err, TC_ARG, "ab", "%s.%s changes no figure, so it makes no side", side, row->name) : tc_config_set(&scratch, row->name, setting->value, err);
     tb_nearest_offer(&nearest, tc_config_row(i)->name);
   }
   return tc_fail(err, TC_ARG, "ab", "%s.%s: no switch of the compiler, nor mode or backend%s", side, setting->name, tb_nearest_hint(arena, &nearest));
@@ -110,12 +128,20 @@ tc_status tb_sides_parse(struct tc_arena *arena, const char *verb, int argc, cha
 static tc_status set_setting(struct tc_arena *arena, struct tb_case *kase, const struct tb_arg *setting, struct tc_error *err) {
   if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name)) return kase->mode = setting->value, TC_OK;
   if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_BACKEND)->name)) {
-    kase->backend = setting->value;
-    return tb_backend_check(arena, kase->description, setting->value, err);
+    const tc_status status = tb_backend_check(arena, kase->description, setting->value, err);
+    return status ? status : tb_peer_set_backend(arena, setting->value, kase, err);
   }
   for (int i = 0; i < tc_config_count(); i++)
     if (tb_name_equal(tc_config_row(i)->name, setting->name)) return tc_config_set(&kase->config, tc_config_row(i)->name, setting->value, err);
   return TC_OK; /* check_setting has refused it */
+}
+
+/* Modes are inductor's: the plan's rule for what a side made of a case. */
+static tc_status check_case(const struct tb_side *side, const char *name, const struct tb_case *kase, struct tc_error *err) {
+  bool mode_given = false;
+  for (size_t i = 0; i < side->settings.len; i++) mode_given |= tb_name_equal(side->settings.data[i].name, tb_axis_row(TB_AXIS_MODE)->name);
+  if (!mode_given || !strcmp(kase->backend, "inductor")) return TC_OK;
+  return tc_fail(err, TC_ARG, "ab", "%s.mode=%s: modes are those of backend=inductor; backend=%s has none", name, kase->mode, kase->backend);
 }
 
 static tc_status make_side(struct tc_arena *arena, const struct tb_side *side, const char *name, struct tb_case *kase, struct tc_error *err) {
@@ -126,7 +152,8 @@ static tc_status make_side(struct tc_arena *arena, const struct tb_side *side, c
     const tc_status status = set_setting(arena, kase, &side->settings.data[i], err);
     if (status) return status;
   }
-  return tb_case_name(arena, kase, &group_key, err);
+  const tc_status status = check_case(side, name, kase, err);
+  return status ? status : tb_case_name(arena, kase, &group_key, err);
 }
 
 tc_status tb_sides_apply(struct tc_arena *arena, const struct tb_sides *sides, struct tb_plan *plan, struct tc_error *err) {

@@ -62,10 +62,10 @@ static void finish_speedup(struct tb_case_result *r, const struct tb_replication
   struct tb_speedup *s = &r->speedup;
   const size_t n = r->replicate_log_ratios.len;
   s->replicates = (int)n;
-  s->interval_confidence = tb_replication_confidence(replication, s->confidence);
+  s->over_blocks = n == 1; /* the half-width over blocks was made at the nominal confidence: nothing was looked at twice */
+  s->interval_confidence = s->over_blocks ? s->confidence : tb_replication_confidence(replication, s->confidence);
   if (!n) return;
   const double mean = tb_mean(r->replicate_log_ratios.data, n);
-  s->over_blocks = n == 1;
   const double half = s->over_blocks ? r->block_half_width : tb_half_width(r->replicate_log_ratios.data, n, s->interval_confidence);
   s->ratio = exp(mean);
   s->lo = exp(mean - half);

@@ -127,6 +127,7 @@ static enum tb_exit measure(struct work *w) {
 static enum tb_exit run_all(struct work *w) {
   struct tc_error err = {0};
   if (w->run.spec.explaining) return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
+  if (*w->run.spec.options.changed_since) return tb_verb_usage(verb_name, "it takes no 'changed-since'; tbench run does");
   enum tb_exit code = read_options(w);
   if (code != TB_EXIT_PASS) return code;
   if (tb_sides_apply(w->run.arena, &w->sides, &w->run.plan, &err)) return tb_verb_usage(verb_name, "%s", err.message);

@@ -35,6 +35,7 @@ static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *plann
   struct tb_prepared prepared;
   cJSON *reply = NULL;
   enum tb_exit code = TB_EXIT_PASS;
+  if (planned->peer) return tb_verb_usage("explain", "backend=%s is a peer: only what tbench's own backends make of a function can be shown", planned->backend);
   uncached.config.cache = planned->config.cache && asks_for_cache(&run->spec);
   if (!document) printf("%s\n", kase->id);
   tc_status status = tb_role_start(run, kase, TB_ROLE_EXPLAINED, NULL, &process, &prepared, &err);
@@ -64,7 +65,7 @@ static enum form read_form(struct tb_run *run) {
   if (run->spec.measuring) tb_verb_usage("explain", "it takes no '%s': nothing is measured", run->spec.measuring);
   else if (form == FORMS) tb_verb_usage("explain", "format=%s: use text, json or html", o->format);
   else if (*o->out && form == FORM_TEXT) tb_verb_usage("explain", "out=%s: the text goes to standard output; write format=json or format=html too", o->out);
-  else if (*o->out && tb_folder_writable(run->arena, o->out, &err)) tb_verb_usage("explain", "out=%s: %s", o->out, err.message);
+  else if (*o->out && tb_folder_writable(run->arena, o->out, &err)) tb_verb_usage("explain", "%s", err.message);
   else return (enum form)form;
   return FORMS;
 }

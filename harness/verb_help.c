@@ -92,7 +92,8 @@ static void print_codes_of(const char *text) {
 
 static void print_verb(const struct verb_row *verb) {
   const bool run = !strcmp(verb->name, "run"), explain = !strcmp(verb->name, "explain");
-  printf("tbench %s%s%s\n\n%c%s.\n", verb->name, *verb->usage ? " " : "", verb->usage, toupper((unsigned char)*verb->what), verb->what + 1);
+  const char *end = verb->what[strlen(verb->what) - 1] == '?' ? "" : ".";
+  printf("tbench %s%s%s\n\n%c%s%s\n", verb->name, *verb->usage ? " " : "", verb->usage, toupper((unsigned char)*verb->what), verb->what + 1, end);
   print_lines("", verb->more);
   if (run || explain) print_run_options(explain);
   else print_own_options(verb->name);

@@ -11,6 +11,7 @@
 #include "harness/folder.h"
 #include "harness/record.h"
 #include "harness/run.h"
+#include "harness/selection.h"
 #include "harness/stats.h"
 #include "harness/text.h"
 #include "harness/verb.h"
@@ -101,12 +102,25 @@ static enum tb_exit measure(struct tb_run *run, struct tc_error *err) {
   return tb_exit_worse(tb_result_exit(&run->result), published);
 }
 
-static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, struct tc_error *err) {
-  print_plan(run);
-  if (run->spec.options.dry_run) return TB_EXIT_PASS;
-  if (tb_run_choose_out(run, "", err) || tb_run_make_cache(run, err)) return tb_verb_usage("run", "%s", err->message);
+static enum tb_exit select_and_measure(struct tb_run *run, struct tb_selection *selection, int argc, char *const *argv, struct tc_error *err) {
+  const tc_status status = tb_selection_apply(run, selection, err);
+  if (status) return status == TC_INTERRUPTED ? TB_EXIT_INTERRUPTED : (enum tb_exit)tb_verb_failed("run", "%s", err->message);
   if (tb_run_begin_result(run, "run", argc, argv, err)) return tb_verb_failed("run", "%s", err->message);
+  tb_selection_record(selection, &run->result);
   return measure(run, err);
+}
+
+static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, struct tc_error *err) {
+  struct tb_selection selection;
+  if (tb_selection_open(run, &selection, err)) return tb_verb_usage("run", "changed-since: %s", err->message);
+  print_plan(run);
+  enum tb_exit code = TB_EXIT_PASS;
+  if (!run->spec.options.dry_run) {
+    const bool ready = !tb_run_choose_out(run, "", err) && !tb_run_make_cache(run, err);
+    code = ready ? select_and_measure(run, &selection, argc, argv, err) : (enum tb_exit)tb_verb_usage("run", "%s", err->message);
+  }
+  tb_selection_close(&selection);
+  return code;
 }
 
 int tb_verb_run(int argc, char *const *argv) {

@@ -2,49 +2,30 @@
 #include <math.h>
 
 #include "harness/build.h"
+#include "harness/json_add.h"
 #include "harness/verdicts.h"
-
-static void add_number(cJSON *object, const char *name, double value) {
-  if (isfinite(value)) cJSON_AddNumberToObject(object, name, value);
-  else cJSON_AddNullToObject(object, name);
-}
-
-static void add_text(cJSON *object, const char *name, const char *text) {
-  if (text) cJSON_AddStringToObject(object, name, text);
-  else cJSON_AddNullToObject(object, name);
-}
-
-static void add_texts(cJSON *object, const char *name, const tb_texts *texts) {
-  cJSON *array = cJSON_AddArrayToObject(object, name);
-  for (size_t i = 0; i < texts->len; i++) cJSON_AddItemToArray(array, cJSON_CreateString(texts->data[i]));
-}
 
 static void add_origin(cJSON *object, const char *name, const struct tb_origin *origin) {
   cJSON *json = cJSON_AddObjectToObject(object, name);
-  add_text(json, "what", origin->what);
-  add_text(json, "version", origin->version);
-  add_text(json, "commit", origin->commit);
-  add_text(json, "started", origin->started);
-}
-
-static void add_numbers(cJSON *object, const char *name, const tb_doubles *values) {
-  cJSON *array = cJSON_AddArrayToObject(object, name);
-  for (size_t i = 0; i < values->len; i++) cJSON_AddItemToArray(array, cJSON_CreateNumber(values->data[i]));
+  tb_add_text(json, "what", origin->what);
+  tb_add_text(json, "version", origin->version);
+  tb_add_text(json, "commit", origin->commit);
+  tb_add_text(json, "started", origin->started);
 }
 
 static void fill_decision(cJSON *json, const struct tb_decision *d) {
-  add_text(json, "verdict", tb_verdict_word(d->verdict));
-  add_text(json, "why", d->verdict == TB_VERDICT_UNSURE ? tb_unsure_text(d->why) : NULL);
-  add_number(json, "ratio", d->ratio);
-  add_number(json, "lo", d->lo);
-  add_number(json, "hi", d->hi);
-  add_number(json, "confidence", d->confidence);
-  add_number(json, "p", d->p);
-  add_number(json, "floor", d->floor);
-  add_number(json, "limit", d->limit);
-  add_number(json, "pairs", d->pairs);
-  add_number(json, "twins", d->twins);
-  add_text(json, "interval", d->by_ranks ? "signed ranks" : "Student's t");
+  tb_add_text(json, "verdict", tb_verdict_word(d->verdict));
+  tb_add_text(json, "why", d->verdict == TB_VERDICT_UNSURE ? tb_unsure_text(d->why) : NULL);
+  tb_add_number(json, "ratio", d->ratio);
+  tb_add_number(json, "lo", d->lo);
+  tb_add_number(json, "hi", d->hi);
+  tb_add_number(json, "confidence", d->confidence);
+  tb_add_number(json, "p", d->p);
+  tb_add_number(json, "floor", d->floor);
+  tb_add_number(json, "limit", d->limit);
+  tb_add_number(json, "pairs", d->pairs);
+  tb_add_number(json, "twins", d->twins);
+  tb_add_text(json, "interval", d->by_ranks ? "signed ranks" : "Student's t");
 }
 
 static void add_decision(cJSON *object, const char *name, const struct tb_decision *d) { fill_decision(cJSON_AddObjectToObject(object, name), d); }
@@ -55,12 +36,12 @@ static void add_exact(cJSON *object, struct tc_arena *arena, const tb_exact_find
     const struct tb_exact_finding *f = &findings->data[i];
     cJSON *one = cJSON_CreateObject();
     cJSON_AddItemToArray(array, one);
-    add_text(one, "figure", f->figure->name);
-    add_text(one, "member", f->member);
-    add_text(one, "outcome", tb_exact_outcome_text(f->outcome));
-    add_number(one, "base", f->base);
-    add_number(one, "head", f->head);
-    add_text(one, "line", tb_exact_line(arena, f));
+    tb_add_text(one, "figure", f->figure->name);
+    tb_add_text(one, "member", f->member);
+    tb_add_text(one, "outcome", tb_exact_outcome_text(f->outcome));
+    tb_add_number(one, "base", f->base);
+    tb_add_number(one, "head", f->head);
+    tb_add_text(one, "line", tb_exact_line(arena, f));
   }
 }
 
@@ -70,7 +51,7 @@ static void add_attribution(cJSON *object, const struct tb_attribution *a) {
     return;
   }
   cJSON *json = cJSON_AddObjectToObject(object, "attribution");
-  add_text(json, "why_not", a->why);
+  tb_add_text(json, "why_not", a->why);
   if (!a->known) return;
   add_decision(json, "artifact", &a->artifact);
   add_decision(json, "runtime", &a->runtime);
@@ -89,46 +70,46 @@ static double steady_ns(const cJSON *one_case) {
 static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_compared *one) {
   cJSON *json = cJSON_CreateObject();
   cJSON_AddItemToArray(array, json);
-  add_text(json, "id", one->id);
-  add_text(json, "presence", presence_text(one->presence));
+  tb_add_text(json, "id", one->id);
+  tb_add_text(json, "presence", presence_text(one->presence));
   cJSON_AddBoolToObject(json, "required", one->required);
-  add_number(json, "base_ns", steady_ns(one->base));
-  add_number(json, "head_ns", steady_ns(one->head));
+  tb_add_number(json, "base_ns", steady_ns(one->base));
+  tb_add_number(json, "head_ns", steady_ns(one->head));
   if (one->timed) add_decision(json, "time", &one->time);
   else cJSON_AddNullToObject(json, "time");
   cJSON_AddBoolToObject(json, "confirmed", one->confirmed);
   cJSON_AddBoolToObject(json, "control", one->control);
-  add_text(json, "stop_reason", one->stop_reason);
-  add_text(json, "basis", one->basis);
-  add_numbers(json, "log_ratios", &one->log_ratios);
-  add_numbers(json, "twin_log_ratios", &one->twin_log_ratios);
-  add_numbers(json, "fresh_log_ratios", &one->fresh_log_ratios);
-  add_numbers(json, "fresh_twin_log_ratios", &one->fresh_twin_log_ratios);
+  tb_add_text(json, "stop_reason", one->stop_reason);
+  tb_add_text(json, "basis", one->basis);
+  tb_add_numbers(json, "log_ratios", &one->log_ratios);
+  tb_add_numbers(json, "twin_log_ratios", &one->twin_log_ratios);
+  tb_add_numbers(json, "fresh_log_ratios", &one->fresh_log_ratios);
+  tb_add_numbers(json, "fresh_twin_log_ratios", &one->fresh_twin_log_ratios);
   add_attribution(json, &one->attribution);
   add_exact(json, arena, &one->exact);
-  add_text(json, "problem", one->problem);
-  add_number(json, "exit", one->exit);
+  tb_add_text(json, "problem", one->problem);
+  tb_add_number(json, "exit", one->exit);
 }
 
 cJSON *tb_verdicts_json(const struct tb_verdicts *c) {
   cJSON *json = cJSON_CreateObject();
   if (!json) return NULL;
-  add_number(json, "schema", TB_SCHEMA);
-  add_text(json, "kind", "comparison");
-  add_text(json, "verb", c->verb);
+  tb_add_number(json, "schema", TB_SCHEMA);
+  tb_add_text(json, "kind", "comparison");
+  tb_add_text(json, "verb", c->verb);
   cJSON *program = cJSON_AddObjectToObject(json, "tbench");
-  add_text(program, "version", PACKAGE_VERSION);
-  add_text(program, "commit", TB_COMMIT);
+  tb_add_text(program, "version", PACKAGE_VERSION);
+  tb_add_text(program, "commit", TB_COMMIT);
   add_origin(json, "base", &c->base);
   add_origin(json, "head", &c->head);
-  add_text(json, "policy", c->policy->path);
+  tb_add_text(json, "policy", c->policy->path);
   cJSON_AddBoolToObject(json, "interrupted", c->interrupted);
   cJSON *cases = cJSON_AddArrayToObject(json, "cases");
   for (size_t i = 0; i < c->cases.len; i++) add_compared(cases, c->arena, &c->cases.data[i]);
-  add_texts(json, "remarks", &c->remarks);
-  add_texts(json, "problems", &c->problems);
+  tb_add_texts(json, "remarks", &c->remarks);
+  tb_add_texts(json, "problems", &c->problems);
   if (c->result) cJSON_AddItemReferenceToObject(json, "result", c->result);
-  add_number(json, "exit", c->exit);
-  add_text(json, "meaning", c->exit == TB_EXIT_PASS ? "pass" : tb_exit_help(c->exit));
+  tb_add_number(json, "exit", c->exit);
+  tb_add_text(json, "meaning", c->exit == TB_EXIT_PASS ? "pass" : tb_exit_help(c->exit));
   return json;
 }

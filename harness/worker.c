@@ -49,7 +49,13 @@ static bool no_flags(const char *name) {
   return false;
 }
 
-struct settings { struct tc_config config; long long threads, memory_mb; const char *cpus, *callgrind; struct tb_plugins plugins; struct tc_arena *arena; /* of the texts; lives as long as the process */ };
+struct settings {
+  struct tc_config config;
+  long long threads, memory_mb;
+  const char *cpus, *callgrind; /* in the arena */
+  struct tb_plugins plugins;
+  struct tc_arena *arena;       /* lives as long as the process */
+};
 
 static tc_status read_settings(const struct tb_args *args, struct settings *out, struct tc_error *err) {
   *out = (struct settings){.threads = 0};
@@ -87,7 +93,7 @@ static void limit_resources(long long memory_mb) {
   }
 }
 
-/* (plug-ins) */
+/* Opening modules and registering plug-ins may raise. */
 static int open_protected(lua_State *L) {
   const struct tb_plugins *plugins = lua_touserdata(L, 1);
   luaL_openlibs(L);

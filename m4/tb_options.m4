@@ -34,8 +34,12 @@ AC_DEFUN([TB_OPTIONS], [
   AC_SUBST([WARNING_CFLAGS])
   AM_CONDITIONAL([HOSTILE], [test $enable_hostile = yes])
 
-  dnl A fixed address saves relocations at each start; sanitizers choose the layout themselves.
-  PIE_CFLAGS= PIE_LDFLAGS=
+  dnl A fixed address saves relocations at each start, and instructions in each call; sanitizers choose the layout themselves, and code
+  dnl that may lie anywhere serves the program and the module (tbench.so) then.
+  PIC_CFLAGS="-fPIC -fvisibility=hidden"
+  PIE_CFLAGS=$PIC_CFLAGS PIE_LDFLAGS=
   AS_IF([test $tb_sanitized = no], [PIE_CFLAGS=-fno-pie PIE_LDFLAGS=-no-pie])
+  AC_SUBST([PIC_CFLAGS])
+  AM_CONDITIONAL([ALL_PIC], [test $tb_sanitized = yes])
   AC_SUBST([PIE_CFLAGS])
   AC_SUBST([PIE_LDFLAGS])])

@@ -289,6 +289,9 @@ bool tb_report_console(const cJSON *result, const struct tb_report_options *opti
   put_noise(out, result);
   put_interval_note(out, cases, n);
   if (options->verbose) put_harness(out, result);
+  const int left_out = cJSON_GetArraySize(tb_doc_at(result, "left_out"));
+  if (left_out) fprintf(out, "note: %d more case%s not timed: the compiler makes the same of %s as in %s\n", left_out, left_out == 1 ? " was" : "s were",
+                        left_out == 1 ? "it" : "them", tb_doc_text(result, "changed_since", "?"));
   if (unfinished(result)) fputs("note: the run did not end: cases and replicates are missing\n", out);
   put_summary(out, options, result, cases, n);
   free(cases);

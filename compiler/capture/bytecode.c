@@ -90,7 +90,7 @@ static const char *take_text(struct reader *r, size_t *length) {
   *length = size ? (size_t)size - 1 : 0;
   if (!size || r->status) return NULL;
   const void *bytes = take(r, *length);
-  char *text = bytes ? new_items(r, (int)1, *length) : NULL;
+  char *text = bytes ? new_items(r, 1, *length) : NULL;
   if (text) memcpy(text, bytes, *length);
   return text;
 }

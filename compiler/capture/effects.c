@@ -6,7 +6,8 @@
  *     would be. The order among tables and variables does not matter, since nothing runs in between: a captured call is one
  *     moment to everybody else. (Finalizers excepted: those that plain code would run between its writes run before or after.)
  *  2. Records are told apart by their addresses at capture. A later call may bring one table where there were two; so guards hold
- *     apart each table that is written and each other one of which something is known that the write would change. */
+ *     apart each table that is written and each other one of which something is known that the write would change; and likewise
+ *     variables of closures that may be others. */
 #include "capture/trace.h"
 
 enum { MOST_PAIRS = 512 }; /* guards on pairs; above that, the tables are guarded to be these very ones */
@@ -81,8 +82,21 @@ static tc_status write_variables(struct tc_trace *t) {
   return status;
 }
 
+/* A variable that is written, and each other one that was looked at. */
+static void guard_variables(struct tc_trace *t) {
+  for (size_t i = 0; i < t->cells.len; i++) {
+    const struct tc_cell *written = t->cells.data[i];
+    for (size_t k = 0; k < t->cells.len && written->is_written; k++) {
+      const struct tc_cell *other = t->cells.data[k];
+      const bool is_told = k <= i && other->is_written;
+      if (other->is_read && !is_told) tc_guard_other_variable(t, written, other);
+    }
+  }
+}
+
 tc_status tc_make_effects(struct tc_trace *t) {
   tc_status status = guard_aliases(t);
+  guard_variables(t);
   if (!status) status = write_tables(t);
   return status ? status : write_variables(t);
 }

@@ -24,16 +24,15 @@ static tc_status event_name(struct tc_trace *t, enum tc_event event, struct tc_t
 
 tc_status tc_string_metatable(struct tc_trace *t, struct tc_traced_table **out) {
   if (!t->string_metatable) {
+    struct tc_tracked metatable;
     lua_pushliteral(t->L, "");
-    if (!lua_getmetatable(t->L, -1)) {
-      lua_pop(t->L, 1);
-      return tc_trace_raises(t, "strings have no methods");
-    }
-    struct tc_tracked metatable; /* pinned without a guard: debug.setmetatable alone could change it */
-    const tc_status status = tc_import_pinned(t, TC_NO_SOURCE, &metatable);
-    lua_pop(t->L, 1);
+    const int top = lua_gettop(t->L), source = tc_guards_object(t->guards, t->L, top, TC_NO_SOURCE);
+    const bool has = lua_getmetatable(t->L, top);
+    tc_guards_metatable(t->guards, t->L, source, has ? top + 1 : 0);
+    const tc_status status = has ? tc_import_pinned(t, source, &metatable) : TC_OK;
+    lua_settop(t->L, top - 1);
     if (status) return status;
-    t->string_metatable = metatable.table;
+    t->string_metatable = has ? metatable.table : NULL;
   }
   *out = t->string_metatable;
   return TC_OK;

@@ -38,7 +38,7 @@ static tc_status operand(struct tc_trace *t, struct tc_tracked *v, int *source) 
 
 /* TC_NO_SOURCE: no operand is lazy, or the expression would be too long; they are fixed then. */
 static tc_status expression(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, int *source) {
-  const bool is_unary = op == LUA_OPUNM || op == LUA_OPBNOT;
+  const bool is_unary = tc_guards_is_unary(op);
   int left, right = TC_NO_SOURCE;
   tc_status status = TC_OK;
   *source = TC_NO_SOURCE;

@@ -26,9 +26,11 @@ tc_status tc_library_tostring(struct tc_trace *t, size_t at, int n_args, int *n_
   if (!n_args) return tc_bad_argument(t, at);
   const struct tc_tracked value = t->slots[at + 1];
   struct tc_tracked handler;
-  if (value.kind != TC_IS_TABLE) return tc_library_pure(t, at, n_args, n_results);
+  if (value.kind != TC_IS_TABLE && value.kind != TC_IS_TEXT) return tc_library_pure(t, at, n_args, n_results);
+  tc_use_type(t, &value);
   tc_status status = tc_metamethod(t, &value, TC_EVENT_TOSTRING, &handler);
   if (status) return status;
+  if (handler.kind == TC_IS_NIL && value.kind == TC_IS_TEXT) return tc_library_pure(t, at, n_args, n_results);
   if (handler.kind == TC_IS_NIL) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "tostring of an object: its address");
   *n_results = 1;
   status = tc_call_values(t, &handler, 1, &value, 1, &t->slots[at]);

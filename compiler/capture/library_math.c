@@ -3,7 +3,8 @@
  * Invariants:
  *  1. An expression gives, for every number of the operand's kind, what the function gives: its value and its kind. Where the
  *     function's way depends on the value (a sign, which is larger), a comparison is guarded.
- *  2. Whatever has no such expression is fixed, and the function itself is called. */
+ *  2. Functions like math.cos are operations of expressions themselves (guards/functions.def).
+ *  3. Whatever has no such expression is fixed, and the function itself is called. */
 #include <string.h>
 
 #include "capture/library.h"
@@ -107,6 +108,39 @@ tc_status tc_library_math_fmod(struct tc_trace *t, size_t at, int n_args, int *n
   if (!status) status = tc_lazy_compare(t, TC_GUARD_OP_LT, &zero, &b, true);
   if (!status) status = arith(t, TC_EVENT_MOD, a, b, &result);
   return status ? status : tc_give(t, at, result, n_results);
+}
+
+/* The function itself computes the captured call's value; what depends on the arguments is the expression. */
+static tc_status open_call(struct tc_trace *t, size_t at, int n_args, int *n_results, int op) {
+  struct tc_tracked x = t->slots[at + 1], y = t->slots[at + (size_t)n_args];
+  for (size_t i = 1; i <= (size_t)n_args; i++) t->slots[at + i].source = TC_NO_SOURCE;
+  const tc_status status = tc_library_pure(t, at, n_args, n_results);
+  return status ? status : tc_lazy_arith(t, op, &x, &y, &t->slots[at]);
+}
+
+tc_status tc_library_math_function(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  static const struct { const char *name; int op; } functions[] = {
+#define TC_GUARD_FUNCTION(NAME, name, value) {#name, TC_GUARD_OP_##NAME},
+#include "guards/functions.def"
+#undef TC_GUARD_FUNCTION
+  };
+  for (size_t i = 0; i < sizeof functions / sizeof *functions && is_one_lazy(t, at, n_args); i++)
+    if (!strcmp(functions[i].name, t->slots[at].native->name)) return open_call(t, at, n_args, n_results, functions[i].op);
+  return tc_library_pure(t, at, n_args, n_results);
+}
+
+tc_status tc_library_math_log(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  if (n_args == 2 && are_lazy(t, at, n_args)) return open_call(t, at, n_args, n_results, TC_GUARD_OP_LOG_OF);
+  return tc_library_math_function(t, at, n_args, n_results);
+}
+
+tc_status tc_library_math_atan(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  if (n_args == 2 && are_lazy(t, at, n_args)) return open_call(t, at, n_args, n_results, TC_GUARD_OP_ATAN);
+  if (!is_one_lazy(t, at, n_args)) return tc_library_pure(t, at, n_args, n_results);
+  const tc_status status = tc_reserve(t, at, 3);
+  if (status) return status;
+  t->slots[at + 2] = tc_int(1); /* what Lua puts there */
+  return open_call(t, at, 2, n_results, TC_GUARD_OP_ATAN);
 }
 
 tc_status tc_library_math_type(struct tc_trace *t, size_t at, int n_args, int *n_results) {

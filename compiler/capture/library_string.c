@@ -1,4 +1,4 @@
-/* Iterators over strings, and modules that are loaded.
+/* Formats, iterators over strings, and modules that are loaded.
  *
  * Invariants:
  *  1. An iterator of gmatch that the traced code makes is a real one, of the trace's own, made from constants: it is called at
@@ -11,6 +11,19 @@
 /* Calls the value at the stack top below `n_args` arguments. A break when it raises. */
 static tc_status call_really(struct tc_trace *t, int n_args, int n_results, const char *name) {
   return lua_pcall(t->L, n_args, n_results, 0) == LUA_OK ? TC_OK : tc_trace_raises(t, "%s raises an error", name);
+}
+
+/* Strings among the values that are formatted go through their metamethod __tostring, if there is one. */
+tc_status tc_library_format(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  struct tc_tracked handler = tc_nil();
+  for (int i = 1; i < n_args; i++) {
+    const struct tc_tracked value = t->slots[at + 1 + (size_t)i];
+    if (value.kind != TC_IS_TEXT) continue;
+    const tc_status status = tc_metamethod(t, &value, TC_EVENT_TOSTRING, &handler);
+    if (status) return status;
+    if (handler.kind != TC_IS_NIL) return tc_trace_break(t, TC_BREAK_METAMETHOD, "string.format of strings with __tostring");
+  }
+  return tc_library_pure(t, at, n_args, n_results);
 }
 
 /* --- gmatch --- */

@@ -3,7 +3,9 @@
  * Invariants:
  *  1. An object has one record. When it is reached by a second source, a guard ties that source to the first one at once;
  *     so all facts may be put on the record's own source.
- *  2. Upvalues are read from pinned functions alone.
+ *  2. Upvalues are read from functions alone that are pinned, or whose code is guarded: closures that the program makes anew, as far as
+ *     an earlier recompile has shown it. What is read from those is guarded as it is used, call by call; and so is which of their
+ *     upvalues are one variable.
  *  3. A tensor gets its TENSOR guard when it becomes a graph input or its shape is looked at, not before. */
 #include "base/hash.h"
 #include "capture/trace.h"
@@ -110,8 +112,19 @@ void tc_pin(struct tc_trace *t, const struct tc_tracked *v) {
   lua_pop(t->L, 1);
 }
 
-/* The cell of an upvalue of the closure at the stack top. Closures that share the variable share the cell: as they are pinned,
- * they always do (but for debug.upvaluejoin). */
+static bool are_pinned(const struct tc_traced_closure *a, const struct tc_traced_closure *b) { return a->origin.pinned && b->origin.pinned; }
+
+/* The upvalue is the cell's variable: pinned closures that share one always do (but for debug.upvaluejoin). */
+static void tie(struct tc_trace *t, const struct tc_cell *cell, const struct tc_traced_closure *closure, int number) {
+  if (are_pinned(cell->owner, closure)) return;
+  tc_guards_one_variable(t->guards, cell->owner->origin.source, cell->number, closure->origin.source, number);
+}
+
+void tc_guard_other_variable(struct tc_trace *t, const struct tc_cell *a, const struct tc_cell *b) {
+  if (!are_pinned(a->owner, b->owner)) tc_guards_two_variables(t->guards, a->owner->origin.source, a->number, b->owner->origin.source, b->number);
+}
+
+/* The cell of an upvalue of the closure at the stack top. Closures that share the variable share the cell. */
 static tc_status outside_cell(struct tc_trace *t, struct tc_traced_closure *closure, int number, struct tc_cell **out) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
   const void *variable = lua_upvalueid(t->L, -1, number);
@@ -119,7 +132,9 @@ static tc_status outside_cell(struct tc_trace *t, struct tc_traced_closure *clos
   size_t at = tc_slots_first(&t->by_variable, hash);
   for (int i; (i = tc_slots_item(&t->by_variable, at, hash, &at)) >= 0;) {
     *out = t->cells.data[i];
-    if ((*out)->variable == variable) return TC_OK;
+    if ((*out)->variable != variable) continue;
+    tie(t, *out, closure, number);
+    return TC_OK;
   }
   struct tc_cell *cell = TC_NEW(alloc, struct tc_cell);
   if (!cell) return tc_trace_nomem(t);
@@ -138,11 +153,25 @@ static tc_status make_outside_cells(struct tc_trace *t, struct tc_traced_closure
   return status;
 }
 
+/* Was there another closure of the code in its place, or is it an upvalue of one of which there was? */
+static bool is_made_anew(const struct tc_trace *t, const struct tc_traced_closure *closure) {
+  const int source = closure->origin.source;
+  const struct tc_capture_options *options = t->options;
+  if (!closure->origin.object || closure->origin.pinned) return false;
+  if (tc_guards_in_code(t->guards, source)) return true;
+  const uint64_t path = options->n_changed ? tc_guards_path(t->guards, source) : 0;
+  for (int i = 0; i < options->n_changed; i++)
+    if (options->changed[i].is_code && options->changed[i].path == path) return true;
+  return false;
+}
+
 tc_status tc_closure_prepare(struct tc_trace *t, struct tc_traced_closure *closure) {
   const struct tc_tracked value = tc_tracked_closure(closure);
-  tc_pin(t, &value);
+  const bool by_code = is_made_anew(t, closure);
+  if (!by_code) tc_pin(t, &value);
   if (closure->proto) return TC_OK;
   tc_push(t, &value);
+  if (by_code) tc_guards_code(t->guards, t->L, closure->origin.source, lua_gettop(t->L));
   tc_status status = tc_bytecode_of_function(t->arena, t->L, &closure->proto, t->err);
   if (!status) status = make_outside_cells(t, closure);
   lua_pop(t->L, 1);

@@ -146,8 +146,25 @@ bool tc_sym_of_int(const struct tc_trace *t, const struct tc_tracked *v, tc_sym 
   return tc_sym_valid(*out);
 }
 
+/* A lazy integer below -1, which counts from the end: the variable is what it is without its sign. */
+static tc_status negative_size(struct tc_trace *t, const struct tc_tracked *v, tc_sym *out) {
+  tc_guards_number(t->guards, v->source, true);
+  struct tc_tracked size = tc_int(-v->integer);
+  size.source = tc_guards_expr(t->guards, LUA_OPUNM, v->source, TC_NO_SOURCE);
+  *out = TC_SYM_INVALID;
+  if (size.source == TC_NO_SOURCE) return TC_OK;
+  const tc_status status = tc_size_of_int(t, &size, out);
+  if (status || !tc_sym_valid(*out)) return status;
+  *out = tc_sym_sub(symbols(t), tc_sym_const(0), *out);
+  return tc_sym_valid(*out) ? tc_lazy_remember(t, v->source, *out) : TC_OK;
+}
+
 tc_status tc_size_of_int(struct tc_trace *t, struct tc_tracked *v, tc_sym *out) {
   if (tc_sym_of_int(t, v, out)) return TC_OK;
+  if (tc_is_lazy(t, v) && v->integer < -1 && v->integer >= -TC_SYM_SIZE_MAX) {
+    const tc_status status = negative_size(t, v, out);
+    return status || tc_sym_valid(*out) ? status : tc_use(t, v);
+  }
   const int id = tc_is_lazy(t, v) && v->integer >= 2 ? variable_of(t, v->integer, v->source, -1) : -1;
   *out = TC_SYM_INVALID;
   if (id < 0) return tc_use(t, v);

@@ -129,7 +129,9 @@ tc_status tc_import_pinned(struct tc_trace *t, int origin, struct tc_tracked *ou
 void tc_pin(struct tc_trace *t, const struct tc_tracked *v);
 tc_status tc_cell_get(struct tc_trace *t, struct tc_cell *cell, struct tc_tracked *out);
 tc_status tc_cell_set(struct tc_trace *t, struct tc_cell *cell, const struct tc_tracked *value);
-/* Decodes the function when that was not done, and pins it. */
+/* A guard that the variables of two cells from outside stay two. */
+void tc_guard_other_variable(struct tc_trace *t, const struct tc_cell *a, const struct tc_cell *b);
+/* Decodes the function when that was not done, and pins it, or guards its code. */
 tc_status tc_closure_prepare(struct tc_trace *t, struct tc_traced_closure *closure);
 /* The graph's node for a tensor; one from outside becomes an input. */
 tc_status tc_tensor_node(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_node **out);
@@ -175,6 +177,7 @@ tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, 
 /* --- index.c: accesses with metamethods --- */
 /* nil when there is none. */
 tc_status tc_metamethod(struct tc_trace *t, const struct tc_tracked *v, enum tc_event event, struct tc_tracked *out);
+/* Guarded: debug.setmetatable may change it. *out NULL: strings have none. */
 tc_status tc_string_metatable(struct tc_trace *t, struct tc_traced_table **out);
 tc_status tc_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, struct tc_tracked *out);
 tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, const struct tc_tracked *value);
@@ -184,7 +187,7 @@ tc_status tc_length(struct tc_trace *t, const struct tc_tracked *v, struct tc_tr
 bool tc_is_lazy(const struct tc_trace *t, const struct tc_tracked *v);
 /* Of a scalar that was just read from its source: is it one that changes? */
 void tc_lazy_import(struct tc_trace *t, const struct tc_tracked *v);
-/* `result` was computed from numbers by a LUA_OP… (unary ones look at `a` alone): it stays an expression where an operand is
+/* `result` was computed from numbers by a LUA_OP… or a function (unary ones look at `a` alone): it stays an expression where an operand is
  * lazy; else both are fixed. */
 tc_status tc_lazy_arith(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *result);
 /* The outcome of a comparison (TC_GUARD_OP_…) is guarded, or both operands are fixed. */

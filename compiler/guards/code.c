@@ -5,8 +5,7 @@
  *  1. Two functions have the same code if lua_dump gives the same bytes for both, with lines and names: so they raise the same errors too.
  *  2. A function that is the guarded one itself is known by its address. Of another one the lines are compared before the bytes are,
  *     which are compared as they come: nothing is allocated.
- *  3. Which upvalues are one variable is a fact about pairs of functions whose code or identity is guarded: only of those is it asked
- *     how many upvalues there are. */
+ *  3. Which upvalues are one variable is a fact about pairs of functions whose code or identity is guarded too. */
 #include "base/strbuf.h"
 #include "guards/program.h"
 
@@ -105,6 +104,14 @@ void tc_guards_two_variables(struct tc_guards *g, int source, int number, int ot
   add_variables(g, TC_GUARD_TWO_VARIABLES, source, number, other, other_number);
 }
 
+/* NULL: there is no such upvalue, of which lua_upvalueid is not to be asked. */
+static const void *variable_at(lua_State *G, int at, int number) {
+  if (!lua_isfunction(G, at) || !lua_getupvalue(G, at, number)) return NULL;
+  lua_pop(G, 1);
+  return lua_upvalueid(G, at, number);
+}
+
 bool tc_guards_is_one_variable(lua_State *G, int at, int other, int64_t numbers) {
-  return lua_upvalueid(G, at, (int)(numbers >> NUMBER_BITS)) == lua_upvalueid(G, other, (int)(numbers & ((1 << NUMBER_BITS) - 1)));
+  const void *variable = variable_at(G, at, (int)(numbers >> NUMBER_BITS));
+  return variable && variable == variable_at(G, other, (int)(numbers & ((1 << NUMBER_BITS) - 1)));
 }

@@ -155,8 +155,7 @@ static void print_pair(const struct tc_guards *g, const struct tc_frame *frame, 
   lua_State *G = g->thread;
   tc_guards_evaluate(g, frame, fact->other);
   if (fact->kind == TC_GUARD_ONE_VARIABLE || fact->kind == TC_GUARD_TWO_VARIABLES) {
-    const bool functions = lua_isfunction(G, at) && lua_isfunction(G, -1);
-    tc_strbuf_puts(out, !functions ? "not two functions" : fact->kind == TC_GUARD_ONE_VARIABLE ? "two variables" : "one variable");
+    tc_strbuf_puts(out, tc_guards_is_one_variable(G, at, lua_gettop(G), fact->integer) ? "one variable" : "not one variable");
     return;
   }
   if (fact->kind != TC_GUARD_NO_ALIAS) {

@@ -15,7 +15,11 @@ static const char forward_name[] = "tbench.forward";
 
 /* --- forward --- */
 
-struct forward { struct tc_lua_module *module; struct tc_compiled *compiled; };
+struct forward {
+  struct tc_lua_module *module;
+  struct tc_compiled *compiled;
+  const struct tc_graph *graph; /* which `compiled` runs, and keeps */
+};
 
 static int forward_gc(lua_State *L) {
   struct forward *f = lua_touserdata(L, 1);
@@ -36,6 +40,36 @@ static int run_forward(lua_State *L, const struct forward *f, const struct tc_te
   return n;
 }
 
+static void push_layout(lua_State *L, tc_dtype dtype, int ndim, const int64_t *sizes) {
+  luaL_Buffer text;
+  luaL_buffinit(L, &text);
+  luaL_addstring(&text, tc_dtype_name(dtype));
+  luaL_addchar(&text, '[');
+  for (int d = 0; d < ndim; d++) {
+    if (d) luaL_addstring(&text, ", ");
+    lua_pushfstring(L, "%I", (LUAI_UACINT)sizes[d]);
+    luaL_addvalue(&text);
+  }
+  luaL_addchar(&text, ']');
+  luaL_pushresult(&text);
+}
+
+/* The tensor must be what the graph was captured for: operations were chosen by that. */
+static void check_input(lua_State *L, const struct forward *f, int number, const struct tc_tensor *x, const int64_t *sizes) {
+  const struct tc_meta *meta = &f->graph->inputs.data[number]->meta;
+  int64_t wanted[TC_MAX_DIMS];
+  bool fits = x->dtype == meta->dtype && x->ndim == meta->ndim;
+  for (int d = 0; d < meta->ndim; d++) {
+    if (!tc_sym_eval_checked(meta->sizes[d], sizes, &wanted[d])) wanted[d] = -1;
+    fits = fits && x->sizes[d] == wanted[d];
+  }
+  if (fits && x->storage->device == f->module->ctx.device) return;
+  push_layout(L, meta->dtype, meta->ndim, wanted);
+  push_layout(L, x->dtype, x->ndim, x->sizes);
+  tc_lua_raise_text(L, "forward", "argument %d must be %s, as in the graph; got %s%s", number + 1, lua_tostring(L, -2), lua_tostring(L, -1),
+                    fits ? " on another device" : "");
+}
+
 static int forward(lua_State *L) {
   const struct forward *f = lua_touserdata(L, lua_upvalueindex(TC_LUA_EXTRA));
   tc_lua_closure_module(L); /* raises when it is closed */
@@ -52,12 +86,13 @@ static int forward(lua_State *L) {
       return tc_lua_raise_text(L, "forward", "argument %d must be a size of at least %d, got %s", n_inputs + i + 1, TC_SYM_SIZE_MIN,
                                tc_lua_given(L, n_inputs + i + 1));
   }
+  for (int i = 0; i < n_inputs; i++) check_input(L, f, i, inputs[i], sizes);
   return run_forward(L, f, inputs, sizes);
 }
 
 static void push_forward(lua_State *L, const struct tc_backend_call *call) {
   struct forward *f = lua_newuserdatauv(L, sizeof *f, 0);
-  *f = (struct forward){.module = call->module};
+  *f = (struct forward){.module = call->module, .graph = call->graph};
   luaL_setmetatable(L, forward_name);
   f->compiled = tc_compiled_retain(call->entry->compiled);
   tc_lua_closure_over(L, forward, NULL);

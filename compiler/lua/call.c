@@ -133,14 +133,14 @@ static void flush_cache(struct compiled_object *o) {
 }
 
 /* What differs from the call that the guards were made for is not fixed again (dynamic=true leaves open from the start what arguments
- * show; lengths and variables are learnt like anything else). */
+ * show; lengths and variables are learnt like anything else). Under dynamic=false, only that a closure is made anew. */
 static void learn_changes(struct compiled_object *o, const struct tc_guards *before, const struct tc_frame *frame) {
   struct tc_guard_change changes[MOST_CHANGES];
-  if (o->dynamic == TC_LUA_DYNAMIC_NEVER) return;
   const int count = tc_guards_changes(before, frame, changes, MOST_CHANGES);
   for (int i = 0; i < count; i++) {
     size_t k = 0;
-    while (k < o->changed.len && (o->changed.data[k].path != changes[i].path || o->changed.data[k].is_number != changes[i].is_number)) k++;
+    if (o->dynamic == TC_LUA_DYNAMIC_NEVER && !changes[i].is_code) continue;
+    while (k < o->changed.len && (o->changed.data[k].path != changes[i].path || o->changed.data[k].is_number != changes[i].is_number || o->changed.data[k].is_code != changes[i].is_code)) k++;
     if (k < o->changed.len) o->changed.data[k].dims |= changes[i].dims;
     else if (!tc_vec_push(o->module->ctx.alloc, &o->changed, changes[i])) return; /* without memory it is fixed again */
   }
@@ -245,7 +245,8 @@ static __attribute__((noinline)) enum tc_lua_outcome run_compiled(lua_State *L, 
 
 enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count) {
   struct compiled_object *o = lua_touserdata(L, object);
-  return o->eager || o->module->stance == TC_LUA_STANCE_force_eager ? go_plain(L, frame, count) : run_compiled(L, o, object, frame, count);
+  if (o->eager || o->module->stance == TC_LUA_STANCE_force_eager) return go_plain(L, frame, count);
+  return o->module->n_disabled && tc_lua_is_disabled(L) ? go_plain(L, frame, count) : run_compiled(L, o, object, frame, count);
 }
 
 /* --- calls from outside --- */

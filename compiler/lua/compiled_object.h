@@ -161,6 +161,8 @@ void tc_lua_open_pieces(lua_State *L);
 /* --- stance.c --- */
 /* The name by which capture knows a function of stance.c; NULL. */
 const char *tc_lua_stance_function(lua_CFunction function);
+/* Does a function of tb.disable run, in this coroutine? */
+bool tc_lua_is_disabled(lua_State *L);
 void tc_lua_open_stance(lua_State *L); /* functions of the module table at the stack top */
 
 /* --- dynamic.c --- */
@@ -185,7 +187,7 @@ void tc_lua_note_recompile(struct compiled_object *o, const char *why);
 int tc_lua_break_number(const struct compiled_object *o, const struct tc_break *b);
 
 /* --- stats.c --- */
-struct tc_lua_totals { int graphs, entries, guards, recompiles, ops; bool eager; struct tc_compile_report report; const char *artifact; };
+struct tc_lua_totals { int graphs, entries, guards, recompiles, ops; bool eager; struct tc_compile_report report; char artifact[TC_SHA256_HEX]; /* of several pieces: a hash over theirs */ };
 /* Sums over the object at an index and what goes on behind its breaks. */
 struct tc_lua_totals tc_lua_sum_up(lua_State *L, int object);
 /* Pushes the table of tb.stats. */

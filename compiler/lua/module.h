@@ -26,6 +26,7 @@ struct tc_lua_module {
   struct tc_context ctx; /* ctx.device is NULL before opening and after closing */
   struct tc_host host;
   enum tc_lua_stance stance;
+  int n_disabled; /* calls of functions of tb.disable that are on the way, in all coroutines */
   tc_dtype default_dtype;     /* of creation functions and of float results of integers */
   int64_t gc_next;            /* live bytes that trigger the next collection */
   int gc_objects;             /* operations since the last collection */

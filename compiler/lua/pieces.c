@@ -7,7 +7,7 @@
  *     compiled call ──► entry ──► step(registers) ──► exit ──► piece's entry ──► step … ──► give(results)
  *
  * 1. Steps and pieces are made once an instruction, when one is first needed, and belong to one function: the *resume*, a user
- *    value of every object over it. They share the function's upvalues.
+ *    value of every object over it. They share the function's upvalues, as it has them when they are entered.
  * 2. Nothing nests: each step leaves the stack before the next one runs, so that a loop with a break goes on for ever, and levels
  *    (error, traceback) are those of plain Lua.
  * 3. A piece tells its breaks and fallbacks to its root, which the resume keeps alive. */
@@ -94,6 +94,14 @@ const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_e
 
 /* --- functions --- */
 
+/* The function at the stack top gets the upvalues of the resume's: those that it has now, for debug.upvaluejoin may have changed them. */
+static void join_upvalues(lua_State *L, int resume) {
+  const struct lua_resume *r = lua_touserdata(L, resume);
+  lua_getiuservalue(L, resume, RESUME_FUNCTION);
+  for (int i = 1; i <= r->resume->proto->n_upvalues; i++) lua_upvaluejoin(L, -2, i, -1, i);
+  lua_pop(L, 1);
+}
+
 /* Loads a chunk whose upvalues are those of the resume's function, and pushes it. */
 static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct tc_error *err) {
   const struct lua_resume *r = lua_touserdata(L, resume);
@@ -101,9 +109,7 @@ static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct 
   const int loaded = bytes ? luaL_loadbufferx(L, bytes, chunk->len, r->resume->proto->source, "b") : LUA_ERRMEM;
   if (loaded == LUA_ERRMEM) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
   if (loaded != LUA_OK) return tc_fail(err, TC_CORRUPT, "capture", "Lua refuses a rewritten function: %s", lua_tostring(L, -1));
-  lua_getiuservalue(L, resume, RESUME_FUNCTION);
-  for (int i = 1; i <= r->resume->proto->n_upvalues; i++) lua_upvaluejoin(L, -2, i, -1, i);
-  lua_pop(L, 1);
+  join_upvalues(L, resume);
   return TC_OK;
 }
 
@@ -173,7 +179,10 @@ static int leave(lua_State *L) {
   }
   lua_replace(L, 1);
   const int n_args = lua_gettop(L) - 1;
+  lua_getiuservalue(L, step, STEP_RESUME);
   lua_getiuservalue(L, 1, OBJECT_FUNCTION);
+  join_upvalues(L, n_args + 2);
+  lua_replace(L, n_args + 2);
   const struct tc_frame frame = {.L = L, .function = n_args + 2, .first_arg = 2, .n_args = n_args};
   int count;
   if (tc_lua_advance(L, 1, &frame, &count) == TC_LUA_FINISHED) {
@@ -215,6 +224,7 @@ void tc_lua_push_step(lua_State *L, int object, int place) {
   lua_getiuservalue(L, object, OBJECT_RESUME);
   lua_getiuservalue(L, -1, RESUME_PLACES);
   lua_rawgeti(L, -1, place);
+  join_upvalues(L, lua_gettop(L) - 2);
   lua_replace(L, -3);
   lua_pop(L, 1);
 }

@@ -1,7 +1,7 @@
 /* How a Lua state deals with compiled functions as a whole: stances, disable, allow_in_graph, is_compiling.
  *
  *     local before <close> = tb.set_stance("force_eager")   -- until the block ends
- *     local f = tb.disable(function(x) … end)                -- never captured: a call of it is a graph break
+ *     local f = tb.disable(function(x) … end)                -- never captured: a call of it is a graph break, and all below it runs plain
  *     local g = tb.allow_in_graph(function(x) … end)         -- captured without a graph break: one inside is an error
  *     if tb.is_compiling() then … end                        -- true in captured code alone
  */
@@ -73,23 +73,71 @@ static int call_inner(lua_State *L) {
   return finished(L, LUA_OK, 0);
 }
 
-static int call_disabled(lua_State *L) { return call_inner(L); }
+/* Upvalue 2 of a function that disable made, on the stack of its calls: closed when one ends, also by an error. */
+struct disabled { struct tc_lua_module *module; };
+static const char disabled_name[] = "tbench.disabled";
+
+static int finish_disabled(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  return lua_gettop(L) - 1;
+}
+
+static int call_disabled(lua_State *L) {
+  const struct disabled *d = lua_touserdata(L, lua_upvalueindex(2));
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_insert(L, 1);
+  lua_toclose(L, 1);
+  d->module->n_disabled++;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 2);
+  lua_callk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, finish_disabled);
+  return finish_disabled(L, LUA_OK, 0);
+}
+
+static int close_disabled(lua_State *L) {
+  const struct disabled *d = luaL_checkudata(L, 1, disabled_name);
+  d->module->n_disabled--;
+  return 0;
+}
+
+bool tc_lua_is_disabled(lua_State *L) {
+  lua_Debug level;
+  luaL_checkstack(L, 1, "disable");
+  for (int i = 0; lua_getstack(L, i, &level); i++) {
+    lua_getinfo(L, "f", &level);
+    const bool found = lua_tocfunction(L, -1) == call_disabled;
+    lua_pop(L, 1);
+    if (found) return true;
+  }
+  return false;
+}
+
 static int call_allowed(lua_State *L) { return call_inner(L); }
 
-static int wrap(lua_State *L, const char *name, lua_CFunction function) {
+static void check_callable(lua_State *L, const char *name) {
   lua_settop(L, 1);
   if (!lua_isfunction(L, 1) && luaL_getmetafield(L, 1, "__call") == LUA_TNIL)
-    return tc_lua_raise_text(L, name, "argument 1 must be a function or a module (a value whose metatable has __call), got %s", tc_lua_given(L, 1));
+    tc_lua_raise_text(L, name, "argument 1 must be a function or a module (a value whose metatable has __call), got %s", tc_lua_given(L, 1));
   lua_settop(L, 1);
-  lua_pushcclosure(L, function, 1);
+}
+
+/* As torch.compiler.disable it holds for all that the function calls: whatever was compiled runs plain there. */
+static int disable(lua_State *L) {
+  check_callable(L, "disable");
+  struct disabled *d = lua_newuserdatauv(L, sizeof *d, 0);
+  *d = (struct disabled){tc_lua_module(L)};
+  luaL_setmetatable(L, disabled_name);
+  lua_pushcclosure(L, call_disabled, 2);
   return 1;
 }
 
-static int disable(lua_State *L) { return wrap(L, "disable", call_disabled); }
-
 /* torch.compile puts a call of such a function into the graph as one node, without looking inside. Here what it does must become
  * operations like anything else: it is inlined as every Lua function is, but the graph may not break inside. */
-static int allow_in_graph(lua_State *L) { return wrap(L, "allow_in_graph", call_allowed); }
+static int allow_in_graph(lua_State *L) {
+  check_callable(L, "allow_in_graph");
+  lua_pushcclosure(L, call_allowed, 1);
+  return 1;
+}
 
 /* Captured, it is folded to true (capture/library.def). */
 static int is_compiling(lua_State *L) {
@@ -112,5 +160,9 @@ void tc_lua_open_stance(lua_State *L) {
   lua_setfield(L, -2, "__close");
   lua_pushcfunction(L, set_back);
   lua_setfield(L, -2, "__call");
+  lua_pop(L, 1);
+  luaL_newmetatable(L, disabled_name);
+  lua_pushcfunction(L, close_disabled);
+  lua_setfield(L, -2, "__close");
   lua_pop(L, 1);
 }

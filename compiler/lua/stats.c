@@ -1,4 +1,7 @@
 /* tb.stats(object): what a compiled object, and what goes on behind its breaks, tell of themselves as a table. */
+#include <stdio.h>
+#include <string.h>
+
 #include "lua/compiled_object.h"
 #include "lua/fields.h"
 
@@ -52,6 +55,22 @@ static void add_report(struct tc_compile_report *sum, const struct tc_compile_re
   for (int i = 0; i < TC_PASS_COUNT; i++) sum->stage_ns[i] += r->stage_ns[i];
 }
 
+/* One piece has its own artifact; of several any one that changes has to show. */
+static void add_artifact(struct tc_lua_totals *sum, const char *artifact) {
+  unsigned char digest[TC_SHA256_BYTES];
+  struct tc_sha256 sha;
+  if (!*artifact) return;
+  if (!*sum->artifact) {
+    snprintf(sum->artifact, sizeof sum->artifact, "%s", artifact);
+    return;
+  }
+  tc_sha256_init(&sha);
+  tc_sha256_add(&sha, sum->artifact, strlen(sum->artifact));
+  tc_sha256_add(&sha, artifact, strlen(artifact));
+  tc_sha256_end(&sha, digest);
+  tc_sha256_hex(digest, sum->artifact);
+}
+
 static void add_piece(lua_State *L, int piece, void *context) {
   const struct compiled_object *o = lua_touserdata(L, piece);
   struct tc_lua_totals *sum = context;
@@ -64,12 +83,12 @@ static void add_piece(lua_State *L, int piece, void *context) {
   if (!e) return;
   sum->guards += tc_guards_count(e->guards);
   sum->graphs += e->compiled != NULL;
-  if (e->compiled && !*sum->artifact) sum->artifact = tc_compiled_artifact(e->compiled);
+  if (e->compiled) add_artifact(sum, tc_compiled_artifact(e->compiled));
 }
 
 struct tc_lua_totals tc_lua_sum_up(lua_State *L, int object) {
   const struct compiled_object *o = tc_lua_compiled_at(L, object);
-  struct tc_lua_totals sum = {.artifact = "", .report.answer = o->report.answer};
+  struct tc_lua_totals sum = {.report.answer = o->report.answer};
   tc_lua_push_object(L, object);
   tc_lua_each_piece(L, lua_gettop(L), add_piece, &sum);
   lua_pop(L, 1);

@@ -64,7 +64,7 @@ static bool add_reduction(struct tc_draft *d, int member) {
   return item.value && tc_vec_push(d->scratch, &d->items, item);
 }
 
-/* Wrong on purpose, once: see the switch plant.wrong_fusion. */
+/* Wrong on purpose, once: see the switch plant.fusion. */
 static const struct tc_expr *plant(struct tc_draft *d, const struct tc_expr *value) {
   d->planted = true;
   if (!value || value->dtype == TC_BOOL) return tc_expr_1(d->table, TC_E_NOT, value);

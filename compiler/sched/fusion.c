@@ -121,7 +121,7 @@ static bool apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b
 static const struct tc_loop *newest_of(const struct tc_sched *s, const struct tc_cluster *c) { return tc_loop_at(s, c->members.data[c->members.len - 1]); }
 
 /* The fusion that was just allowed may be the one to be made wrong. */
-static void plant(const struct tc_sched *s, struct tc_cluster *c) { c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_wrong_fusion; }
+static void plant(const struct tc_sched *s, struct tc_cluster *c) { c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion; }
 
 static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, int64_t bytes) {
   int buffers, shared;
@@ -132,7 +132,7 @@ static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_c
   if (siblings && !apart(s, a, b, true, &status)) return status; /* most fail here: they follow one another */
   if (!tc_cluster_align(s, a, b, &how) || (!siblings && !apart(s, a, b, false, &status))) return status;
   if (!tc_sched_may(s, TC_FUEL_fuse, newest_of(s, a), siblings ? "beside" : "into", newest_of(s, b))) return TC_OK;
-  if (s->config->plant_wrong_fusion) plant(s, a);
+  if (s->config->plant_fusion) plant(s, a);
   tc_order_join(s, how.swap ? b : a, how.swap ? a : b);
   return merge(s, a, b, &how) ? TC_OK : tc_sched_failed(s);
 }

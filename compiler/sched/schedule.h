@@ -35,7 +35,7 @@ struct tc_info {             /* of a loop, by its id */
 struct tc_cluster {
   bool gone;
   bool plain;                 /* beyond fuel.kernels: made without what is optional */
-  bool planted;               /* wrong on purpose: switch plant.wrong_fusion */
+  bool planted;               /* wrong on purpose: switch plant.fusion */
   const struct tc_loop *gemm; /* a library call, or NULL */
   int n_dims;
   tc_sym vars[TC_MAX_DIMS], sizes[TC_MAX_DIMS];

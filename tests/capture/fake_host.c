@@ -124,6 +124,30 @@ int fake_load(lua_State *L, const char *chunk) {
   return lua_gettop(L) - 1;
 }
 
+void fake_check_guard(const char *chunk, const char *change, const char *failing) {
+  lua_State *L = fake_open();
+  struct fake_call call;
+  struct tc_strbuf text;
+  const int n_args = fake_load(L, chunk);
+  assert_true(n_args >= 0);
+  fake_capture(L, n_args, &call);
+  if (call.status) fail_msg("%s: %s", chunk, call.err.message);
+  if (call.capture.broke) fail_msg("%s: break %s", chunk, call.capture.break_.detail);
+  assert_int_equal(fake_check(L, n_args, &call), 0);
+  assert_int_equal(luaL_loadstring(L, change), LUA_OK);
+  assert_int_equal(lua_pcall(L, 0, LUA_MULTRET, 0), LUA_OK);
+  const int changed = lua_gettop(L) - n_args - 1; /* new arguments, when it returned some */
+  if (changed > 0) lua_pushvalue(L, 1);
+  for (int i = 1; changed > 0 && i <= changed; i++) lua_pushvalue(L, n_args + 1 + i);
+  const int guard = fake_check(L, changed > 0 ? changed : n_args, &call);
+  tc_strbuf_init(&text, tc_alloc_system());
+  if (guard) tc_guards_explain(call.capture.guards, NULL, guard, &text);
+  assert_string_equal(guard ? tc_strbuf_text(&text) : "all hold", failing);
+  tc_strbuf_free(&text);
+  fake_release(L, &call);
+  lua_close(L);
+}
+
 void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) { tc_replay_text(call->capture.replay, call->capture.guards, out); }
 
 /* --- failing allocations --- */

@@ -23,6 +23,9 @@ void fake_capture(lua_State *L, int n_args, struct fake_call *call);
 void fake_release(lua_State *L, struct fake_call *call);
 /* Number of the guard that fails for the function and arguments at the stack top; 0: all hold. */
 int fake_check(lua_State *L, int n_args, const struct fake_call *call);
+/* Captures what `chunk` returns, which does not break; runs `change`, which sees the globals and may return other arguments for the next
+ * call; and wants the check to fail with this guard, or "all hold". */
+void fake_check_guard(const char *chunk, const char *change, const char *failing);
 /* Captures the call at the stack top, which does not break, with allocations that fail one after another: nothing of the state
  * changes, and no memory is left behind. */
 void fake_fail_allocations(lua_State *L, int n_args);

@@ -70,37 +70,16 @@ static void test_objects(void **state) {
   check_text("local n = 0 return function() return function() return n end end", "function()");
 }
 
-/* Captures, changes something, and wants the check to fail with this guard. */
-static void check_guard(const char *chunk, const char *change, const char *failing) {
-  struct fake_call call;
-  struct tc_strbuf text;
-  int n_args;
-  lua_State *L = capture(chunk, &call, &n_args);
-  if (call.capture.broke) fail_msg("%s: break %s", chunk, call.capture.break_.detail);
-  assert_int_equal(luaL_loadstring(L, change), LUA_OK);
-  assert_int_equal(lua_pcall(L, 0, LUA_MULTRET, 0), LUA_OK);
-  const int n_now = lua_gettop(L) - n_args - 1;
-  lua_pushvalue(L, 1);
-  for (int i = 1; i <= n_now; i++) lua_pushvalue(L, n_args + 1 + i);
-  const int guard = fake_check(L, n_now, &call);
-  tc_strbuf_init(&text, tc_alloc_system());
-  if (guard) tc_guards_explain(call.capture.guards, NULL, guard, &text);
-  assert_string_equal(guard ? tc_strbuf_text(&text) : "all hold", failing);
-  tc_strbuf_free(&text);
-  fake_release(L, &call);
-  lua_close(L);
-}
-
 static void test_aliases(void **state) {
   (void)state;
-  check_guard("return function(a, b) a.x = 1 return b.x end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
-  check_guard("return function(a, b) a.x = 1 return b.x end, {}, {}", "return {}, {}", "all hold");
-  check_guard("return function(a, b) a.x = 1 return b.y end, {}, {}", "local t = {} return t, t", "all hold"); /* other keys */
-  check_guard("return function(a, b) a.x, b.y = 1, 2 end, {}, {}", "local t = {} return t, t", "a is not the same object as b"); /* the order of keys */
-  check_guard("return function(a, b) a[1] = 1 return #b end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
-  check_guard("return function(a, b) a.x = 1 return (next(b)) end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
-  check_guard("return function(a, b) setmetatable(a, nil) return b.x end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
-  check_guard("return function(a, n) a.x = n end, {}, 1", "return {}, nil", "type(n) is number"); /* whether a key comes in */
+  fake_check_guard("return function(a, b) a.x = 1 return b.x end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
+  fake_check_guard("return function(a, b) a.x = 1 return b.x end, {}, {}", "return {}, {}", "all hold");
+  fake_check_guard("return function(a, b) a.x = 1 return b.y end, {}, {}", "local t = {} return t, t", "all hold"); /* other keys */
+  fake_check_guard("return function(a, b) a.x, b.y = 1, 2 end, {}, {}", "local t = {} return t, t", "a is not the same object as b"); /* the order of keys */
+  fake_check_guard("return function(a, b) a[1] = 1 return #b end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
+  fake_check_guard("return function(a, b) a.x = 1 return (next(b)) end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
+  fake_check_guard("return function(a, b) setmetatable(a, nil) return b.x end, {}, {}", "local t = {} return t, t", "a is not the same object as b");
+  fake_check_guard("return function(a, n) a.x = n end, {}, 1", "return {}, nil", "type(n) is number"); /* whether a key comes in */
 }
 
 static void check_break(const char *chunk, enum tc_break_reason reason, const char *detail) {

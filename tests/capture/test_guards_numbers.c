@@ -18,9 +18,13 @@ static const struct { int op; const char *text; bool unary; } operators[] = {
     {LUA_OPDIV, "/", false},  {LUA_OPIDIV, "//", false}, {LUA_OPBAND, "&", false},        {LUA_OPBOR, "|", false},         {LUA_OPBXOR, "~", false},
     {LUA_OPSHL, "<<", false}, {LUA_OPSHR, ">>", false},  {TC_GUARD_OP_EQ, "==", false},   {TC_GUARD_OP_LT, "<", false},    {TC_GUARD_OP_LE, "<=", false},
     {LUA_OPUNM, "-", true},   {LUA_OPBNOT, "~", true},
+#define TC_GUARD_FUNCTION(NAME, name, value) {TC_GUARD_OP_##NAME, "math." #name, true},
+#include "guards/functions.def"
+#undef TC_GUARD_FUNCTION
+    {TC_GUARD_OP_ATAN, "math.atan", false}, {TC_GUARD_OP_LOG_OF, "math.log", false},
 };
 static const char *const numbers[] = {"0", "1", "-1", "3", "-7", "64", "math.maxinteger", "math.mininteger", "0.0", "-0.0", "0.5", "-2.5", "3.0", "1e300",
-                                      "2.0^53", "9007199254740993", "1/0", "-1/0", "0/0"};
+                                      "2.0^53", "9007199254740993", "1/0", "-1/0", "0/0", "2", "10", "2.0", "10.0", "0.1"};
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers, N_OPERATORS = sizeof operators / sizeof *operators };
 
 static bool same_value(lua_State *L, int a, int b) {
@@ -33,7 +37,8 @@ static bool same_value(lua_State *L, int a, int b) {
 /* What Lua gives for the operation on the call's arguments; false when it raises. */
 static bool ask_lua(struct guard_call *c, int which) {
   lua_State *L = c->L;
-  if (operators[which].unary) lua_pushfstring(L, "local a = ... return %sa", operators[which].text);
+  if (tc_guards_is_function(operators[which].op)) lua_pushfstring(L, "local a, b = ... return %s(a%s)", operators[which].text, operators[which].unary ? "" : ", b");
+  else if (operators[which].unary) lua_pushfstring(L, "local a = ... return %sa", operators[which].text);
   else lua_pushfstring(L, "local a, b = ... return a %s b", operators[which].text);
   assert_int_equal(luaL_loadstring(L, lua_tostring(L, -1)), LUA_OK);
   lua_remove(L, -2);

@@ -34,15 +34,19 @@ struct lowered {
     if ((status) != TC_OK) fail_msg("%s: %s: %s", (err).stage, (err).where, (err).message); \
   } while (0)
 
-static void lower_graph(struct lowered *l, struct tc_graph *g, bool fuse) {
+static void lower_with(struct lowered *l, struct tc_graph *g, const struct tc_config *config) {
   struct tc_error err = {0};
+  LOWERED_OK(tc_decompose(g, config, &l->graph, &err), err);
+  LOWERED_OK(tc_lower(l->graph, config, &l->loops, &err), err);
+  LOWERED_OK(tc_schedule(l->graph, l->loops, &lowered_target, config, &l->list, &err), err);
+}
+
+static inline void lower_graph(struct lowered *l, struct tc_graph *g, bool fuse) {
   struct tc_config config;
   tc_config_default(&config);
   config.verify = true;
   config.fuse = fuse;
-  LOWERED_OK(tc_decompose(g, &config, &l->graph, &err), err);
-  LOWERED_OK(tc_lower(l->graph, &config, &l->loops, &err), err);
-  LOWERED_OK(tc_schedule(l->graph, l->loops, &lowered_target, &config, &l->list, &err), err);
+  lower_with(l, g, &config);
 }
 
 static inline struct lowered lower_text(const char *text, bool fuse) {

@@ -201,4 +201,23 @@ function parts.plugin()
   collectgarbage()
 end
 
+-- graph.forward takes tensors as the graph has them.
+function parts.layouts()
+  local graph
+  tb.register_backend("keeps", function(g) graph = g return g.forward end)
+  local f = tb.compile(function(x, y) return x * 2 + y end, { backend = "keeps" })
+  f(tb.ones(2, 3), tb.ones(3))
+  assert(graph.forward(tb.ones(2, 3), tb.ones(3)):sum():item() == 18)
+  local function refuses(text, ...)
+    local ok, message = pcall(graph.forward, ...)
+    assert(not ok and message:find(text, 1, true), message)
+  end
+  refuses("argument 1 must be f32[2, 3], as in the graph; got f32[4, 3]", tb.ones(4, 3), tb.ones(3))
+  refuses("argument 2 must be f32[3], as in the graph; got f32[]", tb.ones(2, 3), tb.tensor(1.5))
+  refuses("got f64[2, 3]", tb.ones({ 2, 3 }, { dtype = "f64" }), tb.ones(3))
+  f(tb.ones(5, 3), tb.ones(3)) -- the first size is open now
+  assert(#graph.sizes == 1 and graph.forward(tb.ones(7, 3), tb.ones(3), 7):size(1) == 7)
+  refuses("argument 1 must be f32[7, 3], as in the graph; got f32[6, 3]", tb.ones(6, 3), tb.ones(3), 7)
+end
+
 assert(parts[part], "no such part")()

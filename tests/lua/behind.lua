@@ -306,4 +306,20 @@ function parts.coroutines()
   end), 3, 2)
 end
 
+-- What goes on behind a break reads the variables that the function has now.
+function parts.joined()
+  local a, b = 1, 2
+  local function get_b() return b end
+  local function g(x) io.write("") local r = x + a io.write("") return r * a end
+  local f = tb.compile(g, { backend = "eager" })
+  local x = tb.ones(1)
+  assert(f(x):item() == 2)
+  local place = debug.getupvalue(g, 1) == "a" and 1 or 2
+  for i = 1, 3 do if debug.getupvalue(g, i) == "a" then place = i end end
+  debug.upvaluejoin(g, place, get_b, 1)
+  assert(f(x):item() == 6 and g(x):item() == 6)
+  b = 5
+  assert(f(x):item() == 30)
+end
+
 parts[part]()

@@ -181,6 +181,19 @@ function parts.large()
     for i = 1, 300 do a = a * 0.99 + b end
     return a, b * 2
   end, x, y)
+  local sized = {} -- more size variables than a Lua function has locals
+  for i = 1, 210 do
+    sized[i] = tb.randn({ i + 2 })
+    tb.mark_dynamic(sized[i], 1)
+  end
+  check("many sizes", function(...)
+    local sum = 0
+    for i = 1, select("#", ...) do
+      local one = select(i, ...)
+      sum = sum + (one + tb.ones(one:size(1))):sum()
+    end
+    return sum
+  end, table.unpack(sized))
 end
 
 -- A folder that cannot be written is a note, and the compile goes on.

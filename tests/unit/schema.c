@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct validator { const cJSON *root; char *why; size_t size; };
+struct validator { const cJSON *root; char *why; size_t size; bool closed; /* fields that are not named are wrong */ };
 enum { PATH = 256 };
 
 static bool check(struct validator *v, const cJSON *schema, const cJSON *value, const char *path);
@@ -53,9 +53,18 @@ static bool check_enum(struct validator *v, const cJSON *schema, const cJSON *ke
   return reject(v, path, "is none of the values allowed");
 }
 
+/* A schema with a type is the whole description of an object; one without is a condition on some of its fields. */
+static bool check_named(struct validator *v, const cJSON *schema, const cJSON *properties, const cJSON *value, const char *path) {
+  const cJSON *item;
+  if (!v->closed || !cJSON_IsObject(value) || !cJSON_HasObjectItem(schema, "type") || cJSON_HasObjectItem(schema, "additionalProperties")) return true;
+  cJSON_ArrayForEach(item, value)
+    if (!cJSON_GetObjectItemCaseSensitive(properties, item->string)) return reject(v, path, "has '%s', which the schema does not name", item->string);
+  return true;
+}
+
 static bool check_properties(struct validator *v, const cJSON *schema, const cJSON *keyword, const cJSON *value, const char *path) {
-  (void)schema;
   const cJSON *property;
+  if (!check_named(v, schema, keyword, value, path)) return false;
   cJSON_ArrayForEach(property, keyword) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(value, property->string);
     char inner[PATH];
@@ -133,7 +142,7 @@ static bool check_all(struct validator *v, const cJSON *schema, const cJSON *key
 }
 
 static bool check_if(struct validator *v, const cJSON *schema, const cJSON *keyword, const cJSON *value, const char *path) {
-  struct validator quiet = {v->root, NULL, 0};
+  struct validator quiet = {v->root, NULL, 0, v->closed};
   const cJSON *branch = cJSON_GetObjectItemCaseSensitive(schema, check(&quiet, keyword, value, path) ? "then" : "else");
   return !branch || check(v, branch, value, path);
 }
@@ -169,7 +178,12 @@ static bool check(struct validator *v, const cJSON *schema, const cJSON *value, 
 }
 
 bool schema_valid(const cJSON *schema, const cJSON *value, char *why, size_t size) {
-  struct validator v = {schema, why, size};
+  struct validator v = {schema, why, size, false};
+  return check(&v, schema, value, "");
+}
+
+bool schema_describes(const cJSON *schema, const cJSON *value, char *why, size_t size) {
+  struct validator v = {schema, why, size, true};
   return check(&v, schema, value, "");
 }
 

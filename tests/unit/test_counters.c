@@ -12,7 +12,8 @@
 
 #include "harness/counters.h"
 
-enum { PAGES = 400, SPARE = 40 /* faults of others: this program's own pages, the sanitizers' */ };
+/* SPARE: faults of others, which are this program's own pages, and with a sanitizer one of its shadow for each eight. */
+enum { PAGES = 400, SPARE = 40 + PAGES / 8 };
 
 /* Touches fresh pages, one fault each. */
 static void touch(int pages) {

@@ -112,7 +112,7 @@ static double number_at(const cJSON *json, const char *path) {
 
 static void assert_valid(const struct fixture *f, const cJSON *json) {
   char why[300];
-  if (!schema_valid(f->schema, json, why, sizeof why)) fail_msg("%s", why);
+  if (!schema_describes(f->schema, json, why, sizeof why)) fail_msg("%s", why);
 }
 
 static void test_document(void **state) {
@@ -268,6 +268,20 @@ static void test_slower_never_pays_off(void **state) {
   assert_float_equal(r->speedup.ratio, 0.5, 1e-12);
 }
 
+/* Confidence is told as it was taken: over one replicate's blocks the nominal one, over replicates that of the looks. */
+static void test_interval_confidence(void **state) {
+  struct fixture *f = *state;
+  const struct tb_speedup *s = &f->run.result.cases.data[0].speedup;
+  f->run.replication = (struct tb_replication){.most = 12};
+  add_replicate(f, 200, 100);
+  f->run.result.cases.data[0].block_half_width = 0.1;
+  tb_summarise(&f->run);
+  assert_true(s->over_blocks && s->interval_confidence == s->confidence);
+  add_replicate(f, 220, 100);
+  tb_summarise(&f->run);
+  assert_true(!s->over_blocks && s->interval_confidence > s->confidence && s->interval_confidence == tb_replication_confidence(&f->run.replication, s->confidence));
+}
+
 /* The schema must be able to say no. */
 static void test_schema_rejects(void **state) {
   struct fixture *f = *state;
@@ -286,6 +300,24 @@ static void test_schema_rejects(void **state) {
     if (rows[i].json) cJSON_ReplaceItemInObjectCaseSensitive(parent, rows[i].field, cJSON_Parse(rows[i].json));
     else cJSON_DeleteItemFromObjectCaseSensitive(parent, rows[i].field);
     if (schema_valid(f->schema, json, why, sizeof why)) fail_msg("%s.%s = %s was accepted", rows[i].parent, rows[i].field, rows[i].json);
+    cJSON_Delete(json);
+  }
+}
+
+/* And the tests must see a field that is written and not described; other programs' fields are fine for readers. */
+static void test_schema_knows_all_fields(void **state) {
+  struct fixture *f = *state;
+  static const char *const parents[] = {"", "cases.0", "cases.0.steady.replicates.0", "cases.1.correctness", "environments.0.noise.0"};
+  measure(f);
+  for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+    char why[300];
+    cJSON *json = tb_record_json(&f->run.result), *parent = (cJSON *)(uintptr_t)at(json, parents[i]);
+    if (cJSON_IsObject(parent)) {
+      cJSON_AddNumberToObject(parent, "unheard_of", 1);
+      if (!schema_valid(f->schema, json, why, sizeof why)) fail_msg("%s", why);
+      assert_false(schema_describes(f->schema, json, why, sizeof why));
+      assert_non_null(strstr(why, "unheard_of"));
+    }
     cJSON_Delete(json);
   }
 }
@@ -361,7 +393,7 @@ static void test_exit_codes(void **state) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
 int main(void) {
   const struct CMUnitTest tests[] = {CASE(test_document), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_unfinished), CASE(test_slower_never_pays_off), CASE(test_noise_floor), CASE(test_pay_off_interval),
-                                     CASE(test_schema_rejects),
+                                     CASE(test_schema_rejects), CASE(test_schema_knows_all_fields), CASE(test_interval_confidence),
                                      CASE(test_write),    CASE(test_failed_write),     CASE(test_folder_writable),       CASE(test_exit_codes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

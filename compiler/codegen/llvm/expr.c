@@ -32,6 +32,7 @@ void ll_analyse(struct ll_emit *e, const struct tc_expr *x) {
   }
   if (x->op == TC_E_LOAD && e->k->buffers[x->buffer].role != TC_ROLE_READ) scope = max_int(scope, LL_PHASE), info->fresh = true;
   if (x->op == TC_E_ACC) scope = LL_PHASE, info->varying = e->lanes > 1 && e->k->lanes == TC_LANES_OUTER;
+  info->x = x;
   info->scope = (signed char)scope;
   info->analysed = true;
 }
@@ -39,7 +40,7 @@ void ll_analyse(struct ll_emit *e, const struct tc_expr *x) {
 /* Rough costs in vector instructions. */
 enum { WEIGHT_PLAIN = 1, WEIGHT_DIVISION = 4, WEIGHT_FUNCTION = 16, WEIGHT_RANDOM = 80 };
 
-static int op_weight(const struct tc_expr *x) {
+int ll_op_weight(const struct tc_expr *x) {
   switch (x->op) {
     case TC_E_CONST:
     case TC_E_ACC: return 0;
@@ -59,7 +60,7 @@ int ll_weight(struct ll_emit *e, const struct tc_expr *x, int phase, int scope) 
   struct ll_info *info = &e->info[x->id];
   if (info->scope < scope || info->counted == (unsigned)phase + 1) return 0;
   info->counted = (unsigned)phase + 1;
-  int weight = op_weight(x);
+  int weight = ll_op_weight(x);
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (x->args[i]) weight += ll_weight(e, x->args[i], phase, scope);
   return weight;
@@ -211,17 +212,23 @@ static unsigned stamp_of(const struct ll_emit *e, const struct ll_info *info) {
   return e->scopes[info->scope == LL_PHASE && !info->fresh ? LL_ITEM : info->scope].stamp;
 }
 
-LLVMValueRef ll_value(struct ll_emit *e, const struct tc_expr *x) {
+LLVMValueRef ll_emit_operator(struct ll_emit *e, const struct tc_expr *x, const LLVMValueRef *args) {
   struct ll_info *info = &e->info[x->id];
-  if (info->value && info->stamp == stamp_of(e, info)) return info->value;
-  const bool as_they_are = x->op == TC_E_LOAD || x->op == TC_E_CHECK;
-  LLVMValueRef args[TC_EXPR_ARGS] = {0};
-  for (int i = 0; i < TC_EXPR_ARGS; i++)
-    if (x->args[i]) args[i] = info->varying && !as_they_are ? ll_lanes_value(e, x->args[i]) : ll_value(e, x->args[i]);
   ll_at(e, info->scope);
   info->value = emitters[x->op](e, x, args);
   info->stamp = stamp_of(e, info);
   return info->value;
+}
+
+LLVMValueRef ll_value(struct ll_emit *e, const struct tc_expr *x) {
+  struct ll_info *info = &e->info[x->id];
+  if (info->value && info->stamp == stamp_of(e, info)) return info->value;
+  if (info->roll && ll_roll(e, &e->rolls[info->roll - 1])) return info->value;
+  const bool as_they_are = x->op == TC_E_LOAD || x->op == TC_E_CHECK;
+  LLVMValueRef args[TC_EXPR_ARGS] = {0};
+  for (int i = 0; i < TC_EXPR_ARGS; i++)
+    if (x->args[i]) args[i] = info->varying && !as_they_are ? ll_lanes_value(e, x->args[i]) : ll_value(e, x->args[i]);
+  return ll_emit_operator(e, x, args);
 }
 
 LLVMValueRef ll_lanes_value(struct ll_emit *e, const struct tc_expr *x) {

@@ -50,10 +50,12 @@ enum { LL_FUNCTION, LL_ITEM, LL_PHASE, LL_INNER, LL_SCOPES = LL_INNER + TC_MAX_K
 struct ll_scope { LLVMBasicBlockRef block; LLVMValueRef anchor; unsigned stamp; };
 
 struct ll_info { /* of an expression, by id */
+  const struct tc_expr *x; /* NULL: the kernel does not use it */
   LLVMValueRef value, splat;
   unsigned stamp, splat_stamp;
   unsigned counted;       /* number of the phase whose weight it entered, plus one */
   signed char scope;
+  unsigned char roll;     /* of the last turn of rolls[roll - 1]; 0: of none */
   bool analysed, varying, fresh;
 };
 
@@ -63,6 +65,10 @@ enum { LL_CONSTANTS = 256 };
 
 struct ll_number { int op; LLVMValueRef a, b, value; unsigned stamp; }; /* numbered integer and address operations */
 enum { LL_NUMBERS = 512 }; /* a power of two: a cache; a full neighbourhood forgets its oldest */
+
+/* Turns of `period` ids each, from `first` on, that are emitted as a loop. */
+struct ll_roll { int first, period, turns; };
+enum { LL_ROLLS = 64 };
 
 struct ll_emit {
   struct tc_module *m;
@@ -95,6 +101,8 @@ struct ll_emit {
   struct ll_constant constants[LL_CONSTANTS];
   LLVMValueRef constant_table;   /* a global: a vector each, as far apart as the widest */
   struct ll_number numbers[LL_NUMBERS];
+  int n_rolls;
+  struct ll_roll rolls[LL_ROLLS];
 };
 
 /* --- module.c --- */
@@ -149,9 +157,18 @@ LLVMValueRef ll_truth(struct ll_emit *e, LLVMValueRef value, tc_dtype compute);
 
 /* --- expr.c --- */
 void ll_analyse(struct ll_emit *e, const struct tc_expr *x);
+int ll_op_weight(const struct tc_expr *x); /* of the operator alone: rough, in vector instructions */
 int ll_weight(struct ll_emit *e, const struct tc_expr *x, int phase, int scope); /* work done in `scope` or inside, not yet counted in this phase */
 LLVMValueRef ll_value(struct ll_emit *e, const struct tc_expr *x);               /* vector if varying, else scalar */
 LLVMValueRef ll_lanes_value(struct ll_emit *e, const struct tc_expr *x);         /* splatted if need be */
+
+/* Emits the operator at the end of the expression's scope, and notes its value. */
+LLVMValueRef ll_emit_operator(struct ll_emit *e, const struct tc_expr *x, const LLVMValueRef *args);
+
+/* --- roll.c: repeated bodies --- */
+void ll_find_rolls(struct ll_emit *e); /* once all is analysed */
+/* Emits the loop, where its scope is open; then the values of the last turn are known. False: it must be emitted turn by turn. */
+bool ll_roll(struct ll_emit *e, const struct ll_roll *roll);
 
 /* --- arith.c: operations that take several instructions --- */
 LLVMValueRef ll_intrinsic1(struct ll_emit *e, enum ll_intrinsic which, LLVMValueRef a);

@@ -1,0 +1,188 @@
+/* Narrowing: switches, then backends, then optional transformations, then kernels. */
+#include "harness/bisect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- differences --- */
+
+static const char *value_in(const struct tb_side *side, const char *name) {
+  for (size_t i = 0; i < side->settings.len; i++)
+    if (tb_name_equal(side->settings.data[i].name, name)) return side->settings.data[i].value;
+  return NULL;
+}
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+static bool known(const struct tb_bisect *b, const char *name) {
+  for (size_t i = 0; i < b->differences.len; i++)
+    if (tb_name_equal(b->differences.data[i].name, name)) return true;
+  return false;
+}
+
+tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err) {
+  const struct tc_alloc *alloc = tc_arena_alloc(b->run->arena);
+  const struct tb_side *base = &b->sides->side[TB_SIDE_BASE], *head = &b->sides->side[TB_SIDE_HEAD];
+  const struct tb_difference program = {"program", base->program, head->program, true};
+  bool good = same_text(base->program, head->program) || tc_vec_push(alloc, &b->differences, program);
+  for (int s = 0; s < TB_SIDE_COUNT; s++)
+    for (size_t i = 0; i < b->sides->side[s].settings.len && good; i++) {
+      const char *name = b->sides->side[s].settings.data[i].name;
+      const struct tb_difference d = {name, value_in(base, name), value_in(head, name), false};
+      if (!known(b, name) && !same_text(d.base, d.head)) good = tc_vec_push(alloc, &b->differences, d);
+    }
+  if (!good) return tc_fail(err, TC_NOMEM, "bisect", "out of memory");
+  if (b->differences.len <= TB_SEARCH_ELEMENTS) return TC_OK;
+  return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings, and %d are the most", b->differences.len, TB_SEARCH_ELEMENTS);
+}
+
+/* --- switches --- */
+
+/* "fuse=off tile=off" */
+static const char *settings_text(struct tb_bisect *b, const bool *in) {
+  const char *text = "";
+  for (size_t i = 0; i < b->differences.len && text; i++) {
+    const struct tb_difference *d = &b->differences.data[i];
+    if (in[i]) text = tb_format(b->run->arena, "%s%s%s=%s", text, *text ? " " : "", d->name, d->head ? d->head : d->program ? "self" : "(head's default)");
+  }
+  return text;
+}
+
+static enum tb_bad ask_subset(void *self, const bool *in) {
+  struct tb_bisect *b = self;
+  struct tb_trial trial = tb_trial_new(b, false);
+  const char *settings = settings_text(b, in);
+  memcpy(trial.from_head, in, sizeof *in * b->differences.len);
+  return tb_bisect_ask(b, &trial, settings ? tb_format(b->run->arena, "base with %s", settings) : NULL);
+}
+
+static enum tb_bad narrow_switches(struct tb_bisect *b) {
+  const bool none[TB_SEARCH_ELEMENTS] = {false};
+  enum tb_bad answer = TB_BAD_NO;
+  if (!b->differences.len) return TB_BAD_YES;
+  if (b->trouble != TB_TROUBLE_SLOWER) { /* base is not slower than itself */
+    const struct tb_trial base = tb_trial_new(b, false);
+    answer = tb_bisect_ask(b, &base, "base");
+    if (answer == TB_BAD_STOP) return answer;
+  }
+  if (answer == TB_BAD_YES) { /* then it is none of the settings */
+    memcpy(b->found.from_head, none, sizeof *none * b->differences.len);
+    puts("     base is no better: the settings in which the sides differ are not it");
+    return TB_BAD_YES;
+  }
+  answer = tb_search_subset(b, ask_subset, b->found.from_head, (int)b->differences.len);
+  b->doubtful |= answer == TB_BAD_UNSURE;
+  return answer == TB_BAD_STOP ? answer : TB_BAD_YES;
+}
+
+/* --- backends --- */
+
+/* Each one does what the one before it does, and more. */
+static enum tb_bad narrow_backends(struct tb_bisect *b) {
+  static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+  enum { N_BACKENDS = sizeof backends / sizeof *backends };
+  const char *own = b->kase.backend;
+  if (b->trouble == TB_TROUBLE_SLOWER) return TB_BAD_YES;
+  for (size_t i = 0; i < b->differences.len; i++)
+    if (b->found.from_head[i] && b->differences.data[i].head && !strcmp(b->differences.data[i].name, "backend")) own = b->differences.data[i].head;
+  for (int i = 0; i < N_BACKENDS; i++) {
+    const bool last = !strcmp(backends[i], own);
+    struct tb_trial trial = b->found;
+    trial.backend = backends[i];
+    const enum tb_bad answer = last ? TB_BAD_YES : tb_bisect_ask(b, &trial, tb_format(b->run->arena, "backend=%s", backends[i]));
+    if (answer == TB_BAD_STOP) return answer;
+    if (answer == TB_BAD_YES) {
+      b->backend = backends[i];
+      if (!last) b->found.backend = backends[i];
+      return TB_BAD_YES;
+    }
+    b->backend_before = backends[i];
+  }
+  return TB_BAD_YES;
+}
+
+/* --- optional transformations, and kernels --- */
+
+struct fuel_search { struct tb_bisect *b; struct tb_trial trial; enum tc_fuel_kind kind; const char *evidence; };
+
+static enum tb_bad ask_limit(void *self, long long units) {
+  struct fuel_search *f = self;
+  f->trial.limit[f->kind] = units;
+  const enum tb_bad answer = tb_bisect_ask(f->b, &f->trial, tb_format(f->b->run->arena, "fuel.%s=%lld", tc_fuel_name(f->kind), units));
+  if (answer == TB_BAD_YES) f->evidence = f->b->evidence;
+  return answer;
+}
+
+/* With none of the kind the trial is not bad: which is the first one with which it is? */
+static enum tb_bad find_unit(struct fuel_search *f, long long of) {
+  struct tb_bisect *b = f->b;
+  struct tb_culprit *found = &b->culprits[b->n_culprits];
+  struct tb_counts counts;
+  long long units;
+  enum tb_bad answer = tb_search_least(f, ask_limit, 0, of, &units);
+  if (answer != TB_BAD_YES) return answer;
+  f->trial.limit[f->kind] = units;
+  answer = tb_trial_count(b, &f->trial, &counts);
+  if (answer == TB_BAD_STOP) return answer;
+  *found = (struct tb_culprit){.found = true, .kind = f->kind, .units = units, .of = of, .what = counts.last[f->kind], .evidence = f->evidence, .trial = f->trial};
+  b->n_culprits++;
+  return TB_BAD_YES;
+}
+
+static enum tb_bad narrow_kind(struct tb_bisect *b, enum tc_fuel_kind kind, const struct tb_counts *all) {
+  struct fuel_search f = {.b = b, .trial = b->found, .kind = kind, .evidence = b->evidence};
+  if (!all->spent[kind]) return TB_BAD_NO;
+  enum tb_bad answer = ask_limit(&f, 0);
+  if (answer == TB_BAD_NO) answer = find_unit(&f, all->spent[kind]);
+  else if (answer == TB_BAD_YES) answer = TB_BAD_NO; /* it is bad without any of them */
+  b->doubtful |= answer == TB_BAD_UNSURE;
+  return answer;
+}
+
+/* Is it bad without all of them? Then none is it. */
+static enum tb_bad ask_without(struct tb_bisect *b) {
+  struct tb_trial trial = b->found;
+  for (int i = 0; i < TC_FUEL_COUNT; i++) trial.limit[i] = 0;
+  const enum tb_bad answer = tb_bisect_ask(b, &trial, "without optional transformations");
+  b->always = answer == TB_BAD_YES;
+  b->doubtful |= answer == TB_BAD_UNSURE;
+  return answer;
+}
+
+/* None tells alone: leaves out one kind after the other, until it is not bad. */
+static enum tb_bad narrow_together(struct tb_bisect *b, const struct tb_counts *all) {
+  struct tb_trial trial = b->found;
+  for (int i = 0; i < TC_FUEL_COUNT; i++) {
+    if (!all->spent[i]) continue;
+    struct fuel_search f = {.b = b, .trial = trial, .kind = (enum tc_fuel_kind)i};
+    const enum tb_bad answer = ask_limit(&f, 0);
+    if (answer == TB_BAD_NO) return find_unit(&f, all->spent[i]);
+    if (answer != TB_BAD_YES) return b->doubtful |= answer == TB_BAD_UNSURE, answer;
+    trial.limit[i] = 0;
+  }
+  return TB_BAD_NO;
+}
+
+static enum tb_bad narrow_kinds(struct tb_bisect *b, const struct tb_counts *all) {
+  for (int i = 0; i < TC_FUEL_COUNT; i++)
+    if (narrow_kind(b, (enum tc_fuel_kind)i, all) == TB_BAD_STOP) return TB_BAD_STOP;
+  return b->n_culprits || b->doubtful ? TB_BAD_YES : narrow_together(b, all);
+}
+
+static enum tb_bad narrow_fuels(struct tb_bisect *b) {
+  struct tb_counts all;
+  if (b->backend && strcmp(b->backend, "inductor")) return TB_BAD_YES;
+  enum tb_bad answer = ask_without(b);
+  if (answer == TB_BAD_YES || answer == TB_BAD_STOP) return answer;
+  answer = tb_trial_count(b, &b->found, &all);
+  if (answer == TB_BAD_NO) answer = narrow_kinds(b, &all);
+  else if (answer == TB_BAD_UNSURE) puts("     what the compile did cannot be told: it does not come to its end, or knows of no fuel"), b->doubtful = true;
+  return answer == TB_BAD_STOP ? answer : TB_BAD_YES;
+}
+
+enum tb_bad tb_bisect_narrow(struct tb_bisect *b) {
+  b->found = tb_trial_new(b, true);
+  enum tb_bad answer = narrow_switches(b);
+  if (answer == TB_BAD_YES) answer = narrow_backends(b);
+  return answer == TB_BAD_YES ? narrow_fuels(b) : answer;
+}

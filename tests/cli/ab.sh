@@ -1,0 +1,93 @@
+#!/bin/bash
+# tbench ab: what it takes, two sides in one run, controls, whose change a difference is, what fails, and what it leaves. Times are not
+# looked at: where a verdict is, one side does many times the other's work.
+# shellcheck source=tests/cli/tap.sh
+. "${srcdir:?}/tests/cli/tap.sh"
+
+cat > tiny.lua <<'EOL'
+local tb = require "tbench"
+return tb.suite {
+  name = "tiny", timeout = 20,
+  workloads = {
+    chain = function(case)
+      return { fn = function(x) for _ = 1, 24 do x = x * 1.01 + 0.5 end return x end, args = { tb.randn({ 1 << 18 }, case) } }
+    end,
+    small = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({ 64 }, case) } } end,
+    leaves = function(case) return { fn = function() os.exit(7) end, args = {} } end,
+  },
+}
+EOL
+ab() { run "$TBENCH" ab suite=./tiny.lua seconds=1 threads=1 "$@"; }
+has() { # FILE TEXT…: the document says each
+  local file=$1 text
+  shift
+  for text in "$@"; do grep -qF -- "$text" "$file" || return 1; done
+}
+
+# --- what it takes ---
+fails 2 'say what differs' "$TBENCH" ab suite=./tiny.lua
+fails 2 "did you mean 'fuse'" "$TBENCH" ab suite=./tiny.lua head.fuze=off
+fails 2 'base=./none: No such file' "$TBENCH" ab suite=./tiny.lua base=./none
+fails 2 'head=tiny.lua is no program' "$TBENCH" ab suite=./tiny.lua head=tiny.lua
+fails 2 'head.cache_dir changes no figure' "$TBENCH" ab suite=./tiny.lua head.cache_dir=.
+fails 2 'seconds=0: use a whole number' "$TBENCH" ab suite=./tiny.lua base=self seconds=0
+fails 2 'pairs=1: use a whole number' "$TBENCH" ab suite=./tiny.lua base=self pairs=1
+fails 2 'attribute=perhaps: use yes or no' "$TBENCH" ab suite=./tiny.lua base=self attribute=perhaps
+fails 2 'format=csv: use console or json' "$TBENCH" ab suite=./tiny.lua base=self format=csv
+fails 2 'none.lua: No such file' "$TBENCH" ab suite=./tiny.lua base=self policy=none.lua
+fails 2 "takes no 'changed-since'" "$TBENCH" ab suite=./tiny.lua base=self changed-since=x.json
+fails 2 'suite=NAME is missing' "$TBENCH" ab base=self
+ab workload=small,chain base=self dry-run=yes
+[ "$status" -eq 0 ] && [ "$(grep -c 'side=base' <<< "$out")" -eq 2 ] && [ "$(grep -c 'side=head' <<< "$out")" -eq 2 ] && [ ! -e results ]
+tap_result $? 'a dry run lists both sides of each case and leaves nothing'
+
+# --- the same on both sides ---
+ab workload=small base=self head=self pairs=4 out=control.json
+{ [ "$status" -eq 0 ] || [ "$status" -eq 3 ]; } && has control.json '"kind":	"comparison"' '"control":	true' '"stop_reason":	"' && [[ $out == *'(control: same artifact, same program)'* ]]
+tap_result $? 'a program against itself is a control, and never a regression'
+ab workload=small head.opt.key_cache=off pairs=4 out=switch.json
+has switch.json '"control":	false' '"what":	"this program opt.key_cache=off"'
+tap_result $? 'with another switch it is no control'
+
+# --- whose change it is ---
+cp "$TBENCH" copy && echo 'another program with the same generators' >> copy
+ab workload=chain head=./copy head.fuse=off out=fuse.json
+[ "$status" -eq 1 ] && [[ $out == *'SLOWER, confirmed by fresh pairs'* && $out == *'kernels 1 -> 48'* ]] &&
+  [[ $out == *"head's compiler output on base's runtime / base: "*" SLOWER"* ]] && ! grep -q "base's compiler output on head's runtime / base: .* SLOWER" <<< "$out"
+tap_result $? 'less fusion in another program is the compiler'\''s output'
+ab workload=small head=./copy head.spin_ns=300000 out=spin.json
+[ "$status" -eq 1 ] && [[ $out == *'the artifact is the same: it is the runtime, or a switch of it'* ]] && has spin.json '"why_not":	"the artifact is the same'
+tap_result $? 'a planted slowdown is the runtime'
+ab workload=small base.spin_ns=300000 attribute=no out=faster.json
+{ [ "$status" -eq 0 ] || [ "$status" -eq 3 ]; } && [[ $out == *FASTER* ]] && has faster.json '"attribution":	null' # 3: a busy machine's floor
+tap_result $? 'the other way round it is faster, which is no regression; attribute=no asks no more'
+
+# --- failures, and what is left ---
+ab workload=leaves,small head.opt.key_cache=off pairs=4 out=leaves.json
+[ "$status" -eq 4 ] && [[ $out == *'left with status 7'* ]]
+tap_result $? 'a side that crashes exits with 4, and the other case is measured'
+run "$TBENCH" report fuse.json
+[ "$status" -eq 0 ] && [[ $out == *SLOWER* && $out == *'head/base [95%]'* ]]
+tap_result $? 'report shows a stored comparison'
+run "$TBENCH" report fuse.json format=json
+[ "$status" -eq 0 ] && [[ $out == *'"kind"'* ]]
+tap_result $? 'and as JSON'
+fails 2 'is a comparison; its formats: console, json' "$TBENCH" report fuse.json format=csv
+fails 2 'is a comparison of results' "$TBENCH" plot fuse.json
+mkdir own-tmp
+TMPDIR=$PWD/own-tmp ab workload=small base=self pairs=4 format=json
+[ -z "$(ls -A own-tmp)" ] && ls results/*_ab_tiny.json > /dev/null && [[ $out == '{'* ]]
+tap_result $? 'nothing is left but the result, results/<time>_ab_<suite>.json'
+
+setsid "$TBENCH" ab suite=./tiny.lua workload=small,chain base=self seconds=60 pairs=4096 out=interrupted.json > out.text 2> err.text < /dev/null &
+pid=$!
+for _ in $(seq 300); do
+  grep -q 'pairs' err.text && break
+  sleep 0.2
+done
+kill -INT "$pid"
+wait "$pid"
+status=$? out=$(cat out.text) err=$(cat err.text)
+[ "$status" -eq 130 ] && has interrupted.json '"interrupted":	true'
+tap_result $? 'Ctrl-C keeps what is known and exits with 130'
+tap_end

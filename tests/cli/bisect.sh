@@ -1,0 +1,84 @@
+#!/bin/bash
+# tbench bisect: finds what was planted, to the number; says so where there is nothing; ends with a command that shows it again.
+# shellcheck source=tests/cli/tap.sh
+. "${srcdir:?}/tests/cli/tap.sh"
+export TMPDIR=$PWD
+
+cat > small.lua <<'EOF_LUA'
+local tb = require "tbench"
+return tb.suite {
+  name = "small",
+  axes = { batch = { 8, 16 }, dtype = { "f32" } },
+  workloads = {
+    chain = function(case)
+      local function fn(x) -- whatever is added to a value on the way is seen in a result
+        local a = x:exp() + x:sum(-1, true)
+        return (a * x):sum(-1), (a:sigmoid() - x:mean(-1, true)):sum(1), (x * 2):relu() - a:sum(-1, true)
+      end
+      return { fn = fn, args = { tb.randn({ case.batch, 32 }, case) } }
+    end,
+    other = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({ case.batch, 4 }, case) } } end,
+  },
+}
+EOF_LUA
+one=(suite=./small.lua workload=chain batch=8)
+
+# --- a wrong fusion ---
+for planted in 1 3; do
+  run "$TBENCH" bisect "${one[@]}" plant.fusion=$planted
+  [ "$status" -eq 0 ] && [[ $out == *"fuse       #$planted of "*" (v"*"fuel.fuse=$((planted - 1)) is not wrong; fuel.fuse=$planted is: wrong: result["* ]]
+  tap_result $? "fusion $planted is found"
+  [[ $out == *'inductor is the first that is wrong, and not aot_eager; so it is lowering'* ]] && [[ $out == *'kernels    #'* ]]
+  tap_result $? 'so are the stage and the kernel'
+  command=$(sed -n 's/^reproduce: tbench //p' <<< "$out")
+  [[ $out == *'ran it: exit code 5, wrong results' ]] && [ -n "$command" ]
+  tap_result $? 'and a command that was run'
+  eval "run '$TBENCH' $command out=again.json"
+  [ "$status" -eq 5 ] && [[ $command == *fuel.fuse=$planted* ]]
+  tap_result $? "it shows it again: $command"
+  eval "run '$TBENCH' ${command/fuel.fuse=$planted/fuel.fuse=$((planted - 1))} out=again.json"
+  [ "$status" -eq 0 ]
+  tap_result $? 'one fusion less is right'
+done
+
+# --- which of several switches ---
+run "$TBENCH" bisect "${one[@]}" base.stream_stores=off head.stream_stores=on head.llvm_level=2 head.plant.fusion=2 head.fuse_max_reads=20
+[ "$status" -eq 0 ] && [ "$(grep -c '^  switch ' <<< "$out")" -eq 1 ] && [[ $out == *'switch     plant.fusion=2 (base: its default)'*'fuse       #2 of '* ]]
+tap_result $? 'one of four switches is found'
+[[ $(grep '^reproduce' <<< "$out") != *llvm_level* ]]
+tap_result $? 'the others do not stand in the command'
+run "$TBENCH" bisect "${one[@]}" plant.fusion=2 head.llvm_level=2
+[ "$status" -eq 0 ] && [[ $out == *'base is no better'*'fuse       #2 of '* ]] && [[ $out != *'  switch '* ]]
+tap_result $? 'what base has as well is no switch'
+
+# --- a slow one: nothing but its switch tells ---
+run "$TBENCH" bisect "${one[@]}" head.spin_ns=5000000 head.llvm_level=2 seconds=20
+[ "$status" -eq 0 ] && [[ $out == *'slower than base'*'switch     spin_ns=5000000 (base: its default)'*'also without any optional transformation'* ]]
+tap_result $? 'a switch that makes it slow is found'
+[ "$(grep -c '^  switch ' <<< "$out")" -eq 1 ] && [[ $out == *'reproduce: tbench ab '*'head.spin_ns=5000000'*'ran it: exit code 1, a regression' ]]
+tap_result $? 'and its command is one of tbench ab'
+
+# --- what it does not take ---
+fails 2 'it takes one case, and these are 4' "$TBENCH" bisect suite=./small.lua
+[[ $err == *'small/chain/inductor/default/cpu/f32/b8'* ]]
+tap_result $? 'it lists them'
+fails 2 'the case is right; say what is slower than what' "$TBENCH" bisect "${one[@]}"
+fails 2 'no switch of the compiler' "$TBENCH" bisect "${one[@]}" head.fuel.fus=3
+fails 2 'pairs=2: use a whole number' "$TBENCH" bisect "${one[@]}" head.fuse=off pairs=2
+fails 2 "it takes no 'format'" "$TBENCH" bisect "${one[@]}" format=json
+
+# --- Ctrl-C ---
+"$TBENCH" bisect "${one[@]}" head.spin_ns=5000000 seconds=60 > interrupted.text 2>&1 &
+search=$!
+for _ in $(seq 200); do
+  grep -q '^  1 ' interrupted.text && break
+  sleep 0.05
+done
+kill -INT $search
+wait $search
+[ $? -eq 130 ]
+tap_result $? 'Ctrl-C ends it with its code'
+[ -z "$(find . -maxdepth 1 -name 'tbench*' -print -quit)" ]
+tap_result $? 'and nothing is left behind'
+
+tap_end

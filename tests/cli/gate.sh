@@ -1,0 +1,152 @@
+#!/bin/bash
+# tbench gate: against a baseline and against a history; updates; and everything that must not pass. The times of the results are written
+# by this script, so that each verdict is known.
+# shellcheck source=tests/cli/tap.sh
+. "${srcdir:?}/tests/cli/tap.sh"
+
+# result FILE NIGHT HOST NS SPREAD [CASES]: a finished result, 12 replicates of each case at NS, spread by SPREAD per replicate.
+result() {
+  local file=$1 night=$2 host=$3 ns=$4 spread=$5 cases=${6:-a b}
+  awk -v night="$night" -v host="$host" -v ns="$ns" -v spread="$spread" -v cases="$cases" 'BEGIN {
+    n = split(cases, ids, " ")
+    printf "{\"schema\": 1, \"tbench\": {\"version\": \"1\", \"commit\": \"c\"}, \"started\": \"2026-01-%02dT00:00:00Z\", \"finished\": \"2026-01-%02dT01:00:00Z\",\n", night, night
+    printf " \"argv\": [\"tbench\", \"run\", \"suite=./tiny.lua\", \"quick=yes\"], \"planned\": %d, \"environments\": [{\"host\": \"%s\"}], \"cases\": [", n, host
+    for (c = 1; c <= n; c++) {
+      printf "%s\n  {\"id\": \"%s\", \"env\": 0, \"case\": {\"suite\": \"s\"}, \"outcome\": \"ok\", \"graph\": {\"kernels\": 4, \"artifact\": \"aa\"},\n   \"steady\": {\"median_ns\": %g, \"replicates\": [", (c > 1 ? "," : ""), ids[c], ns
+      for (i = 0; i < 12; i++) printf "%s{\"median_ns\": %.6f}", (i ? ", " : ""), ns * (1 + spread * (i - 5.5))
+      printf "]}, \"aa\": {\"log_ratios\": ["
+      for (i = 0; i < 12; i++) printf "%s%.6f", (i ? ", " : ""), spread * (i - 5.5)
+      printf "]}}"
+    }
+    print "]}"
+  }' > "$file"
+}
+gate() { run "$TBENCH" gate "$@"; }
+is() { # CODE NAME
+  [ "$status" -eq "$1" ]
+  tap_result $? "$2"
+}
+
+# --- what it takes ---
+result base.json 1 h 1000 0.0001
+fails 2 'name one result file' "$TBENCH" gate against=base.json
+fails 2 'against= is missing' "$TBENCH" gate base.json
+fails 2 'none.json: No such file' "$TBENCH" gate none.json against=base.json
+fails 2 'the first baseline is made with update=yes' "$TBENCH" gate base.json against=none.json
+fails 2 'update=perhaps: use no, yes' "$TBENCH" gate base.json against=base.json update=perhaps
+gate policy=default
+[ "$status" -eq 0 ] && [[ $out == *'threshold = 0.01'* ]]
+tap_result $? 'the default policy explains itself'
+
+# --- a baseline ---
+result tonight.json 2 h 1000 0.0001
+gate tonight.json against=base.json; is 0 'the same passes'
+result slower.json 2 h 1100 0.0001
+gate slower.json against=base.json; is 1 'slower is a regression'
+result faster.json 2 h 900 0.0001
+cp base.json kept.json
+gate faster.json against=base.json
+[ "$status" -eq 0 ] && [[ $err == *'2 cases became better or new'*'update=yes'* ]] && cmp -s base.json kept.json
+tap_result $? 'a win passes, and proposes'
+gate faster.json against=kept.json update=yes out=gate.json
+[ "$status" -eq 0 ] && grep -q '"median_ns":	900' kept.json && grep -q '"verb":	"gate"' gate.json
+tap_result $? 'update=yes takes it over'
+cp base.json kept.json
+gate slower.json against=kept.json update=yes
+[ "$status" -eq 1 ] && cmp -s base.json kept.json
+tap_result $? 'and takes no slowdown over'
+gate slower.json against=kept.json update=all
+[ "$status" -eq 1 ] && grep -q '"median_ns":	1100' kept.json
+tap_result $? 'update=all does'
+cp base.json kept.json
+for step in 1006 1012; do # each within 1% of the one before, the second not of the first
+  result creeping.json 2 h $step 0.0001
+  gate creeping.json against=kept.json update=yes
+done
+is 1 'small slowdowns add up against the same baseline'
+gate tonight.json against=first.json update=yes
+[ "$status" -eq 0 ] && grep -q '"outcome"' first.json
+tap_result $? 'the first baseline is made with update=yes'
+
+# --- what never passes ---
+result noisy.json 2 h 1000 0.1
+gate noisy.json against=base.json; is 3 'too noisy'
+sed 's/"outcome": "ok"/"outcome": "crashed"/' tonight.json > crashed.json
+gate crashed.json against=base.json; is 4 'all measurements failed'
+gate crashed.json against=new.json update=yes
+[ "$status" -eq 4 ] && [ ! -e new.json ]
+tap_result $? 'they make no first baseline'
+result one.json 2 h 1000 0.0001 a
+gate one.json against=base.json; is 4 'a case vanished'
+sed 's/"planned": 2/"planned": 3/' tonight.json > missing.json
+gate missing.json against=base.json; is 4 'a planned case is missing'
+sed 's/"finished": "[^"]*"/"finished": null/' tonight.json > killed.json
+gate killed.json against=base.json; is 130 'a run that was killed'
+result empty.json 2 h 1000 0.0001 ' '
+gate empty.json against=base.json; is 4 'a result without cases'
+result others.json 2 h 1000 0.0001 'x y'
+gate others.json against=others.json; is 0 '(those cases alone do)'
+echo 'required = false required["a"] = true' > a.lua
+gate others.json against=base.json policy=a.lua; is 4 'a required case that is nowhere'
+echo 'required = false' > optional.lua
+gate others.json against=base.json policy=optional.lua; is 3 'nothing was compared'
+gate noisy.json against=base.json policy=optional.lua; is 3 'nothing was decided'
+sed 's/"kernels": 4/"kernels": 5/' tonight.json > kernels.json
+gate kernels.json against=base.json; is 1 'a kernel more'
+
+# --- a history ---
+mkdir history
+for night in 1 2 3 4 5 6 7 8; do result history/n$night.json $night h $((1000 + night % 3)) 0.0001; done
+result tonight.json 20 h 1001 0.0001
+gate tonight.json against=history verbose=yes
+[ "$status" -eq 0 ] && [[ $out == *'against 8 points since 2026-01-01'* ]]
+tap_result $? 'the expected passes, and says what it rests on'
+result slower.json 20 h 1100 0.0001
+gate slower.json against=history; is 1 'slower than expected'
+result one.json 20 h 1001 0.0001 a
+gate one.json against=history
+[ "$status" -eq 4 ] && [[ $out == *vanished* ]]
+tap_result $? 'a case vanished from the last night'
+result elsewhere.json 20 another 1001 0.0001
+gate elsewhere.json against=history
+[ "$status" -eq 3 ] && [[ $err == *'it is of another machine'* ]]
+tap_result $? 'on another machine there is no history'
+gate slower.json against=history update=yes
+[ "$status" -eq 1 ] && [[ $err == *'update=all adds it'* ]] && [ ! -e history/slower.json ]
+tap_result $? 'what does not pass is not added'
+echo '2026-01-19T00:00:00Z * a known step' > history/marks.txt
+gate slower.json against=history
+[ "$status" -eq 3 ] && [[ $out == *'too few points'* ]]
+tap_result $? 'behind a mark the history begins anew'
+rm history/marks.txt
+gate tonight.json against=history update=yes
+[ "$status" -eq 0 ] && [ -e history/tonight.json ]
+tap_result $? 'what passes is added'
+result tonight.json 21 h 1001 0.0001
+gate tonight.json against=history update=yes
+[ "$status" -eq 0 ] && [ "$(find history -name '*tonight.json' | wc -l)" -eq 2 ]
+tap_result $? 'under a name of its own: no night takes the place of another'
+echo broken > history/damaged.json
+gate tonight.json against=history
+[[ $err == *'damaged.json: line 1 is no JSON'* ]]
+tap_result $? 'damaged files are passed over, and told'
+mkdir nothing
+gate tonight.json against=nothing; is 3 'an empty history'
+
+# --- confirmation: the flag is of this script's making, and both programs are this one ---
+cat > tiny.lua <<'EOL'
+local tb = require "tbench"
+return tb.suite { name = "tiny", workloads = { w = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({ 64 }, case) } } end } }
+EOL
+id=$("$TBENCH" run suite=./tiny.lua dry-run=yes 2> /dev/null)
+result old.json 1 h 1000 0.0001 "$id"
+result flagged.json 2 h 1100 0.0001 "$id"
+echo 'confirmation_pairs = 6 budget = 3 floor_limit = 10' > quick.lua
+gate flagged.json against=old.json policy=quick.lua base=self out=confirmed.json
+[ "$status" -ne 1 ] && grep -q '"fresh_log_ratios":	\[-\?[0-9]' confirmed.json
+tap_result $? 'fresh pairs do not confirm what is not there'
+sed 's/"run"/"ab"/' flagged.json > unsaid.json
+fails 2 'does not say how tbench run made it' "$TBENCH" gate unsaid.json against=old.json base=self
+sed 's/tiny.lua/gone.lua/' flagged.json > gone.json
+fails 2 "command line does not work here" "$TBENCH" gate gone.json against=old.json base=self
+tap_end

@@ -1,0 +1,295 @@
+/* What a comparison comes to: every kind of outcome, of presence and of decision, required or not, has its exit code, and what was not
+ * compared never passes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/verdicts.h"
+#include "reporters/reporter.h"
+
+enum { REPLICATES = 12 };
+struct fixture { struct tc_arena *arena; struct tb_policy required, optional; struct tc_error err; };
+
+static int open_fixture(void **state) {
+  static struct fixture f;
+  static const char optional[] = "required = false";
+  f = (struct fixture){.arena = tc_arena_new(tc_alloc_system())};
+  *state = &f;
+  return !f.arena || tb_policy_parse(f.arena, "p", "", 0, &f.required, &f.err) || tb_policy_parse(f.arena, "p", optional, strlen(optional), &f.optional, &f.err);
+}
+
+static int close_fixture(void **state) {
+  tc_arena_free(((struct fixture *)*state)->arena);
+  return 0;
+}
+
+/* A case as a result has it: `ns` a call, spread over replicates by `spread` without a draw. */
+static cJSON *new_case(const char *id, const char *outcome, double ns, double spread) {
+  cJSON *one = cJSON_CreateObject(), *steady = cJSON_CreateObject(), *replicates = cJSON_CreateArray(), *aa = cJSON_CreateObject(), *ratios = cJSON_CreateArray();
+  cJSON_AddStringToObject(one, "id", id);
+  cJSON_AddStringToObject(one, "outcome", outcome);
+  for (int i = 0; i < REPLICATES; i++) {
+    const double away = spread * ((double)i / (REPLICATES - 1) - 0.5);
+    cJSON *replicate = cJSON_CreateObject();
+    cJSON_AddNumberToObject(replicate, "median_ns", ns * exp(away));
+    cJSON_AddItemToArray(replicates, replicate);
+    cJSON_AddItemToArray(ratios, cJSON_CreateNumber(away));
+  }
+  cJSON_AddItemToObject(steady, "replicates", replicates);
+  cJSON_AddNumberToObject(steady, "median_ns", ns);
+  cJSON_AddItemToObject(one, "steady", steady);
+  cJSON_AddItemToObject(aa, "log_ratios", ratios);
+  cJSON_AddItemToObject(one, "aa", aa);
+  cJSON_AddItemToObject(one, "graph", cJSON_Parse("{\"kernels\": 1, \"artifact\": \"aa\"}"));
+  return one;
+}
+
+static cJSON *document(cJSON *only_case) {
+  cJSON *json = cJSON_CreateObject(), *cases = cJSON_AddArrayToObject(json, "cases");
+  cJSON_AddStringToObject(json, "finished", "2026-01-02T03:04:05Z");
+  if (only_case) cJSON_AddItemToArray(cases, only_case);
+  return json;
+}
+
+static struct tb_verdicts compare(struct fixture *f, const struct tb_policy *policy, const cJSON *base, const cJSON *head) {
+  struct tb_verdicts c = tb_verdicts_new(f->arena, policy, "compare");
+  assert_true(tb_verdicts_add_documents(&c, base, head) && tb_verdicts_decide_apart(&c) && tb_verdicts_judge(&c));
+  return c;
+}
+
+/* What one case on both sides comes to, required and not; each side may be NULL. The documents go. */
+static void expect(struct fixture *f, const char *what, cJSON *base, cJSON *head, enum tb_exit required, enum tb_exit optional) {
+  const struct tb_verdicts c = compare(f, &f->required, base, head), o = compare(f, &f->optional, base, head);
+  if (c.exit != required || o.exit != optional) fail_msg("%s: exit %d and %d, not %d and %d", what, c.exit, o.exit, required, optional);
+  cJSON_Delete(base);
+  cJSON_Delete(head);
+}
+
+static const double tight = 0.002, noisy = 0.8;
+
+static void test_times(void **state) {
+  struct fixture *f = *state;
+#define SIDE(outcome, ns, spread) document(new_case("a", outcome, ns, spread))
+  expect(f, "same", SIDE("ok", 1000, tight), SIDE("ok", 1000, tight), TB_EXIT_PASS, TB_EXIT_PASS);
+  expect(f, "slower", SIDE("ok", 1000, tight), SIDE("ok", 1100, tight), TB_EXIT_REGRESSION, TB_EXIT_REGRESSION);
+  expect(f, "faster", SIDE("ok", 1000, tight), SIDE("ok", 900, tight), TB_EXIT_PASS, TB_EXIT_PASS);
+  expect(f, "too noisy to tell", SIDE("ok", 1000, noisy), SIDE("ok", 1000, noisy), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+  expect(f, "much faster, in much noise", SIDE("ok", 1000, noisy), SIDE("ok", 10, noisy), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+}
+
+/* Outcome of head by outcome of base. */
+static void test_outcomes(void **state) {
+  struct fixture *f = *state;
+  static const struct { const char *base, *head; enum tb_exit required, optional; } rows[] = {
+      {"ok", "wrong", TB_EXIT_WRONG, TB_EXIT_WRONG},
+      {"ok", "crashed", TB_EXIT_FAILED, TB_EXIT_FAILED},
+      {"ok", "timeout", TB_EXIT_FAILED, TB_EXIT_FAILED},
+      {"ok", "oom", TB_EXIT_FAILED, TB_EXIT_FAILED},
+      {"ok", "error", TB_EXIT_FAILED, TB_EXIT_FAILED},
+      {"ok", "never heard of", TB_EXIT_FAILED, TB_EXIT_FAILED},
+      {"ok", "unsupported", TB_EXIT_FAILED, TB_EXIT_NOT_MEASURABLE},
+      {"unsupported", "unsupported", TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE},
+      {"crashed", "ok", TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE},
+      {"unsupported", "ok", TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE},
+      {"crashed", "crashed", TB_EXIT_FAILED, TB_EXIT_FAILED},
+      {"crashed", "wrong", TB_EXIT_WRONG, TB_EXIT_WRONG},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char what[64];
+    snprintf(what, sizeof what, "%s, then %s", rows[i].base, rows[i].head);
+    expect(f, what, SIDE(rows[i].base, 1000, tight), SIDE(rows[i].head, 1000, tight), rows[i].required, rows[i].optional);
+  }
+}
+
+static void test_presence(void **state) {
+  struct fixture *f = *state;
+  expect(f, "vanished", SIDE("ok", 1000, tight), document(NULL), TB_EXIT_FAILED, TB_EXIT_NOT_MEASURABLE);
+  expect(f, "new", document(NULL), SIDE("ok", 1000, tight), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+  expect(f, "new and crashed", document(NULL), SIDE("crashed", 1000, tight), TB_EXIT_FAILED, TB_EXIT_FAILED);
+  expect(f, "nothing at all", document(NULL), document(NULL), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+}
+
+/* Beside a case that is the same, so that something was compared. */
+static void expect_beside(struct fixture *f, const char *what, cJSON *base_case, cJSON *head_case, enum tb_exit required, enum tb_exit optional) {
+  cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000, tight);
+  if (base_case) cJSON_AddItemToArray(cJSON_GetObjectItem(base, "cases"), base_case);
+  if (head_case) cJSON_AddItemToArray(cJSON_GetObjectItem(head, "cases"), head_case);
+  expect(f, what, base, head, required, optional);
+}
+
+static void test_beside_another(void **state) {
+  struct fixture *f = *state;
+#define CASE(outcome, spread) new_case("b", outcome, 1000, spread)
+  expect_beside(f, "vanished", CASE("ok", tight), NULL, TB_EXIT_FAILED, TB_EXIT_PASS);
+  expect_beside(f, "new", NULL, CASE("ok", tight), TB_EXIT_PASS, TB_EXIT_PASS);
+  expect_beside(f, "unsure", CASE("ok", noisy), CASE("ok", noisy), TB_EXIT_NOT_MEASURABLE, TB_EXIT_PASS);
+  expect_beside(f, "unsupported now", CASE("ok", tight), CASE("unsupported", tight), TB_EXIT_FAILED, TB_EXIT_PASS);
+  expect_beside(f, "unsupported as before", CASE("unsupported", tight), CASE("unsupported", tight), TB_EXIT_PASS, TB_EXIT_PASS);
+  expect_beside(f, "failed before", CASE("crashed", tight), CASE("ok", tight), TB_EXIT_NOT_MEASURABLE, TB_EXIT_PASS);
+}
+
+static cJSON *left_out(const char *artifact) {
+  cJSON *head = SIDE("ok", 1000, tight), *list = cJSON_AddArrayToObject(head, "left_out"), *entry = cJSON_CreateObject();
+  cJSON_AddStringToObject(entry, "id", "b");
+  cJSON_AddStringToObject(entry, "artifact", artifact);
+  cJSON_AddItemToArray(list, entry);
+  return head;
+}
+
+/* changed-since=: not timed is not compared. */
+static void test_left_out(void **state) {
+  struct fixture *f = *state;
+  const struct { const char *what, *artifact; bool in_base; enum tb_exit required, optional; } rows[] = {
+      {"the same artifact", "aa", true, TB_EXIT_PASS, TB_EXIT_PASS},
+      {"another artifact", "bb", true, TB_EXIT_NOT_MEASURABLE, TB_EXIT_PASS},
+      {"not in base", "aa", false, TB_EXIT_NOT_MEASURABLE, TB_EXIT_PASS}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    cJSON *base = SIDE("ok", 1000, tight);
+    if (rows[i].in_base) cJSON_AddItemToArray(cJSON_GetObjectItem(base, "cases"), CASE("ok", tight));
+    expect(f, rows[i].what, base, left_out(rows[i].artifact), rows[i].required, rows[i].optional);
+  }
+  cJSON *head = left_out("aa");
+  cJSON_DeleteItemFromArray(cJSON_GetObjectItem(head, "cases"), 0);
+  cJSON *base = document(CASE("ok", tight));
+  expect(f, "nothing was timed", base, head, TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+}
+
+static void test_documents_that_are_not_whole(void **state) {
+  struct fixture *f = *state;
+  cJSON *head = SIDE("ok", 1000, tight), *base = SIDE("ok", 1000, tight);
+  cJSON_DeleteItemFromObject(head, "finished");
+  expect(f, "head was killed", base, head, TB_EXIT_INTERRUPTED, TB_EXIT_INTERRUPTED);
+  head = SIDE("ok", 1000, tight);
+  cJSON_AddTrueToObject(head, "interrupted");
+  expect(f, "head was interrupted", SIDE("ok", 1000, tight), head, TB_EXIT_INTERRUPTED, TB_EXIT_INTERRUPTED);
+  head = SIDE("ok", 1000, tight);
+  cJSON_AddNumberToObject(head, "planned", 2);
+  expect(f, "a planned case is missing", SIDE("ok", 1000, tight), head, TB_EXIT_FAILED, TB_EXIT_FAILED);
+  base = SIDE("ok", 1000, tight);
+  cJSON_DeleteItemFromObject(base, "finished");
+  expect(f, "base was killed", base, SIDE("ok", 1000, tight), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+}
+
+static void test_required_pattern_without_case(void **state) {
+  struct fixture *f = *state;
+  static const char text[] = "required[\"mlp/*\"] = true";
+  struct tb_policy policy;
+  assert_int_equal(tb_policy_parse(f->arena, "p", text, strlen(text), &policy, &f->err), TC_OK);
+  cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000, tight);
+  const struct tb_verdicts c = compare(f, &policy, base, head);
+  assert_int_equal(c.exit, TB_EXIT_FAILED);
+  assert_int_equal(c.problems.len, 1);
+  assert_string_equal(c.problems.data[0], "the policy requires 'mlp/*', and no case of head has such an id");
+  cJSON_Delete(base);
+  cJSON_Delete(head);
+}
+
+static void test_pay_off(void **state) {
+  struct fixture *f = *state;
+  static const char text[] = "pays_off_after_calls = 100";
+  static const struct { const char *compile; enum tb_exit exit; } rows[] = {
+      {"{\"pays_off_after_calls\": 50, \"pays_off_lo\": 40, \"pays_off_hi\": 60}", TB_EXIT_PASS},
+      {"{\"pays_off_after_calls\": 50, \"pays_off_lo\": 40, \"pays_off_hi\": 160}", TB_EXIT_NOT_MEASURABLE},
+      {"{\"pays_off_after_calls\": 150, \"pays_off_lo\": 90, \"pays_off_hi\": 260}", TB_EXIT_NOT_MEASURABLE},
+      {"{\"pays_off_after_calls\": 150, \"pays_off_lo\": 140, \"pays_off_hi\": 160}", TB_EXIT_REGRESSION},
+      {"{\"pays_off_after_calls\": null, \"pays_off_lo\": null, \"pays_off_hi\": null}", TB_EXIT_REGRESSION}};
+  struct tb_policy policy;
+  assert_int_equal(tb_policy_parse(f->arena, "p", text, strlen(text), &policy, &f->err), TC_OK);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000, tight);
+    cJSON_AddItemToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(head, "cases"), 0), "compile", cJSON_Parse(rows[i].compile));
+    const struct tb_verdicts c = compare(f, &policy, base, head);
+    if (c.exit != rows[i].exit) fail_msg("%s: exit %d", rows[i].compile, c.exit);
+    cJSON_Delete(base);
+    cJSON_Delete(head);
+  }
+}
+
+/* A worker that fails in a duel, a control that differs, and a case that no duel was over for. */
+static void test_live(void **state) {
+  struct fixture *f = *state;
+  cJSON *base = new_case("a", "ok", 1000, tight), *head = new_case("a", "ok", 1000, tight);
+  const struct tb_decision slower = {.verdict = TB_VERDICT_SLOWER, .floor = 0.001}, same = {.verdict = TB_VERDICT_SAME, .floor = 0.001};
+  const struct { struct tb_compared one; enum tb_exit exit; } rows[] = {
+      {{.timed = true, .time = same}, TB_EXIT_PASS},
+      {{.timed = true, .time = slower}, TB_EXIT_REGRESSION},
+      {{.timed = true, .time = slower, .control = true}, TB_EXIT_NOT_MEASURABLE},
+      {{.timed = true, .time = same, .control = true}, TB_EXIT_PASS},
+      {{.timed = false, .failed = TB_OUTCOME_CRASHED, .failure = "head: crashed"}, TB_EXIT_FAILED},
+      {{.timed = false, .failed = TB_OUTCOME_WRONG, .failure = "head: wrong"}, TB_EXIT_WRONG},
+      {{.timed = false}, TB_EXIT_NOT_MEASURABLE}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct tb_verdicts c = tb_verdicts_new(f->arena, &f->required, "ab");
+    struct tb_compared *one = tb_verdicts_add(&c, "a", base, head);
+    assert_non_null(one);
+    *one = rows[i].one;
+    one->id = "a", one->base = base, one->head = head;
+    assert_true(tb_verdicts_judge(&c));
+    if (c.exit != rows[i].exit) fail_msg("row %zu: exit %d", i, c.exit);
+    assert_true(tb_verdicts_judge(&c)); /* once more: nothing adds up */
+    assert_int_equal(c.exit, rows[i].exit);
+    assert_true(c.problems.len <= 1);
+  }
+  cJSON_Delete(base);
+  cJSON_Delete(head);
+}
+
+/* Probes of two versions are two pieces of work: the times themselves are compared then. */
+static void test_probe_versions(void **state) {
+  struct fixture *f = *state;
+  for (int version = 1; version <= 2; version++) {
+    cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000, tight);
+    cJSON *sides[] = {base, head};
+    for (int s = 0; s < 2; s++) {
+      cJSON *probe = cJSON_CreateObject(), *ratios = cJSON_AddArrayToObject(probe, "log_ratios");
+      cJSON_AddNumberToObject(probe, "version", s ? version : 1);
+      for (int i = 0; i < REPLICATES; i++) cJSON_AddItemToArray(ratios, cJSON_CreateNumber(s + 0.0001 * i));
+      cJSON_AddItemToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(sides[s], "cases"), 0), "probe", probe);
+    }
+    const struct tb_verdicts c = compare(f, &f->required, base, head);
+    assert_int_equal(c.cases.data[0].time.verdict, version == 1 ? TB_VERDICT_SLOWER : TB_VERDICT_SAME);
+    cJSON_Delete(base);
+    cJSON_Delete(head);
+  }
+}
+
+/* The document, and the table made of it. */
+static void test_document(void **state) {
+  struct fixture *f = *state;
+  cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1100, tight);
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  struct tb_verdicts c = compare(f, &f->required, base, head);
+  c.base.what = "old.json", c.head.what = "new.json";
+  assert_true(tc_vec_push(tc_arena_alloc(f->arena), &c.remarks, "a remark"));
+  cJSON *json = tb_verdicts_json(&c);
+  assert_string_equal(tb_doc_text(json, "kind", ""), "comparison");
+  assert_true(tb_doc_number(json, "exit") == TB_EXIT_REGRESSION);
+  assert_string_equal(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(json, "cases"), 0), "time.verdict", ""), "SLOWER");
+  assert_true(tb_report_comparison(json, &(struct tb_report_options){.verbose = true}, out));
+  fclose(out);
+  static const char *const expected[] = {"base: old.json", "head: new.json", "1.100 [1.", "SLOWER", "a remark", "1 SLOWER · a regression", "    kernels 1\n", "    artifact aa\n"};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+    if (!strstr(text, expected[i])) fail_msg("'%s' is missing from\n%s", expected[i], text);
+  free(text);
+  cJSON_Delete(json);
+  cJSON_Delete(base);
+  cJSON_Delete(head);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+      TEST(test_times), TEST(test_outcomes), TEST(test_presence), TEST(test_beside_another), TEST(test_left_out), TEST(test_documents_that_are_not_whole),
+      TEST(test_required_pattern_without_case), TEST(test_pay_off), TEST(test_live), TEST(test_probe_versions), TEST(test_document),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
