@@ -281,6 +281,7 @@ static void summarise(struct compile *c) {
     r->bytes_moved += l->bytes;
     r->flops += l->flops;
   }
+  r->code_bytes = tc_compiled_code_bytes(c->result);
   r->graph_ops = list->n_graph_ops;
   r->peak_bytes = peak_bytes(list, c->ctx->device->threads);
   r->peak_bytes_without_reuse = list->pool_bytes_without_reuse;
@@ -311,7 +312,6 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
     status = compile_inductor(&c);
     if (!status && (report->texts || report->fuel) && report->answer != TC_CACHE_MISS) retell(&c);
     tc_text_times(report->texts, c.records.len, c.records.data);
-    for (int i = 0; i < c.blobs.count; i++) report->code_bytes += c.blobs.blob[i].size;
   } else {
     report->answer = TC_CACHE_NONE;
     if (backend == TC_BACKEND_aot_eager) status = stage(&c, TC_PASS_decompose, run_decompose);

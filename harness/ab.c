@@ -24,6 +24,8 @@ static bool flagged(const struct tb_compared *one) {
 static void keep(struct tb_compared *one, const struct tb_duel *d) {
   one->log_ratios = d->log_ratios;
   one->twin_log_ratios = d->twin_log_ratios;
+  one->base_ns = d->base_ns;
+  one->head_ns = d->head_ns;
   one->stop_reason = d->stop_reason;
   one->time = d->decision;
   one->timed = d->decided && !d->why;
@@ -42,6 +44,8 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, uint64_t seed
   if (!fresh.decided) return TC_OK;
   one->time = tb_decide_confirm(&one->time, &fresh.decision);
   one->confirmed = flagged(one);
+  one->base_ns = fresh.base_ns; /* the verdict and its ratio are of the fresh pairs now */
+  one->head_ns = fresh.head_ns;
   one->fresh_log_ratios = fresh.log_ratios;
   one->fresh_twin_log_ratios = fresh.twin_log_ratios;
   return TC_OK;

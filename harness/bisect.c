@@ -12,6 +12,16 @@ static const char *value_in(const struct tb_side *side, const char *name) {
   return NULL;
 }
 
+/* Cases of the sides as they are. A peer takes no fuel, and what it compiles is its own. */
+static tc_status refuse_peers(struct tb_bisect *b, struct tc_error *err) {
+  const struct tb_trial head = tb_trial_new(b, true);
+  struct tb_case cases[TB_SIDE_COUNT];
+  const tc_status status = tb_trial_cases(b, &head, cases, err);
+  for (int s = 0; s < TB_SIDE_COUNT && !status; s++)
+    if (cases[s].peer) return tc_fail(err, TC_ARG, "bisect", "backend=%s is a peer: only what tbench's own backends make of a function can be taken apart", cases[s].backend);
+  return status;
+}
+
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
 static bool known(const struct tb_bisect *b, const char *name) {
@@ -32,7 +42,7 @@ tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err) {
       if (!known(b, name) && !same_text(d.base, d.head)) good = tc_vec_push(alloc, &b->differences, d);
     }
   if (!good) return tc_fail(err, TC_NOMEM, "bisect", "out of memory");
-  if (b->differences.len <= TB_SEARCH_ELEMENTS) return TC_OK;
+  if (b->differences.len <= TB_SEARCH_ELEMENTS) return refuse_peers(b, err);
   return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings, and %d are the most", b->differences.len, TB_SEARCH_ELEMENTS);
 }
 
@@ -56,6 +66,19 @@ static enum tb_bad ask_subset(void *self, const bool *in) {
   return tb_bisect_ask(b, &trial, settings ? tb_format(b->run->arena, "base with %s", settings) : NULL);
 }
 
+/* Is head bad also without what was found? Then something else makes it bad as well. */
+static enum tb_bad ask_others(struct tb_bisect *b) {
+  struct tb_trial trial = tb_trial_new(b, true);
+  const char *found = settings_text(b, b->found.from_head);
+  size_t others = 0;
+  for (size_t i = 0; i < b->differences.len; i++) others += trial.from_head[i] = !b->found.from_head[i];
+  if (!others || others == b->differences.len) return TB_BAD_NO;
+  const enum tb_bad answer = tb_bisect_ask(b, &trial, found ? tb_format(b->run->arena, "head without %s", found) : NULL);
+  if (answer == TB_BAD_YES) b->others = b->evidence;
+  b->doubtful |= answer == TB_BAD_UNSURE;
+  return answer;
+}
+
 static enum tb_bad narrow_switches(struct tb_bisect *b) {
   const bool none[TB_SEARCH_ELEMENTS] = {false};
   enum tb_bad answer = TB_BAD_NO;
@@ -72,6 +95,7 @@ static enum tb_bad narrow_switches(struct tb_bisect *b) {
   }
   answer = tb_search_subset(b, ask_subset, b->found.from_head, (int)b->differences.len);
   b->doubtful |= answer == TB_BAD_UNSURE;
+  if (answer != TB_BAD_STOP) answer = ask_others(b);
   return answer == TB_BAD_STOP ? answer : TB_BAD_YES;
 }
 
@@ -96,7 +120,8 @@ static enum tb_bad narrow_backends(struct tb_bisect *b) {
       if (!last) b->found.backend = backends[i];
       return TB_BAD_YES;
     }
-    b->backend_before = backends[i];
+    if (answer == TB_BAD_NO) b->backend_before = backends[i];
+    else b->doubtful = true;
   }
   return TB_BAD_YES;
 }
@@ -113,14 +138,17 @@ static enum tb_bad ask_limit(void *self, long long units) {
   return answer;
 }
 
-/* With none of the kind the trial is not bad: which is the first one with which it is? */
+/* With none of the kind the trial is not bad: which is the first one with which it is? The unit that is named was asked for as well:
+ * that it is bad without a limit says nothing of the limit, nor of a fault that comes and goes. */
 static enum tb_bad find_unit(struct fuel_search *f, long long of) {
   struct tb_bisect *b = f->b;
   struct tb_culprit *found = &b->culprits[b->n_culprits];
   struct tb_counts counts;
   long long units;
   enum tb_bad answer = tb_search_least(f, ask_limit, 0, of, &units);
-  if (answer != TB_BAD_YES) return answer;
+  if (answer == TB_BAD_YES && units == of) answer = ask_limit(f, of);
+  if (answer == TB_BAD_NO) printf("     but without a limit it is: nothing follows from fuel.%s\n", tc_fuel_name(f->kind));
+  if (answer != TB_BAD_YES) return answer == TB_BAD_NO ? TB_BAD_UNSURE : answer;
   f->trial.limit[f->kind] = units;
   answer = tb_trial_count(b, &f->trial, &counts);
   if (answer == TB_BAD_STOP) return answer;
@@ -130,7 +158,7 @@ static enum tb_bad find_unit(struct fuel_search *f, long long of) {
 }
 
 static enum tb_bad narrow_kind(struct tb_bisect *b, enum tc_fuel_kind kind, const struct tb_counts *all) {
-  struct fuel_search f = {.b = b, .trial = b->found, .kind = kind, .evidence = b->evidence};
+  struct fuel_search f = {.b = b, .trial = b->found, .kind = kind};
   if (!all->spent[kind]) return TB_BAD_NO;
   enum tb_bad answer = ask_limit(&f, 0);
   if (answer == TB_BAD_NO) answer = find_unit(&f, all->spent[kind]);
@@ -156,8 +184,9 @@ static enum tb_bad narrow_together(struct tb_bisect *b, const struct tb_counts *
     if (!all->spent[i]) continue;
     struct fuel_search f = {.b = b, .trial = trial, .kind = (enum tc_fuel_kind)i};
     const enum tb_bad answer = ask_limit(&f, 0);
-    if (answer == TB_BAD_NO) return find_unit(&f, all->spent[i]);
-    if (answer != TB_BAD_YES) return b->doubtful |= answer == TB_BAD_UNSURE, answer;
+    const enum tb_bad found = answer == TB_BAD_NO ? find_unit(&f, all->spent[i]) : answer;
+    b->doubtful |= found == TB_BAD_UNSURE;
+    if (answer != TB_BAD_YES) return found;
     trial.limit[i] = 0;
   }
   return TB_BAD_NO;

@@ -3,9 +3,10 @@
  * A *trial* is the case with some of head's settings in the place of base's, and with limits on fuel (base/fuel.def). Asking it gives
  * whether it is bad: wrong or failed, where that is what head is; else slower than base, in a duel (duel.h) in which both sides have the
  * same limits, so that what the limits themselves cost is on both. Each question is told as a line on standard output.
- * 1. Head is bad, and was found so twice where it is slower, before anything is narrowed.
+ * 1. Head is bad, and was found so twice, in processes of their own, before anything is narrowed.
  * 2. A question that has no answer is asked again with more pairs; if it still has none, that is told, and nothing is concluded from it.
- * 3. The answer's command was run, and its exit code looked at.
+ * 3. What is named was asked with and without; the answer's command was run, and its exit code looked at.
+ * 4. Where head is bad without what is named too, that is told: there is another cause.
  * Ownership: texts in the run's arena. Threads: one. */
 #ifndef TB_BISECT_H
 #define TB_BISECT_H
@@ -49,6 +50,7 @@ struct tb_bisect {
   enum tb_trouble trouble;
   int steps, duels;
   const char *evidence;      /* of the newest question: "wrong: result 1: …" */
+  enum tb_trouble seen;      /* there, of one of right or wrong */
   double ratio;              /* of the newest duel */
   enum tb_exit stopped;      /* why a question was answered with STOP */
   bool doubtful;             /* some question had no answer */
@@ -59,6 +61,7 @@ struct tb_bisect {
   struct tb_culprit culprits[TC_FUEL_COUNT];
   int n_culprits;
   bool always;               /* bad even without all optional transformations */
+  const char *others;        /* head without the switches that were found is bad too: of that; NULL: it is not, or was not asked */
 };
 
 /* --- bisect_trial.c --- */
@@ -79,7 +82,7 @@ enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, con
 enum tb_bad tb_bisect_ask_first(struct tb_bisect *b);
 
 /* --- bisect.c --- */
-/* The sides' differences; TC_LIMIT: too many. */
+/* The sides' differences. TC_LIMIT: too many; TC_ARG: a side is a peer's, whose compile cannot be taken apart. */
 tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err);
 /* Narrows; the answer is in b. */
 enum tb_bad tb_bisect_narrow(struct tb_bisect *b);

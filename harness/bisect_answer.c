@@ -19,6 +19,8 @@ static const char *trouble_text(const struct tb_bisect *b) {
   return texts[b->trouble];
 }
 
+static const char *trouble_verb(const struct tb_bisect *b) { return b->trouble == TB_TROUBLE_FAILED ? "fail" : trouble_text(b); }
+
 static const char *shown(const char *value, bool program) { return value ? value : program ? "self" : "its default"; }
 
 static void tell_switches(const struct tb_bisect *b) {
@@ -26,6 +28,7 @@ static void tell_switches(const struct tb_bisect *b) {
     const struct tb_difference *d = &b->differences.data[i];
     if (b->found.from_head[i]) printf("  %-10s %s=%s (base: %s)\n", d->program ? "program" : "switch", d->name, shown(d->head, d->program), shown(d->base, d->program));
   }
+  if (b->others) printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is mended (%s)\n", "and", trouble_text(b), b->others);
 }
 
 static void tell_backend(const struct tb_bisect *b) {
@@ -37,14 +40,26 @@ static void tell_backend(const struct tb_bisect *b) {
              b->backend_before ? b->backend_before : "", parts[i].part);
 }
 
+/* What had to be left out before a fuel told anything: no kind alone is the cause. */
+static void tell_left_out(const struct tb_culprit *c) {
+  const char *before = "             left out in both, since no kind alone is the cause:";
+  for (int i = 0; i < TC_FUEL_COUNT; i++) {
+    if ((enum tc_fuel_kind)i == c->kind || c->trial.limit[i] == TC_CONFIG_UNLIMITED) continue;
+    printf("%s fuel.%s=%lld", before, tc_fuel_name((enum tc_fuel_kind)i), c->trial.limit[i]);
+    before = "";
+  }
+  if (!*before) puts("");
+}
+
 static void tell_culprits(const struct tb_bisect *b) {
   for (int i = 0; i < b->n_culprits; i++) {
     const struct tb_culprit *c = &b->culprits[i];
     const char *name = tc_fuel_name(c->kind);
     printf("  %-10s #%lld of %lld: %s\n", name, c->units, c->of, c->what ? c->what : "(it does not say)");
-    printf("             fuel.%s=%lld is not %s; fuel.%s=%lld is: %s\n", name, c->units - 1, trouble_text(b), name, c->units, c->evidence ? c->evidence : "head as it is");
+    printf("             fuel.%s=%lld is not %s; fuel.%s=%lld is: %s\n", name, c->units - 1, trouble_text(b), name, c->units, c->evidence ? c->evidence : "out of memory");
+    tell_left_out(c);
   }
-  if (b->always) puts("  fuel       also without any optional transformation: what cannot be left out (lowering, code, runtime), or a library call");
+  if (b->always) puts("  fuel       also without any optional transformation: what cannot be left out (lowering, the stages of long sums, code, runtime), or a library call");
 }
 
 /* --- the command --- */
@@ -112,10 +127,25 @@ static struct command make_command(const struct tb_bisect *b, const struct tb_tr
   return c;
 }
 
+/* As a shell takes it. */
+static void print_word(const char *word) {
+  static const char special[] = " \t\n*?[]{}$'\"`\\;&|<>()#~!";
+  if (*word && !strpbrk(word, special)) {
+    fputs(word, stdout);
+    return;
+  }
+  putchar('\'');
+  for (; *word; word++)
+    if (*word == '\'') fputs("'\\''", stdout);
+    else putchar(*word);
+  putchar('\'');
+}
+
 static void print_command(const struct tb_bisect *b, const struct command *c) {
   const bool self = b->trouble == TB_TROUBLE_SLOWER || !program_of(b, true);
-  printf("reproduce: %s", self ? "tbench" : c->words.data[0]);
-  for (size_t i = 1; i < c->words.len; i++) printf(strpbrk(c->words.data[i], " \t*?$'\"\\;&|<>()") ? " '%s'" : " %s", c->words.data[i]);
+  printf("reproduce: ");
+  print_word(self ? "tbench" : c->words.data[0]);
+  for (size_t i = 1; i < c->words.len; i++) putchar(' '), print_word(c->words.data[i]);
   puts("");
   fflush(stdout);
 }
@@ -157,14 +187,14 @@ static int run_command(struct tb_bisect *b, struct command *c) {
 
 static bool is_expected(const struct tb_bisect *b, int code) {
   if (b->trouble == TB_TROUBLE_SLOWER) return code == TB_EXIT_REGRESSION;
-  return code == (b->trouble == TB_TROUBLE_WRONG ? TB_EXIT_WRONG : TB_EXIT_FAILED);
+  return code == TB_EXIT_WRONG || code == TB_EXIT_FAILED; /* either is bad: what is wrong here may crash there */
 }
 
 enum tb_exit tb_bisect_answer(struct tb_bisect *b) {
   const struct tb_trial *trial = b->n_culprits ? &b->culprits[0].trial : &b->found;
   struct command command = make_command(b, trial);
   if (command.failed) return fputs("tbench bisect: out of memory\n", stderr), TB_EXIT_FAILED;
-  printf("\nanswer: what makes head %s%s\n", trouble_text(b), b->doubtful ? ", as far as it could be told" : "");
+  printf("\nanswer: what makes head %s%s\n", trouble_verb(b), b->doubtful ? ", as far as it could be told" : "");
   tell_switches(b);
   tell_backend(b);
   tell_culprits(b);

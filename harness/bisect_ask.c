@@ -64,6 +64,17 @@ static const char *failure_of(struct tb_bisect *b, const struct tb_process *proc
   return tb_format(b->run->arena, "%s: %s", tb_outcome_text(process->outcome), process->why);
 }
 
+/* The compiled function does not run. What is unsupported was asked for by a trial of ours, if head as it is was not. */
+static enum tb_bad failed(struct check *c) {
+  const struct tb_process *process = &c->process[SEAT_COMPILED];
+  const char *failure = failure_of(c->b, process);
+  const bool unsupported = process->outcome == TB_OUTCOME_UNSUPPORTED;
+  if (unsupported && !c->b->steps) return stop(c->b, TB_EXIT_USAGE, failure);
+  c->b->evidence = failure;
+  if (!unsupported) c->b->seen = TB_TROUBLE_FAILED;
+  return unsupported ? TB_BAD_UNSURE : TB_BAD_YES;
+}
+
 /* Compares the newest outputs. */
 static enum tb_bad compare(struct check *c, struct tc_error *err) {
   struct tb_comparison comparison;
@@ -74,10 +85,12 @@ static enum tb_bad compare(struct check *c, struct tc_error *err) {
                                 &comparison, err);
   if (!status && comparison.ok) status = tb_digest(&c->process[SEAT_COMPILED], c->timeout_s, digest, &good, why, err);
   if (over(c->b, status, err)) return TB_BAD_STOP;
-  if (c->process[SEAT_COMPILED].outcome) return c->b->evidence = failure_of(c->b, &c->process[SEAT_COMPILED]), TB_BAD_YES;
+  if (c->process[SEAT_COMPILED].outcome) return failed(c);
   if (status) return stop(c->b, TB_EXIT_FAILED, err->message);
-  if (!comparison.ok || !good) return c->b->evidence = tb_format(c->b->run->arena, "wrong: %s", comparison.ok ? why : comparison.detail), TB_BAD_YES;
-  return TB_BAD_NO;
+  if (comparison.ok && good) return TB_BAD_NO;
+  c->b->seen = TB_TROUBLE_WRONG;
+  c->b->evidence = tb_format(c->b->run->arena, "wrong: %s", comparison.ok ? why : comparison.detail);
+  return TB_BAD_YES;
 }
 
 static enum tb_bad check_call(struct check *c, bool first) {
@@ -87,11 +100,9 @@ static enum tb_bad check_call(struct check *c, bool first) {
     const tc_status status = call(c, seat, first, &err);
     if (over(c->b, status, &err)) return TB_BAD_STOP;
     if (!status) continue;
-    const char *failure = failure_of(c->b, &c->process[seat]);
-    if (seat == SEAT_REFERENCE) c->lost_reference = true; /* held against the plain function, then */
-    else if (seat == SEAT_BASELINE) return stop(c->b, TB_EXIT_FAILED, tb_format(c->b->run->arena, "the plain function does not run: %s", failure));
-    else if (c->process[seat].outcome == TB_OUTCOME_UNSUPPORTED) return stop(c->b, TB_EXIT_USAGE, failure);
-    else return c->b->evidence = failure, TB_BAD_YES;
+    if (seat == SEAT_COMPILED) return failed(c);
+    if (seat == SEAT_BASELINE) return stop(c->b, TB_EXIT_FAILED, tb_format(c->b->run->arena, "the plain function does not run: %s", failure_of(c->b, &c->process[seat])));
+    c->lost_reference = true; /* held against the plain function, then */
   }
   return compare(c, &err);
 }
@@ -100,6 +111,7 @@ static enum tb_bad ask_right(struct tb_bisect *b, const struct tb_case *kase) {
   struct check c = {.b = b, .kase = kase, .timeout_s = tb_run_timeout(b->run, kase)};
   enum tb_bad answer = TB_BAD_NO;
   b->evidence = "right";
+  b->seen = TB_TROUBLE_NONE;
   for (int i = 0; i < CHECKED_CALLS && answer == TB_BAD_NO; i++) answer = check_call(&c, i == 0);
   for (int seat = 0; seat < SEATS; seat++)
     if (c.started[seat]) tb_process_stop(&c.process[seat]);
@@ -182,8 +194,12 @@ static enum tb_bad ask_first_duel(struct tb_bisect *b, const struct tb_trial *he
 enum tb_bad tb_bisect_ask_first(struct tb_bisect *b) {
   const struct tb_trial head = tb_trial_new(b, true);
   b->trouble = TB_TROUBLE_WRONG;
-  const enum tb_bad answer = tb_bisect_ask(b, &head, "head");
-  if (answer == TB_BAD_YES && b->evidence && strncmp(b->evidence, "wrong", strlen("wrong"))) b->trouble = TB_TROUBLE_FAILED;
+  enum tb_bad answer = tb_bisect_ask(b, &head, "head");
+  if (answer == TB_BAD_YES) {
+    b->trouble = b->seen;
+    answer = tb_bisect_ask(b, &head, "head, in fresh processes");
+    return answer == TB_BAD_NO ? TB_BAD_UNSURE : answer;
+  }
   if (answer != TB_BAD_NO || !b->differences.len) return answer;
   return ask_first_duel(b, &head);
 }

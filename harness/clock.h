@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-enum { TB_NS_PER_S = 1000000000, TB_NS_PER_MS = 1000000, TB_NS_PER_US = 1000 };
+enum { TB_NS_PER_S = 1000000000, TB_NS_PER_MS = 1000000 };
 
 static inline int64_t tb_now_ns(void) {
   struct timespec t;

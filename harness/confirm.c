@@ -89,6 +89,9 @@ static bool keep_found(struct tb_verdicts *c, struct tb_compared *out, const str
   out->failed = found->failed;
   out->failure = found->failure ? tb_format(c->arena, "%s", found->failure) : NULL;
   bool good = !found->failure == !out->failure;
+  out->base_ns.len = out->head_ns.len = 0;
+  for (size_t i = 0; i < found->base_ns.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->base_ns, found->base_ns.data[i]);
+  for (size_t i = 0; i < found->head_ns.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->head_ns, found->head_ns.data[i]);
   for (size_t i = 0; i < pairs.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_log_ratios, pairs.data[i]);
   for (size_t i = 0; i < twins.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_twin_log_ratios, twins.data[i]);
   return good;

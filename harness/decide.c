@@ -45,6 +45,7 @@ const char *tb_unsure_text(enum tb_unsure why) {
     case TB_UNSURE_NO_TWINS: return "no noise floor: fewer than 2 pairs of the same program were measured";
     case TB_UNSURE_CORRECTED: return "beyond the limit, but not clear enough among as many cases";
     case TB_UNSURE_NOT_CONFIRMED: return "beyond the limit, but fresh pairs did not confirm it";
+    case TB_UNSURE_OTHER_CPU: return "both sides were measured on different CPUs";
     case TB_UNSURE_SHORT_HISTORY: return "the history has too few points since its last step";
   }
   return "";

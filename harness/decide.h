@@ -1,9 +1,10 @@
 /* Verdicts on times: did head become slower than base? Pure functions of arrays; nothing is kept but in the caller's structs.
  *
- * What is decided on. A *pair* is a fresh process of base and one of head that take turns in one run; its log ratio is the mean
- * over its rounds of log(head time / base time) (above 0: head is slower). A *twin pair* is two fresh processes of the same
- * program, measured in the same way in the same run (A/A). Four live processes base1 base2 head1 head2 that take turns give two
- * pairs (head1/base1, head2/base2) and two twin pairs (base2/base1, head2/head1), so the floor costs no process of its own.
+ * What is decided on. A *pair* is a fresh process of base and one of head that take turns in one run; its log ratio is the median
+ * over its rounds of log(head time / base time) (above 0: head is slower); beside bursts of load the interval is half as wide as with
+ * the mean. A *twin pair* is two fresh processes of the same program, measured in the same way in the same run (A/A). Four live
+ * processes base1 base2 head1 head2 that take turns give two pairs (head1/base1, head2/base2) and two twin pairs (base2/base1,
+ * head2/head1), so the floor costs no process of its own.
  *
  * Estimator: Hodges-Lehmann (median of the means of all two, Walsh averages), its interval from the exact distribution of
  * Wilcoxon's signed ranks. Why: with both programs equal, base and head may be exchanged within a pair, so each log ratio is as
@@ -37,7 +38,7 @@ bool tb_verdict_parse(const char *word, enum tb_verdict *out);
 
 /* Why a decision is UNSURE; a static text of the reason, "" for NONE. */
 enum tb_unsure { TB_UNSURE_NONE, TB_UNSURE_CROSSES, TB_UNSURE_FEW_PAIRS, TB_UNSURE_NO_TWINS, TB_UNSURE_CORRECTED, TB_UNSURE_NOT_CONFIRMED,
-                 TB_UNSURE_SHORT_HISTORY };
+                 TB_UNSURE_OTHER_CPU, TB_UNSURE_SHORT_HISTORY };
 const char *tb_unsure_text(enum tb_unsure why);
 
 static const double tb_threshold_default = 0.01, tb_confidence_default = 0.95;
@@ -101,8 +102,8 @@ bool tb_look_settles(const struct tb_decision *decision, double threshold);
 struct tb_decision tb_decide_confirm(const struct tb_decision *flagged, const struct tb_decision *fresh);
 
 /* Holm's correction (multiple.h) of p over the flagged among `count` decisions: one that it takes back becomes UNSURE
- * (TB_UNSURE_CORRECTED), never SAME. `family`: how many could have been flagged; 0 means "as many as are", which is right where p comes
- * from fresh pairs (tb_decide_confirm), since those were measured for the flagged alone; without them it is the number of cases compared.
+ * (TB_UNSURE_CORRECTED), never SAME. `family`: how many could have been flagged, at least as many as are: where p comes from fresh pairs
+ * (tb_decide_confirm), those that fresh pairs were measured for, whatever they said; without them the number of cases compared.
  * Returns how many were taken back; -1 when memory is out (nothing is changed then). */
 int tb_decide_correct(struct tb_decision *decisions, size_t count, size_t family, double confidence);
 

@@ -21,9 +21,8 @@ static const double timeout_max_s = 1e7;
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TABLE };
 static const struct { const char *name; enum field_kind kind; } fields[] = {
-    {"name", FIELD_TEXT}, {"about", FIELD_TEXT}, {"axes", FIELD_TABLE},    {"workloads", FIELD_TABLE},
-    {"modes", FIELD_TABLE}, {"devices", FIELD_TABLE},    {"timeout", FIELD_NUMBER}, {"counters", FIELD_TEXT},
-    {"switches", FIELD_TABLE},
+    {"name", FIELD_TEXT},     {"about", FIELD_TEXT},     {"axes", FIELD_TABLE},     {"workloads", FIELD_TABLE}, {"modes", FIELD_TABLE},
+    {"devices", FIELD_TABLE}, {"timeout", FIELD_NUMBER}, {"counters", FIELD_TEXT},  {"switches", FIELD_TABLE},
 };
 static const char *const kind_names[] = {"a string", "a number", "a table"};
 static const int kind_types[] = {LUA_TSTRING, LUA_TNUMBER, LUA_TTABLE};
@@ -54,8 +53,9 @@ static void check_field(lua_State *L, const char *path) {
     if (lua_type(L, -1) == kind_types[fields[i].kind]) return;
     luaL_error(L, "%s: %s: expected %s, got %s", path, key, kind_names[fields[i].kind], luaL_typename(L, -1));
   }
-  lua_pushvalue(L, -2);
-  luaL_error(L, "%s: unknown field '%s'; a suite has name, about, axes, workloads, modes, devices, timeout, counters, switches", path, luaL_tolstring(L, -1, NULL));
+  const char *given = luaL_tolstring(L, -2, NULL), *all = fields[0].name;
+  for (size_t i = 1; i < sizeof fields / sizeof *fields; i++) all = lua_pushfstring(L, "%s, %s", all, fields[i].name);
+  luaL_error(L, "%s: unknown field '%s'; a suite has %s", path, given, all);
 }
 
 static bool is_word(const char *name) {

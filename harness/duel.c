@@ -7,6 +7,7 @@
 #include "harness/measure.h"
 #include "harness/role.h"
 #include "harness/states.h"
+#include "harness/stats.h"
 
 enum { BASE_FIRST, BASE_SECOND, HEAD_FIRST, HEAD_SECOND, SEATS, PAIRS_OF_QUAD = 2, ROUNDS_MIN = 4, ROUNDS_MAX = 64, QUADS_LIMIT = 5000 };
 /* Of measuring in one quad, beside starting its processes; and no target: more quads say more than longer ones. */
@@ -44,16 +45,18 @@ static tc_status measure_quad(struct tb_run *run, struct tb_duel *duel, struct q
 }
 
 /* log(head / base): above 0, head is slower. */
-static double log_ratio(const struct tb_seat *base, const struct tb_seat *head) { return -tb_log_ratio(base, head); }
+static double log_ratio(const struct tc_alloc *alloc, const struct tb_seat *base, const struct tb_seat *head) { return tb_median_log_ratio(alloc, head, base); }
 
 static tc_status keep_quad(struct tb_run *run, struct tb_duel *duel, const struct tb_seat *seats, struct tc_error *err) {
   const struct tc_alloc *alloc = tc_arena_alloc(run->arena);
-  const double pairs[] = {log_ratio(&seats[BASE_FIRST], &seats[HEAD_FIRST]), log_ratio(&seats[BASE_SECOND], &seats[HEAD_SECOND])};
-  const double twins[] = {log_ratio(&seats[BASE_FIRST], &seats[BASE_SECOND]), log_ratio(&seats[HEAD_FIRST], &seats[HEAD_SECOND])};
+  const double pairs[] = {log_ratio(alloc, &seats[BASE_FIRST], &seats[HEAD_FIRST]), log_ratio(alloc, &seats[BASE_SECOND], &seats[HEAD_SECOND])};
+  const double twins[] = {log_ratio(alloc, &seats[BASE_FIRST], &seats[BASE_SECOND]), log_ratio(alloc, &seats[HEAD_FIRST], &seats[HEAD_SECOND])};
   bool good = true;
   if (isnan(pairs[0])) return TC_OK; /* interrupted before its first full round */
   for (int i = 0; i < PAIRS_OF_QUAD; i++)
     good = good && tc_vec_push(alloc, &duel->log_ratios, pairs[i]) && tc_vec_push(alloc, &duel->twin_log_ratios, twins[i]);
+  for (int i = 0; i < SEATS; i++)
+    good = good && tc_vec_push(alloc, i < HEAD_FIRST ? &duel->base_ns : &duel->head_ns, tb_median(seats[i].samples.data, seats[i].samples.len));
   return good ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
 }
 

@@ -21,7 +21,8 @@ struct tb_duel {
   double threshold;
   uint64_t seed;
   /* out */
-  tb_doubles log_ratios, twin_log_ratios; /* in the run's arena */
+  tb_doubles log_ratios, twin_log_ratios; /* in the run's arena, as are those below */
+  tb_doubles base_ns, head_ns; /* median time of a call, of each process of the quads that count */
   bool decided;            /* `decision` holds: at least one quad was measured */
   struct tb_decision decision;
   const char *stop_reason; /* "decided", "pairs", "budget", "interrupted"; NULL: a worker failed */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/build.h"
+#include "harness/system_file.h"
 #include "harness/text.h"
 
 enum { LINE_BYTES = 8192 };
@@ -19,29 +20,14 @@ static const double machine_timeout_s = 120, busy_share = 0.5;
 static const char *const features[] = {"sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16",
                                        "avx512_fp16", "avx512_vnni", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8"};
 
-/* First line of a file into `line`; false when it cannot be read. */
-static bool read_line(const char *path, char *line, size_t bytes) {
-  FILE *file = fopen(path, "re");
-  const bool good = file && fgets(line, (int)bytes, file);
-  if (file) fclose(file);
-  if (good) line[strcspn(line, "\n")] = '\0';
-  return good;
-}
-
 /* The text after `key` in the first line of a file that begins with it; with quotes taken off. In the arena, or NULL. */
-static const char *find_line(struct tc_arena *arena, const char *path, const char *key) {
+static const char *value_of(struct tc_arena *arena, const char *path, const char *key) {
   char line[LINE_BYTES];
-  const char *found = NULL;
-  FILE *file = fopen(path, "re");
-  while (file && !found && fgets(line, sizeof line, file)) {
-    if (strncmp(line, key, strlen(key))) continue;
-    char *text = line + strlen(key);
-    text += strspn(text, "\t :=\"");
-    text[strcspn(text, "\"\n")] = '\0';
-    found = tc_arena_text(arena, text);
-  }
-  if (file) fclose(file);
-  return found;
+  if (!tb_system_line(path, key, line, sizeof line)) return NULL;
+  char *text = line + strlen(key);
+  text += strspn(text, "\t :=\"");
+  text[strcspn(text, "\"")] = '\0';
+  return tc_arena_text(arena, text);
 }
 
 static bool has_word(const char *text, const char *word) {
@@ -55,9 +41,9 @@ static bool read_cpu(struct tc_arena *arena, struct tb_topology *topology, struc
   char governor[64];
   const struct tb_machine machine = tb_topology_machine(topology);
   *out = (struct tb_cpu){.packages = machine.packages, .numa = machine.numa, .cores = machine.cores, .pus = machine.pus};
-  out->model = find_line(arena, "/proc/cpuinfo", "model name");
-  if (read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor)) out->governor = tc_arena_text(arena, governor);
-  const char *flags = find_line(arena, "/proc/cpuinfo", "flags");
+  out->model = value_of(arena, "/proc/cpuinfo", "model name");
+  if (tb_system_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", governor, sizeof governor)) out->governor = tc_arena_text(arena, governor);
+  const char *flags = value_of(arena, "/proc/cpuinfo", "flags");
   for (size_t i = 0; flags && i < sizeof features / sizeof *features; i++)
     if (has_word(flags, features[i]) && !tc_vec_push(tc_arena_alloc(arena), &out->features, features[i])) return false;
   return true;
@@ -76,7 +62,7 @@ static bool read_warnings(struct tc_arena *arena, struct tb_topology *topology, 
     good = good && warn(arena, out, tb_format(arena, "the frequency governor is '%s', not 'performance'", out->cpu.governor));
   if (getloadavg(&load, 1) == 1 && load > busy_share * out->cpu.cores)
     good = good && warn(arena, out, tb_format(arena, "the machine was busy: load %.1f on %d core%s", load, out->cpu.cores, tb_plural(out->cpu.cores)));
-  const char *flags = find_line(arena, "/proc/cpuinfo", "flags");
+  const char *flags = value_of(arena, "/proc/cpuinfo", "flags");
   if (flags && has_word(flags, "hypervisor")) good = good && warn(arena, out, "a virtual machine: other guests may disturb");
   return good;
 }
@@ -94,14 +80,15 @@ static bool warn_of_crowd(struct tc_arena *arena, const struct tb_place *place, 
   return warn(arena, out, tb_format(arena, "%d threads on %d core%s: %s", place->threads, place->cores, tb_plural(place->cores), how));
 }
 
-bool tb_environment_read(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
+/* What is known without measuring: names, versions and warnings of this machine. False: memory is out. */
+static bool read_machine(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
   char host[256] = "";
   struct utsname system;
   *out = (struct tb_environment){.llvm = LLVM_VERSION_STRING, .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
   gethostname(host, sizeof host - 1);
   out->host = tc_arena_text(arena, host);
   if (!uname(&system)) out->kernel = tb_format(arena, "%s %s", system.sysname, system.release);
-  out->os = find_line(arena, "/etc/os-release", "PRETTY_NAME");
+  out->os = value_of(arena, "/etc/os-release", "PRETTY_NAME");
   out->topology = tb_topology_line(topology, arena);
   out->topology_xml = tb_topology_xml(topology, arena);
   return out->host && read_cpu(arena, topology, &out->cpu) && read_warnings(arena, topology, out) && read_noise(arena, topology, out);
@@ -158,7 +145,7 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     if (r->env >= 0) continue;
     struct tb_environment environment;
     tb_progress_show(&run->progress, "machine", "triad");
-    if (!tb_environment_read(run->arena, run->topology, &environment) || !warn_of_crowd(run->arena, r->kase->place, &environment))
+    if (!read_machine(run->arena, run->topology, &environment) || !warn_of_crowd(run->arena, r->kase->place, &environment))
       return tc_fail(err, TC_NOMEM, "environment", "out of memory");
     environment.bound_to = r->kase->topology;
     environment.cpus = r->kase->place->cpus;

@@ -1,3 +1,4 @@
+/* Making and writing of that document. Invariant: each file that pieces stand in is told once, however many pieces and cases do. */
 #include "harness/explanation.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* Reading a history. Invariant: what is passed over is told with its reason. */
 #include "harness/history.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/args.h"
 #include "harness/policy.h"
@@ -14,15 +15,13 @@
 #include "harness/stored.h"
 #include "reporters/reporter.h"
 
-struct mark { const char *from, *pattern; };
 /* What the newest earlier result has of one suite of head's. */
 struct last_of_suite { const char *suite; cJSON *ids; };
 
 struct reader {
   struct tb_history *history;
-  const char *folder;
+  const struct tb_history_source *source;
   const cJSON *head;
-  TC_VEC(struct mark) marks;
   TC_VEC(struct last_of_suite) last;
   struct tb_index head_ids;        /* numbered as head_cases; what head left out comes behind them */
   TC_VEC(const cJSON *) head_cases;
@@ -49,39 +48,27 @@ double tb_history_value(const cJSON *one_case, bool *probed) {
 
 /* --- which machine --- */
 
-static const cJSON *environment_of(const cJSON *document, const cJSON *one_case) {
-  const double index = tb_doc_number(one_case, "env");
-  return cJSON_GetArrayItem(tb_doc_at(document, "environments"), isnan(index) ? 0 : (int)index);
-}
-
 static bool same_machine(const cJSON *a, const cJSON *b) {
   return !strcmp(tb_doc_text(a, "host", "?"), tb_doc_text(b, "host", "?")) && !strcmp(tb_doc_text(a, "cpu.model", "?"), tb_doc_text(b, "cpu.model", "?"));
 }
 
 /* --- marks --- */
 
-static tc_status add_mark(struct reader *r, char *line, int number) {
-  char *rest = NULL, *hash = strchr(line, '#');
-  if (hash) *hash = '\0';
-  const char *from = strtok_r(line, " \t\r\n", &rest), *pattern = from ? strtok_r(NULL, " \t\r\n", &rest) : NULL;
-  if (!from) return TC_OK;
-  if (!pattern || from[0] < '0' || from[0] > '9')
-    return tc_fail(r->err, TC_ARG, "history", "%s/marks.txt:%d: write a time, a pattern of case ids, and the reason: 2026-11-20T00:00:00Z mlp/* new allocator", r->folder, number);
-  const struct mark mark = {tb_format(r->history->arena, "%s", from), tb_format(r->history->arena, "%s", pattern)};
-  return mark.from && mark.pattern && tc_vec_push(tc_arena_alloc(r->history->arena), &r->marks, mark) ? TC_OK : no_memory(r);
+static bool is_folder(const char *path) {
+  struct stat info;
+  return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
+/* Those of the folders, and those that were named. */
 static tc_status read_marks(struct reader *r) {
-  char *line = NULL;
-  size_t size = 0;
-  const char *path = tb_format(r->history->arena, "%s/marks.txt", r->folder);
-  FILE *in = path ? fopen(path, "re") : NULL;
-  tc_status status = path ? TC_OK : no_memory(r);
-  if (path && !in && errno != ENOENT) status = tc_fail(r->err, TC_ARG, "history", "%s: %s", path, strerror(errno));
-  for (int number = 1; in && !status && getline(&line, &size, in) >= 0; number++) status = add_mark(r, line, number);
-  if (in && !status && ferror(in)) status = tc_fail(r->err, TC_ARG, "history", "%s: %s", path, strerror(errno));
-  if (in) fclose(in);
-  free(line);
+  struct tc_arena *arena = r->history->arena;
+  tc_status status = TC_OK;
+  for (size_t i = 0; i < r->source->n_places && !status; i++) {
+    if (!is_folder(r->source->places[i])) continue;
+    const char *path = tb_format(arena, "%s/marks.txt", r->source->places[i]);
+    status = path ? tb_marks_read(arena, path, false, &r->history->marks, r->err) : no_memory(r);
+  }
+  if (!status && r->source->marks) status = tb_marks_read(arena, r->source->marks, true, &r->history->marks, r->err);
   return status;
 }
 
@@ -144,7 +131,7 @@ static tc_status take_case(struct reader *r, const cJSON *document, const cJSON 
   const char *id = tb_doc_text(one_case, "id", NULL);
   const cJSON *compared = head_case_of(r, id);
   if (!id || tb_index_find(&r->head_ids, id) < 0 || strcmp(tb_doc_text(one_case, "outcome", ""), "ok")) return TC_OK;
-  if (!same_machine(environment_of(document, one_case), environment_of(r->head, compared))) return TC_OK;
+  if (!same_machine(tb_stored_environment(document, one_case), tb_stored_environment(r->head, compared))) return TC_OK;
   return take_point(r, document, one_case, compared, file);
 }
 
@@ -176,14 +163,14 @@ static bool keep_id(struct last_of_suite *last, const cJSON *one_case) {
 
 /* Cases of head's machine, by suite; a newer document takes the place of an older one. */
 static tc_status take_ids(struct reader *r, const cJSON *document) {
-  const cJSON *one, *machine = environment_of(r->head, r->head_cases.len ? r->head_cases.data[0] : NULL);
+  const cJSON *one, *machine = tb_stored_environment(r->head, r->head_cases.len ? r->head_cases.data[0] : NULL);
   for (size_t i = 0; i < r->last.len; i++) {
     struct last_of_suite *last = &r->last.data[i];
     struct last_of_suite newer = {.suite = last->suite};
     bool good = true;
     cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
       const char *suite = suite_of(one);
-      if (suite && !strcmp(suite, last->suite) && same_machine(environment_of(document, one), machine)) good = good && keep_id(&newer, one);
+      if (suite && !strcmp(suite, last->suite) && same_machine(tb_stored_environment(document, one), machine)) good = good && keep_id(&newer, one);
     }
     if (newer.ids) {
       cJSON_Delete(last->ids);
@@ -220,37 +207,38 @@ static int by_time(const void *a, const void *b) { return strcmp(((const struct 
 
 /* Why a document is no part of the history; NULL: it is. */
 static const char *unfit(const struct reader *r, const cJSON *document) {
-  if (!cJSON_IsString(tb_doc_at(document, "finished")) || cJSON_IsTrue(tb_doc_at(document, "interrupted"))) return "it was not finished";
+  if (!tb_history_finished(document)) return "it was not finished";
   const char *head = tb_doc_text(r->head, "started", NULL), *started = tb_doc_text(document, "started", NULL);
   if (!started) return "it does not say when it was started";
-  if (!same_machine(environment_of(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)), environment_of(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
+  if (!same_machine(tb_stored_environment(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)), tb_stored_environment(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
     return "it is of another machine";
-  return head && strcmp(started, head) >= 0 ? "it is not older than the result that is judged" : NULL;
+  return head && !r->source->with_head && strcmp(started, head) >= 0 ? "it is not older than the result that is judged" : NULL;
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
 }
 
 /* Reads twice, so that only one document is in memory at a time: first the times, then the points in their order. */
 static tc_status list_files(struct reader *r, struct stored **out, size_t *count) {
   TC_VEC(struct stored) all = {0};
   struct tc_arena *arena = r->history->arena;
-  DIR *folder = opendir(r->folder);
-  if (!folder) return tc_fail(r->err, TC_ARG, "history", "%s: %s", r->folder, strerror(errno));
-  tc_status status = TC_OK;
-  for (const struct dirent *entry; !status && (entry = readdir(folder));) {
-    const char *dot = strrchr(entry->d_name, '.');
-    if (!dot || strcmp(dot, ".json")) continue;
+  tb_texts paths = {0};
+  tc_status status = tb_history_paths(arena, r->source, &paths, r->err);
+  for (size_t i = 0; !status && i < paths.len; i++) {
     struct tc_error why = {0};
-    struct stored one = {.path = tb_format(arena, "%s/%s", r->folder, entry->d_name)};
+    struct stored one = {.path = paths.data[i]};
     struct tc_arena *scratch = tc_arena_new(tc_alloc_system());
-    cJSON *document = one.path && scratch ? tb_stored_load_result(scratch, one.path, &why) : NULL;
+    cJSON *document = scratch ? tb_stored_load_result(scratch, one.path, &why) : NULL;
     const char *reason = document ? unfit(r, document) : why.message;
     if (!reason) one.started = tb_format(arena, "%s", tb_doc_text(document, "started", ""));
-    if (!scratch || !one.path || (!reason && !one.started)) status = no_memory(r);
-    else if (reason) status = pass_over(r, entry->d_name, reason);
+    if (!scratch || (!reason && !one.started)) status = no_memory(r);
+    else if (reason) status = pass_over(r, base_name(one.path), reason);
     else if (!tc_vec_push(tc_arena_alloc(arena), &all, one)) status = no_memory(r);
     cJSON_Delete(document);
     tc_arena_free(scratch);
   }
-  closedir(folder);
   if (all.len) qsort(all.data, all.len, sizeof *all.data, by_time);
   *out = all.data;
   *count = all.len;
@@ -272,17 +260,23 @@ static tc_status read_file(struct reader *r, const struct stored *file) {
 
 /* --- segments --- */
 
+size_t tb_history_place(const struct tb_series *s, const struct tb_mark *mark) {
+  size_t at = 0;
+  if (!tb_glob(mark->pattern, s->id)) return SIZE_MAX;
+  while (at < s->points.len && strcmp(s->points.data[at].started, mark->from) < 0) at++;
+  return at;
+}
+
 /* Index of the first point of each segment that a mark begins. *tonight: one lies behind all points, so that tonight is the first. */
 static size_t marks_of(const struct reader *r, const struct tb_series *s, size_t *out, bool *tonight) {
   const char *head = tb_doc_text(r->head, "started", NULL);
   size_t count = 0;
   *tonight = false;
-  for (size_t m = 0; m < r->marks.len; m++) {
-    size_t at = 0;
-    if (!tb_glob(r->marks.data[m].pattern, s->id)) continue;
-    while (at < s->points.len && strcmp(s->points.data[at].started, r->marks.data[m].from) < 0) at++;
-    if (at == s->points.len) *tonight |= !head || strcmp(r->marks.data[m].from, head) <= 0;
-    else out[count++] = at;
+  for (size_t m = 0; m < r->history->marks.len; m++) {
+    const struct tb_mark *mark = &r->history->marks.data[m];
+    const size_t at = tb_history_place(s, mark);
+    if (at == s->points.len) *tonight |= !head || strcmp(mark->from, head) <= 0;
+    else if (at != SIZE_MAX) out[count++] = at;
   }
   return count;
 }
@@ -292,7 +286,7 @@ static tc_status cut_series(struct reader *r, struct tb_series *s) {
   const struct tb_change_options options = tb_change_defaults();
   const size_t n = s->points.len;
   double *values = tc_arena_bytes(arena, sizeof *values * (n + 1));
-  size_t *marks = tc_arena_bytes(arena, sizeof *marks * (r->marks.len + 1));
+  size_t *marks = tc_arena_bytes(arena, sizeof *marks * (r->history->marks.len + 1));
   s->changes = tc_arena_bytes(arena, sizeof *s->changes * (n + 1));
   if (!values || !marks || !s->changes) return no_memory(r);
   for (size_t i = 0; i < n; i++) values[i] = s->points.data[i].value;
@@ -306,8 +300,13 @@ static tc_status cut_series(struct reader *r, struct tb_series *s) {
 }
 
 tc_status tb_history_load(struct tc_arena *arena, const char *folder, const cJSON *head, struct tb_history *out, struct tc_error *err) {
+  const struct tb_history_source source = {.places = &folder, .n_places = 1};
+  return tb_history_read(arena, &source, head, out, err);
+}
+
+tc_status tb_history_read(struct tc_arena *arena, const struct tb_history_source *source, const cJSON *head, struct tb_history *out, struct tc_error *err) {
   *out = (struct tb_history){.arena = arena, .ids = {.arena = arena}};
-  struct reader r = {.history = out, .folder = folder, .head = head, .head_ids = {.arena = arena}, .err = err};
+  struct reader r = {.history = out, .source = source, .head = head, .head_ids = {.arena = arena}, .err = err};
   struct stored *files = NULL;
   size_t count = 0;
   tc_status status = list_head(&r) ? list_suites(&r) : no_memory(&r);

@@ -6,9 +6,7 @@
  * that have tonight's.
  * A case has vanished where the newest earlier result of that machine with cases of its suite has it, head has cases of that suite,
  * and this one is neither measured nor left out by it.
- * Known steps are told in FOLDER/marks.txt, a line each:
- *     2026-11-20T00:00:00Z  mlp/(*)   new allocator            -- (*) stands for a star here
- * from that time on, cases that match the glob begin a new segment; '#' starts a comment.
+ * Known steps are told in FOLDER/marks.txt (marks.h).
  * Ownership: all in the arena, but the documents of `newest` and `vanished`, which tb_history_close deletes. */
 #ifndef TB_HISTORY_H
 #define TB_HISTORY_H
@@ -18,6 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "harness/index.h"
+#include "harness/marks.h"
 #include "harness/result.h"
 #include "harness/segment.h"
 
@@ -37,6 +36,7 @@ struct tb_history {
   struct tc_arena *arena;
   TC_VEC(struct tb_series) series;
   struct tb_index ids;             /* numbered as series */
+  tb_marks marks;
   int files;                       /* results that were read */
   cJSON *vanished;                 /* list of {"id": …, "outcome": …} */
   tb_texts passed_over;            /* "FILE: why": no results, unfinished, damaged, of another machine, not older than head */
@@ -44,6 +44,18 @@ struct tb_history {
 
 /* The history before `head`, of its machine and its cases. TC_ARG: the folder cannot be read, a mark is wrong (with its line). */
 tc_status tb_history_load(struct tc_arena *arena, const char *folder, const cJSON *head, struct tb_history *out, struct tc_error *err);
+/* The same from several folders and files; `marks`: a file of them besides those of the folders, or NULL; `with_head`: head's own points
+ * belong to it, and forecasts are of what comes next. */
+struct tb_history_source { const char *const *places; size_t n_places; const char *marks; bool with_head; };
+tc_status tb_history_read(struct tc_arena *arena, const struct tb_history_source *source, const cJSON *head, struct tb_history *out, struct tc_error *err);
+/* Its files, and those *.json that lie in its folders, by name. TC_ARG: a folder cannot be read. */
+tc_status tb_history_paths(struct tc_arena *arena, const struct tb_history_source *source, tb_texts *out, struct tc_error *err);
+/* Did the run of a result come to its end? */
+bool tb_history_finished(const cJSON *document);
+/* The newest finished result there; the caller deletes it. TC_ARG: there is none, a folder cannot be read. */
+tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_source *source, cJSON **out, struct tc_error *err);
+/* Index of the first point of a series that a mark begins a segment at; points.len: behind all; SIZE_MAX: it is not of this case. */
+size_t tb_history_place(const struct tb_series *series, const struct tb_mark *mark);
 void tb_history_close(struct tb_history *history);
 /* NULL: this case was never ok on this machine. */
 const struct tb_series *tb_history_find(const struct tb_history *history, const char *id);

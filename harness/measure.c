@@ -162,6 +162,14 @@ double tb_log_ratio(const struct tb_seat *one, const struct tb_seat *other) {
   return rounds ? sum / (double)rounds : NAN;
 }
 
+double tb_median_log_ratio(const struct tc_alloc *alloc, const struct tb_seat *one, const struct tb_seat *other) {
+  const size_t rounds = full_rounds(one, other);
+  tb_doubles ratios = {.data = NULL};
+  for (size_t r = 0; r < rounds; r++)
+    if (!tc_vec_push(alloc, &ratios, round_log_ratio(one, other, r))) return NAN;
+  return tb_median(ratios.data, ratios.len);
+}
+
 double tb_log_ratio_half_width(const struct tb_seat *one, const struct tb_seat *other, double confidence) {
   const size_t rounds = full_rounds(one, other);
   if (rounds < 2) return NAN;

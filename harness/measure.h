@@ -47,5 +47,8 @@ tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n_s
 double tb_log_ratio(const struct tb_seat *one, const struct tb_seat *other);
 /* Half-width of the t interval of that mean over rounds; NaN below two. */
 double tb_log_ratio_half_width(const struct tb_seat *one, const struct tb_seat *other, double confidence);
+/* Median over the rounds of log(one / other), in memory of `alloc`; NaN without a full round, or without memory. A burst of load spoils
+ * some rounds of two processes, and the mean with them; a change of one of them is in every round. */
+double tb_median_log_ratio(const struct tc_alloc *alloc, const struct tb_seat *one, const struct tb_seat *other);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/system_file.h"
 #include "harness/text.h"
 
 enum { LINE = 8192, PATH = 4096 };
@@ -27,20 +28,10 @@ static struct sight sight(enum tb_noise_state state, const char *format, ...) {
   return s;
 }
 
-/* First line of a file that begins with `key` ("" is any), without its end; false: there is none. */
-static bool find_line(const char *path, const char *key, char *line, size_t bytes) {
-  FILE *in = fopen(path, "re");
-  bool found = false;
-  while (in && !found && fgets(line, (int)bytes, in)) found = !strncmp(line, key, strlen(key));
-  if (in) fclose(in);
-  if (found) line[strcspn(line, "\n")] = '\0';
-  return found;
-}
-
 static bool read_cpu(const char *file, char *line, size_t bytes) {
   char path[PATH];
   snprintf(path, sizeof path, "%s/%s", cpu_folder, file);
-  return find_line(path, "", line, bytes);
+  return tb_system_line(path, "", line, bytes);
 }
 
 static struct sight see_governor(struct tb_topology *topology) {
@@ -81,7 +72,7 @@ static struct sight see_load(struct tb_topology *topology) {
   int running = 0;
   const int cores = topology ? tb_topology_machine(topology).cores : 1;
   if (getloadavg(&load, 1) != 1) return sight(TB_NOISE_UNKNOWN, "not readable");
-  if (find_line("/proc/loadavg", "", line, sizeof line)) (void)sscanf(line, "%*f %*f %*f %d", &running);
+  if (tb_system_line("/proc/loadavg", "", line, sizeof line)) (void)sscanf(line, "%*f %*f %*f %d", &running);
   if (load < busy_load) return sight(TB_NOISE_QUIET, "%.2f", load);
   return sight(TB_NOISE_WORSE, "%.2f on %d core%s in the last minute, %d running now", load, cores, tb_plural(cores), running);
 }
@@ -95,20 +86,21 @@ static struct sight see_pinning(struct tb_topology *topology) {
 static struct sight see_hypervisor(struct tb_topology *topology) {
   char line[LINE];
   (void)topology;
-  if (!find_line("/proc/cpuinfo", "flags", line, sizeof line)) return sight(TB_NOISE_UNKNOWN, "not readable");
+  if (!tb_system_line("/proc/cpuinfo", "flags", line, sizeof line)) return sight(TB_NOISE_UNKNOWN, "not readable");
   if (!strstr(line, " hypervisor")) return sight(TB_NOISE_QUIET, "none");
   return sight(TB_NOISE_WORSE, "this is a guest: neighbours take time and caches");
 }
 
 static struct sight see_steal(struct tb_topology *topology) {
-  char line[512];
-  double t[8] = {0}, all = 0;
+  enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
+  char line[LINE];
+  double t[FIELDS] = {0}, all = 0;
   (void)topology;
-  if (!find_line("/proc/stat", "cpu ", line, sizeof line) ||
-      sscanf(line, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+  if (!tb_system_line("/proc/stat", "cpu ", line, sizeof line) ||
+      sscanf(line, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != FIELDS)
     return sight(TB_NOISE_UNKNOWN, "not readable");
-  for (int i = 0; i < 8; i++) all += t[i];
-  const double share = all > 0 ? t[7] / all : 0;
+  for (int i = 0; i < FIELDS; i++) all += t[i];
+  const double share = all > 0 ? t[STEAL] / all : 0;
   return sight(share > much_steal ? TB_NOISE_WORSE : TB_NOISE_QUIET, "%.2f%% of all CPU time since the start", 100 * share);
 }
 
@@ -122,18 +114,18 @@ static struct sight judge_quota(const char *text) {
 static struct sight see_quota(struct tb_topology *topology) {
   char line[LINE], path[LINE + 64];
   (void)topology;
-  if (find_line("/proc/self/cgroup", "0::", line, sizeof line)) {
+  if (tb_system_line("/proc/self/cgroup", "0::", line, sizeof line)) {
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", line + 3);
-    if (find_line(path, "", line, sizeof line) || find_line("/sys/fs/cgroup/cpu.max", "", line, sizeof line)) return judge_quota(line);
+    if (tb_system_line(path, "", line, sizeof line) || tb_system_line("/sys/fs/cgroup/cpu.max", "", line, sizeof line)) return judge_quota(line);
   }
-  if (find_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "", line, sizeof line)) return judge_quota(line);
+  if (tb_system_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "", line, sizeof line)) return judge_quota(line);
   return sight(TB_NOISE_UNKNOWN, "no cpu.max is visible");
 }
 
 static struct sight see_layout(struct tb_topology *topology) {
   char value[16];
   (void)topology;
-  if (!find_line("/proc/sys/kernel/randomize_va_space", "", value, sizeof value)) return sight(TB_NOISE_UNKNOWN, "not readable");
+  if (!tb_system_line("/proc/sys/kernel/randomize_va_space", "", value, sizeof value)) return sight(TB_NOISE_UNKNOWN, "not readable");
   if (*value == '0') return sight(TB_NOISE_WORSE, "off: all replicates share one layout, and their interval is too narrow");
   return sight(TB_NOISE_QUIET, "on: each replicate has a layout of its own");
 }
@@ -141,7 +133,7 @@ static struct sight see_layout(struct tb_topology *topology) {
 static struct sight see_huge_pages(struct tb_topology *topology) {
   char value[64];
   (void)topology;
-  if (!find_line("/sys/kernel/mm/transparent_hugepage/enabled", "", value, sizeof value)) return sight(TB_NOISE_UNKNOWN, "not readable");
+  if (!tb_system_line("/sys/kernel/mm/transparent_hugepage/enabled", "", value, sizeof value)) return sight(TB_NOISE_UNKNOWN, "not readable");
   if (strstr(value, "[always]")) return sight(TB_NOISE_WORSE, "always: pages merge in the background");
   return sight(TB_NOISE_QUIET, "%s", strstr(value, "[never]") ? "never" : "where a program asks for them");
 }
@@ -162,8 +154,8 @@ static struct sight see_writeback(struct tb_topology *topology) {
   char line[128];
   double dirty = 0, writing = 0;
   (void)topology;
-  const bool good = find_line("/proc/meminfo", "Dirty:", line, sizeof line) && sscanf(line, "Dirty: %lf", &dirty) == 1;
-  if (!good || !find_line("/proc/meminfo", "Writeback:", line, sizeof line) || sscanf(line, "Writeback: %lf", &writing) != 1)
+  const bool good = tb_system_line("/proc/meminfo", "Dirty:", line, sizeof line) && sscanf(line, "Dirty: %lf", &dirty) == 1;
+  if (!good || !tb_system_line("/proc/meminfo", "Writeback:", line, sizeof line) || sscanf(line, "Writeback: %lf", &writing) != 1)
     return sight(TB_NOISE_UNKNOWN, "not readable");
   return sight(dirty + writing > much_written_kib ? TB_NOISE_WORSE : TB_NOISE_QUIET, "%.0f MiB wait for the disk", (dirty + writing) / 1024);
 }
@@ -171,7 +163,7 @@ static struct sight see_writeback(struct tb_topology *topology) {
 static struct sight see_timer(struct tb_topology *topology) {
   char source[64];
   (void)topology;
-  if (!find_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", "", source, sizeof source)) return sight(TB_NOISE_UNKNOWN, "not readable");
+  if (!tb_system_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", "", source, sizeof source)) return sight(TB_NOISE_UNKNOWN, "not readable");
   const bool fast = !strcmp(source, "tsc") || !strcmp(source, "kvm-clock") || !strcmp(source, "hyperv_clocksource_tsc_page");
   return fast ? sight(TB_NOISE_QUIET, "%s", source) : sight(TB_NOISE_WORSE, "%s: each read of the clock is a system call", source);
 }

@@ -276,13 +276,27 @@ static bool matches_one(const char *pattern, const char *const *ids, int n_ids) 
   return false;
 }
 
+/* A case that has to be there. */
+static bool demands(const struct tb_policy_rule *rule) { return rule->field == TB_POLICY_REQUIRED && rule->pattern && rule->value != 0; }
+
+const char **tb_policy_idle(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids, int n_ids, int *count) {
+  const char **out = tc_arena_bytes(arena, (policy->rules.len + 1) * sizeof *out);
+  *count = 0;
+  for (size_t i = 0; out && i < policy->rules.len; i++) {
+    const struct tb_policy_rule *rule = &policy->rules.data[i];
+    if (!rule->pattern || demands(rule) || matches_one(rule->pattern, ids, n_ids)) continue;
+    out[*count] = tb_format(arena, "%s[\"%s\"] in line %d", fields[rule->field].name, rule->pattern, rule->line);
+    if (!out[(*count)++]) return NULL;
+  }
+  return out;
+}
+
 const char **tb_policy_unmatched(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids, int n_ids, int *count) {
   const char **out = tc_arena_bytes(arena, (policy->rules.len + 1) * sizeof *out);
   *count = 0;
   for (size_t i = 0; out && i < policy->rules.len; i++) {
     const struct tb_policy_rule *rule = &policy->rules.data[i];
-    const bool demanded = rule->field == TB_POLICY_REQUIRED && rule->pattern && rule->value != 0;
-    if (demanded && !matches_one(rule->pattern, ids, n_ids)) out[(*count)++] = rule->pattern;
+    if (demands(rule) && !matches_one(rule->pattern, ids, n_ids)) out[(*count)++] = rule->pattern;
   }
   return out;
 }

@@ -51,6 +51,9 @@ struct tb_exact_rule tb_policy_exact_rule(const void *policy, const struct tb_ex
 /* Patterns of `required` that match none of these ids (a required case is missing), each once, in the arena. NULL when memory is out. */
 const char **tb_policy_unmatched(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids, int n_ids, int *count);
 
+/* Of the other rules by pattern those that match none of these ids, as 'threshold["mpl*"] in line 3': mostly a slip of the pen. Likewise. */
+const char **tb_policy_idle(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids, int n_ids, int *count);
+
 /* Whether a text matches a glob as above. */
 bool tb_glob(const char *pattern, const char *text);
 

@@ -20,7 +20,18 @@
 #include "harness/clock.h"
 #include "harness/text.h"
 
-enum { LAUNCH_WORDS = 64, PROGRAM_PATH = 40 };
+enum { PROGRAM_PATH = 40 };
+
+/* Words of a worker's command line: what runs (a peer's has three words), each switch, each plug-in, threads, cpus, cache_dir,
+ * callgrind, memory_mb; and NULL. */
+enum {
+  SWITCHES = 0
+#define TC_CONFIG(field, name, type, dflt, key, takes, help) + 1
+#include "base/config.def"
+#undef TC_CONFIG
+  ,
+  LAUNCH_WORDS = 3 + SWITCHES + TB_PLUGINS_MAX + 5 + 1
+};
 
 /* How long idle OpenMP threads spin: long enough between two kernels, gone before the other worker's turn. */
 static const char spin_settings[] = "GOMP_SPINCOUNT=20000";
@@ -80,7 +91,7 @@ static bool make_arguments(struct tc_arena *arena, const struct tb_launch *launc
 
 /* The harness' environment without what would change the worker, and with the settings of its thread pool. */
 static const char **make_environment(struct tc_arena *arena, const struct tb_launch *launch) {
-  static const char *const dropped[] = {"TB_", "OMP_", "GOMP_", "OPENBLAS_", "KMP_", "PYTHONPATH="};
+  static const char *const dropped[] = {"TB_", "OMP_", "GOMP_", "OPENBLAS_", "KMP_", "PYTHONPATH=", "TBENCH_TOKEN=" /* for tbench push alone */};
   enum { ADDED = 8 };
   size_t count = 0;
   while (environ[count]) count++;

@@ -80,8 +80,7 @@ void tb_answer_prepare(lua_State *L, struct tb_server *w) {
 
 static void add_stats(lua_State *L, struct tb_server *w) {
   if (w->workload.role != TB_ROLE_COMPILED) return;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, w->workload.fn);
-  tb_lua_call_function(L, "stats", 1, 1);
+  tb_workload_stats(L, &w->workload);
   cJSON_AddItemToObject(w->reply, "stats", tb_json_from_lua(L, -1));
   lua_pop(L, 1);
 }

@@ -51,7 +51,7 @@ static bool list_earlier(struct tc_arena *arena, const cJSON *document, struct e
 
 /* --- compiling --- */
 
-/* *artifact: NULL where it cannot be told, as when the compile failed: then the case is timed, and its outcome recorded. */
+/* *artifact: NULL where it cannot be told, as when the compile failed, or is a peer's: then the case is timed, and its outcome recorded. */
 static tc_status compile(struct tb_run *run, size_t index, const char **artifact, struct tc_error *err) {
   const struct tb_case *kase = &run->plan.cases.data[index];
   const char *cache_dir = tb_format(run->arena, "%s/select%zu", run->cache_root, index);
@@ -60,6 +60,7 @@ static tc_status compile(struct tb_run *run, size_t index, const char **artifact
   struct tb_first first = {.stats = NULL};
   *artifact = NULL;
   if (!cache_dir) return no_memory(err);
+  if (kase->peer) return TC_OK; /* it has no artifact of ours: a compile would be for nothing */
   tb_progress_show(&run->progress, tb_case_label(run->arena, kase), "artifact");
   tc_status status = tb_role_start(run, kase, TB_ROLE_COMPILED, cache_dir, &process, &prepared, err);
   if (!status) status = tb_first_call(&process, false, tb_run_timeout(run, kase), &first, err);

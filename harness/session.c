@@ -1,6 +1,7 @@
 /* One group of cases in one replicate: fresh processes, from the cold call to the last check. Invariants:
- * 1. The order is fixed: baseline (and, in the first replicate, the reference), then for each case a cold process that is
- *    then reset (memory), then for each case a process with a filled cache (disk) that stays for the blocks.
+ * 1. The order of steps is fixed: baseline (and, in the first replicate, the reference), then for each case a cold process that is
+ *    then reset (memory), then for each case a process with a filled cache (disk) that stays for the blocks. Whose turn it is
+ *    within these two steps is drawn for each replicate: who comes first follows other work than the rest, and compile times are compared.
  * 2. All that is timed in the steady state has been compared before (calls 1 to 3) or is compared after (the last output).
  * 3. Whatever happens to a worker happens to its case alone; a lost baseline ends its group.
  * 4. Every process that was started is stopped here. */
@@ -8,11 +9,12 @@
 #include <string.h>
 
 #include "harness/folder.h"
+#include "harness/random.h"
 #include "harness/session.h"
 #include "harness/states.h"
 #include "harness/stats.h"
 
-enum { COUNTED_MAX = 100000, PROCESSES_OF_OWN = 3 /* of a session: baseline, twin, probe */ };
+enum { ABOVE_SEEDS = 32, COUNTED_MAX = 100000, PROCESSES_OF_OWN = 3 /* of a session: baseline, twin, probe */ };
 static const double counting_ns = 5e6; /* of work under the counters, where one call is shorter */
 /* For the estimate alone: what a process costs beside its blocks, and the reference's part of the first replicate. */
 static const double process_estimate_s = 0.25, reference_estimate_s = 1.0;
@@ -140,6 +142,22 @@ static tc_status each_live(struct tb_session *s, tc_status (*step)(struct tb_ses
   return TC_OK;
 }
 
+/* In an order drawn by seed, replicate and step. */
+static tc_status each_live_in_turn(struct tb_session *s, enum tb_state state, tc_status (*step)(struct tb_session *, struct tb_member *)) {
+  struct tb_random random = {(uint64_t)s->run->spec.options.seed * TB_STATE_COUNT + (uint64_t)state + ((uint64_t)s->replicate << ABOVE_SEEDS)};
+  int *order = tc_arena_bytes(s->run->arena, sizeof *order * (size_t)s->n);
+  if (!order) return tb_session_no_memory(s);
+  for (int i = 0; i < s->n; i++) order[i] = i;
+  tb_random_next(&random); /* neighbouring seeds start far apart */
+  tb_random_shuffle(&random, order, s->n);
+  for (int i = 0; i < s->n; i++) {
+    if (tb_session_interrupted(s)) return TC_OK;
+    const tc_status status = s->members[order[i]].live ? step(s, &s->members[order[i]]) : TC_OK;
+    if (status) return status;
+  }
+  return TC_OK;
+}
+
 /* --- calls 2 and 3 --- */
 
 static tc_status call_member(struct tb_session *s, struct tb_member *m) {
@@ -246,8 +264,8 @@ static tc_status run_steps(struct tb_session *s) {
   long long calls_made = 0;
   tc_status status = start_baseline(s);
   if (!status && tb_session_any_live(s) && !tb_session_interrupted(s)) status = start_reference(s);
-  if (!status) status = each_live(s, run_cold);
-  if (!status) status = each_live(s, start_member);
+  if (!status) status = each_live_in_turn(s, TB_STATE_COLD, run_cold);
+  if (!status) status = each_live_in_turn(s, TB_STATE_DISK, start_member);
   if (!status && tb_session_any_live(s) && !tb_session_interrupted(s)) status = checked_calls(s);
   if (status || !tb_session_any_live(s) || tb_session_interrupted(s)) return status;
   if (s->steady_output) tb_session_drop_reference(s); /* its output would be the same: the memory is better free */

@@ -14,7 +14,8 @@
 
 enum { ROUNDS_MIN = 4, ROUNDS_MAX = 60, ROUNDS_MIN_QUICK = 3 };
 static const double budget_s = 1.0, quick_budget_s = 0.4, target_half_width = 0.004;
-/* After a block of several threads, unless the next one begins with untimed calls: those that are idle have stopped to spin by then (GOMP_SPINCOUNT in process_start.c). */
+/* After a block of several threads, unless the next one begins with untimed calls: those that are idle have stopped to spin by then
+ * (GOMP_SPINCOUNT in process_start.c). */
 static const int64_t settle_ns = 600000;
 
 double tb_session_blocks_estimate(bool quick) { return quick ? quick_budget_s : budget_s; }

@@ -2,6 +2,7 @@
 #include "harness/stored.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,4 +71,9 @@ cJSON *tb_stored_load_result(struct tc_arena *arena, const char *path, struct tc
   tc_fail(err, TC_CORRUPT, "result", "%s is a comparison of results, not a result", path);
   cJSON_Delete(document);
   return NULL;
+}
+
+const cJSON *tb_stored_environment(const cJSON *document, const cJSON *one_case) {
+  const double index = tb_doc_number(one_case, "env");
+  return cJSON_GetArrayItem(tb_doc_at(document, "environments"), isnan(index) ? 0 : (int)index);
 }

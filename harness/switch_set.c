@@ -1,3 +1,4 @@
+/* Reading of switch sets. Invariant: a switch that makes no other case is refused, as is a word that is no name=value. */
 #include "harness/switch_set.h"
 
 #include <string.h>

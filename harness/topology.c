@@ -41,22 +41,16 @@ void tb_topology_close(struct tb_topology *topology) {
   free(topology);
 }
 
-/* "core:4" → kind and count; -1 as kind for machine. False: no topology. */
-static bool parse(const char *text, int *kind, long long *count) {
+/* "core:4" → kind and count; -1 as kind for machine. TC_ARG: it names no part of any machine. */
+static tc_status parse(const char *text, int *kind, long long *count, struct tc_error *err) {
   *kind = -1;
   *count = 1;
-  if (!strcmp(text, "machine")) return true;
+  if (!strcmp(text, "machine")) return TC_OK;
   const char *colon = strchr(text, ':');
   const size_t length = colon ? (size_t)(colon - text) : strlen(text);
   for (int k = 0; k < N_KINDS; k++)
     if (strlen(kinds[k].name) == length && !strncmp(kinds[k].name, text, length)) *kind = k;
-  return *kind >= 0 && (!colon || (tb_whole_parse(colon + 1, count) && *count > 0));
-}
-
-tc_status tb_topology_check(const char *text, struct tc_error *err) {
-  int kind;
-  long long count;
-  if (parse(text, &kind, &count)) return TC_OK;
+  if (*kind >= 0 && (!colon || (tb_whole_parse(colon + 1, count) && *count > 0))) return TC_OK;
   return tc_fail(err, TC_ARG, "topology", "topology=%s: use machine, package:N, numa:N, l3:N, core:N or pu:N, with N from 1 up", text);
 }
 
@@ -139,9 +133,8 @@ tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const
                             struct tc_error *err) {
   int kind;
   long long count;
-  tc_status status = tb_topology_check(text, err);
+  tc_status status = parse(text, &kind, &count, err);
   if (status) return status;
-  parse(text, &kind, &count);
   *out = (struct tb_place){.text = kind < 0 ? "machine" : tb_format(arena, "%s:%lld", kinds[kind].name, count)};
   if (!out->text) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
   hwloc_bitmap_t set = hwloc_bitmap_alloc();

@@ -45,7 +45,4 @@ bool tb_topology_bind_memory(struct tb_topology *topology, const char *cpus);
 /* A set from "0-3,8"; false when it is none, or names a CPU beyond what the type holds. */
 bool tb_cpus_parse(const char *text, cpu_set_t *set);
 
-/* A text that could be a topology, without looking at a machine: for early errors. */
-tc_status tb_topology_check(const char *text, struct tc_error *err);
-
 #endif

@@ -20,6 +20,8 @@ enum {
   TRIAD_CACHES = 3,              /* all arrays together: this many times the last-level cache */
   TRIAD_MIN_BYTES = 96 << 20,
   TRIAD_ALIGN = 64,
+  LANES_AVX2 = 8,                /* floats of a vector */
+  LANES_AVX512 = 16,
   HUGE_PAGE = 2 << 20,
   FMA_RUNS = 5,
   FMA_ROUNDS = 400000,
@@ -50,12 +52,12 @@ struct member {
 
 __attribute__((target("avx2,fma"))) static void triad_plain(float *a, const float *b, const float *c, size_t n) {
   const __m256 s = _mm256_set1_ps(3.0f);
-  for (size_t i = 0; i < n; i += 8) _mm256_store_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
+  for (size_t i = 0; i < n; i += LANES_AVX2) _mm256_store_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
 }
 
 __attribute__((target("avx2,fma"))) static void triad_stream(float *a, const float *b, const float *c, size_t n) {
   const __m256 s = _mm256_set1_ps(3.0f);
-  for (size_t i = 0; i < n; i += 8) _mm256_stream_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
+  for (size_t i = 0; i < n; i += LANES_AVX2) _mm256_stream_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
   _mm_sfence();
 }
 
@@ -67,7 +69,7 @@ __attribute__((target("avx2,fma"))) static float fma_avx2(void) {
 #pragma GCC unroll 16
     for (int c = 0; c < FMA_CHAINS; c++) x[c] = _mm256_fmadd_ps(x[c], factor, term);
   }
-  float sum = 0, lanes[8];
+  float sum = 0, lanes[LANES_AVX2];
   for (int c = 0; c < FMA_CHAINS; c++) _mm256_storeu_ps(lanes, x[c]), sum += lanes[0];
   return sum;
 }
@@ -80,7 +82,7 @@ __attribute__((target("avx512f"))) static float fma_avx512(void) {
 #pragma GCC unroll 16
     for (int c = 0; c < FMA_CHAINS; c++) x[c] = _mm512_fmadd_ps(x[c], factor, term);
   }
-  float sum = 0, lanes[16];
+  float sum = 0, lanes[LANES_AVX512];
   for (int c = 0; c < FMA_CHAINS; c++) _mm512_storeu_ps(lanes, x[c]), sum += lanes[0];
   return sum;
 }
@@ -203,7 +205,7 @@ static double measure(enum job job, const cpu_set_t *cpus, int threads) {
   if (members && run_all(&shared, members, cpus, threads)) {
     const double seconds = best_seconds(members, threads, job == JOB_TRIAD ? 2 * TRIAD_RUNS : FMA_RUNS);
     const double work = job == JOB_TRIAD ? 3.0 * sizeof(float) * (double)shared.elements * threads
-                                         : 2.0 * (has_avx512() ? 16 : 8) * FMA_CHAINS * (double)FMA_ROUNDS * threads;
+                                         : 2.0 * (has_avx512() ? LANES_AVX512 : LANES_AVX2) * FMA_CHAINS * (double)FMA_ROUNDS * threads;
     rate = seconds > 0 ? work / seconds : 0;
   }
   free(members);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static const struct tb_verb_option options[] = {
 #define TB_VERB_OPTION(verb, name, dflt, help) {#verb, name, dflt, help},
@@ -105,4 +107,9 @@ const char *tb_bytes_text(struct tc_arena *arena, double bytes) {
   int unit = 0;
   for (; bytes >= STEP && unit < LAST; unit++) bytes /= STEP;
   return tb_format(arena, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+bool tb_verb_colour(void) {
+  const char *no_colour = getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) && (!no_colour || !*no_colour);
 }

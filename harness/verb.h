@@ -29,6 +29,8 @@ const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct 
 int tb_verb_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for any other failure; returns TB_EXIT_FAILED. */
 int tb_verb_failed(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Are colours wanted on standard output? It is a terminal, and NO_COLOR is not set, or empty. */
+bool tb_verb_colour(void);
 /* "12.3 MiB"; in the arena. */
 const char *tb_bytes_text(struct tc_arena *arena, double bytes);
 

@@ -120,7 +120,7 @@ static enum tb_exit measure(struct work *w) {
   if (status) return failed(w, status, &err);
   tb_progress_end(&w->run.progress);
   w->comparison.interrupted = tb_interrupt_poll(&w->run.interrupt) > 0;
-  if (!tb_verdicts_judge(&w->comparison)) return tb_verb_failed(verb_name, "out of memory");
+  if (!tb_verdicts_judge(&w->comparison) || !tb_verdicts_remark_policy(&w->comparison)) return tb_verb_failed(verb_name, "out of memory");
   return tb_verdicts_tell(&w->comparison, &w->telling);
 }
 
@@ -128,6 +128,7 @@ static enum tb_exit run_all(struct work *w) {
   struct tc_error err = {0};
   if (w->run.spec.explaining) return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
   if (*w->run.spec.options.changed_since) return tb_verb_usage(verb_name, "it takes no 'changed-since'; tbench run does");
+  if (*w->run.spec.options.push) return tb_verb_usage(verb_name, "it takes no 'push'; tbench run does");
   enum tb_exit code = read_options(w);
   if (code != TB_EXIT_PASS) return code;
   if (tb_sides_apply(w->run.arena, &w->sides, &w->run.plan, &err)) return tb_verb_usage(verb_name, "%s", err.message);

@@ -47,13 +47,18 @@ static enum tb_exit nothing_bad(const struct tb_bisect *b) {
   return tb_verb_usage(verb_name, "the case is right; say what is slower than what: base.SWITCH=VALUE, head.SWITCH=VALUE, base=PROGRAM or head=PROGRAM");
 }
 
+static enum tb_exit cannot_tell(const struct tb_bisect *b) {
+  fputs(b->trouble == TB_TROUBLE_SLOWER
+            ? "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a quieter machine (tbench doctor)\n"
+            : "tbench bisect: head was bad and then right: a fault that comes and goes cannot be found by halving (uninitialised memory, a race, a check that depends on more than its arguments)\n",
+        stderr);
+  return TB_EXIT_NOT_MEASURABLE;
+}
+
 static enum tb_exit search(struct tb_bisect *b) {
   enum tb_bad answer = tb_bisect_ask_first(b);
   if (answer == TB_BAD_NO) return nothing_bad(b);
-  if (answer == TB_BAD_UNSURE) {
-    fprintf(stderr, "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a quieter machine (tbench doctor)\n");
-    return TB_EXIT_NOT_MEASURABLE;
-  }
+  if (answer == TB_BAD_UNSURE) return cannot_tell(b);
   if (answer == TB_BAD_YES) answer = tb_bisect_narrow(b);
   if (answer == TB_BAD_STOP) return b->stopped;
   return tb_bisect_answer(b);
@@ -63,6 +68,7 @@ static enum tb_exit run_all(struct work *w) {
   struct tc_error err = {0};
   struct tb_bisect *b = &w->bisect;
   if (w->run.spec.explaining) return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
+  if (*w->run.spec.options.push) return tb_verb_usage(verb_name, "it takes no 'push'; tbench run does");
   if (w->run.plan.cases.len != 1) return refuse_cases(&w->run.plan);
   *b = (struct tb_bisect){.run = &w->run, .sides = &w->sides, .kase = w->run.plan.cases.data[0]};
   const enum tb_exit code = read_options(w);
@@ -71,6 +77,12 @@ static enum tb_exit run_all(struct work *w) {
   tb_progress_begin(&w->run.progress, 1);
   printf("%s\n", b->kase.id);
   return search(b);
+}
+
+/* head, head=PROGRAM, head.SWITCH=VALUE; an axis of a suite may begin with the same letters. */
+static bool is_side(const char *word, const char *side) {
+  const size_t length = strlen(side);
+  return !strncmp(word, side, length) && (!word[length] || word[length] == '=' || word[length] == '.');
 }
 
 /* A case alone is asked whether it is right. */
@@ -82,7 +94,7 @@ static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, stru
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i] + strspn(argv[i], "-");
     words[i] = argv[i];
-    for (int s = 0; s < TB_SIDE_COUNT; s++) sided |= !strncmp(word, tb_side_name((enum tb_side_id)s), strlen(tb_side_name((enum tb_side_id)s)));
+    for (int s = 0; s < TB_SIDE_COUNT; s++) sided |= is_side(word, tb_side_name((enum tb_side_id)s));
   }
   words[argc] = (char *)itself;
   return tb_sides_parse(arena, verb_name, argc + !sided, words, out, err);

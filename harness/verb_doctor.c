@@ -1,5 +1,6 @@
 /* `tbench doctor`: what of this machine is ready, what makes figures worse, what to install. To add a check: a row in
  * doctor.def and its function here. Exit code: pass unless something is missing that `tbench run` needs. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,10 @@
 
 #include "cache/cache.h"
 #include "device/device.h"
+#include "harness/companion.h"
 #include "harness/counters.h"
 #include "harness/noise.h"
+#include "harness/push_http.h"
 #include "harness/suite.h"
 #include "harness/text.h"
 #include "harness/topology.h"
@@ -80,6 +83,20 @@ static struct finding check_gnuplot(struct patient *p) {
   (void)p;
   if (on_path("gnuplot")) return found(READY, NULL, "found");
   return found(MISSING, "install gnuplot-nox", "not installed: plots are written as data and script alone");
+}
+
+static struct finding check_push(struct patient *p) {
+  struct tc_error err = {0};
+  const char *version = tb_push_http_version(p->arena, &err);
+  if (version) return found(READY, NULL, "%.200s", version);
+  return found(MISSING, "install libcurl4", "results cannot be sent to a dashboard: %.150s", err.message);
+}
+
+static struct finding check_serve(struct patient *p) {
+  char path[PATH_MAX];
+  (void)p;
+  if (tb_companion_find("tbench-serve", path, sizeof path)) return found(READY, NULL, "%.300s", path);
+  return found(MISSING, "install libmicrohttpd-dev and libsqlite3-dev, and build again", "there is no tbench-serve: tbench serve does not work");
 }
 
 static struct finding check_valgrind(struct patient *p) {

@@ -48,6 +48,7 @@ static bool judge_by_forecast(struct gate *g, const struct tb_series *series, st
   if (!series || !series->points.len || !tb_compared_measured(one) || !(value > 0)) return true;
   one->time = tb_forecast_decide(&series->forecast, value, tb_policy_threshold(&g->policy, one->id));
   one->timed = true;
+  if (series->forecast.known) one->expected_ns = tb_doc_number(one->head, "steady.median_ns") / one->time.ratio; /* at tonight's speed of the probe */
   const size_t points = series->forecast.points;
   if (!points) one->basis = "no points since the newest mark";
   else if (!series->forecast.known) one->basis = tb_format(g->verb->arena, "%zu point%s since %s", points, tb_plural((double)points), series->points.data[series->forecast.first].started);
@@ -115,9 +116,26 @@ static const char *history_path(const struct gate *g) {
   return same ? path : tb_format(g->verb->arena, "%s/%s_%s", g->against, started, name);
 }
 
+static bool is_short(const struct tb_compared *one) { return one->timed && one->time.verdict == TB_VERDICT_UNSURE && one->time.why == TB_UNSURE_SHORT_HISTORY; }
+
+/* Whether nothing speaks against a result but that its history is too short to judge it: were it not added, no history could ever begin,
+ * nor go on behind a step. */
+static bool only_too_short(const struct tb_verdicts *c) {
+  int measured = 0;
+  if (c->exit != TB_EXIT_NOT_MEASURABLE || c->interrupted || c->missing) return false;
+  for (size_t i = 0; i < c->cases.len; i++) {
+    const struct tb_compared *one = &c->cases.data[i];
+    if (one->exit != TB_EXIT_PASS && !is_short(one)) return false;
+    measured += one->head && !strcmp(tb_doc_text(one->head, "outcome", ""), "ok");
+  }
+  return measured > 0;
+}
+
 static enum tb_exit update_history(const struct gate *g) {
+  const bool young = only_too_short(&g->comparison);
   if (g->update == TB_UPDATE_NO) return TB_EXIT_PASS;
-  if (g->comparison.exit != TB_EXIT_PASS && g->update != TB_UPDATE_ALL) {
+  if (young) fputs("tbench gate: the history is too short to judge the result, which begins it or makes it longer\n", stderr);
+  if (g->comparison.exit != TB_EXIT_PASS && !young && g->update != TB_UPDATE_ALL) {
     fputs("tbench gate: the result did not pass and is not added to the history; update=all adds it\n", stderr);
     return TB_EXIT_PASS;
   }
@@ -141,13 +159,13 @@ static enum tb_exit judge(struct gate *g, bool is_folder) {
   struct tc_error err = {0};
   g->comparison = tb_verdicts_new(g->verb->arena, &g->policy, "gate");
   g->comparison.head = tb_origin_of(g->result, g->head);
-  tb_verdicts_take_head(&g->comparison, g->head);
+  if (!tb_verdicts_take_head(&g->comparison, g->head)) return tb_verb_failed("gate", "out of memory");
   tc_status status = is_folder ? compare_history(g, &err) : compare_file(g, &err);
   if (!status) status = tb_confirm_flagged(&g->comparison, g->head, tb_args_value(&g->verb->args, "base"), tb_args_value(&g->verb->args, "head"), &err);
   if (status == TC_INTERRUPTED) return TB_EXIT_INTERRUPTED;
   if (status == TC_NOMEM || status == TC_IO) return tb_verb_failed("gate", "%s", err.message);
   if (status) return tb_verb_usage("gate", "%s", err.message);
-  if (!tb_verdicts_judge(&g->comparison)) return tb_verb_failed("gate", "out of memory");
+  if (!tb_verdicts_judge(&g->comparison) || !tb_verdicts_remark_policy(&g->comparison)) return tb_verb_failed("gate", "out of memory");
   const enum tb_exit told = tb_verdicts_tell(&g->comparison, &g->telling), updated = is_folder ? update_history(g) : update_file(g);
   return tb_exit_worse(told, updated);
 }

@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "harness/outcome.h"
+#include "harness/push_format.h"
 #include "harness/spec.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
@@ -72,6 +73,15 @@ static void print_formats(void) {
   for (int i = 0; i < tb_reporter_count(); i++) row(tb_reporter_at(i)->name, tb_reporter_at(i)->help);
 }
 
+static void print_push_formats(void) {
+  puts("\nformats:");
+  for (int i = 0; i < tb_push_format_count(); i++) {
+    const struct tb_push_format *f = tb_push_format_at(i);
+    row(f->name, f->help);
+    if (f->twice == TB_TWICE_TWICE) row("", "(it knows no key: what is sent again after a lost answer is there twice)");
+  }
+}
+
 /* Lines of a text, each after `before`. */
 static void print_lines(const char *before, const char *text) {
   for (const char *line = text; *line;) {
@@ -98,6 +108,7 @@ static void print_verb(const struct verb_row *verb) {
   if (run || explain) print_run_options(explain);
   else print_own_options(verb->name);
   if (!strcmp(verb->name, "report")) print_formats();
+  if (!strcmp(verb->name, "push")) print_push_formats();
   puts("\nexamples:");
   print_lines("  tbench ", verb->example);
   print_codes_of(verb->codes);

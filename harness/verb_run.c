@@ -5,18 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/environment.h"
 #include "harness/folder.h"
+#include "harness/pusher.h"
 #include "harness/record.h"
 #include "harness/run.h"
 #include "harness/selection.h"
 #include "harness/stats.h"
+#include "harness/stored.h"
 #include "harness/text.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
-#include "reporters/reporter.h"
+#include "reporters/plot.h"
 
 enum { MINUTE = 60 };
 static const double environment_estimate_s = 2;
@@ -43,16 +44,15 @@ static void print_plan(const struct tb_run *run) {
   for (size_t i = 0; i < run->plan.cases.len; i++) puts(run->plan.cases.data[i].id);
 }
 
-/* --- measuring --- */
-
 /* --- after --- */
 
 /* Pictures beside the result; a missing gnuplot is told and is no failure. */
 static const char *draw(const cJSON *document, const char *out, struct tb_plot *plot, const char *stem) {
-  if (!stem || !tb_plot_result(document, stem, tb_half_width, plot))
+  const struct tb_plot_options options = {.half_width = tb_half_width};
+  if (!stem || !tb_plot_result(document, stem, &options, plot))
     return fprintf(stderr, "tbench run: no pictures of %s: %s\n", out, stem ? plot->message : "out of memory"), NULL;
   if (*plot->message) fprintf(stderr, "tbench run: %s\n", plot->message);
-  return plot->drawn ? plot->svg : NULL;
+  return plot->drawn ? plot->picture[TB_PLOT_SVG] : NULL;
 }
 
 static void tell_failure(const struct tb_save *save, const char *written, const struct tc_error *err) {
@@ -74,12 +74,14 @@ static enum tb_exit publish(struct tb_run *run) {
   const bool named = length > end && !strcmp(out + length - end, suffix);
   const char *stem = tb_format(run->arena, "%.*s", (int)(named ? length - end : length), out);
   const char *picture = status ? NULL : draw(document, out, &plot, stem);
-  const struct tb_report_options options = {.verbose = run->spec.options.verbose, .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = written, .plot_path = picture,
+  const struct tb_report_options options = {.verbose = run->spec.options.verbose, .colour = tb_verb_colour(), .result_path = written, .plot_path = picture,
                                              .half_width = tb_half_width};
   const bool shown = document && tb_report_console(document, &options, stdout) && !fflush(stdout);
   cJSON_Delete(document);
   return status || !shown ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }
+
+/* --- measuring --- */
 
 /* A run that cannot go on: what it has saved stays. */
 static enum tb_exit broken_off(struct tb_run *run, tc_status status, const struct tc_error *err) {
@@ -110,6 +112,41 @@ static enum tb_exit select_and_measure(struct tb_run *run, struct tb_selection *
   return measure(run, err);
 }
 
+/* --- sending --- */
+
+/* Sends the result as `tbench push` does; what cannot be sent now lies in the spool, and is told: that is no failure of the run. */
+static enum tb_exit send_result(const struct tb_run *run, struct tb_pusher *pusher) {
+  struct tc_error err = {0};
+  tb_spool_names names = {0};
+  const char *file = run->save.path;
+  if (!run->save.there) return TB_EXIT_PASS; /* that was told */
+  cJSON *result = tb_stored_load_result(run->arena, file, &err);
+  const tc_status status = result ? tb_pusher_add(pusher, result, file, &names, &err) : err.status;
+  cJSON_Delete(result);
+  if (status) return tb_verb_failed("run", "%s is not sent: %s", file, err.message);
+  tb_pusher_deliver(pusher, &names);
+  tb_pusher_summarise(pusher, stderr);
+  return pusher->count[TB_FATE_REFUSED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
+}
+
+static enum tb_exit measure_and_send(struct tb_run *run, struct tb_selection *selection, int argc, char *const *argv, struct tc_error *err) {
+  struct tb_pusher pusher;
+  struct tb_pusher_options options = tb_pusher_defaults("run");
+  options.to = run->spec.options.push;
+  if (!*options.to) return select_and_measure(run, selection, argc, argv, err);
+  enum tb_exit code;
+  const tc_status status = tb_pusher_open(&pusher, &options, run->arena, &run->interrupt, err);
+  if (status) {
+    code = status == TC_ARG ? tb_verb_usage("run", "push: %s", err->message) : tb_verb_failed("run", "push: %s", err->message);
+  } else {
+    code = select_and_measure(run, selection, argc, argv, err);
+    if (code != TB_EXIT_INTERRUPTED) code = tb_exit_worse(code, send_result(run, &pusher));
+    else if (run->save.there) fprintf(stderr, "tbench run: %s is not sent, since the run was interrupted\n", run->save.path);
+  }
+  tb_pusher_close(&pusher);
+  return code;
+}
+
 static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, struct tc_error *err) {
   struct tb_selection selection;
   if (tb_selection_open(run, &selection, err)) return tb_verb_usage("run", "changed-since: %s", err->message);
@@ -117,7 +154,7 @@ static enum tb_exit run_all(struct tb_run *run, int argc, char *const *argv, str
   enum tb_exit code = TB_EXIT_PASS;
   if (!run->spec.options.dry_run) {
     const bool ready = !tb_run_choose_out(run, "", err) && !tb_run_make_cache(run, err);
-    code = ready ? select_and_measure(run, &selection, argc, argv, err) : (enum tb_exit)tb_verb_usage("run", "%s", err->message);
+    code = ready ? measure_and_send(run, &selection, argc, argv, err) : (enum tb_exit)tb_verb_usage("run", "%s", err->message);
   }
   tb_selection_close(&selection);
   return code;

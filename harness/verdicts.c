@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "harness/index.h"
+#include "harness/stats.h"
+#include "harness/stored.h"
+#include "harness/text.h"
 #include "reporters/reporter.h"
 
 struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_policy *policy, const char *verb) {
@@ -24,10 +27,39 @@ struct tb_compared *tb_verdicts_add_left_out(struct tb_verdicts *c, const cJSON 
 
 bool tb_result_unfinished(const cJSON *document) { return cJSON_IsTrue(tb_doc_at(document, "interrupted")) || !cJSON_IsString(tb_doc_at(document, "finished")); }
 
-void tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head) {
+/* Cases of a document that it has more than once. False when memory is out. */
+static bool count_repeated(struct tb_verdicts *c, const cJSON *document) {
+  struct tb_index ids = {.arena = c->arena};
+  const cJSON *one;
+  int number;
+  cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
+    const int before = ids.count;
+    if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;
+    c->repeated += number < before;
+  }
+  return true;
+}
+
+bool tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head) {
   const double planned = tb_doc_number(head, "planned"), there = cJSON_GetArraySize(tb_doc_at(head, "cases"));
   c->interrupted = tb_result_unfinished(head);
   c->missing = planned > there ? (int)(planned - there) : 0;
+  c->repeated = 0;
+  return count_repeated(c, head);
+}
+
+/* Base's CPU where head's is another; NULL: they are the same, or one is not known. */
+static const char *other_cpu(const cJSON *base, const cJSON *base_case, const cJSON *head, const cJSON *head_case) {
+  const char *first = tb_doc_text(tb_stored_environment(base, base_case), "cpu.model", NULL), *second = tb_doc_text(tb_stored_environment(head, head_case), "cpu.model", NULL);
+  return first && second && strcmp(first, second) ? first : NULL;
+}
+
+static bool remark(struct tb_verdicts *c, const char *text) { return text && tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text); }
+
+/* Hosts of one CPU can be compared, but whoever reads it should know. */
+static bool remark_hosts(struct tb_verdicts *c, const cJSON *base, const cJSON *head) {
+  const char *first = tb_doc_text(tb_stored_environment(base, NULL), "host", NULL), *second = tb_doc_text(tb_stored_environment(head, NULL), "host", NULL);
+  return !first || !second || !strcmp(first, second) || remark(c, tb_format(c->arena, "base was measured on %s, head on %s", first, second));
 }
 
 bool tb_compared_measured(const struct tb_compared *one) {
@@ -41,7 +73,7 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
   TC_VEC(const cJSON *) known = {0};
   int number;
   c->base_unfinished = tb_result_unfinished(base);
-  tb_verdicts_take_head(c, head);
+  if (!tb_verdicts_take_head(c, head) || !count_repeated(c, base) || !remark_hosts(c, base, head)) return false;
   cJSON_ArrayForEach(one, base_cases) {
     if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;
     if (number == (int)known.len && !tc_vec_push(tc_arena_alloc(c->arena), &known, one)) return false;
@@ -50,8 +82,11 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
     const char *id = tb_doc_text(one, "id", "?");
     if (!tb_index_add(&ids, id, &number)) return false;
     const cJSON *other = number < (int)known.len ? known.data[number] : NULL;
-    if (!tb_verdicts_add(c, id, other, one)) return false;
-    if (other) known.data[number] = NULL;
+    struct tb_compared *added = tb_verdicts_add(c, id, other, one);
+    if (!added) return false;
+    if (!other) continue;
+    known.data[number] = NULL;
+    added->other_cpu = other_cpu(base, other, head, one);
   }
   cJSON_ArrayForEach(one, tb_doc_at(head, "left_out")) {
     if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;
@@ -103,15 +138,53 @@ static bool gather(struct tc_arena *arena, const struct tb_compared *one, tb_dou
 
 bool tb_verdicts_correct(struct tb_verdicts *c, size_t family) {
   struct tb_decision *decisions = tc_arena_bytes(c->arena, sizeof *decisions * (c->cases.len + 1));
-  size_t count = 0;
+  size_t count = 0, again = 0;
   if (!decisions) return false;
-  for (size_t i = 0; i < c->cases.len; i++)
+  for (size_t i = 0; i < c->cases.len; i++) {
     if (c->cases.data[i].timed) decisions[count++] = c->cases.data[i].time;
-  if (tb_decide_correct(decisions, count, family, tb_confidence_default) < 0) return false;
+    again += c->cases.data[i].fresh_log_ratios.len > 0;
+  }
+  if (tb_decide_correct(decisions, count, family > again ? family : again, tb_confidence_default) < 0) return false;
   count = 0;
-  for (size_t i = 0; i < c->cases.len; i++)
-    if (c->cases.data[i].timed) c->cases.data[i].time = decisions[count++];
+  for (size_t i = 0; i < c->cases.len; i++) {
+    struct tb_compared *one = &c->cases.data[i];
+    if (!one->timed) continue;
+    one->time = decisions[count++];
+    one->confirmed = one->confirmed && one->time.why != TB_UNSURE_CORRECTED;
+  }
   return true;
+}
+
+/* head/base of the probe's own times; NaN: one has none. */
+static double probe_ratio(const struct tb_compared *one) {
+  return tb_doc_number(one->head, "probe.median_ns") / tb_doc_number(one->base, "probe.median_ns");
+}
+
+/* The times in the table are as they were measured, head/base is not: what lies between them, where it is more than a threshold. */
+static bool remark_probe(struct tb_verdicts *c) {
+  tb_doubles ratios = {0};
+  size_t compared = 0, plain = 0;
+  for (size_t i = 0; i < c->cases.len; i++) {
+    const struct tb_compared *one = &c->cases.data[i];
+    if (!one->timed) continue;
+    const double ratio = probe_ratio(one);
+    const bool probed = same_probe(one->base, one->head);
+    compared++;
+    plain += !probed;
+    if (probed && isfinite(ratio) && !tc_vec_push(tc_arena_alloc(c->arena), &ratios, ratio)) return false;
+  }
+  const double ratio = ratios.len ? tb_median(ratios.data, ratios.len) : 1;
+  if (fabs(ratio - 1) > tb_threshold_default &&
+      !remark(c, tb_format(c->arena, "the probe took %.3g times as long in head's run; head/base is of the times over the probe's", ratio))) return false;
+  return !plain || remark(c, tb_format(c->arena, "%zu of %zu case%s compared without a probe, so a machine that was slower counts as a slower program", plain, compared,
+                                       compared == 1 ? " is" : "s are"));
+}
+
+/* A verdict on times of two CPUs would be one on the CPUs. */
+static void tell_other_cpu(struct tb_compared *one) {
+  if (!one->other_cpu) return;
+  one->time.verdict = TB_VERDICT_UNSURE;
+  one->time.why = TB_UNSURE_OTHER_CPU;
 }
 
 bool tb_verdicts_decide_apart(struct tb_verdicts *c) {
@@ -124,7 +197,8 @@ bool tb_verdicts_decide_apart(struct tb_verdicts *c) {
     const struct tb_decide_options options = {tb_policy_threshold(c->policy, one->id), tb_confidence_default};
     one->time = tb_decide_apart(base.data, base.len, head.data, head.len, twins.data, twins.len, 0, options);
     one->timed = true;
+    tell_other_cpu(one);
     family++;
   }
-  return tb_verdicts_correct(c, family);
+  return remark_probe(c) && tb_verdicts_correct(c, family);
 }

@@ -37,9 +37,12 @@ struct tb_compared {
   const char *left_out;      /* LEFT_OUT: the artifact that head saw; NULL: none */
   bool timed;                /* `time` was decided */
   bool confirmed;            /* and flagged again on fresh pairs */
+  const char *other_cpu;     /* BOTH: base's, where head was measured on another one; else NULL */
   bool control;              /* both sides run the same artifact in the same way on the same program: a difference is noise */
   struct tb_decision time;
   tb_doubles log_ratios, twin_log_ratios; /* what it rests on (of ab) */
+  tb_doubles base_ns, head_ns; /* times of a call that those ratios are of, one a process; none: not of ab, the documents have the times */
+  double expected_ns;        /* of a history: the time of a call that the forecast expects of head; 0: none */
   tb_doubles fresh_log_ratios, fresh_twin_log_ratios; /* of the confirmation */
   enum tb_outcome failed;    /* of a worker of the duel; with `failure` */
   const char *failure;       /* NULL: none failed */
@@ -66,6 +69,7 @@ struct tb_verdicts {
   bool interrupted;          /* head's measuring was ended early */
   bool base_unfinished;
   int missing;               /* cases that head planned and does not have */
+  int repeated;              /* cases that stand in one of the documents a second time */
   tb_texts remarks;          /* of the verb, told as they are */
   tb_texts problems;         /* of the whole, by tb_verdicts_judge: required cases that are nowhere, a result that is not whole */
   enum tb_exit exit;         /* the worst of all; set by tb_verdicts_judge */
@@ -78,19 +82,23 @@ struct tb_compared *tb_verdicts_add(struct tb_verdicts *c, const char *id, const
 struct tb_compared *tb_verdicts_add_left_out(struct tb_verdicts *c, const cJSON *entry, const cJSON *base);
 /* Whether a result was ended early, or its run was killed: cases may be missing from it. */
 bool tb_result_unfinished(const cJSON *document);
-/* Whether head's document has all that it planned. */
-void tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head);
+/* Whether head's document has all that it planned, and each once. False when memory is out. */
+bool tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head);
 /* All cases of two documents, by id, in head's order, then what it left out, then what vanished. False when memory is out. */
 bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
 /* Both sides were measured and are right. */
 bool tb_compared_measured(const struct tb_compared *one);
 /* Decides the times of all pairs from two runs that were not interleaved, normalised by the probe where both have it, and corrects
- * those flagged over all. False when memory is out. */
+ * those flagged over all. Those of two CPUs are UNSURE: no probe tells how fast code of another CPU would be here. Remarks tell how fast the
+ * probe was, and which times were compared without it. False when memory is out. */
 bool tb_verdicts_decide_apart(struct tb_verdicts *c);
-/* Holm's correction over the flagged; `family`: see tb_decide_correct. False when memory is out. */
+/* Holm's correction over the flagged; `family`: see tb_decide_correct. Cases that were measured again count in it, also those that fresh pairs
+ * took back: each was one more chance of a false flag. False when memory is out. */
 bool tb_verdicts_correct(struct tb_verdicts *c, size_t family);
 /* Exact figures, policy, exit codes. False when memory is out. */
 bool tb_verdicts_judge(struct tb_verdicts *c);
+/* Remarks on rules of the policy that hold for no case here; once, by the verb. False when memory is out. */
+bool tb_verdicts_remark_policy(struct tb_verdicts *c);
 /* The document that reporters read; the caller deletes it; NULL when memory is out. */
 cJSON *tb_verdicts_json(const struct tb_verdicts *c);
 

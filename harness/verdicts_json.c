@@ -3,6 +3,7 @@
 
 #include "harness/build.h"
 #include "harness/json_add.h"
+#include "harness/stats.h"
 #include "harness/verdicts.h"
 
 static void add_origin(cJSON *object, const char *name, const struct tb_origin *origin) {
@@ -22,6 +23,7 @@ static void fill_decision(cJSON *json, const struct tb_decision *d) {
   tb_add_number(json, "confidence", d->confidence);
   tb_add_number(json, "p", d->p);
   tb_add_number(json, "floor", d->floor);
+  cJSON_AddBoolToObject(json, "twins_differ", d->twins_differ); /* the floor then is the far end of their interval, not its half-width */
   tb_add_number(json, "limit", d->limit);
   tb_add_number(json, "pairs", d->pairs);
   tb_add_number(json, "twins", d->twins);
@@ -67,14 +69,19 @@ static double steady_ns(const cJSON *one_case) {
   return cJSON_IsNumber(median) ? median->valuedouble : NAN;
 }
 
+/* The times that the ratio is of, where ab measured it: those of the documents are of other processes, at another time. */
+static double side_ns(const tb_doubles *processes, const cJSON *one_case) {
+  return processes->len ? tb_median(processes->data, processes->len) : steady_ns(one_case);
+}
+
 static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_compared *one) {
   cJSON *json = cJSON_CreateObject();
   cJSON_AddItemToArray(array, json);
   tb_add_text(json, "id", one->id);
   tb_add_text(json, "presence", presence_text(one->presence));
   cJSON_AddBoolToObject(json, "required", one->required);
-  tb_add_number(json, "base_ns", steady_ns(one->base));
-  tb_add_number(json, "head_ns", steady_ns(one->head));
+  tb_add_number(json, "base_ns", one->expected_ns > 0 && !one->base_ns.len ? one->expected_ns : side_ns(&one->base_ns, one->base));
+  tb_add_number(json, "head_ns", side_ns(&one->head_ns, one->head));
   if (one->timed) add_decision(json, "time", &one->time);
   else cJSON_AddNullToObject(json, "time");
   cJSON_AddBoolToObject(json, "confirmed", one->confirmed);
@@ -83,6 +90,8 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   tb_add_text(json, "basis", one->basis);
   tb_add_numbers(json, "log_ratios", &one->log_ratios);
   tb_add_numbers(json, "twin_log_ratios", &one->twin_log_ratios);
+  tb_add_numbers(json, "base_process_ns", &one->base_ns);
+  tb_add_numbers(json, "head_process_ns", &one->head_ns);
   tb_add_numbers(json, "fresh_log_ratios", &one->fresh_log_ratios);
   tb_add_numbers(json, "fresh_twin_log_ratios", &one->fresh_twin_log_ratios);
   add_attribution(json, &one->attribution);

@@ -82,18 +82,28 @@ static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
   return true;
 }
 
-/* "compiling pays off after N calls": the whole interval beyond the limit is a regression. */
+/* After how many calls, as an interval: what of it is known. */
+static const char *pay_off_text(struct tc_arena *arena, double calls, double lo, double hi) {
+  if (isnan(lo)) return isnan(calls) ? "after how many calls compiling pays off was not measured" : tb_format(arena, "compiling pays off after %.10g calls, and of what interval that is, so few replicates do not tell", calls);
+  return isnan(hi) ? tb_format(arena, "compiling pays off after %.10g calls at the earliest, and may never", lo)
+                   : tb_format(arena, "compiling pays off after %.10g calls [%.10g, %.10g]", calls, lo, hi);
+}
+
+/* "compiling pays off after N calls": the whole interval beyond the limit is a regression; a part of it, or an interval that is not
+ * known, passes nothing. */
 static bool judge_pay_off(struct tb_verdicts *c, struct tb_compared *one) {
   const double limit = tb_policy_pays_off(c->policy, one->id);
   if (isnan(limit) || !one->head || outcome_of(one->head) != TB_OUTCOME_OK) return true;
   const double calls = tb_doc_number(one->head, "compile.pays_off_after_calls"), lo = tb_doc_number(one->head, "compile.pays_off_lo"),
                hi = tb_doc_number(one->head, "compile.pays_off_hi");
-  if (calls <= limit && (isnan(hi) || hi <= limit)) return true;
-  const char *problem = isnan(calls) ? tb_format(c->arena, "compiling never pays off; the policy wants it within %.10g calls", limit)
-                                     : tb_format(c->arena, "compiling pays off after %.10g calls [%.10g, %.10g]; the policy wants %.10g", calls, lo, hi, limit);
+  const bool measured = cJSON_IsObject(tb_doc_at(one->head, "compile")) && !cJSON_IsFalse(tb_doc_at(one->head, "compile.pays_off_infinite"));
+  const bool never = measured && isnan(calls) && isnan(lo) && !(tb_doc_number(one->head, "speedup.hi") > 1);
+  if (hi <= limit) return true;
+  const char *found = never ? "compiling never pays off" : pay_off_text(c->arena, calls, lo, hi);
+  const char *problem = found ? tb_format(c->arena, "%s; the policy wants it within %.10g calls", found, limit) : NULL;
   if (!problem) return false;
-  const bool surely = isnan(calls) || isnan(lo) || lo > limit;
-  worsen(one, surely ? TB_EXIT_REGRESSION : TB_EXIT_NOT_MEASURABLE, problem);
+  const bool surely = never || lo > limit;
+  worsen(one, surely ? TB_EXIT_REGRESSION : one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, problem);
   return true;
 }
 
@@ -101,7 +111,8 @@ static bool judge_exact(struct tb_verdicts *c, struct tb_compared *one) {
   one->exact.len = 0; /* it may be judged more than once */
   if (!tb_compared_measured(one)) return true;
   if (!tb_exact_compare(c->arena, one->base, one->head, tb_policy_exact_rule, c->policy, &one->exact)) return false;
-  worsen(one, tb_exact_exit(&one->exact), NULL);
+  const enum tb_exit code = tb_exact_exit(&one->exact);
+  worsen(one, code == TB_EXIT_NOT_MEASURABLE && !one->required ? TB_EXIT_PASS : code, NULL);
   return true;
 }
 
@@ -133,6 +144,7 @@ static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit
 static bool judge_documents(struct tb_verdicts *c) {
   if (c->interrupted && !add_problem(c, "head's measuring was ended early: cases may be missing from it", TB_EXIT_INTERRUPTED)) return false;
   if (c->base_unfinished && !add_problem(c, "base's result is unfinished: cases may be missing from it", TB_EXIT_NOT_MEASURABLE)) return false;
+  if (c->repeated && !add_problem(c, tb_format(c->arena, "%d case%s in a result a second time: which figures count is not known", c->repeated, c->repeated == 1 ? " stands" : "s stand"), TB_EXIT_USAGE)) return false;
   return !c->missing || add_problem(c, tb_format(c->arena, "head planned %d more case%s than its result has", c->missing, tb_plural(c->missing)), TB_EXIT_FAILED);
 }
 
@@ -148,6 +160,19 @@ static bool judge_absent(struct tb_verdicts *c) {
     if (!add_problem(c, tb_format(c->arena, "the policy requires '%s', and no case of head has such an id", patterns[i]), TB_EXIT_FAILED)) return false;
   }
   return true;
+}
+
+bool tb_verdicts_remark_policy(struct tb_verdicts *c) {
+  const char **ids = tc_arena_bytes(c->arena, sizeof *ids * (c->cases.len + 1));
+  int idle = 0;
+  if (!ids) return false;
+  for (size_t i = 0; i < c->cases.len; i++) ids[i] = c->cases.data[i].id;
+  const char **rules = tb_policy_idle(c->arena, c->policy, ids, (int)c->cases.len, &idle);
+  for (int i = 0; rules && i < idle; i++) {
+    const char *text = tb_format(c->arena, "the policy's %s matches no case here", rules[i]);
+    if (!text || !tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text)) return false;
+  }
+  return rules != NULL;
 }
 
 bool tb_verdicts_judge(struct tb_verdicts *c) {

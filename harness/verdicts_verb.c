@@ -2,9 +2,7 @@
 #include "harness/verdicts_verb.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/folder.h"
 #include "harness/record.h"
@@ -18,17 +16,25 @@ enum tb_exit tb_verdicts_policy(const char *verb, struct tc_arena *arena, const 
   return status == TC_NOMEM ? tb_verb_failed(verb, "%s", err.message) : tb_verb_usage(verb, "%s", err.message);
 }
 
+/* Formats that take a comparison. */
+static const char *format_names(struct tc_arena *arena) {
+  const char *names = "";
+  for (int i = 0; i < tb_reporter_count() && names; i++)
+    if (tb_reporter_at(i)->write_comparison) names = tb_format(arena, "%s%s%s", names, *names ? ", " : "", tb_reporter_at(i)->name);
+  return names ? names : "";
+}
+
 enum tb_exit tb_verdicts_check(const char *verb, struct tc_arena *arena, const struct tb_telling *telling) {
   struct tc_error err = {0};
-  if (strcmp(telling->format, "console") && strcmp(telling->format, "json")) return tb_verb_usage(verb, "format=%s: use console or json", telling->format);
+  const struct tb_reporter *reporter = tb_reporter_find(telling->format);
+  if (!reporter || !reporter->write_comparison) return tb_verb_usage(verb, "format=%s: use one of %s", telling->format, format_names(arena));
   if (telling->out && tb_folder_writable(arena, telling->out, &err)) return tb_verb_usage(verb, "%s", err.message);
   return TB_EXIT_PASS;
 }
 
 static bool show(const cJSON *document, const struct tb_telling *telling) {
-  const struct tb_report_options options = {.verbose = telling->verbose, .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .result_path = telling->out};
-  const bool good = strcmp(telling->format, "json") ? tb_report_comparison(document, &options, stdout) : tb_report_json(document, &options, stdout);
-  return good && !fflush(stdout);
+  const struct tb_report_options options = {.verbose = telling->verbose, .colour = tb_verb_colour(), .result_path = telling->out};
+  return tb_reporter_find(telling->format)->write_comparison(document, &options, stdout) && !fflush(stdout);
 }
 
 enum tb_exit tb_verdicts_tell(const struct tb_verdicts *c, const struct tb_telling *telling) {

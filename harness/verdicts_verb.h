@@ -4,7 +4,7 @@
 
 #include "harness/verdicts.h"
 
-struct tb_telling { const char *format; /* "console", "json" */ const char *out; /* file of the document; NULL: none */ bool verbose; };
+struct tb_telling { const char *format; /* name of a reporter that takes comparisons */ const char *out; /* file of the document; NULL: none */ bool verbose; };
 
 /* policy= of a command line (NULL: the default one). TB_EXIT_PASS, or a code with a line on standard error. */
 enum tb_exit tb_verdicts_policy(const char *verb, struct tc_arena *arena, const char *text, struct tb_policy *out);

@@ -11,6 +11,7 @@
 #include "harness/compile_options.h"
 #include "harness/luacall.h"
 #include "harness/luajson.h"
+#include "harness/parts.h"
 
 static const double amount_max = 1e300; /* no infinity, and no NaN */
 
@@ -34,13 +35,13 @@ static bool callable(lua_State *L, int index) {
 /* --- making --- */
 
 static void check_fields(lua_State *L, int table, const char *name) {
-  static const char *const known[] = {"fn", "args", "options", "tolerance", "check", "flops", "bytes", "unsupported"};
+  static const char *const known[] = {"fn", "parts", "args", "options", "tolerance", "check", "flops", "bytes", "unsupported"};
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
     bool found = false;
     for (size_t i = 0; lua_type(L, -2) == LUA_TSTRING && i < sizeof known / sizeof *known; i++) found |= !strcmp(known[i], lua_tostring(L, -2));
     if (found) continue;
     lua_pushvalue(L, -2);
-    luaL_error(L, "workload %s: unknown field '%s'; it returns fn, args, options, tolerance, check, flops, bytes, or unsupported", name, luaL_tolstring(L, -1, NULL));
+    luaL_error(L, "workload %s: unknown field '%s'; it returns fn or parts, args, options, tolerance, check, flops, bytes, or unsupported", name, luaL_tolstring(L, -1, NULL));
   }
 }
 
@@ -90,10 +91,25 @@ static bool read_unsupported(lua_State *L, int table, const char *name, struct t
   return out->unsupported != NULL;
 }
 
+/* What is called in this role. Parts that are compiled by themselves are explained as one whole. */
+static void push_function(lua_State *L, int table, const struct tb_parts_case *kase, struct tb_workload *w) {
+  const char *function = w->role == TB_ROLE_COMPILED ? "compile" : w->role == TB_ROLE_EXPLAINED ? "explain" : NULL;
+  const bool parts = lua_getfield(L, table, "parts") != LUA_TNIL;
+  lua_pop(L, 1);
+  if (lua_getfield(L, table, "fn") != LUA_TNIL && parts) luaL_error(L, "workload %s: fn and parts: expected one of them", kase->workload);
+  if (parts) {
+    lua_pop(L, 1);
+    tb_parts_push(L, table, kase, w->role == TB_ROLE_COMPILED, &w->parts);
+    if (w->role == TB_ROLE_COMPILED) return;
+  }
+  if (!callable(L, -1)) luaL_error(L, "workload %s: fn: expected a function, got %s", kase->workload, luaL_typename(L, -1));
+  if (function) tb_compile_options_apply(L, table, kase->suite, kase->workload, function, kase->backend, kase->mode);
+}
+
 void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
                       struct tb_workload *out) {
   const int top = lua_gettop(L);
-  *out = (struct tb_workload){.role = role, .fn = LUA_NOREF, .args = LUA_NOREF, .check = LUA_NOREF, .results = LUA_NOREF, .last_args = LUA_NOREF};
+  *out = (struct tb_workload){.role = role, .fn = LUA_NOREF, .parts = LUA_NOREF, .args = LUA_NOREF, .check = LUA_NOREF, .results = LUA_NOREF, .last_args = LUA_NOREF};
   const cJSON *seed = cJSON_GetObjectItemCaseSensitive(kase, "seed");
   lua_pushinteger(L, seed ? (lua_Integer)seed->valuedouble : 0);
   tb_lua_call_function(L, "manual_seed", 1, 0);
@@ -111,10 +127,7 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
     return;
   }
   tb_compile_options_check(L, table, suite_name, name);
-  lua_getfield(L, table, "fn");
-  if (!callable(L, -1)) luaL_error(L, "workload %s: fn: expected a function, got %s", name, luaL_typename(L, -1));
-  const char *function = role == TB_ROLE_COMPILED ? "compile" : role == TB_ROLE_EXPLAINED ? "explain" : NULL;
-  if (function) tb_compile_options_apply(L, table, suite_name, name, function, backend, mode);
+  push_function(L, table, &(struct tb_parts_case){suite_name, name, backend, mode}, out);
   out->fn = luaL_ref(L, LUA_REGISTRYINDEX);
   read_args(L, table, name, out);
   out->check = read_check(L, table, name);
@@ -287,9 +300,22 @@ double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int6
 }
 
 void tb_workload_reset(lua_State *L, struct tb_workload *w) {
+  w->was_reset = true;
+  if (w->parts != LUA_NOREF) {
+    tb_parts_reset(L, w->parts);
+    return;
+  }
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   tb_lua_call_function(L, "reset", 1, 0);
-  w->was_reset = true;
+}
+
+void tb_workload_stats(lua_State *L, struct tb_workload *w) {
+  if (w->parts != LUA_NOREF) {
+    tb_parts_stats(L, w->parts);
+    return;
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
+  tb_lua_call_function(L, "stats", 1, 1);
 }
 
 /* --- checking --- */

@@ -25,6 +25,7 @@ enum { TB_ARGUMENTS_MAX = 32, TB_GENERATED_MAX = 64 /* argument lists made ahead
 struct tb_workload {
   enum tb_role role;
   int fn;        /* registry reference of what is called: the function, or the compiled object */
+  int parts;     /* list of compiled objects, where the function calls them (parts.h), or LUA_NOREF */
   int args;      /* the list, or the function that makes call i's list */
   int check;     /* the suite's own check(result), or LUA_NOREF */
   int results;   /* list of the newest call's results, with .n */
@@ -52,6 +53,8 @@ double tb_workload_call(lua_State *L, struct tb_workload *w, const struct tb_str
 double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch);
 /* Forgets what the compiled object has learnt; in-memory and disk caches stay. */
 void tb_workload_reset(lua_State *L, struct tb_workload *w);
+/* Pushes tb.stats of the compiled object, or of the compiled parts together. */
+void tb_workload_stats(lua_State *L, struct tb_workload *w);
 /* Sends results and arguments of the newest call (see exchange.h). */
 void tb_workload_send(lua_State *L, struct tb_workload *w, struct tb_sender *sender);
 /* The suite's own check on the newest results; true where it has none. A string is its reason. */

@@ -9,7 +9,7 @@
 static const double confidence = 0.95;
 static const char prefix[] = "opt.";
 
-static bool is_technique(const cJSON *setting) { return !strncmp(setting->string, prefix, strlen(prefix)); }
+static bool is_technique(const cJSON *setting) { return setting->string && !strncmp(setting->string, prefix, strlen(prefix)); }
 
 /* Switches of compile time that are not at their default. */
 static int count_off(const cJSON *switches) {
@@ -54,7 +54,7 @@ static bool same_otherwise(const cJSON *a, const cJSON *b) {
   const cJSON *x = tb_doc_at(a, "case"), *y = tb_doc_at(b, "case"), *field;
   cJSON_ArrayForEach(field, x) {
     const cJSON *other = cJSON_GetObjectItemCaseSensitive(y, field->string);
-    if (strcmp(field->string, "switches") && !cJSON_Compare(field, other, true)) return false;
+    if ((!field->string || strcmp(field->string, "switches")) && !cJSON_Compare(field, other, true)) return false;
   }
   const cJSON *p = tb_doc_at(x, "switches"), *q = tb_doc_at(y, "switches");
   return has_switches(p, q) && has_switches(q, p);

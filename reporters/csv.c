@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "reporters/reporter.h"
+#include "reporters/text_out.h"
 
 static const struct { const char *title, *path; } columns[] = {
     {"id", "id"}, {"suite", "case.suite"}, {"workload", "case.workload"}, {"backend", "case.backend"}, {"mode", "case.mode"}, {"device", "case.device"},
@@ -20,30 +20,32 @@ static const struct { const char *title, *path; } columns[] = {
     {"steady_instructions", "instructions.steady"}};
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
+/* Inside of quotes. Line ends stay as they are. */
+static const char *escape_quoted(uint32_t c, char *buffer) {
+  (void)buffer;
+  return c == '"' ? "\"\"" : c && c < ' ' && c != '\t' && c != '\n' && c != '\r' ? "\xEF\xBF\xBD" : NULL;
+}
+
 static void put_text(FILE *out, const char *text) {
-  if (!strpbrk(text, ",\"\n\r")) {
+  bool plain = true;
+  for (const char *c = text; *c; c++) plain &= *c >= ' ' && *c < 0x7F && *c != ',' && *c != '"';
+  if (plain) {
     fputs(text, out);
     return;
   }
   fputc('"', out);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', out);
-    fputc(*text, out);
-  }
+  tb_put_text(out, text, escape_quoted);
   fputc('"', out);
 }
 
 static void put_value(FILE *out, const cJSON *value) {
   if (cJSON_IsString(value)) put_text(out, value->valuestring);
-  else if (cJSON_IsNumber(value)) fprintf(out, "%.10g", value->valuedouble);
+  else if (cJSON_IsNumber(value) && isfinite(value->valuedouble)) tb_put_number(out, value->valuedouble);
   else if (cJSON_IsBool(value)) fputs(cJSON_IsTrue(value) ? "yes" : "no", out);
   else if (cJSON_IsObject(value)) put_text(out, tb_doc_text(value, "message", ""));
 }
 
-bool tb_report_csv(const cJSON *result, const struct tb_report_options *options, FILE *out) {
-  (void)options;
-  for (int i = 0; i < N_COLUMNS; i++) fprintf(out, "%s%s", i ? "," : "", columns[i].title);
-  fputs("\r\n", out);
+static void put_cases(FILE *out, const cJSON *result) {
   const cJSON *one_case;
   cJSON_ArrayForEach(one_case, tb_doc_at(result, "cases")) {
     for (int i = 0; i < N_COLUMNS; i++) {
@@ -52,5 +54,12 @@ bool tb_report_csv(const cJSON *result, const struct tb_report_options *options,
     }
     fputs("\r\n", out);
   }
+}
+
+bool tb_report_csv(const cJSON *result, const struct tb_report_options *options, FILE *out) {
+  (void)options;
+  for (int i = 0; i < N_COLUMNS; i++) fprintf(out, "%s%s", i ? "," : "", columns[i].title);
+  fputs("\r\n", out);
+  for (int i = 0; i < tb_doc_count(result); i++) put_cases(out, tb_doc_nth(result, i));
   return !ferror(out);
 }

@@ -4,6 +4,14 @@
 
 #include "reporters/reporter.h"
 
+int tb_doc_count(const cJSON *documents) { return cJSON_IsArray(documents) ? cJSON_GetArraySize(documents) : 1; }
+const cJSON *tb_doc_nth(const cJSON *documents, int index) { return cJSON_IsArray(documents) ? cJSON_GetArrayItem(documents, index) : documents; }
+
+bool tb_report_lacks(const struct tb_report_options *options, const char *what) {
+  if (options->failure) snprintf(options->failure, TB_REPORT_FAILURE, "%s", what);
+  return false;
+}
+
 const cJSON *tb_doc_at(const cJSON *item, const char *path) {
   char name[64];
   while (item && *path) {
@@ -19,7 +27,7 @@ const cJSON *tb_doc_at(const cJSON *item, const char *path) {
 
 double tb_doc_number(const cJSON *item, const char *path) {
   const cJSON *at = tb_doc_at(item, path);
-  return cJSON_IsNumber(at) ? at->valuedouble : NAN;
+  return cJSON_IsNumber(at) && isfinite(at->valuedouble) ? at->valuedouble : NAN;
 }
 
 const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwise) {
@@ -41,8 +49,11 @@ static void append_params(const cJSON *params, char *out, size_t size) {
   const cJSON *p;
   cJSON_ArrayForEach(p, params) {
     char text[128];
+    if (!p->string) return; /* no object */
     if (cJSON_IsString(p)) snprintf(text, sizeof text, " · %s=%s", p->string, p->valuestring);
-    else snprintf(text, sizeof text, " · %s=%.10g", p->string, cJSON_IsNumber(p) ? p->valuedouble : NAN);
+    else if (cJSON_IsBool(p)) snprintf(text, sizeof text, " · %s=%s", p->string, cJSON_IsTrue(p) ? "true" : "false");
+    else if (cJSON_IsNumber(p) && isfinite(p->valuedouble)) snprintf(text, sizeof text, " · %s=%.10g", p->string, p->valuedouble);
+    else snprintf(text, sizeof text, " · %s=?", p->string);
     append(out, size, text);
   }
 }

@@ -4,19 +4,6 @@
 
 #include "reporters/explanation_source.h"
 
-void tb_html_text(FILE *out, const char *text) {
-  for (; *text; text++) {
-    switch (*text) {
-      case '&': fputs("&amp;", out); break;
-      case '<': fputs("&lt;", out); break;
-      case '>': fputs("&gt;", out); break;
-      case '"': fputs("&quot;", out); break;
-      case '\'': fputs("&#39;", out); break;
-      default: fputc(*text, out);
-    }
-  }
-}
-
 int tb_html_whole(const cJSON *item, const char *path, int otherwise) {
   const double value = tb_doc_number(item, path);
   return isfinite(value) && fabs(value) < 1e9 ? (int)value : otherwise;

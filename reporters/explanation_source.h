@@ -2,10 +2,8 @@
 #ifndef TB_REPORTERS_EXPLANATION_SOURCE_H
 #define TB_REPORTERS_EXPLANATION_SOURCE_H
 
-#include "reporters/reporter.h"
+#include "reporters/text_out.h"
 
-/* Text as HTML: whatever means something there is escaped. */
-void tb_html_text(FILE *out, const char *text);
 /* A whole number at a path; `otherwise` where there is none. */
 int tb_html_whole(const cJSON *item, const char *path, int otherwise);
 

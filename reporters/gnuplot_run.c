@@ -70,11 +70,16 @@ static bool ends_with(const char *path, const char *mark) {
   return good;
 }
 
-static bool pictures_whole(const struct tb_plot *plot) { return ends_with(plot->svg, "</svg>") && ends_with(plot->png, "IEND"); }
+static bool pictures_whole(const struct tb_plot *plot) {
+  static const char *const ends[TB_PLOT_FORMATS] = {[TB_PLOT_SVG] = "</svg>", [TB_PLOT_PNG] = "IEND", [TB_PLOT_PDF] = "%%EOF"};
+  for (int f = 0; f < TB_PLOT_FORMATS; f++)
+    if (*plot->picture[f] && !ends_with(plot->picture[f], ends[f])) return false;
+  return true;
+}
 
 static void remove_pictures(const struct tb_plot *plot) {
-  unlink(plot->svg);
-  unlink(plot->png);
+  for (int f = 0; f < TB_PLOT_FORMATS; f++)
+    if (*plot->picture[f]) unlink(plot->picture[f]);
 }
 
 bool tb_gnuplot_draw(struct tb_plot *plot) {

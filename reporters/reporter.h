@@ -13,22 +13,32 @@
 /* Half the width of the t interval of the mean, at a confidence (0.95); NaN for fewer than two values. */
 typedef double tb_half_width_function(const double *values, size_t count, double confidence);
 
+enum { TB_REPORT_FAILURE = 256 };
+
 struct tb_report_options {
   bool verbose;            /* all columns */
   bool colour;             /* the stream is a terminal and NO_COLOR is not set */
   const char *result_path; /* where the document was written; NULL: nowhere */
   const char *plot_path;   /* picture made of it; NULL: none */
   tb_half_width_function *half_width; /* for intervals that the document does not hold; NULL: they are left out */
+  char *failure;           /* TB_REPORT_FAILURE bytes, for what a document lacks that the format must have; NULL: nobody reads it */
 };
+
+/* What becomes of several documents: one after the other; together, as a JSON array of them; the format holds one alone. */
+enum tb_report_several { TB_REPORT_EACH, TB_REPORT_TOGETHER, TB_REPORT_ONE };
 
 struct tb_reporter {
   const char *name, *help;
-  /* Writes the whole report. False when the stream failed. */
+  enum tb_report_several several;
+  /* Writes the whole report of a result (of TB_REPORT_TOGETHER also: of an array of them). False when the stream failed, memory is out,
+   * or the document lacks something: then there is a text in options->failure, and nothing was written. */
   bool (*write)(const cJSON *result, const struct tb_report_options *options, FILE *out);
+  /* The same of what tbench ab, compare and gate found (harness/verdicts_json.c has the document). NULL: the format has no place for it. */
+  bool (*write_comparison)(const cJSON *document, const struct tb_report_options *options, FILE *out);
 };
 
 /* The rows' functions. */
-#define TB_REPORTER(name, function, help) bool function(const cJSON *result, const struct tb_report_options *options, FILE *out);
+#define TB_REPORTER(name, function, comparison, several, help) bool function(const cJSON *result, const struct tb_report_options *options, FILE *out);
 #include "reporters/reporters.def"
 #undef TB_REPORTER
 
@@ -36,30 +46,26 @@ int tb_reporter_count(void);
 const struct tb_reporter *tb_reporter_at(int index);
 const struct tb_reporter *tb_reporter_find(const char *name); /* NULL: no such reporter */
 
-/* --- comparison.c --- */
-/* What tbench ab, compare and gate found (harness/verdicts_json.c has the document). False when the stream failed. */
-bool tb_report_comparison(const cJSON *document, const struct tb_report_options *options, FILE *out);
+/* Those of comparisons. */
+bool tb_report_comparison(const cJSON *document, const struct tb_report_options *options, FILE *out); /* on the console */
+bool tb_report_comparison_markdown(const cJSON *document, const struct tb_report_options *options, FILE *out);
+bool tb_report_comparison_junit(const cJSON *document, const struct tb_report_options *options, FILE *out);
+bool tb_report_comparison_html(const cJSON *document, const struct tb_report_options *options, FILE *out);
 
 /* --- explanation.c --- */
 /* One page of what tbench explain tells (harness/explanation.h has the document): the source of each case, with its breaks, graphs
  * and guards beside the lines. It needs nothing else. False when the stream failed. */
 bool tb_explanation_html(const cJSON *document, FILE *out);
 
-/* --- gnuplot.c --- */
-enum { TB_PLOT_PATH = 1024, TB_PLOT_MESSAGE = 2560 };
-struct tb_plot {
-  char data[TB_PLOT_PATH], script[TB_PLOT_PATH], svg[TB_PLOT_PATH], png[TB_PLOT_PATH];
-  bool drawn;                      /* svg and png were made */
-  char message[TB_PLOT_MESSAGE];   /* why not, and what to do; when drawn: what was left out, mostly nothing */
-};
-/* Writes STEM.dat and STEM.gp and, with gnuplot, STEM.svg and STEM.png; each is whole or not there. False when the data or the script
- * could not be written. */
-bool tb_plot_result(const cJSON *result, const char *stem, tb_half_width_function *half_width, struct tb_plot *plot);
-
 /* --- document.c: reading of documents --- */
+/* Documents that a reporter was given: one, or those of an array. */
+int tb_doc_count(const cJSON *documents);
+const cJSON *tb_doc_nth(const cJSON *documents, int index);
+/* Says in options->failure what a document lacks; returns false. */
+bool tb_report_lacks(const struct tb_report_options *options, const char *what);
 /* Item at a path such as "speedup.ratio"; NULL: not there. */
 const cJSON *tb_doc_at(const cJSON *item, const char *path);
-/* Number at a path; NaN when it is null or not there. */
+/* Number at a path; NaN when it is null, not there, or larger than a double holds. */
 double tb_doc_number(const cJSON *item, const char *path);
 /* Text at a path, or `otherwise`. */
 const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwise);

@@ -15,7 +15,8 @@ threshold = 0.01
 floor_limit = 0.05
 
 -- A required case that is missing fails the gate (exit 4); one that is UNSURE makes it not measurable (exit 3). A pattern that no case
--- matches is a missing case too. Cases that are not required are compared and told, and only SLOWER fails.
+-- matches is a missing case too. Of cases that are not required only what is known to be worse fails: SLOWER, an exact figure that is
+-- worse, a wrong result, a crash.
 required = true
 -- required["experiments/*"] = false
 

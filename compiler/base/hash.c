@@ -79,3 +79,13 @@ void tc_sha256_hex(const unsigned char digest[TC_SHA256_BYTES], char text[TC_SHA
   }
   text[2 * TC_SHA256_BYTES] = '\0';
 }
+
+void tc_sha256_join(char text[TC_SHA256_HEX], const char *more) {
+  unsigned char digest[TC_SHA256_BYTES];
+  struct tc_sha256 sha;
+  tc_sha256_init(&sha);
+  tc_sha256_add(&sha, text, strlen(text));
+  tc_sha256_add(&sha, more, strlen(more));
+  tc_sha256_end(&sha, digest);
+  tc_sha256_hex(digest, text);
+}

@@ -25,5 +25,7 @@ void tc_sha256_add(struct tc_sha256 *sha, const void *data, size_t bytes);
 void tc_sha256_end(struct tc_sha256 *sha, unsigned char digest[TC_SHA256_BYTES]);
 /* Lower-case hex with a terminating zero. */
 void tc_sha256_hex(const unsigned char digest[TC_SHA256_BYTES], char text[TC_SHA256_HEX]);
+/* One digest for two: of the text, which holds the first, and `more` behind it, in the place of the first. */
+void tc_sha256_join(char text[TC_SHA256_HEX], const char *more);
 
 #endif

@@ -71,14 +71,17 @@ tc_status tc_do_set_field(struct tc_trace *t, struct tc_activation *a, uint32_t 
   return status ? status : put(t, a, code, *tc_register(t, a, tc_code_a(code)), key);
 }
 
-enum { EXTRA_FACTOR = 256 }; /* an EXTRAARG counts in units of what C can hold */
+enum {
+  EXTRA_FACTOR = 256,  /* an EXTRAARG counts in units of what C can hold */
+  MOST_LOG_HASH = 30,  /* B of NEWTABLE is one more than the logarithm of a size, which Lua's compiler keeps below 2^30 */
+};
 
 static int extra(const struct tc_activation *a, uint32_t code) {
   return tc_code_k(code) && a->pc < a->proto->n_code ? tc_code_ax(a->proto->code[a->pc]) * EXTRA_FACTOR : 0;
 }
 
 tc_status tc_do_new_table(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
-  const int log_hash = tc_code_b(code) < 31 ? tc_code_b(code) : 0;
+  const int log_hash = tc_code_b(code) <= MOST_LOG_HASH ? tc_code_b(code) : 0;
   struct tc_tracked table;
   const tc_status status = tc_new_table(t, tc_code_c(code) + extra(a, code), log_hash ? 1 << (log_hash - 1) : 0, &table);
   a->pc++; /* an EXTRAARG always follows */

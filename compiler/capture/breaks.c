@@ -68,6 +68,7 @@ static tc_status record_break(struct tc_trace *t, enum tc_break_reason reason, c
   const struct tc_activation *a = t->activation;
   b->reason = reason;
   t->out->callee = tc_trace_callee(t); /* while its frames are there */
+  t->out->callee_is_new = t->callee_is_new;
   vsnprintf(b->detail, sizeof b->detail, format, args);
   b->line = a ? tc_proto_line(a->proto, a->pc - 1) : 0;
   snprintf(b->source, sizeof b->source, "%s", a ? a->proto->chunk : "[C]");

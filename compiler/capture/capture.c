@@ -18,7 +18,8 @@ static tc_status import_frame(struct tc_trace *t) {
   lua_pushvalue(L, t->frame.function);
   tc_status status = tc_import(t, tc_guards_function(t->guards), &value);
   if (status) return status;
-  value.origin->pinned = true; /* an entry belongs to its function */
+  if (t->options->by_code) tc_guards_function_by_code(t->guards);
+  else value.origin->pinned = true; /* an entry belongs to its function */
   if (value.kind == TC_IS_CLOSURE) {
     if ((status = tc_closure_prepare(t, value.closure))) return status;
     proto = value.closure->proto;

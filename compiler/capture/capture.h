@@ -100,6 +100,7 @@ struct tc_capture_options {
   int n_changed;
   bool all_dynamic;               /* nor is any number among the arguments, or any size of theirs */
   const struct tc_resume *resume; /* of the function without the prologue: tells `cut` below; may be NULL */
+  bool by_code;                   /* calls may be of other closures of the function's code: the caller makes sure of the code */
 };
 
 /* A number that is an input of the graph: which one, and i64 or f64. */
@@ -115,8 +116,9 @@ struct tc_capture {
   int n_ops;                   /* tensor operations captured, before decomposition */
   bool broke;
   struct tc_break break_;      /* when `broke` */
-  int callee;                  /* the break is inside of a call that the instruction at `place` makes: register of the called function, which is from
-                                * outside, or that a protected call there calls; -1: it is not, or the function is a new one */
+  int callee;                  /* the break is inside of a call that the instruction at `place` makes: register of the called Lua function, or of the
+                                * one that a protected call there calls; -1: it is not */
+  bool callee_is_new;          /* that function is made by the captured code */
   struct tc_place place;       /* of the break in the captured function itself (pc without the skipped part); at 0: it never ran */
   struct tc_place cut;         /* the last one before it where the frame may be cut (options->resume); at 0: there is none */
 };
@@ -127,6 +129,8 @@ tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, co
                           struct tc_capture *out, struct tc_error *err);
 /* Makes what the captures of a state share (the first one would, otherwise). May raise a Lua error for memory. */
 void tc_capture_prepare(lua_State *L);
+/* Is the value at an index Lua's own pcall or xpcall? */
+bool tc_capture_is_protected_call(lua_State *L, int index);
 void tc_capture_free(struct tc_capture *capture, lua_State *L);
 
 #endif

@@ -36,8 +36,7 @@ static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
 
 /* Views are laid over one another from the node below them up. Each keeps its layout in `scratch`, so that a chain of views is
  * gone over once, however often it is asked for. Off (opt.storage_cache): it is gone over down to its storage for each question.
- * `storage` stands for all storages: views count references, for which nobody
- * asks. */
+ * `storage` stands for all storages: views count references, for which nobody asks. */
 static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_storage *storage, struct tc_tensor *out) {
   TC_VEC(struct tc_node *) chain = {0};
   *storage = (struct tc_storage){.references = 1};

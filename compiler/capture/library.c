@@ -95,6 +95,13 @@ static const lua_CFunction *known_functions(lua_State *L) {
 
 void tc_capture_prepare(lua_State *L) { (void)known_functions(L); }
 
+bool tc_capture_is_protected_call(lua_State *L, int index) {
+  const lua_CFunction function = lua_tocfunction(L, index), *known = function ? known_functions(L) : NULL;
+  for (int i = 0; i < ROWS && known; i++)
+    if (known[i] == function) return rows[i].run == tc_library_pcall || rows[i].run == tc_library_xpcall;
+  return false;
+}
+
 static bool is_named(const struct row *row, const char *name) { return name && !strcmp(row->table, "tbench") && !strcmp(row->name, name); }
 
 tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name) {

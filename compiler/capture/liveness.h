@@ -2,8 +2,8 @@
  *
  * A register is live before an instruction when some way from there reads it before it is written. Open results (C or B of 0)
  * are between two instructions that stand together: before the consumer, every register from its A on counts as read.
- * A register that a nested function has captured stays live as long as they share it, a
- * to-be-closed variable until it is closed (sharing.h); the closing value of a generic `for` only up to TFORPREP. Threads: pure. */
+ * A register that a nested function has captured stays live as long as they share it, a to-be-closed variable until it is closed
+ * (sharing.h); the closing value of a generic `for` only up to TFORPREP. Threads: pure. */
 #ifndef TC_CAPTURE_LIVENESS_H
 #define TC_CAPTURE_LIVENESS_H
 

@@ -19,6 +19,8 @@ enum tc_opcode_how { TC_HOW_TRACE, TC_HOW_FOLD, TC_HOW_INLINE, TC_HOW_BREAK };
 struct tc_opcode_row { const char *name; enum tc_opcode_format format; const char *operands; enum tc_opcode_how how; };
 const struct tc_opcode_row *tc_opcode_row(int opcode); /* NULL when there is no such opcode */
 
+enum { TC_BX_EXCESS = 0xffff, TC_JUMP_EXCESS = 0xffffff }; /* what signed operands are stored in excess of */
+
 static inline int tc_code_op(uint32_t code) { return code & 0x7f; }
 static inline int tc_code_a(uint32_t code) { return code >> 7 & 0xff; }
 static inline bool tc_code_k(uint32_t code) { return code >> 15 & 1; }
@@ -27,8 +29,15 @@ static inline int tc_code_c(uint32_t code) { return code >> 24; }
 static inline int tc_code_signed_b(uint32_t code) { return tc_code_b(code) - 127; }
 static inline int tc_code_signed_c(uint32_t code) { return tc_code_c(code) - 127; }
 static inline int tc_code_bx(uint32_t code) { return (int)(code >> 15); }
-static inline int tc_code_signed_bx(uint32_t code) { return tc_code_bx(code) - 0xffff; }
+static inline int tc_code_signed_bx(uint32_t code) { return tc_code_bx(code) - TC_BX_EXCESS; }
 static inline int tc_code_ax(uint32_t code) { return (int)(code >> 7); }
-static inline int tc_code_jump(uint32_t code) { return (int)(code >> 7) - 0xffffff; }
+static inline int tc_code_jump(uint32_t code) { return (int)(code >> 7) - TC_JUMP_EXCESS; }
+static inline bool tc_code_is_call(uint32_t code) { return tc_code_op(code) == TC_LUA_CALL || tc_code_op(code) == TC_LUA_TAILCALL; }
+
+/* Instructions of the formats ABC and ABX. */
+static inline uint32_t tc_code_abc(enum tc_opcode op, int a, int b, int c, bool k) {
+  return (uint32_t)op | (uint32_t)a << 7 | (uint32_t)k << 15 | (uint32_t)b << 16 | (uint32_t)c << 24;
+}
+static inline uint32_t tc_code_abx(enum tc_opcode op, int a, int bx) { return (uint32_t)op | (uint32_t)a << 7 | (uint32_t)bx << 15; }
 
 #endif

@@ -158,7 +158,7 @@ static bool is_made_anew(const struct tc_trace *t, const struct tc_traced_closur
   const int source = closure->origin.source;
   const struct tc_capture_options *options = t->options;
   if (!closure->origin.object || closure->origin.pinned) return false;
-  if (tc_guards_in_code(t->guards, source)) return true;
+  if (tc_guards_is_by_code(t->guards, source) || tc_guards_in_code(t->guards, source)) return true;
   const uint64_t path = options->n_changed ? tc_guards_path(t->guards, source) : 0;
   for (int i = 0; i < options->n_changed; i++)
     if (options->changed[i].is_code && options->changed[i].path == path) return true;

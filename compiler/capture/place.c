@@ -25,18 +25,17 @@ static bool is_protected_call(const struct tc_tracked *v) {
   return v->kind == TC_IS_NATIVE && (v->native->library == tc_library_pcall || v->native->library == tc_library_xpcall);
 }
 
-/* Register of the function that a call runs, when it is from outside (one that the captured function makes itself is another one in
- * each call): what is called, or what a protected call calls in its turn. -1: the instruction is no such call. */
+/* Register of the Lua function that a call runs: what is called, or what a protected call calls in its turn. -1: the instruction is no
+ * such call. */
 static int called_register(const struct tc_trace *t, const struct tc_activation *a, uint32_t code) {
-  const int op = tc_code_op(code), first = tc_code_a(code);
-  if (op != TC_LUA_CALL && op != TC_LUA_TAILCALL) return -1;
+  const int first = tc_code_a(code);
+  if (!tc_code_is_call(code)) return -1;
   const struct tc_tracked *callee = &t->slots[a->base + (size_t)first];
   const int n_args = tc_code_b(code) ? tc_code_b(code) - 1 : open_values(a, code), past = is_protected_call(callee);
   if (past > n_args) return -1;
-  return callee[past].kind == TC_IS_CLOSURE && tc_is_outside(&callee[past]) ? first + past : -1;
+  const bool is_callable = callee[past].kind == TC_IS_TABLE || callee[past].kind == TC_IS_OPAQUE; /* perhaps, by a __call */
+  return callee[past].kind == TC_IS_CLOSURE || (is_callable && tc_is_outside(&callee[past])) ? first + past : -1;
 }
-
-static bool is_call(uint32_t code) { return tc_code_op(code) == TC_LUA_CALL || tc_code_op(code) == TC_LUA_TAILCALL; }
 
 tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a) {
   const struct tc_capture_options *options = t->options;
@@ -45,8 +44,9 @@ tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a) {
   if (pc < 0 || tc_code_op(code) == TC_LUA_VARARGPREP) return TC_OK;
   t->place = (struct tc_place){t->place.at + 1, pc, open_values(a, code)};
   t->callee = called_register(t, a, code);
+  t->callee_is_new = t->callee >= 0 && !tc_is_outside(tc_register(t, a, t->callee));
   if (options->resume && tc_resume_may_cut(options->resume, pc, &(const char *){NULL})) t->cut = t->place;
-  if (!t->ctx->config.opt_cow_snapshots && is_call(code) && tc_snapshot_take(t)) return TC_NOMEM;
+  if (!t->ctx->config.opt_cow_snapshots && tc_code_is_call(code) && tc_snapshot_take(t)) return TC_NOMEM;
   if (options->stop && options->stop->at == t->place.at) t->stopped = true;
   if (options->break_at == t->place.at && !t->stopped) return tc_trace_break(t, TC_BREAK_FORCED, "break_at or break_every");
   return TC_OK;

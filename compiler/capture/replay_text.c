@@ -1,5 +1,4 @@
 /* Replays as text. An object is written out where it occurs first, and with a name in front ("new 2") when it occurs again. */
-#include <ctype.h>
 #include <string.h>
 
 #include "capture/capture.h"
@@ -74,16 +73,9 @@ static void print_value(struct printer *p, const struct tc_recipe *r) {
   }
 }
 
-static bool is_name(const char *text) {
-  if (!isalpha((unsigned char)*text) && *text != '_') return false;
-  for (; *text; text++)
-    if (!isalnum((unsigned char)*text) && *text != '_') return false;
-  return true;
-}
-
 /* "t.x", "t['a b']"; "x" for a global. */
 static void print_place(struct printer *p, int source, const struct tc_recipe *key) {
-  const bool is_named = key->kind == TC_RECIPE_TEXT && is_name(key->text.bytes);
+  const bool is_named = key->kind == TC_RECIPE_TEXT && tc_guards_is_name(key->text.bytes);
   const size_t start = p->out->len;
   tc_guards_source_text(p->guards, source, p->out);
   if (is_named && !p->out->failed && p->out->len - start == strlen("_ENV") && !memcmp(p->out->data + start, "_ENV", strlen("_ENV"))) p->out->len = start;

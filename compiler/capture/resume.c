@@ -7,8 +7,8 @@
 
 enum {
   MOST_PARAMETERS = 253, /* the epilogue of a step has two registers more, of 255; RETURN counts parameters from 1 in 8 bits */
-  MOST_UPVALUES = 254,   /* a step has one more, of 255 */
-  MOST_CODE = 0xffffff - 4096, /* what a jump reaches, less the code that a step adds */
+  MOST_UPVALUES = 253,   /* a step has two more, of 255 */
+  MOST_CODE = TC_JUMP_EXCESS - 4096, /* what a jump reaches, less the code that a step adds */
 };
 
 tc_status tc_resume_open(struct tc_arena *arena, const struct tc_proto *proto, struct tc_resume **out, struct tc_error *err) {
@@ -91,6 +91,29 @@ static void find_exits(const struct tc_resume *r, int start, struct tc_resume_un
   for (int i = 0; i < effect.n_edges; i++) add_exit(unit, effect.edges[i].to);
 }
 
+bool tc_resume_makes_argument(const struct tc_proto *proto, int pc) {
+  const int argument = tc_code_a(proto->code[pc]);
+  struct tc_effect effect;
+  if (tc_code_op(proto->code[pc]) != TC_LUA_CLOSURE || !argument) return false;
+  for (int at = pc + 1; at < proto->n_code;) {
+    const uint32_t code = proto->code[at];
+    const int op = tc_code_op(code);
+    if (tc_code_is_call(code) && tc_code_a(code) == argument - 1) return tc_code_b(code) != 1;
+    tc_effect_of(proto, at, &effect); /* what comes in between makes further arguments */
+    if (op == TC_LUA_JMP || effect.n_edges != 1 || tc_live_has(&effect.reads, argument) || tc_live_has(&effect.edges[0].writes, argument) ||
+        tc_live_has(&effect.edges[0].writes, argument - 1))
+      return false;
+    at = effect.edges[0].to;
+  }
+  return false;
+}
+
+static bool has_hooks(const struct tc_resume *r, int first, int last) {
+  for (int pc = first; pc <= last && r->hooks; pc++)
+    if (tc_resume_makes_argument(r->proto, pc)) return true;
+  return false;
+}
+
 static bool may_leave_at(const struct tc_resume *r, int pc) {
   return tc_resume_may_cut(r, pc, &(const char *){NULL}) && !tc_code_takes_open(code_at(r, pc));
 }
@@ -136,6 +159,7 @@ static tc_status find_region(const struct tc_resume *r, int start, struct tc_res
     for (int pc = 0; pc < r->proto->n_code; pc++) count += marks[pc] == EXIT;
     for (int pc = 0; pc < r->proto->n_code && !region.is_open_ended && count <= TC_MAX_RESUME_EXITS; pc++)
       if (marks[pc] == EXIT) unit->exits[unit->n_exits++] = pc;
+    unit->has_hooks = has_hooks(r, start, unit->n_exits ? region.last : r->proto->n_code - 1);
   }
   tc_arena_free(arena);
   return marks ? TC_OK : tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");

@@ -20,9 +20,16 @@
  * left. The step of its TFORPREP looks: with such a value it runs P to its end. Whoever executes TFORPREP otherwise must not
  * leave the frame inside of such a loop.
  *
- * Upvalues are P's, in P's order; the step has one more. Both are made as chunks for lua_load; the loader joins the upvalues
- * (lua_load overwrites the first one, so that every one is to be joined). Threads: pure. Errors: TC_CORRUPT (pc is none at
- * which a function can go on, or code that no compiler makes), TC_LIMIT (tc_resume_may_cut says no, or too many open values). */
+ * Hooked calls: pcall(function() … end) in a region makes a function that nothing else can see before it runs. Where it is asked for
+ * (tc_resume.hooks), the step hands it to the C function in one more upvalue, with (the called value, its first argument, which is that
+ * function), and what that returns becomes the argument.
+ *
+ * Upvalues are P's, in P's order; the step has one more, or two with hooks. Both are made as chunks for lua_load; the loader joins the
+ * upvalues (lua_load overwrites the first one, so that every one is to be joined). With tc_resume.makes, the chunk is a function without
+ * upvalues that gives a new closure of either at each call (makers.c), for closures that share the code alone.
+ *
+ * Threads: pure. Errors: TC_CORRUPT (pc is none at which a function can go on, or code that no compiler makes), TC_LIMIT
+ * (tc_resume_may_cut says no, or too many open values). */
 #ifndef TC_CAPTURE_RESUME_H
 #define TC_CAPTURE_RESUME_H
 
@@ -38,6 +45,7 @@ struct tc_resume_unit {
   int n_exits;                      /* 0: a return, a tail call, or no exit may be made (why) */
   int exits[TC_MAX_RESUME_EXITS];   /* pc where control goes on, each once */
   const char *why;                  /* what forbids to leave the frame behind the instruction, for people; else NULL */
+  bool has_hooks;                   /* the region, or what runs to the end, has hooked calls */
   bool is_region;                   /* so what follows runs plain too, up to the exits, where the frame may be left again (0 of them: to the end) */
 };
 
@@ -46,6 +54,7 @@ struct tc_resume { /* of one function; lives in the arena */
   const struct tc_proto *proto;
   struct tc_live *live; /* [n_code] */
   struct tc_sharing sharing;
+  bool hooks, makes; /* set by the owner */
 };
 
 tc_status tc_resume_open(struct tc_arena *arena, const struct tc_proto *proto, struct tc_resume **out, struct tc_error *err);
@@ -62,6 +71,10 @@ int tc_resume_original(const struct tc_resume *r, int pc);
 /* Chunks for lua_load (mode "b"), appended. */
 tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_strbuf *chunk, struct tc_error *err);
 tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_strbuf *chunk, struct tc_error *err);
+/* A chunk that gives a new closure of the function, with variables of its own, at each call. TC_LIMIT: it has too many upvalues. */
+tc_status tc_bytecode_maker(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk, struct tc_error *err);
+/* Does the CLOSURE at pc make the first argument of a call, which alone can see it? */
+bool tc_resume_makes_argument(const struct tc_proto *proto, int pc);
 /* The function itself as a chunk: what tc_bytecode_decode reads (also for nested functions, whose upvalues the loader sets). */
 tc_status tc_bytecode_encode(const struct tc_proto *proto, struct tc_strbuf *chunk, struct tc_error *err);
 

@@ -20,8 +20,8 @@
 #include "capture/flow.h"
 #include "capture/resume.h"
 
-enum { PROLOGUE = 1, JUMP_EXCESS = 0xffffff, INTEGER_EXCESS = 0xffff, LEAST_STACK = 2 };
-enum { ADDED = 32, EPILOGUE = TC_REGISTERS + 8 }; /* instructions: of entry and copies at most, of an epilogue at most */
+enum { PROLOGUE = 1, LEAST_STACK = 2 };
+enum { ADDED = 32, HOOK = 8, EPILOGUE = TC_REGISTERS + 8 }; /* instructions: of entry and copies at most, of a hook, of an epilogue at most */
 enum { CALLEE = 0, NUMBER = 1, MOVED = 2 };       /* registers of an epilogue */
 
 struct maker {
@@ -33,9 +33,7 @@ struct maker {
   int n_locals;
 };
 
-static uint32_t abc(int op, int a, int b, int c, bool k) { return (uint32_t)op | (uint32_t)a << 7 | (uint32_t)k << 15 | (uint32_t)b << 16 | (uint32_t)c << 24; }
-static uint32_t abx(int op, int a, int bx) { return (uint32_t)op | (uint32_t)a << 7 | (uint32_t)bx << 15; }
-static uint32_t jump(int from, int to) { return (uint32_t)TC_LUA_JMP | (uint32_t)(to - from - 1 + JUMP_EXCESS) << 7; }
+static uint32_t jump(int from, int to) { return (uint32_t)TC_LUA_JMP | (uint32_t)(to - from - 1 + TC_JUMP_EXCESS) << 7; }
 static uint32_t with_b(uint32_t code, int b) { return (code & ~(UINT32_C(0xff) << 16)) | (uint32_t)b << 16; }
 static uint32_t with_c(uint32_t code, int c) { return (code & ~(UINT32_C(0xff) << 24)) | (uint32_t)c << 24; }
 
@@ -69,8 +67,14 @@ static void copy_code(struct maker *m) {
     const int op = tc_code_op(m->made.code[pc]);
     if (op == TC_LUA_RETURN || op == TC_LUA_TAILCALL) m->made.code[pc] = with_c(m->made.code[pc], parameters_code(m));
   }
-  m->made.code[0] = abc(TC_LUA_VARARGPREP, m->made.n_params, 0, 0, false);
+  m->made.code[0] = tc_code_abc(TC_LUA_VARARGPREP, m->made.n_params, 0, 0, false);
   if (m->made.lines) m->made.lines[0] = p->lines[0];
+}
+
+static size_t count_hooks(const struct tc_resume *r) {
+  size_t count = 0;
+  for (int pc = 0; pc < r->proto->n_code && r->hooks; pc++) count += tc_resume_makes_argument(r->proto, pc);
+  return count;
 }
 
 static tc_status begin(struct maker *m, const struct tc_resume *r, int pc, int registers, struct tc_error *err) {
@@ -80,7 +84,7 @@ static tc_status begin(struct maker *m, const struct tc_resume *r, int pc, int r
   if (!tc_resume_may_cut(r, pc, &why)) return tc_fail(err, TC_LIMIT, "capture", "resume functions: %s", why);
   if (registers + MOVED > TC_REGISTERS - 1) return tc_fail(err, TC_LIMIT, "capture", "resume functions: too many open values");
   m->arena = tc_arena_new(tc_arena_parent(r->arena));
-  const size_t n_code = (size_t)p->n_code + PROLOGUE + ADDED + TC_MAX_RESUME_EXITS * EPILOGUE, n_locals = 2 * (size_t)p->n_locals;
+  const size_t n_code = (size_t)p->n_code + PROLOGUE + ADDED + TC_MAX_RESUME_EXITS * EPILOGUE + count_hooks(r) * HOOK, n_locals = 2 * (size_t)p->n_locals;
   m->made.code = m->arena ? tc_arena_bytes(m->arena, sizeof *m->made.code * n_code) : NULL;
   m->made.lines = m->arena && p->lines ? tc_arena_bytes(m->arena, sizeof *m->made.lines * n_code) : NULL;
   m->made.locals = m->arena ? tc_arena_bytes(m->arena, sizeof *m->made.locals * n_locals + 1) : NULL;
@@ -100,7 +104,7 @@ static void finish(struct maker *m, struct tc_strbuf *chunk, struct tc_error *er
     const int at = m->made.is_vararg; /* VARARGPREP comes first */
     m->made.code[at] = jump(at, m->entry);
     if (m->made.lines) m->made.lines[at] = m->line;
-    *status = tc_bytecode_encode(&m->made, chunk, err);
+    *status = m->r->makes ? tc_bytecode_maker(m->arena, &m->made, chunk, err) : tc_bytecode_encode(&m->made, chunk, err);
   }
   tc_arena_free(m->arena);
 }
@@ -109,7 +113,7 @@ static int place(const struct maker *m, int pc) { return PROLOGUE + (pc == 0 && 
 
 /* Added code begins with an instruction that does nothing, but tells Lua where it is: Lua up to 5.4.4 reports integer divisions
  * by zero at the line of the last instruction that did. */
-static void begin_added(struct maker *m) { m->entry = emit(m, abc(TC_LUA_CLOSE, 0, 0, 0, false)); }
+static void begin_added(struct maker *m) { m->entry = emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false)); }
 
 static void enter_place(struct maker *m, int pc) {
   begin_added(m);
@@ -132,27 +136,60 @@ tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_st
   return status;
 }
 
-static tc_status add_exit_upvalue(struct maker *m, struct tc_error *err) {
+/* What a step calls: where it leaves, and for hooked calls. */
+static tc_status add_upvalues(struct maker *m, struct tc_error *err) {
   const struct tc_proto *p = m->r->proto;
-  m->made.upvalues = tc_arena_bytes(m->arena, sizeof *p->upvalues * ((size_t)p->n_upvalues + 1));
+  m->made.upvalues = tc_arena_bytes(m->arena, sizeof *p->upvalues * ((size_t)p->n_upvalues + 2));
   if (!m->made.upvalues) return tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
   if (p->n_upvalues) memcpy(m->made.upvalues, p->upvalues, sizeof *p->upvalues * (size_t)p->n_upvalues);
   m->made.upvalues[m->made.n_upvalues++] = (struct tc_upvalue_row){.in_stack = true, .name = "(exit)"};
+  if (m->r->hooks) m->made.upvalues[m->made.n_upvalues++] = (struct tc_upvalue_row){.in_stack = true, .name = "(call)"};
   return TC_OK;
+}
+
+static bool is_exit(const struct tc_resume_unit *unit, int pc) {
+  for (int i = 0; i < unit->n_exits; i++)
+    if (unit->exits[i] == pc) return true;
+  return false;
+}
+
+/* The CLOSURE at pc goes to added code, where the hook looks at what it made; the registers for that lie above all of the function's. */
+static void hook_call(struct maker *m, int pc) {
+  const int at = place(m, pc), argument = tc_code_a(m->made.code[at]), hook = m->r->proto->max_stack, line = m->line;
+  const uint32_t closure = m->made.code[at];
+  m->line = tc_proto_line(m->r->proto, pc);
+  m->made.code[at] = jump(at, emit(m, closure));
+  emit(m, tc_code_abc(TC_LUA_GETUPVAL, hook, m->r->proto->n_upvalues + 1, 0, false));
+  emit(m, tc_code_abc(TC_LUA_MOVE, hook + 1, argument - 1, 0, false));
+  emit(m, tc_code_abc(TC_LUA_MOVE, hook + 2, argument, 0, false));
+  emit(m, tc_code_abc(TC_LUA_CALL, hook, 3, 2, false));
+  emit(m, tc_code_abc(TC_LUA_MOVE, argument, hook, 0, false));
+  emit(m, jump(m->made.n_code, at + 1));
+  m->line = line;
+  if (m->made.max_stack < hook + 3) m->made.max_stack = hook + 3;
+}
+
+static void hook_calls(struct maker *m, const struct tc_resume_unit *unit) {
+  if (m->r->proto->max_stack + 3 > TC_REGISTERS - 1) return;
+  for (int pc = 0; pc < m->r->proto->n_code; pc++)
+    if (!is_exit(unit, pc) && tc_resume_makes_argument(m->r->proto, pc)) hook_call(m, pc);
 }
 
 static void epilogue(struct maker *m, int number, int exit) {
   const struct tc_live *live = &m->r->live[exit];
   const int count = tc_live_count(live), parameters = parameters_code(m);
   if (m->made.max_stack < count + MOVED) m->made.max_stack = count + MOVED;
-  if (m->made.n_protos) emit(m, abc(TC_LUA_CLOSE, 0, 0, 0, false));
-  for (int i = count - 1; i >= 0; i--) emit(m, abc(tc_live_has(live, i) ? TC_LUA_MOVE : TC_LUA_LOADNIL, i + MOVED, tc_live_has(live, i) ? i : 0, 0, false));
-  emit(m, abc(TC_LUA_GETUPVAL, CALLEE, m->made.n_upvalues - 1, 0, false));
-  emit(m, abx(TC_LUA_LOADI, NUMBER, number + INTEGER_EXCESS));
-  if (m->made.is_vararg) emit(m, abc(TC_LUA_VARARG, count + MOVED, 0, 0, false));
-  emit(m, abc(TC_LUA_CALL, CALLEE, m->made.is_vararg ? 0 : count + MOVED, 0, false));
-  emit(m, abc(TC_LUA_TAILCALL, CALLEE, 0, parameters, false));
-  emit(m, abc(TC_LUA_RETURN, CALLEE, 0, parameters, false));
+  if (m->made.n_protos) emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false));
+  for (int i = count - 1; i >= 0; i--) {
+    const bool is_live = tc_live_has(live, i);
+    emit(m, tc_code_abc(is_live ? TC_LUA_MOVE : TC_LUA_LOADNIL, i + MOVED, is_live ? i : 0, 0, false));
+  }
+  emit(m, tc_code_abc(TC_LUA_GETUPVAL, CALLEE, m->r->proto->n_upvalues, 0, false));
+  emit(m, tc_code_abx(TC_LUA_LOADI, NUMBER, number + TC_BX_EXCESS));
+  if (m->made.is_vararg) emit(m, tc_code_abc(TC_LUA_VARARG, count + MOVED, 0, 0, false));
+  emit(m, tc_code_abc(TC_LUA_CALL, CALLEE, m->made.is_vararg ? 0 : count + MOVED, 0, false));
+  emit(m, tc_code_abc(TC_LUA_TAILCALL, CALLEE, 0, parameters, false));
+  emit(m, tc_code_abc(TC_LUA_RETURN, CALLEE, 0, parameters, false));
 }
 
 /* The unit or region runs in its place. */
@@ -183,19 +220,19 @@ static void copy_loop(struct maker *m, const struct tc_resume_unit *unit, int st
   leave(m, l, exit_number(unit, body));
   m->entry = m->made.n_code;
   if (op == TC_LUA_TFORPREP) { /* a closing value: the loop runs in its place, and the function to its end */
-    const int closing = tc_code_a(code[start]) + 3, test = emit(m, abc(TC_LUA_TEST, closing, 0, 0, true));
+    const int closing = tc_code_a(code[start]) + 3, test = emit(m, tc_code_abc(TC_LUA_TEST, closing, 0, 0, true));
     emit(m, jump(test + 1, place(m, start)));
-    emit(m, abx(TC_LUA_TFORPREP, tc_code_a(code[start]), 0));
+    emit(m, tc_code_abx(TC_LUA_TFORPREP, tc_code_a(code[start]), 0));
   }
   if (unit->last > start) emit(m, code[unit->last - 1]); /* TFORCALL */
   const int at = m->made.n_code;
-  emit(m, abx(tc_code_op(loop), a, at + 1 - back));
+  emit(m, tc_code_abx(tc_code_op(loop), a, at + 1 - back));
   leave(m, l, exit_number(unit, unit->last + 1));
 }
 
 static void copy_forprep(struct maker *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
   const uint32_t code = m->r->proto->code[start];
-  m->entry = emit(m, abx(TC_LUA_FORPREP, tc_code_a(code), 0));
+  m->entry = emit(m, tc_code_abx(TC_LUA_FORPREP, tc_code_a(code), 0));
   leave(m, l, exit_number(unit, start + 1)); /* it skips this one when there is nothing to do */
   leave(m, l, exit_number(unit, start + 2 + tc_code_bx(code)));
 }
@@ -250,13 +287,14 @@ tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_
   /* where the function runs on, it could come back to the instruction with other open values */
   if (open >= 0 && unit.why) return tc_fail(err, TC_LIMIT, "capture", "resume functions: %s", unit.why);
   status = begin(&m, r, pc, tc_resume_registers(r, pc, open), err);
-  if (!status) status = add_exit_upvalue(&m, err);
+  if (!status) status = add_upvalues(&m, err);
   if (!status) {
     const int start = pc == 0 && r->proto->is_vararg ? 1 : pc;
     if (open >= 0) fix_open(&m, pc, open);
     if (!unit.n_exits) enter_place(&m, pc);
     else if (jumps(r->proto->code[start]) && !unit.is_region) run_copy(&m, &unit, start);
     else run_in_place(&m, &unit, pc);
+    if (unit.has_hooks) hook_calls(&m, &unit);
   }
   finish(&m, chunk, err, &status);
   return status;

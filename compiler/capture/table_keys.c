@@ -2,8 +2,8 @@
  * table from outside (`t[#t + 1] = v`): the replay computes it for each call.
  *
  * Invariants:
- *  1. A lazy key is an integer, of an outside table whose length after the write nobody asked for. Its entry is found by the value of the
- *     captured call.
+ *  1. A lazy key is an integer, of an outside table whose length after the write nobody asked for, or told openly (table_order.c). Its
+ *     entry is found by the value of the captured call.
  *  2. Whether it is one of the table's other integer keys is guarded for each pair, when the second of them comes in: so the entries
  *     are different keys in each call that the guards let through.
  *  3. Whoever needs the keys themselves (a length, an order) has them fixed first; then all is as if they had been constants. */
@@ -26,7 +26,7 @@ tc_status tc_table_key(struct tc_trace *t, struct tc_tracked *key) {
 }
 
 static bool may_stay_lazy(const struct tc_trace *t, const struct tc_traced_table *table, const struct tc_tracked *key) {
-  return key->kind == TC_IS_INT && tc_is_lazy(t, key) && table->origin.object && !table->border_known && !table->is_resized &&
+  return key->kind == TC_IS_INT && tc_is_lazy(t, key) && table->origin.object && !table->border_known &&
          table->n_lazy_keys < MOST_LAZY_KEYS && table->entries.len < MOST_COMPARED;
 }
 

@@ -4,7 +4,8 @@
  *  1. The order of next is taken from a real table: the outside one itself, or one built by the same steps as the fresh one. It is
  *     not known when keys are objects that do not exist in the Lua state, or when an outside table got new keys.
  *  2. A length is told only where it is the only one: of a table without holes. (An outside table with holes that is not written
- *     has the length that Lua tells, under a guard.) */
+ *     has the length that Lua tells, under a guard.)
+ *  3. The length of a table to which values are appended stays open where the length before does: it is the last key. */
 #include <limits.h>
 
 #include "capture/trace.h"
@@ -83,13 +84,59 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
   return TC_OK;
 }
 
-tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out) {
-  lua_Integer length;
-  if (!table->origin.object || table->is_resized || table->n_lazy_keys) {
-    const tc_status status = tc_table_length(t, table, &length);
-    *out = tc_int(length);
-    return status;
+/* Is the key, in each call, the one behind `last`, which is the length with `count` values appended? */
+static bool follows(struct tc_trace *t, const struct tc_tracked *length, const struct tc_tracked *last, int count, const struct tc_tracked *key) {
+  const int source = key->source;
+  if (key->integer != last->integer + 1 || source == TC_NO_SOURCE) return false;
+  lua_pushinteger(t->L, 1);
+  const bool behind = tc_guards_expr(t->guards, LUA_OPADD, last->source, tc_guards_constant(t->guards, t->L, lua_gettop(t->L))) == source;
+  lua_pop(t->L, 1);
+  if (behind) return true;
+  lua_pushinteger(t->L, count + 1);
+  const bool counted = tc_guards_expr(t->guards, LUA_OPADD, length->source, tc_guards_constant(t->guards, t->L, lua_gettop(t->L))) == source;
+  lua_pop(t->L, 1);
+  return counted;
+}
+
+/* Where all that was written behind the lazy length of an outside table was appended, one after the other, the last key is the length
+ * now, under the guard that nothing lies behind it. *count: how many there are; 0: it is not so. */
+static void appended_length(struct tc_trace *t, const struct tc_traced_table *table, struct tc_tracked *out, int *count) {
+  lua_rawgeti(t->L, t->objects, table->origin.object);
+  struct tc_tracked length = tc_int((lua_Integer)lua_rawlen(t->L, -1));
+  const bool is_list = count_indices(t->L) == length.integer;
+  lua_pop(t->L, 1);
+  *count = 0;
+  length.source = tc_guards_length_of(t->guards, table->origin.source);
+  tc_lazy_import(t, &length);
+  if (!is_list || !tc_is_lazy(t, &length)) return;
+  *out = length;
+  for (size_t i = 0; i < table->entries.len; i++) {
+    const struct tc_table_entry *entry = &table->entries.data[i];
+    if (!entry->is_written || entry->key.kind != TC_IS_INT || (entry->key.source == TC_NO_SOURCE && entry->key.integer <= 0)) continue;
+    const bool appends = entry->value.kind != TC_IS_NIL && follows(t, &length, out, *count, &entry->key);
+    *count = appends ? *count + 1 : 0;
+    if (!appends) return;
+    *out = entry->key;
   }
+}
+
+/* Of a table from outside that the traced code wrote to. */
+static tc_status written_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out) {
+  int count = 0;
+  lua_Integer length;
+  if (table->n_lazy_keys && !table->border_known) appended_length(t, table, out, &count);
+  if (count) {
+    table->length_used = true;
+    tc_guards_number(t->guards, tc_guards_length_before(t->guards, table->origin.source, count), true);
+    return TC_OK;
+  }
+  const tc_status status = tc_table_length(t, table, &length);
+  *out = tc_int(length);
+  return status;
+}
+
+tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out) {
+  if (!table->origin.object || table->is_resized || table->n_lazy_keys) return written_length(t, table, out);
   table->length_used = true;
   lua_rawgeti(t->L, t->objects, table->origin.object);
   *out = tc_int((lua_Integer)lua_rawlen(t->L, -1));

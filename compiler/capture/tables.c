@@ -35,7 +35,16 @@ static bool same_key(const struct tc_tracked *a, const struct tc_tracked *b) {
   return a->kind == TC_IS_BOOL ? a->boolean == b->boolean : a->integer == b->integer;
 }
 
+enum { FEW_ENTRIES = 8 }; /* are looked through: most tables have no more, and need no index */
+
+static struct tc_table_entry *find_among_few(const struct tc_traced_table *table, const struct tc_tracked *key) {
+  for (size_t i = 0; i < table->entries.len; i++)
+    if (same_key(&table->entries.data[i].key, key)) return &table->entries.data[i];
+  return NULL;
+}
+
 struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const struct tc_tracked *key) {
+  if (!table->index.len) return find_among_few(table, key);
   const uint64_t hash = hash_key(key);
   size_t at = tc_slots_first(&table->index, hash);
   for (int i; (i = tc_slots_item(&table->index, at, hash, &at)) >= 0;)
@@ -45,8 +54,10 @@ struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const 
 
 static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table, const struct tc_table_entry *entry) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
-  const int item = (int)table->entries.len;
-  const bool added = tc_vec_push(alloc, &table->entries, *entry) && tc_slots_add(alloc, &table->index, hash_key(&entry->key), item);
+  bool added = tc_vec_push(alloc, &table->entries, *entry);
+  if (table->entries.len <= FEW_ENTRIES) return added ? TC_OK : tc_trace_nomem(t);
+  for (size_t i = table->index.len; i < table->entries.len && added; i++)
+    added = tc_slots_add(alloc, &table->index, hash_key(&table->entries.data[i].key), (int)i);
   return added ? TC_OK : tc_trace_nomem(t);
 }
 

@@ -214,7 +214,8 @@ tc_status tc_call_function(struct tc_trace *t, const struct tc_function *functio
   struct arguments args;
   struct tc_arg bound[TC_MAX_ARGS];
   struct tc_results results;
-  struct tc_error err = {.message = ""};
+  struct tc_error err; /* not cleared, which would take longer than to bind the arguments */
+  err.message[0] = '\0';
   tc_status status = read_arguments(t, function, &args, at + 1, n_args);
   if (status) return status;
   tc_mark_line(t);

@@ -57,7 +57,8 @@ struct tc_trace {
   struct tc_capture *out;
   struct tc_error *err;
   struct tc_place place, cut; /* in the captured function itself: where it stands, and the last place where it may be cut */
-  int callee;                 /* there: register of the function from outside that the instruction is to call; -1: none */
+  int callee;                 /* there: register of the Lua function that the instruction is to call; -1: none */
+  bool callee_is_new;         /* … which the captured code made */
   bool stopped;               /* at options->stop */
   struct tc_snapshot *snapshot; /* before the last call of its own frame (snapshot.c); NULL: none */
   struct tc_arena *arena;  /* out's */
@@ -231,7 +232,7 @@ void tc_close_cells(struct tc_trace *t, struct tc_activation *a, size_t from);
 /* --- place.c --- */
 /* Before each instruction of the captured function's own frame: counts it; stops the frame, or breaks, where the options say. */
 tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a);
-/* Inside of a call that the captured function makes: register of the function from outside that is called; -1. */
+/* Inside of a call that the captured function makes: register of the Lua function that is called; -1. */
 int tc_trace_callee(const struct tc_trace *t);
 
 /* --- snapshot.c --- */

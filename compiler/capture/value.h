@@ -78,7 +78,7 @@ struct tc_traced_table {
   struct tc_traced_table *metatable;
   TC_VEC(struct tc_table_entry) entries; /* in the order of insertion; of an outside table: what was read or written */
   TC_VEC(struct tc_table_step) steps; /* of a fresh table; of an outside one: what the traced code writes */
-  struct tc_slots index;
+  struct tc_slots index;   /* over the entries, where they are many */
   lua_Integer border;      /* keys 1 … border are there, border + 1 is not; outside: when border_known */
   lua_Integer n_positive;  /* positive integer keys; likewise */
   bool border_known;       /* outside: writes are in `border` */

@@ -70,6 +70,8 @@ bool tc_guards_is_dynamic(const struct tc_guards *g, int source);
 int tc_guards_dim(struct tc_guards *g, int source, int dim);
 /* The raw length of the table at a source (a TYPE fact says that it is one), as an integer. */
 int tc_guards_length_of(struct tc_guards *g, int source);
+/* The same, where nothing lies behind the next `count` keys, so that it is the length with `count` values appended, less that; else nil. */
+int tc_guards_length_before(struct tc_guards *g, int source, int count);
 /* Is it an argument of the call itself? */
 bool tc_guards_is_arg(const struct tc_guards *g, int source);
 /* Hash of the path by which the source is found: the same in every program of a function. */
@@ -81,7 +83,10 @@ void tc_guards_equal(struct tc_guards *g, lua_State *L, int source, int index); 
 void tc_guards_identity(struct tc_guards *g, lua_State *L, int source, int index); /* the object at `index` */
 /* A Lua function with the code of the one at `index`: which closure of it does not matter. */
 void tc_guards_code(struct tc_guards *g, lua_State *L, int source, int index);
-/* Is the source an upvalue of a function that is guarded by its code? */
+/* The called function may be another closure of its code in each call; the caller makes sure of the code. */
+void tc_guards_function_by_code(struct tc_guards *g);
+/* Is the source a function that is guarded by its code? An upvalue of one? */
+bool tc_guards_is_by_code(const struct tc_guards *g, int source);
 bool tc_guards_in_code(const struct tc_guards *g, int source);
 /* An upvalue (from 1) of the function at `source` and one of that at `other` are one variable, or are two. Identity or code of both is
  * guarded. Callers ask once a pair. */
@@ -117,5 +122,7 @@ void tc_guards_no_alias(struct tc_guards *g, int source, int other);
 
 /* "model.layers[1].weight", "n + 1", appended. */
 void tc_guards_source_text(const struct tc_guards *g, int source, struct tc_strbuf *out);
+/* Whether a key is written as a field ("t.x"), not in brackets: letters, digits and '_', no digit first. */
+bool tc_guards_is_name(const char *text);
 
 #endif

@@ -122,7 +122,7 @@ static bool in_one_storage(const struct tc_guards *g, int at, int other) {
 }
 
 static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at v,
-                         const struct tc_guard_values *values) {
+                  const struct tc_guard_values *values) {
   switch ((enum tc_guard_test)op->test) {
     case TC_TEST_NOTHING: return true;
     case TC_TEST_KEEP: return lua_copy(v.L, v.at, op->other), true;
@@ -158,7 +158,7 @@ static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const
 /* Brings the roots to the guards' thread, all together, and makes room for kept values. */
 static bool move_roots(const struct tc_guards *g, const struct tc_frame *frame) {
   if (!lua_checkstack(frame->L, g->n_roots)) return false;
-  for (int i = 0; i < g->n_roots; i++) tc_guards_push_root(g, frame, &g->sources.data[g->roots[i]]);
+  for (int i = 0; i < g->n_roots; i++) tc_guards_push_root(frame, &g->sources.data[g->roots[i]]);
   lua_xmove(frame->L, g->thread, g->n_roots);
   if (g->n_kept) lua_settop(g->thread, g->n_anchors + g->n_roots + g->n_kept);
   return true;
@@ -199,9 +199,8 @@ static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, 
       *v = (struct looked_at){G, op->at, LUA_TNUMBER};
       return true;
     case TC_READ_LENGTH: /* a table */
-      lua_pushinteger(G, (lua_Integer)lua_rawlen(G, op->parent));
-      *v = (struct looked_at){G, op->at, LUA_TNUMBER};
-      return true;
+      tc_guards_push_length(G, op->parent, op->key);
+      break;
     case TC_READ_ARG: *v = look_at_arg(g, frame, op->key); return true;
     case TC_READ_FUNCTION: *v = (struct looked_at){frame->L, frame->function, LUA_TFUNCTION}; return true;
     case TC_READ_EXPR: compute(G, op); break;

@@ -82,9 +82,16 @@ void tc_guards_code(struct tc_guards *g, lua_State *L, int source, int index) {
 
 uint64_t tc_guards_code_hash(uint64_t seed, const struct tc_fact *fact) { return tc_hash_bytes(seed, fact->code->bytes, fact->code->length); }
 
+void tc_guards_function_by_code(struct tc_guards *g) {
+  const int source = tc_guards_function(g);
+  if (source >= 0) g->sources.data[source].facts |= 1u << TC_GUARD_CODE;
+}
+
+bool tc_guards_is_by_code(const struct tc_guards *g, int source) { return source >= 0 && g->sources.data[source].facts >> TC_GUARD_CODE & 1; }
+
 bool tc_guards_in_code(const struct tc_guards *g, int source) {
   const struct tc_source *s = source >= 0 ? &g->sources.data[source] : NULL;
-  return s && s->kind == TC_SOURCE_UPVALUE && g->sources.data[s->parent].facts >> TC_GUARD_CODE & 1;
+  return s && s->kind == TC_SOURCE_UPVALUE && tc_guards_is_by_code(g, s->parent);
 }
 
 /* --- variables --- */

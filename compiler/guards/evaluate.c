@@ -5,8 +5,7 @@
 
 #include "guards/program.h"
 
-void tc_guards_push_root(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_source *s) {
-  (void)g;
+void tc_guards_push_root(const struct tc_frame *frame, const struct tc_source *s) {
   switch (s->kind) {
     case TC_SOURCE_FUNCTION: lua_pushvalue(frame->L, frame->function); return;
     case TC_SOURCE_ARG:
@@ -88,7 +87,7 @@ static void step(const struct tc_guards *g, const struct tc_source *s) {
   if (!fits) {
     lua_pushnil(G);
   } else if (s->kind == TC_SOURCE_LENGTH) {
-    lua_pushinteger(G, (lua_Integer)lua_rawlen(G, parent));
+    tc_guards_push_length(G, parent, s->number);
   } else if (s->kind == TC_SOURCE_UPVALUE) {
     if (!lua_getupvalue(G, parent, s->number)) lua_pushnil(G);
   } else if (s->number) {
@@ -107,7 +106,7 @@ static void push_path(const struct tc_guards *g, const struct tc_frame *frame, i
   if (tc_guards_is_anchored(s)) {
     lua_pushvalue(g->thread, s->number);
   } else if (lua_checkstack(frame->L, 1)) {
-    tc_guards_push_root(g, frame, s);
+    tc_guards_push_root(frame, s);
     lua_xmove(frame->L, g->thread, 1);
   } else {
     lua_pushnil(g->thread);

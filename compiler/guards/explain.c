@@ -128,7 +128,7 @@ static void print_tensor(const struct tc_fact *fact, const struct tc_tensor *ten
   memcpy(now.sizes, tensor->sizes, sizeof now.sizes);
   memcpy(now.strides, tensor->strides, sizeof now.strides);
   print_layout(&now, out);
-  if (fact->tensor && tensor->storage && tensor->storage->device != fact->tensor->device) tc_strbuf_puts(out, " on another device");
+  if (fact->kind == TC_GUARD_TENSOR && tensor->storage && tensor->storage->device != fact->tensor->device) tc_strbuf_puts(out, " on another device");
 }
 
 static void print_keys(const struct tc_guards *g, int table, struct tc_strbuf *out) {

@@ -5,7 +5,7 @@
 
 void tc_guards_add_fact(struct tc_guards *g, const struct tc_fact *fact) {
   if (fact->source >= 0) g->sources.data[fact->source].facts |= 1u << fact->kind;
-  if (!tc_vec_push(tc_arena_alloc(g->arena), &g->facts, *fact)) g->failed = true;
+  if (!tc_vec_push(g->alloc, &g->facts, *fact)) g->failed = true;
   else if (g->tells_at_once) tc_guards_keep_text(g);
 }
 

@@ -152,7 +152,7 @@ static bool demands_same(const struct tc_fact_tensor *a, const struct tc_fact_te
 static bool find_alike(struct tc_guards *g) {
   struct tc_slots index = {0};
   for (size_t i = 0; i < g->facts.len; i++) {
-    struct tc_fact_tensor *tensor = g->facts.data[i].tensor;
+    struct tc_fact_tensor *tensor = g->facts.data[i].kind == TC_GUARD_TENSOR ? g->facts.data[i].tensor : NULL;
     if (!tensor || tensor->dims) continue;
     const size_t bytes = sizeof *tensor->sizes * (size_t)tensor->ndim;
     const uint64_t hash = tc_hash_bytes(tc_hash_bytes((uint64_t)tensor->dtype, tensor->sizes, bytes), tensor->strides, bytes);

@@ -60,7 +60,7 @@ static void set_test(struct tc_guard_op *op, const struct tc_guards *g, int item
   if (op->test == TC_TEST_NUMBER) op->type = fact->is_integer;
   op->other = op->test == TC_TEST_TENSOR ? fact->tensor->input : fact->other;
   if (fact->kind == TC_GUARD_TENSOR) op->expected.tensor = op->test == TC_TEST_TENSOR ? fact->tensor->like : fact->tensor;
-  else if (fact->pointer) op->expected.pointer = fact->pointer;
+  else if (fact->kind != TC_GUARD_SHAPE && fact->pointer) op->expected.pointer = fact->pointer;
   else op->expected.integer = fact->integer;
 }
 

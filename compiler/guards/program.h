@@ -29,7 +29,7 @@ enum tc_source_kind {
   TC_SOURCE_UPVALUE,
   TC_SOURCE_FIELD,
   TC_SOURCE_DIM, /* size of a dimension of the tensor above it */
-  TC_SOURCE_LENGTH, /* raw length of the table above it */
+  TC_SOURCE_LENGTH, /* raw length of the table above it; number > 0: nil when there is something that far behind the next key */
   TC_SOURCE_OBJECT,
   TC_SOURCE_CONSTANT,
   TC_SOURCE_EXPR
@@ -91,19 +91,25 @@ struct tc_fact_tensor {
  * 0: none. LENGTH, ARGS, DEFAULT_DTYPE: integer. KEYS: integer anchors from other on. NUMBER: is_integer. SIZE, SCALAR:
  * other = id, index. SAME, DISTINCT, NO_ALIAS: other = source. TENSOR: tensor. SHAPE: shape. CODE: other = anchor of a
  * function, its pointer, and code. ONE_VARIABLE, TWO_VARIABLES: other = source, integer = the numbers of both upvalues. */
-struct tc_fact {
-  enum tc_guard_kind kind;
-  int source;
-  int type;
+struct tc_fact { /* small: a model has thousands */
+  enum tc_guard_kind kind : 8;
+  int type : 8;
   bool is_integer;
+  int source;
   int other;
   uint32_t fails;
   int64_t integer;
-  const void *pointer;
-  size_t length;
-  struct tc_fact_tensor *tensor;
-  const struct tc_fact_code *code;
-  struct tc_sym_fact shape;
+  union {
+    struct {
+      const void *pointer;
+      union {
+        size_t length;
+        const struct tc_fact_code *code;
+      };
+    };
+    struct tc_fact_tensor *tensor;
+    struct tc_sym_fact shape;
+  };
 };
 
 /* How an operation comes by the value that it tests. */
@@ -112,7 +118,7 @@ enum tc_guard_read {
   TC_READ_KEY,      /* pushes the field `key` (an anchor) of the table at `parent` */
   TC_READ_INTEGER,  /* pushes the field `key` (the integer itself) of the table at `parent` */
   TC_READ_DIM,      /* pushes the size of dimension `key` of the tensor at `parent` */
-  TC_READ_LENGTH,   /* pushes the raw length of the table at `parent` */
+  TC_READ_LENGTH,   /* pushes the raw length of the table at `parent`; or nil, when key > 0 and there is something `key` behind the next key */
   TC_READ_UPVALUE,  /* pushes the upvalue `key` of the function at `parent` */
   TC_READ_ARG,      /* argument `key`, on the stack of the call */
   TC_READ_FUNCTION, /* the function, on the stack of the call */
@@ -189,6 +195,7 @@ struct tc_guards {
   bool failed;    /* memory was out while building */
   bool tells_at_once, walks_paths; /* tc_guards_configure */
   TC_VEC(const char *) texts; /* of facts, where they are told at once */
+  /* Of `alloc`: an arena would keep what they outgrow. */
   TC_VEC(struct tc_source) sources;
   TC_VEC(struct tc_fact) facts;
   struct tc_slots source_index, shape_index, string_index; /* of sources; of SHAPE facts; of anchored strings, to anchors */
@@ -221,6 +228,18 @@ void tc_guards_emit(struct tc_guards *g);
 void tc_guards_note_failure(struct tc_guards *g, int fact);
 
 /* Read from the value of its parent? */
+/* Pushes what a LENGTH source reads of the table at `table`. */
+static inline void tc_guards_push_length(lua_State *G, int table, int count) {
+  const lua_Integer length = (lua_Integer)lua_rawlen(G, table);
+  if (count && lua_rawgeti(G, table, (lua_Integer)((lua_Unsigned)length + (lua_Unsigned)count + 1)) != LUA_TNIL) {
+    lua_pop(G, 1);
+    lua_pushnil(G);
+    return;
+  }
+  if (count) lua_pop(G, 1);
+  lua_pushinteger(G, length);
+}
+
 static inline bool tc_guards_is_inner(const struct tc_source *s) {
   return s->kind == TC_SOURCE_FIELD || s->kind == TC_SOURCE_UPVALUE || s->kind == TC_SOURCE_DIM || s->kind == TC_SOURCE_LENGTH;
 }
@@ -257,7 +276,7 @@ static inline bool tc_guards_is_pair(enum tc_guard_kind kind) {
 /* Pushes the value of one source on the guards' thread, reading from its roots; nil where a path leads nowhere. */
 void tc_guards_evaluate(const struct tc_guards *g, const struct tc_frame *frame, int source);
 /* Pushes what a source without a parent is on the stack `to`: frame->L, or the guards' thread. */
-void tc_guards_push_root(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_source *source);
+void tc_guards_push_root(const struct tc_frame *frame, const struct tc_source *source);
 /* Replaces the operands at the stack top (two; one of a unary operation) by the result, or by nil where there is none. */
 void tc_guards_compute(lua_State *L, int op);
 

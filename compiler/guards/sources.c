@@ -26,6 +26,9 @@ void tc_guards_free(struct tc_guards *g, lua_State *L) {
   if (!g) return;
   if (L) luaL_unref(L, LUA_REGISTRYINDEX, g->reference);
   tc_arena_free(g->arena); /* the symbols too */
+  tc_vec_free(g->alloc, &g->sources);
+  tc_vec_free(g->alloc, &g->facts);
+  TC_FREE_ARRAY(g->alloc, g->source_index.data, g->source_index.cap);
   TC_FREE(g->alloc, g);
 }
 
@@ -178,7 +181,6 @@ static int find_by_path(const struct tc_guards *g, const struct tc_source *wante
 
 /* Finds or adds. A key or an object lies at `index` of L (0: none) and becomes an anchor when the source is new. */
 static int intern_source(struct tc_guards *g, const struct tc_source *wanted, lua_State *L, int index) {
-  const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
   const struct key_hash key = index ? hash_key(L, index) : (struct key_hash){0, 0};
   const uint64_t hash = hash_source(wanted, (uint64_t)(uint32_t)wanted->parent, (uint64_t)wanted->integer, key.with_address);
   const int known = g->walks_paths ? find_by_path(g, wanted, L, index) : find_by_hash(g, wanted, L, index, hash);
@@ -192,7 +194,7 @@ static int intern_source(struct tc_guards *g, const struct tc_source *wanted, lu
   source.identity = path.with_address;
   if (index) source.number = tc_guards_anchor_shared(g, L, index);
   const int item = (int)g->sources.len;
-  if (g->failed || !tc_vec_push(alloc, &g->sources, source) || !tc_slots_add(alloc, &g->source_index, hash, item)) {
+  if (g->failed || !tc_vec_push(g->alloc, &g->sources, source) || !tc_slots_add(g->alloc, &g->source_index, hash, item)) {
     g->failed = true;
     return TC_NO_SOURCE;
   }
@@ -232,11 +234,13 @@ int tc_guards_dim(struct tc_guards *g, int source, int dim) {
   return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_DIM, .parent = source, .number = dim, .is_integer = true}, NULL, 0);
 }
 
-int tc_guards_length_of(struct tc_guards *g, int source) {
+int tc_guards_length_before(struct tc_guards *g, int source, int count) {
   if (source < 0) return TC_NO_SOURCE;
   tc_guards_type(g, source, LUA_TTABLE);
-  return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_LENGTH, .parent = source, .is_integer = true}, NULL, 0);
+  return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_LENGTH, .parent = source, .number = count, .is_integer = true}, NULL, 0);
 }
+
+int tc_guards_length_of(struct tc_guards *g, int source) { return tc_guards_length_before(g, source, 0); }
 
 int tc_guards_object(struct tc_guards *g, lua_State *L, int index, int origin) {
   return intern_source(g, &(struct tc_source){.kind = TC_SOURCE_OBJECT, .parent = origin}, L, index);

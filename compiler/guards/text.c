@@ -13,7 +13,7 @@ enum {
   NUMBER_TEXT = 40,
 };
 
-static bool is_name(const char *text) {
+bool tc_guards_is_name(const char *text) {
   if (!isalpha((unsigned char)*text) && *text != '_') return false;
   for (; *text; text++)
     if (!isalnum((unsigned char)*text) && *text != '_') return false;
@@ -58,7 +58,7 @@ static void print_source(const struct tc_guards *g, int item, int steps, struct 
 static void print_field(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
   const struct tc_source *parent = &g->sources.data[source->parent];
   const bool is_global = parent->kind == TC_SOURCE_UPVALUE && parent->name && !strcmp(parent->name, "_ENV");
-  const bool named = source->name && is_name(source->name);
+  const bool named = source->name && tc_guards_is_name(source->name);
   if (is_global && named) {
     tc_strbuf_puts(out, source->name);
     return;
@@ -156,6 +156,7 @@ static void print_source(const struct tc_guards *g, int item, int steps, struct 
     case TC_SOURCE_LENGTH:
       tc_strbuf_puts(out, "#");
       print_source(g, source->parent, steps, out);
+      if (source->number) tc_strbuf_printf(out, " (with nothing behind the next %d)", source->number);
       break;
     case TC_SOURCE_OBJECT: print_object(g, source, steps, out); break;
     case TC_SOURCE_CONSTANT: tc_guards_value_text(g, source->number, out); break;

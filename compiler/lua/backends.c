@@ -124,7 +124,8 @@ void tc_lua_backend_dynamic(lua_State *L, int object, struct compiled_object *o)
   o->dynamic = TC_LUA_DYNAMIC_NEVER;
 }
 
-void tc_backend_push_inputs(lua_State *L, const struct tc_backend_call *call) {
+/* Pushes tensor objects for the inputs of the call. */
+static void push_inputs(lua_State *L, const struct tc_backend_call *call) {
   const int n = (int)call->graph->inputs.len;
   luaL_checkstack(L, n + LUA_MINSTACK, "inputs of a backend");
   tc_lua_push_metatable(L);
@@ -147,7 +148,7 @@ static int compile_protected(lua_State *L) {
   const int n = (int)call->graph->inputs.len;
   lua_createtable(L, n, 0);
   const int list = lua_gettop(L);
-  tc_backend_push_inputs(L, call);
+  push_inputs(L, call);
   for (int i = n; i > 0; i--) lua_rawseti(L, list, i);
   lua_call(L, 2, 1);
   if (!callable(L, -1)) return luaL_error(L, "it must return a function, got %s", tc_lua_given(L, -1));
@@ -249,7 +250,7 @@ static int run_protected(lua_State *L) {
   const struct tc_graph *graph = run->call.graph;
   const int n_sizes = tc_symtab_sizes(graph->tab), n_outputs = (int)graph->outputs.len;
   lua_pushvalue(L, 2);
-  tc_backend_push_inputs(L, &run->call);
+  push_inputs(L, &run->call);
   luaL_checkstack(L, n_sizes + LUA_MINSTACK, "sizes of a backend");
   for (int i = 0; i < n_sizes; i++) lua_pushinteger(L, run->call.values->sizes[i]);
   lua_call(L, (int)graph->inputs.len + n_sizes, LUA_MULTRET);

@@ -12,10 +12,6 @@ struct tc_backend_call {
   const struct call_values *values;
 };
 
-/* --- backends.c --- */
-/* Pushes tensor objects for the inputs of the call. */
-void tc_backend_push_inputs(lua_State *L, const struct tc_backend_call *call);
-
 /* --- backends_graph.c --- */
 /* Pushes the table that describes the graph, with its function `forward`. Raises. */
 void tc_backend_push_graph(lua_State *L, const struct tc_backend_call *call);

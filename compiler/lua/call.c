@@ -28,7 +28,7 @@ static enum tc_lua_outcome push_outcome(lua_State *L, int object, const struct c
   lua_insert(L, -1 - e->replay->n_results);
   if (e->callee < 0) return TC_LUA_GOES_ON;
   lua_pushvalue(L, -e->replay->n_results + e->callee);
-  tc_lua_wrap(L, object);
+  tc_lua_wrap(L, object, e->callee_is_new);
   lua_replace(L, -e->replay->n_results + e->callee - 1);
   return TC_LUA_GOES_ON;
 }
@@ -92,7 +92,7 @@ static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, in
   const struct compiled_entry copy = *chosen, *const e = &copy; /* the list may move meanwhile; what it holds is pinned */
   const int top = lua_gettop(L);
   luaL_checkstack(L, (e->compiled ? tc_compiled_outputs(e->compiled) : 0) + LUA_MINSTACK, "results");
-  if (e->step) tc_lua_push_step(L, object, e->step);
+  if (e->step) tc_lua_push_step(L, object, e->step, frame->function);
   o->running++; /* making objects may run finalizers, and those may reset or call this object */
   const int first_output = lua_gettop(L) + 1;
   *ran = !e->compiled || run_graph(L, o, object, e, values, first_output);
@@ -110,7 +110,6 @@ static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, in
 /* --- compiling --- */
 
 enum { MOST_CHANGES = 64 }; /* that are learnt from one call */
-
 
 static void note_recompile(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
   struct compiled_entry *newest = &o->entries.data[0];
@@ -132,6 +131,11 @@ static void flush_cache(struct compiled_object *o) {
   tc_log_line(&ctx->log, TC_LOG_CACHE, "not stored: %s", err.message);
 }
 
+/* Are both about one thing, whatever of it changed? */
+static bool same_thing(const struct tc_guard_change *a, const struct tc_guard_change *b) {
+  return a->path == b->path && a->is_number == b->is_number && a->is_code == b->is_code;
+}
+
 /* What differs from the call that the guards were made for is not fixed again (dynamic=true leaves open from the start what arguments
  * show; lengths and variables are learnt like anything else). Under dynamic=false, only that a closure is made anew. */
 static void learn_changes(struct compiled_object *o, const struct tc_guards *before, const struct tc_frame *frame) {
@@ -140,7 +144,7 @@ static void learn_changes(struct compiled_object *o, const struct tc_guards *bef
   for (int i = 0; i < count; i++) {
     size_t k = 0;
     if (o->dynamic == TC_LUA_DYNAMIC_NEVER && !changes[i].is_code) continue;
-    while (k < o->changed.len && (o->changed.data[k].path != changes[i].path || o->changed.data[k].is_number != changes[i].is_number || o->changed.data[k].is_code != changes[i].is_code)) k++;
+    while (k < o->changed.len && !same_thing(&o->changed.data[k], &changes[i])) k++;
     if (k < o->changed.len) o->changed.data[k].dims |= changes[i].dims;
     else if (!tc_vec_push(o->module->ctx.alloc, &o->changed, changes[i])) return; /* without memory it is fixed again */
   }
@@ -266,9 +270,7 @@ static int call_on(lua_State *L, int count) {
   return called(L, LUA_OK, 0);
 }
 
-/* The __call of the value at `self` is pushed, as a call of that value would find it now: another one than before makes the
- * entries void. False when that is no function, and what is to be called is the value itself. */
-static bool push_method(lua_State *L, int object, int self) {
+bool tc_lua_push_method(lua_State *L, int object, int self) {
   const int type = luaL_getmetafield(L, self, "__call");
   if (type == LUA_TNIL) lua_pushnil(L);
   if (type != LUA_TFUNCTION) return false;
@@ -298,7 +300,7 @@ static int call(lua_State *L, int object, int first_arg) {
   }
   const int n_args = lua_gettop(L) - first_arg + 1;
   if (!o->has_self) lua_getiuservalue(L, object, OBJECT_FUNCTION);
-  else if (!push_method(L, object, first_arg))
+  else if (!tc_lua_push_method(L, object, first_arg))
     return call_value(L, &(struct tc_frame){.L = L, .function = first_arg, .first_arg = first_arg + 1, .n_args = n_args - 1});
   const struct tc_frame frame = {.L = L, .function = first_arg + n_args, .first_arg = first_arg, .n_args = n_args};
   int count;

@@ -52,3 +52,17 @@ const struct compiled_entry *tc_lua_find_entry(struct compiled_object *o, const 
   if (at) move_to_front(o, (size_t)at);
   return &o->entries.data[0];
 }
+
+int tc_lua_check_guards(lua_State *L) {
+  struct compiled_object *o = tc_lua_compiled_at(L, 1);
+  struct call_values values;
+  if (!o) return tc_lua_raise_text(L, "check_guards", "argument 1 is no compiled function (tb.compile makes one)");
+  luaL_checkstack(L, LUA_MINSTACK, "arguments");
+  tc_lua_compiled_parts(L, 1);
+  if (o->has_self) lua_insert(L, 2);
+  else lua_pop(L, 1);
+  lua_insert(L, 2); /* the function: … of a call, its arguments lie above it */
+  const struct tc_frame frame = {.L = L, .function = 2, .first_arg = 3, .n_args = lua_gettop(L) - 2};
+  lua_pushboolean(L, !o->eager && tc_lua_find_entry(o, &frame, &values));
+  return 1;
+}

@@ -38,6 +38,14 @@ static struct compiled_object *check_object(lua_State *L, int index, const char 
   return o;
 }
 
+void tc_lua_push_weak_table(lua_State *L) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
 /* Every object of the state is listed, weakly, for tb.reset(). */
 static void list_object(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key);
@@ -253,18 +261,14 @@ static int object_tostring(lua_State *L) {
 
 void tc_lua_open_compile(lua_State *L) {
   static const luaL_Reg functions[] = {{"compile", compile}, {"reset", reset}, {"clear_memory_cache", clear_memory_cache}, {"counters", counters},
-                                       {"mark_dynamic", tc_lua_mark_dynamic}, {NULL, NULL}};
+                                       {"mark_dynamic", tc_lua_mark_dynamic}, {"check_guards", tc_lua_check_guards}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   tc_lua_open_explain(L);
   tc_lua_open_pieces(L);
   tc_lua_open_stance(L);
   tc_lua_open_backends(L);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &objects_key) == LUA_TNIL) {
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+    tc_lua_push_weak_table(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &objects_key);
   }
   lua_pop(L, 1);

@@ -11,8 +11,9 @@
 #include "lua/module.h"
 #include "pipeline.h"
 
-/* User values: of a registered backend, what was registered, and the table of what it made for the entries. */
-enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_TEXTS, OBJECT_RESUME, OBJECT_ROOT, OBJECT_BACKEND, OBJECT_MADE, OBJECT_VALUES = OBJECT_MADE };
+/* User values: … of a registered backend, what was registered, and the table of what it made for the entries; of a piece over the code of
+ * many closures, what makes its function for each. */
+enum { OBJECT_FUNCTION = 1, OBJECT_SELF, OBJECT_TEXTS, OBJECT_RESUME, OBJECT_ROOT, OBJECT_BACKEND, OBJECT_MADE, OBJECT_MAKER, OBJECT_VALUES = OBJECT_MAKER };
 
 enum { TC_LUA_MAX_INPUTS = 8192 }; /* tensors that one call reads */
 
@@ -35,6 +36,7 @@ struct compiled_entry {
   struct scalar_input *scalars; /* in `recipes`; their storages are the entry's */
   int step;   /* the entry ends at a graph break: place of the step function that goes on, with the results as arguments; 0: it does not */
   int callee; /* that argument (from 0) is a function to be called compiled; -1: none */
+  bool callee_is_new; /* which is another closure in each call */
   int made;   /* what a registered backend made of the graph: its place in the object's table; 0: nothing */
   int place;  /* among the programs of the object's dispatch */
   int n_ops;    /* tensor operations that were captured */
@@ -60,6 +62,7 @@ struct compiled_object {
   enum tc_backend backend;
   char registered[TC_LUA_BACKEND_NAME]; /* name of a backend of tb.register_backend, which takes the graph; "": none */
   bool fullgraph, has_self;
+  bool by_code; /* it is called for many closures of its function's code, which the frame of a call names; its own function is never called */
   enum { TC_LUA_DYNAMIC_AUTO, TC_LUA_DYNAMIC_ALWAYS, TC_LUA_DYNAMIC_NEVER } dynamic;
   bool eager;                 /* runs the plain function from now on: a break, a limit, or a failed compile */
   struct tc_config config;
@@ -101,6 +104,8 @@ void tc_lua_note_fallback(struct compiled_object *o, const char *format, ...) __
 /* Makes the object for (function, options): options at `options_index`, or 0 for none. Pushes it. */
 struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, int options_index);
 
+/* Pushes an empty table whose keys are weak. */
+void tc_lua_push_weak_table(lua_State *L);
 /* Pushes a new object for the function at an index, with the options and switches of the object at `like`, and its root. */
 struct compiled_object *tc_lua_compiled_like(lua_State *L, int function_index, int like);
 
@@ -112,11 +117,17 @@ void tc_lua_add_scalars(const struct compiled_entry *e, struct call_values *valu
 enum tc_lua_outcome { TC_LUA_FINISHED, TC_LUA_GOES_ON };
 enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count);
 
+/* The __call of the value at `self` is pushed, as a call of that value would find it now: another one than before makes the entries of the
+ * object at `object` void. False (nil or what it is instead is pushed): that is no function, and what is to be called is the value itself. */
+bool tc_lua_push_method(lua_State *L, int object, int self);
+
 /* --- choose.c --- */
 /* 0: the entry's guards hold, and the values are filled; else the number of one that does not. */
 int tc_lua_match(const struct compiled_entry *e, const struct tc_frame *frame, struct call_values *values);
 /* The entry whose guards hold, which is now the first; NULL: none do. */
 const struct compiled_entry *tc_lua_find_entry(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values);
+/* tb.check_guards(compiled, …): would a call with these arguments find what it needs compiled? Nothing runs, nothing is compiled. */
+int tc_lua_check_guards(lua_State *L);
 
 /* --- entry.c --- */
 /* Captures, compiles and keeps an entry for a call, the newest; NULL when the plain function is to be run instead, which is noted. */
@@ -147,11 +158,15 @@ void tc_lua_open_backends(lua_State *L); /* functions of the module table at the
 const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_error *err);
 /* The place of the step function for an instruction, among the pieces of the resume at an index. */
 tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, struct tc_error *err);
-/* Pushes the function at a place of the object at an index. */
-void tc_lua_push_step(lua_State *L, int object, int place);
+/* Pushes the function at a place of the object at an index, for a call of the function at `function`. */
+void tc_lua_push_step(lua_State *L, int object, int place, int function);
+/* --- callees.c --- */
 /* The function at the stack top becomes one that calls it compiled, with the options of the object at `like`; on the stack it
- * leaves no trace. A function of C stays, and so does, with a note, one that is another one in each call. */
-void tc_lua_wrap(lua_State *L, int like);
+ * leaves no trace. is_new: it is another closure in each call. A function of C stays, and so does, with a note, code that is new in each
+ * call. */
+void tc_lua_wrap(lua_State *L, int like, bool is_new);
+
+/* --- pieces.c, again --- */
 /* Visits the object at an index, what goes on behind its breaks, and the functions that those call compiled; each lies at `piece`.
  * What a visit leaves on the stack is taken off. */
 typedef void (*tc_lua_visit)(lua_State *L, int piece, void *context);
@@ -192,12 +207,16 @@ struct tc_lua_totals { int graphs, entries, guards, recompiles, ops; bool eager;
 struct tc_lua_totals tc_lua_sum_up(lua_State *L, int object);
 /* Pushes the table of tb.stats. */
 void tc_lua_push_stats(lua_State *L, int object);
+/* Pushes the table that tells of one launch. */
+void tc_lua_push_launch(lua_State *L, const struct tc_launch_list *list, const struct tc_launch *launch);
 void tc_lua_open_stats(lua_State *L);
 
 /* --- explain.c, explain_table.c --- */
 /* Where a piece stands in the program. The texts live as long as its function. */
 struct tc_lua_where { const char *kind, *chunk; char file[LUA_IDSIZE]; int line, last_line; };
 struct tc_lua_where tc_lua_where_is(lua_State *L, int piece);
+/* Pushes what the buffer holds, as a string, and frees it. */
+void tc_lua_push_buffer(lua_State *L, struct tc_strbuf *text);
 /* Sets `pieces` and `stages` of the table at the stack top: graphs, guards, effects, launches of the object at an index and all behind it. */
 void tc_lua_set_pieces(lua_State *L, int object);
 /* Functions of the module table at the stack top. */

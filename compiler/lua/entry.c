@@ -84,7 +84,7 @@ static tc_status capture_call(struct compiled_object *o, const struct tc_frame *
 }
 
 void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct tc_frame *frame) {
-  const struct tc_capture_options options = {.continued = o->continued};
+  const struct tc_capture_options options = {.continued = o->continued, .by_code = o->by_code};
   struct tc_capture capture = {0};
   struct tc_error err = {0};
   tc_status status = capture_call(o, frame, &options, &capture, &err);
@@ -98,7 +98,7 @@ void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct 
 }
 
 /* Where the next capture is to end, and how the function goes on from there. */
-struct cut { struct tc_stop stop; int step, callee; };
+struct cut { struct tc_stop stop; int step, callee; bool callee_is_new; };
 
 /* The last place before the break where the frame may be cut: from a capture that looks. */
 static tc_status find_earlier(struct compiled_object *o, const struct tc_frame *frame, struct tc_capture_options options, const struct tc_resume *resume,
@@ -137,11 +137,12 @@ static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object,
   }
   if ((status = tc_resume_unit_at(resume, place.pc, place.open, &unit, err))) return status;
   *why = unit.why;
-  if (*why && ((place.at <= 1 && !unit.n_exits) || place.open >= 0)) return TC_OK;
+  if (*why && ((place.at <= 1 && !unit.n_exits && !unit.has_hooks) || place.open >= 0)) return TC_OK;
   if (*why) note_region(o, &broken->break_, resume, &unit);
   *why = NULL;
   cut->stop = (struct tc_stop){.at = place.at, .n_registers = tc_resume_registers(resume, place.pc, place.open), .live = resume->live[place.pc]};
   cut->callee = place.at == broken->place.at ? broken->callee : -1;
+  cut->callee_is_new = broken->callee_is_new;
   return tc_lua_step(L, at, place.pc, place.open, &cut->step, err);
 }
 
@@ -149,6 +150,7 @@ static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object,
 static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct tc_capture *capture, struct cut *cut,
                                 struct tc_break *broke, struct tc_error *err) {
   struct tc_capture_options options = {.continued = o->continued,
+                                       .by_code = o->by_code,
                                        .changed = o->changed.data,
                                        .n_changed = (int)o->changed.len,
                                        .all_dynamic = o->dynamic == TC_LUA_DYNAMIC_ALWAYS,
@@ -159,7 +161,7 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   tc_status status = capture_call(o, frame, &options, capture, err);
   if (status || !capture->broke) return status;
   *broke = capture->break_;
-  const struct tc_capture seen = {.break_ = capture->break_, .place = capture->place, .callee = capture->callee};
+  const struct tc_capture seen = {.break_ = capture->break_, .place = capture->place, .callee = capture->callee, .callee_is_new = capture->callee_is_new};
   tc_capture_free(capture, L);
   if (o->fullgraph || broke->in_allowed) return TC_BREAK;
   note_break(o, broke);
@@ -248,6 +250,7 @@ static tc_status compile_call(lua_State *L, struct compiled_object *o, int objec
   entry->replay = capture.replay;
   entry->step = cut.step;
   entry->callee = cut.callee;
+  entry->callee_is_new = cut.callee_is_new;
   entry->n_ops = capture.n_ops;
   entry->broke_at = cut.step ? tc_lua_break_number(o, broke) : 0;
   tc_lua_keep_story(o, &capture, entry);

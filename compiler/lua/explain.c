@@ -174,12 +174,7 @@ static int explained(lua_State *L, int status, lua_KContext context) {
   tc_strbuf_init(&text, ((struct compiled_object *)lua_touserdata(L, object))->module->ctx.alloc);
   luaL_checkstack(L, LUA_MINSTACK, "explain");
   print_explanation(L, object, &text);
-  const bool good = tc_strbuf_text(&text) != NULL;
-  luaL_Buffer copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
-  luaL_buffinit(L, &copy);
-  if (good) luaL_addlstring(&copy, text.data, text.len);
-  tc_strbuf_free(&text);
-  luaL_pushresult(&copy);
+  tc_lua_push_buffer(L, &text);
   lua_setfield(L, -2, "text");
   luaL_setmetatable(L, explanation_name);
   return 1;

@@ -3,8 +3,7 @@
 #include "lua/compiled_object.h"
 #include "lua/fields.h"
 
-/* Takes over what the buffer holds. */
-static void push_buffer(lua_State *L, struct tc_strbuf *text) {
+void tc_lua_push_buffer(lua_State *L, struct tc_strbuf *text) {
   luaL_Buffer copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
   const bool good = tc_strbuf_text(text) != NULL;
   luaL_buffinit(L, &copy);
@@ -20,13 +19,13 @@ static void set_guards(lua_State *L, const struct tc_alloc *alloc, const struct 
   for (int i = 1; i <= count; i++) {
     tc_strbuf_init(&text, alloc);
     tc_guards_explain(guards, NULL, i, &text);
-    push_buffer(L, &text);
+    tc_lua_push_buffer(L, &text);
     lua_rawseti(L, -2, i);
   }
   lua_setfield(L, -2, "guards");
   tc_strbuf_init(&text, alloc);
   tc_guards_open_text(guards, &text);
-  push_buffer(L, &text);
+  tc_lua_push_buffer(L, &text);
   lua_setfield(L, -2, "open");
 }
 
@@ -46,16 +45,7 @@ static void set_story(lua_State *L, const struct tc_story *story) {
 static void set_launches(lua_State *L, const struct tc_launch_list *list) {
   lua_createtable(L, list->n_launches, 0);
   for (int i = 0; i < list->n_launches; i++) {
-    const struct tc_launch *l = &list->launches[i];
-    const bool is_kernel = l->kind == TC_LAUNCH_KERNEL;
-    lua_createtable(L, 0, 7);
-    tc_set_text(L, "label", l->label);
-    tc_set_text(L, "kind", is_kernel ? "kernel" : "library");
-    tc_set_text(L, "generator", is_kernel ? list->codes[l->code].generator : "blas");
-    tc_set_text(L, "fused", l->fused);
-    tc_set_integer(L, "ops", l->n_ops);
-    tc_set_integer(L, "bytes", (int64_t)l->bytes);
-    tc_set_integer(L, "flops", (int64_t)l->flops);
+    tc_lua_push_launch(L, list, &list->launches[i]);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "launches");
@@ -86,7 +76,7 @@ static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct 
   if (e->broke_at) tc_set_integer(L, "break_number", e->broke_at);
   tc_strbuf_init(&text, alloc);
   if (e->replay) tc_replay_text(e->replay, e->guards, &text);
-  push_buffer(L, &text);
+  tc_lua_push_buffer(L, &text);
   lua_setfield(L, -2, e->broke_at ? "hands_on" : "returns");
 }
 

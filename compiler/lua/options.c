@@ -70,7 +70,7 @@ static void read_dynamic(lua_State *L, int options, struct compiled_object *o) {
 
 /* Switches that are read once, when the module opens. */
 static bool acts_at_opening(const char *name) {
-  static const char *const names[] = {"isa", "logs", "cache_dir", "cache_mb"};
+  static const char *const names[] = {"isa", "logs", "cache_dir", "cache_mb", "opt.lazy_library"};
   bool found = false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) found |= !strcmp(name, names[i]);
   return found;

@@ -7,18 +7,20 @@
  *     compiled call ──► entry ──► step(registers) ──► exit ──► piece's entry ──► step … ──► give(results)
  *
  * 1. Steps and pieces are made once an instruction, when one is first needed, and belong to one function: the *resume*, a user
- *    value of every object over it. They share the function's upvalues, as it has them when they are entered.
+ *    value of every object over it. They share the function's upvalues, as it has them when they are entered. Where an object is over
+ *    the code of many closures (callees.c), what is made once gives a step or piece for each call, with the upvalues of its closure.
  * 2. Nothing nests: each step leaves the stack before the next one runs, so that a loop with a break goes on for ever, and levels
  *    (error, traceback) are those of plain Lua.
  * 3. A piece tells its breaks and fallbacks to its root, which the resume keeps alive. */
 #include <string.h>
 
-#include "lua/compiled_object.h"
+#include "lua/pieces.h"
 
-static const char resume_name[] = "tbench.resume", trampoline_key = 't';
+static const char resume_name[] = "tbench.resume";
 
-enum { RESUME_FUNCTION = 1, RESUME_PLACES, RESUME_WRAPPERS, RESUME_ROOT, RESUME_VALUES = RESUME_ROOT }; /* user values of a resume */
-enum { STEP_RESUME = 1, STEP_PIECES, STEP_VALUES = STEP_PIECES + TC_MAX_RESUME_EXITS - 1 }; /* and of a step's userdata */
+enum { STEP_PIECES = STEP_RESUME + 1, STEP_VALUES = STEP_PIECES + TC_MAX_RESUME_EXITS - 1 }; /* user values of a step's userdata */
+/* Place of a step: the function; over the code of closures a table of what makes it, and of the functions that it calls. */
+enum { MAKES_STEP = 1, STEP_LEAVES, STEP_HOOK };
 
 struct site { bool is_step; int pc, open; };
 
@@ -49,22 +51,6 @@ static tc_status open_resume(lua_State *L, struct lua_resume *r, struct tc_error
   return status;
 }
 
-/* Pushes the table from functions to what calls them compiled: one for all that has the same root, so that recursion ends. */
-static void push_wrappers(lua_State *L, int object) {
-  if (lua_getiuservalue(L, object, OBJECT_ROOT) == LUA_TUSERDATA && lua_getiuservalue(L, -1, OBJECT_RESUME) == LUA_TUSERDATA) {
-    lua_getiuservalue(L, -1, RESUME_WRAPPERS);
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-    return;
-  }
-  lua_pop(L, 1);
-  lua_newtable(L); /* weak keys: an ephemeron, since the value holds its key */
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-}
-
 const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_error *err) {
   struct compiled_object *o = lua_touserdata(L, object);
   luaL_checkstack(L, LUA_MINSTACK, "graph break");
@@ -79,14 +65,15 @@ const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_e
   luaL_setmetatable(L, resume_name);
   lua_newtable(L);
   lua_setiuservalue(L, -2, RESUME_PLACES);
-  push_wrappers(L, object);
-  lua_setiuservalue(L, -2, RESUME_WRAPPERS);
+  tc_lua_set_callees(L, object);
   lua_pushvalue(L, object);
   lua_setiuservalue(L, -2, RESUME_ROOT);
   lua_getiuservalue(L, object, OBJECT_FUNCTION);
   const tc_status status = open_resume(L, r, err);
   lua_setiuservalue(L, -2, RESUME_FUNCTION);
   if (status) return NULL;
+  r->resume->hooks = true;
+  r->resume->makes = o->by_code;
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, object, OBJECT_RESUME);
   return r->resume;
@@ -94,23 +81,34 @@ const struct tc_resume *tc_lua_push_resume(lua_State *L, int object, struct tc_e
 
 /* --- functions --- */
 
+/* The function at the stack top gets the first upvalues of that at an index. */
+static void join_to(lua_State *L, int function, int n_upvalues) {
+  for (int i = 1; i <= n_upvalues; i++) lua_upvaluejoin(L, -1, i, function, i);
+}
+
 /* The function at the stack top gets the upvalues of the resume's: those that it has now, for debug.upvaluejoin may have changed them. */
 static void join_upvalues(lua_State *L, int resume) {
   const struct lua_resume *r = lua_touserdata(L, resume);
   lua_getiuservalue(L, resume, RESUME_FUNCTION);
-  for (int i = 1; i <= r->resume->proto->n_upvalues; i++) lua_upvaluejoin(L, -2, i, -1, i);
-  lua_pop(L, 1);
+  lua_insert(L, -2);
+  join_to(L, lua_gettop(L) - 1, r->resume->proto->n_upvalues);
+  lua_remove(L, -2);
 }
 
-/* Loads a chunk whose upvalues are those of the resume's function, and pushes it. */
-static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct tc_error *err) {
-  const struct lua_resume *r = lua_touserdata(L, resume);
+tc_status tc_lua_load_chunk(lua_State *L, struct tc_strbuf *chunk, const char *name, struct tc_error *err) {
   const char *bytes = tc_strbuf_text(chunk);
-  const int loaded = bytes ? luaL_loadbufferx(L, bytes, chunk->len, r->resume->proto->source, "b") : LUA_ERRMEM;
+  const int loaded = bytes ? luaL_loadbufferx(L, bytes, chunk->len, name, "b") : LUA_ERRMEM;
   if (loaded == LUA_ERRMEM) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
   if (loaded != LUA_OK) return tc_fail(err, TC_CORRUPT, "capture", "Lua refuses a rewritten function: %s", lua_tostring(L, -1));
-  join_upvalues(L, resume);
   return TC_OK;
+}
+
+/* Loads a chunk whose upvalues are those of the resume's function, and pushes it; or what makes such functions. */
+static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct tc_error *err) {
+  const struct lua_resume *r = lua_touserdata(L, resume);
+  const tc_status status = tc_lua_load_chunk(L, chunk, r->resume->proto->source, err);
+  if (!status && !r->resume->makes) join_upvalues(L, resume);
+  return status;
 }
 
 static int find_site(const struct lua_resume *r, const struct site *site) {
@@ -133,7 +131,7 @@ static tc_status keep_site(lua_State *L, int resume, const struct site *site, in
   return TC_OK;
 }
 
-static int give(lua_State *L) { return lua_gettop(L); }
+int tc_lua_give(lua_State *L) { return lua_gettop(L); }
 
 /* The piece that begins at pc, pushed. */
 static tc_status push_piece(lua_State *L, int resume, int pc, struct tc_error *err) {
@@ -149,7 +147,12 @@ static tc_status push_piece(lua_State *L, int resume, int pc, struct tc_error *e
     if (status) return status;
     const int function = lua_gettop(L);
     lua_getiuservalue(L, resume, RESUME_ROOT);
-    struct compiled_object *piece = tc_lua_compiled_like(L, function, lua_gettop(L));
+    lua_pushvalue(L, function);
+    if (r->resume->makes) lua_call(L, 0, 1); /* one that never runs */
+    struct compiled_object *piece = tc_lua_compiled_like(L, function + 2, function + 1);
+    piece->by_code = r->resume->makes;
+    lua_pushvalue(L, function);
+    lua_setiuservalue(L, -2, OBJECT_MAKER);
     piece->continued = r->resume;
     piece->first_line = tc_proto_line(r->resume->proto, pc);
     lua_pushvalue(L, resume);
@@ -161,6 +164,25 @@ static tc_status push_piece(lua_State *L, int resume, int pc, struct tc_error *e
   lua_rawgeti(L, -1, place);
   lua_remove(L, -2);
   return TC_OK;
+}
+
+/* Pushes the function of the piece at an index, as the step that is leaving has it go on. */
+static void push_going_on(lua_State *L, int piece, int step) {
+  const struct compiled_object *o = lua_touserdata(L, piece);
+  const int top = lua_gettop(L);
+  lua_Debug caller;
+  lua_getiuservalue(L, step, STEP_RESUME);
+  const struct lua_resume *r = lua_touserdata(L, -1);
+  if (!o->by_code) {
+    lua_getiuservalue(L, piece, OBJECT_FUNCTION);
+    join_upvalues(L, top + 1);
+  } else if (lua_getstack(L, 1, &caller) && lua_getinfo(L, "f", &caller)) {
+    lua_getiuservalue(L, piece, OBJECT_MAKER);
+    lua_call(L, 0, 1);
+    join_to(L, top + 2, r->resume->proto->n_upvalues);
+  }
+  lua_replace(L, top + 1);
+  lua_settop(L, top + 1);
 }
 
 /* An exit of a step: (exit number, arguments of the piece) → a function and its arguments. */
@@ -179,17 +201,34 @@ static int leave(lua_State *L) {
   }
   lua_replace(L, 1);
   const int n_args = lua_gettop(L) - 1;
-  lua_getiuservalue(L, step, STEP_RESUME);
-  lua_getiuservalue(L, 1, OBJECT_FUNCTION);
-  join_upvalues(L, n_args + 2);
-  lua_replace(L, n_args + 2);
+  push_going_on(L, 1, step);
   const struct tc_frame frame = {.L = L, .function = n_args + 2, .first_arg = 2, .n_args = n_args};
   int count;
   if (tc_lua_advance(L, 1, &frame, &count) == TC_LUA_FINISHED) {
-    lua_pushcfunction(L, give);
+    lua_pushcfunction(L, tc_lua_give);
     lua_insert(L, -1 - count);
   }
   return count + 1;
+}
+
+/* The step at the stack top, which has `n_upvalues` of its function, gets those below it: where it leaves, and its hook. */
+static void set_own_upvalues(lua_State *L, int n_upvalues) {
+  const int top = lua_gettop(L);
+  for (int i = 0; i < 2; i++) {
+    lua_pushvalue(L, top - 2 + i);
+    if (!lua_setupvalue(L, top, n_upvalues + 1 + i)) lua_settop(L, top);
+  }
+}
+
+/* What makes the step, at the stack top, and the two functions below it become a table. */
+static void keep_together(lua_State *L) {
+  const int top = lua_gettop(L);
+  lua_createtable(L, STEP_HOOK, 0);
+  for (int i = 0; i < STEP_HOOK; i++) {
+    static const int places[] = {STEP_LEAVES, STEP_HOOK, MAKES_STEP};
+    lua_pushvalue(L, top - 2 + i);
+    lua_rawseti(L, top + 1, places[i]);
+  }
 }
 
 tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, struct tc_error *err) {
@@ -205,92 +244,42 @@ tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, st
   memcpy(step->exits, unit.exits, sizeof step->exits);
   lua_pushvalue(L, resume);
   lua_setiuservalue(L, -2, STEP_RESUME);
+  lua_pushvalue(L, -1);
   tc_lua_closure_over(L, leave, NULL);
+  lua_insert(L, -2);
+  tc_lua_closure_over(L, tc_lua_compile_argument, NULL);
   struct tc_strbuf chunk;
   tc_strbuf_init(&chunk, r->module->ctx.alloc);
   status = tc_resume_step(r->resume, pc, open, &chunk, err);
   if (!status) status = load(L, resume, &chunk, err);
   tc_strbuf_free(&chunk);
   if (!status) {
-    lua_insert(L, -2);
-    if (!lua_setupvalue(L, -2, r->resume->proto->n_upvalues + 1)) lua_pop(L, 1); /* a step without exits has no such upvalue */
+    if (!r->resume->makes) set_own_upvalues(L, r->resume->proto->n_upvalues);
+    else keep_together(L);
     status = keep_site(L, resume, &site, place, err);
   }
   lua_settop(L, top);
   return status;
 }
 
-void tc_lua_push_step(lua_State *L, int object, int place) {
+void tc_lua_push_step(lua_State *L, int object, int place, int function) {
+  const int top = lua_gettop(L);
   lua_getiuservalue(L, object, OBJECT_RESUME);
+  const struct lua_resume *r = lua_touserdata(L, -1);
   lua_getiuservalue(L, -1, RESUME_PLACES);
   lua_rawgeti(L, -1, place);
-  join_upvalues(L, lua_gettop(L) - 2);
-  lua_replace(L, -3);
-  lua_pop(L, 1);
-}
-
-/* --- callees that are called compiled --- */
-
-/* (arguments) → a function and its arguments; the object is upvalue TC_LUA_EXTRA. */
-static int enter(lua_State *L) {
-  const int n_args = lua_gettop(L);
-  luaL_checkstack(L, LUA_MINSTACK, "arguments");
-  lua_pushvalue(L, lua_upvalueindex(TC_LUA_EXTRA));
-  lua_getiuservalue(L, -1, OBJECT_FUNCTION);
-  const struct tc_frame frame = {.L = L, .function = n_args + 2, .first_arg = 1, .n_args = n_args};
-  int count;
-  if (tc_lua_advance(L, n_args + 1, &frame, &count) == TC_LUA_FINISHED) {
-    lua_pushcfunction(L, give);
-    lua_insert(L, -1 - count);
+  if (!r->resume->makes) {
+    join_upvalues(L, top + 1);
+  } else {
+    lua_rawgeti(L, top + 3, STEP_LEAVES);
+    lua_rawgeti(L, top + 3, STEP_HOOK);
+    lua_rawgeti(L, top + 3, MAKES_STEP);
+    lua_call(L, 0, 1);
+    join_to(L, function, r->resume->proto->n_upvalues);
+    set_own_upvalues(L, r->resume->proto->n_upvalues);
   }
-  return count + 1;
-}
-
-enum { TRAMPOLINE_ENTER = 2 }; /* upvalue of the innermost function */
-static const char trampoline[] = "local function go(f, ...) return f(...) end\n"
-                                 "return function(enter) return function(...) return go(enter(...)) end end\n";
-
-enum { WRAPPED_A_LIMIT = 8 }; /* functions that one object calls compiled, for each compile that it may make (recompile_limit) */
-
-/* Does the object at `like` go on calling new functions compiled? Closures that are made in each call would be compiled in each. */
-static bool may_wrap(lua_State *L, int like, int function) {
-  struct compiled_object *o = lua_touserdata(L, like);
-  lua_Debug what;
-  if (o->n_wrapped < 0) return false;
-  if (o->n_wrapped / WRAPPED_A_LIMIT < o->config.recompile_limit) {
-    o->n_wrapped++;
-    return true;
-  }
-  o->n_wrapped = -1;
-  lua_pushvalue(L, function);
-  lua_getinfo(L, ">S", &what);
-  tc_lua_note_fallback(o, "%s:%d: behind a graph break another function is called in each call; it runs eagerly", what.short_src, what.linedefined);
-  return false;
-}
-
-void tc_lua_wrap(lua_State *L, int like) {
-  const int function = lua_gettop(L);
-  if (!lua_isfunction(L, function) || lua_iscfunction(L, function)) return;
-  luaL_checkstack(L, LUA_MINSTACK, "graph break");
-  lua_getiuservalue(L, like, OBJECT_RESUME);
-  lua_getiuservalue(L, -1, RESUME_WRAPPERS);
-  lua_pushvalue(L, function);
-  if (lua_rawget(L, -2) == LUA_TNIL) {
-    if (!may_wrap(L, like, function)) {
-      lua_settop(L, function);
-      return;
-    }
-    lua_pop(L, 1);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &trampoline_key);
-    tc_lua_compiled_like(L, function, like);
-    tc_lua_closure_over(L, enter, NULL);
-    lua_call(L, 1, 1);
-    lua_pushvalue(L, function);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, -4);
-  }
-  lua_replace(L, function);
-  lua_settop(L, function);
+  lua_replace(L, top + 1);
+  lua_settop(L, top + 1);
 }
 
 /* --- all of them --- */
@@ -314,19 +303,20 @@ static void list_places(lua_State *L, int object, tc_lua_visit visit, void *cont
   lua_settop(L, top);
 }
 
+struct visitor { tc_lua_visit visit; void *context; };
+
+static void visit_places(lua_State *L, int object, void *context) {
+  const struct visitor *visitor = context;
+  list_places(L, object, visitor->visit, visitor->context);
+}
+
 void tc_lua_each_piece(lua_State *L, int object, tc_lua_visit visit, void *context) {
   const struct compiled_object *o = lua_touserdata(L, object);
   const int top = lua_gettop(L);
   luaL_checkstack(L, LUA_MINSTACK, "pieces");
   list_places(L, object, visit, context);
-  if (lua_getiuservalue(L, object, OBJECT_RESUME) == LUA_TUSERDATA && !o->forgets && o->root == o) {
-    lua_getiuservalue(L, -1, RESUME_WRAPPERS);
-    const int wrappers = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, wrappers); lua_settop(L, wrappers + 1)) {
-      if (!lua_getupvalue(L, -1, TRAMPOLINE_ENTER) || !lua_getupvalue(L, -1, TC_LUA_EXTRA)) continue;
-      list_places(L, lua_gettop(L), visit, context);
-    }
-  }
+  if (lua_getiuservalue(L, object, OBJECT_RESUME) == LUA_TUSERDATA && !o->forgets && o->root == o)
+    tc_lua_each_callee(L, lua_gettop(L), visit_places, &(struct visitor){visit, context});
   lua_settop(L, top);
 }
 
@@ -335,10 +325,5 @@ void tc_lua_open_pieces(lua_State *L) {
   lua_pushcfunction(L, resume_gc);
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &trampoline_key) == LUA_TNIL) {
-    if (luaL_loadbufferx(L, trampoline, sizeof trampoline - 1, "=tbench", "t") != LUA_OK) lua_error(L);
-    lua_call(L, 0, 1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &trampoline_key);
-  }
-  lua_pop(L, 1);
+  tc_lua_open_callees(L);
 }

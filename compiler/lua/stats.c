@@ -57,18 +57,9 @@ static void add_report(struct tc_compile_report *sum, const struct tc_compile_re
 
 /* One piece has its own artifact; of several any one that changes has to show. */
 static void add_artifact(struct tc_lua_totals *sum, const char *artifact) {
-  unsigned char digest[TC_SHA256_BYTES];
-  struct tc_sha256 sha;
   if (!*artifact) return;
-  if (!*sum->artifact) {
-    snprintf(sum->artifact, sizeof sum->artifact, "%s", artifact);
-    return;
-  }
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, sum->artifact, strlen(sum->artifact));
-  tc_sha256_add(&sha, artifact, strlen(artifact));
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, sum->artifact);
+  if (*sum->artifact) tc_sha256_join(sum->artifact, artifact);
+  else snprintf(sum->artifact, sizeof sum->artifact, "%s", artifact);
 }
 
 static void add_piece(lua_State *L, int piece, void *context) {
@@ -103,11 +94,12 @@ static void set_stages(lua_State *L, const struct tc_compile_report *r) {
 
 struct launches { int table, count; }; /* the list at a stack index */
 
-static void push_launch(lua_State *L, const struct tc_launch_list *list, const struct tc_launch *l) {
-  lua_newtable(L);
+void tc_lua_push_launch(lua_State *L, const struct tc_launch_list *list, const struct tc_launch *l) {
+  const bool is_kernel = l->kind == TC_LAUNCH_KERNEL;
+  lua_createtable(L, 0, 7);
   tc_set_text(L, "label", l->label);
-  tc_set_text(L, "kind", l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library");
-  tc_set_text(L, "generator", l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "blas");
+  tc_set_text(L, "kind", is_kernel ? "kernel" : "library");
+  tc_set_text(L, "generator", is_kernel ? list->codes[l->code].generator : "blas");
   tc_set_text(L, "fused", l->fused);
   tc_set_integer(L, "ops", l->n_ops);
   tc_set_integer(L, "bytes", (int64_t)l->bytes);
@@ -120,7 +112,7 @@ static void add_launches(lua_State *L, int piece, void *context) {
   const struct compiled_entry *e = newest(o);
   const struct tc_launch_list *list = e && e->compiled ? tc_compiled_list(e->compiled) : NULL;
   for (int i = 0; list && i < list->n_launches; i++) {
-    push_launch(L, list, &list->launches[i]);
+    tc_lua_push_launch(L, list, &list->launches[i]);
     lua_rawseti(L, launches->table, ++launches->count);
   }
 }

@@ -42,6 +42,7 @@ struct tc_compiled {
   bool watch;
   bool is_prelude;              /* one of both is on: the one test that a run pays for them */
   uint64_t first_launch_ns;
+  uint64_t code_bytes;          /* of the objects that were loaded */
   char artifact[TC_SHA256_HEX];
 };
 
@@ -180,6 +181,7 @@ tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct
   for (int i = 0; i < blobs->count && !status; i++) {
     status = ctx->device->methods->load(ctx->device, &blobs->blob[i], &c->loaded[i], err);
     if (!status) c->n_loaded++;
+    c->code_bytes += blobs->blob[i].size;
   }
   if (!status) status = prepare(c, err);
   if (status) {
@@ -315,6 +317,7 @@ int tc_compiled_inputs(const struct tc_compiled *c) { return c->graph ? (int)c->
 int tc_compiled_outputs(const struct tc_compiled *c) { return c->graph ? (int)c->graph->outputs.len : c->list->n_outputs; }
 const struct tc_launch_list *tc_compiled_list(const struct tc_compiled *c) { return c->list; }
 const char *tc_compiled_artifact(const struct tc_compiled *c) { return c->artifact; }
+uint64_t tc_compiled_code_bytes(const struct tc_compiled *c) { return c->code_bytes; }
 void tc_compiled_watch(struct tc_compiled *c, bool watch) {
   c->watch = watch;
   set_prelude(c);

@@ -40,6 +40,8 @@ tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *
 const struct tc_launch_list *tc_compiled_list(const struct tc_compiled *c);
 /* sha256 in hex over launch list and code; "" without code. */
 const char *tc_compiled_artifact(const struct tc_compiled *c);
+/* Of its generated code, wherever it came from: the objects with their constants and symbols. */
+uint64_t tc_compiled_code_bytes(const struct tc_compiled *c);
 /* When the newest run's first launch started (CLOCK_MONOTONIC, ns); set only while `watch` is on. */
 void tc_compiled_watch(struct tc_compiled *c, bool watch);
 uint64_t tc_compiled_first_launch_ns(const struct tc_compiled *c);

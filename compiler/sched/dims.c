@@ -2,7 +2,8 @@
  *
  * 1. Dims that addresses divide are split, so that div and mod become affine where they can.
  * 2. Dims are ordered by stride, and neighbours that every address walks as one are collapsed.
- * 3. The vector dim is the one along which most bytes lie next to each other, and which fills vectors. */
+ * 3. The vector dim is the one along which most bytes lie next to each other, and which fills vectors.
+ * 4. Any split and any collapse may be left out: fuel.dims counts them. */
 #include "sched/draft.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static bool split_for(struct tc_draft *d, tc_sym dividend, int64_t divisor) {
     if (!tc_sym_is_const(coefficient) || tc_sym_value(coefficient) <= 0 || divisor % tc_sym_value(coefficient)) continue;
     const int64_t period = divisor / tc_sym_value(coefficient), size = tc_sym_value(dim.size);
     if (period < 2 || period >= size || size % period || d->n_dims == TC_DRAFT_DIMS) continue;
+    if (!tc_sched_may(d->s, TC_FUEL_dims, NULL, "and what is in its kernel, with a dimension that becomes two", NULL)) return false;
     const tc_sym low = tc_sym_index(d->s->tab, tc_sym_const(period)), high = tc_sym_index(d->s->tab, tc_sym_const(size / period));
     const tc_sym both = tc_sym_add(d->s->tab, tc_sym_mul(d->s->tab, high, tc_sym_const(period)), low);
     for (int k = d->n_dims; k > i + 1; k--) d->dims[k] = d->dims[k - 1];
@@ -104,7 +106,7 @@ static bool walk_as_one(struct tc_draft *d, int i) {
 
 static bool collapse_dims(struct tc_draft *d) {
   for (int i = d->n_dims - 2; i >= 0; i--) {
-    if (!walk_as_one(d, i)) continue;
+    if (!walk_as_one(d, i) || !tc_sched_may(d->s, TC_FUEL_dims, NULL, "and what is in its kernel, with two dimensions that become one", NULL)) continue;
     const tc_sym size = tc_sym_mul(d->s->tab, d->dims[i].size, d->dims[i + 1].size), whole = tc_sym_index(d->s->tab, size);
     const tc_sym from[2] = {d->dims[i].var, d->dims[i + 1].var}, to[2] = {tc_sym_const(0), whole};
     if (!tc_sym_valid(whole)) return false;

@@ -64,6 +64,7 @@ struct tc_kernel {
   enum tc_lanes lanes;
   bool split_inner;
   int64_t block;                /* LANES_OUTER: lanes of one item; else 1 */
+  bool plain;                   /* fuel.code: a generator leaves out what it may: loops for what repeats, copies of a body that stores */
   int n_exprs;                  /* every expr id is below this */
   int n_ops;                    /* operations per element, loads and stores included */
   uint64_t bytes, flops;        /* moved and done by one run (by hints) */

@@ -92,6 +92,7 @@ void tc_kernel_print(struct tc_strbuf *out, const struct tc_kernel *k) {
   tc_strbuf_printf(out, " lanes %s", k->lanes == TC_LANES_INNER ? "inner" : "outer");
   if (k->split_inner) tc_strbuf_puts(out, " split");
   if (k->block != 1) tc_strbuf_printf(out, " block %lld", (long long)k->block);
+  if (k->plain) tc_strbuf_puts(out, " plain");
   tc_strbuf_puts(out, " {\n");
   for (int i = 0; i < k->n_buffers; i++) {
     const struct tc_kernel_buffer *b = &k->buffers[i];

@@ -44,6 +44,7 @@ static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_clus
         tc_sched_may(s, TC_FUEL_share, NULL, "and what is in its kernel, by the code of an equal one", NULL))
       return code;
   }
+  k->plain = !tc_sched_may(s, TC_FUEL_code, NULL, "and what is in its kernel, by code with loops for what repeats and copies of bodies", NULL);
   k->name = tc_unique_name(s, stem);
   if (!k->name || !fill_code(s, k, &list->codes[list->n_codes])) return -1;
   s->hashes[list->n_codes] = hash;

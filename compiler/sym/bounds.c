@@ -88,7 +88,9 @@ static void add_shifted(struct poly *p, struct term *t, int at) {
 }
 
 static bool grows_from_zero(const struct poly *p) {
-  struct poly shifted = {.n = 0};
+  struct poly shifted; /* its terms come one by one: clearing room for all would take longer than the rest */
+  shifted.n = 0;
+  shifted.bad = false;
   for (int i = 0; i < p->n && !shifted.bad; i++) {
     struct term t = p->terms[i];
     add_shifted(&shifted, &t, 0);

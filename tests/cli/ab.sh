@@ -33,7 +33,7 @@ fails 2 'head.cache_dir changes no figure' "$TBENCH" ab suite=./tiny.lua head.ca
 fails 2 'seconds=0: use a whole number' "$TBENCH" ab suite=./tiny.lua base=self seconds=0
 fails 2 'pairs=1: use a whole number' "$TBENCH" ab suite=./tiny.lua base=self pairs=1
 fails 2 'attribute=perhaps: use yes or no' "$TBENCH" ab suite=./tiny.lua base=self attribute=perhaps
-fails 2 'format=csv: use console or json' "$TBENCH" ab suite=./tiny.lua base=self format=csv
+fails 2 'format=csv: use one of console, json, markdown, html, junit' "$TBENCH" ab suite=./tiny.lua base=self format=csv
 fails 2 'none.lua: No such file' "$TBENCH" ab suite=./tiny.lua base=self policy=none.lua
 fails 2 "takes no 'changed-since'" "$TBENCH" ab suite=./tiny.lua base=self changed-since=x.json
 fails 2 'suite=NAME is missing' "$TBENCH" ab base=self
@@ -45,6 +45,8 @@ tap_result $? 'a dry run lists both sides of each case and leaves nothing'
 ab workload=small base=self head=self pairs=4 out=control.json
 { [ "$status" -eq 0 ] || [ "$status" -eq 3 ]; } && has control.json '"kind":	"comparison"' '"control":	true' '"stop_reason":	"' && [[ $out == *'(control: same artifact, same program)'* ]]
 tap_result $? 'a program against itself is a control, and never a regression'
+[ "$(sed -n 's/.*"base_process_ns":	\[\(.*\)\].*/\1/p' control.json | tr ',' '\n' | wc -l)" -ge 2 ]
+tap_result $? 'the times that it tells are those of the pairs'
 ab workload=small head.opt.key_cache=off pairs=4 out=switch.json
 has switch.json '"control":	false' '"what":	"this program opt.key_cache=off"'
 tap_result $? 'with another switch it is no control'

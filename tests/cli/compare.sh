@@ -24,7 +24,7 @@ echo '{' > broken.json
 fails 2 'broken.json: line' "$TBENCH" compare broken.json old.json
 sed 's/"schema":	1/"schema":	99/' old.json > schema.json
 fails 2 'was written by another version' "$TBENCH" compare old.json schema.json
-fails 2 'format=csv: use console or json' "$TBENCH" compare old.json old.json format=csv
+fails 2 'format=csv: use one of console, json, markdown, html, junit' "$TBENCH" compare old.json old.json format=csv
 echo 'threshhold = 1' > policy.lua
 fails 2 "policy.lua:1: there is no field 'threshhold'; did you mean 'threshold'" "$TBENCH" compare old.json old.json policy=policy.lua
 
@@ -42,6 +42,10 @@ sed '0,/"outcome":	"ok"/s//"outcome":	"wrong"/' old.json > wrong.json
 run "$TBENCH" compare old.json wrong.json policy=optional.lua
 [ "$status" -eq 5 ]
 tap_result $? 'a wrong result exits with 5'
+printf 'required = false\nthreshold["tinny/*"] = 0.5\nthreshold["tiny/*"] = 0.5\n' > slip.lua
+run "$TBENCH" compare old.json old.json policy=slip.lua
+[[ $out == *'the policy'\''s threshold["tinny/*"] in line 2 matches no case here'* && $out != *'in line 3'* ]]
+tap_result $? 'a rule for no case is told'
 measure batch=1,2 out=fewer.json
 run "$TBENCH" compare old.json fewer.json
 [ "$status" -eq 4 ] && [[ $out == *vanished* && $out == *"it is not in head's result"* ]]

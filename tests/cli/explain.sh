@@ -160,4 +160,22 @@ TB_LOGS=cache,recompiles,kernels TB_CACHE=off run "$TBENCH" lua twice.lua
 [[ $err == *'[cache] miss: '*'[cache] hit: in memory, from '*'twice.lua:3'*'[kernels] launch list; its kernels are in memory'*'[recompiles] recompile 1: n == 2 (now: 3)'* ]]
 tap_result $? 'a hit is told too, and why a function is compiled again'
 fails 2 'any of graph, guards, breaks, recompiles, kernels, cache' "$TBENCH" explain suite=./breaks.lua logs=none
+# --- the size of code, wherever it came from ---
+cat > size.lua <<'EOF_LUA'
+local tb = require "tbench"
+local function make() return tb.compile(function(x) return (x * 2):relu():sum() end) end
+local x, first, again = tb.randn { 64 }, make(), make()
+first(x)
+again(x)
+for _, f in ipairs { first, again } do print(tb.stats(f).cache, tb.stats(f).code_bytes) end
+EOF_LUA
+export TB_CACHE_DIR=$PWD/size-cache
+run "$TBENCH" lua size.lua
+read -r _ bytes <<< "$out"
+[ "${bytes:-0}" -gt 0 ] && [ "$out" = "$(printf 'miss\t%s\nmemory\t%s' "$bytes" "$bytes")" ]
+tap_result $? "what is in memory has its code's size: $bytes"
+run "$TBENCH" lua size.lua
+[ "$out" = "$(printf 'disk\t%s\nmemory\t%s' "$bytes" "$bytes")" ]
+tap_result $? 'and so has what comes from disk'
+
 tap_end

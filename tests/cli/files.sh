@@ -39,7 +39,7 @@ if command -v gnuplot > /dev/null; then
 fi
 fails 2 'the folder none: No such file or directory' "$TBENCH" plot one.json out=none/x
 fails 2 'name a file, not a folder' "$TBENCH" plot one.json out=.
-fails 2 'one word too many' "$TBENCH" plot one.json one.json
+fails 2 'one.json is named twice' "$TBENCH" plot one.json one.json
 
 # --- report ---
 fails 2 'formats: console, json, csv' "$TBENCH" report one.json format=bogus

@@ -79,6 +79,20 @@ run env "${many[@]}" "$TBENCH" lua models.lua artifacts
 [ "$out" = "$expected" ]
 tap_result $? 'limits that nothing comes to leave every artifact as it is'
 
+# --- as right as with them: by the bound that the harness holds results to ---
+cat > sums.lua <<'EOF_LUA'
+local tb = require "tbench"
+return tb.suite { name = "sums", workloads = {
+  sum = function(case) return { fn = function(x) return (x * 2):sum(), x:softmax(1):sum(1) end, args = { tb.randn({ 700, 1024 }, case) } } end,
+  spread = function(case) return { fn = function(x) return x:var(), x:log():sum() end, args = { tb.randn({ 2000, 1024 }, case):abs() + 3 } } end,
+} }
+EOF_LUA
+settings=()
+for name in $fuels; do settings+=("$name=0"); done
+run "$TBENCH" run suite=./sums.lua quick=yes counters=none "${settings[@]}" out=sums.json
+[ "$status" -eq 0 ]
+tap_result $? 'long sums are as exact without any of them'
+
 # --- what is told ---
 cat > told.lua <<'EOF_LUA'
 local tb = require "tbench"

@@ -86,6 +86,10 @@ result empty.json 2 h 1000 0.0001 ' '
 gate empty.json against=base.json; is 4 'a result without cases'
 result others.json 2 h 1000 0.0001 'x y'
 gate others.json against=others.json; is 0 '(those cases alone do)'
+result twice.json 2 h 1000 0.0001 'a b b'
+gate twice.json against=base.json
+[ "$status" -eq 2 ] && [[ $out == *'1 case stands in a result a second time'* ]]
+tap_result $? 'a case that is there twice'
 echo 'required = false required["a"] = true' > a.lua
 gate others.json against=base.json policy=a.lua; is 4 'a required case that is nowhere'
 echo 'required = false' > optional.lua
@@ -102,7 +106,9 @@ gate tonight.json against=history verbose=yes
 [ "$status" -eq 0 ] && [[ $out == *'against 8 points since 2026-01-01'* ]]
 tap_result $? 'the expected passes, and says what it rests on'
 result slower.json 20 h 1100 0.0001
-gate slower.json against=history; is 1 'slower than expected'
+gate slower.json against=history out=expected.json; is 1 'slower than expected'
+[ "$(grep -c '"base_ns":	1001,' expected.json)" -eq 2 ] # the newest night has 1002
+tap_result $? 'the time that it stands beside is the expected one'
 result one.json 20 h 1001 0.0001 a
 gate one.json against=history
 [ "$status" -eq 4 ] && [[ $out == *vanished* ]]
@@ -132,6 +138,17 @@ gate tonight.json against=history
 tap_result $? 'damaged files are passed over, and told'
 mkdir nothing
 gate tonight.json against=nothing; is 3 'an empty history'
+for night in 1 2 3 4 5 6; do
+  result young.json $night h $((1000 + night % 3)) 0.0001
+  gate young.json against=nothing update=yes
+  [ $night -eq 6 ] || { [ "$status" -eq 3 ] && [[ $err == *'too short to judge'* ]] || break; }
+done
+[ $night -eq 6 ] && [ "$status" -eq 0 ] && [ "$(find nothing -name '*young.json' | wc -l)" -eq 6 ]
+tap_result $? 'it can begin: what it is too short to judge is added, and the sixth night is judged'
+sed 's/"kernels": 4/"kernels": 5/' tonight.json > more.json
+mkdir fresh && cp nothing/young.json fresh && gate more.json against=fresh update=yes
+[ "$status" -eq 1 ] && [ ! -e fresh/more.json ]
+tap_result $? 'a kernel more is not added to a short one'
 
 # --- confirmation: the flag is of this script's making, and both programs are this one ---
 cat > tiny.lua <<'EOL'

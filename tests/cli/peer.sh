@@ -125,6 +125,11 @@ tap_result $? "inputs arrive in each dtype: $(fields dtypes.json case.dtype outc
 run "$TBENCH" run "${quick[@]}" workload=w backend=peer:./mine.py out=mine.json
 [ "$status" -eq 0 ] && [ "$(fields mine.json case.backend outcome peer.adapter)" = '"peer:mine" "ok" "./mine.py" ' ]
 tap_result $? 'a file is taken as it is; the case carries its name, not its folder'
+run "$TBENCH" run "${quick[@]}" workload=w backend=inductor,peer:fake threads=1 out=again.json
+started=$(grep -c 'threads of the fake' <<< "$err")
+run "$TBENCH" run "${quick[@]}" workload=w backend=inductor,peer:fake threads=1 changed-since=right.json out=selected.json
+[ "$status" -eq 0 ] && [[ $err == *'changed since right.json: 1 case; new: 0; a sample of the 1 unchanged: 1; left out: 0'* ]] && [ "$(grep -c 'threads of the fake' <<< "$err")" -eq "$started" ]
+tap_result $? "a peer's case has no artifact: it is timed, and not compiled for one"
 run "$TBENCH" ab suite=shared workload=w base.backend=peer:fake head.backend=eager dry-run=yes
 [ "$status" -eq 0 ] && [[ $out == *'shared/w/peer:fake/'*'shared/w/eager/'* ]]
 tap_result $? 'ab takes one as a side'

@@ -160,6 +160,24 @@ status=$? out=$(cat out.text) err=$(cat err.text)
 [ "$status" -eq 130 ] && [ ! -e twice.json ]
 tap_result $? 'a second Ctrl-C leaves at once'
 
+# --- who compiles first is drawn anew in each replicate: the first follows other work than the rest ---
+cat > order.lua <<'EOL'
+local tb = require "tbench"
+for _, name in ipairs { "one", "two" } do
+  tb.register_backend(name, function(graph)
+    local log = io.open("order.txt", "a")
+    log:write(name, "\n")
+    log:close()
+    return graph.forward
+  end)
+end
+return tb.suite { name = "order", workloads = { w = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({ 64 }, case) } } end } }
+EOL
+run "$TBENCH" run suite=./order.lua backend=one,two quick=yes counters=none replicates=6 out=order.json
+# Of each replicate: cold and memory of both, disk of both, the twin.
+[ "$status" -eq 0 ] && [ "$(wc -l < order.txt)" -eq 42 ] && [ "$(awk 'NR % 7 == 1' order.txt | sort -u | wc -l)" -eq 2 ] && [ "$(awk 'NR % 7 == 5' order.txt | sort -u | wc -l)" -eq 2 ]
+tap_result $? 'no case is the first to compile in every replicate'
+
 # --- nothing is left over ---
 mkdir -p own-tmp
 TMPDIR=$PWD/own-tmp run "$TBENCH" run suite=./outcomes.lua how=good,leaves quick=yes out=left.json

@@ -48,13 +48,18 @@ bool trial_takes(const struct tc_codegen *generator, const struct tc_kernel *ker
 
 struct trial_code trial_compile(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target) {
   struct tc_config config;
+  tc_config_default(&config);
+  return trial_compile_as(generator, kernel, target, &config);
+}
+
+struct trial_code trial_compile_as(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target,
+                                   const struct tc_config *config) {
   struct tc_error err = {0};
   struct tc_module *module;
   struct tc_blob blob;
   struct trial_code code;
-  tc_config_default(&config);
   cpu.alloc = tc_alloc_system();
-  if (generator->begin(tc_alloc_system(), target, &config, &module, &err)) fail_msg("begin: %s", err.message);
+  if (generator->begin(tc_alloc_system(), target, config, &module, &err)) fail_msg("begin: %s", err.message);
   if (generator->emit(module, kernel, &err)) fail_msg("emit: %s", err.message);
   if (generator->finish(module, &blob, NULL, &err)) fail_msg("finish: %s", err.message);
   if (tc_cpu_load((struct tc_device *)&cpu, &blob, &code.loaded, &err)) fail_msg("load: %s", err.message);

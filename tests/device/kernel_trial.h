@@ -29,6 +29,8 @@ struct trial_code { struct tc_loaded *loaded; tc_cpu_kernel run; };
 /* Does the generator support the kernel? The last one must. */
 bool trial_takes(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target);
 struct trial_code trial_compile(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target);
+struct trial_code trial_compile_as(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target,
+                                   const struct tc_config *config);
 void trial_free(struct trial_code *code);
 
 /* A small generator of test data. */

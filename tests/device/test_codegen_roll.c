@@ -1,10 +1,12 @@
 /* Repeated bodies, which generators may roll into loops: the same bits as the kernel's meaning, for bodies of several lengths and
  * numbers of turns, and code that does not grow with the turns. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -90,6 +92,23 @@ static void results_between(void **state) {
   }
 }
 
+/* A generator that looks at an operand to choose its code: a constant is one in the first turn alone. */
+static void constant_before_the_first_turn(void **state) {
+  (void)state;
+  enum { FEWEST = 24, MOST = 27 }; /* of which some are left over, or none */
+  for (int turns = FEWEST; turns <= MOST; turns++) {
+    struct maker maker, *m = &maker;
+    tc_sym i;
+    int p;
+    begin(m, &i, &p);
+    const struct tc_expr *x = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i), *y = NUM(3);
+    for (int t = 0; t < turns; t++) y = E1(SIN, E2(DIV, x, y));
+    maker_store(m, p, maker_buffer(m, TC_F32, TC_ROLE_WRITE), i, y);
+    run(m, COUNT);
+    maker_end(m);
+  }
+}
+
 /* Two values go round, one of them a turn later; and one that is a truth. */
 static void several_carried(void **state) {
   (void)state;
@@ -133,6 +152,83 @@ static void rows(void **state) {
     }
 }
 
+/* --- random bodies, rolled and not --- */
+
+enum { VALUES = 4, BODY_MOST = 7, TURNS_LEAST = 6, TURNS_MOST = 40, BODIES = 300, RESULTS = 3 };
+
+static const struct tc_expr *any_of(uint64_t *seed, const struct tc_expr *const *values, int n) { return values[trial_random(seed) % (uint64_t)n]; }
+
+/* One step of a random body: the same choices in each turn. */
+static const struct tc_expr *random_step(struct maker *m, uint64_t *seed, const struct tc_expr *const *values, int n) {
+  const struct tc_expr *a = any_of(seed, values, n), *b = any_of(seed, values, n), *c = any_of(seed, values, n);
+  switch (trial_random(seed) % 9) {
+    case 0: return E2(ADD, a, b);
+    case 1: return E2(SUB, a, b);
+    case 2: return E2(MUL, a, b);
+    case 3: return E2(DIV, a, b);
+    case 4: return E2(MAX, a, b);
+    case 5: return E1(SIN, a);
+    case 6: return E3(SELECT, E2(LT, a, b), c, a);
+    case 7: return E3(FMA, a, b, c);
+    default: return E1(NEG, a);
+  }
+}
+
+/* Values that go round, from loads and constants, and results from some turn on. */
+static void random_kernel(struct maker *m, uint64_t seed) {
+  tc_sym i;
+  int p;
+  begin(m, &i, &p);
+  const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i), *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
+  const struct tc_expr *values[VALUES] = {a, b, NUM(1.25), E2(MUL, a, NUM(0.75))};
+  const int steps = 1 + (int)(trial_random(&seed) % BODY_MOST), turns = TURNS_LEAST + (int)(trial_random(&seed) % (TURNS_MOST - TURNS_LEAST));
+  const int told = (int)(trial_random(&seed) % (uint64_t)turns);
+  const uint64_t body = trial_random(&seed);
+  for (int t = 0; t < turns; t++) {
+    uint64_t choices = body;
+    for (int s = 0; s < steps; s++) {
+      const struct tc_expr *next = random_step(m, &choices, values, VALUES);
+      values[trial_random(&choices) % VALUES] = next;
+    }
+    if (t == told) maker_store(m, p, maker_buffer(m, TC_F32, TC_ROLE_WRITE), i, values[0]);
+  }
+  for (int r = 1; r < RESULTS; r++) maker_store(m, p, maker_buffer(m, TC_F32, TC_ROLE_WRITE), i, values[r]);
+}
+
+static void run_random(const struct maker *m, const struct tc_codegen *generator, const struct tc_target *target, bool roll, float *results) {
+  struct tc_config config;
+  void *buffers[TRIAL_BUFFERS];
+  tc_config_default(&config);
+  config.roll = roll;
+  struct trial_code code = trial_compile_as(generator, &m->kernel, target, &config);
+  for (int i = 0, r = 0; i < m->kernel.n_buffers; i++)
+    buffers[i] = m->buffers[i].role == TC_ROLE_READ ? trial_data(TC_F32, COUNT, 5 + (uint64_t)i, true) : results + (size_t)COUNT * (size_t)r++;
+  code.run(buffers, NULL, 0, COUNT);
+  for (int i = 0; i < m->kernel.n_buffers; i++)
+    if (m->buffers[i].role == TC_ROLE_READ) free(buffers[i]);
+  trial_free(&code);
+}
+
+static void random_bodies(void **state) {
+  (void)state;
+  static float rolled[RESULTS * COUNT], plain[RESULTS * COUNT];
+  for (uint64_t seed = 1; seed <= BODIES; seed++) {
+    struct maker maker, *m = &maker;
+    random_kernel(m, seed * 0x9E3779B97F4A7C15u);
+    maker_kernel(m);
+    for (int g = 0; g < TRIAL_GENERATORS; g++)
+      for (int t = 0; t < TRIAL_TARGETS; t++) {
+        if (!trial_target(t) || !trial_takes(trial_generator(g), &m->kernel, trial_target(t))) continue;
+        run_random(m, trial_generator(g), trial_target(t), true, rolled);
+        run_random(m, trial_generator(g), trial_target(t), false, plain);
+        for (int i = 0; i < RESULTS * COUNT; i++)
+          if (memcmp(&rolled[i], &plain[i], sizeof *plain) && !(isnan(rolled[i]) && isnan(plain[i]))) /* which NaN is nobody's promise */
+            fail_msg("body %d on %s: %d is %.9g rolled, %.9g plain", (int)seed, trial_target(t)->name, i, (double)rolled[i], (double)plain[i]);
+      }
+    maker_end(m);
+  }
+}
+
 static size_t code_bytes(const struct tc_codegen *generator, const struct tc_target *target, int steps) {
   struct maker maker, *m = &maker;
   struct tc_module *module;
@@ -167,7 +263,8 @@ static void code_does_not_grow(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bodies_and_turns), cmocka_unit_test(results_between),    cmocka_unit_test(several_carried),
-      cmocka_unit_test(rows),             cmocka_unit_test(code_does_not_grow),
+      cmocka_unit_test(rows),             cmocka_unit_test(code_does_not_grow), cmocka_unit_test(constant_before_the_first_turn),
+      cmocka_unit_test(random_bodies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

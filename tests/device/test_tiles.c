@@ -57,6 +57,20 @@ static void test_small_ones_run_whole(void **state) {
   tc_arena_free(l.arena);
 }
 
+/* The same graph as test_attention's, with the switch off: entries run one after the other, with the scores in memory. */
+static void test_switched_off(void **state) {
+  (void)state;
+  const int64_t kept = lowered_target.l2_bytes;
+  lowered_target.l2_bytes = TINY_CACHE;
+  struct lowered l = lower_switched(ATTENTION " return v5\n}\n", "tile", "off");
+  lowered_target.l2_bytes = kept;
+  assert_int_equal(l.list->n_tiles, 0);
+  assert_int_equal(count_slots(&l, TC_SLOT_TILE), 0);
+  assert_true(tc_sym_value(l.list->pool_bytes) > 0);
+  run_both(&l, 10);
+  tc_arena_free(l.arena);
+}
+
 /* The weights are a result too: they have memory, and are still handed over row by row. */
 static void test_weights_returned(void **state) {
   (void)state;
@@ -131,7 +145,8 @@ int main(void) {
       cmocka_unit_test(test_attention),           cmocka_unit_test(test_small_ones_run_whole),
       cmocka_unit_test(test_weights_returned),    cmocka_unit_test(test_right_operand_is_whole),
       cmocka_unit_test(test_columns_do_not_join), cmocka_unit_test(test_pointwise_and_a_second_region),
-      cmocka_unit_test(test_prefix_does_not_join), cmocka_unit_test(test_times),
+      cmocka_unit_test(test_prefix_does_not_join), cmocka_unit_test(test_switched_off),
+      cmocka_unit_test(test_times),
   };
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -58,6 +58,20 @@ static inline struct lowered lower_text(const char *text, bool fuse) {
   return l;
 }
 
+/* The same with one switch at another value than its default. */
+static inline struct lowered lower_switched(const char *text, const char *name, const char *value) {
+  struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
+  struct tc_error err = {0};
+  struct tc_config config;
+  struct tc_graph *g = NULL;
+  tc_config_default(&config);
+  config.verify = true;
+  LOWERED_OK(tc_config_set(&config, name, value, &err), err);
+  LOWERED_OK(tc_graph_parse(l.arena, text, &g, &err), err);
+  lower_with(&l, g, &config);
+  return l;
+}
+
 static inline int count_launches(const struct tc_launch_list *list, enum tc_launch_kind kind) {
   int count = 0;
   for (int i = 0; i < list->n_launches; i++) count += list->launches[i].kind == kind;

@@ -95,7 +95,7 @@ static void test_counts_and_limits(void **state) {
     tc_arena_free(whole.arena);
     tc_arena_free(same.arena);
   }
-  assert_true(reached[TC_FUEL_fuse] && reached[TC_FUEL_inline] && reached[TC_FUEL_kernels] && reached[TC_FUEL_reuse]);
+  assert_true(reached[TC_FUEL_fuse] && reached[TC_FUEL_inline] && reached[TC_FUEL_kernels] && reached[TC_FUEL_dims] && reached[TC_FUEL_code] && reached[TC_FUEL_reuse]);
 }
 
 /* Kernels beyond the limit come apart; those before it stay. */
@@ -121,6 +121,13 @@ static void test_kernels_come_apart(void **state) {
   assert_true(kernels[0] > kernels[1] && kernels[1] > kernels[2]);
 }
 
+static int count_streams(const struct lowered *l) {
+  const struct tc_kernel *k = l->list->codes[0].kernel;
+  int streams = 0;
+  for (int i = 0; i < k->n_buffers; i++) streams += k->buffers[i].stream;
+  return streams;
+}
+
 static void test_streams(void **state) {
   (void)state;
   static const char text[] = "graph {\n  v0 = input [0] : f32[256, 64] strides [64, 1]\n  v1 = exp v0 : f32[256, 64]\n  return v1\n}\n";
@@ -134,12 +141,12 @@ static void test_streams(void **state) {
     config.fuel_stream = limit;
     LOWERED_OK(tc_graph_parse(l.arena, text, &g, &err), err);
     lower_with(&l, g, &config);
-    const struct tc_kernel *k = l.list->codes[0].kernel;
-    int streams = 0;
-    for (int i = 0; i < k->n_buffers; i++) streams += k->buffers[i].stream;
-    assert_int_equal(streams, limit);
+    assert_int_equal(count_streams(&l), limit);
     tc_arena_free(l.arena);
   }
+  struct lowered off = lower_switched(text, "stream_stores", "off");
+  assert_int_equal(count_streams(&off), 0);
+  tc_arena_free(off.arena);
   lowered_target = whole;
 }
 

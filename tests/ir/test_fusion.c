@@ -223,6 +223,22 @@ static void test_fuse_off(void **state) {
   tc_arena_free(l.arena);
 }
 
+/* Switches that bound a kernel: what is one kernel by default becomes several, and stays right. */
+static void test_bounded_kernels(void **state) {
+  (void)state;
+  static const char text[] = "graph {\n v0 = input [0] : f32[40] strides [1]\n v1 = input [1] : f32[40] strides [1]\n v2 = input [2] : f32[40] strides [1]\n"
+                             " v3 = input [3] : f32[40] strides [1]\n v4 = mul v0 v1 : f32[40]\n v5 = exp v4 : f32[40]\n v6 = mul v5 v2 : f32[40]\n"
+                             " v7 = sin v6 : f32[40]\n v8 = mul v7 v3 : f32[40]\n return v8\n}\n";
+  static const struct { const char *name, *value; int least; } rows[] = {{"fuse", "on", 1}, {"fuse_max_reads", "2", 2}, {"fuse_max_ops", "1", 5}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lowered l = lower_switched(text, rows[i].name, rows[i].value);
+    if (rows[i].least == 1) assert_int_equal(l.list->n_launches, 1);
+    assert_true(l.list->n_launches >= rows[i].least);
+    run_and_compare(&l, 1, 1);
+    tc_arena_free(l.arena);
+  }
+}
+
 /* The residual is computed in the first pass, stored, and read back: not recomputed from three operands. */
 static void test_stored_value_is_read_back(void **state) {
   (void)state;
@@ -249,8 +265,8 @@ int main(void) {
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_entropy), cmocka_unit_test(test_layer_norm_gelu_residual), cmocka_unit_test(test_mlp),
       cmocka_unit_test(test_softmax_matmul), cmocka_unit_test(test_sobel_by_slices), cmocka_unit_test(test_query_content_attention),
       cmocka_unit_test(test_attention), cmocka_unit_test(test_transformer_block), cmocka_unit_test(test_no_cycles),
-      cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_fuse_off), cmocka_unit_test(test_stored_value_is_read_back),
-      cmocka_unit_test(test_long_sum_rides_with_its_producer),
+      cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_fuse_off), cmocka_unit_test(test_bounded_kernels),
+      cmocka_unit_test(test_stored_value_is_read_back), cmocka_unit_test(test_long_sum_rides_with_its_producer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,6 +203,7 @@ function parts.arguments()
   plain.raises(function() tb.compile(f, { options = { fuse = {} } }) end, "switch fuse must be a text, a number or a boolean, got table")
   plain.raises(function() tb.compile(f, { options = { [1] = "fuse" } }) end, "by name, not by number 1")
   plain.raises(function() tb.compile(f, { options = { isa = "avx2" } }) end, "switch isa acts when tbench opens")
+  plain.raises(function() tb.compile(f, { options = { ["opt.lazy_library"] = false } }) end, "switch opt.lazy_library acts when tbench opens")
   local good = tb.compile(f, { backend = "inductor", mode = "default", fullgraph = true, dynamic = false, options = { fuse = false, fuse_max_ops = 12 } })
   assert(good(tb.ones(2)):size(1) == 2 and tb.stats(good).backend == "inductor")
 end
@@ -267,6 +268,30 @@ function parts.result_tables()
     local f = C(function() local _ = tb.randn(3) return 1 end)
     return function() return f(), tb.rand(1) end
   end)
+end
+
+-- Whether a call would find what it needs: asked, nothing runs and nothing is compiled.
+function parts.check_guards()
+  local scale = { by = 2 }
+  local plain_fn = function(x) return x * scale.by end
+  local f = tb.compile(plain_fn, { dynamic = false })
+  local x, longer = tb.ones(3), tb.ones(4)
+  assert(tb.check_guards(f, x) == false)
+  f(x)
+  local compiles = tb.counters().compiles
+  assert(tb.check_guards(f, x) == true and tb.check_guards(f, tb.ones(3)) == true)
+  assert(tb.check_guards(f, longer) == false and tb.check_guards(f) == false and tb.check_guards(f, 3) == false)
+  scale.by = 3
+  assert(tb.check_guards(f, x) == false, "what the function read elsewhere has changed")
+  scale.by = 2
+  assert(tb.check_guards(f, x) and tb.counters().compiles == compiles)
+  f(longer)
+  assert(tb.check_guards(f, x) and tb.check_guards(f, longer), "among several entries")
+  local module = tb.nn.Linear(3, 2)
+  local compiled = tb.compile(module)
+  compiled(x)
+  assert(tb.check_guards(compiled, x) == true and tb.check_guards(compiled, longer) == false)
+  plain.raises(function() tb.check_guards(plain_fn, x) end, "check_guards: argument 1 is no compiled function")
 end
 
 -- Messages name an operation once.

@@ -1,6 +1,4 @@
-/* A validator for the part of JSON Schema (2020-12) that results/schema.json uses: type, const, enum, properties, required,
- * additionalProperties, items, minItems, minimum, exclusiveMinimum, exclusiveMaximum, $ref into $defs, allOf, if/then/else.
- * A keyword that is not known fails, so that the schema cannot say what is not checked. */
+/* The validator of the dashboard (dashboard/schema.h) for documents that lie in memory: what tests hold results against. */
 #ifndef TESTS_UNIT_SCHEMA_H
 #define TESTS_UNIT_SCHEMA_H
 
@@ -9,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Whether `value` is valid; otherwise `why` (of `size` bytes) says where it is not. */
+/* Whether `value` is valid; otherwise `why` (of `size` bytes) says where it is not. A schema that cannot be loaded makes nothing valid. */
 bool schema_valid(const cJSON *schema, const cJSON *value, char *why, size_t size);
 /* As schema_valid, and the schema names every field of `value`: for what this program writes. (Readers must take fields that they do
  * not know, so the schema itself closes no object.) */

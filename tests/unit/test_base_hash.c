@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,18 @@ static void sha256_gives_the_known_answers(void **state) {
     sha256_text(known[i].message, strlen(known[i].message), text);
     assert_string_equal(text, known[i].digest);
   }
+}
+
+static void sha256_of_two_is_that_of_both_texts(void **state) {
+  (void)state;
+  char first[TC_SHA256_HEX] = "abc", both[TC_SHA256_HEX], text[2 * TC_SHA256_HEX];
+  sha256_text("abcabcdef", strlen("abcabcdef"), both);
+  tc_sha256_join(first, "abcdef");
+  assert_string_equal(first, both);
+  snprintf(text, sizeof text, "%s%s", both, "x");
+  tc_sha256_join(first, "x");
+  sha256_text(text, strlen(text), both);
+  assert_string_equal(first, both);
 }
 
 static void sha256_of_a_million_letters(void **state) {
@@ -109,6 +122,7 @@ static void hash_of_small_numbers_fills_a_table(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sha256_gives_the_known_answers),    cmocka_unit_test(sha256_of_a_million_letters),
+      cmocka_unit_test(sha256_of_two_is_that_of_both_texts),
       cmocka_unit_test(sha256_does_not_depend_on_the_pieces), cmocka_unit_test(hash_sees_seed_length_and_every_bit),
       cmocka_unit_test(hash_depends_on_order),             cmocka_unit_test(hash_of_small_numbers_fills_a_table),
   };

@@ -186,11 +186,18 @@ static void test_mark_after_tonight_is_not_yet(void **state) {
 
 static void test_wrong_marks(void **state) {
   struct fixture *f = *state;
-  static const char *const wrong[] = {"2026-01-06T00:00:00Z\n", "yesterday mlp/* why\n"};
+  static const char *const wrong[] = {"2026-01-06T00:00:00Z\n", "yesterday mlp/* why\n", "2026-13-06T00:00:00Z mlp/* no such month\n", "2026-01-06T02:00:00+05:00 mlp/* another zone\n",
+                                      "2026-1-6 mlp/* has no place in the order\n", "20260106 mlp/* nor has this\n", "2026-01-06T25:00:00Z mlp/* no such hour\n"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     store_text(f, "marks.txt", wrong[i]);
     assert_int_equal(tb_history_load(f->arena, f->folder, f->head, &f->history, &f->err), TC_ARG);
     assert_non_null(strstr(f->err.message, "marks.txt:1: write a time"));
+  }
+  static const char *const right[] = {"2026-01-06 mlp/*\n", "2026-01-06T12:30 mlp/*\n", "2026-01-06T12:30Z mlp/*\n", "2026-01-06T12:30:59 mlp/*\n"};
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    store_text(f, "marks.txt", right[i]);
+    load(f);
+    tb_history_close(&f->history);
   }
   assert_int_equal(tb_history_load(f->arena, "/none/such", f->head, &f->history, &f->err), TC_ARG);
 }

@@ -149,6 +149,11 @@ static void test_first_block_is_dropped(void **state) {
   assert_true(m.calls == 250); /* 5 ms of the fastest case: the probe's millisecond plays no part */
   assert_float_equal(tb_log_ratio(&f->seats[0], &f->seats[1]), log(2), 1e-9);
   assert_float_equal(tb_log_ratio(&f->seats[1], &f->seats[2]), 0, 1e-9);
+  const struct tc_alloc *alloc = tc_arena_alloc(f->arena);
+  assert_float_equal(tb_median_log_ratio(alloc, &f->seats[0], &f->seats[1]), log(2), 1e-9);
+  for (int i = 0; i < 2; i++) f->seats[1].samples.data[i] *= 100; /* a burst, over one round */
+  assert_true(tb_log_ratio(&f->seats[0], &f->seats[1]) < log(2) - 0.1);
+  assert_float_equal(tb_median_log_ratio(alloc, &f->seats[0], &f->seats[1]), log(2), 1e-9);
   close_fixture(f);
 }
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "reporters/reporter.h"
+#include "reporters/plot.h"
 
 static const char document[] =
     "{\"schema\":1,\"started\":\"2026-01-02T03:04:05Z\",\"cases\":["
@@ -149,11 +149,25 @@ static void test_csv(void **state) {
   free(out);
 }
 
+/* What a format cannot do without is said, and nothing is written. */
+static void report_or_lack(const struct tb_reporter *reporter, const char *text) {
+  char failure[TB_REPORT_FAILURE] = "", *out = NULL;
+  size_t size;
+  cJSON *doc = cJSON_Parse(text);
+  FILE *stream = open_memstream(&out, &size);
+  const struct tb_report_options options = {.result_path = "r.json", .failure = failure};
+  if (!reporter->write(doc, &options, stream)) assert_true(*failure && !fflush(stream) && !size);
+  if (reporter->write_comparison) assert_true(reporter->write_comparison(doc, &options, stream));
+  fclose(stream);
+  cJSON_Delete(doc);
+  free(out);
+}
+
 static void test_missing_fields(void **state) {
   (void)state;
   static const char *const documents[] = {"{}", "{\"cases\":[]}", "{\"cases\":[{}]}", "{\"cases\":[{\"case\":7},3,null]}", "[]"};
   for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
-    for (int r = 0; r < tb_reporter_count(); r++) free(report(tb_reporter_at(r)->name, documents[i], true));
+    for (int r = 0; r < tb_reporter_count(); r++) report_or_lack(tb_reporter_at(r), documents[i]);
 }
 
 static void test_plot(void **state) {
@@ -163,12 +177,12 @@ static void test_plot(void **state) {
   snprintf(stem, sizeof stem, "%s/it's $(odd)", folder);
   cJSON *doc = cJSON_Parse(document);
   struct tb_plot plot;
-  assert_true(tb_plot_result(doc, stem, NULL, &plot));
+  assert_true(tb_plot_result(doc, stem, &(struct tb_plot_options){0}, &plot));
   struct stat info;
   assert_int_equal(stat(plot.data, &info), 0);
   assert_int_equal(stat(plot.script, &info), 0);
   if (plot.drawn) {
-    assert_int_equal(stat(plot.svg, &info), 0);
+    assert_int_equal(stat(plot.picture[TB_PLOT_SVG], &info), 0);
     assert_true(info.st_size > 1000);
   } else {
     assert_non_null(strstr(plot.message, "gnuplot"));
@@ -176,13 +190,13 @@ static void test_plot(void **state) {
   const char *path = getenv("PATH");
   char *saved = strdup(path ? path : "");
   setenv("PATH", "/nonexistent", 1);
-  unlink(plot.svg);
-  assert_true(tb_plot_result(doc, stem, NULL, &plot));
+  unlink(plot.picture[TB_PLOT_SVG]);
+  assert_true(tb_plot_result(doc, stem, &(struct tb_plot_options){0}, &plot));
   assert_false(plot.drawn);
   assert_non_null(strstr(plot.message, "gnuplot-nox"));
   setenv("PATH", saved, 1);
   free(saved);
-  assert_false(tb_plot_result(doc, "/nonexistent/x", NULL, &plot));
+  assert_false(tb_plot_result(doc, "/nonexistent/x", &(struct tb_plot_options){0}, &plot));
   cJSON_Delete(doc);
   snprintf(command, sizeof command, "rm -rf '%s'", folder);
   assert_int_equal(system(command), 0);
@@ -271,7 +285,7 @@ static void test_plot_ablation(void **state) {
   assert_non_null(mkdtemp(folder));
   snprintf(stem, sizeof stem, "%s/o", folder);
   cJSON *doc = cJSON_Parse(ablation);
-  assert_true(tb_plot_result(doc, stem, half_the_range, &plot));
+  assert_true(tb_plot_result(doc, stem, &(struct tb_plot_options){.half_width = half_the_range}, &plot));
   if (!plot.drawn) assert_non_null(strstr(plot.message, "gnuplot"));
   FILE *data = fopen(plot.data, "r");
   assert_non_null(data);

@@ -96,6 +96,7 @@ static tc_status begin(const struct tc_alloc *alloc, const struct tc_target *tar
   m->alloc = alloc;
   m->target = target;
   m->avx512 = target->vector_bytes == 64;
+  m->roll = config->roll;
   tc_status status = make_machine(m, config, err);
   if (status) goto fail;
   m->context = LLVMContextCreate();
@@ -207,7 +208,7 @@ static void prepare(struct ll_emit *e) {
                      : k->lanes == TC_LANES_OUTER ? k->outer[k->n_outer - 1].var
                                                   : k->inner[k->n_inner - 1].var;
   each_root(e, visit_analyse, NULL);
-  ll_find_rolls(e);
+  if (e->m->roll && !k->plain) ll_find_rolls(e);
 }
 
 static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_error *err) {
@@ -278,6 +279,6 @@ static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strb
 }
 
 const struct tc_codegen tc_codegen_llvm = {
-  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/4",
+  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/5",
   .supports = ll_supports, .begin = begin, .emit = emit, .assembly = assembly, .finish = finish, .discard = discard,
 };

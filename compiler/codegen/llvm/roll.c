@@ -10,12 +10,16 @@
 #include "codegen/llvm/types.h"
 
 enum { LONGEST_PERIOD = 128, FEWEST_TURNS = 3, FEWEST_EXPRESSIONS = 12,
-       BODY_WEIGHT = 16,  /* of a body: less work is done several times a turn, so that the loop's own counter does not tell */
-       SAVED_WEIGHT = 48  /* the least that a loop spares */ };
+       STRIDE = 4,        /* of the ids where turns are looked for: a body may begin at any of its expressions */
+       BODY_WEIGHT = 48,  /* of a body: less work is done several times a turn, so that the loop's own instructions are a few percent */
+       SAVED_WEIGHT = 48  /* the least that a loop spares: shorter chains overlap with those of the next lanes, and compile fast */ };
 
 /* --- finding them --- */
 
-struct finder { struct ll_emit *e; int n, *last_use; }; /* last_use: highest id that uses it; INT_MAX: a store or a reduction */
+/* Of an expression. last_use: highest id that uses it; INT_MAX: a store or a reduction. kind: equal where one may be the other's next turn;
+ * 0: it is in no turn. */
+struct found { int last_use; unsigned kind; };
+struct finder { struct ll_emit *e; int n; struct found *at; };
 
 static bool computes(const struct tc_expr *x) {
   switch (x->op) {
@@ -24,21 +28,29 @@ static bool computes(const struct tc_expr *x) {
   }
 }
 
-/* Is the operand `b` of one turn what `a` is of the turn before? `start`: id where the first turn begins. */
+/* Is the operand `b` of one turn what `a` is of the turn before? `start`: id where the first turn begins. Emitters look at an operand that is
+ * a constant, so it is one in all turns or in none. */
 static bool same_operand(const struct tc_expr *a, const struct tc_expr *b, int start, int period) {
   if (!a || !b) return a == b;
   if (a == b) return a->id < start;
-  return b->id == a->id + period && a->id >= start - period && a->dtype == b->dtype;
+  return b->id == a->id + period && a->id >= start - period && a->dtype == b->dtype && a->op != TC_E_CONST;
+}
+
+/* Where values of the expression live: all of a body in one place. */
+static unsigned place_of(const struct ll_info *info) { return (unsigned)info->scope * 4 + info->varying * 2 + info->fresh; }
+
+static unsigned kind_of(const struct ll_info *info) {
+  if (!info->x || !computes(info->x)) return 0;
+  return 1 + (unsigned)info->x->op + TC_E_COUNT * ((unsigned)info->x->dtype + TC_DTYPE_COUNT * place_of(info));
 }
 
 static bool same_turn(const struct finder *f, int start, int period, int id) {
-  const struct ll_info *info = &f->e->info[id], *next = &f->e->info[id + period];
-  const struct tc_expr *a = info->x, *b = next->x;
-  if (!a || !b || a->op != b->op || a->dtype != b->dtype || !computes(a)) return false;
-  if (info->scope != next->scope || info->scope != f->e->info[start].scope || info->varying != next->varying || info->fresh != next->fresh) return false;
+  if (!f->at[id].kind || f->at[id].kind != f->at[id + period].kind) return false;
+  const struct ll_info *info = &f->e->info[id];
+  const struct tc_expr *a = info->x, *b = f->e->info[id + period].x;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (!same_operand(a->args[i], b->args[i], start, period)) return false;
-  return info->varying == f->e->info[start].varying;
+  return place_of(info) == place_of(&f->e->info[start]);
 }
 
 /* How many turns begin at `start`. */
@@ -48,7 +60,7 @@ static int count_turns(const struct finder *f, int start, int period) {
   const int turns = id == start ? 0 : (id - start) / period + 1;
   for (int t = 0; t < turns - 1; t++) /* a turn whose values are used further on is the last one */
     for (int i = start + t * period; i < start + (t + 1) * period; i++)
-      if (f->last_use[i] >= start + (t + 2) * period) return t + 1;
+      if (f->at[i].last_use >= start + (t + 2) * period) return t + 1;
   return turns;
 }
 
@@ -66,7 +78,8 @@ static struct ll_roll roll_of(const struct ll_emit *e, int start, int period, in
 
 static bool find_at(struct finder *f, int start, int *end) {
   struct ll_emit *e = f->e;
-  for (int period = 1; period <= LONGEST_PERIOD && start + period * FEWEST_TURNS <= f->n; period++) {
+  for (int period = 1; f->at[start].kind && period <= LONGEST_PERIOD && start + period * FEWEST_TURNS <= f->n; period++) {
+    if (f->at[start].kind != f->at[start + period].kind) continue;
     const int turns = count_turns(f, start, period);
     if (turns < FEWEST_TURNS) continue;
     const struct ll_roll roll = roll_of(e, start, period, turns);
@@ -81,26 +94,28 @@ static bool find_at(struct finder *f, int start, int *end) {
 
 static void note_uses(struct finder *f) {
   const struct tc_kernel *k = f->e->k;
-  for (int id = 0; id < f->n; id++)
+  for (int id = 0; id < f->n; id++) {
+    f->at[id].kind = kind_of(&f->e->info[id]);
     for (int i = 0; f->e->info[id].x && i < TC_EXPR_ARGS; i++)
-      if (f->e->info[id].x->args[i]) f->last_use[f->e->info[id].x->args[i]->id] = id;
+      if (f->e->info[id].x->args[i]) f->at[f->e->info[id].x->args[i]->id].last_use = id;
+  }
   for (int p = 0; p < k->n_phases; p++) {
-    for (int i = 0; i < k->phases[p].n_reductions; i++) f->last_use[k->phases[p].reductions[i].value->id] = INT_MAX;
-    for (int i = 0; i < k->phases[p].n_stores; i++) f->last_use[k->phases[p].stores[i].value->id] = INT_MAX;
+    for (int i = 0; i < k->phases[p].n_reductions; i++) f->at[k->phases[p].reductions[i].value->id].last_use = INT_MAX;
+    for (int i = 0; i < k->phases[p].n_stores; i++) f->at[k->phases[p].stores[i].value->id].last_use = INT_MAX;
   }
 }
 
 void ll_find_rolls(struct ll_emit *e) {
   struct finder f = {.e = e, .n = e->k->n_exprs};
   if (f.n < FEWEST_EXPRESSIONS) return;
-  f.last_use = TC_NEW_ARRAY(e->m->alloc, int, (size_t)f.n);
-  if (!f.last_use) {
+  f.at = TC_NEW_ARRAY(e->m->alloc, struct found, (size_t)f.n);
+  if (!f.at) {
     ll_fail(e, TC_NOMEM, e->m->i64, "out of memory");
     return;
   }
   note_uses(&f);
-  for (int id = 0, end; id < f.n && e->n_rolls < LL_ROLLS;) id = find_at(&f, id, &end) ? end : id + 1;
-  TC_FREE_ARRAY(e->m->alloc, f.last_use, (size_t)f.n);
+  for (int id = 0, end; id < f.n && e->n_rolls < LL_ROLLS;) id = find_at(&f, id, &end) ? end : id + STRIDE;
+  TC_FREE_ARRAY(e->m->alloc, f.at, (size_t)f.n);
 }
 
 /* --- emitting one --- */

@@ -31,8 +31,10 @@ static int phase_weight(struct ll_emit *e, int number, int scope) {
   return weight;
 }
 
-/* A pass over a short row that only stores has many strips in flight by itself. */
+/* A pass over a short row that only stores has many strips in flight by itself. Plain code keeps the copies of reductions: with a longer
+ * sum in each lane it would be less exact. */
 static int choose_copies(struct ll_emit *e, const struct tc_phase *phase, int weight) {
+  if (e->k->plain && !phase->n_reductions) return 1;
   if (e->k->n_phases > 1 && !phase->n_reductions) return 1;
   const int registers = e->lanes * 4 / e->m->target->vector_bytes;
   int copies = weight > MIDDLING ? 1 : weight > LIGHT ? 2 : phase->n_reductions ? MAX_COPIES : 1;

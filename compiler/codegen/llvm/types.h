@@ -27,7 +27,7 @@ struct ll_declaration { enum ll_intrinsic which; LLVMTypeRef type, function_type
 struct tc_module {
   const struct tc_alloc *alloc;
   const struct tc_target *target;
-  bool avx512;
+  bool avx512, roll;
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef builder;

@@ -1,0 +1,121 @@
+/* GET /api/v1/compare. */
+#include "dashboard/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dashboard/answer.h"
+#include "harness/index.h"
+#include "harness/verdicts.h"
+#include "reporters/reporter.h"
+
+enum { DOCUMENTS_MOST = 64, BYTES_MOST = 48 << 20 /* of the documents of a side together */ };
+
+struct side { const char *commit, *machine; cJSON *whole; int documents; };
+
+/* Cases that the newer documents do not have go over to the whole; environments are numbered anew. */
+static bool join(cJSON *whole, cJSON *older, struct tb_index *ids) {
+  cJSON *environments = cJSON_GetObjectItemCaseSensitive(whole, "environments"), *cases = cJSON_GetObjectItemCaseSensitive(whole, "cases");
+  cJSON *more = cJSON_GetObjectItemCaseSensitive(older, "environments"), *one, *next;
+  const int first = cJSON_GetArraySize(environments);
+  if (!more || !cases || !environments) return true;
+  cJSON *all = cJSON_GetObjectItemCaseSensitive(older, "cases");
+  for (one = all ? all->child : NULL; one; one = next) {
+    next = one->next;
+    const char *id = tb_doc_text(one, "id", NULL);
+    const int known = ids->count;
+    int number;
+    if (!id || !(id = tc_arena_text(ids->arena, id)) || !tb_index_add(ids, id, &number)) return false;
+    if (number < known) continue;
+    cJSON *env = cJSON_GetObjectItemCaseSensitive(one, "env");
+    if (env) cJSON_SetNumberHelper(env, env->valuedouble + first);
+    cJSON_AddItemToArray(cases, cJSON_DetachItemViaPointer(all, one));
+  }
+  while (more->child) cJSON_AddItemToArray(environments, cJSON_DetachItemFromArray(more, 0));
+  cJSON *planned = cJSON_GetObjectItemCaseSensitive(whole, "planned");
+  if (planned) cJSON_SetNumberHelper(planned, cJSON_GetArraySize(cases));
+  return true;
+}
+
+static bool index_cases(const cJSON *whole, struct tb_index *ids) {
+  const cJSON *one;
+  int number;
+  cJSON_ArrayForEach(one, tb_doc_at(whole, "cases")) {
+    const char *id = tc_arena_text(ids->arena, tb_doc_text(one, "id", "?"));
+    if (!id || !tb_index_add(ids, id, &number)) return false;
+  }
+  return true;
+}
+
+static bool take(struct side *side, cJSON *document, struct tb_index *ids) {
+  if (!side->whole) {
+    side->whole = document;
+    return index_cases(document, ids);
+  }
+  const bool good = join(side->whole, document, ids);
+  cJSON_Delete(document);
+  return good;
+}
+
+/* All documents of a commit on a machine as one; of a case the newest counts. */
+static bool load(struct tb_query *request, struct tb_store *store, struct tc_arena *arena, struct side *side) {
+  struct tb_index ids = {.arena = arena};
+  sqlite3_stmt *rows = tb_store_get(store, TB_SQL_DOCUMENTS_OF);
+  size_t bytes = 0;
+  bool good = rows != NULL;
+  if (!rows) return tb_answer_store_failed(request, store), false;
+  sqlite3_bind_text(rows, 1, side->commit, -1, SQLITE_STATIC);
+  sqlite3_bind_text(rows, 2, side->machine, -1, SQLITE_STATIC);
+  sqlite3_bind_int(rows, 3, DOCUMENTS_MOST);
+  while (good && bytes < BYTES_MOST && sqlite3_step(rows) == SQLITE_ROW) {
+    size_t length = 0;
+    char *text = tb_store_unpack(store, rows, 0, &length);
+    cJSON *document = text ? cJSON_ParseWithLength(text, length) : NULL;
+    free(text);
+    bytes += length;
+    side->documents++;
+    if (!document || !take(side, document, &ids)) good = false;
+  }
+  tb_store_done(rows);
+  if (!good) tb_answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the documents of %s cannot be read", side->commit);
+  else if (!side->whole) tb_answer_error(request, MHD_HTTP_NOT_FOUND, "there is no result of commit %s%s", side->commit, side->machine ? " on that machine" : "");
+  return good && side->whole;
+}
+
+static cJSON *compare(struct tc_arena *arena, const struct side *base, const struct side *head) {
+  struct tb_policy policy;
+  struct tc_error err;
+  if (tb_policy_load(arena, NULL, &policy, &err) != TC_OK) return NULL;
+  struct tb_verdicts c = tb_verdicts_new(arena, &policy, "compare");
+  c.base = (struct tb_origin){base->machine ? base->machine : "any machine", tb_doc_text(base->whole, "tbench.version", "?"), base->commit, tb_doc_text(base->whole, "started", "?")};
+  c.head = (struct tb_origin){head->machine ? head->machine : "any machine", tb_doc_text(head->whole, "tbench.version", "?"), head->commit, tb_doc_text(head->whole, "started", "?")};
+  if (!tb_verdicts_add_documents(&c, base->whole, head->whole) || !tb_verdicts_decide_apart(&c) || !tb_verdicts_judge(&c)) return NULL;
+  return tb_verdicts_json(&c);
+}
+
+cJSON *tb_compare_query(struct tb_query *request, struct tb_store *store) {
+  const char *machine = tb_argument(request, "machine"), *base_machine = tb_argument(request, "base_machine"), *head_machine = tb_argument(request, "head_machine");
+  struct side base = {.commit = tb_argument(request, "base"), .machine = base_machine ? base_machine : machine};
+  struct side head = {.commit = tb_argument(request, "head"), .machine = head_machine ? head_machine : machine};
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  cJSON *document = NULL;
+  if (!base.commit || !head.commit) tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "name two commits: base= and head=");
+  else if (!arena) tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+  else if (load(request, store, arena, &base) && load(request, store, arena, &head) && !(document = compare(arena, &base, &head)))
+    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+  cJSON_Delete(base.whole);
+  cJSON_Delete(head.whole);
+  tc_arena_free(arena);
+  return document;
+}
+
+void tb_api_compare(struct tb_query *request, struct tb_store *store) {
+  cJSON *document = tb_compare_query(request, store);
+  if (!document) return;
+  char *text = cJSON_PrintUnformatted(document);
+  if (text) tc_strbuf_puts(&request->answer.body, text);
+  else tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+  cJSON_free(text);
+  cJSON_Delete(document);
+}

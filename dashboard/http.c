@@ -1,0 +1,284 @@
+/* Requests: which route, who may, how much; then the body; then the answer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "dashboard/answer.h"
+
+enum { BODY_MOST = 48 << 20 /* bytes of all bodies together */, BODY_SECONDS = 120, FIRST_BODY = 4096, BAD_TOKEN_COST = 20, NS_PER_S = 1000000000 };
+
+static const struct tb_route routes[] = {
+#define TB_ROUTE(METHOD, path, scope, way, function, help) {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
+#include "dashboard/routes.def"
+#undef TB_ROUTE
+};
+
+/* --- answering --- */
+
+static void header(struct MHD_Response *response, const char *name, const char *value) {
+  if (MHD_add_response_header(response, name, value) == MHD_NO) return; /* memory is out: the answer goes without it */
+}
+
+/* What every answer says to browsers; pages run nothing but our own files. */
+static void add_headers(struct MHD_Response *response, const struct tb_answer *answer) {
+  char retry[16];
+  header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+  header(response, "X-Content-Type-Options", "nosniff");
+  header(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer->cached ? "public, max-age=3600" : "no-store");
+  if (strcmp(answer->type, "application/json") || answer->status == MHD_HTTP_OK) {
+    header(response, "Content-Security-Policy",
+           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    header(response, "X-Frame-Options", "DENY");
+    header(response, "Referrer-Policy", "no-referrer");
+    header(response, "Cross-Origin-Resource-Policy", "same-origin");
+  }
+  if (answer->allow) header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
+  if (answer->status == MHD_HTTP_UNAUTHORIZED) header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"tbench: the password is a token\", charset=\"UTF-8\"");
+  if (answer->close) header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (answer->retry_s) {
+    snprintf(retry, sizeof retry, "%d", answer->retry_s);
+    header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry);
+  }
+}
+
+/* The text of the answer goes over to libmicrohttpd. */
+static enum MHD_Result send_answer(struct tb_query *request) {
+  struct tb_answer *answer = &request->answer;
+  static char nothing[] = "{\"error\":\"out of memory\"}\n";
+  const bool whole = tc_strbuf_text(&answer->body) != NULL;
+  if (!whole) answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1, answer->type = "application/json";
+  struct MHD_Response *response = MHD_create_response_from_buffer(whole ? answer->body.len : sizeof nothing - 1, whole ? answer->body.data : nothing,
+                                                                  whole ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+  if (!response) return MHD_NO;
+  if (whole) tc_strbuf_init(&answer->body, tc_alloc_system());
+  add_headers(response, answer);
+  if (answer->status < TB_STATUSES) atomic_fetch_add_explicit(&request->server->answered[answer->status], 1, memory_order_relaxed);
+  const enum MHD_Result queued = MHD_queue_response(request->connection, answer->status, response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+void tb_query_resume(struct tb_query *request) {
+  struct tb_server *server = request->server;
+  request->state = TB_QUERY_ANSWERED;
+  MHD_resume_connection(request->connection); /* the request may be gone from here on */
+  atomic_fetch_sub(&server->working, 1);
+}
+
+/* --- what a request may do --- */
+
+static const char *header_of(const struct tb_query *request, const char *name) { return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name); }
+
+static enum tb_scope scope_of(struct tb_query *request) {
+  static const char bearer[] = "Bearer ";
+  const char *authorization = header_of(request, MHD_HTTP_HEADER_AUTHORIZATION);
+  if (!authorization) return TB_SCOPE_NONE;
+  if (!strncasecmp(authorization, bearer, strlen(bearer))) return tb_auth_scope(&request->server->auth, authorization + strlen(bearer));
+  char *password = NULL, *user = MHD_basic_auth_get_username_password(request->connection, &password);
+  const enum tb_scope scope = tb_auth_scope(&request->server->auth, password);
+  MHD_free(user);
+  MHD_free(password);
+  return scope == TB_SCOPE_WRITE ? TB_SCOPE_READ : scope; /* a browser sends it by itself: nothing may be written by that */
+}
+
+static const struct sockaddr *peer_of(const struct tb_query *request) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return info ? info->client_addr : NULL;
+}
+
+static bool within_rate(struct tb_query *request, double cost) {
+  const struct tb_settings *settings = request->server->settings;
+  const struct sockaddr *peer = peer_of(request);
+  if (!peer || (tb_address_is_loopback(peer) && !settings->rate_given)) return true;
+  return tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, cost, &request->answer.retry_s);
+}
+
+static bool allowed(struct tb_query *request) {
+  struct tb_server *server = request->server;
+  const enum tb_scope needed = request->route->scope;
+  if (needed == TB_SCOPE_NONE || (needed == TB_SCOPE_WRITE && server->settings->open)) return true;
+  const enum tb_scope scope = scope_of(request);
+  if (tb_auth_allows(&server->auth, scope, needed)) return true;
+  if (header_of(request, MHD_HTTP_HEADER_AUTHORIZATION)) within_rate(request, BAD_TOKEN_COST); /* guessing is slowed down */
+  request->answer.retry_s = 0;
+  tb_answer_error(request, MHD_HTTP_UNAUTHORIZED, needed == TB_SCOPE_WRITE ? "writing needs a token: Authorization: Bearer TOKEN (`tbench serve token=new` makes one)"
+                                                                          : "reading needs a token: Authorization: Bearer TOKEN, or as the password of Basic");
+  return false;
+}
+
+/* A page of someone else, whose name leads to this machine, must not read or write here through a browser. */
+static bool host_is_ours(const struct tb_query *request) {
+  static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+  const struct tb_settings *settings = request->server->settings;
+  const char *host = header_of(request, MHD_HTTP_HEADER_HOST);
+  if (!host || (!settings->host && !settings->loopback)) return true;
+  const char *bracket = *host == '[' ? strchr(host, ']') : host;
+  const size_t length = bracket ? (size_t)(bracket - host) + strcspn(bracket, ":") : strlen(host);
+  for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+    if (strlen(local[i]) == length && !strncasecmp(host, local[i], length)) return true;
+  const char *own = settings->listen;
+  if (length < strlen(own) && !strncasecmp(host, own, length) && own[length] == ':') return true;
+  for (const char *at = settings->host; at && *at; at += strcspn(at, ","), at += *at == ',')
+    if (strcspn(at, ",") == length && !strncasecmp(host, at, length)) return true;
+  return false;
+}
+
+/* --- routes --- */
+
+static bool path_fits(const struct tb_route *route, const char *url) {
+  const size_t length = strlen(route->path);
+  if (length > 1 && route->path[length - 1] == '/') return !strncmp(route->path, url, length) && url[length];
+  return !strcmp(route->path, url);
+}
+
+static bool method_fits(const struct tb_route *route, const char *method) {
+  return !strcmp(route->method, method) || (!strcmp(method, MHD_HTTP_METHOD_HEAD) && !strcmp(route->method, MHD_HTTP_METHOD_GET));
+}
+
+static bool find_route(struct tb_query *request, const char *url, const char *method) {
+  for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+    const struct tb_route *route = &routes[i];
+    if (!path_fits(route, url)) continue;
+    if (method_fits(route, method)) {
+      request->route = route;
+      if (route->path[strlen(route->path) - 1] == '/') request->rest = strdup(url + strlen(route->path));
+      return true;
+    }
+    request->answer.allow = route->method;
+  }
+  if (request->answer.allow) tb_answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%s takes %s", url, request->answer.allow);
+  else tb_answer_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+  return false;
+}
+
+/* --- bodies --- */
+
+static bool busy(struct tb_query *request, const char *what) {
+  request->answer.retry_s = 1;
+  tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", what);
+  return false;
+}
+
+/* The bytes that the request will hold are counted before they come. */
+static bool grow_body(struct tb_query *request, size_t cap) {
+  struct tb_server *server = request->server;
+  const long long more = (long long)(cap - request->body_cap);
+  if (atomic_fetch_add(&server->body_bytes, more) + more > BODY_MOST) {
+    atomic_fetch_sub(&server->body_bytes, more);
+    return busy(request, "more documents come than fit into memory");
+  }
+  char *body = realloc(request->body, cap);
+  if (!body) {
+    atomic_fetch_sub(&server->body_bytes, more);
+    return busy(request, "out of memory");
+  }
+  request->body = body;
+  request->body_cap = cap;
+  return true;
+}
+
+static bool take_bytes(struct tb_query *request, const char *data, size_t bytes) {
+  const size_t most = (size_t)request->server->settings->max_mib << 20, wanted = request->body_bytes + bytes;
+  if (wanted > most) return tb_answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %lld MiB", request->server->settings->max_mib), false;
+  if (wanted > request->body_cap) {
+    size_t cap = request->body_cap ? request->body_cap * 2 : FIRST_BODY;
+    if (cap < wanted) cap = wanted;
+    if (!grow_body(request, cap)) return false;
+  }
+  memcpy(request->body + request->body_bytes, data, bytes);
+  request->body_bytes = wanted;
+  return true;
+}
+
+/* What the headers say of a document's body. */
+static bool body_is_welcome(struct tb_query *request) {
+  const char *length = header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH), *type = header_of(request, MHD_HTTP_HEADER_CONTENT_TYPE);
+  static const char json[] = "application/json";
+  const unsigned long long bytes = length ? strtoull(length, NULL, 10) : 0;
+  if (header_of(request, "Origin")) return tb_answer_error(request, MHD_HTTP_FORBIDDEN, "pages may not write here"), false;
+  if (!type || strncasecmp(type, json, strlen(json))) return tb_answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Content-Type: application/json is what is taken"), false;
+  if (bytes > (unsigned long long)request->server->settings->max_mib << 20)
+    return tb_answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %lld MiB", request->server->settings->max_mib), false;
+  return !bytes || grow_body(request, (size_t)bytes);
+}
+
+/* --- the steps of a request --- */
+
+static struct tb_query *begin(struct tb_server *server, struct MHD_Connection *connection) {
+  struct tb_query *request = calloc(1, sizeof *request);
+  if (!request) return NULL;
+  request->server = server;
+  request->connection = connection;
+  request->deadline_s = tc_now_ns() / NS_PER_S + BODY_SECONDS;
+  tc_strbuf_init(&request->answer.body, tc_alloc_system());
+  atomic_fetch_add(&server->active, 1);
+  return request;
+}
+
+static bool welcome(struct tb_query *request, const char *url, const char *method) {
+  request->answer.close = true;
+  if (!host_is_ours(request)) return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST, "this server does not go by that name (host= of tbench serve)"), false;
+  if (atomic_load(&request->server->stopping)) return busy(request, "the server is about to stop");
+  if (!find_route(request, url, method)) return false;
+  if (!within_rate(request, 1)) return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second", request->server->settings->rate), false;
+  if (!allowed(request)) return false;
+  if (request->route->way == TB_WAY_TAKE && !body_is_welcome(request)) return false;
+  request->answer.close = false;
+  return true;
+}
+
+/* The request is whole. Once it is suspended, another thread may answer it at any time: nothing of its answer is looked at here. */
+static enum MHD_Result work(struct tb_query *request) {
+  struct tb_server *server = request->server;
+  request->state = TB_QUERY_WORKING;
+  atomic_fetch_add(&server->working, 1);
+  if (atomic_load(&server->drained)) {
+    busy(request, "the server is about to stop");
+  } else if (request->route->way == TB_WAY_READ) {
+    request->suspended = true;
+    MHD_suspend_connection(request->connection);
+    if (tb_readers_put(server->readers, request)) return MHD_YES;
+    busy(request, "too many queries wait");
+    tb_query_resume(request);
+    return MHD_YES;
+  } else {
+    request->route->answer(request, NULL);
+  }
+  if (request->suspended) return MHD_YES;
+  atomic_fetch_sub(&server->working, 1);
+  return send_answer(request);
+}
+
+enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data, size_t *bytes,
+                               void **state) {
+  struct tb_query *request = *state;
+  (void)version;
+  if (!request) {
+    if (!(request = *state = begin(self, connection))) return MHD_NO;
+    return welcome(request, url, method) ? MHD_YES : send_answer(request);
+  }
+  if (request->state == TB_QUERY_ANSWERED) return send_answer(request);
+  if (*bytes) {
+    if (tc_now_ns() / NS_PER_S > request->deadline_s) return MHD_NO;
+    const bool good = request->route->way != TB_WAY_TAKE || request->answer.status || take_bytes(request, data, *bytes); /* a body that nobody wants is read and dropped */
+    if (!good) request->answer.close = true;
+    *bytes = 0;
+    return MHD_YES;
+  }
+  return request->answer.status ? send_answer(request) : work(request);
+}
+
+void tb_http_completed(void *self, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
+  struct tb_server *server = self;
+  struct tb_query *request = *state;
+  (void)connection, (void)code;
+  if (!request) return;
+  *state = NULL;
+  atomic_fetch_sub(&server->body_bytes, (long long)request->body_cap);
+  tc_strbuf_free(&request->answer.body);
+  free(request->body);
+  free(request->rest);
+  free(request);
+  atomic_fetch_sub(&server->active, 1);
+}

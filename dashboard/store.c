@@ -1,0 +1,224 @@
+/* Opening of the database, its statements, and small numbers kept in it. */
+#include "dashboard/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dashboard/names.h"
+#include "dashboard/unpack.h"
+
+static const struct { const char *column, *path, *meaning; } figures[] = {
+#define TB_FIGURE(column, path, meaning) {#column, path, meaning},
+#include "dashboard/figures.def"
+#undef TB_FIGURE
+};
+const char *tb_figure_name(enum tb_figure figure) { return figures[figure].column; }
+const char *tb_figure_path(enum tb_figure figure) { return figures[figure].path; }
+const char *tb_figure_meaning(enum tb_figure figure) { return figures[figure].meaning; }
+
+static const char *const statements[] = {
+#define TB_STATEMENT(NAME, sql) sql,
+#include "dashboard/statements.def"
+#undef TB_STATEMENT
+};
+
+/* --- statements --- */
+
+/* Where FIGURES and MARKS stand, all columns and as many marks. In `out`. */
+static bool expand(const char *sql, struct tc_strbuf *out) {
+  static const char columns[] = "FIGURES", marks[] = "MARKS";
+  for (const char *at = sql; *at;) {
+    const bool of_columns = !strncmp(at, columns, strlen(columns)), of_marks = !strncmp(at, marks, strlen(marks));
+    if (!of_columns && !of_marks) {
+      tc_strbuf_bytes(out, at++, 1);
+      continue;
+    }
+    for (int i = 0; i < TB_FIGURE_COUNT; i++) tc_strbuf_printf(out, "%s%s", i ? "," : "", of_columns ? figures[i].column : "?");
+    at += strlen(of_columns ? columns : marks);
+  }
+  return tc_strbuf_text(out) != NULL;
+}
+
+bool tb_store_failed(struct tb_store *store, const char *what) {
+  snprintf(store->error, sizeof store->error, "%s: %s", what, store->db ? sqlite3_errmsg(store->db) : "out of memory");
+  return false;
+}
+
+sqlite3_stmt *tb_store_get(struct tb_store *store, enum tb_statement which) {
+  if (store->statements[which]) return store->statements[which];
+  struct tc_strbuf sql;
+  tc_strbuf_init(&sql, tc_alloc_system());
+  if (!expand(statements[which], &sql) ||
+      sqlite3_prepare_v3(store->db, sql.data, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[which], NULL) != SQLITE_OK)
+    tb_store_failed(store, "the database");
+  tc_strbuf_free(&sql);
+  return store->statements[which];
+}
+
+bool tb_store_run(struct tb_store *store, sqlite3_stmt *statement) {
+  if (!statement) return false;
+  const int status = sqlite3_step(statement);
+  const bool good = status == SQLITE_DONE || status == SQLITE_ROW || tb_store_failed(store, "the database");
+  tb_store_done(statement);
+  return good;
+}
+
+/* --- opening --- */
+
+static bool execute(struct tb_store *store, const char *sql) {
+  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || tb_store_failed(store, "the database");
+}
+
+static bool make_tables(struct tb_store *store) {
+  static const unsigned char text[] = {
+#include "dashboard/tables.sql.inc"
+      0};
+  struct tc_strbuf sql;
+  tc_strbuf_init(&sql, tc_alloc_system());
+  bool good = expand((const char *)text, &sql) && execute(store, "BEGIN IMMEDIATE");
+  if (good) good = execute(store, sql.data) && tb_store_set_meta(store, "version", TB_STORE_VERSION, false) && execute(store, "COMMIT");
+  tc_strbuf_free(&sql);
+  return good;
+}
+
+/* 0: an empty file; -1: not a database of ours. */
+static int64_t version_of(struct tb_store *store) {
+  sqlite3_stmt *any = NULL;
+  int64_t version = -1;
+  if (sqlite3_prepare_v2(store->db, "SELECT count(*), sum(name = 'meta' AND type = 'table') FROM sqlite_schema", -1, &any, NULL) == SQLITE_OK && sqlite3_step(any) == SQLITE_ROW) {
+    if (sqlite3_column_int64(any, 0) == 0) version = 0;
+    else if (sqlite3_column_int64(any, 1) == 1) version = tb_store_meta(store, "version");
+  }
+  tb_store_failed(store, "the database");
+  sqlite3_finalize(any);
+  return version;
+}
+
+static tc_status check_version(struct tb_store *store, const char *path, enum tb_store_use use, struct tc_error *err) {
+  const int64_t version = version_of(store);
+  if (version == TB_STORE_VERSION) return TC_OK;
+  if (version > TB_STORE_VERSION) return tc_fail(err, TC_VERSION, "store", "%s was made by a newer tbench (its tables have version %lld, known is %d)", path, (long long)version, TB_STORE_VERSION);
+  if (version < 0) return tc_fail(err, TC_CORRUPT, "store", "%s cannot be read as a database of tbench serve (%s)", path, store->error);
+  if (use == TB_STORE_READ) return tc_fail(err, TC_IO, "store", "%s is empty: no server has used it yet", path);
+  return make_tables(store) ? TC_OK : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
+}
+
+tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_use use, int cache_kib, struct tc_error *err) {
+  enum { BUSY_MS = 10000, CHECKPOINT_PAGES = 4000, JOURNAL_BYTES = 64 << 20 };
+  char settings[256];
+  *store = (struct tb_store){0};
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (use == TB_STORE_WRITE ? SQLITE_OPEN_CREATE : 0);
+  if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK) {
+    const tc_status status = tc_fail(err, TC_IO, "store", "%s cannot be opened: %s", path, store->db ? sqlite3_errmsg(store->db) : "out of memory");
+    tb_store_close(store);
+    return status;
+  }
+  sqlite3_busy_timeout(store->db, BUSY_MS);
+  sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  snprintf(settings, sizeof settings, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-%d; PRAGMA wal_autocheckpoint=%d; PRAGMA journal_size_limit=%d;%s", cache_kib,
+           CHECKPOINT_PAGES, JOURNAL_BYTES, use == TB_STORE_READ ? " PRAGMA query_only=1;" : "");
+  tc_status status = execute(store, settings) ? TC_OK : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
+  if (status == TC_OK) status = check_version(store, path, use, err);
+  if (status == TC_OK && use == TB_STORE_WRITE && !tb_names_open(store)) status = tc_fail(err, TC_NOMEM, "store", "out of memory");
+  if (status != TC_OK) tb_store_close(store);
+  return status;
+}
+
+void tb_store_close(struct tb_store *store) {
+  for (int i = 0; i < TB_STATEMENT_COUNT; i++) sqlite3_finalize(store->statements[i]);
+  tb_names_close(store);
+  tb_unpack_close(store);
+  sqlite3_close(store->db);
+  *store = (struct tb_store){0};
+}
+
+/* --- meta --- */
+
+int64_t tb_store_meta(struct tb_store *store, const char *name) {
+  sqlite3_stmt *get = tb_store_get(store, TB_SQL_GET_META);
+  if (!get) return 0;
+  sqlite3_bind_text(get, 1, name, -1, SQLITE_STATIC);
+  const int64_t value = sqlite3_step(get) == SQLITE_ROW ? sqlite3_column_int64(get, 0) : 0;
+  tb_store_done(get);
+  return value;
+}
+
+bool tb_store_set_meta(struct tb_store *store, const char *name, int64_t value, bool add) {
+  sqlite3_stmt *set = tb_store_get(store, add ? TB_SQL_ADD_META : TB_SQL_SET_META);
+  if (!set) return false;
+  sqlite3_bind_text(set, 1, name, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(set, 2, value);
+  return tb_store_run(store, set);
+}
+
+bool tb_store_count(struct tb_store *store) {
+  const bool good = (!store->more_documents || tb_store_set_meta(store, "documents", store->more_documents, true)) &&
+                    (!store->more_points || tb_store_set_meta(store, "points", store->more_points, true));
+  store->more_documents = store->more_points = 0;
+  return good;
+}
+
+/* --- a copy --- */
+
+static tc_status copy_all(struct tb_store *from, sqlite3 *to, const char *path, struct tc_error *err) {
+  /* all pages in one step: one snapshot of the source, whoever writes to it meanwhile */
+  sqlite3_backup *backup = sqlite3_backup_init(to, "main", from->db, "main");
+  int status = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
+  if (backup) {
+    const int finished = sqlite3_backup_finish(backup);
+    if (status == SQLITE_DONE) status = finished == SQLITE_OK ? SQLITE_DONE : finished;
+  }
+  return status == SQLITE_DONE ? TC_OK : tc_fail(err, TC_IO, "store", "%s could not be written: %s", path, sqlite3_errmsg(to));
+}
+
+tc_status tb_store_backup(const char *path, const char *to, struct tc_error *err) {
+  enum { PATH = 4096, CACHE_KIB = 4096 };
+  char part[PATH];
+  struct tb_store store;
+  sqlite3 *copy = NULL;
+  if ((size_t)snprintf(part, sizeof part, "%s.part", to) >= sizeof part) return tc_fail(err, TC_ARG, "store", "the name of the copy is too long");
+  tc_status status = tb_store_open(&store, path, TB_STORE_READ, CACHE_KIB, err);
+  if (status != TC_OK) return status;
+  remove(part);
+  if (sqlite3_open_v2(part, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+    status = tc_fail(err, TC_IO, "store", "%s cannot be made: %s", part, copy ? sqlite3_errmsg(copy) : "out of memory");
+  if (status == TC_OK) status = copy_all(&store, copy, to, err);
+  if (sqlite3_close(copy) != SQLITE_OK && status == TC_OK) status = tc_fail(err, TC_IO, "store", "%s could not be closed", part);
+  if (status == TC_OK && rename(part, to)) status = tc_fail(err, TC_IO, "store", "%s cannot be made", to);
+  if (status != TC_OK) remove(part);
+  tb_store_close(&store);
+  return status;
+}
+
+/* --- times --- */
+
+int64_t tb_now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool tb_time_parse(const char *text, int64_t *ms) {
+  int year, month, day, hour, minute, second, used = 0, hours, minutes;
+  if (sscanf(text, "%4d-%2d-%2d%*1[Tt]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) != 6 || !used) return false;
+  struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = hour, .tm_min = minute, .tm_sec = second};
+  *ms = (int64_t)timegm(&tm) * 1000;
+  const char *at = text + used;
+  if (*at == '.') {
+    int scale = 100;
+    for (at++; *at >= '0' && *at <= '9'; at++, scale /= 10) *ms += (*at - '0') * scale;
+  }
+  if (*at != '+' && *at != '-') return true;
+  if (sscanf(at + 1, "%2d:%2d", &hours, &minutes) != 2) return false;
+  *ms -= (*at == '-' ? -1 : 1) * (hours * 60 + minutes) * 60000LL;
+  return true;
+}
+
+void tb_time_text(int64_t ms, char *out, size_t size) {
+  const time_t seconds = (time_t)((ms - (ms % 1000 + 1000) % 1000) / 1000);
+  struct tm tm;
+  if (!gmtime_r(&seconds, &tm) || !strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm)) snprintf(out, size, "?");
+}

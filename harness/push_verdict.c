@@ -1,0 +1,95 @@
+/* What an answer means. Invariants:
+ * 1. STORED and KNOWN come from a status that the format's row names, and never from a web page: a log-in page or a proxy answers 200 to
+ *    everything.
+ * 2. REFUSED is what stays true when the same bytes are sent again; whatever may pass by itself is RETRY.
+ * 3. What an endpoint says is one line of clean text without the token. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/push.h"
+#include "harness/text.h"
+#include "reporters/reporter.h"
+
+enum {
+  REQUEST_TIMEOUT = 408, TOO_EARLY = 425, TOO_MANY = 429, UNAUTHORIZED = 401, FORBIDDEN = 403, UNSUPPORTED_MEDIA = 415,
+  NOT_IMPLEMENTED = 501, HTTP_VERSION = 505, CLIENT_ERRORS = 400, SERVER_ERRORS = 500, REDIRECTS = 300, SUCCESSES = 200
+};
+enum { TOKEN_PIECE = 4 /* characters of a token that are worth hiding */ };
+
+static bool lists(const char *statuses, int status) {
+  for (char *end; *statuses; statuses = end + (*end == ' '))
+    if (strtol(statuses, &end, 10) == status) return true;
+  return false;
+}
+
+/* Stars for each place that holds the token, and for its begin at the end of a text that was cut off. */
+static void blot_out(char *text, const char *token) {
+  const size_t length = token ? strlen(token) : 0;
+  if (!length) return;
+  for (char *at = strstr(text, token); at; at = strstr(at + length, token)) memset(at, '*', length);
+  const size_t whole = strlen(text);
+  for (size_t piece = length - 1; piece >= TOKEN_PIECE; piece--)
+    if (piece <= whole && !memcmp(text + whole - piece, token, piece)) memset(text + whole - piece, '*', piece);
+}
+
+/* What the body says of an error: the text of a field that endpoints use for it, or its begin. */
+static void reason_of(const struct tb_push_answer *answer, const char *token, char out[TB_PUSH_TEXT]) {
+  static const char *const fields[] = {"error", "message", "msg", "description", "errorMessage", "error.message"};
+  cJSON *document = cJSON_Parse(answer->text);
+  const char *found = NULL;
+  for (size_t i = 0; !found && i < sizeof fields / sizeof *fields; i++) found = tb_doc_text(document, fields[i], NULL);
+  const cJSON *described = found ? NULL : tb_doc_at(document, "description"); /* Conbench: an object of complaints */
+  char *printed = described ? cJSON_PrintUnformatted(described) : NULL;
+  const char *text = found ? found : printed ? printed : answer->text;
+  snprintf(out, TB_PUSH_TEXT, "%s", text + strspn(text, " \t\r\n"));
+  cJSON_free(printed);
+  cJSON_Delete(document);
+  blot_out(out, token);
+}
+
+static bool is_page(const struct tb_push_answer *answer) { return !strncasecmp(answer->type, "text/html", strlen("text/html")); }
+
+static enum tb_push_verdict_kind kind_of(const struct tb_push_format *format, const struct tb_push_answer *answer, bool compressed) {
+  const int status = answer->status;
+  const bool page = is_page(answer);
+  if (lists(format->stored, status)) return page && status < REDIRECTS ? TB_VERDICT_RETRY : TB_VERDICT_STORED;
+  if (lists(format->known, status)) return page ? TB_VERDICT_RETRY : TB_VERDICT_KNOWN;
+  if (status == UNSUPPORTED_MEDIA && compressed) return TB_VERDICT_PLAIN;
+  if (status == UNAUTHORIZED || status == FORBIDDEN) return TB_VERDICT_DENIED;
+  if (status == REQUEST_TIMEOUT || status == TOO_EARLY || status == TOO_MANY) return TB_VERDICT_RETRY;
+  if (status == NOT_IMPLEMENTED || status == HTTP_VERSION) return TB_VERDICT_REFUSED;
+  if (status >= SERVER_ERRORS) return TB_VERDICT_RETRY;
+  if (status >= CLIENT_ERRORS) return TB_VERDICT_REFUSED;
+  return status >= SUCCESSES && status < REDIRECTS ? TB_VERDICT_RETRY : TB_VERDICT_HOLD;
+}
+
+static void say_status(const struct tb_push_answer *answer, const char *token, const char *reason, struct tb_push_verdict *v) {
+  const int status = answer->status;
+  char location[TB_PUSH_URL];
+  snprintf(location, sizeof location, "%s", answer->location);
+  blot_out(location, token);
+  if (v->kind == TB_VERDICT_HOLD && *location)
+    snprintf(v->why, sizeof v->why, "it answered %d and sends us to %.250s; no redirect is followed, for the token is meant for this host: name the right one in to=", status, location);
+  else if (status < CLIENT_ERRORS && is_page(answer)) snprintf(v->why, sizeof v->why, "a web page answered (%d), not an endpoint of this format", status);
+  else if (*reason) snprintf(v->why, sizeof v->why, "it answered %d: %.400s", status, reason);
+  else snprintf(v->why, sizeof v->why, "it answered %d", status);
+}
+
+void tb_push_judge(const struct tb_push_format *format, const struct tb_push_answer *answer, bool compressed, const char *token, struct tb_push_verdict *verdict) {
+  char reason[TB_PUSH_TEXT];
+  reason_of(answer, token, reason);
+  switch (answer->reach) {
+  case TB_PUSH_ANSWERED:
+    verdict->kind = kind_of(format, answer, compressed);
+    say_status(answer, token, reason, verdict);
+    break;
+  case TB_PUSH_UNREACHED: verdict->kind = TB_VERDICT_RETRY; break;
+  case TB_PUSH_INTERRUPTED: verdict->kind = TB_VERDICT_INTERRUPTED; break;
+  case TB_PUSH_UNTRUSTED:
+  case TB_PUSH_IMPOSSIBLE: verdict->kind = TB_VERDICT_HOLD; break;
+  }
+  if (answer->reach != TB_PUSH_ANSWERED) snprintf(verdict->why, sizeof verdict->why, "%.500s", reason);
+  tb_text_clean(verdict->why, TB_TEXT_LINE);
+}

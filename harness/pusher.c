@@ -1,0 +1,172 @@
+/* Token, network, spool and sender put together. Invariant: everything is in the spool before anything is sent. */
+#include "harness/pusher.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/args.h"
+#include "harness/clock.h"
+#include "harness/text.h"
+
+struct tb_pusher_options tb_pusher_defaults(const char *verb) {
+  return (struct tb_pusher_options){.verb = verb, .to = "", .format = "tbench", .spool = "", .token_file = "", .branch = "main",
+                                    .policy = {.tries = 5, .wait_s = 1, .wait_most_s = 60, .compress = true},
+                                    .http = {.cacert = "", .connect_s = 10, .stall_s = 30, .total_s = 300}};
+}
+
+/* --- opening --- */
+
+static tc_status choose_format(struct tb_pusher *p, struct tc_error *err) {
+  const char *name = p->options.format, *why = tb_push_file_only(name);
+  p->format = tb_push_format_find(name);
+  if (p->format) return TC_OK;
+  if (why) return tc_fail(err, TC_ARG, "push", "format=%s: %s (tbench report FILE format=%s)", name, why, name);
+  struct tb_nearest nearest = tb_nearest_to(name);
+  const char *all = "";
+  for (int i = 0; i < tb_push_format_count() && all; i++) {
+    tb_nearest_offer(&nearest, tb_push_format_at(i)->name);
+    all = tb_format(p->arena, "%s%s%s", all, i ? ", " : "", tb_push_format_at(i)->name);
+  }
+  return tc_fail(err, TC_ARG, "push", "there is no format '%s'%s; formats: %s", name, tb_nearest_hint(p->arena, &nearest), all ? all : "");
+}
+
+static tc_status choose_target(struct tb_pusher *p, struct tc_error *err) {
+  if (!*p->options.to) return TC_OK;
+  const tc_status status = tb_url_parse(p->arena, p->options.to, &p->url, err);
+  return status ? status : tb_push_target(p->arena, p->format, &p->url, &p->target, err);
+}
+
+static tc_status check_secrecy(const struct tb_pusher *p, struct tc_error *err) {
+  if (!*p->token || !p->target || p->url.secure || p->url.loopback || p->options.policy.plain) return TC_OK;
+  return tc_fail(err, TC_ARG, "push", "to=%s: the token would go unencrypted; use https://, or allow it with plain=yes", p->options.to);
+}
+
+static tc_status check_cacert(const struct tb_pusher *p, struct tc_error *err) {
+  const char *file = p->options.http.cacert;
+  return !*file || !access(file, R_OK) ? TC_OK : tc_fail(err, TC_ARG, "push", "cacert=%s cannot be read", file);
+}
+
+tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena, struct tb_interrupt *interrupt, struct tc_error *err) {
+  *p = (struct tb_pusher){.options = *options, .arena = arena};
+  tc_status status = choose_format(p, err);
+  if (!status) status = choose_target(p, err);
+  if (!status) status = tb_token_read(options->token_file, p->token, err);
+  if (!status) status = check_secrecy(p, err);
+  if (!status) status = check_cacert(p, err);
+  if (!status) status = tb_push_http_open(&options->http, interrupt, &p->http, err);
+  if (!status) status = tb_spool_disk(arena, options->spool, &p->disk, &p->spool.folder, err);
+  p->spool.disk = &p->disk;
+  if (!status) status = tb_spool_open(&p->spool, err);
+  if (status) return status;
+  p->push = (struct tb_push){.spool = &p->spool, .world = tb_push_http_world(p->http), .policy = options->policy, .arena = arena,
+                             .random = {(uint64_t)tb_now_ns() ^ (uint64_t)getpid() << 32},
+                             .token = *p->token ? p->token : NULL, .token_origin = p->target ? p->url.origin : NULL};
+  return TC_OK;
+}
+
+void tb_pusher_close(struct tb_pusher *p) {
+  tb_push_http_close(p->http);
+  explicit_bzero(p->token, sizeof p->token);
+}
+
+/* --- what is to be sent --- */
+
+tc_status tb_pusher_add(struct tb_pusher *p, const cJSON *result, const char *source, tb_spool_names *names, struct tc_error *err) {
+  tb_push_bodies bodies = {0};
+  tc_status status = tb_push_make(p->arena, p->format, result, p->options.branch, &bodies, err);
+  for (size_t i = 0; i < bodies.len && !status; i++) {
+    struct tb_spool_name name;
+    struct tb_spool_entry entry = {.url = p->target, .format = p->format->name, .source = source, .body = bodies.data[i].text, .bytes = bodies.data[i].bytes};
+    status = tb_spool_add(&p->spool, p->arena, &entry, &name, err);
+    if (!status && !tc_vec_push(tc_arena_alloc(p->arena), names, name)) status = tc_fail(err, TC_NOMEM, "push", "out of memory");
+  }
+  return status;
+}
+
+/* The origin that an entry goes to, in the arena; NULL: it cannot be read, and needs no token. */
+static const char *origin_of(struct tb_pusher *p, const struct tb_spool_name *name) {
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  struct tb_spool_hold hold;
+  struct tb_spool_entry entry;
+  struct tb_url url = {0};
+  struct tc_error err = {0};
+  const enum tb_spool_taken taken = arena ? tb_spool_take(&p->spool, arena, name, &hold, &entry, &err) : TB_SPOOL_FAILED;
+  if (taken == TB_SPOOL_TAKEN && tb_url_parse(arena, entry.url, &url, &err)) url.origin = NULL;
+  const char *origin = url.origin ? tc_arena_text(p->arena, url.origin) : NULL;
+  if (taken == TB_SPOOL_TAKEN || taken == TB_SPOOL_DAMAGED) tb_spool_leave(&p->spool, &hold);
+  if (arena) tc_arena_free(arena);
+  return origin;
+}
+
+static tc_status restore_refused(struct tb_pusher *p, struct tc_error *err) {
+  tb_spool_names names = {0};
+  tc_status status = tb_spool_list_refused(&p->spool, p->arena, &names, err);
+  for (size_t i = 0; i < names.len && !status; i++) status = tb_spool_restore(&p->spool, &names.data[i], err);
+  return status;
+}
+
+/* Leaves those that go to the origin of to=, or, without it, sees whom the token is for. */
+static tc_status choose_entries(struct tb_pusher *p, tb_spool_names *names, struct tc_error *err) {
+  const char *only = NULL;
+  size_t kept = 0;
+  for (size_t i = 0; i < names->len; i++) {
+    const char *origin = origin_of(p, &names->data[i]);
+    if (p->target && origin && strcmp(origin, p->url.origin)) continue;
+    names->data[kept++] = names->data[i];
+    if (p->target || !origin) continue;
+    if (only && *p->token && strcmp(only, origin))
+      return tc_fail(err, TC_ARG, "push", "entries for %s and for %s lie in the spool, and a token is meant for one of them: name it with to=URL", only, origin);
+    only = origin;
+  }
+  names->len = kept;
+  if (!p->target) p->push.token_origin = only;
+  return TC_OK;
+}
+
+tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *names, struct tc_error *err) {
+  tc_status status = refused ? restore_refused(p, err) : TC_OK;
+  if (!status) status = tb_spool_list(&p->spool, p->arena, names, err);
+  return status ? status : choose_entries(p, names, err);
+}
+
+/* --- sending, and telling --- */
+
+/* A line on what was not sent; of many with the same reason the first. */
+static void tell(struct tb_pusher *p, const struct tb_push_outcome *o) {
+  static const char *const what[TB_FATES] = {"sent", "known already", "not sent", "refused"};
+  if (!*o->why || (o->fate == TB_FATE_KNOWN)) return;
+  if (!strcmp(o->why, p->told)) {
+    p->told_again++;
+    return;
+  }
+  char source[TB_PUSH_WHY];
+  strcpy(source, o->source);
+  tb_text_clean(source, TB_TEXT_LINE);
+  fflush(stdout);
+  fprintf(stderr, "tbench %s: %s%s%s: %s\n", p->options.verb, source, *source ? ": " : "", what[o->fate], o->why);
+  strcpy(p->told, o->why);
+}
+
+void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names) {
+  for (size_t i = 0; i < names->len; i++) {
+    struct tb_push_outcome outcome;
+    tb_push_deliver(&p->push, &names->data[i], &outcome);
+    p->count[outcome.fate]++;
+    tell(p, &outcome);
+  }
+  if (p->told_again) fprintf(stderr, "tbench %s: %d more for the same reasons\n", p->options.verb, p->told_again);
+  p->told_again = 0;
+}
+
+void tb_pusher_summarise(const struct tb_pusher *p, FILE *out) {
+  const int kept = p->count[TB_FATE_KEPT], refused = p->count[TB_FATE_REFUSED];
+  fprintf(out, "%d sent, %d known already, %d spooled, %d refused\n", p->count[TB_FATE_SENT], p->count[TB_FATE_KNOWN], kept, refused);
+  if (kept) fprintf(out, "spooled in %s: `tbench push spooled=yes` sends them\n", p->spool.folder);
+  if (refused) fprintf(out, "refused in %s/refused, each beside its reason: `tbench push spooled=yes refused=yes` tries them again\n", p->spool.folder);
+}
+
+enum tb_exit tb_pusher_exit(const struct tb_pusher *p) {
+  if (p->push.interrupted) return TB_EXIT_INTERRUPTED;
+  return p->count[TB_FATE_KEPT] || p->count[TB_FATE_REFUSED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
+}

@@ -1,0 +1,190 @@
+/* Figures and tags of a case. A figure is a row of metrics.def; a tag of every case a row of `tags`. */
+#include "reporters/series.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "reporters/text_out.h"
+
+static const struct { const char *name, *path, *lo, *hi, *samples; enum tb_unit unit; bool higher; const char *help; } single[] = {
+#define LOWER false
+#define HIGHER true
+#define TB_METRIC(name, path, lo, hi, samples, unit, better, help) {#name, path, lo, hi, samples, TB_UNIT_##unit, better, help},
+#include "reporters/metrics.def"
+};
+static const struct { const char *prefix, *path, *member; enum tb_unit unit; bool higher; const char *help; } many[] = {
+#define TB_METRICS(prefix, path, member, unit, better, help) {#prefix, path, member, TB_UNIT_##unit, better, help},
+#include "reporters/metrics.def"
+#undef LOWER
+#undef HIGHER
+};
+enum { N_SINGLE = sizeof single / sizeof *single, N_MANY = sizeof many / sizeof *many };
+
+static double value_of(const cJSON *item) { return cJSON_IsNumber(item) ? item->valuedouble : cJSON_IsArray(item) ? cJSON_GetArraySize(item) : NAN; }
+
+static bool take_single(const cJSON *one_case, size_t row, struct tb_series *s) {
+  const double value = value_of(tb_doc_at(one_case, single[row].path));
+  if (!isfinite(value)) return false;
+  snprintf(s->name, sizeof s->name, "%s", single[row].name);
+  s->help = single[row].help;
+  s->unit = single[row].unit;
+  s->higher_is_better = single[row].higher;
+  s->value = value;
+  s->lo = *single[row].lo ? tb_doc_number(one_case, single[row].lo) : NAN;
+  s->hi = *single[row].hi ? tb_doc_number(one_case, single[row].hi) : NAN;
+  if (!isfinite(s->lo) || !isfinite(s->hi)) s->lo = s->hi = NAN;
+  s->samples = *single[row].samples ? tb_doc_at(one_case, single[row].samples) : NULL;
+  return true;
+}
+
+/* Copies what may stand in a name; anything else is an underscore. Returns false where it does not fit. */
+static bool append_name(char *out, size_t size, const char *text) {
+  size_t used = strlen(out);
+  for (; *text && used + 1 < size; text++) {
+    const char c = *text;
+    out[used++] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  }
+  out[used] = '\0';
+  return !*text;
+}
+
+static bool take_member(size_t row, struct tb_series *s) {
+  static const char ns[] = "_ns";
+  const double value = *many[row].member ? tb_doc_number(s->member, many[row].member) : value_of(s->member);
+  if (!isfinite(value) || !s->member->string || !*s->member->string) return false;
+  snprintf(s->name, sizeof s->name, "%s_", many[row].prefix);
+  if (!append_name(s->name, sizeof s->name, s->member->string)) return false;
+  s->help = many[row].help;
+  s->unit = many[row].unit;
+  s->higher_is_better = many[row].higher;
+  s->value = value;
+  s->lo = s->hi = NAN;
+  s->samples = NULL;
+  const size_t length = strlen(s->name), end = strlen(ns);
+  if (s->unit == TB_UNIT_NUMBER && length > end && !strcmp(s->name + length - end, ns)) {
+    s->name[length - end] = '\0';
+    s->unit = TB_UNIT_NS;
+  }
+  return true;
+}
+
+bool tb_series_next(const cJSON *one_case, struct tb_series *s) {
+  while (s->row < N_SINGLE)
+    if (take_single(one_case, s->row++, s)) return true;
+  while (s->row < N_SINGLE + N_MANY) {
+    const size_t row = s->row - N_SINGLE;
+    const cJSON *object = tb_doc_at(one_case, many[row].path);
+    s->member = s->member ? s->member->next : cJSON_IsObject(object) ? object->child : NULL;
+    if (!s->member) s->row++;
+    else if (take_member(row, s)) return true;
+  }
+  return false;
+}
+
+int tb_series_samples(const struct tb_series *series) { return cJSON_IsArray(series->samples) ? cJSON_GetArraySize(series->samples) : 0; }
+
+double tb_series_sample(const struct tb_series *series, int index) {
+  const cJSON *item = cJSON_GetArrayItem(series->samples, index);
+  return cJSON_IsObject(item) ? tb_doc_number(item, "median_ns") : cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+const char *tb_unit_base(enum tb_unit unit, double *divisor) {
+  static const char *const names[] = {"_seconds", "_ratio", "", "_bytes", "_bytes_per_second", "_flops_per_second"};
+  *divisor = unit == TB_UNIT_NS ? 1e9 : 1;
+  return names[unit];
+}
+
+const char *tb_unit_own(enum tb_unit unit) {
+  static const char *const names[] = {"_ns", "_ratio", "", "_bytes", "_bytes_per_s", "_flops_per_s"};
+  return names[unit];
+}
+
+void tb_metric_name(const struct tb_series *series, const char *part, char *out, size_t size) {
+  double divisor;
+  snprintf(out, size, "tbench_%s%s%s", series->name, part, tb_unit_base(series->unit, &divisor));
+}
+
+/* --- cases --- */
+
+bool tb_case_right(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "ok"); }
+
+bool tb_case_absent(const cJSON *one_case) {
+  return !strcmp(tb_doc_text(one_case, "outcome", ""), "unsupported") || cJSON_IsTrue(tb_doc_at(one_case, "interrupted"));
+}
+
+static bool has_id(const cJSON *one_case, const char *id) { return !strcmp(tb_doc_text(one_case, "id", ""), id); }
+
+bool tb_case_is_last(const cJSON *documents, int index, const cJSON *one_case) {
+  const char *id = tb_doc_text(one_case, "id", "");
+  for (const cJSON *other = one_case->next; other; other = other->next)
+    if (has_id(other, id)) return false;
+  for (int i = index + 1; i < tb_doc_count(documents); i++) {
+    const cJSON *other;
+    cJSON_ArrayForEach(other, tb_doc_at(tb_doc_nth(documents, i), "cases")) {
+      if (has_id(other, id)) return false;
+    }
+  }
+  return true;
+}
+
+const char *tb_case_error(const cJSON *one_case) {
+  const cJSON *error = tb_doc_at(one_case, "error");
+  return cJSON_IsString(error) ? error->valuestring : tb_doc_text(error, "message", NULL);
+}
+
+const cJSON *tb_case_environment(const cJSON *result, const cJSON *one_case) {
+  const double index = tb_doc_number(one_case, "env");
+  return index >= 0 && index < 1e6 ? cJSON_GetArrayItem(tb_doc_at(result, "environments"), (int)index) : NULL;
+}
+
+/* --- tags --- */
+
+enum tag_home { OF_CASE, OF_ENVIRONMENT };
+static const struct { const char *name, *path; enum tag_home home; } tags[] = {
+    {"id", "id", OF_CASE}, {"host", "host", OF_ENVIRONMENT}, {"suite", "case.suite", OF_CASE}, {"workload", "case.workload", OF_CASE},
+    {"backend", "case.backend", OF_CASE}, {"mode", "case.mode", OF_CASE}, {"device", "case.device", OF_CASE}, {"dtype", "case.dtype", OF_CASE},
+    {"batch", "case.batch", OF_CASE}, {"topology", "case.topology", OF_CASE}, {"threads", "case.threads", OF_CASE}, {"side", "case.side", OF_CASE}};
+static const struct { const char *prefix, *path; } tag_objects[] = {{"param_", "case.params"}, {"switch_", "case.switches"}};
+enum { N_TAGS = sizeof tags / sizeof *tags, N_TAG_OBJECTS = sizeof tag_objects / sizeof *tag_objects };
+
+/* False: it has no value that a tag could have. */
+static bool take_text(const cJSON *item, struct tb_tag *tag) {
+  tag->text = tag->number;
+  if (cJSON_IsString(item)) tag->text = item->valuestring;
+  else if (cJSON_IsBool(item)) tag->text = cJSON_IsTrue(item) ? "true" : "false";
+  else if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) tb_shortest_text(item->valuedouble, tag->number);
+  else return false;
+  return *tag->text != '\0';
+}
+
+static bool same_as_name(const char *a, const char *b) {
+  char x[TB_SERIES_NAME] = "", y[TB_SERIES_NAME] = "";
+  append_name(x, sizeof x, a);
+  append_name(y, sizeof y, b);
+  return !strcmp(x, y);
+}
+
+/* Is there one before it whose name becomes the same? */
+static bool repeats(const cJSON *member, const cJSON *first) {
+  for (const cJSON *other = first; other && other != member; other = other->next)
+    if (other->string && same_as_name(other->string, member->string)) return true;
+  return false;
+}
+
+bool tb_tag_next(const cJSON *result, const cJSON *one_case, struct tb_tag *tag) {
+  while (tag->row < N_TAGS) {
+    const size_t row = tag->row++;
+    tag->prefix = "";
+    tag->name = tags[row].name;
+    if (take_text(tb_doc_at(tags[row].home == OF_CASE ? one_case : tb_case_environment(result, one_case), tags[row].path), tag)) return true;
+  }
+  while (tag->row < N_TAGS + N_TAG_OBJECTS) {
+    const size_t row = tag->row - N_TAGS;
+    const cJSON *object = tb_doc_at(one_case, tag_objects[row].path), *first = cJSON_IsObject(object) ? object->child : NULL;
+    tag->member = tag->member ? tag->member->next : first;
+    tag->prefix = tag_objects[row].prefix;
+    if (!tag->member) tag->row++;
+    else if ((tag->name = tag->member->string) && *tag->name && take_text(tag->member, tag) && !repeats(tag->member, first)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,61 @@
+/* What a result has to tell of a case, for formats that hold figures with names: the figures of metrics.def, and the tags that tell
+ * one case from another.
+ *
+ * Figures are told of cases that are right ("ok") alone: the speed of a wrong result is none. What was not measured has no figure.
+ * Ownership: all borrowed from the document; valid until the next step. Threads: pure. */
+#ifndef TB_REPORTERS_SERIES_H
+#define TB_REPORTERS_SERIES_H
+
+#include "reporters/reporter.h"
+
+enum tb_unit { TB_UNIT_NS, TB_UNIT_RATIO, TB_UNIT_NUMBER, TB_UNIT_BYTES, TB_UNIT_BYTES_PER_S, TB_UNIT_FLOPS_PER_S };
+
+enum { TB_SERIES_NAME = 96 };
+struct tb_series {
+  char name[TB_SERIES_NAME];  /* "steady", "stage_capture": [a-zA-Z0-9_] */
+  const char *help;
+  enum tb_unit unit;
+  bool higher_is_better;
+  double value;               /* finite */
+  double lo, hi;              /* NaN: it has no bounds */
+  const cJSON *samples;       /* of its repetitions; NULL: none */
+  size_t row;                 /* where the next one is looked for; 0 before the first */
+  const cJSON *member;        /* the same, within a row of TB_METRICS */
+};
+
+/* The next figure of a case, in the order of metrics.def; false: there is none. Begin with { .row = 0 }. */
+bool tb_series_next(const cJSON *one_case, struct tb_series *series);
+/* Value of a repetition; NaN: no number. */
+double tb_series_sample(const struct tb_series *series, int index);
+int tb_series_samples(const struct tb_series *series);
+/* "_seconds", "_ratio", "", "_bytes", …: the base units of Prometheus; a value is divided by `divisor`. */
+const char *tb_unit_base(enum tb_unit unit, double *divisor);
+/* "_ns", "_ratio", "", "_bytes", …: as the document has it. */
+const char *tb_unit_own(enum tb_unit unit);
+
+/* Name and base unit as Prometheus has them: "tbench_steady_seconds"; `part` is "", "_lower" or "_upper". */
+void tb_metric_name(const struct tb_series *series, const char *part, char *out, size_t size);
+
+/* May the figures of a case be told? */
+bool tb_case_right(const cJSON *one_case);
+/* A case that neither ran nor was meant to: no format tells of it. */
+bool tb_case_absent(const cJSON *one_case);
+/* Formats that hold a case once take it from the last document that has it. `index` is that of the document which the case is in. */
+bool tb_case_is_last(const cJSON *documents, int index, const cJSON *one_case);
+/* Text of its error; NULL: it has none. */
+const char *tb_case_error(const cJSON *one_case);
+
+struct tb_tag {
+  const char *prefix, *name; /* "param_", "switch_" or "" */
+  const char *text;          /* not empty */
+  char number[32];
+  size_t row;
+  const cJSON *member;
+};
+/* The next tag of a case, in a fixed order, then its parameters and switches; "id" and "host" are the first two. False: there is none.
+ * Two parameters whose names differ by odd characters alone give one tag, the first: the id still tells them apart. */
+bool tb_tag_next(const cJSON *result, const cJSON *one_case, struct tb_tag *tag);
+/* Environment that a case ran in; NULL: unknown. */
+const cJSON *tb_case_environment(const cJSON *result, const cJSON *one_case);
+
+#endif

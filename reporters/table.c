@@ -1,0 +1,185 @@
+/* Groups of cases, notes and the summary of a result, for every table that people read. */
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reporters/ablation.h"
+#include "reporters/table.h"
+
+static const double hundred = 100, much_taken = 0.01 /* of the CPU time */;
+
+int tb_screen_width(const char *text) {
+  int n = 0;
+  for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+  return n;
+}
+
+/* --- groups --- */
+
+typedef char group_name[2 * TB_GROUP]; /* with the suite, which titles do not have */
+
+static void name_group(const cJSON *one_case, group_name out) {
+  snprintf(out, TB_GROUP, "%s", tb_doc_text(one_case, "case.suite", ""));
+  const size_t used = strlen(out) + 1;
+  out[used - 1] = '\n';
+  tb_case_group(one_case, out + used, TB_GROUP);
+}
+
+static int by_batch(const void *a, const void *b) {
+  const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
+  const double p = tb_doc_number(x, "case.batch"), q = tb_doc_number(y, "case.batch");
+  if (p != q && !isnan(p) && !isnan(q)) return p < q ? -1 : 1;
+  return strcmp(tb_doc_text(x, "id", ""), tb_doc_text(y, "id", ""));
+}
+
+/* Right cases of an ablation have rows of its table instead. */
+static bool in_ablation(const cJSON *result, const cJSON *c) {
+  return !strcmp(tb_doc_text(c, "outcome", ""), "ok") && tb_ablation_reference(result, c);
+}
+
+/* Cases that Ctrl-C came before have no row; the summary counts them. */
+static bool not_reached(const cJSON *c) { return cJSON_IsTrue(tb_doc_at(c, "interrupted")); }
+
+/* All cases of a result; the caller frees the array. NULL: memory is out. */
+static const cJSON **all_cases(const cJSON *result, int *count) {
+  const cJSON *list = tb_doc_at(result, "cases"), *item;
+  const cJSON **cases = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *cases);
+  *count = 0;
+  if (cases) cJSON_ArrayForEach(item, list) cases[(*count)++] = item;
+  return cases;
+}
+
+bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bool *ablation) {
+  int n;
+  const cJSON **cases = all_cases(result, &n), **group = calloc((size_t)n + 1, sizeof *group);
+  bool *done = calloc((size_t)n + 1, sizeof *done);
+  group_name *names = calloc((size_t)n + 1, sizeof *names);
+  const bool good = cases && group && done && names;
+  *ablation = false;
+  for (int i = 0; good && i < n; i++) {
+    *ablation |= done[i] = in_ablation(result, cases[i]);
+    name_group(cases[i], names[i]);
+  }
+  for (int i = 0; good && i < n; i++) {
+    if (done[i] || not_reached(cases[i])) continue;
+    int members = 0;
+    for (int k = i; k < n; k++) {
+      if (done[k] || not_reached(cases[k]) || strcmp(names[i], names[k])) continue;
+      done[k] = true;
+      group[members++] = cases[k];
+    }
+    qsort(group, (size_t)members, sizeof *group, by_batch);
+    visit(group, members, context);
+  }
+  free(cases);
+  free(group);
+  free(done);
+  free(names);
+  return good;
+}
+
+/* --- the summary --- */
+
+/* What right cases were held against: cases with a comparison with the plain function alone are told apart. */
+static void put_against(FILE *out, const cJSON *cases) {
+  const cJSON *c;
+  int f64 = 0, baseline = 0;
+  cJSON_ArrayForEach(c, cases) {
+    const char *against = tb_doc_text(c, "correctness.against", "");
+    if (!cJSON_IsTrue(tb_doc_at(c, "correctness.ok"))) continue;
+    f64 += !strcmp(against, "f64");
+    baseline += !strcmp(against, "baseline");
+  }
+  if (!baseline) fputs(" (against f64)", out);
+  else if (!f64) fputs(" (against the baseline)", out);
+  else fprintf(out, " (%d against f64, %d against the baseline)", f64, baseline);
+}
+
+bool tb_result_open(const cJSON *result) { return cJSON_IsNull(tb_doc_at(result, "finished")); }
+
+void tb_put_summary(FILE *out, const cJSON *result) {
+  const cJSON *cases = tb_doc_at(result, "cases"), *c;
+  int right = 0, compared = 0, reached = 0;
+  cJSON_ArrayForEach(c, cases) {
+    const cJSON *ok = tb_doc_at(c, "correctness.ok");
+    if (not_reached(c)) continue;
+    reached++;
+    compared += cJSON_IsBool(ok);
+    right += cJSON_IsTrue(ok) && !strcmp(tb_doc_text(c, "outcome", ""), "ok");
+  }
+  const int n = cJSON_GetArraySize(cases);
+  const double planned = tb_doc_number(result, "planned");
+  const int all = planned > n && planned < INT_MAX ? (int)planned : n, missing = all - reached;
+  fprintf(out, "%d of %d right", right, all);
+  put_against(out, cases);
+  if (compared < reached) fprintf(out, ", %d not compared", reached - compared);
+  if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : tb_result_open(result) ? " (the run did not end)" : "");
+}
+
+/* --- notes --- */
+
+struct telling { tb_note_visit *visit; void *context; };
+
+static void tell(const struct telling *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void tell(const struct telling *t, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  t->visit(text, t->context);
+}
+
+/* What made figures worse, where the harness saw it. */
+static void tell_warnings(const struct telling *t, const cJSON *result) {
+  const cJSON *environment, *warning;
+  cJSON_ArrayForEach(environment, tb_doc_at(result, "environments")) {
+    cJSON_ArrayForEach(warning, tb_doc_at(environment, "warnings")) {
+      if (cJSON_IsString(warning)) t->visit(warning->valuestring, t->context);
+    }
+  }
+}
+
+/* What took CPU time away while the run went on. */
+static void tell_disturbance(const struct telling *t, const cJSON *result) {
+  const double others = tb_doc_number(result, "disturbance.others_share"), stolen = tb_doc_number(result, "disturbance.steal_share");
+  if (others > much_taken) tell(t, "other processes took %.0f%% of the machine's CPU time during the run", hundred * others);
+  if (stolen > much_taken) tell(t, "the hypervisor took %.0f%% of the machine's CPU time during the run", hundred * stolen);
+}
+
+/* How many causes of noise there are; doctor has them with what mends each. */
+static void tell_noise(const struct telling *t, const cJSON *result) {
+  const cJSON *cause;
+  int worse = 0, unknown = 0;
+  cJSON_ArrayForEach(cause, tb_doc_at(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "noise")) {
+    worse += !strcmp(tb_doc_text(cause, "state", ""), "worse");
+    unknown += !strcmp(tb_doc_text(cause, "state", ""), "unknown");
+  }
+  if (worse || unknown) tell(t, "%d cause%s of noise, %d more cannot be seen here: tbench doctor tells what mends them", worse, worse == 1 ? "" : "s", unknown);
+}
+
+/* An interval over the blocks of one pair of processes does not know how pairs differ. */
+static void tell_intervals(const struct telling *t, const cJSON *result) {
+  const cJSON *c;
+  bool any = false, all = true;
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
+    const char *over = tb_doc_text(c, "speedup.interval_over", "");
+    any |= !strcmp(over, "blocks");
+    all &= !*over || !strcmp(over, "blocks");
+  }
+  if (any) tell(t, "%sintervals are over the blocks of one pair of processes; more replicates also show how processes differ", all ? "" : "some ");
+}
+
+void tb_each_note(const cJSON *result, tb_note_visit *visit, void *context) {
+  const struct telling t = {visit, context};
+  tell_warnings(&t, result);
+  tell_disturbance(&t, result);
+  tell_noise(&t, result);
+  tell_intervals(&t, result);
+  const int left_out = cJSON_GetArraySize(tb_doc_at(result, "left_out"));
+  if (left_out) tell(&t, "%d more case%s not timed: the compiler makes the same of %s as in %s", left_out, left_out == 1 ? " was" : "s were",
+                     left_out == 1 ? "it" : "them", tb_doc_text(result, "changed_since", "?"));
+  if (tb_result_open(result)) tell(&t, "the run did not end: cases and replicates are missing");
+}

@@ -1,0 +1,189 @@
+/* Escapes, numbers, times, and JSON. To add a format's escape: a function here that tells what each character becomes. */
+#include "reporters/text_out.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char unknown_character[] = "\xEF\xBF\xBD"; /* U+FFFD */
+enum { FIRST_PRINTED = 0x20, DELETE = 0x7F, LAST_CONTROL = 0x9F, LAST_ASCII = 0x7F, REPLACEMENT = 0xFFFD };
+
+/* --- UTF-8 --- */
+
+/* Bytes of the character that begins at `text`, which is not its end; 0: no UTF-8. Overlong forms and surrogates are none. */
+static int decode(const char *text, uint32_t *character) {
+  static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {{0x80, 0, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
+  const unsigned char *byte = (const unsigned char *)text;
+  for (int more = 0; more < 4; more++) {
+    if ((byte[0] & forms[more].mask) != forms[more].lead) continue;
+    uint32_t value = byte[0] & (unsigned char)~forms[more].mask;
+    for (int i = 1; i <= more; i++) {
+      if ((byte[i] & 0xC0) != 0x80) return 0; /* also where the text ends */
+      value = value << 6 | (byte[i] & 0x3F);
+    }
+    *character = value;
+    return value < forms[more].least || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF) ? 0 : more + 1;
+  }
+  return 0;
+}
+
+void tb_put_text(FILE *out, const char *text, tb_escape *escape) {
+  while (*text) {
+    char buffer[TB_ESCAPE_ROOM];
+    uint32_t character = REPLACEMENT;
+    const int length = decode(text, &character);
+    const char *instead = escape(length ? character : REPLACEMENT, buffer);
+    if (instead) fputs(instead, out);
+    else if (length) fwrite(text, 1, (size_t)length, out);
+    else fputs(unknown_character, out);
+    text += length ? length : 1;
+  }
+}
+
+void tb_html_text(FILE *out, const char *text) { tb_put_text(out, text, tb_escape_markup); }
+
+/* --- escapes --- */
+
+static bool is_control(uint32_t c) { return c < FIRST_PRINTED || (c >= DELETE && c <= LAST_CONTROL); }
+static bool is_word(uint32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+const char *tb_escape_markup(uint32_t c, char *buffer) {
+  (void)buffer;
+  switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    case '\t': case '\n': return NULL;
+    default: return is_control(c) || c == 0xFFFE || c == 0xFFFF ? unknown_character : NULL;
+  }
+}
+
+const char *tb_escape_json(uint32_t c, char *buffer) {
+  if (c != '"' && c != '\\' && !is_control(c)) return NULL;
+  if (is_control(c)) snprintf(buffer, TB_ESCAPE_ROOM, "\\u%04x", (unsigned)c);
+  else snprintf(buffer, TB_ESCAPE_ROOM, "\\%c", (char)c);
+  return buffer;
+}
+
+const char *tb_escape_label(uint32_t c, char *buffer) {
+  (void)buffer;
+  return c == '"' ? "\\\"" : tb_escape_help(c, buffer);
+}
+
+const char *tb_escape_help(uint32_t c, char *buffer) {
+  (void)buffer;
+  if (c == '\n') return "\\n";
+  return c == '\\' ? "\\\\" : is_control(c) && c != '\t' ? unknown_character : NULL;
+}
+
+/* Readers do not agree on a backslash that is no escape, and none takes a line's end: the one becomes a slash, the other a space. */
+const char *tb_escape_influx(uint32_t c, char *buffer) {
+  if (c == '\\') return "/";
+  if (is_control(c)) return "\\ ";
+  if (c != ',' && c != '=' && c != ' ') return NULL;
+  snprintf(buffer, TB_ESCAPE_ROOM, "\\%c", (char)c);
+  return buffer;
+}
+
+const char *tb_escape_line(uint32_t c, char *buffer) {
+  (void)buffer;
+  return is_control(c) ? " " : NULL;
+}
+
+/* A character reference never means anything to Markdown, so all that could is one; line ends would end a cell. */
+const char *tb_escape_markdown(uint32_t c, char *buffer) {
+  if (is_control(c)) return c == '\t' || c == '\n' || c == '\r' ? " " : unknown_character;
+  if (c > LAST_ASCII || !strchr("\\`*_[]<>#|~&$@", (int)c)) return NULL;
+  snprintf(buffer, TB_ESCAPE_ROOM, "&#%u;", (unsigned)c);
+  return buffer;
+}
+
+const char *tb_escape_name(uint32_t c, char *buffer) {
+  (void)buffer;
+  return is_word(c) ? NULL : "_";
+}
+
+/* --- numbers and times --- */
+
+void tb_shortest_text(double value, char out[TB_NUMBER_TEXT]) {
+  enum { FEWEST = 15, MOST = 17 };
+  for (int digits = FEWEST; digits <= MOST; digits++) {
+    snprintf(out, TB_NUMBER_TEXT, "%.*g", digits, value);
+    if (strtod(out, NULL) == value) return;
+  }
+}
+
+void tb_put_number(FILE *out, double value) {
+  char text[TB_NUMBER_TEXT];
+  tb_shortest_text(value, text);
+  fputs(text, out);
+}
+
+/* Days since 1970 of a date of the Gregorian calendar. */
+static double days_of(int year, int month, int day) {
+  const int since_march = (month + 9) % 12, y = year - (month <= 2);
+  const int era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
+  return 146097.0 * era + (of_era * 365 + of_era / 4 - of_era / 100 + (153 * since_march + 2) / 5 + day - 1) - 719468;
+}
+
+double tb_doc_time(const cJSON *item, const char *path) {
+  enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
+  int year, month, day, hour, minute, length = 0, off_hours, off_minutes;
+  double second;
+  const char *text = tb_doc_text(item, path, "");
+  if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%lf%n", &year, &month, &day, &hour, &minute, &second, &length) != 6 || !length) return NAN;
+  if (month < 1 || month > 12 || day < 1 || day > 31 || !isfinite(second) || year < 1) return NAN;
+  const double time = days_of(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second;
+  const char *zone = text + length;
+  if (*zone == 'Z' && !zone[1]) return time;
+  if ((*zone != '+' && *zone != '-') || sscanf(zone + 1, "%2d:%2d", &off_hours, &off_minutes) != 2) return NAN;
+  return time - (*zone == '-' ? -1 : 1) * (off_hours * HOUR + off_minutes * MINUTE);
+}
+
+/* --- JSON --- */
+
+static void begin_member(struct tb_json *json, const char *key) {
+  if (json->filled) fputc(',', json->out);
+  if (json->indented && json->depth) fprintf(json->out, "\n%*s", 2 * json->depth, "");
+  json->filled = true;
+  if (!key) return;
+  fputc('"', json->out);
+  tb_put_text(json->out, key, tb_escape_json);
+  fputs(json->indented ? "\": " : "\":", json->out);
+}
+
+void tb_emit_open(struct tb_json *json, const char *key, char bracket) {
+  begin_member(json, key);
+  fputc(bracket, json->out);
+  json->depth++;
+  json->filled = false;
+}
+
+void tb_emit_close(struct tb_json *json, char bracket) {
+  json->depth--;
+  if (json->indented && json->filled) fprintf(json->out, "\n%*s", 2 * json->depth, "");
+  fputc(bracket, json->out);
+  json->filled = json->depth > 0;
+  if (!json->depth) fputc('\n', json->out);
+}
+
+void tb_emit_text(struct tb_json *json, const char *key, const char *text) {
+  if (!text) return;
+  begin_member(json, key);
+  fputc('"', json->out);
+  tb_put_text(json->out, text, tb_escape_json);
+  fputc('"', json->out);
+}
+
+void tb_emit_number(struct tb_json *json, const char *key, double value) {
+  if (!isfinite(value)) return;
+  begin_member(json, key);
+  tb_put_number(json->out, value);
+}
+
+void tb_emit_bool(struct tb_json *json, const char *key, bool value) {
+  begin_member(json, key);
+  fputs(value ? "true" : "false", json->out);
+}
