@@ -71,7 +71,8 @@ int tc_resume_original(const struct tc_resume *r, int pc);
 /* Chunks for lua_load (mode "b"), appended. */
 tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_strbuf *chunk, struct tc_error *err);
 tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_strbuf *chunk, struct tc_error *err);
-/* A chunk that gives a new closure of the function, with variables of its own, at each call. TC_LIMIT: it has too many upvalues. */
+/* A chunk that gives a new closure of the function, with variables of its own, at each call. TC_LIMIT: more than TC_MAKER_UPVALUES. */
+enum { TC_MAKER_UPVALUES = TC_REGISTERS - 8 };
 tc_status tc_bytecode_maker(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk, struct tc_error *err);
 /* Does the CLOSURE at pc make the first argument of a call, which alone can see it? */
 bool tc_resume_makes_argument(const struct tc_proto *proto, int pc);

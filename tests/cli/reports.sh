@@ -139,7 +139,7 @@ tap_result $? 'the console shows no control characters, and no nan'
 run "$TBENCH" report pair.json
 [ "$status" -eq 0 ] && ! grep -q $'\e' out.text && [[ $out == *'s/new line '* ]]
 tap_result $? 'a case of a comparison is one line'
-if command -v script > /dev/null; then
+if script -qec true /dev/null < /dev/null > /dev/null 2>&1; then # it is there, and so are terminals
   on_terminal() { env "$@" TERM=xterm script -qec "'$TBENCH' report pair.json" /dev/null < /dev/null; }
   [ "$(on_terminal -u NO_COLOR | grep -c $'\e\\[31m')" -ge 2 ]
   tap_result $? 'on a terminal SLOWER is red'
