@@ -84,15 +84,13 @@ TMPDIR=$PWD/own-tmp ab workload=small base=self pairs=4 format=json
 [ -z "$(ls -A own-tmp)" ] && ls results/*_ab_tiny.json > /dev/null && [[ $out == '{'* ]]
 tap_result $? 'nothing is left but the result, results/<time>_ab_<suite>.json'
 
-setsid "$TBENCH" ab suite=./tiny.lua workload=small,chain base=self seconds=60 pairs=4096 out=interrupted.json > out.text 2> err.text < /dev/null &
-pid=$!
+begin "$TBENCH" ab suite=./tiny.lua workload=small,chain base=self seconds=60 pairs=4096 out=interrupted.json
 for _ in $(seq 300); do
   grep -q 'pairs' err.text && break
   sleep 0.2
 done
 kill -INT "$pid"
-wait "$pid"
-status=$? out=$(cat out.text) err=$(cat err.text)
+end
 [ "$status" -eq 130 ] && has interrupted.json '"interrupted":	true'
 tap_result $? 'Ctrl-C keeps what is known and exits with 130'
 tap_end

@@ -44,15 +44,13 @@ done
 interrupted() {
   local file=$1 signal=$2
   shift 2
-  setsid "$TBENCH" run suite=./cases.lua "$@" out="$file" > out.text 2> err.text < /dev/null &
-  local pid=$!
+  begin "$TBENCH" run suite=./cases.lua "$@" out="$file"
   for _ in $(seq 600); do
     grep -q '^\[[2-9]' err.text && break
     sleep 0.1
   done
   kill -"$signal" "$pid"
-  wait "$pid"
-  status=$? out=$(cat out.text) err=$(cat err.text)
+  end
 }
 many=(workload=w how=good batch=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 mode=default)
 interrupted interrupted.json INT "${many[@]}"

@@ -16,16 +16,14 @@ mkdir -p own-tmp
 killed() {
   local file=$1
   shift
-  TMPDIR=$PWD/own-tmp setsid "$TBENCH" run suite=./cases.lua replicates=200 "$@" > out.text 2> err.text < /dev/null &
-  local pid=$!
+  begin env TMPDIR="$PWD/own-tmp" "$TBENCH" run suite=./cases.lua replicates=200 "$@"
   for _ in $(seq 600); do
     # shellcheck disable=SC2086
     [ -s $file ] && break
     sleep 0.1
   done
   kill -KILL "$pid"
-  wait "$pid" 2> /dev/null
-  status=$? out=$(cat out.text) err=$(cat err.text)
+  end
 }
 killed killed.json out=killed.json
 [ "$status" -eq 137 ] && [ -s killed.json ]
@@ -80,8 +78,7 @@ return tb.suite {
   end },
 }
 EOL
-setsid "$TBENCH" run suite=./last_hangs.lua seed=1 replicates=1 out=twice.json > out.text 2> err.text < /dev/null &
-pid=$!
+begin "$TBENCH" run suite=./last_hangs.lua seed=1 replicates=1 out=twice.json
 for _ in $(seq 150); do
   [ -s twice.json ] && break
   sleep 0.1
@@ -89,8 +86,7 @@ done
 saved=$([ -s twice.json ] && echo yes)
 sleep 1
 kill -INT "$pid"; sleep 1; kill -INT "$pid"
-wait "$pid"
-status=$? out=$(cat out.text) err=$(cat err.text)
+end
 if [ -n "$saved" ]; then # the seed decides which case comes first
   [ "$status" -eq 130 ] && [[ $err == *'lies in twice.json, unfinished'* ]] && grep -q '"outcome":.*"ok"' twice.json
 else

@@ -285,12 +285,10 @@ fails 4 'the spool /dev/null/x: Not a directory' push r1.json to="$to" spool=/de
 
 # --- Ctrl-C, several processes, kill -9 ---
 reset silent:20
-"$TBENCH" push r1.json r2.json to="$to" > out.text 2> err.text < /dev/null &
-pid=$!
+begin "$TBENCH" push r1.json r2.json to="$to"
 for _ in $(seq 100); do [ "$(requests)" -gt 0 ] && break; sleep 0.05; done
 kill -INT $pid
-wait $pid
-status=$? out=$(cat out.text) err=$(cat err.text)
+end
 [ "$status" -eq 130 ] && [ "$(entries)" -eq 2 ] && [[ $out == *'2 spooled'* ]]
 tap_result $? 'Ctrl-C ends it at once, and in order'
 

@@ -133,30 +133,26 @@ tap_result $? 'what is logged makes no other case: it stands in argv alone'
 
 # --- interrupts ---
 interrupted() {
-  setsid "$TBENCH" run suite=./outcomes.lua how=good replicates=500 out="$1" > out.text 2> err.text < /dev/null &
-  local pid=$!
+  begin "$TBENCH" run suite=./outcomes.lua how=good replicates=500 out="$1"
   for _ in $(seq 300); do # until blocks are measured
     grep -q 'steady\|\[[2-9]' err.text && break
     sleep 0.2
   done
   sleep 1
   for _ in $(seq "$2"); do kill -INT "$pid"; sleep 0.02; done
-  wait "$pid"
-  status=$? out=$(cat out.text) err=$(cat err.text)
+  end
 }
 interrupted interrupted.json 1
 [ "$status" -eq 130 ] && grep -q '"interrupted":.*true' interrupted.json && grep -q '"outcome":.*"ok"' interrupted.json
 tap_result $? 'Ctrl-C keeps what is measured and exits with 130'
 
-setsid "$TBENCH" run suite=./outcomes.lua how=hangs timeout=300 out=twice.json > out.text 2> err.text < /dev/null &
-pid=$!
+begin "$TBENCH" run suite=./outcomes.lua how=hangs timeout=300 out=twice.json
 for _ in $(seq 300); do
   grep -q 'baseline' err.text && break
   sleep 0.2
 done
 kill -INT "$pid"; sleep 1; kill -INT "$pid"
-wait "$pid"
-status=$? out=$(cat out.text) err=$(cat err.text)
+end
 [ "$status" -eq 130 ] && [ ! -e twice.json ]
 tap_result $? 'a second Ctrl-C leaves at once'
 

@@ -11,6 +11,20 @@ run() {
   out=$(cat out.text) err=$(cat err.text)
 }
 
+# begin COMMAND…: begins it in a session of its own and leaves its $pid; `end` waits for it and leaves what `run` does. What an earlier
+# command printed is gone at once: a wait for this one's progress must not see it.
+begin() {
+  : > out.text
+  : > err.text
+  setsid "$@" > out.text 2> err.text < /dev/null &
+  pid=$!
+}
+end() {
+  wait "$pid" 2> /dev/null
+  status=$?
+  out=$(cat out.text) err=$(cat err.text)
+}
+
 # tap_result STATUS NAME: one result; on failure everything that is known is shown.
 tap_result() {
   local good=$1

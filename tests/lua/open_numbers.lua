@@ -5,11 +5,7 @@ local tb = require "tbench"
 local plain = dofile(tests .. "/lua/plain.lua")
 local parts = {}
 
-local function entries(f) return tb.stats(f).entries end
-local function same(f, g, ...)
-  local got, want = plain.describe_all(table.pack(f(...))), plain.describe_all(table.pack(g(...)))
-  if got ~= want then error(("compiled %s, plain %s"):format(got, want), 2) end
-end
+local entries, same = plain.entries, plain.same
 
 -- Pure functions of numbers that change stay open, and give Lua's own bits.
 function parts.functions()

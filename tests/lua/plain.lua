@@ -136,4 +136,12 @@ function M.raises(f, ...)
   return message
 end
 
+function M.entries(f) return tb.stats(f).entries end
+
+-- A compiled function gives what the plain one does.
+function M.same(f, g, ...)
+  local got, want = M.describe_all(table.pack(f(...))), M.describe_all(table.pack(g(...)))
+  if got ~= want then error(("compiled %s, plain %s"):format(got, want), 2) end
+end
+
 return M
