@@ -11,6 +11,8 @@
 #include "harness/args.h"
 #include "harness/outcome.h"
 
+enum { RETRY_S = 5 };
+
 void tb_answer_error(struct tb_query *request, unsigned status, const char *format, ...) {
   char text[TB_SCHEMA_WHY + TB_TAPE_WHY];
   struct tc_strbuf *out = &request->answer.body;
@@ -21,13 +23,30 @@ void tb_answer_error(struct tb_query *request, unsigned status, const char *form
   out->len = 0;
   request->answer.status = status;
   request->answer.type = "application/json";
+  free(request->answer.problem);
+  request->answer.problem = strdup(text);
   tc_strbuf_puts(out, "{\"error\":");
   tb_json_put_text(out, text);
   tc_strbuf_puts(out, "}\n");
 }
 
+bool tb_answer_busy(struct tb_query *request, const char *what) {
+  request->answer.retry_s = 1;
+  request->answer.cached = false;
+  tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", what);
+  return false;
+}
+
 void tb_answer_store_failed(struct tb_query *request, const struct tb_store *store) {
-  tb_answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", store->error);
+  const int code = store->failed & 0xff; /* without its details */
+  const bool room = code != SQLITE_NOMEM && code != SQLITE_FULL && code != SQLITE_BUSY;
+  tb_answer_error(request, room ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_SERVICE_UNAVAILABLE, "%s", store->error);
+  if (!room) request->answer.retry_s = RETRY_S;
+}
+
+void tb_answer_end(struct tb_query *request, const struct tb_store *store, bool whole) {
+  if (whole) tc_strbuf_puts(&request->answer.body, "}\n");
+  else tb_answer_store_failed(request, store);
 }
 
 const char *tb_argument(const struct tb_query *request, const char *name) {
@@ -41,6 +60,15 @@ bool tb_argument_number(struct tb_query *request, const char *name, int64_t lowe
   if (!text) return true;
   if (tb_whole_parse(text, &number) && number >= lowest && number <= highest) return *value = number, true;
   tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "%s: use a whole number from %lld to %lld", name, (long long)lowest, (long long)highest);
+  return false;
+}
+
+bool tb_argument_csv(struct tb_query *request, bool *csv) {
+  const char *format = tb_argument(request, "format");
+  *csv = format && !strcmp(format, "csv");
+  if (*csv) request->answer.type = "text/csv; charset=utf-8";
+  if (!format || *csv || !strcmp(format, "json")) return true;
+  tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "format: json or csv");
   return false;
 }
 
@@ -85,6 +113,7 @@ static const char *word_of(const char *name, int64_t value) {
 
 void tb_json_put_row(struct tc_strbuf *out, sqlite3_stmt *row, const char *const *names, int count) {
   for (int i = 0; i < count; i++) {
+    if (!names[i]) continue;
     tc_strbuf_printf(out, "%s\"%s\":", i ? "," : "{", names[i]);
     const char *word = sqlite3_column_type(row, i) == SQLITE_INTEGER ? word_of(names[i], sqlite3_column_int64(row, i)) : NULL;
     if (word) tb_json_put_text(out, word);
@@ -94,17 +123,16 @@ void tb_json_put_row(struct tc_strbuf *out, sqlite3_stmt *row, const char *const
 }
 
 bool tb_json_put_rows(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows, const char *name, const char *const *names, int count) {
-  int status, n = 0;
+  int n = 0;
   if (!rows) return false;
   tc_strbuf_printf(out, "\"%s\":[", name);
-  while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
+  while (tb_store_step(store, rows)) {
     tc_strbuf_puts(out, n++ ? ",\n" : "\n");
     tb_json_put_row(out, rows, names, count);
   }
   tc_strbuf_puts(out, "]");
-  const bool good = status == SQLITE_DONE || tb_store_failed(store, "reading");
   tb_store_done(rows);
-  return good;
+  return !store->failed;
 }
 
 /* --- CSV --- */
@@ -118,4 +146,8 @@ void tb_csv_put_text(struct tc_strbuf *out, const char *text) {
   tc_strbuf_puts(out, formula ? "\"'" : "\"");
   for (; *text; text++) tc_strbuf_bytes(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
   tc_strbuf_puts(out, "\"");
+}
+
+void tb_csv_put_number(struct tc_strbuf *out, double value) {
+  if (isfinite(value)) tc_strbuf_printf(out, "%.9g", value);
 }

@@ -1,6 +1,7 @@
 /* GET /api/v1/compare. */
 #include "dashboard/compare.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,25 @@
 #include "harness/verdicts.h"
 #include "reporters/reporter.h"
 
-enum { DOCUMENTS_MOST = 64, BYTES_MOST = 48 << 20 /* of the documents of a side together */ };
+enum { DOCUMENTS_MOST = 4096, BYTES_MOST = 48 << 20 /* of the documents of a side together */ };
 
-struct side { const char *commit, *machine; cJSON *whole; int documents; };
+struct side { const char *commit, *machine; cJSON *whole; int documents, environments; };
 
-/* Cases that the newer documents do not have go over to the whole; environments are numbered anew. */
-static bool join(cJSON *whole, cJSON *older, struct tb_index *ids) {
+/* One comparison at a time: it holds the documents of both sides. */
+static pthread_mutex_t comparing = PTHREAD_MUTEX_INITIALIZER;
+
+/* What no verdict rests on, and most of a document is: samples. */
+static void drop_samples(cJSON *item) {
+  static const char *const names[] = {"samples", "samples_ns", "topology_xml"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) cJSON_DeleteItemFromObjectCaseSensitive(item, names[i]);
+  for (cJSON *child = item->child; child; child = child->next)
+    if (child->child) drop_samples(child);
+}
+
+/* Cases that the newer documents do not have go over to the whole; environments are numbered anew, from `first`. */
+static bool join(cJSON *whole, int first, cJSON *older, struct tb_index *ids) {
   cJSON *environments = cJSON_GetObjectItemCaseSensitive(whole, "environments"), *cases = cJSON_GetObjectItemCaseSensitive(whole, "cases");
   cJSON *more = cJSON_GetObjectItemCaseSensitive(older, "environments"), *one, *next;
-  const int first = cJSON_GetArraySize(environments);
   if (!more || !cases || !environments) return true;
   cJSON *all = cJSON_GetObjectItemCaseSensitive(older, "cases");
   for (one = all ? all->child : NULL; one; one = next) {
@@ -33,8 +44,6 @@ static bool join(cJSON *whole, cJSON *older, struct tb_index *ids) {
     cJSON_AddItemToArray(cases, cJSON_DetachItemViaPointer(all, one));
   }
   while (more->child) cJSON_AddItemToArray(environments, cJSON_DetachItemFromArray(more, 0));
-  cJSON *planned = cJSON_GetObjectItemCaseSensitive(whole, "planned");
-  if (planned) cJSON_SetNumberHelper(planned, cJSON_GetArraySize(cases));
   return true;
 }
 
@@ -49,38 +58,53 @@ static bool index_cases(const cJSON *whole, struct tb_index *ids) {
 }
 
 static bool take(struct side *side, cJSON *document, struct tb_index *ids) {
+  const int environments = cJSON_GetArraySize(tb_doc_at(document, "environments"));
+  drop_samples(document);
+  side->documents++;
+  side->environments += environments;
   if (!side->whole) {
     side->whole = document;
     return index_cases(document, ids);
   }
-  const bool good = join(side->whole, document, ids);
+  const bool good = join(side->whole, side->environments - environments, document, ids);
   cJSON_Delete(document);
   return good;
 }
 
-/* All documents of a commit on a machine as one; of a case the newest counts. */
+/* The whole planned what it has. */
+static void set_planned(const struct side *side) {
+  cJSON *planned = side->documents > 1 ? cJSON_GetObjectItemCaseSensitive(side->whole, "planned") : NULL;
+  if (planned) cJSON_SetNumberHelper(planned, cJSON_GetArraySize(tb_doc_at(side->whole, "cases")));
+}
+
+/* All documents of a commit on a machine as one; of a case the newest counts. With some of them left out, cases would seem to be in one side only:
+ * what is too much is refused. */
 static bool load(struct tb_query *request, struct tb_store *store, struct tc_arena *arena, struct side *side) {
   struct tb_index ids = {.arena = arena};
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_DOCUMENTS_OF);
   size_t bytes = 0;
-  bool good = rows != NULL;
+  bool good = true, fits = true;
   if (!rows) return tb_answer_store_failed(request, store), false;
   sqlite3_bind_text(rows, 1, side->commit, -1, SQLITE_STATIC);
   sqlite3_bind_text(rows, 2, side->machine, -1, SQLITE_STATIC);
-  sqlite3_bind_int(rows, 3, DOCUMENTS_MOST);
-  while (good && bytes < BYTES_MOST && sqlite3_step(rows) == SQLITE_ROW) {
+  sqlite3_bind_int(rows, 3, DOCUMENTS_MOST + 1);
+  while (good && fits && tb_store_step(store, rows)) {
     size_t length = 0;
+    bytes += (size_t)sqlite3_column_int64(rows, 0);
+    if (!(fits = bytes <= BYTES_MOST && side->documents < DOCUMENTS_MOST)) break;
     char *text = tb_store_unpack(store, rows, 0, &length);
     cJSON *document = text ? cJSON_ParseWithLength(text, length) : NULL;
     free(text);
-    bytes += length;
-    side->documents++;
     if (!document || !take(side, document, &ids)) good = false;
   }
   tb_store_done(rows);
-  if (!good) tb_answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the documents of %s cannot be read", side->commit);
+  if (store->failed) return tb_answer_store_failed(request, store), false;
+  if (!good) tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+  else if (!fits) tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "commit %s has more than %d results, or %d MiB of them: too much for one comparison; name a machine, or use tbench compare",
+                                  side->commit, DOCUMENTS_MOST, BYTES_MOST >> 20);
   else if (!side->whole) tb_answer_error(request, MHD_HTTP_NOT_FOUND, "there is no result of commit %s%s", side->commit, side->machine ? " on that machine" : "");
-  return good && side->whole;
+  if (good && fits && side->whole) set_planned(side);
+  return good && fits && side->whole;
 }
 
 static cJSON *compare(struct tc_arena *arena, const struct side *base, const struct side *head) {
@@ -94,6 +118,18 @@ static cJSON *compare(struct tc_arena *arena, const struct side *base, const str
   return tb_verdicts_json(&c);
 }
 
+/* NULL: it was answered why not. */
+static cJSON *compare_sides(struct tb_query *request, struct tb_store *store, struct tc_arena *arena, struct side *base, struct side *head) {
+  cJSON *document = NULL;
+  pthread_mutex_lock(&comparing);
+  if (load(request, store, arena, base) && load(request, store, arena, head) && !(document = compare(arena, base, head)))
+    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+  cJSON_Delete(base->whole);
+  cJSON_Delete(head->whole);
+  pthread_mutex_unlock(&comparing);
+  return document;
+}
+
 cJSON *tb_compare_query(struct tb_query *request, struct tb_store *store) {
   const char *machine = tb_argument(request, "machine"), *base_machine = tb_argument(request, "base_machine"), *head_machine = tb_argument(request, "head_machine");
   struct side base = {.commit = tb_argument(request, "base"), .machine = base_machine ? base_machine : machine};
@@ -102,17 +138,32 @@ cJSON *tb_compare_query(struct tb_query *request, struct tb_store *store) {
   cJSON *document = NULL;
   if (!base.commit || !head.commit) tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "name two commits: base= and head=");
   else if (!arena) tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
-  else if (load(request, store, arena, &base) && load(request, store, arena, &head) && !(document = compare(arena, &base, &head)))
-    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
-  cJSON_Delete(base.whole);
-  cJSON_Delete(head.whole);
+  else document = compare_sides(request, store, arena, &base, &head);
   tc_arena_free(arena);
   return document;
 }
 
+static void put_csv(struct tc_strbuf *out, const cJSON *document) {
+  static const char *const texts[] = {"presence", "problem", "time.verdict", "time.why"}, *const numbers[] = {"time.ratio", "time.lo", "time.hi", "time.p", "base_ns", "head_ns"};
+  const cJSON *one;
+  tc_strbuf_puts(out, "case,presence,problem,verdict,why,ratio,lo,hi,p,base_ns,head_ns\n");
+  cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
+    tb_csv_put_text(out, tb_doc_text(one, "id", ""));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) tc_strbuf_puts(out, ","), tb_csv_put_text(out, tb_doc_text(one, texts[i], ""));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) tc_strbuf_puts(out, ","), tb_csv_put_number(out, tb_doc_number(one, numbers[i]));
+    tc_strbuf_puts(out, "\n");
+  }
+}
+
 void tb_api_compare(struct tb_query *request, struct tb_store *store) {
-  cJSON *document = tb_compare_query(request, store);
+  bool csv;
+  cJSON *document = tb_argument_csv(request, &csv) ? tb_compare_query(request, store) : NULL;
   if (!document) return;
+  if (csv) {
+    put_csv(&request->answer.body, document);
+    cJSON_Delete(document);
+    return;
+  }
   char *text = cJSON_PrintUnformatted(document);
   if (text) tc_strbuf_puts(&request->answer.body, text);
   else tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");

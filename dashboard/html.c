@@ -38,14 +38,14 @@ void tb_web_query(struct tc_strbuf *out, const char *text) {
 /* --- the frame --- */
 
 void tb_web_begin(struct tb_query *request, const char *title, const char *here) {
-  static const struct { const char *path, *name; } pages[] = {{"/", "Overview"}, {"/cases", "Cases"}, {"/regressions", "Regressions"}, {"/compare", "Compare"}};
+  static const struct { const char *path, *name; } pages[] = {{"/", "Overview"}, {"/cases", "Cases"}, {"/regressions", "Regressions"}, {"/compare", "Compare"}, {"/ablation", "Ablation"}};
   struct tc_strbuf *out = &request->answer.body;
   request->answer.type = "text/html; charset=utf-8";
   tc_strbuf_puts(out, "<!DOCTYPE html>\n<html lang=en>\n<head><meta charset=utf-8><meta name=viewport content=\"width=device-width, initial-scale=1\">"
                       "<meta name=color-scheme content=\"light dark\"><title>");
   tb_web_text(out, title);
-  tc_strbuf_puts(out, " · tbench</title>\n<link rel=icon href=\"data:,\"><link rel=stylesheet href=/static/dygraph.css><link rel=stylesheet href=/static/style.css>"
-                      "<script src=/static/dygraph.js defer></script><script src=/static/page.js defer></script></head>\n<body>\n"
+  tc_strbuf_puts(out, " · tbench</title>\n<link rel=icon href=\"data:,\"><link rel=stylesheet href=/static/dygraph.css><link rel=stylesheet href=\"/static/style.css?" TB_COMMIT "\">"
+                      "<script src=/static/dygraph.js defer></script><script src=\"/static/page.js?" TB_COMMIT "\" defer></script></head>\n<body>\n"
                       "<a class=skip href=#main>to the content</a>\n<header><a class=brand href=/>tbench</a><nav aria-label=pages>");
   for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
     tc_strbuf_printf(out, "<a href=\"%s\"%s>%s</a>", pages[i].path, strcmp(here, pages[i].path) ? "" : " aria-current=page", pages[i].name);
@@ -61,20 +61,12 @@ void tb_web_end(struct tb_query *request) {
 
 void tb_web_error(struct tb_query *request) {
   struct tb_answer *answer = &request->answer;
-  const char *text = tc_strbuf_text(&answer->body);
-  char *kept = strdup(text ? text : "");
   const unsigned status = answer->status;
   answer->body.len = 0;
   tb_web_begin(request, status == MHD_HTTP_NOT_FOUND ? "Not here" : "That did not work", "");
-  const char *first = kept ? strstr(kept, ":\"") : NULL;
-  if (first) {
-    char *end = strrchr(kept, '"');
-    *end = '\0';
-    tc_strbuf_puts(&answer->body, "<p class=problem>");
-    tb_web_text(&answer->body, first + 2);
-    tc_strbuf_puts(&answer->body, "</p>\n");
-  }
-  free(kept);
+  tc_strbuf_puts(&answer->body, "<p class=problem>");
+  tb_web_text(&answer->body, answer->problem);
+  tc_strbuf_puts(&answer->body, "</p>\n");
   tb_web_end(request);
   answer->status = status;
 }
@@ -87,16 +79,32 @@ void tb_web_number(struct tc_strbuf *out, double value) {
   tc_strbuf_puts(out, text);
 }
 
-void tb_web_ns(struct tc_strbuf *out, double ns) {
-  static const struct { double from; const char *unit; } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {0, "ns"}};
+struct unit { double from; const char *name; };
+
+static void put_scaled(struct tc_strbuf *out, double value, const struct unit *units) {
   size_t i = 0;
-  if (isnan(ns)) {
+  if (isnan(value)) {
     tc_strbuf_puts(out, dash);
     return;
   }
-  while (units[i].from && ns < units[i].from) i++;
-  tb_web_number(out, ns / (units[i].from ? units[i].from : 1));
-  tc_strbuf_printf(out, " %s", units[i].unit);
+  while (units[i].from && value < units[i].from) i++;
+  tb_web_number(out, value / (units[i].from ? units[i].from : 1));
+  tc_strbuf_printf(out, " %s", units[i].name);
+}
+
+void tb_web_ns(struct tc_strbuf *out, double ns) {
+  static const struct unit units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {0, "ns"}};
+  put_scaled(out, ns, units);
+}
+
+void tb_web_bytes(struct tc_strbuf *out, double bytes) {
+  static const struct unit units[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {0, "B"}};
+  put_scaled(out, bytes, units);
+}
+
+void tb_web_flops(struct tc_strbuf *out, double flops) {
+  static const struct unit units[] = {{1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}, {0, "FLOP"}};
+  put_scaled(out, flops, units);
 }
 
 void tb_web_percent(struct tc_strbuf *out, double ratio) {
@@ -111,6 +119,16 @@ void tb_web_move(struct tc_strbuf *out, double move, double lo, double hi) {
   tb_web_percent(out, lo);
   tc_strbuf_puts(out, ", ");
   tb_web_percent(out, hi);
+  tc_strbuf_puts(out, "]</span>");
+}
+
+void tb_web_interval(struct tc_strbuf *out, double value, double lo, double hi) {
+  tb_web_number(out, value);
+  if (!isfinite(lo) || !isfinite(hi)) return;
+  tc_strbuf_puts(out, " <span class=interval>[");
+  tb_web_number(out, lo);
+  tc_strbuf_puts(out, ", ");
+  tb_web_number(out, hi);
   tc_strbuf_puts(out, "]</span>");
 }
 
@@ -136,6 +154,18 @@ void tb_web_outcome(struct tc_strbuf *out, int outcome) {
                    known ? tb_outcome_text((enum tb_outcome)outcome) : "?");
 }
 
+void tb_web_state(struct tc_strbuf *out, sqlite3_stmt *row, int outcome, int verdict) {
+  const int known = sqlite3_column_int(row, outcome);
+  if (known != TB_OUTCOME_OK) tb_web_outcome(out, known);
+  else tb_web_verdict(out, sqlite3_column_type(row, verdict) == SQLITE_NULL ? -1 : sqlite3_column_int(row, verdict));
+}
+
+void tb_web_commit(struct tc_strbuf *out, const char *commit) {
+  tc_strbuf_puts(out, "<code>");
+  tb_web_text(out, commit);
+  tc_strbuf_puts(out, "</code>");
+}
+
 void tb_web_case(struct tc_strbuf *out, const char *name, const char *machine) {
   tc_strbuf_puts(out, "<a href=\"/case?case=");
   tb_web_query(out, name);
@@ -143,12 +173,6 @@ void tb_web_case(struct tc_strbuf *out, const char *name, const char *machine) {
   tc_strbuf_puts(out, "\">");
   tb_web_text(out, name);
   tc_strbuf_puts(out, "</a>");
-}
-
-void tb_web_header(struct tc_strbuf *out, const char *const *columns, int count) {
-  tc_strbuf_puts(out, "<thead><tr>");
-  for (int i = 0; i < count; i++) tc_strbuf_printf(out, "<th scope=col>%s</th>", columns[i]);
-  tc_strbuf_puts(out, "</tr></thead>\n");
 }
 
 double tb_column_number(sqlite3_stmt *row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column); }

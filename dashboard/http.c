@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "dashboard/answer.h"
 
-enum { BODY_MOST = 48 << 20 /* bytes of all bodies together */, BODY_SECONDS = 120, FIRST_BODY = 4096, BAD_TOKEN_COST = 20, NS_PER_S = 1000000000 };
+enum { BODY_SECONDS = 120, BAD_TOKEN_COST = 20, NS_PER_S = 1000000000 };
 
 static const struct tb_route routes[] = {
 #define TB_ROUTE(METHOD, path, scope, way, function, help) {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
@@ -46,8 +46,9 @@ static void add_headers(struct MHD_Response *response, const struct tb_answer *a
 static enum MHD_Result send_answer(struct tb_query *request) {
   struct tb_answer *answer = &request->answer;
   static char nothing[] = "{\"error\":\"out of memory\"}\n";
+  tb_room_for_answer(request);
   const bool whole = tc_strbuf_text(&answer->body) != NULL;
-  if (!whole) answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1, answer->type = "application/json";
+  if (!whole) answer->cached = false, answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1, answer->type = "application/json";
   struct MHD_Response *response = MHD_create_response_from_buffer(whole ? answer->body.len : sizeof nothing - 1, whole ? answer->body.data : nothing,
                                                                   whole ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
@@ -61,9 +62,18 @@ static enum MHD_Result send_answer(struct tb_query *request) {
 
 void tb_query_resume(struct tb_query *request) {
   struct tb_server *server = request->server;
+  if (!request->finish) tb_room_for_answer(request);
   request->state = TB_QUERY_ANSWERED;
   MHD_resume_connection(request->connection); /* the request may be gone from here on */
   atomic_fetch_sub(&server->working, 1);
+}
+
+static void resume_followers(struct tb_query *request) {
+  while (request->followers) {
+    struct tb_query *follower = request->followers;
+    request->followers = follower->next;
+    tb_query_resume(follower);
+  }
 }
 
 /* --- what a request may do --- */
@@ -82,16 +92,50 @@ static enum tb_scope scope_of(struct tb_query *request) {
   return scope == TB_SCOPE_WRITE ? TB_SCOPE_READ : scope; /* a browser sends it by itself: nothing may be written by that */
 }
 
-static const struct sockaddr *peer_of(const struct tb_query *request) {
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+static const struct sockaddr *peer_of(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   return info ? info->client_addr : NULL;
 }
 
-static bool within_rate(struct tb_query *request, double cost) {
-  const struct tb_settings *settings = request->server->settings;
-  const struct sockaddr *peer = peer_of(request);
-  if (!peer || (tb_address_is_loopback(peer) && !settings->rate_given)) return true;
-  return tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, cost, &request->answer.retry_s);
+/* Those of this machine are limited only where a rate was asked for. */
+static bool is_limited(const struct tb_server *server, const struct sockaddr *peer) { return peer && (server->settings->rate_given || !tb_address_is_loopback(peer)); }
+
+/* Whoever watches the server asks for its health however much others at that address ask for: a 429 would tell that it is down. */
+static bool within_rate(struct tb_query *request) {
+  const struct sockaddr *peer = peer_of(request->connection);
+  if (request->route->answer == tb_health) return true;
+  return !is_limited(request->server, peer) || tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, 1, &request->answer.retry_s);
+}
+
+/* Guessing is slowed down, whatever is left of what the peer may do. */
+static void charge_guess(struct tb_query *request) {
+  const struct sockaddr *peer = peer_of(request->connection);
+  if (is_limited(request->server, peer)) tb_limits_charge(&request->server->limits, peer, tc_now_ns() / NS_PER_S, BAD_TOKEN_COST);
+}
+
+/* What has an encoded zero in it stays as it came: decoded, it would end there, and be taken for something shorter. */
+size_t tb_http_unescape(void *self, struct MHD_Connection *connection, char *text) {
+  (void)self, (void)connection;
+  return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
+enum MHD_Result tb_http_accept(void *self, const struct sockaddr *peer, socklen_t bytes) {
+  struct tb_server *server = self;
+  (void)bytes;
+  return !is_limited(server, peer) || tb_crowd_has_room(&server->crowd, peer) ? MHD_YES : MHD_NO;
+}
+
+/* `context` is there while the connection is counted. */
+void tb_http_connection(void *self, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode what) {
+  struct tb_server *server = self;
+  const struct sockaddr *peer = peer_of(connection);
+  if (!is_limited(server, peer)) return;
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    *context = tb_crowd_enter(&server->crowd, peer) ? server : NULL;
+  } else if (*context) {
+    *context = NULL;
+    tb_crowd_leave(&server->crowd, peer);
+  }
 }
 
 static bool allowed(struct tb_query *request) {
@@ -100,11 +144,23 @@ static bool allowed(struct tb_query *request) {
   if (needed == TB_SCOPE_NONE || (needed == TB_SCOPE_WRITE && server->settings->open)) return true;
   const enum tb_scope scope = scope_of(request);
   if (tb_auth_allows(&server->auth, scope, needed)) return true;
-  if (header_of(request, MHD_HTTP_HEADER_AUTHORIZATION)) within_rate(request, BAD_TOKEN_COST); /* guessing is slowed down */
-  request->answer.retry_s = 0;
+  if (header_of(request, MHD_HTTP_HEADER_AUTHORIZATION)) charge_guess(request);
   tb_answer_error(request, MHD_HTTP_UNAUTHORIZED, needed == TB_SCOPE_WRITE ? "writing needs a token: Authorization: Bearer TOKEN (`tbench serve token=new` makes one)"
                                                                           : "reading needs a token: Authorization: Bearer TOKEN, or as the password of Basic");
   return false;
+}
+
+static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value) {
+  (void)kind, (void)value;
+  if (!strcasecmp(name, MHD_HTTP_HEADER_HOST)) ++*(int *)count;
+  return MHD_YES;
+}
+
+/* RFC 9112, 3.2: one, and never two, of which a proxy may believe the other one. HTTP/1.0 may come without. */
+static bool has_one_host(const struct tb_query *request, const char *version) {
+  int count = 0;
+  MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_host, &count);
+  return count == 1 || (!count && strcmp(version, MHD_HTTP_VERSION_1_1));
 }
 
 /* A page of someone else, whose name leads to this machine, must not read or write here through a browser. */
@@ -152,57 +208,6 @@ static bool find_route(struct tb_query *request, const char *url, const char *me
   return false;
 }
 
-/* --- bodies --- */
-
-static bool busy(struct tb_query *request, const char *what) {
-  request->answer.retry_s = 1;
-  tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", what);
-  return false;
-}
-
-/* The bytes that the request will hold are counted before they come. */
-static bool grow_body(struct tb_query *request, size_t cap) {
-  struct tb_server *server = request->server;
-  const long long more = (long long)(cap - request->body_cap);
-  if (atomic_fetch_add(&server->body_bytes, more) + more > BODY_MOST) {
-    atomic_fetch_sub(&server->body_bytes, more);
-    return busy(request, "more documents come than fit into memory");
-  }
-  char *body = realloc(request->body, cap);
-  if (!body) {
-    atomic_fetch_sub(&server->body_bytes, more);
-    return busy(request, "out of memory");
-  }
-  request->body = body;
-  request->body_cap = cap;
-  return true;
-}
-
-static bool take_bytes(struct tb_query *request, const char *data, size_t bytes) {
-  const size_t most = (size_t)request->server->settings->max_mib << 20, wanted = request->body_bytes + bytes;
-  if (wanted > most) return tb_answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %lld MiB", request->server->settings->max_mib), false;
-  if (wanted > request->body_cap) {
-    size_t cap = request->body_cap ? request->body_cap * 2 : FIRST_BODY;
-    if (cap < wanted) cap = wanted;
-    if (!grow_body(request, cap)) return false;
-  }
-  memcpy(request->body + request->body_bytes, data, bytes);
-  request->body_bytes = wanted;
-  return true;
-}
-
-/* What the headers say of a document's body. */
-static bool body_is_welcome(struct tb_query *request) {
-  const char *length = header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH), *type = header_of(request, MHD_HTTP_HEADER_CONTENT_TYPE);
-  static const char json[] = "application/json";
-  const unsigned long long bytes = length ? strtoull(length, NULL, 10) : 0;
-  if (header_of(request, "Origin")) return tb_answer_error(request, MHD_HTTP_FORBIDDEN, "pages may not write here"), false;
-  if (!type || strncasecmp(type, json, strlen(json))) return tb_answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Content-Type: application/json is what is taken"), false;
-  if (bytes > (unsigned long long)request->server->settings->max_mib << 20)
-    return tb_answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %lld MiB", request->server->settings->max_mib), false;
-  return !bytes || grow_body(request, (size_t)bytes);
-}
-
 /* --- the steps of a request --- */
 
 static struct tb_query *begin(struct tb_server *server, struct MHD_Connection *connection) {
@@ -216,14 +221,15 @@ static struct tb_query *begin(struct tb_server *server, struct MHD_Connection *c
   return request;
 }
 
-static bool welcome(struct tb_query *request, const char *url, const char *method) {
+static bool welcome(struct tb_query *request, const char *url, const char *method, const char *version) {
   request->answer.close = true;
+  if (!has_one_host(request, version)) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a request has one Host header"), false;
   if (!host_is_ours(request)) return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST, "this server does not go by that name (host= of tbench serve)"), false;
-  if (atomic_load(&request->server->stopping)) return busy(request, "the server is about to stop");
+  if (atomic_load(&request->server->stopping)) return tb_answer_busy(request, "the server is about to stop");
   if (!find_route(request, url, method)) return false;
-  if (!within_rate(request, 1)) return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second", request->server->settings->rate), false;
+  if (!within_rate(request)) return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second", request->server->settings->rate), false;
   if (!allowed(request)) return false;
-  if (request->route->way == TB_WAY_TAKE && !body_is_welcome(request)) return false;
+  if (request->route->way == TB_WAY_TAKE && !tb_body_is_welcome(request)) return false;
   request->answer.close = false;
   return true;
 }
@@ -234,12 +240,12 @@ static enum MHD_Result work(struct tb_query *request) {
   request->state = TB_QUERY_WORKING;
   atomic_fetch_add(&server->working, 1);
   if (atomic_load(&server->drained)) {
-    busy(request, "the server is about to stop");
+    tb_answer_busy(request, "the server is about to stop");
   } else if (request->route->way == TB_WAY_READ) {
     request->suspended = true;
     MHD_suspend_connection(request->connection);
     if (tb_readers_put(server->readers, request)) return MHD_YES;
-    busy(request, "too many queries wait");
+    tb_answer_busy(request, "too many queries wait");
     tb_query_resume(request);
     return MHD_YES;
   } else {
@@ -253,16 +259,26 @@ static enum MHD_Result work(struct tb_query *request) {
 enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data, size_t *bytes,
                                void **state) {
   struct tb_query *request = *state;
-  (void)version;
   if (!request) {
     if (!(request = *state = begin(self, connection))) return MHD_NO;
-    return welcome(request, url, method) ? MHD_YES : send_answer(request);
+    return welcome(request, url, method, version) ? MHD_YES : send_answer(request);
   }
-  if (request->state == TB_QUERY_ANSWERED) return send_answer(request);
+  if (request->state == TB_QUERY_ANSWERED) {
+    resume_followers(request);
+    if (request->finish) request->finish(request);
+    free(request->held); /* not for as long as a slow client takes to read */
+    request->held = NULL;
+    return send_answer(request);
+  }
   if (*bytes) {
     if (tc_now_ns() / NS_PER_S > request->deadline_s) return MHD_NO;
-    const bool good = request->route->way != TB_WAY_TAKE || request->answer.status || take_bytes(request, data, *bytes); /* a body that nobody wants is read and dropped */
-    if (!good) request->answer.close = true;
+    /* A body that nobody wants is read and dropped. One that was refused has no route, and comes all the same where libmicrohttpd took no
+     * answer, since it is being stopped. */
+    const bool wanted = !request->answer.status && request->route->way == TB_WAY_TAKE;
+    if (wanted && !tb_body_take(request, data, *bytes)) {
+      request->answer.close = true;
+      tb_body_drop(request);
+    }
     *bytes = 0;
     return MHD_YES;
   }
@@ -275,10 +291,13 @@ void tb_http_completed(void *self, struct MHD_Connection *connection, void **sta
   (void)connection, (void)code;
   if (!request) return;
   *state = NULL;
-  atomic_fetch_sub(&server->body_bytes, (long long)request->body_cap);
+  resume_followers(request); /* it may have ended before it was handled again */
+  tb_body_drop(request);
+  atomic_fetch_sub(&server->answer_bytes, request->answer_bytes);
   tc_strbuf_free(&request->answer.body);
-  free(request->body);
   free(request->rest);
+  free(request->held);
+  free(request->answer.problem);
   free(request);
   atomic_fetch_sub(&server->active, 1);
 }

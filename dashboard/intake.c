@@ -9,7 +9,7 @@
 
 #include "dashboard/digest.h"
 
-enum { KEEP = 1 << 20 /* bytes of scratch that are kept for the next one; more is given back */, LEVEL = -2, WINDOW_LOG = 18, HASH_LOG = 13, GZIP_WINDOW = 15 + 16 };
+enum { KEEP = 1 << 20 /* bytes of scratch that are kept for the next one; more is given back */, WINDOW_LOG = 18, HASH_LOG = 13, GZIP_WINDOW = 15 + 16 };
 
 struct buffer { char *data; size_t cap; };
 
@@ -21,11 +21,12 @@ struct tb_intake {
   ZSTD_CCtx *packer;
   bool fast_digest;
   int64_t dictionary_id;
+  const char *text; /* of the document that was taken last */
 };
 
 /* Documents are small: tables of the usual size would take longer to clear than the document takes to pack. */
 static bool set_packer(ZSTD_CCtx *packer, const void *dictionary, size_t length) {
-  return !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, LEVEL)) && !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_windowLog, WINDOW_LOG)) &&
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, TB_INTAKE_LEVEL)) && !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_windowLog, WINDOW_LOG)) &&
          !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_hashLog, HASH_LOG)) && !ZSTD_isError(ZSTD_CCtx_loadDictionary(packer, dictionary, length));
 }
 
@@ -61,7 +62,10 @@ static bool reserve(struct buffer *buffer, size_t bytes) {
 }
 
 static void give_back(struct tb_intake *intake) {
-  if (intake->plain.cap > KEEP) free(intake->plain.data), intake->plain = (struct buffer){0};
+  if (intake->plain.cap > KEEP) {
+    if (intake->text == intake->plain.data) intake->text = NULL;
+    free(intake->plain.data), intake->plain = (struct buffer){0};
+  }
   if (intake->packed.cap > KEEP) free(intake->packed.data), intake->packed = (struct buffer){0};
   if (intake->tape.cap * sizeof *intake->tape.nodes > KEEP) tb_tape_free(&intake->tape);
 }
@@ -136,7 +140,7 @@ static enum tb_taken take(struct tb_intake *intake, const char *text, size_t len
   if (length > intake->limits.most_bytes) return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server takes");
   tb_digest(intake->fast_digest, text, length, digest);
   if (key && !key_fits(digest, key)) return say(TB_TAKEN_BAD, why, "Idempotency-Key is not the SHA-256 of the document");
-  if (!tb_tape_parse(&intake->tape, text, length, &limit, why)) return limit ? TB_TAKEN_TOO_LARGE : TB_TAKEN_BAD;
+  if (!tb_tape_parse(&intake->tape, text, length, &limit, why)) return intake->tape.no_memory ? TB_TAKEN_NO_MEMORY : limit ? TB_TAKEN_TOO_LARGE : TB_TAKEN_BAD;
   if (!tb_schema_check(intake->schema, &intake->tape, false, why)) return TB_TAKEN_BAD;
   if (too_many_cases(intake)) return say(TB_TAKEN_TOO_LARGE, why, "the document has more cases than the server takes");
   const enum tb_taken taken = make(intake, text, length, out, why);
@@ -151,7 +155,11 @@ enum tb_taken tb_intake_take(struct tb_intake *intake, const char *body, size_t 
     taken = unzip(intake, body, length, &length, why);
     body = intake->plain.data;
   }
+  intake->text = body;
   if (taken == TB_TAKEN_OK) taken = take(intake, body, length, key, out, why);
   give_back(intake);
   return taken;
 }
+
+const char *tb_intake_text(const struct tb_intake *intake) { return intake->text; }
+int64_t tb_intake_dictionary(const struct tb_intake *intake) { return intake->dictionary_id; }

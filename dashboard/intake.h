@@ -9,6 +9,8 @@
 #include "dashboard/schema.h"
 #include "dashboard/submission.h"
 
+enum { TB_INTAKE_LEVEL = -2 /* of compression: documents come faster than better ones would take */ };
+
 struct tb_intake_limits { size_t most_bytes, most_values, most_cases; };
 
 enum tb_taken {
@@ -27,5 +29,9 @@ void tb_intake_free(struct tb_intake *intake);
 /* `key`: the idempotency key that the request has, 64 hex digits of the SHA-256 of the document; NULL: none. TB_TAKEN_OK: *out belongs to
  * the caller (free). Else `why` (TB_SCHEMA_WHY bytes) is a message for the sender. */
 enum tb_taken tb_intake_take(struct tb_intake *intake, const char *body, size_t length, bool gzip, const char *key, struct tb_submission **out, char *why);
+
+/* The text of the document that was taken last, until the body goes away or the next one is taken; NULL: it was too large to be kept. */
+const char *tb_intake_text(const struct tb_intake *intake);
+int64_t tb_intake_dictionary(const struct tb_intake *intake);
 
 #endif

@@ -1,8 +1,9 @@
-/* Token buckets. */
+/* Token buckets, and counts of connections. */
 #include "dashboard/limits.h"
 
 #include <math.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -28,8 +29,8 @@ static uint64_t address_of(const struct sockaddr *peer) {
   return address ? address : 1;
 }
 
-/* The place of a peer; a new one begins with all that is allowed. */
-static struct tb_peer *place_of(struct tb_limits *limits, uint64_t address, double now_s) {
+/* A new peer begins with all that is allowed. */
+static struct tb_peer *find_place(struct tb_limits *limits, uint64_t address, double now_s) {
   struct tb_peer *first = &limits->peers[tc_hash_u64(0, address) % (TB_PEERS / TB_PEER_PLACES) * TB_PEER_PLACES], *oldest = first;
   for (int i = 0; i < TB_PEER_PLACES; i++) {
     if (first[i].address == address) return &first[i];
@@ -39,12 +40,24 @@ static struct tb_peer *place_of(struct tb_limits *limits, uint64_t address, doub
   return oldest;
 }
 
-bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost, int *retry_s) {
-  pthread_mutex_lock(&limits->mutex);
-  struct tb_peer *place = place_of(limits, address_of(peer), now_s);
+/* The place of a peer, with what it has earned until now. */
+static struct tb_peer *place_of(struct tb_limits *limits, uint64_t address, double now_s) {
+  struct tb_peer *place = find_place(limits, address, now_s);
   const double earned = (now_s - place->at_s) * limits->rate;
   place->allowance = fmin(limits->rate, place->allowance + (earned > 0 ? earned : 0));
   place->at_s = now_s;
+  return place;
+}
+
+void tb_limits_charge(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost) {
+  pthread_mutex_lock(&limits->mutex);
+  place_of(limits, address_of(peer), now_s)->allowance -= cost;
+  pthread_mutex_unlock(&limits->mutex);
+}
+
+bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost, int *retry_s) {
+  pthread_mutex_lock(&limits->mutex);
+  struct tb_peer *place = place_of(limits, address_of(peer), now_s);
   const bool granted = place->allowance >= fmin(cost, limits->rate);
   if (granted) place->allowance -= cost;
   const double lacking = cost - place->allowance;
@@ -52,4 +65,58 @@ bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, doubl
   *retry_s = granted ? 0 : (int)ceil(lacking / limits->rate);
   if (!granted && *retry_s < 1) *retry_s = 1;
   return granted;
+}
+
+/* --- connections --- */
+
+void tb_crowd_open(struct tb_crowd *crowd, int most) {
+  memset(crowd, 0, sizeof *crowd);
+  pthread_mutex_init(&crowd->mutex, NULL);
+  crowd->most = most;
+}
+
+void tb_crowd_close(struct tb_crowd *crowd) {
+  for (int i = 0; i < TB_CROWD_CHAINS; i++) {
+    for (struct tb_caller *caller = crowd->chains[i], *next; caller; caller = next) {
+      next = caller->next;
+      free(caller);
+    }
+  }
+  pthread_mutex_destroy(&crowd->mutex);
+}
+
+/* Where a peer stands, or where a new one goes. Under the mutex. */
+static struct tb_caller **caller_of(struct tb_crowd *crowd, uint64_t address) {
+  struct tb_caller **at = &crowd->chains[tc_hash_u64(0, address) % TB_CROWD_CHAINS];
+  while (*at && (*at)->address != address) at = &(*at)->next;
+  return at;
+}
+
+bool tb_crowd_has_room(struct tb_crowd *crowd, const struct sockaddr *peer) {
+  pthread_mutex_lock(&crowd->mutex);
+  const struct tb_caller *caller = *caller_of(crowd, address_of(peer));
+  const bool room = (caller ? caller->connections : 0) < crowd->most;
+  pthread_mutex_unlock(&crowd->mutex);
+  return room;
+}
+
+bool tb_crowd_enter(struct tb_crowd *crowd, const struct sockaddr *peer) {
+  const uint64_t address = address_of(peer);
+  pthread_mutex_lock(&crowd->mutex);
+  struct tb_caller **at = caller_of(crowd, address);
+  if (!*at && (*at = calloc(1, sizeof **at))) (*at)->address = address;
+  const bool counted = *at != NULL;
+  if (counted) (*at)->connections++;
+  pthread_mutex_unlock(&crowd->mutex);
+  return counted;
+}
+
+void tb_crowd_leave(struct tb_crowd *crowd, const struct sockaddr *peer) {
+  pthread_mutex_lock(&crowd->mutex);
+  struct tb_caller **at = caller_of(crowd, address_of(peer)), *caller = *at;
+  if (caller && !--caller->connections) {
+    *at = caller->next;
+    free(caller);
+  }
+  pthread_mutex_unlock(&crowd->mutex);
 }

@@ -1,5 +1,8 @@
-/* How many requests a peer may make: a token bucket each, for a fixed number of peers; of IPv6 a /64 is one peer, since whoever has one address
- * has them all. A new peer takes the place of the one that is longest away among a few places, so that memory is bounded whatever comes.
+/* How many requests a peer may make, and how many connections it may have; of IPv6 a /64 is one peer, since whoever has one address has them all.
+ *
+ * 1. Requests: a token bucket each, for a fixed number of peers. A new peer takes the place of the one that is longest away among a few places,
+ *    so that memory is bounded whatever comes.
+ * 2. Connections are counted exactly, whoever else comes: a peer is forgotten with its last one, so that there are no more peers than connections.
  * Threads: any. */
 #ifndef TB_DASHBOARD_LIMITS_H
 #define TB_DASHBOARD_LIMITS_H
@@ -23,5 +26,26 @@ void tb_limits_open(struct tb_limits *limits, double rate);
 void tb_limits_close(struct tb_limits *limits);
 /* Takes `cost` requests of a peer at a time (seconds, of a clock that never goes back). False: *retry_s is when to come again. */
 bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost, int *retry_s);
+/* Takes it whether it is there or not: what is lacking is a debt, and until it is paid off nothing more is granted. */
+void tb_limits_charge(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost);
+
+enum { TB_CROWD_CHAINS = 4096 };
+
+struct tb_caller { struct tb_caller *next; uint64_t address; int connections; };
+
+struct tb_crowd {
+  pthread_mutex_t mutex;
+  int most; /* connections of a peer */
+  struct tb_caller *chains[TB_CROWD_CHAINS];
+};
+
+void tb_crowd_open(struct tb_crowd *crowd, int most);
+void tb_crowd_close(struct tb_crowd *crowd);
+/* Whether a peer may have one more. */
+bool tb_crowd_has_room(struct tb_crowd *crowd, const struct sockaddr *peer);
+/* It has one more. False: memory is out, and it was not counted. */
+bool tb_crowd_enter(struct tb_crowd *crowd, const struct sockaddr *peer);
+/* One that was counted is gone. */
+void tb_crowd_leave(struct tb_crowd *crowd, const struct sockaddr *peer);
 
 #endif

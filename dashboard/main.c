@@ -3,7 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
+#include "dashboard/backup.h"
 #include "dashboard/server.h"
 
 static enum tb_exit failed(const struct tb_store *store) { return (enum tb_exit)tb_verb_failed("serve", "%s", store->error); }
@@ -47,6 +51,9 @@ static enum tb_exit manage_tokens(const struct tb_settings *settings) {
   const char *what = settings->token;
   const bool known = !strcmp(what, "new") || !strcmp(what, "read") || !strcmp(what, "list") || !strncmp(what, removal, strlen(removal));
   if (!known) return (enum tb_exit)tb_verb_usage("serve", "token=%s: use new, read, list or remove:NUMBER", what);
+  /* a token may be made before the first server is; a list of none, or one less, is asked of a wrong name */
+  const bool makes = !strcmp(what, "new") || !strcmp(what, "read");
+  if (!makes && tb_backup_source(settings->db, &err) != TC_OK) return (enum tb_exit)tb_verb_failed("serve", "%s", err.message);
   if (tb_store_open(&store, settings->db, TB_STORE_WRITE, CACHE_KIB, &err) != TC_OK) return (enum tb_exit)tb_verb_failed("serve", "%s", err.message);
   enum tb_exit code;
   if (!strcmp(what, "new")) code = new_token(&store, TB_SCOPE_WRITE);
@@ -59,7 +66,9 @@ static enum tb_exit manage_tokens(const struct tb_settings *settings) {
 
 static enum tb_exit back_up(const struct tb_settings *settings) {
   struct tc_error err;
-  if (tb_store_backup(settings->db, settings->backup, &err) != TC_OK) return (enum tb_exit)tb_verb_failed("serve", "%s", err.message);
+  const tc_status status = tb_backup(settings->db, settings->backup, &err);
+  if (status == TC_ARG) return (enum tb_exit)tb_verb_usage("serve", "%s", err.message);
+  if (status != TC_OK) return (enum tb_exit)tb_verb_failed("serve", "%s", err.message);
   puts(settings->backup);
   return TB_EXIT_PASS;
 }
@@ -71,11 +80,21 @@ static enum tb_exit serve(const struct tb_settings *settings) {
   return (enum tb_exit)(status == TC_ARG ? tb_verb_usage("serve", "%s", err.message) : tb_verb_failed("serve", "%s", err.message));
 }
 
+/* Memory comes and goes with each document: what was given back is kept for the next one, not asked of the system again each time. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+  enum { KEEP_BYTES = 4 << 20, MAPPED_BYTES = 1 << 20 };
+  mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+  mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+#endif
+}
+
 int main(int argc, char **argv) {
   struct tb_verb verb;
   struct tb_settings settings;
   enum tb_exit code = TB_EXIT_USAGE;
   signal(SIGPIPE, SIG_IGN);
+  keep_memory();
   signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk */
   if (!tb_verb_begin(&verb, "serve", argc - 1, argv + 1, 0)) return TB_EXIT_USAGE;
   if (tb_settings_read(&verb, &settings)) code = settings.token ? manage_tokens(&settings) : settings.backup ? back_up(&settings) : serve(&settings);

@@ -6,11 +6,16 @@
 #include "dashboard/answer.h"
 #include "harness/build.h"
 
+/* After a commit that failed it is not well until one succeeds: whoever watches it learns that results are turned away, and why. */
 void tb_health(struct tb_query *request, struct tb_store *store) {
+  const struct tb_writer_counts counts = tb_writer_counts(request->server->writer);
+  struct tc_strbuf *out = &request->answer.body;
   (void)store;
-  request->answer.status = MHD_HTTP_OK;
+  request->answer.status = counts.failing ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK;
   request->answer.type = "application/json";
-  tc_strbuf_printf(&request->answer.body, "{\"status\":\"ok\",\"version\":\"%s\",\"commit\":\"%s\"}\n", PACKAGE_VERSION, TB_COMMIT);
+  tc_strbuf_printf(out, "{\"status\":\"%s\",\"version\":\"%s\",\"commit\":\"%s\"", counts.failing ? "nothing can be stored" : "ok", PACKAGE_VERSION, TB_COMMIT);
+  if (counts.failing) tc_strbuf_puts(out, ",\"error\":"), tb_json_put_text(out, counts.error);
+  tc_strbuf_puts(out, "}\n");
 }
 
 static void put(struct tc_strbuf *out, const char *name, const char *type, const char *help, double value) {
@@ -41,7 +46,7 @@ static double connections_of(struct tb_server *server) {
 
 static double count_of(struct tb_store *store, enum tb_statement which) {
   sqlite3_stmt *count = tb_store_get(store, which);
-  const double value = count && sqlite3_step(count) == SQLITE_ROW ? sqlite3_column_double(count, 0) : 0;
+  const double value = tb_store_step(store, count) ? sqlite3_column_double(count, 0) : 0;
   if (count) tb_store_done(count);
   return value;
 }
@@ -62,6 +67,7 @@ void tb_metrics(struct tb_query *request, struct tb_store *store) {
   put(out, "writer_busy_seconds_total", "counter", "time that the writer worked", counts.busy_s);
   put(out, "connections", "gauge", "open connections", connections_of(server));
   put(out, "requests_active", "gauge", "requests that are not answered yet", atomic_load(&server->active));
+  put(out, "answer_bytes", "gauge", "large answers that clients have not read yet", (double)atomic_load(&server->answer_bytes));
   put(out, "body_bytes_total", "counter", "bytes of documents that came", (double)atomic_load(&server->taken_bytes));
   put(out, "resident_memory_bytes", "gauge", "memory of the process", resident_bytes());
   put_answers(out, server);

@@ -1,60 +1,97 @@
-/* GET /case: one case on a machine: its history, where it changed, its runs, and what the newest run says of it. */
-#include <cjson/cJSON.h>
+/* GET /case: one case on a machine: its history, where it changed, its runs, its variants, and what the newest of these runs says of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dashboard/answer.h"
 #include "dashboard/html.h"
+#include "dashboard/page_newest.h"
 #include "dashboard/series.h"
-#include "reporters/reporter.h"
 
-enum { SHOWN = 60, LIST_MOST = 400 };
+enum { SHOWN = 60, VARIANTS = 60, NUMBER = 32 };
 
-/* --- charts: a link to the data, which the script makes a chart of --- */
+/* --- charts: what the script makes charts of; each names its figures, and links to them as data --- */
 
-struct chart { const char *title, *unit, *middle, *low, *high; };
+enum { LINES = 3 };
+struct chart {
+  const char *title, *unit, *names; /* names of the lines, with commas; "": it has one */
+  enum tb_figure lines[LINES];
+  int n_lines;
+  enum tb_figure low, high;         /* its band; TB_FIGURE_COUNT: none */
+  bool logarithmic, changes /* it shows the change points */;
+  bool value; /* it has no figures, but what change points are found in: the time over the probe's, of runs with the newest one's probe */
+};
+#define NO_BAND TB_FIGURE_COUNT, TB_FIGURE_COUNT
+static const struct chart charts[] = {
+    {"Time of a compiled call", "ns", "", {TB_FIGURE_steady}, 1, TB_FIGURE_steady_p05, TB_FIGURE_steady_p95, false, true, false},
+    {"Time over that of the probe", "×", "", {0}, 0, NO_BAND, false, true, true},
+    {"Speedup over eager", "×", "", {TB_FIGURE_speedup}, 1, TB_FIGURE_speedup_lo, TB_FIGURE_speedup_hi, true, false, false},
+    {"Compile time, cold and warm", "ns", "cold,warm (disk),warm (memory)", {TB_FIGURE_cold, TB_FIGURE_disk, TB_FIGURE_memory}, 3, NO_BAND, true, false, false},
+    {"Memory and machine code", "B", "moved by a call,peak,code", {TB_FIGURE_moved, TB_FIGURE_peak, TB_FIGURE_code}, 3, NO_BAND, true, false, false},
+    {"Kernels", "", "", {TB_FIGURE_kernels}, 1, NO_BAND, false, false, false},
+    {"Instructions of a call", "", "", {TB_FIGURE_instructions}, 1, NO_BAND, false, false, false},
+};
+
+static const char *figure_name(enum tb_figure figure) { return figure == TB_FIGURE_COUNT ? "" : tb_figure_name(figure); }
 
 static void put_chart(struct tc_strbuf *out, const struct tb_series_name *series, const struct chart *chart) {
-  tc_strbuf_printf(out, "<figure class=chart data-title=\"%s\" data-unit=\"%s\" data-middle=%s data-low=\"%s\" data-high=\"%s\" data-case=\"", chart->title, chart->unit, chart->middle, chart->low,
-                   chart->high);
+  char lines[128] = "", all[256];
+  if (chart->value) snprintf(lines, sizeof lines, "value");
+  for (int i = 0, used = 0; i < chart->n_lines; i++) used += snprintf(lines + used, sizeof lines - (size_t)used, "%s%s", i ? "," : "", tb_figure_name(chart->lines[i]));
+  const bool band = chart->low != TB_FIGURE_COUNT;
+  snprintf(all, sizeof all, "%s%s%s%s%s", lines, band ? "," : "", figure_name(chart->low), band ? "," : "", figure_name(chart->high));
+  tc_strbuf_printf(out, "<figure class=chart data-title=\"%s\" data-unit=\"%s\" data-figures=\"%s\" data-names=\"%s\" data-low=\"%s\" data-high=\"%s\"%s%s%s data-case=\"", chart->title, chart->unit,
+                   lines, chart->names, figure_name(chart->low), figure_name(chart->high), chart->logarithmic ? " data-log" : "", chart->changes ? " data-changes" : "", chart->value ? " data-probed" : "");
   tb_web_text(out, series->name);
   tc_strbuf_puts(out, "\" data-machine=\"");
   tb_web_text(out, series->machine);
-  tc_strbuf_printf(out, "\"><figcaption>%s</figcaption><div class=plot></div></figure>\n", chart->title);
+  tc_strbuf_printf(out, "\"><figcaption>%s</figcaption><div class=plot></div>\n", chart->title);
+  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"figures", all}};
+  tb_web_data(out, "this chart as data:", "/api/v1/series", query, TB_COUNT(query));
+  tc_strbuf_puts(out, "</figure>\n");
 }
 
-static void put_data_links(struct tc_strbuf *out, const struct tb_series_name *series) {
-  static const char *const formats[] = {"json", "csv"};
-  tc_strbuf_puts(out, "<p class=data>this history as data:");
-  for (int i = 0; i < 2; i++) {
-    tc_strbuf_puts(out, " <a href=\"/api/v1/series?case=");
-    tb_web_query(out, series->name);
-    tc_strbuf_puts(out, "&amp;machine=");
-    tb_web_query(out, series->machine);
-    tc_strbuf_printf(out, "&amp;format=%s\">%s</a>", formats[i], i ? "CSV" : "JSON");
+/* Which figures the newest points have. True: the newest one's value is over a probe's. */
+static bool find_figures(struct tb_store *store, int64_t series, bool *known) {
+  bool first = true, probed = false;
+  sqlite3_stmt *rows = tb_series_points(store, series, true, INT64_MAX, SHOWN);
+  while (tb_store_step(store, rows)) {
+    for (int i = 0; i < TB_FIGURE_COUNT; i++) known[i] |= sqlite3_column_type(rows, TB_POINT_FIGURES + i) != SQLITE_NULL;
+    if (!first || sqlite3_column_type(rows, TB_POINT_VALUE) == SQLITE_NULL) continue;
+    probed = sqlite3_column_int64(rows, TB_POINT_PROBE) > 0;
+    first = false;
   }
-  tc_strbuf_puts(out, "</p>\n");
+  if (rows) tb_store_done(rows);
+  return probed;
 }
 
-/* --- machines --- */
+/* True: the newest value is over a probe's. */
+static bool put_charts(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series) {
+  bool known[TB_FIGURE_COUNT] = {false};
+  const bool probed = find_figures(store, series->id, known);
+  tc_strbuf_puts(out, "<section class=charts aria-label=charts>\n");
+  for (int i = 0; i < TB_COUNT(charts); i++)
+    if (charts[i].value ? probed : known[charts[i].lines[0]]) put_chart(out, series, &charts[i]);
+  tc_strbuf_puts(out, "</section>\n");
+  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}};
+  tb_web_data(out, "this whole history as data:", "/api/v1/series", query, TB_COUNT(query));
+  return probed;
+}
+
+/* --- machines and variants --- */
 
 static void put_machines(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series) {
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_LATEST);
   if (!rows) return;
   sqlite3_bind_text(rows, 1, series->name, -1, SQLITE_STATIC);
   tc_strbuf_puts(out, "<ul class=machines>");
-  while (sqlite3_step(rows) == SQLITE_ROW) {
+  while (tb_store_step(store, rows)) {
     const char *machine = tb_column_text(rows, 1);
-    const bool here = !strcmp(machine, series->machine);
-    tc_strbuf_puts(out, "<li><a href=\"/case?case=");
-    tb_web_query(out, series->name);
-    tc_strbuf_puts(out, "&amp;machine=");
-    tb_web_query(out, machine);
-    tc_strbuf_printf(out, "\"%s>", here ? " aria-current=true" : "");
-    tb_web_text(out, machine);
-    tc_strbuf_puts(out, "</a> ");
-    tb_web_verdict(out, sqlite3_column_type(rows, 11) == SQLITE_NULL ? -1 : sqlite3_column_int(rows, 11));
+    const struct tb_web_pair query[] = {{"case", series->name}, {"machine", machine}};
+    tc_strbuf_puts(out, "<li>");
+    tb_web_link(out, strcmp(machine, series->machine) ? "" : "aria-current=true", "/case", query, TB_COUNT(query), machine);
+    tc_strbuf_puts(out, " ");
+    tb_web_state(out, rows, 4, 11);
     tc_strbuf_puts(out, " ");
     tb_web_ns(out, tb_column_number(rows, 5));
     tc_strbuf_puts(out, "</li>");
@@ -63,166 +100,152 @@ static void put_machines(struct tc_strbuf *out, struct tb_store *store, const st
   tb_store_done(rows);
 }
 
-/* --- change points --- */
-
-static void put_changes(struct tc_strbuf *out, struct tb_store *store, int64_t series) {
-  static const char *const columns[] = {"from", "commit", "time, new over old", "p", "taken back by", "on"};
-  sqlite3_stmt *rows = tb_store_get(store, TB_SQL_CHANGES_OF);
-  int n = 0;
-  if (!rows) return;
-  sqlite3_bind_int64(rows, 1, series);
-  tc_strbuf_puts(out, "<section><h2>Change points</h2>\n");
-  while (sqlite3_step(rows) == SQLITE_ROW) {
-    if (!n++) tc_strbuf_puts(out, "<div class=scroll tabindex=0 role=region aria-label=\"change points\"><table>"), tb_web_header(out, columns, 6);
-    tc_strbuf_puts(out, "<tr><td class=date>");
-    tb_web_time(out, sqlite3_column_int64(rows, 0));
-    tc_strbuf_puts(out, "<td><code>");
-    tb_web_text(out, tb_column_text(rows, 1));
-    tc_strbuf_printf(out, "</code><td class=figure><span class=\"mark %s\">", sqlite3_column_int(rows, 2) ? "slower" : "faster");
-    tb_web_percent(out, tb_column_number(rows, 4) / tb_column_number(rows, 3));
-    tc_strbuf_printf(out, "</span><td class=figure>%.3g<td><code>", tb_column_number(rows, 5));
-    tb_web_text(out, tb_column_text(rows, 7));
-    tc_strbuf_puts(out, "</code><td class=date>");
-    tb_web_time(out, sqlite3_column_int64(rows, 6));
-    tc_strbuf_puts(out, "</tr>\n");
-  }
-  tc_strbuf_puts(out, n ? "</table></div></section>\n" : "<p class=quiet>None: as far as these runs tell, it never changed.</p></section>\n");
-  tb_store_done(rows);
-}
-
-/* --- runs --- */
-
-static void put_run(struct tc_strbuf *out, sqlite3_stmt *row) {
-  tc_strbuf_puts(out, "<tr><td class=date>");
-  tb_web_time(out, sqlite3_column_int64(row, TB_POINT_STARTED));
-  tc_strbuf_puts(out, "<td><code>");
-  tb_web_text(out, tb_column_text(row, TB_POINT_COMMIT));
-  tc_strbuf_puts(out, "</code><td>");
-  tb_web_outcome(out, sqlite3_column_int(row, TB_POINT_OUTCOME));
-  static const enum tb_figure times[] = {TB_FIGURE_steady, TB_FIGURE_baseline};
-  for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-    tc_strbuf_puts(out, "<td class=figure>");
-    tb_web_ns(out, tb_column_number(row, TB_POINT_FIGURES + (int)times[i]));
-  }
+/* A case that differs in what stands behind the first semicolon. */
+static void put_variant(struct tc_strbuf *out, sqlite3_stmt *rows, const char *here) {
+  const char *name = tb_column_text(rows, 0), *machine = tb_column_text(rows, 1), *what = strchr(name, ';');
+  const struct tb_web_pair query[] = {{"case", name}, {"machine", machine}};
+  tc_strbuf_puts(out, "<tr><td class=name>");
+  tb_web_link(out, strcmp(name, here) ? "" : "aria-current=true", "/case", query, TB_COUNT(query), what ? what + 1 : "all at their defaults");
+  tb_web_cell_ns(out, tb_column_number(rows, 5));
   tc_strbuf_puts(out, "<td class=figure>");
-  tb_web_number(out, tb_column_number(row, TB_POINT_FIGURES + TB_FIGURE_speedup));
-  static const enum tb_figure compiles[] = {TB_FIGURE_cold, TB_FIGURE_disk};
-  for (size_t i = 0; i < sizeof compiles / sizeof *compiles; i++) {
-    tc_strbuf_puts(out, "<td class=figure>");
-    tb_web_ns(out, tb_column_number(row, TB_POINT_FIGURES + (int)compiles[i]));
-  }
-  const char *key = tb_column_text(row, TB_POINT_KEY);
-  if (key) tc_strbuf_printf(out, "<td><a href=\"/result?key=%s\">result</a>", key);
-  else tc_strbuf_puts(out, "<td>–");
+  tb_web_interval(out, tb_column_number(rows, 6), tb_column_number(rows, 7), tb_column_number(rows, 8));
+  tb_web_cell_ns(out, tb_column_number(rows, 9));
+  tb_web_cell_time(out, sqlite3_column_int64(rows, 2));
   tc_strbuf_puts(out, "</tr>\n");
 }
 
-/* Newest first. Leaves the newest document, and the case's place in it. */
-static bool put_runs(struct tc_strbuf *out, struct tb_store *store, int64_t series, int64_t *document, int *position) {
-  static const char *const columns[] = {"run", "commit", "outcome", "compiled", "eager", "speedup", "cold", "warm (disk)", ""};
-  sqlite3_stmt *rows = tb_series_points(store, series, true, INT64_MAX, SHOWN);
-  if (!rows) return false;
-  tc_strbuf_printf(out, "<section><h2>Runs</h2><p class=quiet>the newest %d; all of them are in the data</p>\n<div class=scroll tabindex=0 role=region aria-label=runs><table>", SHOWN);
-  tb_web_header(out, columns, sizeof columns / sizeof *columns);
-  while (sqlite3_step(rows) == SQLITE_ROW) {
-    if (!*document) *document = sqlite3_column_int64(rows, TB_POINT_DOCUMENT), *position = sqlite3_column_int(rows, TB_POINT_POSITION);
-    put_run(out, rows);
+static void put_variants(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series) {
+  static const char *const columns[] = {"switches and parameters", "compiled", "speedup", "cold", "run"};
+  sqlite3_stmt *rows = tb_store_get(store, TB_SQL_SWITCHED);
+  int n = 0;
+  if (!rows) return;
+  sqlite3_bind_text(rows, 1, series->name, (int)strcspn(series->name, ";"), SQLITE_STATIC);
+  sqlite3_bind_text(rows, 2, series->machine, -1, SQLITE_STATIC);
+  sqlite3_bind_int(rows, 3, VARIANTS);
+  tc_strbuf_puts(out, "<section><h2>Switches</h2>\n");
+  while (tb_store_step(store, rows)) {
+    if (!n++) tb_web_table(out, "the same case with other switches", columns, TB_COUNT(columns));
+    put_variant(out, rows, series->name);
   }
-  tc_strbuf_puts(out, "</table></div></section>\n");
   tb_store_done(rows);
-  return true;
+  if (n) tb_web_table_end(out);
+  if (n == 1) tc_strbuf_puts(out, "<p class=quiet>No result has this case with other switches.</p>\n");
+  tc_strbuf_puts(out, "</section>\n");
 }
 
-/* --- what the newest document says --- */
+/* --- change points and runs --- */
 
-/* Rows of name and value, of an object's members; those that are null are left out. */
-static void put_members(struct tc_strbuf *out, const char *title, const cJSON *object) {
-  const cJSON *item;
+/* A link to the comparison of a commit with the one before it, on this machine. */
+static void put_comparison(struct tc_strbuf *out, const struct tb_series_name *series, const char *base, const char *head) {
+  const struct tb_web_pair query[] = {{"base", base}, {"head", head}, {"machine", series->machine}};
+  tc_strbuf_puts(out, "<td>");
+  if (base && head && strcmp(base, head)) tb_web_link(out, "", "/compare", query, TB_COUNT(query), "compare");
+}
+
+static void put_changes(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series, bool probed) {
+  static const char *const columns[] = {"from", "commit", "time, new over old", "p", "taken back by", "on", "with the commit before"};
+  sqlite3_stmt *rows = tb_store_get(store, TB_SQL_CHANGES_OF);
   int n = 0;
-  cJSON_ArrayForEach(item, object) {
-    const cJSON *value = cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "value") : item;
-    if (!value || cJSON_IsNull(value) || cJSON_IsObject(value) || n == LIST_MOST) continue;
-    if (!n++) tc_strbuf_printf(out, "<section><h2>%s</h2><div class=scroll tabindex=0 role=region aria-label=\"%s\"><table>", title, title);
-    tc_strbuf_puts(out, "<tr><th scope=row>");
-    tb_web_text(out, item->string);
-    tc_strbuf_puts(out, "<td class=figure>");
-    if (cJSON_IsNumber(value)) tc_strbuf_printf(out, "%.10g", value->valuedouble);
-    else if (cJSON_IsString(value)) tb_web_text(out, value->valuestring);
-    else if (cJSON_IsArray(value)) tc_strbuf_printf(out, "%d", cJSON_GetArraySize(value));
-    else tc_strbuf_puts(out, cJSON_IsTrue(value) ? "yes" : "no");
+  if (!rows) return;
+  sqlite3_bind_int64(rows, 1, series->id);
+  tc_strbuf_puts(out, "<section><h2>Change points</h2>\n");
+  if (probed) tc_strbuf_puts(out, "<p class=quiet>They are found in the time over that of the probe, a fixed piece of work that was measured in the same rounds, and so is how far the time moved: a machine that is "
+                                  "faster or slower for a while makes none. In the time by itself a step may be hidden, or one be seen that is not here.</p>\n");
+  while (tb_store_step(store, rows)) {
+    const char *commit = tb_column_text(rows, 1);
+    if (!n++) tb_web_table(out, "change points", columns, TB_COUNT(columns));
+    tc_strbuf_puts(out, "<tr>");
+    tb_web_cell_time(out, sqlite3_column_int64(rows, 0));
+    tb_web_cell_commit(out, commit);
+    tc_strbuf_printf(out, "<td class=figure><span class=\"mark %s\">", sqlite3_column_int(rows, 2) ? "slower" : "faster");
+    tb_web_percent(out, tb_column_number(rows, 4) / tb_column_number(rows, 3));
+    tc_strbuf_printf(out, "</span><td class=figure>%.3g", tb_column_number(rows, 5));
+    tb_web_cell_commit(out, tb_column_text(rows, 7));
+    tb_web_cell_time(out, sqlite3_column_int64(rows, 6));
+    put_comparison(out, series, tb_column_text(rows, 8), commit);
     tc_strbuf_puts(out, "</tr>\n");
   }
-  if (n) tc_strbuf_puts(out, "</table></div></section>\n");
+  if (n) tb_web_table_end(out);
+  else tc_strbuf_puts(out, "<p class=quiet>None: as far as these runs tell, it never changed.</p>\n");
+  tc_strbuf_puts(out, "</section>\n");
+  tb_store_done(rows);
 }
 
-static void put_texts(struct tc_strbuf *out, const char *title, const cJSON *list) {
-  const cJSON *item;
-  int n = 0;
-  cJSON_ArrayForEach(item, list) {
-    const char *text = cJSON_IsString(item) ? item->valuestring : tb_doc_text(item, "reason", NULL);
-    if (!text || n == LIST_MOST) continue;
-    if (!n++) tc_strbuf_printf(out, "<section><h2>%s</h2><ul>", title);
-    tc_strbuf_puts(out, "<li>");
-    tb_web_text(out, text);
-    tc_strbuf_puts(out, "</li>");
+static double figure_of(sqlite3_stmt *row, enum tb_figure figure) { return tb_column_number(row, TB_POINT_FIGURES + (int)figure); }
+
+/* All of a run's row but for its last cell, which needs the run before it. */
+static void put_run(struct tc_strbuf *out, sqlite3_stmt *row) {
+  static const enum tb_figure compiles[] = {TB_FIGURE_cold, TB_FIGURE_disk, TB_FIGURE_memory};
+  const char *key = tb_column_text(row, TB_POINT_KEY);
+  tc_strbuf_puts(out, "<tr>");
+  tb_web_cell_time(out, sqlite3_column_int64(row, TB_POINT_STARTED));
+  tb_web_cell_commit(out, tb_column_text(row, TB_POINT_COMMIT));
+  tc_strbuf_puts(out, "<td>");
+  tb_web_outcome(out, sqlite3_column_int(row, TB_POINT_OUTCOME));
+  tb_web_cell_ns(out, figure_of(row, TB_FIGURE_steady));
+  tc_strbuf_puts(out, "<td class=\"figure interval\">");
+  tb_web_ns(out, figure_of(row, TB_FIGURE_steady_p05));
+  tc_strbuf_puts(out, " to ");
+  tb_web_ns(out, figure_of(row, TB_FIGURE_steady_p95));
+  tb_web_cell_ns(out, figure_of(row, TB_FIGURE_baseline));
+  tc_strbuf_puts(out, "<td class=figure>");
+  tb_web_interval(out, figure_of(row, TB_FIGURE_speedup), figure_of(row, TB_FIGURE_speedup_lo), figure_of(row, TB_FIGURE_speedup_hi));
+  for (int i = 0; i < TB_COUNT(compiles); i++) tb_web_cell_ns(out, figure_of(row, compiles[i]));
+  if (key) tc_strbuf_printf(out, "<td><a href=\"/result?key=%s\">result</a>", key);
+  else tc_strbuf_puts(out, "<td>–");
+}
+
+struct shown { int count; int64_t document, oldest; int position; }; /* of the runs of a page: the newest one's document, and its place in it */
+
+/* Newest first. */
+static void put_runs(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series, int64_t before, struct shown *shown) {
+  static const char *const columns[] = {"run", "commit", "outcome", "compiled", "5% to 95%", "eager", "speedup", "cold", "warm: disk", "memory", "", ""};
+  sqlite3_stmt *rows = tb_series_points(store, series->id, true, before, SHOWN);
+  char *newer = NULL; /* commit of the row that waits for its last cell */
+  if (!rows) return;
+  tc_strbuf_puts(out, "<section><h2>Runs</h2>\n");
+  tb_web_table(out, "runs", columns, TB_COUNT(columns));
+  while (tb_store_step(store, rows)) {
+    const char *commit = tb_column_text(rows, TB_POINT_COMMIT);
+    if (!shown->count++) shown->document = sqlite3_column_int64(rows, TB_POINT_DOCUMENT), shown->position = sqlite3_column_int(rows, TB_POINT_POSITION);
+    else put_comparison(out, series, commit, newer), tc_strbuf_puts(out, "</tr>\n");
+    free(newer);
+    newer = strdup(commit);
+    shown->oldest = sqlite3_column_int64(rows, TB_POINT_STARTED);
+    put_run(out, rows);
   }
-  if (n) tc_strbuf_puts(out, "</ul></section>\n");
+  if (shown->count) tc_strbuf_puts(out, "<td></tr>\n");
+  free(newer);
+  tb_store_done(rows);
+  tb_web_table_end(out);
 }
 
-static void put_newest(struct tc_strbuf *out, const cJSON *one) {
-  tc_strbuf_puts(out, "<h2 class=part>The newest run</h2>\n<div class=columns>");
-  put_members(out, "Case", tb_doc_at(one, "case"));
-  put_members(out, "Switches", tb_doc_at(one, "case.switches"));
-  put_members(out, "Graph and kernels", tb_doc_at(one, "graph"));
-  put_members(out, "Counters, of one call", tb_doc_at(one, "counters"));
-  put_members(out, "Stages of the cold compile (ns)", tb_doc_at(one, "compile.stages_ns"));
-  put_members(out, "Correctness", tb_doc_at(one, "correctness"));
-  put_members(out, "Work of one call", tb_doc_at(one, "work"));
-  put_texts(out, "Graph breaks", tb_doc_at(one, "graph.breaks"));
-  put_texts(out, "Fallbacks", tb_doc_at(one, "graph.fallbacks"));
-  tc_strbuf_puts(out, "</div>\n");
-}
-
-static void put_document(struct tc_strbuf *out, struct tb_store *store, int64_t document, int position) {
-  sqlite3_stmt *row = tb_store_get(store, TB_SQL_DOCUMENT_BY_ID);
-  size_t length = 0;
-  if (!row) return;
-  sqlite3_bind_int64(row, 1, document);
-  char *text = sqlite3_step(row) == SQLITE_ROW ? tb_store_unpack(store, row, 0, &length) : NULL;
-  tb_store_done(row);
-  cJSON *json = text ? cJSON_ParseWithLength(text, length) : NULL;
-  const cJSON *one = cJSON_GetArrayItem(tb_doc_at(json, "cases"), position);
-  if (one) put_newest(out, one);
-  cJSON_Delete(json);
-  free(text);
+static void put_neighbours(struct tc_strbuf *out, const struct tb_series_name *series, int64_t before, const struct shown *shown) {
+  char oldest[NUMBER];
+  snprintf(oldest, sizeof oldest, "%lld", (long long)shown->oldest);
+  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"before", oldest}};
+  tc_strbuf_puts(out, "<nav class=pages aria-label=\"pages of runs\">");
+  if (before != INT64_MAX) tb_web_link(out, "rel=prev accesskey=p", "/case", query, 2, "← the newest runs");
+  if (shown->count == SHOWN) tb_web_link(out, "rel=next accesskey=n", "/case", query, TB_COUNT(query), "older runs →");
+  tc_strbuf_puts(out, "</nav></section>\n");
 }
 
 void tb_page_case(struct tb_query *request, struct tb_store *store) {
-  static const struct chart charts[] = {
-      {"Time of a compiled call", "ns", "steady", "steady_p05", "steady_p95"},
-      {"Speedup over eager", "×", "speedup", "speedup_lo", "speedup_hi"},
-      {"Cold compile", "ns", "cold", "", ""},
-      {"Warm compile, from disk", "ns", "disk", "", ""},
-  };
   struct tc_strbuf *out = &request->answer.body;
   struct tb_series_name series;
-  int64_t document = 0;
-  int position = 0;
-  if (!tb_series_find(request, store, &series)) {
+  struct shown shown = {0};
+  int64_t before = INT64_MAX;
+  if (!tb_argument_number(request, "before", 0, INT64_MAX, &before) || !tb_series_find(request, store, &series)) {
     tb_web_error(request);
     return;
   }
   tb_web_begin(request, series.name, "/case");
   put_machines(out, store, &series);
-  tc_strbuf_puts(out, "<section class=charts aria-label=charts>\n");
-  for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) put_chart(out, &series, &charts[i]);
-  tc_strbuf_puts(out, "</section>\n");
-  put_data_links(out, &series);
-  put_changes(out, store, series.id);
-  if (!put_runs(out, store, series.id, &document, &position)) {
-    tb_answer_store_failed(request, store);
-    return;
-  }
-  put_document(out, store, document, position);
+  const bool probed = put_charts(out, store, &series);
+  put_changes(out, store, &series, probed);
+  put_variants(out, store, &series);
+  put_runs(out, store, &series, before, &shown);
+  put_neighbours(out, &series, before, &shown);
+  if (shown.count) tb_web_newest(out, store, shown.document, shown.position, before == INT64_MAX);
   tb_web_end(request);
 }

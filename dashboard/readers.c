@@ -1,8 +1,10 @@
 /* Threads that answer queries, each with a connection of its own to the database. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dashboard/answer.h"
+#include "dashboard/html.h"
 
 enum { WAITING_MOST = 256, CACHE_KIB = 6144 };
 
@@ -30,8 +32,16 @@ static struct tb_query *take(struct tb_readers *readers) {
   return request;
 }
 
+/* In the place of what was written until then. */
+static void answer_failed(struct tb_query *request, const struct tb_store *store) {
+  const bool page = !strncmp(request->answer.type, "text/html", strlen("text/html"));
+  tb_answer_store_failed(request, store);
+  if (page) tb_web_error(request);
+}
+
 /* A query sees one state of the database, however many statements it makes. */
-static void answer(struct tb_query *request, struct tb_store *store) {
+void tb_query_read(struct tb_query *request, struct tb_store *store) {
+  store->failed = 0;
   if (sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
     tb_store_failed(store, "the database");
     tb_answer_store_failed(request, store);
@@ -39,9 +49,9 @@ static void answer(struct tb_query *request, struct tb_store *store) {
     request->answer.status = MHD_HTTP_OK;
     request->answer.type = "application/json";
     request->route->answer(request, store);
+    if (store->failed) answer_failed(request, store);
   }
   if (!sqlite3_get_autocommit(store->db)) sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
-  tb_query_resume(request);
 }
 
 static void *run(void *self) {
@@ -50,7 +60,10 @@ static void *run(void *self) {
   pthread_mutex_lock(&readers->mutex);
   struct tb_store *store = &readers->stores[readers->next++];
   pthread_mutex_unlock(&readers->mutex);
-  while ((request = take(readers))) answer(request, store);
+  while ((request = take(readers))) {
+    tb_query_read(request, store);
+    tb_query_resume(request);
+  }
   return NULL;
 }
 

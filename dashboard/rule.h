@@ -36,6 +36,9 @@ struct tb_rule {
   const struct tb_rule **all;
   int n_all;
   double min_items, minimum, above, below; /* NaN: none */
+  uint8_t light;               /* bits of the kinds (tb_tape_kind) that are allowed whatever their value is, but for what the next two say of numbers */
+  bool whole, not_negative;
+  bool alias;                  /* nothing but `same` */
   bool date_time;
 };
 
@@ -47,11 +50,8 @@ struct tb_schema {
 };
 
 static inline uint32_t tb_rule_slot(uint64_t seed, uint32_t mask, const char *name, size_t length) {
-  uint64_t first = 0, last = 0;
-  const size_t part = length < sizeof first ? length : sizeof first;
-  memcpy(&first, name, part);
-  memcpy(&last, name + length - part, part);
-  return (uint32_t)(((first ^ (last << 29 | last >> 35) ^ length) * seed) >> 40) & mask;
+  const struct tb_tape_ends ends = tb_tape_ends(name, length);
+  return (uint32_t)(((ends.first ^ (ends.last << 29 | ends.last >> 35) ^ length) * seed) >> 40) & mask;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "dashboard/rule.h"
+#include "reporters/text_out.h"
 
 struct check {
   const struct tb_tape *json;
@@ -81,11 +82,10 @@ static bool same_value(const struct tb_tape *json, uint32_t node, const struct t
   return tb_tape_copy(json, node, text, sizeof text) && !strcmp(text, value->text);
 }
 
-static bool check_values(struct check *c, const struct tb_rule *rule, uint32_t node) {
+static bool reject_value(struct check *c, const struct tb_rule *rule) __attribute__((cold));
+static bool reject_value(struct check *c, const struct tb_rule *rule) {
   char allowed[TB_TAPE_WHY * 2] = "";
   size_t at = 0;
-  for (int i = 0; i < rule->n_values; i++)
-    if (same_value(c->json, node, &rule->values[i])) return true;
   if (!c->why) return false;
   for (int i = 0; i < rule->n_values && at < sizeof allowed; i++) {
     const struct tb_rule_value *value = &rule->values[i];
@@ -97,6 +97,12 @@ static bool check_values(struct check *c, const struct tb_rule *rule, uint32_t n
   return reject(c, "expected %s%s", rule->n_values > 1 ? "one of " : "", allowed);
 }
 
+static bool check_values(struct check *c, const struct tb_rule *rule, uint32_t node) {
+  for (int i = 0; i < rule->n_values; i++)
+    if (same_value(c->json, node, &rule->values[i])) return true;
+  return reject_value(c, rule);
+}
+
 static bool check_bounds(struct check *c, const struct tb_rule *rule, uint32_t node) {
   const double value = tb_tape_number(c->json, node);
   if (isnan(value) || isinf(value)) return reject(c, "expected a number that a double holds");
@@ -106,35 +112,24 @@ static bool check_bounds(struct check *c, const struct tb_rule *rule, uint32_t n
   return true;
 }
 
-/* --- date-time: 2026-11-20T14:02:11Z, with a fraction and an offset where there are such --- */
-
-static bool digits(const char **at, const char *end, int count, int lowest, int highest) {
-  int value = 0;
-  for (int i = 0; i < count; i++, (*at)++) {
-    if (*at == end || **at < '0' || **at > '9') return false;
-    value = value * 10 + (**at - '0');
-  }
-  return value >= lowest && value <= highest;
-}
-
-static bool one_of(const char **at, const char *end, const char *letters) { return *at < end && **at && strchr(letters, **at) && (*at)++; }
-
-static bool is_date_time(const char *at, const char *end) {
-  bool good = digits(&at, end, 4, 0, 9999) && one_of(&at, end, "-") && digits(&at, end, 2, 1, 12) && one_of(&at, end, "-") && digits(&at, end, 2, 1, 31) &&
-              one_of(&at, end, "Tt") && digits(&at, end, 2, 0, 23) && one_of(&at, end, ":") && digits(&at, end, 2, 0, 59) && one_of(&at, end, ":") &&
-              digits(&at, end, 2, 0, 60);
-  if (!good) return false;
-  if (one_of(&at, end, ".")) {
-    if (!digits(&at, end, 1, 0, 9)) return false;
-    while (at < end && *at >= '0' && *at <= '9') at++;
-  }
-  if (one_of(&at, end, "Zz")) return at == end;
-  return one_of(&at, end, "+-") && digits(&at, end, 2, 0, 23) && one_of(&at, end, ":") && digits(&at, end, 2, 0, 59) && at == end;
+static bool is_date_time(const char *text, size_t length) {
+  struct tb_time time;
+  return tb_time_read(text, length, &time);
 }
 
 /* --- arrays and objects --- */
 
-static bool check_child(struct check *c, const struct tb_rule *rule, uint32_t node) {
+/* Numbers of which it is known without their value that they are allowed; others may be too. */
+static inline bool number_is_light(const struct tb_rule *rule, const struct tb_tape *json, const struct tb_tape_node *n) {
+  enum { SAFE_DIGITS = 300 /* without an exponent, so many are within what a double holds */ };
+  return !n->power && n->length < SAFE_DIGITS && (n->plain || !rule->whole) && !(rule->not_negative && json->text[n->text] == '-');
+}
+
+/* Most values need no more than a look at their kind. */
+static inline bool check_child(struct check *c, const struct tb_rule *rule, uint32_t node) {
+  const struct tb_tape_node *n = &c->json->nodes[node];
+  if (rule->alias) rule = rule->same;
+  if (rule->light >> n->kind & 1 && (n->kind != TB_TAPE_NUMBER || number_is_light(rule, c->json, n))) return true;
   c->path[c->depth++] = node;
   const bool good = check(c, rule, node);
   c->depth--;
@@ -149,24 +144,34 @@ static bool check_array(struct check *c, const struct tb_rule *rule, uint32_t no
   return !(count < rule->min_items) || reject(c, "expected at least %g items, found %g", rule->min_items, count);
 }
 
-static int member_at(const struct tb_rule *rule, const char *name, size_t length) {
+static bool is_member(const struct tb_rule *rule, int member, const char *name, size_t length) {
+  return rule->members[member].length == length && tb_tape_same_name(rule->members[member].name, name, length);
+}
+
+/* `likely`: the one behind the last one, since most documents are written in the order of the schema. */
+static int member_at(const struct tb_rule *rule, int likely, const char *name, size_t length) {
+  if (likely < rule->n_members && is_member(rule, likely, name, length)) return likely;
   if (!rule->n_members) return -1;
   const int slot = rule->slots[tb_rule_slot(rule->seed, rule->slot_mask, name, length)];
-  if (!slot || rule->members[slot - 1].length != length || memcmp(rule->members[slot - 1].name, name, length)) return -1;
-  return slot - 1;
+  return slot && is_member(rule, slot - 1, name, length) ? slot - 1 : -1;
 }
 
 static bool check_object(struct check *c, const struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *nodes = c->json->nodes;
   uint64_t seen = 0;
+  int likely = 0;
   for (uint32_t i = tb_tape_first(node); i < nodes[node].next; i = nodes[i].next) {
     const char *name = c->json->text + nodes[i].name;
-    const int member = member_at(rule, name, nodes[i].name_length);
-    if (member >= 0 && seen >> member & 1) return reject(c, "has '%s' twice", rule->members[member].name);
-    if (member >= 0) seen |= (uint64_t)1 << member;
-    const struct tb_rule *inner = member >= 0 && rule->members[member].rule ? rule->members[member].rule : member < 0 ? rule->additional : NULL;
-    if (inner && !check_child(c, inner, i)) return false;
-    if (member < 0 && c->closed && rule->described) return reject(c, "has '%.*s', which the schema does not name", (int)nodes[i].name_length, name);
+    const int member = member_at(rule, likely, name, nodes[i].name_length);
+    if (member < 0) {
+      if (rule->additional && !check_child(c, rule->additional, i)) return false;
+      if (c->closed && rule->described) return reject(c, "has '%.*s', which the schema does not name", (int)nodes[i].name_length, name);
+      continue;
+    }
+    if (seen >> member & 1) return reject(c, "has '%s' twice", rule->members[member].name);
+    seen |= (uint64_t)1 << member;
+    likely = member + 1;
+    if (rule->members[member].rule && !check_child(c, rule->members[member].rule, i)) return false;
   }
   const uint64_t missing = rule->required & ~seen;
   return !missing || reject(c, "lacks '%s'", rule->members[__builtin_ctzll(missing)].name);
@@ -184,17 +189,25 @@ static bool check_conditions(struct check *c, const struct tb_rule *rule, uint32
   return !branch || check(c, branch, node);
 }
 
-static bool check(struct check *c, const struct tb_rule *rule, uint32_t node) {
+/* What is asked of a value by its kind. */
+static bool check_kind(struct check *c, const struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *n = &c->json->nodes[node];
+  switch (n->kind) {
+  case TB_TAPE_NUMBER: return check_bounds(c, rule, node);
+  case TB_TAPE_STRING:
+    return !rule->date_time || is_date_time(c->json->text + n->text, n->length) || reject(c, "expected a time as 2026-11-20T14:02:11Z");
+  case TB_TAPE_OBJECT: return (!rule->n_members && !rule->additional && !c->closed) || check_object(c, rule, node);
+  case TB_TAPE_ARRAY: return check_array(c, rule, node);
+  default: return true;
+  }
+}
+
+static bool check(struct check *c, const struct tb_rule *rule, uint32_t node) {
   if (rule->never) return reject(c, "is not allowed here");
-  if (rule->types && !(rule->types & type_of(c->json, node))) return reject_type(c, rule->types, n->kind);
+  if (rule->types && !(rule->types & type_of(c->json, node))) return reject_type(c, rule->types, c->json->nodes[node].kind);
   if (rule->same && !check(c, rule->same, node)) return false;
   if (rule->n_values && !check_values(c, rule, node)) return false;
-  if (n->kind == TB_TAPE_NUMBER && !check_bounds(c, rule, node)) return false;
-  if (n->kind == TB_TAPE_STRING && rule->date_time && !is_date_time(c->json->text + n->text, c->json->text + n->text + n->length))
-    return reject(c, "expected a time as 2026-11-20T14:02:11Z");
-  if (n->kind == TB_TAPE_OBJECT && (rule->n_members || rule->additional || c->closed) && !check_object(c, rule, node)) return false;
-  if (n->kind == TB_TAPE_ARRAY && !check_array(c, rule, node)) return false;
+  if (!check_kind(c, rule, node)) return false;
   return (!rule->n_all && !rule->condition) || check_conditions(c, rule, node);
 }
 

@@ -217,6 +217,19 @@ static bool hash_names(struct loader *l, struct tb_rule *rule) {
   return false;
 }
 
+/* Of arrays and objects none: they are looked into. */
+static uint8_t light_kinds(const struct tb_rule *rule) {
+  const bool bounded = rule->minimum > 0 || !isnan(rule->above) || !isnan(rule->below);
+  const int types = rule->types ? rule->types : ~0;
+  int kinds = 0;
+  if (rule->never || rule->same || rule->n_values || rule->n_all || rule->condition) return 0;
+  if (types & TB_TYPE_NULL) kinds |= 1 << TB_TAPE_NULL;
+  if (types & TB_TYPE_BOOLEAN) kinds |= 1 << TB_TAPE_FALSE | 1 << TB_TAPE_TRUE;
+  if (types & (TB_TYPE_NUMBER | TB_TYPE_INTEGER) && !bounded) kinds |= 1 << TB_TAPE_NUMBER;
+  if (types & TB_TYPE_STRING && !rule->date_time) kinds |= 1 << TB_TAPE_STRING;
+  return (uint8_t)kinds;
+}
+
 static bool fill_rule(struct loader *l, struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *n = &l->json.nodes[node];
   rule->min_items = rule->minimum = rule->above = rule->below = NAN;
@@ -224,6 +237,11 @@ static bool fill_rule(struct loader *l, struct tb_rule *rule, uint32_t node) {
   if (!has_kind(l, node, TB_TAPE_OBJECT)) return false;
   for (uint32_t i = tb_tape_first(node); i < l->json.nodes[node].next; i = l->json.nodes[i].next)
     if (!load_keyword(l, rule, i)) return false;
+  rule->light = light_kinds(rule);
+  rule->whole = rule->types && !(rule->types & TB_TYPE_NUMBER);
+  rule->not_negative = !isnan(rule->minimum);
+  rule->alias = rule->same && !rule->never && !rule->types && !rule->n_values && !rule->n_members && !rule->additional && !rule->items && !rule->n_all &&
+                !rule->condition && isnan(rule->min_items) && isnan(rule->minimum) && isnan(rule->above) && isnan(rule->below) && !rule->date_time;
   rule->described = rule->types && !rule->additional && tb_tape_member(&l->json, node, "properties");
   return hash_names(l, rule);
 }

@@ -16,8 +16,8 @@
 
 #include "harness/interrupt.h"
 
-enum { WRITER_CACHE_KIB = 24576, UPKEEP_CACHE_KIB = 512, CONNECTION_BYTES = 16384, HTTP_THREADS = 2, OWN_FILES = 64, MS_PER_S = 1000, STOP_MS = 10000, STOP_STEP_MS = 20,
-       BACKLOG = 1024, PATH = 4096 };
+enum { WRITER_CACHE_KIB = 24576, UPKEEP_CACHE_KIB = 512, CONNECTION_BYTES = 16384, OWN_FILES = 64, MS_PER_S = 1000, STOP_MS = 10000, STOP_STEP_MS = 20,
+       BACKLOG = 1024, PATH = 4096, PEER_SHARE = 4 /* a peer has one of so many connections at most */ };
 
 /* --- one server a database --- */
 
@@ -33,28 +33,17 @@ static int lock_database(const char *db, struct tc_error *err) {
   return -1;
 }
 
-/* --- the dictionary --- */
-
-/* A document's body is compressed by the names of this program's schema; an older file has other dictionaries too. */
-static tc_status take_dictionary(struct tb_server *server, struct tc_error *err) {
-  char own[TB_STORE_DICTIONARY];
-  const size_t length = tb_schema_names(server->schema, own, sizeof own);
-  if (tb_store_dictionary(&server->store, &server->dictionary_id, server->dictionary, &server->dictionary_bytes) &&
-      ((server->dictionary_bytes == length && !memcmp(server->dictionary, own, length)) || server->dictionary_id == TB_STORE_DICTIONARIES))
-    return TC_OK;
-  memcpy(server->dictionary, own, server->dictionary_bytes = length);
-  if (tb_store_add_dictionary(&server->store, own, length, &server->dictionary_id)) return TC_OK;
-  return tc_fail(err, TC_IO, "serve", "%s", server->store.error);
-}
-
 /* --- tokens --- */
 
 static tc_status take_tokens(struct tb_server *server, struct tc_error *err) {
   char token[TB_TOKEN_TEXT];
   if (!tb_auth_load(&server->auth, &server->store)) return tc_fail(err, TC_IO, "serve", "%s", server->store.error);
-  if (server->auth.writing || server->settings->open) return TC_OK;
+  if (server->auth.tokens.writing || server->settings->open) return TC_OK;
   if (tb_store_meta(&server->store, "first_token")) {
-    if (server->settings->loopback) return TC_OK;
+    if (server->settings->loopback) {
+      fprintf(stderr, "tbench serve: nothing can write: there is no token for writing any more; make one: tbench serve db=%s token=new\n", server->settings->db);
+      return TC_OK;
+    }
     return tc_fail(err, TC_ARG, "serve", "there is no token for writing any more, and listen=%s is beyond this machine; make one: tbench serve token=new", server->settings->listen);
   }
   if (!tb_token_new(&server->store, TB_SCOPE_WRITE, token) || !tb_store_set_meta(&server->store, "first_token", 1, false) || !tb_auth_load(&server->auth, &server->store))
@@ -105,10 +94,13 @@ static void say_nothing(void *self, const char *format, va_list args) { (void)se
 
 static struct MHD_Daemon *start_daemon(struct tb_server *server, int fd) {
   const struct tb_settings *settings = server->settings;
-  return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, NULL, NULL, tb_http_handle, server, MHD_OPTION_EXTERNAL_LOGGER,
-                          say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, tb_http_completed, server, MHD_OPTION_CONNECTION_LIMIT,
-                          connection_limit(settings), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                          MHD_OPTION_THREAD_POOL_SIZE, (unsigned)HTTP_THREADS, MHD_OPTION_END);
+  const unsigned most = connection_limit(settings);
+  server->crowd.most = (int)(most / PEER_SHARE);
+  return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, tb_http_accept, server, tb_http_handle, server,
+                          MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, tb_http_completed, server,
+                          MHD_OPTION_UNESCAPE_CALLBACK, tb_http_unescape, NULL,
+                          MHD_OPTION_NOTIFY_CONNECTION, tb_http_connection, server, MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->timeout,
+                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)TB_HTTP_THREADS, MHD_OPTION_END);
 }
 
 /* --- the life of a server --- */
@@ -151,6 +143,7 @@ static tc_status run_threads(struct tb_server *server, struct tb_interrupt *inte
   tc_status status = tb_store_open(&reader, server->settings->db, TB_STORE_READ, UPKEEP_CACHE_KIB, err);
   if (status != TC_OK) return status;
   if (!(server->writer = tb_writer_start(&server->store))) status = tc_fail(err, TC_NOMEM, "serve", "threads cannot be started");
+  if (status == TC_OK) tb_writer_on_end(server->writer, tb_take_group_written, server);
   if (status == TC_OK && !(server->readers = tb_readers_start(server, err))) status = err->status;
   if (status == TC_OK && !(server->analyst = tb_analyst_start(server, err))) status = err->status;
   if (status == TC_OK) status = run_daemon(server, interrupt, &reader, err);
@@ -165,13 +158,14 @@ static tc_status run_store(struct tb_server *server, struct tc_error *err) {
   struct tb_interrupt interrupt;
   tc_status status = tb_store_open(&server->store, server->settings->db, TB_STORE_WRITE, WRITER_CACHE_KIB, err);
   if (status != TC_OK) return status;
-  status = take_dictionary(server, err);
+  if (!tb_dictionaries_open(&server->dictionaries, server->schema, &server->store)) status = tc_fail(err, TC_IO, "serve", "%s", server->store.error);
   if (status == TC_OK) status = take_tokens(server, err);
   if (status == TC_OK) status = tb_interrupt_open(&interrupt, err); /* before there are threads: they inherit the mask */
   if (status == TC_OK) {
     status = run_threads(server, &interrupt, err);
     tb_interrupt_close(&interrupt);
   }
+  tb_dictionaries_close(&server->dictionaries);
   tb_store_close(&server->store);
   return status;
 }
@@ -187,6 +181,7 @@ tc_status tb_server_run(const struct tb_settings *settings, struct tc_error *err
     server->started_ms = tb_now_ms();
     tb_auth_open(&server->auth);
     tb_limits_open(&server->limits, (double)settings->rate);
+    tb_crowd_open(&server->crowd, 0); /* as many as the daemon is given (start_daemon) */
     tb_intakes_open(server);
     tb_assets_open(&server->assets);
     server->schema = tb_schema_of_results(err);
@@ -194,6 +189,7 @@ tc_status tb_server_run(const struct tb_settings *settings, struct tc_error *err
     tb_schema_free(server->schema);
     tb_intakes_close(server);
     tb_assets_close(&server->assets);
+    tb_crowd_close(&server->crowd);
     tb_limits_close(&server->limits);
     tb_auth_close(&server->auth);
   }

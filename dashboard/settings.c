@@ -33,14 +33,17 @@ bool tb_address_is_loopback(const struct sockaddr *address) {
 
 /* ADDRESS:PORT, [ADDRESS]:PORT; numbers, no names: what a name means may change. */
 static bool read_listen(const struct tb_verb *verb, struct tb_settings *out) {
-  enum { LONGEST = 64 };
+  enum { LONGEST = 64, LAST_PORT = 65535 };
   char host[LONGEST];
   const char *text = out->listen, *colon = strrchr(text, ':');
   const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE, .ai_socktype = SOCK_STREAM};
   struct addrinfo *found = NULL;
+  long long port;
   size_t length = colon ? (size_t)(colon - text) : 0;
   if (length > 1 && text[0] == '[' && text[length - 1] == ']') text++, length -= 2;
   if (!length || length >= sizeof host || !colon[1]) return tb_verb_usage(verb->name, "listen=%s: use ADDRESS:PORT, as 127.0.0.1:8080 or [::1]:8080", out->listen), false;
+  if (!tb_whole_parse(colon + 1, &port) || port > LAST_PORT) /* getaddrinfo goes on from 0 behind the last one */
+    return tb_verb_usage(verb->name, "listen=%s: the port is a whole number from 0 to %d", out->listen, LAST_PORT), false;
   memcpy(host, text, length);
   host[length] = '\0';
   if (getaddrinfo(host, colon + 1, &hints, &found) || !found)

@@ -8,6 +8,7 @@
 
 #include "dashboard/names.h"
 #include "dashboard/unpack.h"
+#include "reporters/text_out.h"
 
 static const struct { const char *column, *path, *meaning; } figures[] = {
 #define TB_FIGURE(column, path, meaning) {#column, path, meaning},
@@ -42,8 +43,16 @@ static bool expand(const char *sql, struct tc_strbuf *out) {
 }
 
 bool tb_store_failed(struct tb_store *store, const char *what) {
+  const int code = store->db ? sqlite3_errcode(store->db) : SQLITE_NOMEM;
   snprintf(store->error, sizeof store->error, "%s: %s", what, store->db ? sqlite3_errmsg(store->db) : "out of memory");
+  store->failed = code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_ERROR : code;
   return false;
+}
+
+bool tb_store_step(struct tb_store *store, sqlite3_stmt *rows) {
+  if (!rows) return false;
+  const int status = sqlite3_step(rows);
+  return status == SQLITE_ROW || (status != SQLITE_DONE && tb_store_failed(store, "reading"));
 }
 
 sqlite3_stmt *tb_store_get(struct tb_store *store, enum tb_statement which) {
@@ -83,15 +92,39 @@ static bool make_tables(struct tb_store *store) {
   return good;
 }
 
-/* 0: an empty file; -1: not a database of ours. */
+/* What makes tables of version n those of n + 1. */
+static const char *const steps[TB_STORE_VERSION] = {
+    /* Dictionaries are larger, and more of them, than what knows version 1 alone can read. Series are analysed anew. */
+    [1] = "ALTER TABLE points RENAME COLUMN pays_off TO pays_off_calls; ALTER TABLE points RENAME COLUMN bytes_moved TO moved;"
+          "ALTER TABLE points RENAME COLUMN peak_bytes TO peak; ALTER TABLE points RENAME COLUMN code_bytes TO code;"
+          "ALTER TABLE series ADD COLUMN point_verdict INTEGER; ALTER TABLE series ADD COLUMN point_move REAL; ALTER TABLE series ADD COLUMN point_p REAL;"
+          "ALTER TABLE series ADD COLUMN point_error REAL; ALTER TABLE series ADD COLUMN point_freedom REAL; ALTER TABLE series ADD COLUMN point_started INTEGER;"
+          "ALTER TABLE series ADD COLUMN point_commit INTEGER; ALTER TABLE series ADD COLUMN step_move REAL; ALTER TABLE series ADD COLUMN step_lo REAL;"
+          "ALTER TABLE series ADD COLUMN step_hi REAL; ALTER TABLE series ADD COLUMN step_started INTEGER; ALTER TABLE series ADD COLUMN step_commit INTEGER;"
+          "UPDATE series SET dirty = coalesce(dirty, latest_started), score = 0;",
+};
+
+static bool take_over(struct tb_store *store, int64_t version) {
+  bool good = execute(store, "BEGIN IMMEDIATE");
+  for (; good && version < TB_STORE_VERSION; version++) good = execute(store, steps[version]);
+  good = good && tb_store_set_meta(store, "version", TB_STORE_VERSION, false) && execute(store, "COMMIT");
+  if (!good && !sqlite3_get_autocommit(store->db)) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+  return good;
+}
+
+/* 0: an empty file; -1: not a database of ours, and store->error says why. */
 static int64_t version_of(struct tb_store *store) {
   sqlite3_stmt *any = NULL;
   int64_t version = -1;
-  if (sqlite3_prepare_v2(store->db, "SELECT count(*), sum(name = 'meta' AND type = 'table') FROM sqlite_schema", -1, &any, NULL) == SQLITE_OK && sqlite3_step(any) == SQLITE_ROW) {
-    if (sqlite3_column_int64(any, 0) == 0) version = 0;
-    else if (sqlite3_column_int64(any, 1) == 1) version = tb_store_meta(store, "version");
+  if (sqlite3_prepare_v2(store->db, "SELECT count(*), sum(name = 'meta' AND type = 'table') FROM sqlite_schema", -1, &any, NULL) != SQLITE_OK || sqlite3_step(any) != SQLITE_ROW) {
+    tb_store_failed(store, "the database");
+  } else if (sqlite3_column_int64(any, 0) == 0) {
+    version = 0;
+  } else {
+    snprintf(store->error, sizeof store->error, "its tables are those of something else");
+    if (sqlite3_column_int64(any, 1) == 1) version = tb_store_meta(store, "version");
+    if (version < 1) version = -1; /* a table of that name without it */
   }
-  tb_store_failed(store, "the database");
   sqlite3_finalize(any);
   return version;
 }
@@ -101,8 +134,9 @@ static tc_status check_version(struct tb_store *store, const char *path, enum tb
   if (version == TB_STORE_VERSION) return TC_OK;
   if (version > TB_STORE_VERSION) return tc_fail(err, TC_VERSION, "store", "%s was made by a newer tbench (its tables have version %lld, known is %d)", path, (long long)version, TB_STORE_VERSION);
   if (version < 0) return tc_fail(err, TC_CORRUPT, "store", "%s cannot be read as a database of tbench serve (%s)", path, store->error);
+  if (version && use == TB_STORE_READ) return TC_OK; /* for a copy; what reads tables begins after what writes them */
   if (use == TB_STORE_READ) return tc_fail(err, TC_IO, "store", "%s is empty: no server has used it yet", path);
-  return make_tables(store) ? TC_OK : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
+  return (version ? take_over(store, version) : make_tables(store)) ? TC_OK : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
 }
 
 tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_use use, int cache_kib, struct tc_error *err) {
@@ -141,7 +175,7 @@ int64_t tb_store_meta(struct tb_store *store, const char *name) {
   sqlite3_stmt *get = tb_store_get(store, TB_SQL_GET_META);
   if (!get) return 0;
   sqlite3_bind_text(get, 1, name, -1, SQLITE_STATIC);
-  const int64_t value = sqlite3_step(get) == SQLITE_ROW ? sqlite3_column_int64(get, 0) : 0;
+  const int64_t value = tb_store_step(store, get) ? sqlite3_column_int64(get, 0) : 0;
   tb_store_done(get);
   return value;
 }
@@ -161,38 +195,6 @@ bool tb_store_count(struct tb_store *store) {
   return good;
 }
 
-/* --- a copy --- */
-
-static tc_status copy_all(struct tb_store *from, sqlite3 *to, const char *path, struct tc_error *err) {
-  /* all pages in one step: one snapshot of the source, whoever writes to it meanwhile */
-  sqlite3_backup *backup = sqlite3_backup_init(to, "main", from->db, "main");
-  int status = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
-  if (backup) {
-    const int finished = sqlite3_backup_finish(backup);
-    if (status == SQLITE_DONE) status = finished == SQLITE_OK ? SQLITE_DONE : finished;
-  }
-  return status == SQLITE_DONE ? TC_OK : tc_fail(err, TC_IO, "store", "%s could not be written: %s", path, sqlite3_errmsg(to));
-}
-
-tc_status tb_store_backup(const char *path, const char *to, struct tc_error *err) {
-  enum { PATH = 4096, CACHE_KIB = 4096 };
-  char part[PATH];
-  struct tb_store store;
-  sqlite3 *copy = NULL;
-  if ((size_t)snprintf(part, sizeof part, "%s.part", to) >= sizeof part) return tc_fail(err, TC_ARG, "store", "the name of the copy is too long");
-  tc_status status = tb_store_open(&store, path, TB_STORE_READ, CACHE_KIB, err);
-  if (status != TC_OK) return status;
-  remove(part);
-  if (sqlite3_open_v2(part, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
-    status = tc_fail(err, TC_IO, "store", "%s cannot be made: %s", part, copy ? sqlite3_errmsg(copy) : "out of memory");
-  if (status == TC_OK) status = copy_all(&store, copy, to, err);
-  if (sqlite3_close(copy) != SQLITE_OK && status == TC_OK) status = tc_fail(err, TC_IO, "store", "%s could not be closed", part);
-  if (status == TC_OK && rename(part, to)) status = tc_fail(err, TC_IO, "store", "%s cannot be made", to);
-  if (status != TC_OK) remove(part);
-  tb_store_close(&store);
-  return status;
-}
-
 /* --- times --- */
 
 int64_t tb_now_ms(void) {
@@ -202,18 +204,10 @@ int64_t tb_now_ms(void) {
 }
 
 bool tb_time_parse(const char *text, int64_t *ms) {
-  int year, month, day, hour, minute, second, used = 0, hours, minutes;
-  if (sscanf(text, "%4d-%2d-%2d%*1[Tt]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) != 6 || !used) return false;
-  struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = hour, .tm_min = minute, .tm_sec = second};
-  *ms = (int64_t)timegm(&tm) * 1000;
-  const char *at = text + used;
-  if (*at == '.') {
-    int scale = 100;
-    for (at++; *at >= '0' && *at <= '9'; at++, scale /= 10) *ms += (*at - '0') * scale;
-  }
-  if (*at != '+' && *at != '-') return true;
-  if (sscanf(at + 1, "%2d:%2d", &hours, &minutes) != 2) return false;
-  *ms -= (*at == '-' ? -1 : 1) * (hours * 60 + minutes) * 60000LL;
+  enum { S_MS = 1000, MS_NS = 1000000 };
+  struct tb_time time;
+  if (!tb_time_read(text, strlen(text), &time)) return false;
+  *ms = time.seconds * S_MS + time.nanoseconds / MS_NS;
   return true;
 }
 

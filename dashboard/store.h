@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 
-enum { TB_STORE_VERSION = 1, TB_STORE_DICTIONARY = 8192, TB_STORE_DICTIONARIES = 8 };
+enum { TB_STORE_VERSION = 2, TB_STORE_DICTIONARY = 32768, TB_STORE_DICTIONARIES = 32 };
 
 enum tb_figure {
 #define TB_FIGURE(column, path, meaning) TB_FIGURE_##column,
@@ -45,6 +45,7 @@ struct tb_store {
   void *dictionaries[TB_STORE_DICTIONARIES]; /* by number, as the decompressor wants them */
   int64_t more_documents, more_points; /* since the last tb_store_count */
   char error[256];
+  int failed; /* SQLite's code of the last failure, SQLITE_ERROR where it has none; 0: none since it was set to 0 */
 };
 
 enum tb_store_use { TB_STORE_WRITE, TB_STORE_READ };
@@ -59,6 +60,8 @@ static inline void tb_store_done(sqlite3_stmt *statement) {
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
 }
+/* Whether there is a next row. False at the end, and on a failure, also of tb_store_get (NULL): then `failed` is set. */
+bool tb_store_step(struct tb_store *store, sqlite3_stmt *rows);
 /* Runs a statement that gives no rows, and ends its use. */
 bool tb_store_run(struct tb_store *store, sqlite3_stmt *statement);
 /* Keeps SQLite's message; returns false. */
@@ -86,9 +89,6 @@ void tb_names_forget(struct tb_store *store);
 
 /* The document of a row (bytes, dictionary, body at these columns), zero-terminated; free() it. NULL with store->error. */
 char *tb_store_unpack(struct tb_store *store, sqlite3_stmt *row, int first_column, size_t *length);
-
-/* A copy of a database, also while a server writes to it; whole or not there. */
-tc_status tb_store_backup(const char *path, const char *to, struct tc_error *err);
 
 int64_t tb_now_ms(void);
 /* RFC 3339 (as the schema checks it) to milliseconds; false where it is no such time. */

@@ -10,7 +10,14 @@
 #include "harness/stats.h"
 
 /* Memory behind the struct and its rows: texts. They are never longer than in the document. */
-struct maker { const struct tb_tape *tape; struct tb_submission *made; char *room, *end; char *why; };
+struct maker {
+  const struct tb_tape *tape;
+  struct tb_submission *made;
+  char *room, *end, *why;
+  int *machine_of, n_environments; /* the submission's machine of each environment */
+  double *ratios;                  /* room for those of a case */
+  size_t ratios_cap;
+};
 
 static bool refuse(struct maker *m, const char *what) {
   snprintf(m->why, TB_TAPE_WHY, "%s", what);
@@ -26,10 +33,9 @@ static const char *keep_text(struct maker *m, uint32_t node) {
   return text;
 }
 
-/* "host · CPU", as histories tell machines apart. */
+/* "host · CPU", as histories tell machines apart: many environments (those of several topologies) may be of one. */
 static bool keep_machine(struct maker *m, uint32_t environment) {
   struct tb_submission *s = m->made;
-  if (s->n_machines == TB_SUBMISSION_MACHINES) return refuse(m, "$.environments: more than 64");
   const uint32_t host = tb_tape_member(m->tape, environment, "host"), cpu = tb_tape_at(m->tape, environment, "cpu.model");
   char host_text[TB_SUBMISSION_NAME / 2] = "?", cpu_text[TB_SUBMISSION_NAME / 2 - 8] = "?";
   if ((m->tape->nodes[host].kind == TB_TAPE_STRING && !tb_tape_copy(m->tape, host, host_text, sizeof host_text)) ||
@@ -38,23 +44,45 @@ static bool keep_machine(struct maker *m, uint32_t environment) {
   const size_t space = (size_t)(m->end - m->room);
   const int n = snprintf(m->room, space, "%s · %s", host_text, cpu_text);
   if (n < 0 || (size_t)n >= space) return refuse(m, "$.environments: names that are too long");
+  int known = 0;
+  while (known < s->n_machines && strcmp(s->machines[known], m->room)) known++;
+  m->machine_of[m->n_environments++] = known;
+  if (known < s->n_machines) return true;
+  if (known == TB_SUBMISSION_MACHINES) return refuse(m, "$.environments: more than 64 machines");
   s->machines[s->n_machines++] = m->room;
   m->room += n + 1;
   return true;
 }
 
-/* As tb_history_value has it. */
-static double probed_value(const struct tb_tape *tape, uint32_t one_case, int64_t *probe) {
-  enum { MOST = 256 };
-  double values[MOST];
+static bool add_ratio(struct maker *m, size_t at, double value) {
+  if (at == m->ratios_cap) {
+    const size_t cap = at ? 2 * at : 64;
+    double *more = realloc(m->ratios, cap * sizeof *more);
+    if (!more) return refuse(m, "");
+    m->ratios = more;
+    m->ratios_cap = cap;
+  }
+  m->ratios[at] = value;
+  return true;
+}
+
+/* As tb_history_value has it, by which the gate judges: of all ratios that are numbers; where there are none at all, nanoseconds. */
+static bool keep_value(struct maker *m, uint32_t one_case, struct tb_row *row) {
+  const struct tb_tape *tape = m->tape;
+  const uint32_t member = tb_tape_member(tape, one_case, "probe");
+  const uint32_t ratios = member && tape->nodes[member].kind == TB_TAPE_OBJECT ? tb_tape_at(tape, member, "log_ratios") : 0;
   size_t n = 0;
-  const uint32_t member = tb_tape_member(tape, one_case, "probe"), ratios = tb_tape_at(tape, member, "log_ratios");
-  *probe = 0;
-  if (!member || tape->nodes[member].kind != TB_TAPE_OBJECT || !ratios) return tb_tape_number(tape, tb_tape_at(tape, one_case, "steady.median_ns"));
-  for (uint32_t i = tb_tape_first(ratios); i < tape->nodes[ratios].next && n < MOST; i = tape->nodes[i].next) values[n++] = tb_tape_number(tape, i);
+  row->probe = 0;
+  row->value = tb_tape_number(tape, tb_tape_at(tape, one_case, "steady.median_ns"));
+  if (!ratios || tb_tape_first(ratios) >= tape->nodes[ratios].next) return true;
+  for (uint32_t i = tb_tape_first(ratios); i < tape->nodes[ratios].next; i = tape->nodes[i].next) {
+    const double value = tb_tape_number(tape, i);
+    if (!isnan(value) && !add_ratio(m, n++, value)) return false;
+  }
   const double version = tb_tape_number(tape, tb_tape_member(tape, member, "version"));
-  *probe = version < INT32_MAX ? (int64_t)version : INT32_MAX;
-  return n ? exp(tb_median(values, n)) : NAN;
+  row->probe = version < INT32_MAX ? (int64_t)version : INT32_MAX;
+  row->value = n ? exp(tb_median(m->ratios, n)) : NAN;
+  return true;
 }
 
 static int outcome_of(const struct tb_tape *tape, uint32_t node) {
@@ -63,28 +91,43 @@ static int outcome_of(const struct tb_tape *tape, uint32_t node) {
   return TB_OUTCOME_ERROR;
 }
 
+/* Figures that stand in one object follow each other: it is looked for once. */
+struct part { const char *name; size_t length; uint32_t node; };
+
+static uint32_t figure_at(const struct tb_tape *tape, uint32_t one_case, const char *path, struct part *last) {
+  if (!last->name || strncmp(path, last->name, last->length)) {
+    const size_t length = strcspn(path, ".");
+    if (!path[length]) return tb_tape_named(tape, one_case, path, length);
+    *last = (struct part){path, length + 1, tb_tape_named(tape, one_case, path, length)};
+  }
+  return last->node ? tb_tape_at(tape, last->node, path + last->length) : 0;
+}
+
 static bool keep_case(struct maker *m, uint32_t one_case) {
   const struct tb_tape *tape = m->tape;
   struct tb_row *row = &m->made->rows[m->made->n_rows++];
+  struct part last = {0};
   const double environment = tb_tape_number(tape, tb_tape_member(tape, one_case, "env"));
-  if (!(environment < m->made->n_machines)) return refuse(m, "$.cases: env is the number of an environment that is not there");
+  if (!(environment < m->n_environments)) return refuse(m, "$.cases: env is the number of an environment that is not there");
   if (!(row->name = keep_text(m, tb_tape_member(tape, one_case, "id"))) || !*row->name) return refuse(m, "$.cases: an id that is empty, or longer than 1023 bytes");
-  row->machine = (int)environment;
+  row->machine = m->machine_of[(int)environment];
   row->outcome = outcome_of(tape, tb_tape_member(tape, one_case, "outcome"));
-  row->value = probed_value(tape, one_case, &row->probe);
+  if (!keep_value(m, one_case, row)) return false;
   if (!(row->value > 0) || isinf(row->value)) row->value = NAN;
   for (int i = 0; i < TB_FIGURE_COUNT; i++) {
-    const uint32_t node = tb_tape_at(tape, one_case, tb_figure_path((enum tb_figure)i));
+    const uint32_t node = figure_at(tape, one_case, tb_figure_path((enum tb_figure)i), &last);
     row->figures[i] = node ? tb_tape_number(tape, node) : NAN;
   }
   return true;
 }
 
 static bool fill(struct maker *m) {
+  static const int64_t ahead_ms = 24LL * 3600 * 1000;
   const struct tb_tape *tape = m->tape;
   char started[64];
   if (!tb_tape_copy(tape, tb_tape_member(tape, 0, "started"), started, sizeof started) || !tb_time_parse(started, &m->made->started))
     return refuse(m, "$.started: no time that can be kept");
+  if (m->made->started > tb_now_ms() + ahead_ms) return refuse(m, "$.started: more than a day ahead of this server's clock"); /* it would be the newest for long */
   if (!(m->made->commit = keep_text(m, tb_tape_at(tape, 0, "tbench.commit")))) return refuse(m, "$.tbench.commit: longer than 1023 bytes");
   const uint32_t environments = tb_tape_member(tape, 0, "environments"), cases = tb_tape_member(tape, 0, "cases");
   for (uint32_t i = tb_tape_first(environments); i < tape->nodes[environments].next; i = tape->nodes[i].next)
@@ -97,19 +140,28 @@ static bool fill(struct maker *m) {
 
 struct tb_submission *tb_submission_new(const struct tb_tape *tape, const void *packed, size_t packed_bytes, char *why) {
   enum { SPARE = TB_SUBMISSION_NAME * 2 }; /* for what keep_machine writes around its names */
-  const uint32_t cases = tb_tape_member(tape, 0, "cases");
-  size_t n_rows = 0;
-  size_t texts = SPARE + tape->nodes[tb_tape_member(tape, 0, "environments")].length;
+  const uint32_t cases = tb_tape_member(tape, 0, "cases"), environments = tb_tape_member(tape, 0, "environments");
+  size_t n_rows = 0, n_environments = 0;
+  size_t texts = SPARE + tape->nodes[environments].length;
   for (uint32_t i = tb_tape_first(cases); i < tape->nodes[cases].next; i = tape->nodes[i].next, n_rows++) texts += tape->nodes[tb_tape_member(tape, i, "id")].length + 1;
   texts += tape->nodes[tb_tape_at(tape, 0, "tbench.commit")].length;
+  for (uint32_t i = tb_tape_first(environments); i < tape->nodes[environments].next; i = tape->nodes[i].next) n_environments++;
   struct tb_submission *s = malloc(sizeof *s + n_rows * sizeof *s->rows + texts + packed_bytes);
   *why = '\0';
-  if (!s) return NULL;
+  struct maker m = {.tape = tape, .made = s, .why = why, .machine_of = malloc((n_environments + 1) * sizeof *m.machine_of)};
+  if (!s || !m.machine_of) {
+    free(s);
+    free(m.machine_of);
+    return NULL;
+  }
   *s = (struct tb_submission){.rows = (struct tb_row *)(s + 1), .packed_bytes = packed_bytes, .write.apply = tb_submission_apply};
-  struct maker m = {.tape = tape, .made = s, .room = (char *)(s->rows + n_rows), .why = why};
+  m.room = (char *)(s->rows + n_rows);
   m.end = m.room + texts;
   s->packed = memcpy(m.end, packed, packed_bytes);
-  if (fill(&m)) return s;
+  const bool good = fill(&m);
+  free(m.machine_of);
+  free(m.ratios);
+  if (good) return s;
   free(s);
   return NULL;
 }

@@ -11,10 +11,14 @@ CREATE INDEX documents_started ON documents(started);
 CREATE INDEX documents_commit ON documents(commit_id, machine, started);
 
 -- A case on a machine: its newest point, and what the analyst found. dirty: since when there are points that it has not looked at.
+-- point_ and step_: what the newest value and the newest step say by themselves (analysis.h); what is shown of them (verdict to score) depends on all
+-- series together (news.h).
 CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL, machine INTEGER NOT NULL, points INTEGER NOT NULL DEFAULT 0, first_started INTEGER,
   latest_started INTEGER, latest_document INTEGER, latest_position INTEGER, latest_commit INTEGER, latest_outcome INTEGER, latest_steady REAL,
   latest_speedup REAL, latest_lo REAL, latest_hi REAL, latest_cold REAL,
   dirty INTEGER, verdict INTEGER, basis INTEGER, move REAL, move_lo REAL, move_hi REAL, moved_started INTEGER, moved_commit INTEGER, score REAL,
+  point_verdict INTEGER, point_move REAL, point_p REAL, point_error REAL, point_freedom REAL, point_started INTEGER, point_commit INTEGER,
+  step_move REAL, step_lo REAL, step_hi REAL, step_started INTEGER, step_commit INTEGER,
   UNIQUE(name, machine));
 CREATE INDEX series_score ON series(score) WHERE score > 0;
 CREATE INDEX series_dirty ON series(dirty) WHERE dirty IS NOT NULL;

@@ -7,33 +7,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Functions below take the place where they begin and give the place behind what they read; NULL: r->problem says what is wrong. The place is
+ * handed on in a register: this is what the server does most. */
 struct reader {
   struct tb_tape *json;
-  const char *text, *at, *end;
+  const char *text, *end;
   uint32_t open[TB_TAPE_DEPTH];
   int depth;
   bool limit;
-  const char *problem;
+  const char *problem, *where;
 };
 
-static bool fail(struct reader *r, const char *problem) {
+static const char *fail(struct reader *r, const char *at, const char *problem) __attribute__((cold));
+static const char *fail(struct reader *r, const char *at, const char *problem) {
   r->problem = problem;
-  return false;
+  r->where = at;
+  return NULL;
 }
 
-static bool over(struct reader *r, const char *problem) {
+static const char *over(struct reader *r, const char *at, const char *problem) __attribute__((cold));
+static const char *over(struct reader *r, const char *at, const char *problem) {
   r->limit = true;
-  return fail(r, problem);
+  return fail(r, at, problem);
 }
 
-static void skip_blanks(struct reader *r) {
-  while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t')) r->at++;
+static inline const char *skip_blanks(const char *at, const char *end) {
+  while (at < end && (unsigned char)*at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+  return at;
 }
 
 /* --- texts --- */
 
 /* Bytes that need no look: neither a quote, nor a backslash, nor below a blank, nor beyond ASCII. */
-static const char *skip_plain(const char *at, const char *end) {
+static inline const char *skip_plain(const char *at, const char *end) {
   const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), blank = _mm_set1_epi8(' ');
   while (end - at >= 16) {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
@@ -94,177 +100,180 @@ static int escape_at(const char *at, const char *end, uint32_t *code) {
   return 2 * ESCAPE_U;
 }
 
-/* From behind the opening quote to behind the closing one. */
-static bool read_text(struct reader *r, uint32_t *start, uint32_t *length, bool *plain) {
-  const char *first = r->at;
+/* An escape, or a character beyond ASCII. */
+static const char *read_special(struct reader *r, const char *at, bool *plain) {
   uint32_t code;
+  if ((unsigned char)*at < ' ') return fail(r, at, "a control character in a text");
+  if (*at != '\\') {
+    const int step = utf8_length(at, r->end);
+    return step ? at + step : fail(r, at, "bytes that are no UTF-8");
+  }
+  const int step = escape_at(at, r->end, &code);
+  *plain = false;
+  return step ? at + step : fail(r, at, "an escape that is none, or a zero");
+}
+
+/* From behind the opening quote to the closing one. */
+static inline const char *read_text(struct reader *r, const char *at, bool *plain) {
   *plain = true;
   for (;;) {
-    r->at = skip_plain(r->at, r->end);
-    if (r->at == r->end) return fail(r, "a text does not end");
-    if (*r->at == '"') break;
-    int step = 0;
-    if (*r->at == '\\') {
-      *plain = false;
-      if (!(step = escape_at(r->at, r->end, &code))) return fail(r, "an escape that is none, or a zero");
-    } else if ((unsigned char)*r->at < ' ') {
-      return fail(r, "a control character in a text");
-    } else if (!(step = utf8_length(r->at, r->end))) {
-      return fail(r, "bytes that are no UTF-8");
-    }
-    r->at += step;
+    at = skip_plain(at, r->end);
+    if (at == r->end) return fail(r, at, "a text does not end");
+    if (*at == '"') return at;
+    if (!(at = read_special(r, at, plain))) return NULL;
   }
-  *start = (uint32_t)(first - r->text);
-  *length = (uint32_t)(r->at - first);
-  r->at++;
-  return true;
 }
 
 /* --- values --- */
 
-static bool is_digit(const struct reader *r) { return r->at < r->end && *r->at >= '0' && *r->at <= '9'; }
+static inline bool is_digit(const char *at, const char *end) { return at < end && (unsigned char)(*at - '0') <= 9; }
 
-static bool skip_digits(struct reader *r) {
-  const char *first = r->at;
-  while (is_digit(r)) r->at++;
-  return r->at > first || fail(r, "a number without digits");
+static inline const char *skip_digits(struct reader *r, const char *at) {
+  const char *first = at;
+  while (is_digit(at, r->end)) at++;
+  return at > first ? at : fail(r, at, "a number without digits");
 }
 
-static bool read_number(struct reader *r, bool *whole) {
-  *whole = true;
-  if (*r->at == '-') r->at++;
-  if (r->at < r->end && *r->at == '0') r->at++;
-  else if (!skip_digits(r)) return false;
-  if (is_digit(r)) return fail(r, "a number that begins with 0");
-  if (r->at < r->end && *r->at == '.') {
-    *whole = false;
-    r->at++;
-    if (!skip_digits(r)) return false;
-  }
-  if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
-    *whole = false;
-    r->at++;
-    if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
-    if (!skip_digits(r)) return false;
-  }
-  return true;
+/* Behind the whole part of a number, at a point or an e. */
+static const char *read_fraction(struct reader *r, struct tb_tape_node *node, const char *at) {
+  if (*at == '.' && !(at = skip_digits(r, at + 1))) return NULL;
+  if (at == r->end || (*at != 'e' && *at != 'E')) return at;
+  node->power = true;
+  at++;
+  if (at < r->end && (*at == '+' || *at == '-')) at++;
+  return skip_digits(r, at);
 }
 
-static bool read_word(struct reader *r, const char *word) {
-  const size_t length = strlen(word);
-  if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length)) return fail(r, "what is no value");
-  r->at += length;
-  return true;
+static inline const char *read_number(struct reader *r, struct tb_tape_node *node, const char *at) {
+  at += *at == '-';
+  if (at < r->end && *at == '0') at++;
+  else if (!(at = skip_digits(r, at))) return NULL;
+  if (is_digit(at, r->end)) return fail(r, at, "a number that begins with 0");
+  node->plain = at == r->end || (*at != '.' && *at != 'e' && *at != 'E');
+  return node->plain ? at : read_fraction(r, node, at);
 }
 
-static struct tb_tape_node *add_node(struct reader *r) {
-  struct tb_tape *json = r->json;
+static inline const char *read_word(struct reader *r, const char *at, const char *word, size_t length) {
+  return (size_t)(r->end - at) < length || memcmp(at, word, length) ? fail(r, at, "what is no value") : at + length;
+}
+
+static bool more_nodes(struct reader *r, const char *at) {
   enum { FIRST = 1024 };
-  if (json->count == json->most_nodes) return over(r, "more values than the server takes"), NULL;
-  if (json->count == json->cap) {
-    const size_t cap = json->cap ? json->cap * 2 : FIRST;
-    struct tb_tape_node *nodes = realloc(json->nodes, cap * sizeof *nodes);
-    if (!nodes) return over(r, "out of memory"), NULL;
-    json->nodes = nodes;
-    json->cap = cap;
+  struct tb_tape *json = r->json;
+  const size_t cap = json->cap ? json->cap * 2 : FIRST;
+  struct tb_tape_node *nodes = realloc(json->nodes, cap * sizeof *nodes);
+  if (!nodes) {
+    json->no_memory = true;
+    return fail(r, at, "out of memory") != NULL;
   }
+  json->nodes = nodes;
+  json->cap = cap;
+  return true;
+}
+
+/* The next node; NULL with r->problem. */
+static inline struct tb_tape_node *add_node(struct reader *r, const char *at) {
+  struct tb_tape *json = r->json;
+  if (json->count == json->most_nodes) return over(r, at, "more values than the server takes"), NULL;
+  if (json->count == json->cap && !more_nodes(r, at)) return NULL;
   return &json->nodes[json->count++];
 }
 
-/* A value at r->at; arrays and objects are opened. */
-static bool read_value(struct reader *r, const struct tb_tape_node *named) {
-  struct tb_tape_node *node = add_node(r);
-  if (!node) return false;
-  if (r->at == r->end) return fail(r, "a value is missing");
-  *node = *named;
-  node->text = (uint32_t)(r->at - r->text);
-  node->next = (uint32_t)r->json->count;
-  switch (*r->at) {
+struct name { uint32_t at; uint16_t length; };
+
+/* The value of a node; arrays and objects are opened, texts and numbers have their length. */
+static inline const char *fill_node(struct reader *r, struct tb_tape_node *node, const char *at) {
+  const char *end;
+  bool plain;
+  switch (*at) {
   case '"':
     node->kind = TB_TAPE_STRING;
-    r->at++;
-    return read_text(r, &node->text, &node->length, &node->plain);
+    node->text++;
+    if (!(end = read_text(r, at + 1, &plain))) return NULL;
+    node->plain = plain;
+    node->length = (uint32_t)(end - at) - 1;
+    return end + 1;
   case '{':
   case '[':
-    node->kind = *r->at == '{' ? TB_TAPE_OBJECT : TB_TAPE_ARRAY;
-    if (r->depth == TB_TAPE_DEPTH) return over(r, "nested too deep");
-    r->open[r->depth++] = (uint32_t)(r->json->count - 1);
-    r->at++;
-    return true;
-  case 't': node->kind = TB_TAPE_TRUE; return read_word(r, "true");
-  case 'f': node->kind = TB_TAPE_FALSE; return read_word(r, "false");
-  case 'n': node->kind = TB_TAPE_NULL; return read_word(r, "null");
+    node->kind = *at == '{' ? TB_TAPE_OBJECT : TB_TAPE_ARRAY;
+    if (r->depth == TB_TAPE_DEPTH) return over(r, at, "nested too deep");
+    r->open[r->depth++] = (uint32_t)(node - r->json->nodes);
+    return at + 1;
+  case 't': node->kind = TB_TAPE_TRUE; return read_word(r, at, "true", strlen("true"));
+  case 'f': node->kind = TB_TAPE_FALSE; return read_word(r, at, "false", strlen("false"));
+  case 'n': node->kind = TB_TAPE_NULL; return read_word(r, at, "null", strlen("null"));
   default:
-    if (*r->at != '-' && (*r->at < '0' || *r->at > '9')) return fail(r, "what is no value");
+    if (*at != '-' && !is_digit(at, r->end)) return fail(r, at, "what is no value");
     node->kind = TB_TAPE_NUMBER;
-    if (!read_number(r, &node->plain)) return false;
-    node->length = (uint32_t)(r->at - r->text) - node->text;
-    return true;
+    if (!(end = read_number(r, node, at))) return NULL;
+    node->length = (uint32_t)(end - at);
+    return end;
   }
 }
 
-static bool read_member(struct reader *r) {
-  struct tb_tape_node named = {0};
-  uint32_t length;
-  bool plain;
-  if (r->at == r->end || *r->at != '"') return fail(r, "a member without a name");
-  r->at++;
-  if (!read_text(r, &named.name, &length, &plain)) return false;
-  if (!plain) return fail(r, "a name with escapes");
-  if (length > TB_TAPE_NAME) return over(r, "a name that is too long");
-  named.name_length = (uint16_t)length;
-  skip_blanks(r);
-  if (r->at == r->end || *r->at != ':') return fail(r, "a ':' is missing");
-  r->at++;
-  skip_blanks(r);
-  return read_value(r, &named);
+static inline const char *read_value(struct reader *r, const char *at, struct name name) {
+  struct tb_tape_node *node = add_node(r, at);
+  if (!node) return NULL;
+  if (at == r->end) return fail(r, at, "a value is missing");
+  *node = (struct tb_tape_node){.text = (uint32_t)(at - r->text), .name = name.at, .name_length = name.length, .next = (uint32_t)r->json->count};
+  return fill_node(r, node, at);
 }
 
-/* What comes next in the innermost open array or object: its end, or one more item. `fresh`: nothing stands in it yet. */
-static bool read_inside(struct reader *r, bool fresh) {
-  static const struct tb_tape_node nameless = {0};
-  struct tb_tape_node *open = &r->json->nodes[r->open[r->depth - 1]];
-  const bool object = open->kind == TB_TAPE_OBJECT;
-  skip_blanks(r);
-  if (r->at == r->end) return fail(r, object ? "an object does not end" : "an array does not end");
-  if (*r->at == (object ? '}' : ']')) {
-    r->at++;
+static inline const char *read_member(struct reader *r, const char *at) {
+  const char *const end = r->end;
+  bool plain;
+  if (at == end || *at != '"') return fail(r, at, "a member without a name");
+  const char *const first = ++at;
+  if (!(at = read_text(r, at, &plain))) return NULL;
+  if (!plain) return fail(r, at + 1, "a name with escapes");
+  if (at - first > TB_TAPE_NAME) return over(r, at + 1, "a name that is too long");
+  const struct name name = {(uint32_t)(first - r->text), (uint16_t)(at - first)};
+  at = skip_blanks(at + 1, end);
+  if (at == end || *at != ':') return fail(r, at, "a ':' is missing");
+  return read_value(r, skip_blanks(at + 1, end), name);
+}
+
+/* What comes next in the innermost open array or object: its end, or one more item. */
+static inline const char *read_inside(struct reader *r, const char *at) {
+  static const struct name nameless = {0, 0};
+  const uint32_t number = r->open[r->depth - 1];
+  struct tb_tape_node *open = &r->json->nodes[number];
+  const bool object = open->kind == TB_TAPE_OBJECT, fresh = number + 1 == r->json->count;
+  at = skip_blanks(at, r->end);
+  if (at == r->end) return fail(r, at, object ? "an object does not end" : "an array does not end");
+  if (*at == (object ? '}' : ']')) {
+    at++;
     open->next = (uint32_t)r->json->count;
-    open->length = (uint32_t)(r->at - r->text) - open->text;
+    open->length = (uint32_t)(at - r->text) - open->text;
     r->depth--;
-    return true;
+    return at;
   }
   if (!fresh) {
-    if (*r->at != ',') return fail(r, "a ',' is missing");
-    r->at++;
-    skip_blanks(r);
+    if (*at != ',') return fail(r, at, "a ',' is missing");
+    at = skip_blanks(at + 1, r->end);
   }
-  return object ? read_member(r) : read_value(r, &nameless);
+  return object ? read_member(r, at) : read_value(r, at, nameless);
 }
 
-static bool read_all(struct reader *r) {
-  static const struct tb_tape_node nameless = {0};
-  skip_blanks(r);
-  if (!read_value(r, &nameless)) return false;
-  while (r->depth) {
-    const uint32_t open = r->open[r->depth - 1];
-    if (!read_inside(r, open + 1 == r->json->count)) return false;
-  }
-  skip_blanks(r);
-  return r->at == r->end || fail(r, "something behind the value");
+static const char *read_all(struct reader *r) {
+  const char *at = read_value(r, skip_blanks(r->text, r->end), (struct name){0, 0});
+  while (at && r->depth) at = read_inside(r, at);
+  if (!at) return NULL;
+  at = skip_blanks(at, r->end);
+  return at == r->end ? at : fail(r, at, "something behind the value");
 }
 
 bool tb_tape_parse(struct tb_tape *json, const char *text, size_t length, bool *limit, char *why) {
-  struct reader r = {.json = json, .text = text, .at = text, .end = text + length};
+  struct reader r = {.text = text, .end = text + length};
+  r.json = json;
   json->text = text;
   json->count = 0;
-  *limit = false;
-  bool good = length < UINT32_MAX || over(&r, "too large");
-  good = good && read_all(&r);
-  if (good) return true;
+  json->no_memory = false;
+  const char *end = length < UINT32_MAX ? read_all(&r) : over(&r, text, "too large");
   *limit = r.limit;
-  snprintf(why, TB_TAPE_WHY, "no JSON that can be taken: %s (at byte %zu)", r.problem, (size_t)(r.at - text) + 1);
-  return false;
+  if (!end && json->no_memory) snprintf(why, TB_TAPE_WHY, "out of memory");
+  else if (!end) snprintf(why, TB_TAPE_WHY, "no JSON that can be taken: %s (at byte %zu)", r.problem, (size_t)(r.where - text) + 1);
+  return end != NULL;
 }
 
 void tb_tape_free(struct tb_tape *json) {
@@ -274,20 +283,21 @@ void tb_tape_free(struct tb_tape *json) {
 
 /* --- reading of nodes --- */
 
-static uint32_t find(const struct tb_tape *json, uint32_t object, const char *name, size_t length) {
+uint32_t tb_tape_named(const struct tb_tape *json, uint32_t object, const char *name, size_t length) {
   const struct tb_tape_node *nodes = json->nodes;
+  const uint32_t end = nodes[object].next;
   if (nodes[object].kind != TB_TAPE_OBJECT) return 0;
-  for (uint32_t i = tb_tape_first(object); i < nodes[object].next; i = nodes[i].next)
-    if (nodes[i].name_length == length && !memcmp(json->text + nodes[i].name, name, length)) return i;
+  for (uint32_t i = tb_tape_first(object); i < end; i = nodes[i].next)
+    if (nodes[i].name_length == length && tb_tape_same_name(json->text + nodes[i].name, name, length)) return i;
   return 0;
 }
 
-uint32_t tb_tape_member(const struct tb_tape *json, uint32_t object, const char *name) { return find(json, object, name, strlen(name)); }
+uint32_t tb_tape_member(const struct tb_tape *json, uint32_t object, const char *name) { return tb_tape_named(json, object, name, strlen(name)); }
 
 uint32_t tb_tape_at(const struct tb_tape *json, uint32_t object, const char *path) {
   for (;;) {
     const size_t length = strcspn(path, ".");
-    object = find(json, object, path, length);
+    object = tb_tape_named(json, object, path, length);
     if (!object || !path[length]) return object;
     path += length + 1;
   }

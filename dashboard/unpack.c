@@ -9,7 +9,7 @@
 bool tb_store_dictionary(struct tb_store *store, int64_t *id, char *out, size_t *length) {
   sqlite3_stmt *get = tb_store_get(store, TB_SQL_NEWEST_DICTIONARY);
   bool found = false;
-  if (get && sqlite3_step(get) == SQLITE_ROW) {
+  if (tb_store_step(store, get)) {
     *id = sqlite3_column_int64(get, 0);
     const int bytes = sqlite3_column_bytes(get, 1);
     found = bytes > 0 && bytes <= TB_STORE_DICTIONARY;
@@ -40,7 +40,7 @@ static const ZSTD_DDict *dictionary_of(struct tb_store *store, int64_t id) {
   sqlite3_stmt *get = *place ? NULL : tb_store_get(store, TB_SQL_GET_DICTIONARY);
   if (get) {
     sqlite3_bind_int64(get, 1, id);
-    if (sqlite3_step(get) == SQLITE_ROW) *place = ZSTD_createDDict(sqlite3_column_blob(get, 0), (size_t)sqlite3_column_bytes(get, 0));
+    if (tb_store_step(store, get)) *place = ZSTD_createDDict(sqlite3_column_blob(get, 0), (size_t)sqlite3_column_bytes(get, 0));
     tb_store_done(get);
   }
   if (!*place) tb_store_failed(store, "a dictionary cannot be read");
@@ -57,6 +57,7 @@ char *tb_store_unpack(struct tb_store *store, sqlite3_stmt *row, int first_colum
   if (!text) return dictionary ? (tb_store_failed(store, "a document"), NULL) : NULL;
   if (ZSTD_decompress_usingDDict(store->unpack, text, bytes, body, packed, dictionary) != bytes) {
     snprintf(store->error, sizeof store->error, "a stored document is damaged");
+    store->failed = SQLITE_CORRUPT;
     free(text);
     return NULL;
   }

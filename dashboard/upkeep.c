@@ -1,21 +1,27 @@
-/* What is done each second: tokens are read again (they may have been made or removed meanwhile), and what is too old is removed, in
- * portions, so that documents that come meanwhile do not wait long. */
+/* What is done each second: tokens are read again (they may have been made or removed meanwhile), and what is too old is removed.
+ *
+ * Removals are portions: one is in the writer's hands at a time, and the next one is put when it is done. So a group has one of them at most, documents
+ * that come meanwhile do not wait long, and nothing piles up in front of a slow disk. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dashboard/server.h"
 
-enum { PORTION = 500 };
+enum { PORTION = 500 /* documents, and points */, PORTIONS = 20 /* a second */ };
 static const int64_t day_ms = 24LL * 3600 * 1000;
 
-struct removal { struct tb_write write; int64_t before; };
+struct removal {
+  struct tb_write write; /* its owner is the server */
+  int64_t before;
+  int portions; /* that may still be put */
+  bool more;    /* this one was full: there may be more */
+};
 
-static bool run_two(struct tb_store *store, enum tb_statement which, int64_t first, int64_t second) {
+/* Runs a statement with as many of these numbers as it takes. */
+static bool run_with(struct tb_store *store, enum tb_statement which, const int64_t numbers[3]) {
   sqlite3_stmt *statement = tb_store_get(store, which);
   if (!statement) return false;
-  sqlite3_bind_int64(statement, 1, first);
-  if (sqlite3_bind_parameter_count(statement) > 1) sqlite3_bind_int64(statement, 2, second);
-  if (sqlite3_bind_parameter_count(statement) > 2) sqlite3_bind_int64(statement, 3, PORTION);
+  for (int i = 0; i < sqlite3_bind_parameter_count(statement); i++) sqlite3_bind_int64(statement, i + 1, numbers[i]);
   return tb_store_run(store, statement);
 }
 
@@ -29,48 +35,79 @@ static int64_t old_series(struct tb_store *store, int64_t before) {
   return series;
 }
 
-/* Series that hold nothing any more go, with their id: it may be in the writer's memory of names. */
-static bool remove_points(struct tb_store *store, int64_t series, int64_t before) {
-  if (!run_two(store, TB_SQL_OLD_POINTS, series, before)) return false;
+/* At most `most` points, and the steps that begin at them. Series that hold nothing any more go, with their id: it may be in the writer's memory
+ * of names. -1 on failure; else how many points were removed. */
+static int remove_points(struct tb_store *store, int64_t series, int64_t before, int most) {
+  const int64_t old[] = {series, before, most};
+  if (!run_with(store, TB_SQL_OLD_POINTS, old)) return -1;
   const int removed = sqlite3_changes(store->db);
-  if (!run_two(store, TB_SQL_OLD_CHANGES, series, before) || !run_two(store, TB_SQL_SHRINK_SERIES, series, removed)) return false;
-  if (!run_two(store, TB_SQL_DROP_SERIES, series, 0)) return false;
+  const int64_t shrink[] = {series, removed, 0};
+  if (!run_with(store, TB_SQL_OLD_CHANGES, old) || !run_with(store, TB_SQL_SHRINK_SERIES, shrink) || !run_with(store, TB_SQL_DROP_SERIES, old)) return -1;
   if (sqlite3_changes(store->db)) tb_names_forget(store);
   store->more_points -= removed;
-  return true;
+  return removed;
 }
 
 static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
-  const struct removal *removal = (const struct removal *)self;
-  const int64_t series = old_series(store, removal->before);
-  if (!run_two(store, TB_SQL_OLD_DOCUMENTS, removal->before, PORTION)) return TB_WRITTEN_FAILED;
-  store->more_documents -= sqlite3_changes(store->db);
-  return !series || remove_points(store, series, removal->before) ? TB_WRITTEN_STORED : TB_WRITTEN_FAILED;
+  struct removal *removal = (struct removal *)self;
+  if (!run_with(store, TB_SQL_OLD_DOCUMENTS, (const int64_t[]){removal->before, PORTION, 0})) return TB_WRITTEN_FAILED;
+  const int documents = sqlite3_changes(store->db);
+  store->more_documents -= documents;
+  removal->more = documents == PORTION;
+  for (int left = PORTION; left > 0;) { /* a series counts too, so that the portion is bounded with many of few points */
+    const int64_t series = old_series(store, removal->before);
+    const int removed = series ? remove_points(store, series, removal->before, left) : 0;
+    if (removed < 0) return TB_WRITTEN_FAILED;
+    if (!series) break;
+    left -= removed + 1;
+    if (left <= 0) removal->more = true;
+  }
+  return TB_WRITTEN_STORED;
 }
 
-static void done(struct tb_write *self) { free(self); }
+/* On the writer's thread. What failed is tried again a second later. */
+static void done(struct tb_write *self) {
+  struct removal *removal = (struct removal *)self;
+  struct tb_server *server = self->owner;
+  if (self->written == TB_WRITTEN_STORED && removal->more && --removal->portions && !atomic_load(&server->stopping)) {
+    tb_writer_put(server->writer, self);
+    return;
+  }
+  free(removal);
+  atomic_store(&server->removing, false);
+}
 
 /* Whether anything is older than that. */
 static bool has_old(struct tb_store *reader, int64_t before) {
-  sqlite3_stmt *newest = NULL;
-  bool found = old_series(reader, before) != 0;
-  if (!found && sqlite3_prepare_v2(reader->db, "SELECT 1 FROM documents WHERE started < ? LIMIT 1", -1, &newest, NULL) == SQLITE_OK) {
-    sqlite3_bind_int64(newest, 1, before);
-    found = sqlite3_step(newest) == SQLITE_ROW;
-  }
-  sqlite3_finalize(newest);
+  if (old_series(reader, before)) return true;
+  sqlite3_stmt *find = tb_store_get(reader, TB_SQL_HAS_OLD_DOCUMENT);
+  if (!find) return false;
+  sqlite3_bind_int64(find, 1, before);
+  const bool found = sqlite3_step(find) == SQLITE_ROW;
+  tb_store_done(find);
   return found;
 }
 
+int64_t tb_upkeep_edge(const struct tb_settings *settings) { return settings->retain ? tb_now_ms() - settings->retain * day_ms : 0; }
+
+/* Where they cannot be read those that were known stay in force. */
+static void read_tokens(struct tb_server *server, struct tb_store *reader) {
+  const bool read = tb_auth_load(&server->auth, reader);
+  if (!read && !server->tokens_unread) fprintf(stderr, "tbench serve: tokens cannot be read, those from before stay in force: %s\n", reader->error);
+  server->tokens_unread = !read;
+}
+
+static void remove_old(struct tb_server *server, struct tb_store *reader, int64_t before) {
+  if (atomic_load(&server->removing) || !has_old(reader, before)) return;
+  struct removal *removal = calloc(1, sizeof *removal);
+  if (!removal) return;
+  *removal = (struct removal){.write = {.apply = apply, .done = done, .owner = server}, .before = before, .portions = PORTIONS};
+  atomic_store(&server->removing, true);
+  tb_writer_put(server->writer, &removal->write);
+}
+
 void tb_upkeep(struct tb_server *server, struct tb_store *reader) {
-  tb_auth_load(&server->auth, reader);
-  if (!server->settings->retain) return;
-  const int64_t before = tb_now_ms() - server->settings->retain * day_ms;
-  enum { PORTIONS = 20 }; /* a second */
-  for (int i = 0; i < PORTIONS && has_old(reader, before); i++) {
-    struct removal *removal = calloc(1, sizeof *removal);
-    if (!removal) return;
-    *removal = (struct removal){.write = {.apply = apply, .done = done}, .before = before};
-    tb_writer_put(server->writer, &removal->write);
-  }
+  const int64_t before = tb_upkeep_edge(server->settings);
+  read_tokens(server, reader);
+  if (before) remove_old(server, reader, before);
 }

@@ -2,25 +2,50 @@
 #include "dashboard/writer.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 
+enum { NS_PER_S = 1000000000, GATHER_NS = 2000000 /* the longest that is waited for a group to grow */ };
+
 struct tb_writer {
   struct tb_store *store;
+  void (*ended)(void *self);
+  void *self;
   pthread_t thread;
   pthread_mutex_t mutex;
   pthread_cond_t wanted;
   struct tb_write *first, **last; /* under the mutex, as all below */
   size_t waiting;
+  size_t recent;  /* items that were here at once lately: of the group, and waiting for the next one */
+  size_t awaited; /* so many are to wait until the thread is woken; 0: one is enough */
+  double last_ns; /* that the last group took */
   bool stopping;
   struct tb_writer_counts counts;
 };
 
+/* Who was answered sends again soon: a group begins when half of those that were here lately are here, or after as long as the last one
+ * took. A commit costs what some documents cost, whatever is in it. Under the mutex. */
+static void gather(struct tb_writer *writer) {
+  const size_t wanted = writer->recent / 2;
+  const double wait_ns = writer->last_ns < GATHER_NS ? writer->last_ns : GATHER_NS;
+  struct timespec until;
+  if (writer->waiting >= wanted || writer->stopping) return;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  const long long end = until.tv_nsec + (long long)wait_ns;
+  until = (struct timespec){until.tv_sec + end / NS_PER_S, end % NS_PER_S};
+  writer->awaited = wanted;
+  while (writer->waiting < wanted && !writer->stopping && !pthread_cond_timedwait(&writer->wanted, &writer->mutex, &until)) continue;
+  writer->awaited = 0;
+}
+
 /* At most TB_WRITER_GROUP items; NULL: the writer is to end, and nothing is left. Under the mutex. */
 static struct tb_write *take_group(struct tb_writer *writer) {
   while (!writer->first && !writer->stopping) pthread_cond_wait(&writer->wanted, &writer->mutex);
+  gather(writer);
   struct tb_write *group = writer->first, **end = &group;
   size_t count = 0;
   for (; *end && count < TB_WRITER_GROUP; count++) end = &(*end)->next;
@@ -51,8 +76,8 @@ static bool write_group(struct tb_store *store, struct tb_write *group) {
 }
 
 /* Items are gone once they are done. */
-static uint64_t finish_group(struct tb_write *group) {
-  uint64_t count = 0;
+static size_t finish_group(struct tb_write *group) {
+  size_t count = 0;
   while (group) {
     struct tb_write *next = group->next;
     group->done(group);
@@ -62,8 +87,23 @@ static uint64_t finish_group(struct tb_write *group) {
   return count;
 }
 
+/* Under the mutex. */
+static void count_group(struct tb_writer *writer, bool good, size_t items, double ns) {
+  struct tb_writer_counts *counts = &writer->counts;
+  counts->groups++;
+  counts->items += items;
+  counts->busy_s += ns / NS_PER_S;
+  if (!good) {
+    counts->failed_groups++;
+    memcpy(counts->error, writer->store->error, sizeof counts->error);
+  }
+  if (!good && !counts->failing) fprintf(stderr, "tbench serve: nothing can be stored: %s\n", counts->error);
+  if (good && counts->failing) fprintf(stderr, "tbench serve: results are stored again\n");
+  counts->failing = !good;
+}
+
 static void *run(void *self) {
-  enum { NS_PER_S = 1000000000 };
+  enum { DECAY = 8 };
   struct tb_writer *writer = self;
   struct tb_write *group;
   pthread_mutex_lock(&writer->mutex);
@@ -72,15 +112,13 @@ static void *run(void *self) {
     const double started = tc_now_ns();
     const bool good = write_group(writer->store, group);
     const double ended = tc_now_ns();
-    const uint64_t count = finish_group(group);
+    const size_t count = finish_group(group);
+    if (writer->ended) writer->ended(writer->self);
     pthread_mutex_lock(&writer->mutex);
-    writer->counts.groups++;
-    writer->counts.items += count;
-    writer->counts.busy_s += (ended - started) / NS_PER_S;
-    if (!good) {
-      writer->counts.failed_groups++;
-      memcpy(writer->counts.error, writer->store->error, sizeof writer->counts.error);
-    }
+    const size_t here = count + writer->waiting, before = writer->recent - writer->recent / DECAY;
+    writer->recent = here > before ? here : before;
+    writer->last_ns = ended - started;
+    count_group(writer, good, count, ended - started);
   }
   pthread_mutex_unlock(&writer->mutex);
   return NULL;
@@ -88,24 +126,33 @@ static void *run(void *self) {
 
 struct tb_writer *tb_writer_start(struct tb_store *store) {
   struct tb_writer *writer = calloc(1, sizeof *writer);
+  pthread_condattr_t monotonic;
   if (!writer) return NULL;
   writer->store = store;
   writer->last = &writer->first;
   pthread_mutex_init(&writer->mutex, NULL);
-  pthread_cond_init(&writer->wanted, NULL);
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&writer->wanted, &monotonic);
+  pthread_condattr_destroy(&monotonic);
   if (!pthread_create(&writer->thread, NULL, run, writer)) return writer;
   free(writer);
   return NULL;
 }
 
+void tb_writer_on_end(struct tb_writer *writer, void (*ended)(void *self), void *self) {
+  pthread_mutex_lock(&writer->mutex);
+  writer->ended = ended;
+  writer->self = self;
+  pthread_mutex_unlock(&writer->mutex);
+}
+
 void tb_writer_put(struct tb_writer *writer, struct tb_write *item) {
   item->next = NULL;
   pthread_mutex_lock(&writer->mutex);
-  const bool was_empty = !writer->first;
   *writer->last = item;
   writer->last = &item->next;
-  writer->waiting++;
-  if (was_empty) pthread_cond_signal(&writer->wanted);
+  if (++writer->waiting == (writer->awaited ? writer->awaited : 1)) pthread_cond_signal(&writer->wanted);
   pthread_mutex_unlock(&writer->mutex);
 }
 

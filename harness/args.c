@@ -1,6 +1,6 @@
 /* Splits a command line into names and values. Invariants:
  * 1. Every word of argv ends up in exactly one of `named` and `words`, or in an error.
- * 2. Only names from `is_flag` may stand without a value. */
+ * 2. Only names that `alone` lets stand alone may stand without a value. */
 #include "harness/args.h"
 
 #include <ctype.h>
@@ -80,8 +80,8 @@ static tc_status add(struct tc_arena *arena, struct tb_args *out, const char *na
 }
 
 /* "--name", "--name=value" or "name=value" at argv[*at]; *at moves over a value that stands apart. */
-static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, int *at, bool (*is_flag)(const char *), struct tb_args *out,
-                           struct tc_error *err) {
+static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, int *at, tb_stands_alone *alone, const void *names,
+                           struct tb_args *out, struct tc_error *err) {
   const char *word = argv[*at];
   const bool dashed = !strncmp(word, "--", 2) && word[2];
   const char *body = dashed ? word + 2 : word, *equals = strchr(body, '=');
@@ -92,18 +92,17 @@ static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, 
   if (!dashed)
     return tc_vec_push(tc_arena_alloc(arena), &out->words, word) ? TC_OK : tc_fail(err, TC_NOMEM, "command line", "out of memory");
   const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
-  bool flag;
-  if (is_flag(body) && !(next && tb_flag_parse(next, &flag))) return add(arena, out, body, "yes", err);
+  if (alone(names, body, next)) return add(arena, out, body, "yes", err);
   if (!next) return tc_fail(err, TC_ARG, "command line", "--%s needs a value; write %s=VALUE", body, body);
   ++*at;
   return add(arena, out, body, next, err);
 }
 
-tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, bool (*is_flag)(const char *name), struct tb_args *out,
+tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, tb_stands_alone *alone, const void *names, struct tb_args *out,
                         struct tc_error *err) {
   *out = (struct tb_args){0};
   for (int at = 0; at < argc; at++) {
-    const tc_status status = take_word(arena, argc, argv, &at, is_flag, out, err);
+    const tc_status status = take_word(arena, argc, argv, &at, alone, names, out, err);
     if (status) return status;
   }
   return TC_OK;

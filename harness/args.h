@@ -1,8 +1,8 @@
 /* The command line behind a verb: name=value, --name value, --name=value, in any order.
  *
  * Ownership: texts point into argv or the arena. '-' and '_' in names are the same. A name given twice is an
- * error. Words without a name are kept in order. Nothing here knows which names exist: `is_flag` says
- * which ones stand alone (--quick means quick=yes). */
+ * error. Words without a name are kept in order. Nothing here knows which names exist: `tb_stands_alone` says
+ * which ones need no value (--quick means quick=yes). */
 #ifndef TB_ARGS_H
 #define TB_ARGS_H
 
@@ -19,7 +19,11 @@ struct tb_args {
   TC_VEC(const char *) words;
 };
 
-tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, bool (*is_flag)(const char *name), struct tb_args *out,
+/* Whether `--name` takes no value from the word behind it, `next` (NULL: there is none), and so means yes. `names` is what the caller
+ * of tb_args_parse gave with it. */
+typedef bool tb_stands_alone(const void *names, const char *name, const char *next);
+
+tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, tb_stands_alone *alone, const void *names, struct tb_args *out,
                         struct tc_error *err);
 
 /* Value of a name; NULL when it was not given. */

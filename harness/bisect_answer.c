@@ -113,7 +113,7 @@ static struct command make_command(const struct tb_bisect *b, const struct tb_tr
   struct command c = {.arena = b->run->arena};
   const bool slower = b->trouble == TB_TROUBLE_SLOWER;
   const char *program = slower ? NULL : program_of(b, true);
-  add(&c, program ? program : tb_program_path());
+  add(&c, program ? program : b->run->program.path);
   add(&c, slower ? "ab" : "run");
   add_shared(&c, b);
   for (int s = 0; s < TB_SIDE_COUNT && slower; s++) {

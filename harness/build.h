@@ -27,17 +27,6 @@
 #define TB_PKGDATADIR "/usr/local/share/tbench"
 #endif
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TB_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TB_SANITIZED 1
-#endif
-#endif
-#ifndef TB_SANITIZED
-#define TB_SANITIZED 0
-#endif
-
 #ifdef __clang__
 #define TB_COMPILER "clang " __clang_version__
 #else

@@ -47,7 +47,7 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
   char **words;
   *argc = 0;
   tc_status status = stored_words(arena, document, &count, &words, err);
-  if (!status) status = tb_args_parse(arena, count, words, tb_option_is_flag, &args, err);
+  if (!status) status = tb_args_parse(arena, count, words, tb_option_alone, NULL, &args, err);
   if (status) return status;
   *argv = tc_arena_bytes(arena, sizeof **argv * (args.named.len + TB_SIDE_COUNT));
   if (!*argv) return no_memory(err);
@@ -86,6 +86,7 @@ static bool keep_found(struct tb_verdicts *c, struct tb_compared *out, const str
   out->time = found->time;
   out->timed = found->timed;
   out->confirmed = found->confirmed;
+  out->probe_ratio = out->drift = 0; /* both sides were in one run */
   out->failed = found->failed;
   out->failure = found->failure ? tb_format(c->arena, "%s", found->failure) : NULL;
   bool good = !found->failure == !out->failure;
@@ -103,7 +104,7 @@ static int wanted_pairs(const struct tb_verdicts *c, int flagged_count) {
 }
 
 static tc_status remark(struct tb_verdicts *c, const char *text, struct tc_error *err) {
-  return text && tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text) ? TC_OK : no_memory(err);
+  return tb_verdicts_remark(c, text) ? TC_OK : no_memory(err);
 }
 
 /* Cases share what is left of the budget, 15 s each at most. */

@@ -46,6 +46,7 @@ const char *tb_unsure_text(enum tb_unsure why) {
     case TB_UNSURE_CORRECTED: return "beyond the limit, but not clear enough among as many cases";
     case TB_UNSURE_NOT_CONFIRMED: return "beyond the limit, but fresh pairs did not confirm it";
     case TB_UNSURE_OTHER_CPU: return "both sides were measured on different CPUs";
+    case TB_UNSURE_MOVED: return "the machine's speed changed between the two runs, as the probe tells: within what it moved by, the data do not tell";
     case TB_UNSURE_SHORT_HISTORY: return "the history has too few points since its last step";
   }
   return "";

@@ -38,7 +38,7 @@ bool tb_verdict_parse(const char *word, enum tb_verdict *out);
 
 /* Why a decision is UNSURE; a static text of the reason, "" for NONE. */
 enum tb_unsure { TB_UNSURE_NONE, TB_UNSURE_CROSSES, TB_UNSURE_FEW_PAIRS, TB_UNSURE_NO_TWINS, TB_UNSURE_CORRECTED, TB_UNSURE_NOT_CONFIRMED,
-                 TB_UNSURE_OTHER_CPU, TB_UNSURE_SHORT_HISTORY };
+                 TB_UNSURE_OTHER_CPU, TB_UNSURE_MOVED, TB_UNSURE_SHORT_HISTORY };
 const char *tb_unsure_text(enum tb_unsure why);
 
 static const double tb_threshold_default = 0.01, tb_confidence_default = 0.95;
@@ -67,7 +67,7 @@ struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const doubl
 /* Two runs that were not interleaved (compare, history): log times of fresh processes of each, already divided by the probe's time of
  * the same run. Estimator: median of all differences head - base, interval from the exact distribution of Mann-Whitney's U, t
  * (Welch) where there are too few. Twins are the twin pairs of both runs. `drift`: half-width, as a share, of what lies between two
- * runs and is not seen within one (0: none; see segment.h for where a history gives it); it widens the interval on both sides.
+ * runs and is not seen within one (0: none; of compare that of the probe: verdicts_apart.c); it widens the interval on both sides.
  * decision.pairs is the smaller of both counts. */
 struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, const double *head_logs, size_t head_count, const double *twin_log_ratios,
                                    size_t twins, double drift, struct tb_decide_options options);

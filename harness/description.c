@@ -41,7 +41,7 @@ static const char *const reserved[] = {
 #define TB_OPTION(field, name, type, dflt, use, words, help) name,
 #include "harness/options.def"
 #undef TB_OPTION
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) name,
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) name,
 #include "base/config.def"
 #undef TC_CONFIG
 };

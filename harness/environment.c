@@ -14,7 +14,7 @@
 #include "harness/text.h"
 
 enum { LINE_BYTES = 8192 };
-static const double machine_timeout_s = 120, busy_share = 0.5;
+static const double machine_timeout_s = 120;
 
 /* Features that decide on the code that is generated and the library kernels that are chosen. */
 static const char *const features[] = {"sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16",
@@ -53,23 +53,12 @@ static bool warn(struct tc_arena *arena, struct tb_environment *out, const char 
   return text && tc_vec_push(tc_arena_alloc(arena), &out->warnings, text);
 }
 
-static bool read_warnings(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
-  bool good = true;
-  const char *why;
-  double load;
-  if (!tb_topology_binds(topology, &why)) good = good && warn(arena, out, tb_format(arena, "not bound: %s", why));
-  if (out->cpu.governor && strcmp(out->cpu.governor, "performance"))
-    good = good && warn(arena, out, tb_format(arena, "the frequency governor is '%s', not 'performance'", out->cpu.governor));
-  if (getloadavg(&load, 1) == 1 && load > busy_share * out->cpu.cores)
-    good = good && warn(arena, out, tb_format(arena, "the machine was busy: load %.1f on %d core%s", load, out->cpu.cores, tb_plural(out->cpu.cores)));
-  const char *flags = value_of(arena, "/proc/cpuinfo", "flags");
-  if (flags && has_word(flags, "hypervisor")) good = good && warn(arena, out, "a virtual machine: other guests may disturb");
-  return good;
-}
-
 static bool read_noise(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
-  for (int i = 0; i < tb_noise_count(); i++)
-    if (!tc_vec_push(tc_arena_alloc(arena), &out->noise, tb_noise_look(i, topology))) return false;
+  for (int i = 0; i < tb_noise_count(); i++) {
+    const struct tb_noise cause = tb_noise_look(i, topology);
+    const char *warning = tb_noise_warning(arena, &cause);
+    if (!warning || !tc_vec_push(tc_arena_alloc(arena), &out->noise, cause) || (*warning && !warn(arena, out, warning))) return false;
+  }
   return true;
 }
 
@@ -91,7 +80,7 @@ static bool read_machine(struct tc_arena *arena, struct tb_topology *topology, s
   out->os = value_of(arena, "/etc/os-release", "PRETTY_NAME");
   out->topology = tb_topology_line(topology, arena);
   out->topology_xml = tb_topology_xml(topology, arena);
-  return out->host && read_cpu(arena, topology, &out->cpu) && read_warnings(arena, topology, out) && read_noise(arena, topology, out);
+  return out->host && read_cpu(arena, topology, &out->cpu) && read_noise(arena, topology, out);
 }
 
 const char *tb_time_text(struct tc_arena *arena, bool file) {

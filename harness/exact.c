@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/args.h"
 #include "reporters/reporter.h"
 
@@ -105,10 +106,10 @@ static bool add_members(const struct comparing *c, const struct tb_exact_figure 
 
 static bool compare_figure(const struct comparing *c, const struct tb_exact_figure *figure, const cJSON *base_case, const cJSON *head_case) {
   static const char every[] = ".*";
-  const size_t length = strlen(figure->path), end = sizeof every - 1;
-  if (strcmp(figure->path + length - end, every)) return add(c, figure, NULL, tb_doc_at(base_case, figure->path), tb_doc_at(head_case, figure->path));
+  const size_t stem = tc_text_stem(figure->path, every);
+  if (!stem) return add(c, figure, NULL, tb_doc_at(base_case, figure->path), tb_doc_at(head_case, figure->path));
   char path[PATH];
-  snprintf(path, sizeof path, "%.*s", (int)(length - end), figure->path);
+  snprintf(path, sizeof path, "%.*s", (int)stem, figure->path);
   return add_members(c, figure, tb_doc_at(base_case, path), tb_doc_at(head_case, path));
 }
 

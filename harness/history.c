@@ -74,12 +74,12 @@ static tc_status read_marks(struct reader *r) {
 
 /* --- points --- */
 
-static struct tb_series *series_of(struct reader *r, const char *id) {
+static struct tb_history_series *series_of(struct reader *r, const char *id) {
   struct tb_history *h = r->history;
   int number;
   const char *kept = tb_format(h->arena, "%s", id);
   if (!kept || !tb_index_add(&h->ids, kept, &number)) return NULL;
-  const struct tb_series fresh = {.id = kept};
+  const struct tb_history_series fresh = {.id = kept};
   if (number == (int)h->series.len && !tc_vec_push(tc_arena_alloc(h->arena), &h->series, fresh)) return NULL;
   return &h->series.data[number];
 }
@@ -115,7 +115,7 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
   struct tc_arena *arena = r->history->arena;
   bool probed;
   const double value = tb_history_value(one_case, &probed);
-  struct tb_series *series = series_of(r, tb_doc_text(one_case, "id", "?"));
+  struct tb_history_series *series = series_of(r, tb_doc_text(one_case, "id", "?"));
   if (!series) return no_memory(r);
   cJSON_Delete(series->newest);
   series->newest = cJSON_Duplicate(one_case, true);
@@ -260,7 +260,7 @@ static tc_status read_file(struct reader *r, const struct stored *file) {
 
 /* --- segments --- */
 
-size_t tb_history_place(const struct tb_series *s, const struct tb_mark *mark) {
+size_t tb_history_place(const struct tb_history_series *s, const struct tb_mark *mark) {
   size_t at = 0;
   if (!tb_glob(mark->pattern, s->id)) return SIZE_MAX;
   while (at < s->points.len && strcmp(s->points.data[at].started, mark->from) < 0) at++;
@@ -268,7 +268,7 @@ size_t tb_history_place(const struct tb_series *s, const struct tb_mark *mark) {
 }
 
 /* Index of the first point of each segment that a mark begins. *tonight: one lies behind all points, so that tonight is the first. */
-static size_t marks_of(const struct reader *r, const struct tb_series *s, size_t *out, bool *tonight) {
+static size_t marks_of(const struct reader *r, const struct tb_history_series *s, size_t *out, bool *tonight) {
   const char *head = tb_doc_text(r->head, "started", NULL);
   size_t count = 0;
   *tonight = false;
@@ -281,7 +281,7 @@ static size_t marks_of(const struct reader *r, const struct tb_series *s, size_t
   return count;
 }
 
-static tc_status cut_series(struct reader *r, struct tb_series *s) {
+static tc_status cut_series(struct reader *r, struct tb_history_series *s) {
   struct tc_arena *arena = r->history->arena;
   const struct tb_change_options options = tb_change_defaults();
   const size_t n = s->points.len;
@@ -324,7 +324,7 @@ void tb_history_close(struct tb_history *history) {
   cJSON_Delete(history->vanished);
 }
 
-const struct tb_series *tb_history_find(const struct tb_history *history, const char *id) {
+const struct tb_history_series *tb_history_find(const struct tb_history *history, const char *id) {
   const int number = tb_index_find(&history->ids, id);
   return number < 0 ? NULL : &history->series.data[number];
 }

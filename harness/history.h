@@ -22,7 +22,7 @@
 
 struct tb_point { double value; const char *started, *commit, *file; };
 
-struct tb_series {
+struct tb_history_series {
   const char *id;
   bool probed;                     /* values are over the probe's time; else nanoseconds */
   TC_VEC(struct tb_point) points;  /* none: it was never measured as tonight */
@@ -34,7 +34,7 @@ struct tb_series {
 
 struct tb_history {
   struct tc_arena *arena;
-  TC_VEC(struct tb_series) series;
+  TC_VEC(struct tb_history_series) series;
   struct tb_index ids;             /* numbered as series */
   tb_marks marks;
   int files;                       /* results that were read */
@@ -55,10 +55,10 @@ bool tb_history_finished(const cJSON *document);
 /* The newest finished result there; the caller deletes it. TC_ARG: there is none, a folder cannot be read. */
 tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_source *source, cJSON **out, struct tc_error *err);
 /* Index of the first point of a series that a mark begins a segment at; points.len: behind all; SIZE_MAX: it is not of this case. */
-size_t tb_history_place(const struct tb_series *series, const struct tb_mark *mark);
+size_t tb_history_place(const struct tb_history_series *series, const struct tb_mark *mark);
 void tb_history_close(struct tb_history *history);
 /* NULL: this case was never ok on this machine. */
-const struct tb_series *tb_history_find(const struct tb_history *history, const char *id);
+const struct tb_history_series *tb_history_find(const struct tb_history *history, const char *id);
 /* A case's figure as a point has it; NaN where it was not measured. *probed: it is over the probe's time. */
 double tb_history_value(const cJSON *one_case, bool *probed);
 

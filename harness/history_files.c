@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/args.h"
 #include "harness/stored.h"
 #include "reporters/reporter.h"
@@ -21,8 +22,7 @@ tc_status tb_history_paths(struct tc_arena *arena, const struct tb_history_sourc
     if (!folder && errno != ENOTDIR) return tc_fail(err, TC_ARG, "history", "%s: %s", place, strerror(errno));
     bool good = folder || tc_vec_push(tc_arena_alloc(arena), out, place);
     for (const struct dirent *entry; good && folder && (entry = readdir(folder));) {
-      const char *dot = strrchr(entry->d_name, '.');
-      if (!dot || strcmp(dot, ".json")) continue;
+      if (!tc_text_stem(entry->d_name, ".json")) continue;
       const char *path = tb_format(arena, "%s/%s", place, entry->d_name);
       good = path && tc_vec_push(tc_arena_alloc(arena), out, path);
     }

@@ -9,7 +9,6 @@
 #include "harness/args.h"
 #include "harness/build.h"
 #include "harness/exitcode.h"
-#include "harness/process.h"
 #include "harness/verbs.h"
 #include "tcompile.h"
 
@@ -68,7 +67,6 @@ static int run_verb(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   fill_standard_streams();
-  tb_program_open();
   signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk: by the write that fails */
   return finish(run_verb(argc, argv));
 }

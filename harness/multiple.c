@@ -1,4 +1,4 @@
-/* Step-down (Holm) and step-up (Benjamini-Hochberg) corrections, as adjusted p values. */
+/* Holm's step-down correction, as adjusted p values. */
 #include "harness/multiple.h"
 
 #include <math.h>
@@ -27,18 +27,6 @@ bool tb_holm(const double *p, size_t count, size_t family, double *adjusted) {
   for (size_t i = 0; i < count; i++) {
     least = fmax(least, fmin(1, (double)(family - i) * items[i].p));
     adjusted[items[i].index] = least;
-  }
-  free(items);
-  return true;
-}
-
-bool tb_benjamini_hochberg(const double *p, size_t count, size_t family, double *adjusted) {
-  struct placed *items = sorted(p, count);
-  if (!items) return false;
-  double most = 1;
-  for (size_t i = count; i-- > 0;) {
-    most = fmin(most, (double)family / (double)(i + 1) * items[i].p);
-    adjusted[items[i].index] = most;
   }
   free(items);
   return true;

@@ -9,7 +9,5 @@
 
 /* Holm (1979): the chance of one false rejection or more is at most alpha, whatever the tests have in common. */
 bool tb_holm(const double *p, size_t count, size_t family, double *adjusted);
-/* Benjamini and Hochberg (1995): of the rejections, an expected share of at most alpha is false (independent or positively dependent). */
-bool tb_benjamini_hochberg(const double *p, size_t count, size_t family, double *adjusted);
 
 #endif

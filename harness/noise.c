@@ -1,6 +1,7 @@
 /* Looking at the causes of noise. Invariants:
  * 1. What cannot be read is unknown, never quiet.
  * 2. Nothing is measured and nothing waits: files of /proc and /sys alone.
+ * 3. Whether a cause makes figures worse is decided in its see_NAME and nowhere else.
  * To add a cause: a row in noise.def and a function see_NAME here. */
 #include "harness/noise.h"
 
@@ -9,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/args.h"
 #include "harness/system_file.h"
 #include "harness/text.h"
 
 enum { LINE = 8192, PATH = 4096 };
-static const double busy_load = 0.25, much_steal = 0.001, much_written_kib = 64 * 1024;
+static const double busy_load = 0.25 /* a core */, much_steal = 0.001, much_written_kib = 64 * 1024;
 static const char cpu_folder[] = "/sys/devices/system/cpu";
 
 struct sight { enum tb_noise_state state; char seen[TB_NOISE_SEEN_BYTES]; };
@@ -73,7 +75,7 @@ static struct sight see_load(struct tb_topology *topology) {
   const int cores = topology ? tb_topology_machine(topology).cores : 1;
   if (getloadavg(&load, 1) != 1) return sight(TB_NOISE_UNKNOWN, "not readable");
   if (tb_system_line("/proc/loadavg", "", line, sizeof line)) (void)sscanf(line, "%*f %*f %*f %d", &running);
-  if (load < busy_load) return sight(TB_NOISE_QUIET, "%.2f", load);
+  if (load < busy_load * cores) return sight(TB_NOISE_QUIET, "%.2f", load);
   return sight(TB_NOISE_WORSE, "%.2f on %d core%s in the last minute, %d running now", load, cores, tb_plural(cores), running);
 }
 
@@ -170,8 +172,10 @@ static struct sight see_timer(struct tb_topology *topology) {
 
 typedef struct sight (*look)(struct tb_topology *topology);
 
-static const struct { const char *name, *what, *fix, *done; look see; } causes[] = {
-#define TB_NOISE(name, what, fix, done) {#name, what, fix, done, see_##name},
+enum { LISTED, WARNS };
+
+static const struct { const char *name, *what, *fix, *done; bool warns; look see; } causes[] = {
+#define TB_NOISE(name, told, what, fix, done) {#name, what, fix, done, told == WARNS, see_##name},
 #include "harness/noise.def"
 #undef TB_NOISE
 };
@@ -181,11 +185,15 @@ const char *tb_noise_state_text(enum tb_noise_state state) {
   return texts[state];
 }
 
+const char *tb_noise_warning(struct tc_arena *arena, const struct tb_noise *noise) {
+  return noise->warns && noise->state == TB_NOISE_WORSE ? tb_format(arena, "%s: %s", noise->what, noise->seen) : "";
+}
+
 int tb_noise_count(void) { return (int)(sizeof causes / sizeof *causes); }
 
 struct tb_noise tb_noise_look(int index, struct tb_topology *topology) {
   const struct sight s = causes[index].see(topology);
-  struct tb_noise noise = {causes[index].name, causes[index].what, causes[index].fix, causes[index].done, s.state, ""};
+  struct tb_noise noise = {causes[index].name, causes[index].what, causes[index].fix, causes[index].done, causes[index].warns, s.state, ""};
   snprintf(noise.seen, sizeof noise.seen, "%s", s.seen);
   return noise;
 }

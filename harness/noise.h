@@ -13,11 +13,14 @@ enum { TB_NOISE_SEEN_BYTES = 160 };
 
 struct tb_noise {
   const char *name, *what, *fix, *done;
+  bool warns; /* each run tells it in a line of its own */
   enum tb_noise_state state;
   char seen[TB_NOISE_SEEN_BYTES];
 };
 
 int tb_noise_count(void);
+/* "load: 1.20 on 2 cores …", in the arena: what a run tells of it; "" where there is nothing to tell; NULL when memory is out. */
+const char *tb_noise_warning(struct tc_arena *arena, const struct tb_noise *noise);
 /* Looks at cause `index`. `topology` may be NULL: hwloc failed. */
 struct tb_noise tb_noise_look(int index, struct tb_topology *topology);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "harness/args.h"
 #include "harness/role.h"
 #include "harness/suite.h"
@@ -21,16 +22,11 @@ static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM,
 
 bool tb_peer_named(const char *backend) { return !strncmp(backend, prefix, strlen(prefix)); }
 
-static bool ends_in(const char *text, const char *end) {
-  const size_t length = strlen(text), bytes = strlen(end);
-  return length > bytes && !strcmp(text + length - bytes, end);
-}
-
 /* "folder/torch_adapter.py" is "torch", "folder/mine.py" is "mine". */
 static const char *name_of_file(struct tc_arena *arena, const char *file) {
   const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-  const size_t cut = ends_in(base, suffix) ? strlen(suffix) : ends_in(base, extension) ? strlen(extension) : 0;
-  return tb_format(arena, "%.*s", (int)(strlen(base) - cut), base);
+  const size_t adapter = tc_text_stem(base, suffix), stem = adapter ? adapter : tc_text_stem(base, extension);
+  return tb_format(arena, "%.*s", (int)(stem ? stem : strlen(base)), base);
 }
 
 /* The first file peers/NAME on the suite path; *folder NULL: there is none. */
@@ -59,7 +55,7 @@ static tc_status find_in_path(struct tc_arena *arena, const char *name, const ch
 tc_status tb_peer_find(struct tc_arena *arena, const char *backend, struct tb_peer *out, struct tc_error *err) {
   const char *text = backend + strlen(prefix), *name = text;
   tc_status status = TC_OK;
-  if (strchr(text, '/') || ends_in(text, extension)) {
+  if (strchr(text, '/') || tc_text_stem(text, extension)) {
     out->file = text;
     name = name_of_file(arena, text);
     if (!name) return no_memory(err);

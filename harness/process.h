@@ -22,7 +22,8 @@
 enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120 };
 
 struct tb_launch {
-  const char *program;             /* path, or a name on PATH; NULL: this program */
+  const char *own;                 /* path of this program (program.h) */
+  const char *program;             /* another one: path, or a name on PATH; NULL: this program */
   const char *library;             /* folder that Python finds modules in, beside the script's own; NULL: none */
   const char *script;              /* adapter of a peer (peer.h), which the program runs; NULL: it runs a worker of tbench */
   const struct tb_place *place;    /* NULL: not bound, default threads */
@@ -82,9 +83,5 @@ void tb_process_stop(struct tb_process *process);
 /* Records an outcome with its reason and gives the status of a failed process: for the parts of this interface. */
 tc_status tb_process_fail(struct tb_process *process, enum tb_outcome outcome, struct tc_error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Once, first of all in main. */
-void tb_program_open(void);
-/* The program that is running now, as the path to start workers from. */
-const char *tb_program_path(void);
 
 #endif

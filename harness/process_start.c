@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -20,13 +19,11 @@
 #include "harness/clock.h"
 #include "harness/text.h"
 
-enum { PROGRAM_PATH = 40 };
-
 /* Words of a worker's command line: what runs (a peer's has three words), each switch, each plug-in, threads, cpus, cache_dir,
  * callgrind, memory_mb; and NULL. */
 enum {
   SWITCHES = 0
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) + 1
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) + 1
 #include "base/config.def"
 #undef TC_CONFIG
   ,
@@ -38,22 +35,6 @@ static const char spin_settings[] = "GOMP_SPINCOUNT=20000";
 
 /* Python writes nothing beside the adapters. */
 static const char leave_no_bytecode[] = "-B";
-
-/* The program, opened at its start: its file stays this one when another takes its place. The link's text is asked for, as
- * under an emulator the link itself leads to the emulator. */
-static char program_path[PROGRAM_PATH] = "/proc/self/exe";
-
-void tb_program_open(void) {
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length <= 0) return;
-  path[length] = '\0';
-  const int fd = open(path, O_RDONLY | O_CLOEXEC), moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, TB_FD_EXCHANGE + 1);
-  if (fd >= 0) close(fd);
-  if (moved >= 0) snprintf(program_path, sizeof program_path, "/proc/self/fd/%d", moved);
-}
-
-const char *tb_program_path(void) { return program_path; }
 
 struct words { const char *items[LAUNCH_WORDS]; int count; };
 
@@ -153,7 +134,7 @@ static int spawn(struct tb_process *p, const char *program, const struct ends *e
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | (p->interrupt ? POSIX_SPAWN_SETSIGMASK : 0));
   posix_spawnattr_setpgroup(&attributes, 0);
   if (p->interrupt) posix_spawnattr_setsigmask(&attributes, &p->interrupt->before);
-  const int status = posix_spawnp(&p->pid, program ? program : tb_program_path(), &actions, &attributes, (char *const *)words->items, (char *const *)environment);
+  const int status = posix_spawnp(&p->pid, program, &actions, &attributes, (char *const *)words->items, (char *const *)environment);
   if (status) p->pid = 0;
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -167,7 +148,7 @@ static int spawn_bound(struct tb_process *p, const struct tb_launch *launch, con
   const bool binds = launch->place && launch->place->binds && tb_cpus_parse(launch->place->cpus, &wanted) && !sched_getaffinity(0, sizeof own, &own);
   p->bound = binds && !sched_setaffinity(0, sizeof wanted, &wanted);
   const bool memory = p->bound && tb_topology_bind_memory(launch->topology, launch->place->cpus);
-  const int status = spawn(p, launch->program, ends, words, environment);
+  const int status = spawn(p, launch->program ? launch->program : launch->own, ends, words, environment);
   if (memory) tb_topology_bind_memory(launch->topology, NULL);
   if (p->bound) sched_setaffinity(0, sizeof own, &own);
   return status;

@@ -1,8 +1,8 @@
 /* The sender. Invariants:
  * 1. An entry is removed after an acknowledgement of the format's row, and moved to refused/ after a refusal; after anything else it stays.
- * 2. The token goes to the origin that it is meant for, and over http:// to this machine alone unless the policy says otherwise.
- * 3. An endpoint that does not answer after all tries, or denies access, is not asked again by this process: a thousand entries do not
- *    wait a thousand times, and a wrong token is shown once.
+ * 2. The token goes to the origin that it is meant for, and over http:// to this machine alone, past every proxy, unless the policy says otherwise.
+ * 3. An endpoint that does not answer after all tries, denies access, or does not know the URL, is not asked again by this process: a thousand
+ *    entries do not wait a thousand times, and a wrong token is shown once.
  * 4. Pauses grow from try to try and differ between processes; an endpoint that names a time gets it, or is left alone. */
 #include "harness/push.h"
 
@@ -82,7 +82,7 @@ static bool prepare(struct sending *s) {
   if (ours && !s->url.secure && !s->url.loopback && !push->policy.plain)
     return say(s->out, TB_FATE_KEPT, "%.200s: the token would go unencrypted; use https://, or allow it with plain=yes", s->url.origin), false;
   s->request = (struct tb_push_request){.url = s->entry.url, .method = s->format->method, .content_type = s->format->content_type, .key = s->entry.key,
-                                        .credential = s->format->credential, .token = ours ? push->token : NULL};
+                                        .credential = s->format->credential, .token = ours ? push->token : NULL, .direct = s->url.loopback};
   decompress(s);
   return compress(s) || (say(s->out, TB_FATE_KEPT, "out of memory"), false);
 }
@@ -139,20 +139,20 @@ static void send_until_told(struct sending *s) {
     push->world.send(push->world.self, &s->request, &answer);
     tb_push_judge(s->format, &answer, s->request.encoding, s->request.token, &verdict);
     switch (verdict.kind) {
-    case TB_VERDICT_STORED: acknowledged(s, TB_FATE_SENT); return;
-    case TB_VERDICT_KNOWN: acknowledged(s, TB_FATE_KNOWN); return;
-    case TB_VERDICT_PLAIN: decompress(s); continue;
-    case TB_VERDICT_REFUSED: refused(s, verdict.why); return;
-    case TB_VERDICT_DENIED:
+    case TB_JUDGED_STORED: acknowledged(s, TB_FATE_SENT); return;
+    case TB_JUDGED_KNOWN: acknowledged(s, TB_FATE_KNOWN); return;
+    case TB_JUDGED_PLAIN: decompress(s); continue;
+    case TB_JUDGED_REFUSED: refused(s, verdict.why); return;
+    case TB_JUDGED_DENIED:
       refused(s, verdict.why);
       close_endpoint(push, s->url.origin, s->out->why);
       return;
-    case TB_VERDICT_HOLD: keep(s, verdict.why); return;
-    case TB_VERDICT_INTERRUPTED:
+    case TB_JUDGED_HOLD: keep(s, verdict.why); return;
+    case TB_JUDGED_INTERRUPTED:
       push->interrupted = true;
       say(s->out, TB_FATE_KEPT, "interrupted");
       return;
-    case TB_VERDICT_RETRY:
+    case TB_JUDGED_RETRY:
       if (!once_more(s, &answer, &verdict, ++tries_made)) return;
     }
   }

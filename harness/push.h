@@ -22,6 +22,7 @@ enum { TB_PUSH_TEXT = 4096, TB_PUSH_TYPE = 128, TB_PUSH_URL = 1024, TB_PUSH_WHY 
 struct tb_push_request {
   const char *url, *method, *content_type, *encoding /* "gzip"; NULL: as it is */, *key;
   const char *credential, *token; /* a header and its value; token NULL: none is sent */
+  bool direct;                    /* to this machine: past every proxy, for what goes to one leaves it */
   const void *body;
   size_t bytes;
 };
@@ -50,14 +51,14 @@ struct tb_push_world {
 
 /* --- reading answers: push_verdict.c --- */
 enum tb_push_verdict_kind {
-  TB_VERDICT_STORED,
-  TB_VERDICT_KNOWN,   /* it was there already */
-  TB_VERDICT_RETRY,   /* not now */
-  TB_VERDICT_PLAIN,   /* not compressed */
-  TB_VERDICT_REFUSED, /* never this document */
-  TB_VERDICT_DENIED,  /* never with this token, or without one */
-  TB_VERDICT_HOLD,    /* nothing will change before a person changes something: certificate, URL */
-  TB_VERDICT_INTERRUPTED,
+  TB_JUDGED_STORED,
+  TB_JUDGED_KNOWN,   /* it was there already */
+  TB_JUDGED_RETRY,   /* not now */
+  TB_JUDGED_PLAIN,   /* not compressed */
+  TB_JUDGED_REFUSED, /* never this document */
+  TB_JUDGED_DENIED,  /* never with this token, or without one */
+  TB_JUDGED_HOLD,    /* nothing will change before a person changes something: certificate, URL, proxy */
+  TB_JUDGED_INTERRUPTED,
 };
 struct tb_push_verdict {
   enum tb_push_verdict_kind kind;

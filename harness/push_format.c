@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "harness/args.h"
 #include "harness/stats.h"
 #include "reporters/reporter.h"
@@ -59,6 +60,15 @@ static bool says(const char *query, const char *name, size_t length) {
   return false;
 }
 
+/* Value of a parameter of a query, in the arena; NULL: it has none, or memory is out. */
+static const char *value_of(struct tc_arena *arena, const char *query, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = query; *at; at += strcspn(at, "&"), at += *at == '&')
+    if (!strncmp(at, name, length) && at[length] == '=')
+      return tb_format(arena, "%.*s", (int)strcspn(at + length + 1, "&"), at + length + 1);
+  return NULL;
+}
+
 tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_url *url, const char **target, struct tc_error *err) {
   const char *path = strstr(url->path, format->mark) ? url->path : tb_format(arena, "%s%s", url->path, format->path);
   const char *query = url->query;
@@ -97,35 +107,51 @@ static tc_status add_elements(struct tc_arena *arena, const char *text, tb_push_
   return status;
 }
 
-/* A whole SHA-1 or SHA-256 of git; NULL: the commit is shortened, unknown, or of a changed tree, and names no version. */
+/* A whole SHA-1 of git, the only one that Bencher takes; NULL: the commit is shortened, or names no version. */
 static const char *whole_commit(const cJSON *result) {
-  enum { SHA1 = 40, SHA256 = 64 };
-  const char *commit = tb_doc_text(result, "tbench.commit", "");
-  const size_t n = strlen(commit);
-  return (n == SHA1 || n == SHA256) && strspn(commit, "0123456789abcdef") == n ? commit : NULL;
+  enum { SHA1 = 40 };
+  const char *commit = tb_doc_commit(result);
+  return commit && strlen(commit) == SHA1 ? commit : NULL;
 }
 
-/* Bencher's JsonNewReport: the document of the reporter is one text in its list of results. */
-static tc_status add_report(struct tc_arena *arena, const char *text, const cJSON *result, const char *branch, tb_push_bodies *bodies, struct tc_error *err) {
-  cJSON *report = cJSON_CreateObject(), *settings = cJSON_CreateObject(), *results = cJSON_CreateArray(), *one = cJSON_CreateString(text);
-  const char *started = tb_doc_text(result, "started", ""), *finished = tb_doc_text(result, "finished", started), *commit = whole_commit(result);
-  const cJSON *environment = cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0);
-  bool good = report && settings && results && one && cJSON_AddStringToObject(report, "branch", branch);
-  good = good && (!commit || cJSON_AddStringToObject(report, "hash", commit)) && cJSON_AddStringToObject(report, "testbed", tb_doc_text(environment, "host", "unknown"));
-  good = good && cJSON_AddStringToObject(report, "start_time", started) && cJSON_AddStringToObject(report, "end_time", finished);
-  good = good && cJSON_AddStringToObject(settings, "adapter", "json");
-  if (good && cJSON_AddItemToArray(results, one)) one = NULL;
-  if (good && cJSON_AddItemToObject(report, "results", results)) results = NULL;
-  if (good && cJSON_AddItemToObject(report, "settings", settings)) settings = NULL;
-  const tc_status status = good && !one && !results && !settings ? add_json(arena, report, bodies, err) : no_memory(err);
+/* A UUID (of version 8) that is the same for the same document, by which Bencher knows one that it has. */
+static bool add_key(cJSON *document) {
+  char text[sizeof "00000000-0000-8000-8000-000000000000"], digits[TC_SHA256_HEX], *printed = cJSON_PrintUnformatted(document);
+  if (!printed) return false;
+  tc_sha256_of(printed, strlen(printed), digits);
+  cJSON_free(printed);
+  snprintf(text, sizeof text, "%.8s-%.4s-8%.3s-8%.3s-%.12s", digits, digits + 8, digits + 12, digits + 15, digits + 18);
+  return cJSON_AddStringToObject(document, "idempotency_key", text);
+}
+
+static bool add_list_of_one(cJSON *document, const char *name, const char *text) {
+  cJSON *list = cJSON_AddArrayToObject(document, name), *one = cJSON_CreateString(text);
+  if (list && one && cJSON_AddItemToArray(list, one)) return true;
   cJSON_Delete(one);
-  cJSON_Delete(results);
-  cJSON_Delete(settings);
-  cJSON_Delete(report);
+  return false;
+}
+
+/* Bencher's JsonNewRun: the document of the reporter is one text in its list of results. */
+static tc_status add_report(struct tc_arena *arena, const char *text, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies, struct tc_error *err) {
+  enum { TESTBED = 64 };
+  const char *started = tb_doc_text(result, "started", NULL), *finished = tb_doc_text(result, "finished", started), *commit = whole_commit(result);
+  const char *project = value_of(arena, place->url->query, "project"), *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", "");
+  char testbed[TESTBED + 1];
+  if (!project) return tc_fail(err, TC_ARG, "push", "format=bencher: to= has no project=NAME");
+  if (!started) return tc_fail(err, TC_ARG, "push", "format=bencher: the result does not say when it was started, which Bencher wants to know");
+  snprintf(testbed, sizeof testbed, "%s", *host ? host : "unknown");
+  cJSON *run = cJSON_CreateObject(), *settings = cJSON_AddObjectToObject(run, "settings");
+  const bool good = settings && cJSON_AddStringToObject(settings, "adapter", "json") && cJSON_AddStringToObject(run, "project", project) &&
+                    cJSON_AddStringToObject(run, "branch", place->branch) && (!commit || cJSON_AddStringToObject(run, "hash", commit)) &&
+                    cJSON_AddStringToObject(run, "testbed", testbed) && cJSON_AddStringToObject(run, "start_time", started) &&
+                    cJSON_AddStringToObject(run, "end_time", finished) && add_list_of_one(run, "results", text) && add_key(run);
+  const tc_status status = good ? add_json(arena, run, bodies, err) : no_memory(err);
+  cJSON_Delete(run);
   return status;
 }
 
-tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const char *branch, tb_push_bodies *bodies, struct tc_error *err) {
+tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies,
+                       struct tc_error *err) {
   const struct tb_reporter *reporter = tb_reporter_find(format->reporter);
   if (!reporter) return tc_fail(err, TC_UNSUPPORTED, "push", "this build has no reporter '%s'", format->reporter);
   char failure[TB_REPORT_FAILURE] = "";
@@ -139,7 +165,7 @@ tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *form
   if (!good) status = *failure ? tc_fail(err, TC_ARG, "push", "format=%s: %s", format->name, failure) : no_memory(err);
   else if (format->cut == TB_CUT_WHOLE) status = add_body(arena, text, bytes, bodies, err);
   else if (format->cut == TB_CUT_ELEMENTS) status = add_elements(arena, text, bodies, err);
-  else status = add_report(arena, text, result, branch, bodies, err);
+  else status = add_report(arena, text, result, place, bodies, err);
   free(text);
   return status;
 }

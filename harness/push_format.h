@@ -34,8 +34,12 @@ tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *fo
 struct tb_push_body { const char *text; size_t bytes; };
 typedef TC_VEC(struct tb_push_body) tb_push_bodies;
 
-/* The requests' bodies, in the arena. `branch` is that of a Bencher report. TC_ARG: the result lacks what the format must
+/* Where a result goes, for formats that say it in the document too: the endpoint as to= has it, and the branch of a Bencher report. */
+struct tb_push_place { const struct tb_url *url; const char *branch; };
+
+/* The requests' bodies, in the arena. TC_ARG: the result lacks what the format must
  * have; TC_UNSUPPORTED: this build has no such reporter; TC_CORRUPT: what it wrote is not what the row says; TC_NOMEM. The same result gives the same bytes. */
-tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const char *branch, tb_push_bodies *bodies, struct tc_error *err);
+tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies,
+                       struct tc_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* HTTP by libcurl. Invariants:
  * 1. Certificates and host names are always verified; `cacert` changes whom to trust, nothing turns it off.
- * 2. No redirect is followed, no protocol but HTTP(S) is spoken, and a proxy does not see the headers of a request that it tunnels.
+ * 2. No redirect is followed, no protocol but HTTP(S) is spoken, a proxy does not see the headers of a request that it tunnels, and it sees
+ *    nothing of one that stays on this machine.
  * 3. However much an endpoint sends, a bounded part is kept, and it is left after that.
  * 4. The status line is the answer: a body that is cut off behind it changes nothing. */
 #define CURL_DISABLE_TYPECHECK
@@ -143,6 +144,7 @@ static bool set_request(struct exchange *x, const struct tb_push_request *r) {
   __typeof__(curl_easy_setopt) *set = h->curl.easy_setopt;
   CURL *e = h->easy;
   bool good = !set(e, CURLOPT_URL, r->url) && !set(e, CURLOPT_POST, 1L) && !set(e, CURLOPT_CUSTOMREQUEST, r->method);
+  good = good && (!r->direct || !set(e, CURLOPT_NOPROXY, "*"));
   good = good && !set(e, CURLOPT_POSTFIELDS, r->body) && !set(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->bytes);
   good = good && !set(e, CURLOPT_HTTPHEADER, x->headers) && !set(e, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
   return good && !set(e, CURLOPT_USERAGENT, "tbench/" PACKAGE_VERSION) && !set(e, CURLOPT_FOLLOWLOCATION, 0L);

@@ -1,7 +1,8 @@
 /* What an answer means. Invariants:
  * 1. STORED and KNOWN come from a status that the format's row names, and never from a web page: a log-in page or a proxy answers 200 to
  *    everything.
- * 2. REFUSED is what stays true when the same bytes are sent again; whatever may pass by itself is RETRY.
+ * 2. REFUSED is what stays true when the same bytes are sent again; whatever may pass by itself is RETRY; what speaks of the URL or of a proxy,
+ *    not of the bytes, is HOLD.
  * 3. What an endpoint says is one line of clean text without the token. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 
 enum {
   REQUEST_TIMEOUT = 408, TOO_EARLY = 425, TOO_MANY = 429, UNAUTHORIZED = 401, FORBIDDEN = 403, UNSUPPORTED_MEDIA = 415,
-  NOT_IMPLEMENTED = 501, HTTP_VERSION = 505, CLIENT_ERRORS = 400, SERVER_ERRORS = 500, REDIRECTS = 300, SUCCESSES = 200
+  NOT_FOUND = 404, NO_METHOD = 405, PROXY_DENIED = 407, GONE = 410, MISDIRECTED = 421, NOT_IMPLEMENTED = 501, HTTP_VERSION = 505,
+  CLIENT_ERRORS = 400, SERVER_ERRORS = 500, REDIRECTS = 300, SUCCESSES = 200
 };
 enum { TOKEN_PIECE = 4 /* characters of a token that are worth hiding */ };
 
@@ -51,18 +53,24 @@ static void reason_of(const struct tb_push_answer *answer, const char *token, ch
 
 static bool is_page(const struct tb_push_answer *answer) { return !strncasecmp(answer->type, "text/html", strlen("text/html")); }
 
+/* Or of a proxy: other bytes would be answered the same. */
+static bool speaks_of_url(int status) {
+  return status == NOT_FOUND || status == NO_METHOD || status == PROXY_DENIED || status == GONE || status == MISDIRECTED;
+}
+
 static enum tb_push_verdict_kind kind_of(const struct tb_push_format *format, const struct tb_push_answer *answer, bool compressed) {
   const int status = answer->status;
   const bool page = is_page(answer);
-  if (lists(format->stored, status)) return page && status < REDIRECTS ? TB_VERDICT_RETRY : TB_VERDICT_STORED;
-  if (lists(format->known, status)) return page ? TB_VERDICT_RETRY : TB_VERDICT_KNOWN;
-  if (status == UNSUPPORTED_MEDIA && compressed) return TB_VERDICT_PLAIN;
-  if (status == UNAUTHORIZED || status == FORBIDDEN) return TB_VERDICT_DENIED;
-  if (status == REQUEST_TIMEOUT || status == TOO_EARLY || status == TOO_MANY) return TB_VERDICT_RETRY;
-  if (status == NOT_IMPLEMENTED || status == HTTP_VERSION) return TB_VERDICT_REFUSED;
-  if (status >= SERVER_ERRORS) return TB_VERDICT_RETRY;
-  if (status >= CLIENT_ERRORS) return TB_VERDICT_REFUSED;
-  return status >= SUCCESSES && status < REDIRECTS ? TB_VERDICT_RETRY : TB_VERDICT_HOLD;
+  if (lists(format->stored, status)) return page && status < REDIRECTS ? TB_JUDGED_RETRY : TB_JUDGED_STORED;
+  if (lists(format->known, status)) return page ? TB_JUDGED_RETRY : TB_JUDGED_KNOWN;
+  if (status == UNSUPPORTED_MEDIA && compressed) return TB_JUDGED_PLAIN;
+  if (status == UNAUTHORIZED || status == FORBIDDEN) return TB_JUDGED_DENIED;
+  if (status == REQUEST_TIMEOUT || status == TOO_EARLY || status == TOO_MANY) return TB_JUDGED_RETRY;
+  if (speaks_of_url(status)) return TB_JUDGED_HOLD;
+  if (status == NOT_IMPLEMENTED || status == HTTP_VERSION) return TB_JUDGED_REFUSED;
+  if (status >= SERVER_ERRORS) return TB_JUDGED_RETRY;
+  if (status >= CLIENT_ERRORS) return TB_JUDGED_REFUSED;
+  return status >= SUCCESSES && status < REDIRECTS ? TB_JUDGED_RETRY : TB_JUDGED_HOLD;
 }
 
 static void say_status(const struct tb_push_answer *answer, const char *token, const char *reason, struct tb_push_verdict *v) {
@@ -70,9 +78,11 @@ static void say_status(const struct tb_push_answer *answer, const char *token, c
   char location[TB_PUSH_URL];
   snprintf(location, sizeof location, "%s", answer->location);
   blot_out(location, token);
-  if (v->kind == TB_VERDICT_HOLD && *location)
+  if (v->kind == TB_JUDGED_HOLD && status < CLIENT_ERRORS && *location)
     snprintf(v->why, sizeof v->why, "it answered %d and sends us to %.250s; no redirect is followed, for the token is meant for this host: name the right one in to=", status, location);
   else if (status < CLIENT_ERRORS && is_page(answer)) snprintf(v->why, sizeof v->why, "a web page answered (%d), not an endpoint of this format", status);
+  else if (speaks_of_url(status))
+    snprintf(v->why, sizeof v->why, "it answered %d, which is about the URL or a proxy, not about the document%s%.350s", status, *reason ? ": " : "", reason);
   else if (*reason) snprintf(v->why, sizeof v->why, "it answered %d: %.400s", status, reason);
   else snprintf(v->why, sizeof v->why, "it answered %d", status);
 }
@@ -85,10 +95,10 @@ void tb_push_judge(const struct tb_push_format *format, const struct tb_push_ans
     verdict->kind = kind_of(format, answer, compressed);
     say_status(answer, token, reason, verdict);
     break;
-  case TB_PUSH_UNREACHED: verdict->kind = TB_VERDICT_RETRY; break;
-  case TB_PUSH_INTERRUPTED: verdict->kind = TB_VERDICT_INTERRUPTED; break;
+  case TB_PUSH_UNREACHED: verdict->kind = TB_JUDGED_RETRY; break;
+  case TB_PUSH_INTERRUPTED: verdict->kind = TB_JUDGED_INTERRUPTED; break;
   case TB_PUSH_UNTRUSTED:
-  case TB_PUSH_IMPOSSIBLE: verdict->kind = TB_VERDICT_HOLD; break;
+  case TB_PUSH_IMPOSSIBLE: verdict->kind = TB_JUDGED_HOLD; break;
   }
   if (answer->reach != TB_PUSH_ANSWERED) snprintf(verdict->why, sizeof verdict->why, "%.500s", reason);
   tb_text_clean(verdict->why, TB_TEXT_LINE);

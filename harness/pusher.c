@@ -58,6 +58,7 @@ tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *op
   if (!status) status = tb_spool_disk(arena, options->spool, &p->disk, &p->spool.folder, err);
   p->spool.disk = &p->disk;
   if (!status) status = tb_spool_open(&p->spool, err);
+  if (!status) status = tb_spool_disk_check(p->spool.folder, err);
   if (status) return status;
   p->push = (struct tb_push){.spool = &p->spool, .world = tb_push_http_world(p->http), .policy = options->policy, .arena = arena,
                              .random = {(uint64_t)tb_now_ns() ^ (uint64_t)getpid() << 32},
@@ -74,7 +75,8 @@ void tb_pusher_close(struct tb_pusher *p) {
 
 tc_status tb_pusher_add(struct tb_pusher *p, const cJSON *result, const char *source, tb_spool_names *names, struct tc_error *err) {
   tb_push_bodies bodies = {0};
-  tc_status status = tb_push_make(p->arena, p->format, result, p->options.branch, &bodies, err);
+  const struct tb_push_place place = {.url = &p->url, .branch = p->options.branch};
+  tc_status status = tb_push_make(p->arena, p->format, result, &place, &bodies, err);
   for (size_t i = 0; i < bodies.len && !status; i++) {
     struct tb_spool_name name;
     struct tb_spool_entry entry = {.url = p->target, .format = p->format->name, .source = source, .body = bodies.data[i].text, .bytes = bodies.data[i].bytes};
@@ -85,49 +87,52 @@ tc_status tb_pusher_add(struct tb_pusher *p, const cJSON *result, const char *so
 }
 
 /* The origin that an entry goes to, in the arena; NULL: it cannot be read, and needs no token. */
-static const char *origin_of(struct tb_pusher *p, const struct tb_spool_name *name) {
+static const char *origin_of(struct tb_pusher *p, const struct tb_spool_name *name, bool refused) {
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  struct tb_spool_hold hold;
   struct tb_spool_entry entry;
   struct tb_url url = {0};
   struct tc_error err = {0};
-  const enum tb_spool_taken taken = arena ? tb_spool_take(&p->spool, arena, name, &hold, &entry, &err) : TB_SPOOL_FAILED;
-  if (taken == TB_SPOOL_TAKEN && tb_url_parse(arena, entry.url, &url, &err)) url.origin = NULL;
-  const char *origin = url.origin ? tc_arena_text(p->arena, url.origin) : NULL;
-  if (taken == TB_SPOOL_TAKEN || taken == TB_SPOOL_DAMAGED) tb_spool_leave(&p->spool, &hold);
+  const bool known = arena && !tb_spool_look(&p->spool, arena, name, refused, &entry, &err) && !tb_url_parse(arena, entry.url, &url, &err);
+  const char *origin = known ? tc_arena_text(p->arena, url.origin) : NULL;
   if (arena) tc_arena_free(arena);
   return origin;
 }
 
-static tc_status restore_refused(struct tb_pusher *p, struct tc_error *err) {
-  tb_spool_names names = {0};
-  tc_status status = tb_spool_list_refused(&p->spool, p->arena, &names, err);
-  for (size_t i = 0; i < names.len && !status; i++) status = tb_spool_restore(&p->spool, &names.data[i], err);
-  return status;
-}
-
-/* Leaves those that go to the origin of to=, or, without it, sees whom the token is for. */
-static tc_status choose_entries(struct tb_pusher *p, tb_spool_names *names, struct tc_error *err) {
-  const char *only = NULL;
+/* Leaves those that go to the origin of to=, or, without it, sees whom the token is for: *only, NULL before the first. Of refused ones that cannot
+ * be read nobody knows whose they are: without to= alone they are tried again. */
+static tc_status choose_entries(struct tb_pusher *p, bool refused, tb_spool_names *names, const char **only, struct tc_error *err) {
   size_t kept = 0;
   for (size_t i = 0; i < names->len; i++) {
-    const char *origin = origin_of(p, &names->data[i]);
-    if (p->target && origin && strcmp(origin, p->url.origin)) continue;
+    const char *origin = origin_of(p, &names->data[i], refused);
+    if (p->target && (origin ? strcmp(origin, p->url.origin) != 0 : refused)) continue;
     names->data[kept++] = names->data[i];
     if (p->target || !origin) continue;
-    if (only && *p->token && strcmp(only, origin))
-      return tc_fail(err, TC_ARG, "push", "entries for %s and for %s lie in the spool, and a token is meant for one of them: name it with to=URL", only, origin);
-    only = origin;
+    if (*only && *p->token && strcmp(*only, origin))
+      return tc_fail(err, TC_ARG, "push", "entries for %s and for %s lie in the spool, and a token is meant for one of them: name it with to=URL", *only, origin);
+    *only = origin;
   }
   names->len = kept;
-  if (!p->target) p->push.token_origin = only;
   return TC_OK;
 }
 
+/* Those to be sent, `again`: and of the refused ones those that are to be tried again. Changes nothing. */
+static tc_status choose_all(struct tb_pusher *p, tb_spool_names *names, tb_spool_names *again, struct tc_error *err) {
+  const char *only = NULL;
+  tc_status status = tb_spool_list(&p->spool, p->arena, names, err);
+  if (!status) status = choose_entries(p, false, names, &only, err);
+  if (!status && again) status = tb_spool_list_refused(&p->spool, p->arena, again, err);
+  if (!status && again) status = choose_entries(p, true, again, &only, err);
+  if (!p->target) p->push.token_origin = only;
+  return status;
+}
+
 tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *names, struct tc_error *err) {
-  tc_status status = refused ? restore_refused(p, err) : TC_OK;
-  if (!status) status = tb_spool_list(&p->spool, p->arena, names, err);
-  return status ? status : choose_entries(p, names, err);
+  tb_spool_names again = {0};
+  tc_status status = choose_all(p, names, refused ? &again : NULL, err);
+  for (size_t i = 0; i < again.len && !status; i++) status = tb_spool_restore(&p->spool, &again.data[i], err);
+  if (status || !again.len) return status;
+  names->len = 0; /* in the order of all: once more, with those that were put back */
+  return choose_all(p, names, NULL, err);
 }
 
 /* --- sending, and telling --- */

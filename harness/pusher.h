@@ -44,7 +44,7 @@ void tb_pusher_close(struct tb_pusher *p);
 /* Puts a result into the spool: its entries are appended to `names`. */
 tc_status tb_pusher_add(struct tb_pusher *p, const cJSON *result, const char *source, tb_spool_names *names, struct tc_error *err);
 /* Names of the entries that lie in the spool, `refused`: also of those that were refused, which are put back; where options.to is given, those for
- * its host alone. A token goes to one host: TC_ARG where there are several and none is named. */
+ * its host alone: the others lie as they lay. A token goes to one host: TC_ARG where there are several and none is named, and nothing is put back. */
 tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *names, struct tc_error *err);
 /* Sends them, and tells on standard error what was not. */
 void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names);

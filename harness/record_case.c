@@ -143,6 +143,22 @@ static void add_breaks(cJSON *object, const struct tb_graph *g) {
   }
 }
 
+static void add_launches(cJSON *object, const struct tb_graph *g) {
+  cJSON *array = cJSON_AddArrayToObject(object, "launches");
+  for (size_t i = 0; i < g->launches.len; i++) {
+    const struct tb_launched *launch = &g->launches.data[i];
+    cJSON *one = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, one);
+    tb_add_text(one, "label", launch->label);
+    tb_add_text(one, "kind", launch->kind);
+    tb_add_text(one, "generator", launch->generator);
+    tb_add_text(one, "fused", launch->fused);
+    tb_add_number(one, "ops", launch->ops);
+    tb_add_number(one, "bytes", launch->bytes);
+    tb_add_number(one, "flops", launch->flops);
+  }
+}
+
 static void add_graph(cJSON *object, const struct tb_graph *g) {
   if (!g->known) {
     cJSON_AddNullToObject(object, "graph");
@@ -161,6 +177,7 @@ static void add_graph(cJSON *object, const struct tb_graph *g) {
   tb_add_number(json, "peak_bytes", g->peak_bytes);
   tb_add_number(json, "code_bytes", g->code_bytes);
   tb_add_text(json, "artifact", g->artifact);
+  add_launches(json, g);
   tb_add_texts(json, "fallbacks", &g->fallbacks);
 }
 

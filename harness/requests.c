@@ -20,22 +20,22 @@
 static const double calls_max = 1e15; /* of one request: all whole numbers up to it are doubles */
 
 /* To be followed by luaL_error at once. */
-lua_State *tb_request_failing(lua_State *L, struct tb_server *w, const char *kind) {
+lua_State *tb_request_failing(lua_State *L, struct tb_serving *w, const char *kind) {
   w->kind = kind;
   return L;
 }
 
-void tb_request_need_workload(lua_State *L, struct tb_server *w) {
+void tb_request_need_workload(lua_State *L, struct tb_serving *w) {
   if (!w->prepared) luaL_error(tb_request_failing(L, w, "usage"), "prepare comes first");
 }
 
-const char *tb_request_need_text(lua_State *L, struct tb_server *w, const char *field) {
+const char *tb_request_need_text(lua_State *L, struct tb_serving *w, const char *field) {
   const char *text = tb_json_text(w->request, field, NULL);
   if (!text) luaL_error(tb_request_failing(L, w, "usage"), "the request lacks '%s'", field);
   return text;
 }
 
-struct tb_request_calls tb_request_need_calls(lua_State *L, struct tb_server *w) {
+struct tb_request_calls tb_request_need_calls(lua_State *L, struct tb_serving *w) {
   const double calls = tb_json_number(w->request, "calls", 0), warm = tb_json_number(w->request, "warm", 0);
   if (!(calls >= 1 && calls <= calls_max && warm >= 0 && warm <= calls_max))
     luaL_error(tb_request_failing(L, w, "usage"), "%s needs calls of 1 or more and warm of 0 or more", tb_json_text(w->request, "op", "?"));
@@ -44,19 +44,19 @@ struct tb_request_calls tb_request_need_calls(lua_State *L, struct tb_server *w)
 
 /* --- starting --- */
 
-void tb_answer_describe(lua_State *L, struct tb_server *w) {
+void tb_answer_describe(lua_State *L, struct tb_serving *w) {
   const char *path = tb_request_need_text(L, w, "suite");
   tb_description_load(L, path);
   cJSON_AddItemToObject(w->reply, "description", tb_description_json(L, -1, path));
 }
 
-static void prepare_probe(lua_State *L, struct tb_server *w) {
+static void prepare_probe(lua_State *L, struct tb_serving *w) {
   tb_probe_close(w->probe);
   w->probe = tb_probe_open();
   if (!w->probe) luaL_error(tb_request_failing(L, w, "unsupported"), "the probe kernel needs AVX2, FMA and 40 MiB");
 }
 
-void tb_answer_prepare(lua_State *L, struct tb_server *w) {
+void tb_answer_prepare(lua_State *L, struct tb_serving *w) {
   enum tb_role role;
   if (!tb_role_parse(tb_request_need_text(L, w, "role"), &role)) luaL_error(tb_request_failing(L, w, "usage"), "unknown role");
   if (role == TB_ROLE_PROBE) {
@@ -78,7 +78,7 @@ void tb_answer_prepare(lua_State *L, struct tb_server *w) {
   if (w->workload.bytes >= 0) cJSON_AddNumberToObject(w->reply, "bytes", w->workload.bytes);
 }
 
-static void add_stats(lua_State *L, struct tb_server *w) {
+static void add_stats(lua_State *L, struct tb_serving *w) {
   if (w->workload.role != TB_ROLE_COMPILED) return;
   tb_workload_stats(L, &w->workload);
   cJSON_AddItemToObject(w->reply, "stats", tb_json_from_lua(L, -1));
@@ -107,14 +107,14 @@ static double library_ns(lua_State *L) {
   return ctx ? tc_device_cpu_blas_opening_ns(ctx->device) : 0;
 }
 
-static void time_first(lua_State *L, struct tb_server *w) {
+static void time_first(lua_State *L, struct tb_serving *w) {
   const double opened_before = library_ns(L);
   cJSON_AddNumberToObject(w->reply, "ns", tb_workload_call(L, &w->workload, NULL));
   const double opening = library_ns(L) - opened_before;
   if (opening > 0) cJSON_AddNumberToObject(w->reply, "library_ns", opening);
 }
 
-void tb_answer_first(lua_State *L, struct tb_server *w) {
+void tb_answer_first(lua_State *L, struct tb_serving *w) {
   double before[N_EVIDENCE], after[N_EVIDENCE];
   tb_request_need_workload(L, w);
   tb_serve_leave_seat(w);
@@ -129,7 +129,7 @@ void tb_answer_first(lua_State *L, struct tb_server *w) {
   if (!counted) add_stats(L, w); /* its times would make the reply of another length in each run, and move the heap */
 }
 
-void tb_answer_call(lua_State *L, struct tb_server *w) {
+void tb_answer_call(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   cJSON_AddNumberToObject(w->reply, "ns", tb_workload_call(L, &w->workload, NULL));
 }
@@ -140,7 +140,7 @@ static double preempted(void) {
   return getrusage(RUSAGE_SELF, &usage) ? NAN : (double)usage.ru_nivcsw;
 }
 
-void tb_answer_block(lua_State *L, struct tb_server *w) {
+void tb_answer_block(lua_State *L, struct tb_serving *w) {
   if (!w->probe) tb_request_need_workload(L, w);
   tb_serve_take_seat(w);
   const struct tb_request_calls calls = tb_request_need_calls(L, w);
@@ -151,7 +151,7 @@ void tb_answer_block(lua_State *L, struct tb_server *w) {
   if (!isnan(lost)) cJSON_AddNumberToObject(w->reply, "preempted", lost);
 }
 
-void tb_answer_check(lua_State *L, struct tb_server *w) {
+void tb_answer_check(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   const char *why;
   if (tb_json_bool(w->request, "send", false)) {
@@ -167,14 +167,14 @@ void tb_answer_check(lua_State *L, struct tb_server *w) {
   if (why) cJSON_AddStringToObject(w->reply, "why", why);
 }
 
-void tb_answer_stats(lua_State *L, struct tb_server *w) {
+void tb_answer_stats(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   add_stats(L, w);
 }
 
 /* --- the rest --- */
 
-void tb_answer_explain(lua_State *L, struct tb_server *w) {
+void tb_answer_explain(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   if (w->workload.role != TB_ROLE_EXPLAINED) luaL_error(tb_request_failing(L, w, "usage"), "explain needs the role explained");
   const char *text = tb_workload_explain(L, &w->workload);
@@ -182,13 +182,13 @@ void tb_answer_explain(lua_State *L, struct tb_server *w) {
   else cJSON_AddStringToObject(w->reply, "text", text);
 }
 
-void tb_answer_inputs(lua_State *L, struct tb_server *w) {
+void tb_answer_inputs(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   const char *why = tb_inputs_write(L, &w->workload, tb_request_need_text(L, w, "path"));
   if (why) cJSON_AddStringToObject(w->reply, "why", why);
 }
 
-void tb_answer_machine(lua_State *L, struct tb_server *w) {
+void tb_answer_machine(lua_State *L, struct tb_serving *w) {
   const int threads = (int)tb_json_number(w->request, "threads", 1);
   cJSON_AddNumberToObject(w->reply, "triad_bytes_per_s", tb_triad_bytes_per_s(&w->cpus, threads));
   cJSON_AddNumberToObject(w->reply, "fma_flops_per_s", tb_fma_flops_per_s(&w->cpus, threads));
@@ -198,7 +198,7 @@ void tb_answer_machine(lua_State *L, struct tb_server *w) {
   cJSON_AddStringToObject(w->reply, "blas", blas ? blas : lua_pushfstring(L, "none: %s", err.message));
 }
 
-void tb_answer_quit(lua_State *L, struct tb_server *w) {
+void tb_answer_quit(lua_State *L, struct tb_serving *w) {
   (void)L;
   w->leaving = true;
 }

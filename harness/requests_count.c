@@ -8,25 +8,25 @@
 
 /* --- instructions --- */
 
-static struct tb_stretch counted_stretch(struct tb_server *w) { return (struct tb_stretch){w->callgrind, tb_callgrind_begin, tb_callgrind_end}; }
+static struct tb_stretch counted_stretch(struct tb_serving *w) { return (struct tb_stretch){w->callgrind, tb_callgrind_begin, tb_callgrind_end}; }
 
-static void need_callgrind(lua_State *L, struct tb_server *w) {
+static void need_callgrind(lua_State *L, struct tb_serving *w) {
   if (!w->callgrind) luaL_error(tb_request_failing(L, w, "usage"), "instructions are counted by a worker that was started with callgrind=FOLDER");
 }
 
 /* Stages are told apart in a compile, not in steady calls. */
-static void watch_stages(lua_State *L, struct tb_server *w, bool on) {
+static void watch_stages(lua_State *L, struct tb_serving *w, bool on) {
   struct tc_context *ctx = tc_lua_context(L);
   if (ctx) ctx->watch = on ? &w->callgrind->watch : NULL;
 }
 
-static void add_instructions(lua_State *L, struct tb_server *w) {
+static void add_instructions(lua_State *L, struct tb_serving *w) {
   cJSON *counts = tb_callgrind_take(w->callgrind);
   if (!counts) luaL_error(L, "callgrind left no counts");
   cJSON_AddItemToObject(w->reply, "instructions", counts);
 }
 
-void tb_answer_counted_first(lua_State *L, struct tb_server *w) {
+void tb_answer_counted_first(lua_State *L, struct tb_serving *w) {
   need_callgrind(L, w);
   const struct tb_stretch stretch = counted_stretch(w);
   watch_stages(L, w, true);
@@ -35,7 +35,7 @@ void tb_answer_counted_first(lua_State *L, struct tb_server *w) {
   add_instructions(L, w);
 }
 
-void tb_answer_instructions(lua_State *L, struct tb_server *w) {
+void tb_answer_instructions(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   need_callgrind(L, w);
   const struct tb_request_calls calls = tb_request_need_calls(L, w);
@@ -62,7 +62,7 @@ static int close_counting(lua_State *L) {
 }
 
 /* Pushes what closes the counters where a call raises. */
-static struct tb_counting **push_counting(lua_State *L, struct tb_server *w, const char *names) {
+static struct tb_counting **push_counting(lua_State *L, struct tb_serving *w, const char *names) {
   struct tb_counting **counting = lua_newuserdatauv(L, sizeof *counting, 0);
   *counting = NULL;
   if (luaL_newmetatable(L, "tbench.counting")) {
@@ -78,7 +78,7 @@ static struct tb_counting **push_counting(lua_State *L, struct tb_server *w, con
 static void begin_counting(void *self) { tb_counting_begin(self); }
 static void end_counting(void *self) { tb_counting_end(self); }
 
-void tb_answer_counters(lua_State *L, struct tb_server *w) {
+void tb_answer_counters(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
   tb_serve_take_seat(w);
   const struct tb_request_calls calls = tb_request_need_calls(L, w);

@@ -25,7 +25,8 @@ struct tb_replicate {
 };
 
 struct tb_timing {
-  double median_ns, mad_ns, p05_ns, p95_ns; /* over all samples of all replicates; mad: median absolute deviation */
+  double median_ns;              /* median of the replicates' medians */
+  double mad_ns, p05_ns, p95_ns; /* of all samples, each replicate with the same weight; mad: median absolute deviation from median_ns */
   TC_VEC(struct tb_replicate) replicates;
 };
 
@@ -78,10 +79,14 @@ struct tb_compile {
 
 struct tb_break { const char *reason, *detail, *file; int line; };
 
+/* A kernel or a call of the matrix library, in the order in which they run. */
+struct tb_launched { const char *label, *kind, *generator, *fused /* names of the operations in it */; double ops, bytes, flops; };
+
 struct tb_graph {
   bool known;
   double graphs, guards, recompiles, kernels, ops, library_calls, bytes_moved, flops, peak_bytes, code_bytes;
   const char *artifact; /* NULL: none */
+  TC_VEC(struct tb_launched) launches;
   TC_VEC(struct tb_break) breaks;
   tb_texts fallbacks;
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/build.h"
+#include "base/sanitized.h"
 #include "harness/peer.h"
 
 static const double timeout_default_s = 60;
@@ -26,11 +26,11 @@ tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, st
 long long tb_run_memory_mb(const struct tb_run *run) {
   if (run->spec.options.memory_mb) return run->spec.options.memory_mb;
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return TB_SANITIZED || pages <= 0 || page <= 0 ? 0 : (long long)pages * page / MIB * MEMORY_TENTHS / 10;
+  return TC_SANITIZED || pages <= 0 || page <= 0 ? 0 : (long long)pages * page / MIB * MEMORY_TENTHS / 10;
 }
 
 struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir) {
-  return (struct tb_launch){.place = kase->place, .topology = run->topology, .config = &kase->config, .cache_dir = cache_dir ? cache_dir : run->cache_root,
+  return (struct tb_launch){.own = run->program.path, .place = kase->place, .topology = run->topology, .config = &kase->config, .cache_dir = cache_dir ? cache_dir : run->cache_root,
                             .memory_mb = tb_run_memory_mb(run), .voice = &run->voice, .plugins = &run->spec.plugins, .suite = kase->description->path,
                             .ledger = &run->result.ledger};
 }

@@ -17,7 +17,7 @@ static const struct tb_suite *named_alike(const struct tb_suite *suites, int cou
 static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_error *err) {
   run->suites = tc_arena_bytes(run->arena, sizeof *run->suites * (size_t)run->spec.n_suites);
   if (!run->suites) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
-  const struct tb_describer describer = {.config = &run->config, .interrupt = &run->interrupt, .voice = &run->voice,
+  const struct tb_describer describer = {.own = run->program.path, .config = &run->config, .interrupt = &run->interrupt, .voice = &run->voice,
                                          .timeout_s = (double)run->spec.options.timeout, .memory_mb = tb_run_memory_mb(run),
                                          .plugins = &run->spec.plugins};
   int kept = 0;
@@ -37,7 +37,7 @@ static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_e
 
 static tc_status make_plan(struct tb_run *run, int argc, char *const *argv, const char **trace, struct tc_error *err) {
   struct tb_args args;
-  tc_status status = tb_args_parse(run->arena, argc, argv, tb_option_is_flag, &args, err);
+  tc_status status = tb_args_parse(run->arena, argc, argv, tb_option_alone, NULL, &args, err);
   if (!status) status = tb_spec_parse(run->arena, &args, &run->spec, err);
   if (!status) status = tc_config_from_environment(&run->config, err);
   if (!status) status = load_suites(run, trace, err);
@@ -53,6 +53,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
   struct tc_error err = {0};
   const char *trace = NULL;
   *run = (struct tb_run){.arena = tc_arena_new(tc_alloc_system()), .interrupt = {.fd = -1}};
+  tb_program_open(&run->program);
   if (!run->arena) return tb_verb_failed(verb, "out of memory");
   run->voice.progress = &run->progress;
   tc_config_default(&run->config);
@@ -69,6 +70,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
 void tb_run_close(struct tb_run *run) {
   tb_voice_end(&run->voice);
   tb_topology_close(run->topology);
+  tb_program_close(&run->program);
   if (run->interrupt.fd >= 0) tb_interrupt_close(&run->interrupt);
   tc_arena_free(run->arena);
 }

@@ -4,6 +4,7 @@
 
 #include "harness/correctness.h"
 #include "harness/plan.h"
+#include "harness/program.h"
 #include "harness/progress.h"
 #include "harness/result.h"
 #include "harness/save.h"
@@ -19,6 +20,7 @@ struct tb_track {
 
 struct tb_run {
   struct tc_arena *arena;
+  struct tb_program program;  /* this one */
   struct tb_spec spec;
   struct tb_suite *suites;
   struct tb_plan plan;

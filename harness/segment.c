@@ -41,16 +41,6 @@ static double pool_spread(struct pool *p) {
   return p->count ? normal_factor * p->factors / (double)p->count * tb_select(p->distances, p->count, p->rank - 1) : NAN;
 }
 
-double tb_qn(const double *values, size_t count) {
-  if (count < 2) return NAN;
-  struct pool pool = {.distances = malloc(count * (count - 1) / 2 * sizeof *pool.distances)};
-  if (!pool.distances) return NAN;
-  pool_add(&pool, values, count);
-  const double result = pool_spread(&pool);
-  free(pool.distances);
-  return result;
-}
-
 /* Over all segments that are long enough; *freedom: their values less their number. NaN when memory is out. */
 static double pooled_qn(const double *logs, size_t count, const struct tb_change *changes, size_t change_count, double *freedom) {
   struct pool pool = {.distances = malloc(count * (count - 1) / 2 * sizeof *pool.distances)};

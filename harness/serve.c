@@ -11,7 +11,7 @@
 #include "harness/requests.h"
 #include "harness/thrown.h"
 
-static void (*const handlers[TB_REQUEST_COUNT])(lua_State *, struct tb_server *) = {
+static void (*const handlers[TB_REQUEST_COUNT])(lua_State *, struct tb_serving *) = {
 #define TB_REQUEST(name, fields, reply) tb_answer_##name,
 #include "harness/requests.def"
 #undef TB_REQUEST
@@ -19,11 +19,11 @@ static void (*const handlers[TB_REQUEST_COUNT])(lua_State *, struct tb_server *)
 
 /* Threads that a compile starts inherit this thread's CPUs: it has all of the case's while it may compile, and its own place in
  * the team while calls are timed. Where the system refuses, the harness knows it by its own binding. */
-void tb_serve_leave_seat(const struct tb_server *w) { (void)sched_setaffinity(0, sizeof w->cpus, &w->cpus); }
-void tb_serve_take_seat(const struct tb_server *w) { (void)sched_setaffinity(0, sizeof w->seat, &w->seat); }
+void tb_serve_leave_seat(const struct tb_serving *w) { (void)sched_setaffinity(0, sizeof w->cpus, &w->cpus); }
+void tb_serve_take_seat(const struct tb_serving *w) { (void)sched_setaffinity(0, sizeof w->seat, &w->seat); }
 
 static int answer_protected(lua_State *L) {
-  struct tb_server *w = lua_touserdata(L, 1);
+  struct tb_serving *w = lua_touserdata(L, 1);
   enum tb_request request;
   lua_settop(L, 0);
   const char *name = tb_request_need_text(L, w, "op");
@@ -33,21 +33,21 @@ static int answer_protected(lua_State *L) {
 }
 
 /* Puts the error at the stack top into a fresh reply. */
-static void add_error(struct tb_server *w, int status) {
+static void add_error(struct tb_serving *w, int status) {
   cJSON_Delete(w->reply);
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", false);
   cJSON_AddItemToObject(w->reply, "error", tb_thrown_json(w->L, status, w->kind));
 }
 
-void tb_serve_failure(struct tb_server *w, int status) {
+void tb_serve_failure(struct tb_serving *w, int status) {
   add_error(w, status);
   tb_message_write(TB_FD_CONTROL, w->reply);
   cJSON_Delete(w->reply);
   w->reply = NULL;
 }
 
-static void answer(struct tb_server *w) {
+static void answer(struct tb_serving *w) {
   w->kind = NULL;
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", true);
@@ -60,7 +60,7 @@ static void answer(struct tb_server *w) {
   fflush(stdout); /* what the suite wrote without an end of line belongs to this request */
 }
 
-void tb_serve(struct tb_server *w) {
+void tb_serve(struct tb_serving *w) {
   struct tc_strbuf inbox;
   tc_strbuf_init(&inbox, tc_alloc_system());
   for (cJSON *request; !w->leaving && (request = tb_message_read(TB_FD_CONTROL, &inbox)); cJSON_Delete(request)) {

@@ -8,7 +8,7 @@
 #include "harness/probe.h"
 #include "harness/workload.h"
 
-struct tb_server {
+struct tb_serving {
   lua_State *L;
   struct tb_workload workload;
   struct tb_probe *probe; /* of the role probe, else NULL */
@@ -22,11 +22,11 @@ struct tb_server {
 };
 
 /* Answers requests until one tells it to leave, or the harness is gone. */
-void tb_serve(struct tb_server *w);
+void tb_serve(struct tb_serving *w);
 /* Sends the error at the stack top (of lua_pcall's `status`), in place of a hello. */
-void tb_serve_failure(struct tb_server *w, int status);
+void tb_serve_failure(struct tb_serving *w, int status);
 /* Give this thread all CPUs of the case (threads that a compile starts inherit them), and its own place in the team, for calls that are timed. */
-void tb_serve_leave_seat(const struct tb_server *w);
-void tb_serve_take_seat(const struct tb_server *w);
+void tb_serve_leave_seat(const struct tb_serving *w);
+void tb_serve_take_seat(const struct tb_serving *w);
 
 #endif

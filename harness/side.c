@@ -68,16 +68,28 @@ const char *tb_sides_value(const struct tb_sides *sides, const char *name) {
   return NULL;
 }
 
-static bool is_own(const char *verb, const char *name) {
-  for (const struct tb_verb_option *o = tb_verb_option_next(verb, NULL); o; o = tb_verb_option_next(verb, o))
-    if (tb_name_equal(o->name, name)) return true;
+bool tb_sides_whole(const struct tb_sides *sides, const char *verb, const char *name, long long least, long long most, long long *value) {
+  const char *text = tb_sides_value(sides, name);
+  if (!text || (tb_whole_parse(text, value) && *value >= least && *value <= most)) return true;
+  tb_verb_usage(verb, "%s=%s: use a whole number from %lld to %lld", name, text, least, most);
   return false;
+}
+
+/* The verb's own flags, those of a run, and "base.fuse" as "fuse". */
+static bool stands_alone(const void *verb, const char *name, const char *next) {
+  const struct tb_verb_option *own = tb_verb_option_find(verb, name);
+  if (own) return tb_verb_option_alone(own, next);
+  for (int s = 0; s < TB_SIDE_COUNT; s++) {
+    const size_t length = strlen(side_names[s]);
+    if (!strncmp(name, side_names[s], length) && name[length] == '.') return tb_option_alone(NULL, name + length + 1, next);
+  }
+  return tb_option_alone(NULL, name, next);
 }
 
 /* Takes an argument that is a side's or the verb's; *taken: it was one. */
 static tc_status take_argument(struct tc_arena *arena, const char *verb, const struct tb_arg *arg, struct tb_sides *out, bool *taken, struct tc_error *err) {
   *taken = true;
-  if (!strchr(arg->name, '.') && strcmp(arg->name, side_names[TB_SIDE_BASE]) && strcmp(arg->name, side_names[TB_SIDE_HEAD]) && is_own(verb, arg->name))
+  if (!strchr(arg->name, '.') && strcmp(arg->name, side_names[TB_SIDE_BASE]) && strcmp(arg->name, side_names[TB_SIDE_HEAD]) && tb_verb_option_find(verb, arg->name))
     return tc_vec_push(tc_arena_alloc(arena), &out->own, *arg) ? TC_OK : no_memory(err);
   for (int s = 0; s < TB_SIDE_COUNT; s++) {
     const char *name = side_names[s];
@@ -106,7 +118,7 @@ static tc_status check_differ(const struct tb_sides *sides, struct tc_error *err
 tc_status tb_sides_parse(struct tc_arena *arena, const char *verb, int argc, char *const *argv, struct tb_sides *out, struct tc_error *err) {
   struct tb_args args;
   *out = (struct tb_sides){.argc = 0};
-  tc_status status = tb_args_parse(arena, argc, argv, tb_option_is_flag, &args, err);
+  tc_status status = tb_args_parse(arena, argc, argv, stands_alone, verb, &args, err);
   if (status) return status;
   out->argv = tc_arena_bytes(arena, sizeof *out->argv * (args.named.len + args.words.len + 1));
   if (!out->argv) return no_memory(err);

@@ -54,8 +54,11 @@ static int find_switch(const char *name) {
   return -1;
 }
 
-bool tb_option_is_flag(const char *name) {
+bool tb_option_alone(const void *names, const char *name, const char *next) {
   const int option = find_option(name), config = find_switch(name);
+  bool value;
+  (void)names;
+  if (next && tb_flag_parse(next, &value)) return false;
   return (option >= 0 && option_rows[option].type == TB_OPTION_FLAG) || (config >= 0 && tc_config_row(config)->type == TC_CONFIG_BOOL);
 }
 

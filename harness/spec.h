@@ -24,8 +24,8 @@ int tb_option_count(void);
 const struct tb_option_row *tb_option_row(int index);
 /* As a person writes it: "no", "5", "the suite's, or 60"; "" where there is none. */
 const char *tb_option_default(const struct tb_option_row *row);
-/* For tb_args_parse: options of type FLAG. */
-bool tb_option_is_flag(const char *name);
+/* For tb_args_parse: options of type FLAG and switches that are on or off; `names` is not read. */
+bool tb_option_alone(const void *names, const char *name, const char *next);
 
 struct tb_options {
 #define TB_OPTION_CTYPE_TEXT const char *

@@ -139,20 +139,11 @@ tc_status tb_spool_open(struct tb_spool *spool, struct tc_error *err) {
 
 /* --- adding --- */
 
-static void sha_of(const char *bytes, size_t count, char hex[TC_SHA256_HEX]) {
-  struct tc_sha256 sha;
-  unsigned char digest[TC_SHA256_BYTES];
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, bytes, count);
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, hex);
-}
-
 static bool name_entry(struct tc_arena *arena, struct tb_spool_entry *entry, struct tb_spool_name *name) {
   char hex[TC_SHA256_HEX];
-  sha_of(entry->body, entry->bytes, entry->key);
+  tc_sha256_of(entry->body, entry->bytes, entry->key);
   const char *whole = tb_format(arena, "%s %s %s", entry->format, entry->url, entry->key);
-  if (whole) sha_of(whole, strlen(whole), hex);
+  if (whole) tc_sha256_of(whole, strlen(whole), hex);
   if (whole) snprintf(name->text, sizeof name->text, "%.*s", HASH_SHOWN, hex);
   return whole;
 }
@@ -193,6 +184,19 @@ tc_status tb_spool_restore(struct tb_spool *spool, const struct tb_spool_name *n
 }
 
 /* --- one entry --- */
+
+tc_status tb_spool_look(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, bool of_refused, struct tb_spool_entry *entry, struct tc_error *err) {
+  const struct tb_disk *disk = spool->disk;
+  char path[PATH_BYTES];
+  size_t bytes;
+  snprintf(path, sizeof path, "%s%s%s%s", of_refused ? refused : "", of_refused ? "/" : "", name->text, suffix);
+  const int fd = disk->open(disk->self, path, TB_DISK_EXISTING);
+  if (fd < 0) return failed(spool, err);
+  char *data = read_whole(disk, arena, fd, &bytes);
+  const tc_status status = data ? tb_spool_decode(data, bytes, entry, err) : failed(spool, err);
+  disk->close(disk->self, fd);
+  return status;
+}
 
 enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold,
                                   struct tb_spool_entry *entry, struct tc_error *err) {

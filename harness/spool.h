@@ -55,6 +55,8 @@ tc_status tb_spool_list(struct tb_spool *spool, struct tc_arena *arena, tb_spool
 tc_status tb_spool_list_refused(struct tb_spool *spool, struct tc_arena *arena, tb_spool_names *names, struct tc_error *err);
 /* Puts a refused entry back among those to be sent. */
 tc_status tb_spool_restore(struct tb_spool *spool, const struct tb_spool_name *name, struct tc_error *err);
+/* Reads an entry that is to be sent, or (`of_refused`) a refused one, and takes it from nobody. TC_IO, TC_CORRUPT: it is gone, or cannot be read. */
+tc_status tb_spool_look(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, bool of_refused, struct tb_spool_entry *entry, struct tc_error *err);
 
 /* Takes an entry and reads it. TAKEN and DAMAGED are ended by leave. */
 enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold,

@@ -16,7 +16,7 @@
 
 #include "harness/args.h"
 
-enum { FILE_MODE = 0600, FOLDER_MODE = 0700, PATH_BYTES = 4096 };
+enum { FILE_MODE = 0600, FOLDER_MODE = 0700, OTHERS_WRITE = S_IWGRP | S_IWOTH, PATH_BYTES = 4096 };
 
 /* `self` of the disk is the folder's path. */
 static bool whole_path(void *self, const char *name, char path[PATH_BYTES]) {
@@ -152,4 +152,19 @@ tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_di
                            .sync_folder = sync_folder, .list = list_folder};
   *path = chosen;
   return TC_OK;
+}
+
+static tc_status check_folder(const char *path, struct tc_error *err) {
+  struct stat info;
+  if (stat(path, &info)) return tc_fail(err, TC_IO, "push", "the spool %s: %s", path, strerror(errno));
+  if (info.st_uid != geteuid() && info.st_uid != 0) return tc_fail(err, TC_IO, "push", "the spool %s belongs to another user", path);
+  if (info.st_mode & OTHERS_WRITE) return tc_fail(err, TC_IO, "push", "the spool %s: others may write there (chmod 700 %s)", path, path);
+  return TC_OK;
+}
+
+tc_status tb_spool_disk_check(const char *path, struct tc_error *err) {
+  char inside[PATH_BYTES];
+  const tc_status status = check_folder(path, err);
+  if (status) return status;
+  return snprintf(inside, sizeof inside, "%s/refused", path) < PATH_BYTES ? check_folder(inside, err) : tc_fail(err, TC_IO, "push", "the spool %s: %s", path, strerror(ENAMETOOLONG));
 }

@@ -41,5 +41,8 @@ struct tb_disk {
 /* The real one. `folder`: of the spool, made by make_folder with those above it, for this user alone; "" means $XDG_STATE_HOME/tbench/spool,
  * or ~/.local/state/tbench/spool. *path is which one it is, in the arena. TC_IO: there is no home; TC_NOMEM. */
 tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_disk *disk, const char **path, struct tc_error *err);
+/* Once the folders are there: what lies in them says whom a token goes to, so nobody else may put anything there. TC_IO: another user's, or others
+ * may write there. */
+tc_status tb_spool_disk_check(const char *path, struct tc_error *err);
 
 #endif

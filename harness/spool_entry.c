@@ -54,13 +54,8 @@ tc_status tb_spool_decode(char *data, size_t bytes, struct tb_spool_entry *entry
   entry->body = at + 1;
   entry->bytes = bytes - (size_t)(entry->body - data);
   memcpy(entry->key, key, TC_SHA256_HEX);
-  struct tc_sha256 sha;
-  unsigned char digest[TC_SHA256_BYTES];
   char hex[TC_SHA256_HEX];
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, entry->body, entry->bytes);
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, hex);
+  tc_sha256_of(entry->body, entry->bytes, hex);
   if (strtoull(count, &end, 10) != entry->bytes || *end || strcmp(hex, entry->key)) return tc_fail(err, TC_CORRUPT, "push", "its body is damaged");
   return TC_OK;
 }

@@ -86,6 +86,23 @@ static bool read_break(struct tc_arena *arena, const cJSON *item, struct tb_brea
   return out->reason && out->detail && out->file;
 }
 
+static bool read_launch(struct tc_arena *arena, const cJSON *item, struct tb_launched *out) {
+  *out = (struct tb_launched){.ops = tb_json_number(item, "ops", NAN), .bytes = tb_json_number(item, "bytes", NAN), .flops = tb_json_number(item, "flops", NAN)};
+  const struct { const char *name, **text; } texts[] = {{"label", &out->label}, {"kind", &out->kind}, {"generator", &out->generator}, {"fused", &out->fused}};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (!(*texts[i].text = tc_arena_text(arena, tb_json_text(item, texts[i].name, "")))) return false;
+  return true;
+}
+
+static bool read_launches(struct tc_arena *arena, const cJSON *stats, struct tb_graph *out) {
+  const cJSON *launches = cJSON_GetObjectItemCaseSensitive(stats, "launches");
+  for (const cJSON *item = launches ? launches->child : NULL; item; item = item->next) {
+    struct tb_launched one;
+    if (!read_launch(arena, item, &one) || !tc_vec_push(tc_arena_alloc(arena), &out->launches, one)) return false;
+  }
+  return true;
+}
+
 static bool read_lists(struct tc_arena *arena, const cJSON *stats, struct tb_graph *out) {
   const cJSON *breaks = cJSON_GetObjectItemCaseSensitive(stats, "breaks"), *fallbacks = cJSON_GetObjectItemCaseSensitive(stats, "fallbacks");
   for (const cJSON *item = breaks ? breaks->child : NULL; item; item = item->next) {
@@ -110,5 +127,5 @@ bool tb_graph_read(struct tc_arena *arena, const cJSON *stats, struct tb_graph *
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) *numbers[i].value = tb_json_number(stats, numbers[i].name, NAN);
   const char *artifact = tb_json_text(stats, "artifact", "");
   out->artifact = *artifact ? tc_arena_text(arena, artifact) : NULL;
-  return read_lists(arena, stats, out);
+  return read_launches(arena, stats, out) && read_lists(arena, stats, out);
 }

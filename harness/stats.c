@@ -26,6 +26,31 @@ double tb_quantile(const double *values, size_t count, double q) {
   return result;
 }
 
+struct weighed { double value, weight; };
+
+static int by_weighed_value(const void *a, const void *b) { return by_value(&((const struct weighed *)a)->value, &((const struct weighed *)b)->value); }
+
+/* Value k (from 0, sorted) stands at k w_k + (n - 1) (w_0 + ... + w_(k-1)), as a share of where the last one stands; between, a line. */
+double tb_weighted_quantile(const double *values, const double *weights, size_t count, double q) {
+  struct weighed *sorted = count ? malloc(count * sizeof *sorted) : NULL;
+  double before = 0, all = 0;
+  if (!sorted) return NAN;
+  for (size_t i = 0; i < count; i++) sorted[i] = (struct weighed){values[i], weights[i]};
+  qsort(sorted, count, sizeof *sorted, by_weighed_value);
+  const double steps = (double)(count - 1);
+  for (size_t i = 0; i + 1 < count; i++) all += sorted[i].weight;
+  const double at = q * steps * (sorted[count - 1].weight + all);
+  double result = sorted[0].value, place = 0;
+  for (size_t k = 1; k < count && place < at; k++) {
+    before += sorted[k - 1].weight;
+    const double next = (double)k * sorted[k].weight + steps * before, share = next > at ? (at - place) / (next - place) : 1;
+    result = sorted[k - 1].value + share * (sorted[k].value - sorted[k - 1].value);
+    place = next;
+  }
+  free(sorted);
+  return result;
+}
+
 double tb_median(const double *values, size_t count) { return tb_quantile(values, count, 0.5); }
 
 double tb_mean(const double *values, size_t count) {

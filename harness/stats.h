@@ -7,6 +7,9 @@
 
 /* Quantile q of 0…1 by linear interpolation between order statistics. NaN when count is 0 or memory is out. */
 double tb_quantile(const double *values, size_t count, double q);
+/* The same where values weigh differently: quantile q of the distribution in which value i has weights[i] (> 0). Equal weights give
+ * tb_quantile. */
+double tb_weighted_quantile(const double *values, const double *weights, size_t count, double q);
 double tb_median(const double *values, size_t count);
 double tb_mean(const double *values, size_t count);
 /* Sample standard deviation (n - 1). */

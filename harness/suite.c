@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "harness/args.h"
 #include "harness/build.h"
@@ -78,11 +79,6 @@ const char *tb_suite_places(struct tc_arena *arena) {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-static bool ends_in_lua(const char *name) {
-  const size_t length = strlen(name), end = sizeof suffix - 1;
-  return length > end && !strcmp(name + length - end, suffix);
-}
-
 const char **tb_suite_names(struct tc_arena *arena, int *count) {
   int n_folders;
   names found = {0};
@@ -94,8 +90,9 @@ const char **tb_suite_names(struct tc_arena *arena, int *count) {
     if (!strcmp(folders[i], ".")) continue; /* any Lua file may lie in the current folder */
     DIR *folder = opendir(folders[i]);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-      if (!ends_in_lua(entry->d_name)) continue;
-      const char *name = tb_format(arena, "%.*s", (int)(strlen(entry->d_name) - strlen(suffix)), entry->d_name);
+      const size_t stem = tc_text_stem(entry->d_name, suffix);
+      if (!stem) continue;
+      const char *name = tb_format(arena, "%.*s", (int)stem, entry->d_name);
       if (!name || !tc_vec_push(tc_arena_alloc(arena), &found, name)) return closedir(folder), NULL;
     }
     if (folder) closedir(folder);
@@ -122,7 +119,7 @@ static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct 
 }
 
 tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **path, struct tc_error *err) {
-  if (strchr(name, '/') || ends_in_lua(name)) {
+  if (strchr(name, '/') || tc_text_stem(name, suffix)) {
     *path = name;
     return access(name, R_OK) ? tc_fail(err, TC_ARG, "suite", "suite=%s: the file cannot be read", name) : TC_OK;
   }
@@ -196,7 +193,7 @@ static tc_status broken(struct tc_arena *arena, const struct tb_process *worker,
 tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer, struct tb_suite *out, const char **trace,
                             struct tc_error *err) {
   struct tb_process worker;
-  const struct tb_launch launch = {.config = describer->config, .memory_mb = describer->memory_mb, .voice = describer->voice, .plugins = describer->plugins, .suite = path};
+  const struct tb_launch launch = {.own = describer->own, .config = describer->config, .memory_mb = describer->memory_mb, .voice = describer->voice, .plugins = describer->plugins, .suite = path};
   const double timeout_s = describer->timeout_s > 0 ? describer->timeout_s : timeout_default_s;
   cJSON *reply = NULL;
   *trace = NULL;

@@ -1,7 +1,9 @@
 /* From samples to the figures that are told. Invariants:
  * 1. A figure that was not measured is NaN, never 0.
  * 2. The speedup's interval is over replicates; with one replicate it is over that one's rounds, and says so.
- * 3. Summing up again after more sessions gives what summing up once at the end gives. */
+ * 3. The unit is the replicate, of times as of the speedup: a time is the median over replicates of each one's median, and its quantiles
+ *    give each replicate the same weight, however many blocks it took.
+ * 4. Summing up again after more sessions gives what summing up once at the end gives. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,27 +27,37 @@ struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
   return r;
 }
 
-static bool gather(const struct tb_timing *timing, tb_doubles *all) {
-  for (size_t r = 0; r < timing->replicates.len; r++)
-    for (size_t i = 0; i < timing->replicates.data[r].samples_ns.len; i++)
-      if (!tc_vec_push(tc_alloc_system(), all, timing->replicates.data[r].samples_ns.data[i])) return false;
+/* Samples of all replicates, each as heavy as makes its replicate weigh 1, and the replicates' medians. */
+struct pooled { tb_doubles samples, weights, medians; };
+
+static bool gather(const struct tb_timing *timing, struct pooled *all) {
+  const struct tc_alloc *alloc = tc_alloc_system();
+  for (size_t r = 0; r < timing->replicates.len; r++) {
+    const tb_doubles *samples = &timing->replicates.data[r].samples_ns;
+    if (samples->len && !tc_vec_push(alloc, &all->medians, timing->replicates.data[r].median_ns)) return false;
+    for (size_t i = 0; i < samples->len; i++)
+      if (!tc_vec_push(alloc, &all->samples, samples->data[i]) || !tc_vec_push(alloc, &all->weights, 1.0 / (double)samples->len)) return false;
+  }
   return true;
 }
 
 static void finish_timing(struct tb_timing *timing) {
-  tb_doubles all = {0};
+  struct pooled all = {0};
   for (size_t r = 0; r < timing->replicates.len; r++) {
     struct tb_replicate *replicate = &timing->replicates.data[r];
     replicate->median_ns = tb_median(replicate->samples_ns.data, replicate->samples_ns.len);
   }
   if (gather(timing, &all)) {
-    timing->median_ns = tb_median(all.data, all.len);
-    timing->p05_ns = tb_quantile(all.data, all.len, 0.05);
-    timing->p95_ns = tb_quantile(all.data, all.len, 0.95);
-    for (size_t i = 0; i < all.len; i++) all.data[i] = fabs(all.data[i] - timing->median_ns);
-    timing->mad_ns = tb_median(all.data, all.len);
+    tb_doubles *samples = &all.samples;
+    timing->median_ns = tb_median(all.medians.data, all.medians.len);
+    timing->p05_ns = tb_weighted_quantile(samples->data, all.weights.data, samples->len, 0.05);
+    timing->p95_ns = tb_weighted_quantile(samples->data, all.weights.data, samples->len, 0.95);
+    for (size_t i = 0; i < samples->len; i++) samples->data[i] = fabs(samples->data[i] - timing->median_ns);
+    timing->mad_ns = tb_weighted_quantile(samples->data, all.weights.data, samples->len, 0.5);
   }
-  tc_vec_free(tc_alloc_system(), &all);
+  tc_vec_free(tc_alloc_system(), &all.samples);
+  tc_vec_free(tc_alloc_system(), &all.weights);
+  tc_vec_free(tc_alloc_system(), &all.medians);
 }
 
 /* What a decision on this case must exceed beside its threshold: the half-width of the same estimator on the A/A pairs. With one

@@ -43,13 +43,13 @@ static int run_of(const struct runs *runs, const struct tb_point *p) {
 }
 
 /* Why the segment that begins at a point was marked; NULL: by nobody. */
-static const char *mark_at(const struct tb_history *h, const struct tb_series *s, size_t at) {
+static const char *mark_at(const struct tb_history *h, const struct tb_history_series *s, size_t at) {
   for (size_t m = 0; m < h->marks.len; m++)
     if (tb_history_place(s, &h->marks.data[m]) == at) return h->marks.data[m].why;
   return NULL;
 }
 
-static bool add_segments(const struct tb_history *h, const struct tb_series *s, const struct runs *runs, struct tb_plot_series *out) {
+static bool add_segments(const struct tb_history *h, const struct tb_history_series *s, const struct runs *runs, struct tb_plot_series *out) {
   struct tb_plot_segment *segments = tc_arena_bytes(h->arena, sizeof *segments * (s->n_changes + 1));
   double *values = tc_arena_bytes(h->arena, sizeof *values * s->points.len);
   if (!segments || !values) return false;
@@ -68,7 +68,7 @@ static bool add_segments(const struct tb_history *h, const struct tb_series *s, 
 }
 
 /* Where segments begin; and marks behind all points, whose segment has none yet. */
-static bool add_changes(const struct tb_history *h, const struct tb_series *s, const struct runs *runs, struct tb_plot_series *out) {
+static bool add_changes(const struct tb_history *h, const struct tb_history_series *s, const struct runs *runs, struct tb_plot_series *out) {
   struct tb_plot_change *changes = tc_arena_bytes(h->arena, sizeof *changes * (s->n_changes + h->marks.len + 1));
   int n = 0;
   if (!changes) return false;
@@ -84,7 +84,7 @@ static bool add_changes(const struct tb_history *h, const struct tb_series *s, c
   return true;
 }
 
-static bool add_points(const struct tb_history *h, const struct tb_series *s, const struct runs *runs, struct tb_plot_series *out) {
+static bool add_points(const struct tb_history *h, const struct tb_history_series *s, const struct runs *runs, struct tb_plot_series *out) {
   struct tb_plot_point *points = tc_arena_bytes(h->arena, sizeof *points * s->points.len);
   if (!points) return false;
   for (size_t i = 0; i < s->points.len; i++) points[i] = (struct tb_plot_point){run_of(runs, &s->points.data[i]), s->points.data[i].value};
@@ -93,7 +93,7 @@ static bool add_points(const struct tb_history *h, const struct tb_series *s, co
   return true;
 }
 
-static bool add_series(const struct tb_history *h, const struct tb_series *s, const struct runs *runs, struct tb_plot_series *out) {
+static bool add_series(const struct tb_history *h, const struct tb_history_series *s, const struct runs *runs, struct tb_plot_series *out) {
   *out = (struct tb_plot_series){.name = s->id, .probed = s->probed};
   return add_points(h, s, runs, out) && add_segments(h, s, runs, out) && add_changes(h, s, runs, out);
 }

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 static const struct tb_verb_option options[] = {
-#define TB_VERB_OPTION(verb, name, dflt, help) {#verb, name, dflt, help},
+#define TB_VERB_OPTION(verb, name, dflt, help) {#verb, name, dflt, NULL, help},
+#define TB_VERB_CHOICE(verb, name, dflt, more, help) {#verb, name, dflt, more, help},
 #include "harness/verb_options.def"
 #undef TB_VERB_OPTION
+#undef TB_VERB_CHOICE
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
@@ -20,18 +22,22 @@ const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct 
   return NULL;
 }
 
-static bool is_flag(const char *name) {
-  for (int i = 0; i < N_OPTIONS; i++)
-    if (tb_name_equal(options[i].name, name)) return !strcmp(options[i].default_text, "yes") || !strcmp(options[i].default_text, "no");
-  return false;
+const struct tb_verb_option *tb_verb_option_find(const char *verb, const char *name) {
+  const struct tb_verb_option *o = tb_verb_option_next(verb, NULL);
+  while (o && !tb_name_equal(o->name, name)) o = tb_verb_option_next(verb, o);
+  return o;
 }
 
-static bool known_name(const char *verb, const char *name, struct tb_nearest *nearest) {
-  for (const struct tb_verb_option *o = tb_verb_option_next(verb, NULL); o; o = tb_verb_option_next(verb, o)) {
-    if (tb_name_equal(o->name, name)) return true;
-    tb_nearest_offer(nearest, o->name);
-  }
-  return false;
+bool tb_verb_option_alone(const struct tb_verb_option *option, const char *next) {
+  const bool flag = !strcmp(option->default_text, "yes") || !strcmp(option->default_text, "no");
+  bool value;
+  return flag && !(next && (tb_flag_parse(next, &value) || (option->more && !strcmp(next, option->more))));
+}
+
+/* A name that the verb does not have takes no word away: all_known tells of it. */
+static bool stands_alone(const void *verb, const char *name, const char *next) {
+  const struct tb_verb_option *option = tb_verb_option_find(verb, name);
+  return !option || tb_verb_option_alone(option, next);
 }
 
 /* Says which name or word the verb does not take; false where there is one. */
@@ -39,7 +45,8 @@ static bool all_known(const struct tb_verb *verb, size_t words) {
   for (size_t i = 0; i < verb->args.named.len; i++) {
     const char *given = verb->args.named.data[i].name;
     struct tb_nearest nearest = tb_nearest_to(given);
-    if (known_name(verb->name, given, &nearest)) continue;
+    if (tb_verb_option_find(verb->name, given)) continue;
+    for (const struct tb_verb_option *o = tb_verb_option_next(verb->name, NULL); o; o = tb_verb_option_next(verb->name, o)) tb_nearest_offer(&nearest, o->name);
     tb_verb_usage(verb->name, "it takes no '%s'%s (`tbench help %s`)", given, tb_nearest_hint(verb->arena, &nearest), verb->name);
     return false;
   }
@@ -59,7 +66,7 @@ bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const
     tb_verb_failed(name, "out of memory");
     return false;
   }
-  const bool parsed = !tb_args_parse(verb->arena, argc, argv, is_flag, &verb->args, &err);
+  const bool parsed = !tb_args_parse(verb->arena, argc, argv, stands_alone, name, &verb->args, &err);
   if (!parsed) tb_verb_usage(name, "%s", err.message);
   if (parsed && all_known(verb, words)) return true;
   tb_verb_end(verb);

@@ -22,8 +22,12 @@ void tb_verb_end(struct tb_verb *verb);
 bool tb_verb_flag(const struct tb_verb *verb, const char *name, bool *value);
 
 /* Rows of verb_options.def: the next one of a verb after another, or its first after NULL; NULL: no more. */
-struct tb_verb_option { const char *verb, *name, *default_text, *help; };
+struct tb_verb_option { const char *verb, *name, *default_text, *more, *help; /* more: a word that a flag takes beside yes and no; NULL: none */ };
 const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct tb_verb_option *after);
+/* NULL: the verb has no such option. */
+const struct tb_verb_option *tb_verb_option_find(const char *verb, const char *name);
+/* Whether a flag stands alone before `next` (tb_stands_alone). */
+bool tb_verb_option_alone(const struct tb_verb_option *option, const char *next);
 
 /* "tbench NAME: text" on standard error; returns the usage code. */
 int tb_verb_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -32,19 +32,11 @@ struct work {
   char *const *argv;
 };
 
-static bool whole_option(const struct work *w, const char *name, long long least, long long most, long long otherwise, long long *out) {
-  const char *text = tb_sides_value(&w->sides, name);
-  *out = otherwise;
-  if (!text || (tb_whole_parse(text, out) && *out >= least && *out <= most)) return true;
-  tb_verb_usage(verb_name, "%s=%s: use a whole number from %lld to %lld", name, text, least, most);
-  return false;
-}
-
 static enum tb_exit read_options(struct work *w) {
   enum { SECONDS = 15, SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
   const char *format = tb_sides_value(&w->sides, "format"), *attribute = tb_sides_value(&w->sides, "attribute");
-  long long seconds, pairs;
-  if (!whole_option(w, "seconds", 1, SECONDS_MOST, SECONDS, &seconds) || !whole_option(w, "pairs", PAIRS_LEAST, PAIRS_MOST, TB_DUEL_PAIRS_MAX, &pairs))
+  long long seconds = SECONDS, pairs = TB_DUEL_PAIRS_MAX;
+  if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) || !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
     return TB_EXIT_USAGE;
   w->ab = (struct tb_ab){.run = &w->run, .comparison = &w->comparison, .seconds = (double)seconds, .pairs = (int)pairs, .attribute = true};
   if (attribute && !tb_flag_parse(attribute, &w->ab.attribute)) return tb_verb_usage(verb_name, "attribute=%s: use yes or no", attribute);

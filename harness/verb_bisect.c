@@ -14,18 +14,12 @@ static const char verb_name[] = "bisect";
 
 struct work { struct tb_run run; struct tb_sides sides; struct tb_bisect bisect; };
 
-static bool whole_option(const struct work *w, const char *name, long long least, long long most, long long *value) {
-  const char *text = tb_sides_value(&w->sides, name);
-  if (!text || (tb_whole_parse(text, value) && *value >= least && *value <= most)) return true;
-  tb_verb_usage(verb_name, "%s=%s: use a whole number from %lld to %lld", name, text, least, most);
-  return false;
-}
-
 static enum tb_exit read_options(struct work *w) {
   enum { SECONDS = 15, SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
   long long seconds = SECONDS, pairs = TB_DUEL_PAIRS_MAX;
   struct tb_policy policy;
-  if (!whole_option(w, "seconds", 1, SECONDS_MOST, &seconds) || !whole_option(w, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs)) return TB_EXIT_USAGE;
+  if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) || !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
+    return TB_EXIT_USAGE;
   const enum tb_exit code = tb_verdicts_policy(verb_name, w->run.arena, tb_sides_value(&w->sides, "policy"), &policy);
   if (code != TB_EXIT_PASS) return code;
   w->bisect.seconds = (double)seconds;
@@ -93,11 +87,11 @@ static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, stru
   if (!words) return tc_fail(err, TC_NOMEM, verb_name, "out of memory");
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i] + strspn(argv[i], "-");
-    words[i] = argv[i];
+    words[i + 1] = argv[i];
     for (int s = 0; s < TB_SIDE_COUNT; s++) sided |= is_side(word, tb_side_name((enum tb_side_id)s));
   }
-  words[argc] = (char *)itself;
-  return tb_sides_parse(arena, verb_name, argc + !sided, words, out, err);
+  words[0] = (char *)itself; /* in front: a name at the end that lacks its value must not take it */
+  return tb_sides_parse(arena, verb_name, argc + !sided, words + sided, out, err);
 }
 
 int tb_verb_bisect(int argc, char *const *argv) {

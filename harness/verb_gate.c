@@ -42,7 +42,7 @@ static tc_status compare_file(struct gate *g, struct tc_error *err) {
 
 /* --- against a folder --- */
 
-static bool judge_by_forecast(struct gate *g, const struct tb_series *series, struct tb_compared *one) {
+static bool judge_by_forecast(struct gate *g, const struct tb_history_series *series, struct tb_compared *one) {
   bool probed;
   const double value = tb_history_value(one->head, &probed);
   if (!series || !series->points.len || !tb_compared_measured(one) || !(value > 0)) return true;
@@ -64,12 +64,12 @@ static tc_status compare_history(struct gate *g, struct tc_error *err) {
   const cJSON *one;
   cJSON_ArrayForEach(one, tb_doc_at(g->head, "cases")) {
     const char *id = tb_doc_text(one, "id", "?");
-    const struct tb_series *series = tb_history_find(&g->history, id);
+    const struct tb_history_series *series = tb_history_find(&g->history, id);
     struct tb_compared *added = good ? tb_verdicts_add(&g->comparison, id, series ? series->newest : NULL, one) : NULL;
     good = added && judge_by_forecast(g, series, added);
   }
   cJSON_ArrayForEach(one, tb_doc_at(g->head, "left_out")) {
-    const struct tb_series *series = tb_history_find(&g->history, tb_doc_text(one, "id", "?"));
+    const struct tb_history_series *series = tb_history_find(&g->history, tb_doc_text(one, "id", "?"));
     good = good && tb_verdicts_add_left_out(&g->comparison, one, series ? series->newest : NULL);
   }
   cJSON_ArrayForEach(one, g->history.vanished) good = good && tb_verdicts_add(&g->comparison, tb_doc_text(one, "id", "?"), one, NULL);

@@ -1,6 +1,7 @@
 /* `tbench list [suite=NAME]`: suites, their workloads and axes. Each suite is described by a worker, so a broken one is a line. */
 #include <stdio.h>
 
+#include "harness/program.h"
 #include "harness/suite.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
@@ -52,8 +53,11 @@ static int run_list(struct tb_verb *verb) {
   if (seconds && (!tb_whole_parse(seconds, &timeout) || !timeout)) return tb_verb_usage("list", "timeout=%s: use seconds, 1 or more", seconds);
   if (tc_config_from_environment(&config, &err)) return tb_verb_usage("list", "%s", err.message);
   if (tb_interrupt_open(&interrupt, &err)) return tb_verb_failed("list", "%s", err.message);
-  const struct tb_describer describer = {.config = &config, .interrupt = &interrupt, .voice = &voice, .timeout_s = (double)timeout};
+  struct tb_program program;
+  tb_program_open(&program);
+  const struct tb_describer describer = {.own = program.path, .config = &config, .interrupt = &interrupt, .voice = &voice, .timeout_s = (double)timeout};
   const int code = list_all(verb, suites, count, &describer);
+  tb_program_close(&program);
   tb_voice_end(&voice);
   tb_interrupt_close(&interrupt);
   return code;

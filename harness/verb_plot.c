@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "harness/folder.h"
 #include "harness/policy.h"
 #include "harness/stats.h"
@@ -60,8 +61,8 @@ static const char *stem_of(const struct plotting *p, const char *out) {
   if (!out && is_folder(first)) return tb_format(p->verb->arena, "%s%shistory", first, slash && !slash[1] ? "" : "/");
   if (!out && p->several) return tb_format(p->verb->arena, "%.*shistory", slash ? (int)(slash + 1 - first) : 0, first);
   const char *text = out ? out : first;
-  const size_t n = strlen(text), end = strlen(".json");
-  return tb_format(p->verb->arena, "%.*s", (int)(n > end && !strcmp(text + n - end, ".json") ? n - end : n), text);
+  const size_t stem = tc_text_stem(text, ".json");
+  return tb_format(p->verb->arena, "%.*s", (int)(stem ? stem : strlen(text)), text);
 }
 
 /* --- what is drawn --- */

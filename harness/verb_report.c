@@ -64,10 +64,20 @@ static writer *writer_of(struct tb_verb *verb, const struct tb_reporter *reporte
   return NULL;
 }
 
+/* Of results that are not whole: most formats have no place to say so. Comparisons tell it themselves. */
+static void tell_incomplete(const struct tb_verb *verb, const cJSON *all) {
+  char why[TB_REPORT_FAILURE];
+  for (size_t i = 0; i < verb->args.words.len; i++) {
+    const cJSON *document = cJSON_GetArrayItem(all, (int)i);
+    if (!tb_stored_is_comparison(document) && tb_result_incomplete(document, why, sizeof why)) fprintf(stderr, "tbench report: %s: %s\n", verb->args.words.data[i], why);
+  }
+}
+
 /* One after the other, or all at once. */
 static bool write_all(const struct tb_verb *verb, const struct tb_reporter *reporter, writer *write, const cJSON *all, struct tb_report_options *options) {
   const size_t n = verb->args.words.len;
   bool good = true;
+  options->paths = (const char *const *)verb->args.words.data;
   if (n > 1 && reporter->several == TB_REPORT_TOGETHER) return write(all, options, stdout);
   for (size_t i = 0; good && i < n; i++) {
     if (i) fputc('\n', stdout);
@@ -86,6 +96,7 @@ static enum tb_exit report(struct tb_verb *verb) {
   cJSON *all = load_all(verb);
   if (!all) return TB_EXIT_USAGE;
   writer *write = writer_of(verb, reporter, all);
+  if (write) tell_incomplete(verb, all);
   enum tb_exit code = TB_EXIT_USAGE;
   if (write && (write_all(verb, reporter, write, all, &options) || ferror(stdout))) code = TB_EXIT_PASS; /* a stream that fails is told in main */
   else if (write && *failure) code = tb_verb_usage("report", "format=%s: %s", reporter->name, failure);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/environment.h"
 #include "harness/folder.h"
 #include "harness/pusher.h"
@@ -70,9 +71,8 @@ static enum tb_exit publish(struct tb_run *run) {
   const tc_status status = tb_save_finished(run, document, &written, &err);
   const char *out = run->save.path;
   if (status) tell_failure(&run->save, written, &err);
-  const size_t length = strlen(out), end = strlen(suffix);
-  const bool named = length > end && !strcmp(out + length - end, suffix);
-  const char *stem = tb_format(run->arena, "%.*s", (int)(named ? length - end : length), out);
+  const size_t before = tc_text_stem(out, suffix);
+  const char *stem = tb_format(run->arena, "%.*s", (int)(before ? before : strlen(out)), out);
   const char *picture = status ? NULL : draw(document, out, &plot, stem);
   const struct tb_report_options options = {.verbose = run->spec.options.verbose, .colour = tb_verb_colour(), .result_path = written, .plot_path = picture,
                                              .half_width = tb_half_width};

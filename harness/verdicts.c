@@ -1,13 +1,10 @@
-/* Pairing the cases of two results, and deciding on times that were not measured in one run. */
+/* Pairing the cases of two results, and correcting what is flagged over all of them. */
 #include "harness/verdicts.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "harness/index.h"
-#include "harness/stats.h"
 #include "harness/stored.h"
-#include "harness/text.h"
 #include "reporters/reporter.h"
 
 struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_policy *policy, const char *verb) {
@@ -54,13 +51,7 @@ static const char *other_cpu(const cJSON *base, const cJSON *base_case, const cJ
   return first && second && strcmp(first, second) ? first : NULL;
 }
 
-static bool remark(struct tb_verdicts *c, const char *text) { return text && tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text); }
-
-/* Hosts of one CPU can be compared, but whoever reads it should know. */
-static bool remark_hosts(struct tb_verdicts *c, const cJSON *base, const cJSON *head) {
-  const char *first = tb_doc_text(tb_stored_environment(base, NULL), "host", NULL), *second = tb_doc_text(tb_stored_environment(head, NULL), "host", NULL);
-  return !first || !second || !strcmp(first, second) || remark(c, tb_format(c->arena, "base was measured on %s, head on %s", first, second));
-}
+bool tb_verdicts_remark(struct tb_verdicts *c, const char *text) { return text && tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text); }
 
 bool tb_compared_measured(const struct tb_compared *one) {
   static const char ok[] = "ok";
@@ -73,7 +64,7 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
   TC_VEC(const cJSON *) known = {0};
   int number;
   c->base_unfinished = tb_result_unfinished(base);
-  if (!tb_verdicts_take_head(c, head) || !count_repeated(c, base) || !remark_hosts(c, base, head)) return false;
+  if (!tb_verdicts_take_head(c, head) || !count_repeated(c, base) || !tb_verdicts_remark_surroundings(c, base, head)) return false;
   cJSON_ArrayForEach(one, base_cases) {
     if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;
     if (number == (int)known.len && !tc_vec_push(tc_arena_alloc(c->arena), &known, one)) return false;
@@ -98,44 +89,6 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
   return true;
 }
 
-/* --- times of two runs --- */
-
-static bool push_numbers(struct tc_arena *arena, const cJSON *array, tb_doubles *out) {
-  const cJSON *item;
-  cJSON_ArrayForEach(item, array)
-    if (cJSON_IsNumber(item) && !tc_vec_push(tc_arena_alloc(arena), out, item->valuedouble)) return false;
-  return true;
-}
-
-/* Logarithms of the compiled time of each replicate. */
-static bool push_times(struct tc_arena *arena, const cJSON *one_case, tb_doubles *out) {
-  const cJSON *replicate;
-  cJSON_ArrayForEach(replicate, tb_doc_at(one_case, "steady.replicates")) {
-    const double ns = tb_doc_number(replicate, "median_ns");
-    if (ns > 0 && !tc_vec_push(tc_arena_alloc(arena), out, log(ns))) return false;
-  }
-  return true;
-}
-
-static bool has_probe(const cJSON *one_case) { return cJSON_GetArraySize(tb_doc_at(one_case, "probe.log_ratios")) > 0; }
-
-/* Probes of two versions are two pieces of work. */
-static bool same_probe(const cJSON *a, const cJSON *b) {
-  return has_probe(a) && has_probe(b) && tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version");
-}
-
-/* By the probe's time of the same rounds, where both runs have it: so a machine that was slower that night is no regression. */
-static bool gather(struct tc_arena *arena, const struct tb_compared *one, tb_doubles *base, tb_doubles *head, tb_doubles *twins) {
-  const bool probed = same_probe(one->base, one->head);
-  const cJSON *const sides[] = {one->base, one->head};
-  tb_doubles *const out[] = {base, head};
-  for (int s = 0; s < 2; s++) {
-    const bool good = probed ? push_numbers(arena, tb_doc_at(sides[s], "probe.log_ratios"), out[s]) : push_times(arena, sides[s], out[s]);
-    if (!good || !push_numbers(arena, tb_doc_at(sides[s], "aa.log_ratios"), twins)) return false;
-  }
-  return true;
-}
-
 bool tb_verdicts_correct(struct tb_verdicts *c, size_t family) {
   struct tb_decision *decisions = tc_arena_bytes(c->arena, sizeof *decisions * (c->cases.len + 1));
   size_t count = 0, again = 0;
@@ -153,52 +106,4 @@ bool tb_verdicts_correct(struct tb_verdicts *c, size_t family) {
     one->confirmed = one->confirmed && one->time.why != TB_UNSURE_CORRECTED;
   }
   return true;
-}
-
-/* head/base of the probe's own times; NaN: one has none. */
-static double probe_ratio(const struct tb_compared *one) {
-  return tb_doc_number(one->head, "probe.median_ns") / tb_doc_number(one->base, "probe.median_ns");
-}
-
-/* The times in the table are as they were measured, head/base is not: what lies between them, where it is more than a threshold. */
-static bool remark_probe(struct tb_verdicts *c) {
-  tb_doubles ratios = {0};
-  size_t compared = 0, plain = 0;
-  for (size_t i = 0; i < c->cases.len; i++) {
-    const struct tb_compared *one = &c->cases.data[i];
-    if (!one->timed) continue;
-    const double ratio = probe_ratio(one);
-    const bool probed = same_probe(one->base, one->head);
-    compared++;
-    plain += !probed;
-    if (probed && isfinite(ratio) && !tc_vec_push(tc_arena_alloc(c->arena), &ratios, ratio)) return false;
-  }
-  const double ratio = ratios.len ? tb_median(ratios.data, ratios.len) : 1;
-  if (fabs(ratio - 1) > tb_threshold_default &&
-      !remark(c, tb_format(c->arena, "the probe took %.3g times as long in head's run; head/base is of the times over the probe's", ratio))) return false;
-  return !plain || remark(c, tb_format(c->arena, "%zu of %zu case%s compared without a probe, so a machine that was slower counts as a slower program", plain, compared,
-                                       compared == 1 ? " is" : "s are"));
-}
-
-/* A verdict on times of two CPUs would be one on the CPUs. */
-static void tell_other_cpu(struct tb_compared *one) {
-  if (!one->other_cpu) return;
-  one->time.verdict = TB_VERDICT_UNSURE;
-  one->time.why = TB_UNSURE_OTHER_CPU;
-}
-
-bool tb_verdicts_decide_apart(struct tb_verdicts *c) {
-  size_t family = 0;
-  for (size_t i = 0; i < c->cases.len; i++) {
-    struct tb_compared *one = &c->cases.data[i];
-    tb_doubles base = {0}, head = {0}, twins = {0};
-    if (!tb_compared_measured(one)) continue;
-    if (!gather(c->arena, one, &base, &head, &twins)) return false;
-    const struct tb_decide_options options = {tb_policy_threshold(c->policy, one->id), tb_confidence_default};
-    one->time = tb_decide_apart(base.data, base.len, head.data, head.len, twins.data, twins.len, 0, options);
-    one->timed = true;
-    tell_other_cpu(one);
-    family++;
-  }
-  return remark_probe(c) && tb_verdicts_correct(c, family);
 }

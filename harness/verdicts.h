@@ -42,6 +42,8 @@ struct tb_compared {
   struct tb_decision time;
   tb_doubles log_ratios, twin_log_ratios; /* what it rests on (of ab) */
   tb_doubles base_ns, head_ns; /* times of a call that those ratios are of, one a process; none: not of ab, the documents have the times */
+  double probe_ratio;        /* of two runs: head/base of the probe's times; NaN: not one probe in both. Else 0 */
+  double drift;              /* share that `time`'s interval is wider by, to both sides, for it */
   double expected_ns;        /* of a history: the time of a call that the forecast expects of head; 0: none */
   tb_doubles fresh_log_ratios, fresh_twin_log_ratios; /* of the confirmation */
   enum tb_outcome failed;    /* of a worker of the duel; with `failure` */
@@ -88,15 +90,20 @@ bool tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head);
 bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
 /* Both sides were measured and are right. */
 bool tb_compared_measured(const struct tb_compared *one);
-/* Decides the times of all pairs from two runs that were not interleaved, normalised by the probe where both have it, and corrects
- * those flagged over all. Those of two CPUs are UNSURE: no probe tells how fast code of another CPU would be here. Remarks tell how fast the
- * probe was, and which times were compared without it. False when memory is out. */
+/* Decides the times of all pairs from two runs that were not interleaved, normalised by the probe where both have it, with intervals that are
+ * wider by what the probe moved (verdicts_apart.c), and corrects those flagged over all. Those of two CPUs are UNSURE: no probe tells how fast
+ * code of another CPU would be here. Remarks tell that these are two runs, how fast the probe was, and which times were compared without
+ * it. False when memory is out. */
 bool tb_verdicts_decide_apart(struct tb_verdicts *c);
 /* Holm's correction over the flagged; `family`: see tb_decide_correct. Cases that were measured again count in it, also those that fresh pairs
  * took back: each was one more chance of a false flag. False when memory is out. */
 bool tb_verdicts_correct(struct tb_verdicts *c, size_t family);
 /* Exact figures, policy, exit codes. False when memory is out. */
 bool tb_verdicts_judge(struct tb_verdicts *c);
+/* Keeps a remark; its text NULL: memory is out. False when memory is out. */
+bool tb_verdicts_remark(struct tb_verdicts *c, const char *text);
+/* Remarks on hosts, software and causes of noise that differ between two documents. False when memory is out. */
+bool tb_verdicts_remark_surroundings(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
 /* Remarks on rules of the policy that hold for no case here; once, by the verb. False when memory is out. */
 bool tb_verdicts_remark_policy(struct tb_verdicts *c);
 /* The document that reporters read; the caller deletes it; NULL when memory is out. */

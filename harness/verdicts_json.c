@@ -1,6 +1,8 @@
 /* Comparison → JSON: { "kind": "comparison", … }, for reporters and for other programs. What is not known is null. */
 #include <math.h>
+#include <string.h>
 
+#include "harness/args.h"
 #include "harness/build.h"
 #include "harness/json_add.h"
 #include "harness/stats.h"
@@ -64,6 +66,23 @@ static const char *presence_text(enum tb_presence presence) {
   return texts[presence];
 }
 
+/* What became of a case in one run; NULL: it was measured. */
+static const char *happened(const cJSON *one_case) {
+  const cJSON *outcome = cJSON_GetObjectItemCaseSensitive(one_case, "outcome");
+  if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one_case, "interrupted"))) return "interrupted";
+  if (!cJSON_IsString(outcome)) return "no outcome";
+  return strcmp(outcome->valuestring, tb_outcome_text(TB_OUTCOME_OK)) ? outcome->valuestring : NULL;
+}
+
+/* What stands in the place of a verdict where times were not compared. */
+static const char *instead(struct tc_arena *arena, const struct tb_compared *one) {
+  if (one->presence != TB_PRESENCE_BOTH) return presence_text(one->presence);
+  const char *base = happened(one->base), *head = happened(one->head);
+  if (base && head) return strcmp(base, head) ? tb_format(arena, "base: %s, head: %s", base, head) : tb_format(arena, "%s on both sides", base);
+  if (base || head) return tb_format(arena, "%s: %s", base ? "base" : "head", base ? base : head);
+  return one->failure ? tb_outcome_text(one->failed) : "not compared";
+}
+
 static double steady_ns(const cJSON *one_case) {
   const cJSON *median = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(one_case, "steady"), "median_ns");
   return cJSON_IsNumber(median) ? median->valuedouble : NAN;
@@ -84,6 +103,9 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   tb_add_number(json, "head_ns", side_ns(&one->head_ns, one->head));
   if (one->timed) add_decision(json, "time", &one->time);
   else cJSON_AddNullToObject(json, "time");
+  tb_add_text(json, "instead", one->timed ? NULL : instead(arena, one));
+  tb_add_number(json, "probe_ratio", one->probe_ratio > 0 ? one->probe_ratio : NAN);
+  tb_add_number(json, "drift", one->probe_ratio > 0 ? one->drift : NAN);
   cJSON_AddBoolToObject(json, "confirmed", one->confirmed);
   cJSON_AddBoolToObject(json, "control", one->control);
   tb_add_text(json, "stop_reason", one->stop_reason);

@@ -170,7 +170,7 @@ bool tb_verdicts_remark_policy(struct tb_verdicts *c) {
   const char **rules = tb_policy_idle(c->arena, c->policy, ids, (int)c->cases.len, &idle);
   for (int i = 0; rules && i < idle; i++) {
     const char *text = tb_format(c->arena, "the policy's %s matches no case here", rules[i]);
-    if (!text || !tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text)) return false;
+    if (!tb_verdicts_remark(c, text)) return false;
   }
   return rules != NULL;
 }

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "harness/text.h"
 
 static const char suffix[] = ".lua";
 
 void tb_speech_begin(struct tb_speech *speech, struct tb_voice *voice, const char *suite) {
   const char *slash = strrchr(suite, '/'), *name = slash ? slash + 1 : suite;
-  size_t length = strlen(name);
-  if (length > strlen(suffix) && !strcmp(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
+  const size_t stem = tc_text_stem(name, suffix), length = stem ? stem : strlen(name);
   *speech = (struct tb_speech){.voice = voice};
   snprintf(speech->speaker, sizeof speech->speaker, "%.*s", (int)length, name);
 }

@@ -44,8 +44,8 @@ static void say_hello(const struct tc_context *ctx, bool counted) {
   cJSON_Delete(message);
 }
 
-static bool no_flags(const char *name) {
-  (void)name;
+static bool no_flags(const void *names, const char *name, const char *next) {
+  (void)names, (void)name, (void)next;
   return false;
 }
 
@@ -103,7 +103,7 @@ static int open_protected(lua_State *L) {
 }
 
 static int run_worker(const struct settings *settings) {
-  struct tb_server w = {.L = luaL_newstate()};
+  struct tb_serving w = {.L = luaL_newstate()};
   if (!w.L) return TB_EXIT_FAILED;
   sched_getaffinity(0, sizeof w.seat, &w.seat);
   if (!settings->cpus || !tb_cpus_parse(settings->cpus, &w.cpus)) w.cpus = w.seat;
@@ -162,7 +162,7 @@ int tb_verb_worker(int argc, char *const *argv) {
   signal(SIGPIPE, SIG_IGN);
   setvbuf(stdout, NULL, _IOLBF, 0);
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  if (!arena || tb_args_parse(arena, argc, argv, no_flags, &args, &err) || read_settings(&args, &settings, &err)) {
+  if (!arena || tb_args_parse(arena, argc, argv, no_flags, NULL, &args, &err) || read_settings(&args, &settings, &err)) {
     fprintf(stderr, "tbench worker: %s\n", arena ? err.message : "out of memory");
     return TB_EXIT_USAGE;
   }

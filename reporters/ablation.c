@@ -64,7 +64,7 @@ const cJSON *tb_ablation_reference(const cJSON *result, const cJSON *one_case) {
   const cJSON *c;
   if (is_reference(one_case)) return NULL;
   cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
-    if (is_reference(c) && same_otherwise(c, one_case)) return c;
+    if (tb_case_right(c) && is_reference(c) && same_otherwise(c, one_case)) return c;
   }
   return NULL;
 }
@@ -168,7 +168,7 @@ static bool fill_model(struct tb_ablation *a, const cJSON *cases, const cJSON *o
   const int before = a->n_rows;
   const cJSON *off;
   cJSON_ArrayForEach(off, cases) {
-    if (!is_reference(off) && same_otherwise(off, on) && !fill_row(&a->rows[a->n_rows++], off, on)) return false;
+    if (tb_case_right(off) && !is_reference(off) && same_otherwise(off, on) && !fill_row(&a->rows[a->n_rows++], off, on)) return false;
   }
   a->n_models += a->n_rows > before;
   return true;
@@ -177,10 +177,12 @@ static bool fill_model(struct tb_ablation *a, const cJSON *cases, const cJSON *o
 bool tb_ablation_make(const cJSON *result, struct tb_ablation *out) {
   const cJSON *cases = tb_doc_at(result, "cases"), *on;
   *out = (struct tb_ablation){.rows = calloc(2 * (size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->rows)};
-  bool good = out->rows != NULL;
+  bool good = out->rows != NULL, any = false;
   if (!good) return false;
+  cJSON_ArrayForEach(on, cases) any |= !is_reference(on);
+  if (!any) return true; /* most results: their cases are not looked at in pairs */
   cJSON_ArrayForEach(on, cases) {
-    if (is_reference(on)) good = good && fill_model(out, cases, on);
+    if (tb_case_right(on) && is_reference(on)) good = good && fill_model(out, cases, on);
   }
   const int n_own = out->n_rows;
   for (int i = 0; good && out->n_models > 1 && i < n_own; i++)

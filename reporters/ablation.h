@@ -25,9 +25,9 @@ struct tb_ablation {
   int n_rows, n_models;         /* n_models > 1: there are rows over all */
 };
 
-/* Is the case one with a switch of compile time off, and is the same case there with all of them on? Then that case, else NULL. */
+/* Is the case one with a switch of compile time off, and is the same case there with all of them on, and right? Then that case, else NULL. */
 const cJSON *tb_ablation_reference(const cJSON *result, const cJSON *one_case);
-/* False: memory is out. No rows: the result has no such cases. */
+/* Of pairs of which both are right. False: memory is out. No rows: the result has no such pairs. */
 bool tb_ablation_make(const cJSON *result, struct tb_ablation *out);
 void tb_ablation_free(struct tb_ablation *ablation);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reporters/ablation.h"
+#include "reporters/text_out.h"
 
 enum { GROUP = 256, CELL = 64, LABEL_WIDTH = 30, RATIO_WIDTH = 21, NUMBER_WIDTH = 12 };
 
@@ -53,6 +54,19 @@ static void put_titles(FILE *out, const struct tb_report_options *options, const
           "start + cold [95%]", NUMBER_WIDTH, "instructions", NUMBER_WIDTH, "cold (ms)", row->on ? "artifact" : "");
 }
 
+/* Cases that are not right have no row here; the console's table has theirs. */
+static void put_untold(FILE *out, const cJSON *result) {
+  struct tb_untold untold = {0};
+  char why[GROUP];
+  const cJSON *c;
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) tb_untold_add(&untold, c);
+  tb_untold_text(&untold, why, sizeof why);
+  if (!untold.total) return;
+  fprintf(out, "%d case%s not right, and without a row here: ", untold.total, untold.total == 1 ? " is" : "s are");
+  tb_put_text(out, why, tb_escape_line);
+  fputc('\n', out);
+}
+
 bool tb_report_ablation(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   struct tb_ablation a;
   const bool made = tb_ablation_make(result, &a);
@@ -64,6 +78,7 @@ bool tb_report_ablation(const cJSON *result, const struct tb_report_options *opt
   }
   if (made && !a.n_rows) fputs("no case of this result has a switch opt.* off beside the same case with all of them on\n", out);
   if (made && a.n_rows) fputs("above 1: compiling takes that much longer without it. Pairs of one replicate; cold is the whole first call where code has graph breaks\n", out);
+  if (made) put_untold(out, result);
   tb_ablation_free(&a);
   return made && !ferror(out);
 }

@@ -1,37 +1,41 @@
 /* Bencher Metric Format: { "CASE": { "MEASURE": { "value": N, "lower_value": N, "upper_value": N } } }.
- * Measures that Bencher has itself keep its names and units ("latency" is in nanoseconds); others have their unit in the name. */
+ * Measures that Bencher has itself keep its names and units ("latency" is in nanoseconds); others have their unit in the name. Names are
+ * as long as Bencher takes them, which refuses the whole report otherwise. */
 #include <string.h>
 
 #include "reporters/series.h"
 #include "reporters/text_out.h"
 
-enum { UNIT = 32 };
+enum { UNIT = 32, CASE = 1024, MEASURE = 64 };
 
 static const struct { const char *name, *measure; } built_in[] = {{"steady", "latency"}, {"code", "file-size"}, {"instructions", "instructions"}};
 
 /* Lower case, words joined by one hyphen each. */
-static void slug_of(const struct tb_series *series, char *out, size_t size) {
-  char name[TB_SERIES_NAME + UNIT];
+static void slug_of(const struct tb_series *series, char out[MEASURE + 1]) {
+  char name[TB_SERIES_NAME + UNIT], slug[TB_SERIES_NAME + UNIT];
   size_t used = 0;
   for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
     if (!strcmp(series->name, built_in[i].name)) {
-      snprintf(out, size, "%s", built_in[i].measure);
+      snprintf(out, MEASURE + 1, "%s", built_in[i].measure);
       return;
     }
   snprintf(name, sizeof name, "%s%s", series->name, tb_unit_own(series->unit));
-  for (const char *c = name; *c && used + 1 < size; c++) {
-    if (*c != '_') out[used++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-    else if (used && out[used - 1] != '-') out[used++] = '-';
+  for (const char *c = name; *c; c++) {
+    if (*c != '_') slug[used++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    else if (used && slug[used - 1] != '-') slug[used++] = '-';
   }
-  while (used && out[used - 1] == '-') used--;
-  out[used] = '\0';
+  while (used && slug[used - 1] == '-') used--;
+  slug[used] = '\0';
+  tb_short_text(slug, MEASURE, out);
 }
 
 static void put_case(struct tb_json *json, const cJSON *one_case) {
-  tb_emit_open(json, tb_doc_text(one_case, "id", "?"), '{');
+  char name[CASE + 1];
+  tb_short_text(tb_doc_text(one_case, "id", "?"), CASE, name);
+  tb_emit_open(json, name, '{');
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
-    char measure[TB_SERIES_NAME + UNIT];
-    slug_of(&series, measure, sizeof measure);
+    char measure[MEASURE + 1];
+    slug_of(&series, measure);
     tb_emit_open(json, measure, '{');
     tb_emit_number(json, "value", series.value);
     tb_emit_number(json, "lower_value", series.lo);

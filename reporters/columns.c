@@ -1,5 +1,5 @@
 /* Columns of the tables for people. To add one: a row in `columns` with the function that formats its cell; `verbose` ones are shown when
- * they are asked for. */
+ * they are asked for. Figures are read by tb_case_figure: a case that is not right has its outcome, and none of them. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static const double ns_per_us = 1e3, ns_per_ms = 1e6, giga = 1e9, million = 1e6, hundred = 100;
 
-static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_doc_number(c, path) / unit, out, TB_CELL); }
+static void scaled(const cJSON *c, const char *path, double unit, char *out) { tb_format3(tb_case_figure(c, path) / unit, out, TB_CELL); }
 
 static void cell_batch(const cJSON *c, char *out) {
   const double batch = tb_doc_number(c, "case.batch");
@@ -18,7 +18,7 @@ static void cell_mode(const cJSON *c, char *out) { snprintf(out, TB_CELL, "%s", 
 static void cell_baseline(const cJSON *c, char *out) { scaled(c, "baseline.median_ns", ns_per_us, out); }
 static void cell_steady(const cJSON *c, char *out) { scaled(c, "steady.median_ns", ns_per_us, out); }
 static void cell_speedup(const cJSON *c, char *out) {
-  const double ratio = tb_doc_number(c, "speedup.ratio"), lo = tb_doc_number(c, "speedup.lo"), hi = tb_doc_number(c, "speedup.hi");
+  const double ratio = tb_case_figure(c, "speedup.ratio"), lo = tb_case_figure(c, "speedup.lo"), hi = tb_case_figure(c, "speedup.hi");
   if (isnan(ratio)) snprintf(out, TB_CELL, "–");
   else if (isnan(lo) || isnan(hi)) snprintf(out, TB_CELL, "%.2f", ratio);
   else snprintf(out, TB_CELL, "%.2f [%.2f, %.2f]", ratio, lo, hi);
@@ -26,8 +26,8 @@ static void cell_speedup(const cJSON *c, char *out) {
 static void cell_cold(const cJSON *c, char *out) { scaled(c, "compile.cold_ns.median", ns_per_ms, out); }
 static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.median", ns_per_ms, out); }
 static void cell_pays(const cJSON *c, char *out) {
-  const double calls = tb_doc_number(c, "compile.pays_off_after_calls");
-  const double high = tb_doc_number(c, "speedup.hi"), first = tb_doc_number(c, "compile.pays_off_lo"), last = tb_doc_number(c, "compile.pays_off_hi");
+  const double calls = tb_case_figure(c, "compile.pays_off_after_calls");
+  const double high = tb_case_figure(c, "speedup.hi"), first = tb_case_figure(c, "compile.pays_off_lo"), last = tb_case_figure(c, "compile.pays_off_hi");
   const bool infinite = cJSON_IsTrue(tb_doc_at(c, "compile.pays_off_infinite"));
   char interval[TB_CELL] = "";
   if (infinite && first >= 1) snprintf(interval, sizeof interval, " [%.0f, ∞)", ceil(first));
@@ -36,12 +36,12 @@ static void cell_pays(const cJSON *c, char *out) {
   else snprintf(out, TB_CELL, "%.0f call%s%s", ceil(calls), ceil(calls) == 1 ? "" : "s", interval);
 }
 static void cell_floor(const cJSON *c, char *out) {
-  const double share = tb_doc_number(c, "speedup.noise_floor");
+  const double share = tb_case_figure(c, "speedup.noise_floor");
   if (isnan(share)) snprintf(out, TB_CELL, "–");
   else snprintf(out, TB_CELL, "±%.1f%%", hundred * share);
 }
 static void cell_kernels(const cJSON *c, char *out) {
-  const double kernels = tb_doc_number(c, "graph.kernels"), calls = tb_doc_number(c, "graph.library_calls");
+  const double kernels = tb_case_figure(c, "graph.kernels"), calls = tb_case_figure(c, "graph.library_calls");
   if (isnan(kernels) || isnan(calls)) snprintf(out, TB_CELL, "–");
   else snprintf(out, TB_CELL, "%.0f+%.0f", kernels, calls);
 }

@@ -52,8 +52,9 @@ void tb_comparison_interval(const cJSON *one, char out[TB_CELL]) {
 }
 
 const char *tb_comparison_verdict(const cJSON *one) {
-  const char *presence = tb_doc_text(one, "presence", "?");
-  return tb_doc_text(one, "time.verdict", strcmp(presence, "both") ? presence : "not compared");
+  const char *presence = tb_doc_text(one, "presence", "both");
+  const char *instead = tb_doc_text(one, "instead", strcmp(presence, "both") ? presence : "not compared");
+  return tb_doc_text(one, "time.verdict", instead);
 }
 
 /* A text that is there already is not told twice. */

@@ -11,7 +11,8 @@
 #include "reporters/series.h"
 #include "reporters/text_out.h"
 
-enum { TEXT = 512 };
+enum { TEXT = 512, PART = 160 /* of a text that is put together */ };
+enum { SHA1 = 40 /* digits of a whole commit: its place there holds no SHA-256 */ };
 static const char repository_variable[] = "CONBENCH_PROJECT_REPOSITORY", commit_variable[] = "CONBENCH_PROJECT_COMMIT",
                   pull_request_variable[] = "CONBENCH_PROJECT_PR_NUMBER", site[] = "https://github.com/";
 
@@ -26,8 +27,8 @@ static const char *variable(const char *name) {
 }
 
 static void put_github(struct tb_json *json, const cJSON *result) {
-  const char *commit = variable(commit_variable), *own = tb_doc_text(result, "tbench.commit", "");
-  if (!commit && *own && strspn(own, "0123456789abcdef") == strlen(own)) commit = own;
+  const char *commit = variable(commit_variable), *own = tb_doc_commit(result);
+  if (!commit && own && strlen(own) == SHA1) commit = own; /* a shortened one has no parents there, so no history */
   tb_emit_open(json, "github", '{');
   tb_emit_text(json, "repository", variable(repository_variable));
   tb_emit_text(json, "commit", commit);
@@ -51,12 +52,14 @@ static void put_machine(struct tb_json *json, const cJSON *environment) {
 
 /* The conceptual benchmark is a figure of a workload; what tells its cases apart are the tags. */
 static void put_tags(struct tb_json *json, const cJSON *result, const cJSON *one_case, const char *figure) {
-  char name[TEXT];
-  snprintf(name, sizeof name, "%s/%s %s", tb_doc_text(one_case, "case.suite", "?"), tb_doc_text(one_case, "case.workload", "?"), figure);
+  char name[TEXT], suite[PART + 1], workload[PART + 1];
+  tb_short_text(tb_doc_text(one_case, "case.suite", "?"), PART, suite);
+  tb_short_text(tb_doc_text(one_case, "case.workload", "?"), PART, workload);
+  snprintf(name, sizeof name, "%s/%s %s", suite, workload, figure);
   tb_emit_open(json, "tags", '{');
   tb_emit_text(json, "name", name);
   for (struct tb_tag tag = {.row = 0}; tb_tag_next(result, one_case, &tag);) {
-    char key[TB_SERIES_NAME];
+    char key[TB_TAG_NAME];
     if (!strcmp(tag.name, "id") || !strcmp(tag.name, "host")) continue; /* made of the others; of the machine */
     snprintf(key, sizeof key, "%s%s", tag.prefix, tag.name);
     tb_emit_text(json, key, tag.text);
@@ -77,8 +80,9 @@ static void put_context(struct tb_json *json, const cJSON *result, const cJSON *
 static void begin_element(struct tb_json *json, const cJSON *result, const cJSON *one_case, const char *figure) {
   const cJSON *environment = tb_case_environment(result, one_case);
   const double seed = tb_doc_number(result, "seed");
-  char run[TEXT];
-  snprintf(run, sizeof run, "tbench %s %s %.0f", tb_doc_text(environment, "host", "?"), tb_doc_text(result, "started", "?"), isfinite(seed) ? seed : 0);
+  char run[TEXT], host[PART + 1];
+  tb_short_text(tb_doc_text(environment, "host", "?"), PART, host);
+  snprintf(run, sizeof run, "tbench %s %s %.0f", host, tb_doc_text(result, "started", "?"), isfinite(seed) ? seed : 0);
   tb_emit_open(json, NULL, '{');
   tb_emit_text(json, "run_id", run);
   tb_emit_text(json, "batch_id", run);

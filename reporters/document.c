@@ -1,7 +1,9 @@
-/* Reading of result documents. Nothing here trusts a field to be there. */
+/* Reading of result documents, and what may be told of them. Nothing here trusts a field to be there. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "reporters/reporter.h"
 
 int tb_doc_count(const cJSON *documents) { return cJSON_IsArray(documents) ? cJSON_GetArraySize(documents) : 1; }
@@ -35,14 +37,78 @@ const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwi
   return cJSON_IsString(at) ? at->valuestring : otherwise;
 }
 
-const char *tb_case_column(const cJSON *one_case) {
-  const char *backend = tb_doc_text(one_case, "case.backend", "?");
-  return strcmp(backend, "inductor") ? backend : tb_doc_text(one_case, "case.mode", "?");
+const char *tb_doc_commit(const cJSON *result) {
+  const char *commit = tb_doc_text(result, "tbench.commit", "");
+  return *commit && tc_text_hex(commit) == strlen(commit) ? commit : NULL;
+}
+
+/* --- what may be told --- */
+
+bool tb_case_right(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "ok"); }
+
+double tb_case_figure(const cJSON *one_case, const char *path) { return tb_case_right(one_case) ? tb_doc_number(one_case, path) : NAN; }
+
+static bool was_not_reached(const cJSON *one_case) { return cJSON_IsTrue(tb_doc_at(one_case, "interrupted")); }
+
+bool tb_case_absent(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "unsupported") || was_not_reached(one_case); }
+
+void tb_untold_add(struct tb_untold *u, const cJSON *one_case) {
+  char word[TB_UNTOLD_WORD];
+  int k = 0;
+  if (tb_case_right(one_case)) return;
+  snprintf(word, sizeof word, "%s", was_not_reached(one_case) ? "interrupted" : tb_doc_text(one_case, "outcome", "without an outcome"));
+  while (k < u->n_kinds && strcmp(u->kinds[k].outcome, word)) k++;
+  u->total++;
+  if (k == TB_UNTOLD_KINDS) return; /* the total has it */
+  if (k == u->n_kinds) memcpy(u->kinds[u->n_kinds++].outcome, word, sizeof word);
+  u->kinds[k].count++;
 }
 
 static void append(char *out, size_t size, const char *text) {
   const size_t used = strlen(out);
   if (used + 1 < size) snprintf(out + used, size - used, "%s", text);
+}
+
+void tb_untold_text(const struct tb_untold *u, char *out, size_t size) {
+  *out = '\0';
+  for (int k = 0; k < u->n_kinds; k++) {
+    char text[TB_UNTOLD_WORD + 32];
+    snprintf(text, sizeof text, "%s%d %s", k ? ", " : "", u->kinds[k].count, u->kinds[k].outcome);
+    append(out, size, text);
+  }
+}
+
+bool tb_result_open(const cJSON *result) { return cJSON_IsNull(tb_doc_at(result, "finished")); }
+
+/* Cases of the plan; where it does not say how many they were, those that are there. */
+static int planned_cases(const cJSON *result) {
+  const int there = cJSON_GetArraySize(tb_doc_at(result, "cases"));
+  const double planned = tb_doc_number(result, "planned");
+  return planned > there && planned < INT_MAX ? (int)planned : there;
+}
+
+int tb_result_missing(const cJSON *result) {
+  const cJSON *c;
+  int reached = 0;
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) reached += !was_not_reached(c);
+  return planned_cases(result) - reached;
+}
+
+bool tb_result_incomplete(const cJSON *result, char *out, size_t size) {
+  const bool open = tb_result_open(result), interrupted = cJSON_IsTrue(tb_doc_at(result, "interrupted"));
+  const int missing = tb_result_missing(result);
+  const char *why = open ? "the run did not end" : interrupted ? "the run was interrupted" : "the result is not whole";
+  *out = '\0';
+  if (missing) snprintf(out, size, "%s: %d of %d planned cases %s not measured", why, missing, planned_cases(result), missing == 1 ? "was" : "were");
+  else if (open || interrupted) snprintf(out, size, "%s: replicates may be missing", why);
+  return *out != '\0';
+}
+
+/* --- names --- */
+
+const char *tb_case_column(const cJSON *one_case) {
+  const char *backend = tb_doc_text(one_case, "case.backend", "?");
+  return strcmp(backend, "inductor") ? backend : tb_doc_text(one_case, "case.mode", "?");
 }
 
 static void append_params(const cJSON *params, char *out, size_t size) {

@@ -114,16 +114,30 @@ static void page_title(const struct tb_plot_subject *s, char *out, size_t size) 
   if (s->options->history) snprintf(out + used, size - used, ", and %d earlier run%s", s->options->history->n_runs - 1, s->options->history->n_runs == 2 ? "" : "s");
 }
 
+/* Pictures are of cases that are right: how many are not, and why, stands below the title and among what is told. */
+static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, unsigned wanted) {
+  struct tb_untold untold = {0};
+  char why[TB_PLOT_TITLE / 2], text[TB_PLOT_TITLE];
+  const cJSON *c;
+  cJSON_ArrayForEach(c, tb_doc_at(s->result, "cases")) tb_untold_add(&untold, c);
+  if (!untold.total) return;
+  tb_untold_text(&untold, why, sizeof why);
+  snprintf(text, sizeof text, "%d case%s%s not drawn: %s", untold.total, untold.total == 1 ? "" : "s", wanted == 1u << TB_PLOT_HISTORY ? " of the newest result" : "", why);
+  tb_page_second(page, text);
+  tb_page_note(page, "%s", text);
+}
+
 /* Adds what is wanted; kinds that were asked for and have nothing to draw are told. */
 static bool fill_page(struct tb_page *page, const struct tb_plot_subject *s) {
   const unsigned asked = s->options->kinds, wanted = asked ? asked : usual_kinds(s);
+  tell_untold(page, s, wanted);
   for (int kind = 0; kind < TB_PLOT_KINDS; kind++) {
     const int before = page->n_panels;
     if (!(wanted & 1u << kind)) continue;
     if (!adders[kind](page, s)) return false;
-    if (asked && page->n_panels == before) tb_page_note(page, "nothing to draw for kind=%s: no case has %s", kinds[kind].name, kinds[kind].needs);
+    if (asked && page->n_panels == before) tb_page_note(page, "nothing to draw for kind=%s: no case that is right has %s", kinds[kind].name, kinds[kind].needs);
   }
-  if (!page->n_panels && !asked) tb_page_note(page, "nothing to draw: no case has a speedup or a compile time");
+  if (!page->n_panels && !asked) tb_page_note(page, "nothing to draw: no case that is right has a speedup or a compile time");
   return tb_page_flush(page);
 }
 

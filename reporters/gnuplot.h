@@ -18,11 +18,14 @@ struct tb_page {
   char *data_text, *script_text;
   size_t data_size, script_size;
   int n_panels, n_blocks, height; /* pixels so far */
+  char second[TB_PLOT_TITLE];  /* line below the title of the page; "": none */
   char notes[TB_PLOT_MESSAGE]; /* what was left out */
 };
 bool tb_page_open(struct tb_page *page); /* false: memory is out */
 bool tb_page_flush(struct tb_page *page); /* texts are whole then; false: memory is out */
 void tb_page_close(struct tb_page *page);
+/* Gives the page a second line of its title; before the first panel. */
+void tb_page_second(struct tb_page *page, const char *text);
 /* Begins a panel of that many pixels, with room for so many lines of a legend. `what` is for the script's reader, and goes into a comment. */
 void tb_page_panel(struct tb_page *page, int height, int legend_lines, const char *what);
 /* Title of the panel; `second`: a smaller line below it, or "". */
@@ -52,7 +55,7 @@ void tb_plot_log_range(double *lo, double *hi);
 /* --- gnuplot_curves.c --- */
 struct tb_curve { char title[TB_PLOT_TITLE], group[TB_PLOT_TITLE]; const cJSON **cases; int count; double weight; };
 struct tb_curves { struct tb_curve *data; int count; };
-/* Cases that `fits` takes, as curves over batch, by group and mode, in order of batch; weight: the largest that `weigh` says. False: memory is out. */
+/* Right cases that `fits` takes, as curves over batch, by group and mode, in order of batch; weight: the largest that `weigh` says. False: memory is out. */
 bool tb_curves_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data), const void *data, double (*weigh)(const cJSON *one_case), struct tb_curves *out);
 void tb_curves_free(struct tb_curves *curves);
 /* Keeps the `most` curves of the largest weight, in their order. Returns how many were dropped. */
@@ -66,6 +69,7 @@ const char *tb_curves_group(const struct tb_curves *curves, int first, int count
 
 /* --- gnuplot_rows.c: cases one below the other --- */
 struct tb_rows { const cJSON **cases; int count; };
+/* Right cases that `fits` takes, in their order. False: memory is out. */
 bool tb_rows_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data), const void *data, struct tb_rows *out);
 void tb_rows_free(struct tb_rows *rows);
 /* As tb_curves_keep. */

@@ -6,7 +6,7 @@
 
 #include "reporters/gnuplot.h"
 
-enum { ROWS_MAX = 30, ROW_PIXELS = 38, FRAME_PIXELS = 150, STATES = 3 };
+enum { ROWS_MAX = 30, ROW_PIXELS = 38, FRAME_PIXELS = 130, LEGEND_PIXELS = 20, STATES = 3 };
 static const double ns_per_ms = 1e6, bar = 0.26, range_below = 0.7;
 
 static const struct { const char *path, *title, *fill; } states[STATES] = {
@@ -82,7 +82,9 @@ static void add_panel(struct tb_page *page, const struct tb_rows *rows) {
     tb_plot_column(page->data, tb_doc_text(rows->cases[k], "id", "?"));
     fputc('\n', page->data);
   }
-  tb_page_panel(page, FRAME_PIXELS + ROW_PIXELS * rows->count, 1, "time to the first kernel");
+  int legends = 0;
+  for (int i = 0; i < STATES; i++) legends += p.any[i];
+  tb_page_panel(page, FRAME_PIXELS + LEGEND_PIXELS * legends + ROW_PIXELS * rows->count, legends, "time to the first kernel"); /* below one another: labels may leave little width */
   tb_rows_common(rows, common);
   tb_page_title(page, "time to the first kernel (median; whiskers: smallest and largest sample)", common);
   FILE *out = page->script;
@@ -90,7 +92,7 @@ static void add_panel(struct tb_page *page, const struct tb_rows *rows) {
   double lo = p.lo / ns_per_ms * range_below, hi = p.hi / ns_per_ms;
   tb_plot_log_axis(out, 'x', lo, hi);
   tb_plot_log_range(&lo, &hi);
-  fprintf(out, "set xlabel 'ms'\nset key horizontal maxcols 3\nleft = %.9g   # where bars begin: a logarithmic axis has no 0\n", lo);
+  fprintf(out, "set xlabel 'ms'\nleft = %.9g   # where bars begin: a logarithmic axis has no 0\n", lo);
   put_bars(page, block, &p);
 }
 

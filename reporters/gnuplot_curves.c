@@ -50,7 +50,7 @@ bool tb_curves_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, cons
   *out = (struct tb_curves){.data = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->data)};
   if (!out->data) return false;
   cJSON_ArrayForEach(one, cases)
-    if (fits(one, data) && !add_case(out, one, weigh(one))) return false;
+    if (tb_case_right(one) && fits(one, data) && !add_case(out, one, weigh(one))) return false;
   for (int i = 0; i < out->count; i++) qsort(out->data[i].cases, (size_t)out->data[i].count, sizeof *out->data[i].cases, by_batch);
   bring_together(out);
   return true;

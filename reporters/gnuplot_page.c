@@ -11,7 +11,7 @@
 
 #include "reporters/gnuplot.h"
 
-enum { WIDTH = 960, TOP = 44, BOTTOM = 8, POINTS_AN_INCH = 72 };
+enum { WIDTH = 960, TOP = 44, SECOND = 20 /* line of the title */, BOTTOM = 8, POINTS_AN_INCH = 72 };
 
 /* Okabe and Ito's colours, which colour-blind readers tell apart; each with its own shape and dash besides. */
 static const struct { const char *name, *colour; int shape, dash; } styles[TB_PLOT_SERIES] = {
@@ -147,6 +147,11 @@ void tb_plot_shorten(char *text, int most) {
 
 /* --- panels and blocks --- */
 
+void tb_page_second(struct tb_page *page, const char *text) {
+  snprintf(page->second, sizeof page->second, "%s", text);
+  page->height += *text ? SECOND : 0;
+}
+
 void tb_page_panel(struct tb_page *page, int height, int legend_lines, const char *what) {
   FILE *out = page->script;
   fputs("\n", out);
@@ -159,7 +164,7 @@ void tb_page_panel(struct tb_page *page, int height, int legend_lines, const cha
   page->height += height;
   fprintf(out, "set size 1, %d. / height\nset origin 0, 1 - %d. / height   # from the top, in pixels\n", height, page->height);
   fputs("set grid lc rgb '#bbbbbb' dt 3 lw 0.6\nset border 3 lc rgb '#444444'\nset tics nomirror\n", out);
-  if (legend_lines) fprintf(out, "set key below left Left reverse vertical maxcols 1 samplen 3 width 1\nset bmargin %g\n", 4 + 1.05 * legend_lines);
+  if (legend_lines) fprintf(out, "set key below left Left reverse horizontal maxcols 1 samplen 3 width 1\nset bmargin %g\n", 4 + 1.05 * legend_lines);
   else fputs("set key off\n", out);
 }
 
@@ -284,6 +289,10 @@ void tb_page_script(const struct tb_page *page, const struct tb_plot *plot, cons
     if (*plot->picture[f]) put_terminal(page, plot, (enum tb_plot_format)f, out);
   fputs("set multiplot title ", out);
   tb_plot_quote(out, title);
+  if (*page->second) {
+    fputs(".\"\\n\".", out);
+    tb_plot_quote(out, page->second);
+  }
   fputs("\n", out);
   fwrite(page->script_text, 1, page->script_size, out);
   fputs("\nunset multiplot\nunset output\n}\n", out);

@@ -23,7 +23,7 @@ static double steady_of(const cJSON *c) { return tb_doc_number(c, "steady.median
 
 static bool is_drawable(const cJSON *c) {
   const double x = intensity_of(c), y = rate_of(c);
-  return x > 0 && isfinite(x) && y > 0 && isfinite(y);
+  return tb_case_right(c) && x > 0 && isfinite(x) && y > 0 && isfinite(y);
 }
 
 static int environment_of(const cJSON *c) {

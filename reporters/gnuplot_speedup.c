@@ -43,7 +43,7 @@ static void drop_single(struct tb_curves *curves) {
   }
 }
 
-static bool over_blocks(const cJSON *c) { return !strcmp(tb_doc_text(c, "speedup.interval_over", ""), "blocks"); }
+static bool over_blocks(const cJSON *c) { return tb_case_right(c) && !strcmp(tb_doc_text(c, "speedup.interval_over", ""), "blocks"); }
 
 static bool any_over_blocks(const cJSON *result) {
   const cJSON *c;

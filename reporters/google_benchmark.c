@@ -1,5 +1,5 @@
 /* JSON of Google Benchmark: a benchmark a case, a repetition a replicate (its median call), then the median over all; the other figures
- * are counters of that median. Its compare.py breaks off at a benchmark without times, so what failed is told in the context.
+ * are counters of that median. Its compare.py breaks off at a benchmark without times, so what failed, and what is missing, is told in the context.
  *
  * Its compare.py demands a cpu_time. What is timed here is the wall clock of a thread that works or waits for its helpers, so real_time
  * stands there too, and "cpu_time": "real_time" in the context says so. */
@@ -9,7 +9,7 @@
 #include "reporters/series.h"
 #include "reporters/text_out.h"
 
-enum { NAME = 512 };
+enum { CASE = 1024, SUFFIX = 16, TEXT = 256 };
 
 static void put_failed(struct tb_json *json, const cJSON *documents) {
   tb_emit_open(json, "failed", '[');
@@ -24,6 +24,15 @@ static void put_failed(struct tb_json *json, const cJSON *documents) {
       tb_emit_close(json, '}');
     }
   }
+  tb_emit_close(json, ']');
+}
+
+/* Of each result that is not whole, why. */
+static void put_incomplete(struct tb_json *json, const cJSON *documents) {
+  char why[TEXT];
+  tb_emit_open(json, "incomplete", '[');
+  for (int i = 0; i < tb_doc_count(documents); i++)
+    if (tb_result_incomplete(tb_doc_nth(documents, i), why, sizeof why)) tb_emit_text(json, NULL, why);
   tb_emit_close(json, ']');
 }
 
@@ -45,6 +54,7 @@ static void put_context(struct tb_json *json, const cJSON *documents) {
   tb_emit_text(json, "cpu_model", tb_doc_text(environment, "cpu.model", NULL));
   tb_emit_text(json, "cpu_time", "real_time");
   put_failed(json, documents);
+  put_incomplete(json, documents);
   tb_emit_close(json, '}');
 }
 
@@ -52,11 +62,11 @@ struct place { int family, repetitions; };
 
 /* What all entries of a case begin with. `suffix`: of an aggregate. */
 static void begin_entry(struct tb_json *json, const cJSON *one_case, const char *suffix, const struct place *place) {
-  char name[NAME];
-  const char *id = tb_doc_text(one_case, "id", "?");
+  char id[CASE + 1], name[CASE + SUFFIX];
+  tb_short_text(tb_doc_text(one_case, "id", "?"), CASE, id);
   snprintf(name, sizeof name, "%s%s", id, suffix);
   tb_emit_open(json, NULL, '{');
-  tb_emit_text(json, "name", *suffix && strlen(id) + strlen(suffix) < sizeof name ? name : id);
+  tb_emit_text(json, "name", name);
   tb_emit_number(json, "family_index", place->family);
   tb_emit_number(json, "per_family_instance_index", 0);
   tb_emit_text(json, "run_name", id);

@@ -21,7 +21,7 @@ static void widen(struct axis *axis, double value) {
 }
 
 static double speedup(const cJSON *c) {
-  const double ratio = tb_doc_number(c, "speedup.ratio");
+  const double ratio = tb_case_figure(c, "speedup.ratio");
   return ratio > 0 && isfinite(ratio) ? ratio : NAN;
 }
 
@@ -143,6 +143,18 @@ static void put_legend(FILE *out, const cJSON **cases, int count) {
   fputs("</ul>\n", out);
 }
 
+/* Cases that are not right have a row of the table, and no point. */
+static void put_untold(FILE *out, const cJSON **cases, int count) {
+  struct tb_untold untold = {0};
+  char why[TB_GROUP];
+  for (int i = 0; i < count; i++) tb_untold_add(&untold, cases[i]);
+  tb_untold_text(&untold, why, sizeof why);
+  if (!untold.total) return;
+  fprintf(out, " %d case%s not drawn: ", untold.total, untold.total == 1 ? " is" : "s are");
+  tb_html_text(out, why);
+  fputc('.', out);
+}
+
 void tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *title) {
   struct axis x, y;
   int series = 0;
@@ -157,7 +169,9 @@ void tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *titl
     if (first_of_mode(cases, i)) put_series(out, cases, count, tb_case_column(cases[i]), series++, &x, &y);
   fputs("</svg>\n", out);
   put_legend(out, cases, count);
-  fputs("<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.</figcaption>\n</figure>\n", out);
+  fputs("<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.", out);
+  put_untold(out, cases, count);
+  fputs("</figcaption>\n</figure>\n", out);
 }
 
 /* --- intervals in a table --- */

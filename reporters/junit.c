@@ -1,5 +1,5 @@
 /* JUnit XML: a suite a result, a test a case. What is not right is an error (crashed, out of time, …) or a failure (wrong), what is not built
- * is skipped. Of a comparison: a regression is a failure; what had to be told and could not be, or failed, is an error; what need not be
+ * is skipped; a run that did not end, or was interrupted, is an error of the whole. Of a comparison: a regression is a failure; what had to be told and could not be, or failed, is an error; what need not be
  * told is skipped, with the reason. Figures stand in system-out, which every reader takes. `time` is that of one compiled call. */
 #include <math.h>
 #include <string.h>
@@ -45,6 +45,16 @@ static void put_verdict(FILE *out, enum verdict verdict, const char *type, const
   fputs("/>\n", out);
 }
 
+/* What is wrong with the whole, as a test of its own: there may be no case that failed. Its text stands between the two. */
+static void begin_whole(FILE *out, const char *type, const char *message) {
+  begin_test(out, "tbench", "the whole", NAN);
+  fprintf(out, "      <error type=\"%s\"", type);
+  put_attribute(out, "message", message);
+  fputc('>', out);
+}
+
+static void end_whole(FILE *out) { fputs("</error>\n    </testcase>\n", out); }
+
 /* --- results --- */
 
 static enum verdict verdict_of(const cJSON *one_case) {
@@ -79,6 +89,15 @@ static void put_case(FILE *out, const cJSON *one_case) {
   put_verdict(out, verdict, outcome, error ? error : outcome);
   if (verdict == PASSED) put_figures(out, one_case);
   fputs("    </testcase>\n", out);
+}
+
+/* Cases that are missing have no test that could fail, and those before which Ctrl-C came are skipped. */
+static void put_incomplete(FILE *out, const cJSON *result) {
+  char why[REASON];
+  if (!tb_result_incomplete(result, why, sizeof why)) return;
+  begin_whole(out, "incomplete", why);
+  tb_put_text(out, why, tb_escape_markup);
+  end_whole(out);
 }
 
 /* --- comparisons --- */
@@ -116,18 +135,15 @@ static void put_pair(FILE *out, const cJSON *one) {
   fputs("</system-out>\n    </testcase>\n", out);
 }
 
-/* What is wrong with the whole, as a test of its own: there may be no case that failed. The first problem is the message, all are its text. */
-static void put_whole(FILE *out, const cJSON *problems) {
+/* The first problem is the message, all are the text. */
+static void put_problems(FILE *out, const cJSON *problems) {
   const cJSON *problem;
-  begin_test(out, "tbench", "the whole", NAN);
-  fputs("      <error type=\"problem\"", out);
-  put_attribute(out, "message", cJSON_IsString(problems->child) ? problems->child->valuestring : "?");
-  fputc('>', out);
+  begin_whole(out, "problem", cJSON_IsString(problems->child) ? problems->child->valuestring : "?");
   cJSON_ArrayForEach(problem, problems) {
     tb_put_text(out, cJSON_IsString(problem) ? problem->valuestring : "?", tb_escape_markup);
     fputc('\n', out);
   }
-  fputs("</error>\n    </testcase>\n", out);
+  end_whole(out);
 }
 
 /* --- the document --- */
@@ -137,13 +153,14 @@ static bool is_comparison(const cJSON *document) { return !strcmp(tb_doc_text(do
 static struct totals count_of(const cJSON *document) {
   struct totals totals = {0};
   const cJSON *one;
-  const int problems = is_comparison(document) ? cJSON_GetArraySize(tb_doc_at(document, "problems")) : 0;
+  char why[REASON];
+  const bool problems = is_comparison(document) ? cJSON_GetArraySize(tb_doc_at(document, "problems")) > 0 : tb_result_incomplete(document, why, sizeof why);
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
     totals.count[is_comparison(document) ? verdict_of_pair(one) : verdict_of(one)]++;
     totals.tests++;
   }
-  totals.tests += problems > 0;
-  totals.count[ERROR] += problems > 0;
+  totals.tests += problems;
+  totals.count[ERROR] += problems;
   return totals;
 }
 
@@ -153,20 +170,26 @@ static void put_totals(FILE *out, const struct totals *totals) {
 
 static void put_suite(FILE *out, const cJSON *document) {
   const cJSON *one, *environment = cJSON_GetArrayItem(tb_doc_at(document, "environments"), 0);
-  const char *host = tb_doc_text(environment, "host", NULL), *started = tb_doc_text(document, "started", NULL);
+  const char *host = tb_doc_text(environment, "host", NULL);
+  const double started = tb_doc_time(document, "started");
   const bool comparison = is_comparison(document);
   const struct totals totals = count_of(document);
   fputs("  <testsuite", out);
   put_attribute(out, "name", comparison ? tb_doc_text(document, "verb", "compare") : tb_doc_text(cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0), "case.suite", "tbench"));
   put_totals(out, &totals);
   if (host) put_attribute(out, "hostname", host);
-  if (started && isfinite(tb_doc_time(document, "started"))) fprintf(out, " timestamp=\"%.19s\"", started);
+  if (isfinite(started)) {
+    char time[TB_UTC_TEXT];
+    tb_utc_text(started, time);
+    fprintf(out, " timestamp=\"%s\"", time);
+  }
   fputs(">\n", out);
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
     if (comparison) put_pair(out, one);
     else put_case(out, one);
   }
-  if (comparison && cJSON_GetArraySize(tb_doc_at(document, "problems"))) put_whole(out, tb_doc_at(document, "problems"));
+  if (!comparison) put_incomplete(out, document);
+  else if (cJSON_GetArraySize(tb_doc_at(document, "problems"))) put_problems(out, tb_doc_at(document, "problems"));
   fputs("  </testsuite>\n", out);
 }
 

@@ -54,14 +54,12 @@ static enum counted counted_of(const cJSON *c) {
 
 /* What stands where there is no figure. */
 static const char *why_not(const cJSON *c, enum counted what) {
-  const char *outcome = tb_doc_text(c, "outcome", "?");
-  return strcmp(outcome, "ok") ? outcome : what == START ? "not measured" : "not counted";
+  return !tb_case_right(c) ? tb_doc_text(c, "outcome", "?") : what == START ? "not measured" : "not counted";
 }
 
 static double figure_of(const cJSON *c, enum counted what) {
-  if (strcmp(tb_doc_text(c, "outcome", ""), "ok")) return NAN;
-  if (what != START) return tb_doc_number(c, kinds[what].path) / million;
-  return (tb_doc_number(c, "compile.start_ns.median") + tb_doc_number(c, "compile.first_call_ns.median")) / million;
+  if (what != START) return tb_case_figure(c, kinds[what].path) / million;
+  return (tb_case_figure(c, "compile.start_ns.median") + tb_case_figure(c, "compile.first_call_ns.median")) / million;
 }
 
 static void put_case(struct table *t, const cJSON *c) {

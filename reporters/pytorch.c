@@ -9,7 +9,7 @@
 static void put_tags(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
   tb_emit_open(json, "extra_info", '{');
   for (struct tb_tag tag = {.row = 0}; tb_tag_next(result, one_case, &tag);) {
-    char name[TB_SERIES_NAME];
+    char name[TB_TAG_NAME];
     snprintf(name, sizeof name, "%s%s", tag.prefix, tag.name);
     tb_emit_text(json, name, tag.text);
   }

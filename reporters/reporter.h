@@ -19,6 +19,7 @@ struct tb_report_options {
   bool verbose;            /* all columns */
   bool colour;             /* the stream is a terminal and NO_COLOR is not set */
   const char *result_path; /* where the document was written; NULL: nowhere */
+  const char *const *paths; /* of an array of documents: the file of each; NULL: unknown */
   const char *plot_path;   /* picture made of it; NULL: none */
   tb_half_width_function *half_width; /* for intervals that the document does not hold; NULL: they are left out */
   char *failure;           /* TB_REPORT_FAILURE bytes, for what a document lacks that the format must have; NULL: nobody reads it */
@@ -69,8 +70,30 @@ const cJSON *tb_doc_at(const cJSON *item, const char *path);
 double tb_doc_number(const cJSON *item, const char *path);
 /* Text at a path, or `otherwise`. */
 const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwise);
+/* Commit of the program that made a result, whole or shortened; NULL: it is unknown, or of a changed tree, and names no version. */
+const char *tb_doc_commit(const cJSON *result);
 /* "mode" column of a case: its mode, or its backend where that is not inductor. */
 const char *tb_case_column(const cJSON *one_case);
+/* --- document.c: what may be told of cases and results; every format and picture asks here --- */
+/* May the figures of a case be told? Of those alone that are right ("ok"): the speed of a wrong result is none. */
+bool tb_case_right(const cJSON *one_case);
+/* A figure of a case: NaN also where it may not be told. */
+double tb_case_figure(const cJSON *one_case, const char *path);
+/* A case that neither ran nor was meant to: no format of figures tells of it. */
+bool tb_case_absent(const cJSON *one_case);
+/* Cases whose figures may not be told, by outcome. */
+enum { TB_UNTOLD_KINDS = 12, TB_UNTOLD_WORD = 32 };
+struct tb_untold { int total, n_kinds; struct { char outcome[TB_UNTOLD_WORD]; int count; } kinds[TB_UNTOLD_KINDS]; };
+void tb_untold_add(struct tb_untold *untold, const cJSON *one_case); /* one that is right does not count */
+/* "1 wrong, 2 crashed" */
+void tb_untold_text(const struct tb_untold *untold, char *out, size_t size);
+/* Did the run not end: was it killed, or does it go on? */
+bool tb_result_open(const cJSON *result);
+/* Planned cases that were not measured: Ctrl-C came before them, or the run did not end. */
+int tb_result_missing(const cJSON *result);
+/* "the run did not end: 7 of 9 planned cases were not measured". False, and "", where the result is whole. */
+bool tb_result_incomplete(const cJSON *result, char *out, size_t size);
+
 /* Name of the group that a case belongs to: cases that differ in batch or mode alone. Writes at most `size` bytes. */
 void tb_case_group(const cJSON *one_case, char *out, size_t size);
 /* 1.23, 12.3, 123: three digits; "–" for NaN. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "reporters/text_out.h"
 
 static const struct { const char *name, *path, *lo, *hi, *samples; enum tb_unit unit; bool higher; const char *help; } single[] = {
@@ -60,15 +61,16 @@ static bool take_member(size_t row, struct tb_series *s) {
   s->value = value;
   s->lo = s->hi = NAN;
   s->samples = NULL;
-  const size_t length = strlen(s->name), end = strlen(ns);
-  if (s->unit == TB_UNIT_NUMBER && length > end && !strcmp(s->name + length - end, ns)) {
-    s->name[length - end] = '\0';
+  const size_t stem = tc_text_stem(s->name, ns);
+  if (s->unit == TB_UNIT_NUMBER && stem) {
+    s->name[stem] = '\0';
     s->unit = TB_UNIT_NS;
   }
   return true;
 }
 
 bool tb_series_next(const cJSON *one_case, struct tb_series *s) {
+  if (!tb_case_right(one_case)) return false;
   while (s->row < N_SINGLE)
     if (take_single(one_case, s->row++, s)) return true;
   while (s->row < N_SINGLE + N_MANY) {
@@ -105,12 +107,6 @@ void tb_metric_name(const struct tb_series *series, const char *part, char *out,
 }
 
 /* --- cases --- */
-
-bool tb_case_right(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "ok"); }
-
-bool tb_case_absent(const cJSON *one_case) {
-  return !strcmp(tb_doc_text(one_case, "outcome", ""), "unsupported") || cJSON_IsTrue(tb_doc_at(one_case, "interrupted"));
-}
 
 static bool has_id(const cJSON *one_case, const char *id) { return !strcmp(tb_doc_text(one_case, "id", ""), id); }
 
@@ -149,10 +145,10 @@ enum { N_TAGS = sizeof tags / sizeof *tags, N_TAG_OBJECTS = sizeof tag_objects /
 
 /* False: it has no value that a tag could have. */
 static bool take_text(const cJSON *item, struct tb_tag *tag) {
-  tag->text = tag->number;
-  if (cJSON_IsString(item)) tag->text = item->valuestring;
+  tag->text = tag->made;
+  if (cJSON_IsString(item)) tb_short_text(item->valuestring, TB_TAG_TEXT, tag->made);
   else if (cJSON_IsBool(item)) tag->text = cJSON_IsTrue(item) ? "true" : "false";
-  else if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) tb_shortest_text(item->valuedouble, tag->number);
+  else if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) tb_shortest_text(item->valuedouble, tag->made);
   else return false;
   return *tag->text != '\0';
 }

@@ -1,7 +1,7 @@
 /* What a result has to tell of a case, for formats that hold figures with names: the figures of metrics.def, and the tags that tell
  * one case from another.
  *
- * Figures are told of cases that are right ("ok") alone: the speed of a wrong result is none. What was not measured has no figure.
+ * Figures are told of cases that are right alone (tb_case_right). What was not measured has no figure.
  * Ownership: all borrowed from the document; valid until the next step. Threads: pure. */
 #ifndef TB_REPORTERS_SERIES_H
 #define TB_REPORTERS_SERIES_H
@@ -23,7 +23,7 @@ struct tb_series {
   const cJSON *member;        /* the same, within a row of TB_METRICS */
 };
 
-/* The next figure of a case, in the order of metrics.def; false: there is none. Begin with { .row = 0 }. */
+/* The next figure of a case, in the order of metrics.def; false: there is none, or it may not be told. Begin with { .row = 0 }. */
 bool tb_series_next(const cJSON *one_case, struct tb_series *series);
 /* Value of a repetition; NaN: no number. */
 double tb_series_sample(const struct tb_series *series, int index);
@@ -36,19 +36,17 @@ const char *tb_unit_own(enum tb_unit unit);
 /* Name and base unit as Prometheus has them: "tbench_steady_seconds"; `part` is "", "_lower" or "_upper". */
 void tb_metric_name(const struct tb_series *series, const char *part, char *out, size_t size);
 
-/* May the figures of a case be told? */
-bool tb_case_right(const cJSON *one_case);
-/* A case that neither ran nor was meant to: no format tells of it. */
-bool tb_case_absent(const cJSON *one_case);
 /* Formats that hold a case once take it from the last document that has it. `index` is that of the document which the case is in. */
 bool tb_case_is_last(const cJSON *documents, int index, const cJSON *one_case);
 /* Text of its error; NULL: it has none. */
 const char *tb_case_error(const cJSON *one_case);
 
+/* Endpoints drop a series, or refuse a line, whose tags are too long (VictoriaMetrics: 4 KiB, InfluxDB: 64 KiB): longer texts are shortened. */
+enum { TB_TAG_TEXT = 1024, TB_TAG_NAME = TB_SERIES_NAME + 8 /* prefix and name */ };
 struct tb_tag {
   const char *prefix, *name; /* "param_", "switch_" or "" */
   const char *text;          /* not empty */
-  char number[32];
+  char made[TB_TAG_TEXT + 1];
   size_t row;
   const cJSON *member;
 };

@@ -1,5 +1,4 @@
 /* Groups of cases, notes and the summary of a result, for every table that people read. */
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -35,9 +34,7 @@ static int by_batch(const void *a, const void *b) {
 }
 
 /* Right cases of an ablation have rows of its table instead. */
-static bool in_ablation(const cJSON *result, const cJSON *c) {
-  return !strcmp(tb_doc_text(c, "outcome", ""), "ok") && tb_ablation_reference(result, c);
-}
+static bool in_ablation(const cJSON *result, const cJSON *c) { return tb_case_right(c) && tb_ablation_reference(result, c); }
 
 /* Cases that Ctrl-C came before have no row; the summary counts them. */
 static bool not_reached(const cJSON *c) { return cJSON_IsTrue(tb_doc_at(c, "interrupted")); }
@@ -97,8 +94,6 @@ static void put_against(FILE *out, const cJSON *cases) {
   else fprintf(out, " (%d against f64, %d against the baseline)", f64, baseline);
 }
 
-bool tb_result_open(const cJSON *result) { return cJSON_IsNull(tb_doc_at(result, "finished")); }
-
 void tb_put_summary(FILE *out, const cJSON *result) {
   const cJSON *cases = tb_doc_at(result, "cases"), *c;
   int right = 0, compared = 0, reached = 0;
@@ -107,12 +102,10 @@ void tb_put_summary(FILE *out, const cJSON *result) {
     if (not_reached(c)) continue;
     reached++;
     compared += cJSON_IsBool(ok);
-    right += cJSON_IsTrue(ok) && !strcmp(tb_doc_text(c, "outcome", ""), "ok");
+    right += cJSON_IsTrue(ok) && tb_case_right(c);
   }
-  const int n = cJSON_GetArraySize(cases);
-  const double planned = tb_doc_number(result, "planned");
-  const int all = planned > n && planned < INT_MAX ? (int)planned : n, missing = all - reached;
-  fprintf(out, "%d of %d right", right, all);
+  const int missing = tb_result_missing(result);
+  fprintf(out, "%d of %d right", right, reached + missing);
   put_against(out, cases);
   if (compared < reached) fprintf(out, ", %d not compared", reached - compared);
   if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : tb_result_open(result) ? " (the run did not end)" : "");
@@ -166,6 +159,7 @@ static void tell_intervals(const struct telling *t, const cJSON *result) {
   bool any = false, all = true;
   cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
     const char *over = tb_doc_text(c, "speedup.interval_over", "");
+    if (!tb_case_right(c)) continue; /* its interval is not told */
     any |= !strcmp(over, "blocks");
     all &= !*over || !strcmp(over, "blocks");
   }

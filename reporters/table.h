@@ -28,8 +28,6 @@ typedef void tb_note_visit(const char *text, void *context);
 void tb_each_note(const cJSON *result, tb_note_visit *visit, void *context);
 /* Characters on the screen: UTF-8 continuation bytes do not count. */
 int tb_screen_width(const char *text);
-/* What a run leaves that was killed, or that goes on. */
-bool tb_result_open(const cJSON *result);
 
 /* --- comparisons --- */
 
@@ -43,7 +41,7 @@ bool tb_comparison_moved(const cJSON *one);
 void tb_comparison_interval(const cJSON *one, char out[TB_CELL]);
 /* What is to be said of its verdict: why it is unsure, what is wrong, which exact figures are worse; "" where there is nothing. */
 void tb_comparison_reason(const cJSON *one, char *out, size_t size);
-/* FASTER, SLOWER, SAME, UNSURE; or vanished, new, left out, not compared. */
+/* FASTER, SLOWER, SAME, UNSURE; or what stands in its place: vanished, new, left out, "crashed on both sides", not compared. */
 const char *tb_comparison_verdict(const cJSON *one);
 /* "2 SLOWER · 1 SAME · 1 without a verdict" */
 void tb_put_verdicts(FILE *out, const cJSON *document);

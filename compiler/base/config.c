@@ -10,6 +10,7 @@
 #include "base/log.h"
 
 enum { NOKEY, KEY, ASIDE };
+enum { COMPILE, OPENING };
 
 static const char unlimited[] = "unlimited";
 
@@ -19,7 +20,7 @@ static const char unlimited[] = "unlimited";
 #define ONE_OF(all) {.words = all, .most = INT64_MAX}
 #define LIST_OF(all) {.words = all, .list = true, .most = INT64_MAX}
 static const struct tc_config_row rows[] = {
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == ASIDE, takes},
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == ASIDE, acts == OPENING, takes},
 #include "base/config.def"
 #undef TC_CONFIG
 };
@@ -30,7 +31,7 @@ static const struct tc_config_row rows[] = {
 #undef LIST_OF
 
 static const size_t offsets[] = {
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) offsetof(struct tc_config, field),
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) offsetof(struct tc_config, field),
 #include "base/config.def"
 #undef TC_CONFIG
 };
@@ -47,7 +48,7 @@ int tc_config_find(const char *name) {
 
 void tc_config_default(struct tc_config *config) {
   *config = (struct tc_config){
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) .field = dflt,
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) .field = dflt,
 #include "base/config.def"
 #undef TC_CONFIG
   };

@@ -16,7 +16,7 @@ struct tc_config {
 #define TC_CONFIG_CTYPE_BOOL bool
 #define TC_CONFIG_CTYPE_INT int64_t
 #define TC_CONFIG_CTYPE_TEXT const char *
-#define TC_CONFIG(field, name, type, dflt, key, takes, help) TC_CONFIG_CTYPE_##type field;
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) TC_CONFIG_CTYPE_##type field;
 #include "base/config.def"
 #undef TC_CONFIG
 };
@@ -32,6 +32,7 @@ struct tc_config_row {
   enum tc_config_type type;
   bool in_key;
   bool aside; /* changes neither the artifact nor what a benchmark measures */
+  bool at_opening; /* read once, when the module opens */
   struct tc_config_takes takes;
 };
 

@@ -30,33 +30,44 @@ void tc_sha256_init(struct tc_sha256 *sha) {
   *sha = (struct tc_sha256){{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}, 0, {0}};
 }
 
+/* One round; the eight words of the state are given in turned order instead of being moved. */
+static inline void sha_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g, uint32_t *h, uint32_t word) {
+  const uint32_t t1 = *h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + (g ^ (e & (f ^ g))) + word;
+  *d += t1;
+  *h = t1 + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) | (c & (a | b)));
+}
+
 static void sha_block(uint32_t state[8], const unsigned char *block) {
-  uint32_t w[64], s[8];
+  uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
   for (int i = 0; i < 16; i++)
     w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
   for (int i = 16; i < 64; i++)
     w[i] = w[i - 16] + (rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
            (rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10);
-  memcpy(s, state, sizeof s);
-  for (int i = 0; i < 64; i++) {
-    const uint32_t t1 = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) + round_constants[i] + w[i];
-    const uint32_t t2 = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-    memmove(s + 1, s, 7 * sizeof *s);
-    s[4] += t1;
-    s[0] = t1 + t2;
+  for (int i = 0; i < 64; i += 8) {
+    const uint32_t *k = round_constants + i, *v = w + i;
+    sha_round(a, b, c, &d, e, f, g, &h, k[0] + v[0]);
+    sha_round(h, a, b, &c, d, e, f, &g, k[1] + v[1]);
+    sha_round(g, h, a, &b, c, d, e, &f, k[2] + v[2]);
+    sha_round(f, g, h, &a, b, c, d, &e, k[3] + v[3]);
+    sha_round(e, f, g, &h, a, b, c, &d, k[4] + v[4]);
+    sha_round(d, e, f, &g, h, a, b, &c, k[5] + v[5]);
+    sha_round(c, d, e, &f, g, h, a, &b, k[6] + v[6]);
+    sha_round(b, c, d, &e, f, g, h, &a, k[7] + v[7]);
   }
-  for (int i = 0; i < 8; i++) state[i] += s[i];
+  state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 void tc_sha256_add(struct tc_sha256 *sha, const void *data, size_t bytes) {
   const unsigned char *at = data;
   while (bytes) {
     const size_t have = sha->bytes % 64, room = 64 - have, take = bytes < room ? bytes : room;
-    memcpy(sha->block + have, at, take);
+    const int whole = take == 64; /* it need not be put together first */
+    if (!whole) memcpy(sha->block + have, at, take);
+    if (have + take == 64) sha_block(sha->state, whole ? at : sha->block);
     sha->bytes += take;
     at += take;
     bytes -= take;
-    if (have + take == 64) sha_block(sha->state, sha->block);
   }
 }
 
@@ -71,13 +82,25 @@ void tc_sha256_end(struct tc_sha256 *sha, unsigned char digest[TC_SHA256_BYTES])
   for (int i = 0; i < 32; i++) digest[i] = (unsigned char)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void tc_sha256_hex(const unsigned char digest[TC_SHA256_BYTES], char text[TC_SHA256_HEX]) {
+void tc_hex(const void *bytes, size_t count, char *text) {
   static const char digits[] = "0123456789abcdef";
-  for (int i = 0; i < TC_SHA256_BYTES; i++) {
-    text[2 * i] = digits[digest[i] >> 4];
-    text[2 * i + 1] = digits[digest[i] & 15];
+  const unsigned char *at = bytes;
+  for (size_t i = 0; i < count; i++) {
+    text[2 * i] = digits[at[i] >> 4];
+    text[2 * i + 1] = digits[at[i] & 15];
   }
-  text[2 * TC_SHA256_BYTES] = '\0';
+  text[2 * count] = '\0';
+}
+
+void tc_sha256_hex(const unsigned char digest[TC_SHA256_BYTES], char text[TC_SHA256_HEX]) { tc_hex(digest, TC_SHA256_BYTES, text); }
+
+void tc_sha256_of(const void *data, size_t bytes, char text[TC_SHA256_HEX]) {
+  unsigned char digest[TC_SHA256_BYTES];
+  struct tc_sha256 sha;
+  tc_sha256_init(&sha);
+  tc_sha256_add(&sha, data, bytes);
+  tc_sha256_end(&sha, digest);
+  tc_sha256_hex(digest, text);
 }
 
 void tc_sha256_join(char text[TC_SHA256_HEX], const char *more) {

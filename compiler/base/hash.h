@@ -23,6 +23,10 @@ struct tc_sha256 {
 void tc_sha256_init(struct tc_sha256 *sha);
 void tc_sha256_add(struct tc_sha256 *sha, const void *data, size_t bytes);
 void tc_sha256_end(struct tc_sha256 *sha, unsigned char digest[TC_SHA256_BYTES]);
+/* `count` bytes as 2 * count lower-case hex digits and a terminating zero. */
+void tc_hex(const void *bytes, size_t count, char *text);
+/* The digest of one piece, in hex. */
+void tc_sha256_of(const void *data, size_t bytes, char text[TC_SHA256_HEX]);
 /* Lower-case hex with a terminating zero. */
 void tc_sha256_hex(const unsigned char digest[TC_SHA256_BYTES], char text[TC_SHA256_HEX]);
 /* One digest for two: of the text, which holds the first, and `more` behind it, in the place of the first. */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cache/internal.h"
 
 static const char magic[8] = {'T', 'B', 'E', 'N', 'C', 'H', 0, CACHE_FORMAT};
@@ -25,7 +26,7 @@ void cache_entry_path(const struct tc_cache *cache, const unsigned char digest[T
 }
 
 bool cache_is_entry_name(const char *name) {
-  return strspn(name, "0123456789abcdef") == TC_SHA256_HEX - 1 && !strcmp(name + TC_SHA256_HEX - 1, suffix);
+  return tc_text_hex(name) == TC_SHA256_HEX - 1 && !strcmp(name + TC_SHA256_HEX - 1, suffix);
 }
 
 bool cache_is_head(const struct entry_head *head) { return !memcmp(head->magic, magic, sizeof magic); }
@@ -142,9 +143,8 @@ tc_status cache_write_entry(struct tc_cache *cache, const struct entry_head *hea
 /* A file that a writer left behind when it was killed: an entry's name, then process, number and suffix. */
 static bool is_stale(const char *name, const struct stat *info) {
   static const char end[] = ".tmp";
-  const size_t length = strlen(name), entry = TC_SHA256_HEX - 1 + strlen(suffix);
-  const bool temporary = length > entry + strlen(end) && strspn(name, "0123456789abcdef") == TC_SHA256_HEX - 1 &&
-                         !strncmp(name + TC_SHA256_HEX - 1, suffix, strlen(suffix)) && !strcmp(name + length - strlen(end), end);
+  const size_t entry = TC_SHA256_HEX - 1 + strlen(suffix);
+  const bool temporary = tc_text_stem(name, end) > entry && tc_text_hex(name) == TC_SHA256_HEX - 1 && !strncmp(name + TC_SHA256_HEX - 1, suffix, strlen(suffix));
   return temporary && S_ISREG(info->st_mode) && time(NULL) - info->st_mtim.tv_sec > STALE_SECONDS;
 }
 

@@ -331,7 +331,7 @@ void tc_chunk_name(const char *source, char *out, size_t bytes) {
 
 const struct tc_opcode_row *tc_opcode_row(int opcode) {
   static const struct tc_opcode_row rows[] = {
-#define TC_OPCODE(NAME, format, operands, how, handler) {#NAME, TC_FORMAT_##format, operands, TC_HOW_##how},
+#define TC_OPCODE(NAME, format, operands, handler) {#NAME, TC_FORMAT_##format, operands},
 #include "capture/opcodes.def"
 #undef TC_OPCODE
   };

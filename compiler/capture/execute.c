@@ -8,7 +8,7 @@
 
 tc_status tc_execute(struct tc_trace *t, struct tc_activation *a) {
   static tc_status (*const handlers[])(struct tc_trace *, struct tc_activation *, uint32_t) = {
-#define TC_OPCODE(NAME, format, operands, how, handler) tc_do_##handler,
+#define TC_OPCODE(NAME, format, operands, handler) tc_do_##handler,
 #include "capture/opcodes.def"
 #undef TC_OPCODE
   };

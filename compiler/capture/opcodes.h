@@ -7,16 +7,15 @@
 #include <stdint.h>
 
 enum tc_opcode {
-#define TC_OPCODE(NAME, format, operands, how, handler) TC_LUA_##NAME,
+#define TC_OPCODE(NAME, format, operands, handler) TC_LUA_##NAME,
 #include "capture/opcodes.def"
 #undef TC_OPCODE
   TC_LUA_OPCODES
 };
 
 enum tc_opcode_format { TC_FORMAT_ABC, TC_FORMAT_ABX, TC_FORMAT_ASBX, TC_FORMAT_AX, TC_FORMAT_SJ };
-enum tc_opcode_how { TC_HOW_TRACE, TC_HOW_FOLD, TC_HOW_INLINE, TC_HOW_BREAK };
 
-struct tc_opcode_row { const char *name; enum tc_opcode_format format; const char *operands; enum tc_opcode_how how; };
+struct tc_opcode_row { const char *name; enum tc_opcode_format format; const char *operands; };
 const struct tc_opcode_row *tc_opcode_row(int opcode); /* NULL when there is no such opcode */
 
 enum { TC_BX_EXCESS = 0xffff, TC_JUMP_EXCESS = 0xffffff }; /* what signed operands are stored in excess of */

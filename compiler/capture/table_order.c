@@ -3,9 +3,11 @@
  * Invariants:
  *  1. The order of next is taken from a real table: the outside one itself, or one built by the same steps as the fresh one. It is
  *     not known when keys are objects that do not exist in the Lua state, or when an outside table got new keys.
- *  2. A length is told only where it is the only one: of a table without holes. (An outside table with holes that is not written
- *     has the length that Lua tells, under a guard.)
- *  3. The length of a table to which values are appended stays open where the length before does: it is the last key. */
+ *  2. A length is told only where it is the only one: of a table without holes, which is guarded where keys came in or went: any of
+ *     them may move the others, and then Lua tells another border. (An outside table with holes to which that did not happen has
+ *     the length that Lua tells, under a guard.)
+ *  3. The length of a table to which values are appended stays open where the length before does: it is the last key, which nothing lies
+ *     behind. Holes are not looked for then, since that takes as long as the list: the last key is one of the borders that Lua may tell. */
 #include <limits.h>
 
 #include "capture/trace.h"
@@ -30,18 +32,12 @@ void tc_table_follow_border(struct tc_traced_table *table, const struct tc_track
   else if (key->integer <= table->border) table->border = key->integer - 1;
 }
 
-/* The positive integer keys of the table at the stack top. */
-static lua_Integer count_indices(lua_State *L) {
-  lua_Integer count = 0;
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) count += lua_isinteger(L, -2) && lua_tointeger(L, -2) > 0;
-  return count;
-}
-
 /* The border of a written outside table: what it was, and then the writes. */
 static void learn_border(struct tc_trace *t, struct tc_traced_table *table) {
   lua_rawgeti(t->L, t->objects, table->origin.object);
   table->old_length = table->border = (lua_Integer)lua_rawlen(t->L, -1);
-  table->n_positive = count_indices(t->L);
+  table->n_positive = tc_guards_count_indices(t->L, -1);
+  table->had_holes = table->n_positive != table->old_length;
   lua_pop(t->L, 1);
   for (size_t i = 0; i < table->entries.len; i++) {
     const struct tc_table_entry *entry = &table->entries.data[i];
@@ -56,16 +52,42 @@ static void learn_border(struct tc_trace *t, struct tc_traced_table *table) {
 
 static tc_status holes(struct tc_trace *t) { return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "length of a table with holes"); }
 
-/* Of an outside table whose positive integer keys the traced code changes. Guarded are the length before, and that nothing is
- * behind the new border. */
+/* Of an outside table whose positive integer keys the traced code changes. Guarded are the length before, that there were no holes, and
+ * that nothing is behind the new border. */
 static tc_status changed_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
   struct tc_tracked behind;
   if (!table->border_known) learn_border(t, table);
-  if (table->n_positive != table->border) return holes(t);
+  if (table->had_holes || table->n_positive != table->border) return holes(t);
   *length = table->border;
   tc_guards_length(t->guards, table->origin.source, table->old_length);
+  tc_guards_sequence(t->guards, table->origin.source);
   if (*length == LUA_MAXINTEGER) return TC_OK;
   return tc_table_get(t, table, tc_int(*length + 1), &behind);
+}
+
+/* Whether a written key comes in, goes, or neither, is as it was in this call: which keys there were is not guarded when they are written. */
+static void guard_presence(struct tc_trace *t, const struct tc_traced_table *table) {
+  for (size_t i = 0; i < table->entries.len; i++) {
+    const struct tc_table_entry *entry = &table->entries.data[i];
+    const bool present = entry->value.kind != TC_IS_NIL;
+    if (!entry->is_written || present != entry->was_there || (!present && !is_positive(&entry->key)) || !tc_push(t, &entry->key)) continue;
+    const int source = tc_guards_field(t->guards, t->L, table->origin.source, lua_gettop(t->L));
+    lua_pushnil(t->L);
+    if (present) tc_guards_defined(t->guards, source);
+    else tc_guards_equal(t->guards, t->L, source, lua_gettop(t->L));
+    lua_pop(t->L, 2);
+  }
+}
+
+/* The raw length of an outside table of which no positive integer key came or went. */
+static tc_status unchanged_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
+  lua_rawgeti(t->L, t->objects, table->origin.object);
+  *length = (lua_Integer)lua_rawlen(t->L, -1);
+  const bool known = !table->grew || tc_guards_is_sequence(t->L, -1);
+  lua_pop(t->L, 1);
+  if (table->grew && known) tc_guards_sequence(t->guards, table->origin.source);
+  if (table->is_written) guard_presence(t, table);
+  return known ? TC_OK : holes(t);
 }
 
 tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
@@ -77,11 +99,9 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
   if (status) return status;
   table->length_used = true;
   if (table->is_resized) return changed_length(t, table, length);
-  lua_rawgeti(t->L, t->objects, table->origin.object);
-  *length = (lua_Integer)lua_rawlen(t->L, -1);
-  lua_pop(t->L, 1);
-  tc_guards_length(t->guards, table->origin.source, *length);
-  return TC_OK;
+  const tc_status read = unchanged_length(t, table, length);
+  if (!read) tc_guards_length(t->guards, table->origin.source, *length);
+  return read;
 }
 
 /* Is the key, in each call, the one behind `last`, which is the length with `count` values appended? */
@@ -103,7 +123,7 @@ static bool follows(struct tc_trace *t, const struct tc_tracked *length, const s
 static void appended_length(struct tc_trace *t, const struct tc_traced_table *table, struct tc_tracked *out, int *count) {
   lua_rawgeti(t->L, t->objects, table->origin.object);
   struct tc_tracked length = tc_int((lua_Integer)lua_rawlen(t->L, -1));
-  const bool is_list = count_indices(t->L) == length.integer;
+  const bool is_list = tc_guards_is_sequence(t->L, -1);
   lua_pop(t->L, 1);
   *count = 0;
   length.source = tc_guards_length_of(t->guards, table->origin.source);
@@ -137,10 +157,11 @@ static tc_status written_length(struct tc_trace *t, struct tc_traced_table *tabl
 
 tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked *out) {
   if (!table->origin.object || table->is_resized || table->n_lazy_keys) return written_length(t, table, out);
+  lua_Integer length;
   table->length_used = true;
-  lua_rawgeti(t->L, t->objects, table->origin.object);
-  *out = tc_int((lua_Integer)lua_rawlen(t->L, -1));
-  lua_pop(t->L, 1);
+  const tc_status status = unchanged_length(t, table, &length);
+  if (status) return status;
+  *out = tc_int(length);
   out->source = tc_guards_length_of(t->guards, table->origin.source);
   tc_lazy_import(t, out);
   return TC_OK;

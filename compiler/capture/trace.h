@@ -244,7 +244,7 @@ void tc_snapshot_free(struct tc_trace *t);
 
 /* --- execute.c --- */
 tc_status tc_execute(struct tc_trace *t, struct tc_activation *a);
-#define TC_OPCODE(NAME, format, operands, how, handler) tc_status tc_do_##handler(struct tc_trace *t, struct tc_activation *a, uint32_t code);
+#define TC_OPCODE(NAME, format, operands, handler) tc_status tc_do_##handler(struct tc_trace *t, struct tc_activation *a, uint32_t code);
 #include "capture/opcodes.def"
 #undef TC_OPCODE
 tc_status tc_constant(struct tc_trace *t, const struct tc_activation *a, int number, struct tc_tracked *out);

@@ -82,6 +82,7 @@ struct tc_traced_table {
   lua_Integer border;      /* keys 1 … border are there, border + 1 is not; outside: when border_known */
   lua_Integer n_positive;  /* positive integer keys; likewise */
   bool border_known;       /* outside: writes are in `border` */
+  bool had_holes;          /* outside, border_known: before the call */
   bool is_resized;         /* outside: a write changed which positive integer keys there are */
   lua_Integer old_length;  /* outside, border_known: before the call */
   bool length_used;        /* outside */

@@ -175,8 +175,6 @@ struct tc_value *tc_eager_wrap(struct tc_eager *e, const struct tc_tensor *tenso
   return keep_slot(e, slot, true);
 }
 
-const struct tc_tensor *tc_eager_tensor(const struct tc_value *value) { return &slot_of(value)->tensor; }
-
 struct tc_tensor tc_eager_take(const struct tc_value *value) {
   struct tc_eager_value *slot = slot_of(value);
   if (slot->borrowed) return tc_tensor_share(&slot->tensor);

@@ -22,7 +22,6 @@ struct tc_eager {
 
 void tc_eager_begin(struct tc_eager *e, struct tc_context *ctx);
 struct tc_value *tc_eager_wrap(struct tc_eager *e, const struct tc_tensor *tensor); /* NULL: too many */
-const struct tc_tensor *tc_eager_tensor(const struct tc_value *value);
 /* A counted reference for the caller. */
 struct tc_tensor tc_eager_take(const struct tc_value *value);
 void tc_eager_end(struct tc_eager *e);

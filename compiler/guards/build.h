@@ -80,6 +80,7 @@ uint64_t tc_guards_path(const struct tc_guards *g, int source);
 /* --- facts --- */
 void tc_guards_type(struct tc_guards *g, int source, int type);                   /* LUA_T… */
 void tc_guards_equal(struct tc_guards *g, lua_State *L, int source, int index);     /* nil, boolean, number (bits), string */
+void tc_guards_defined(struct tc_guards *g, int source);                          /* not nil */
 void tc_guards_identity(struct tc_guards *g, lua_State *L, int source, int index); /* the object at `index` */
 /* A Lua function with the code of the one at `index`: which closure of it does not matter. */
 void tc_guards_code(struct tc_guards *g, lua_State *L, int source, int index);
@@ -94,6 +95,10 @@ void tc_guards_one_variable(struct tc_guards *g, int source, int number, int oth
 void tc_guards_two_variables(struct tc_guards *g, int source, int number, int other, int other_number);
 void tc_guards_metatable(struct tc_guards *g, lua_State *L, int source, int index); /* index 0: it has none */
 void tc_guards_length(struct tc_guards *g, int source, int64_t length);           /* raw */
+void tc_guards_sequence(struct tc_guards *g, int source);                         /* as tc_guards_is_sequence says */
+/* How many positive integer keys the table at a stack index has; are they 1 to its raw length? */
+lua_Integer tc_guards_count_indices(lua_State *L, int index);
+bool tc_guards_is_sequence(lua_State *L, int index);
 /* The keys, in the order of next: a sequence of `count` at `index`. */
 void tc_guards_keys(struct tc_guards *g, lua_State *L, int source, int index, int count);
 void tc_guards_same(struct tc_guards *g, int source, int other);     /* rawequal */
@@ -117,8 +122,6 @@ void tc_guards_input(struct tc_guards *g, int source);
 void tc_guards_size(struct tc_guards *g, int source, int id);
 /* The number at `source` (whose kind tc_guards_number makes sure of) becomes scalars[index]. */
 void tc_guards_scalar(struct tc_guards *g, int source, int index);
-/* The tensors at both sources lie in different storages. */
-void tc_guards_no_alias(struct tc_guards *g, int source, int other);
 
 /* "model.layers[1].weight", "n + 1", appended. */
 void tc_guards_source_text(const struct tc_guards *g, int source, struct tc_strbuf *out);

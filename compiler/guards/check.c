@@ -39,6 +39,15 @@ static inline bool check_metatable(lua_State *L, int at, const void *expected) {
   return holds;
 }
 
+lua_Integer tc_guards_count_indices(lua_State *L, int index) {
+  const int at = lua_absindex(L, index);
+  lua_Integer count = 0;
+  for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) count += lua_isinteger(L, -2) && lua_tointeger(L, -2) > 0;
+  return count;
+}
+
+bool tc_guards_is_sequence(lua_State *L, int index) { return tc_guards_count_indices(L, index) == (lua_Integer)lua_rawlen(L, index); }
+
 static bool check_keys(struct looked_at v, const struct tc_guard_op *op) {
   if (v.type != LUA_TTABLE) return false;
   const int top = lua_gettop(v.L);
@@ -116,11 +125,6 @@ static bool read_scalar(struct looked_at v, union tc_guard_scalar *out) {
   return true;
 }
 
-static bool in_one_storage(const struct tc_guards *g, int at, int other) {
-  const struct tc_tensor *a = g->host->tensor_at(g->thread, at), *b = g->host->tensor_at(g->thread, other);
-  return !a || !b || a->storage == b->storage;
-}
-
 static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at v,
                   const struct tc_guard_values *values) {
   switch ((enum tc_guard_test)op->test) {
@@ -134,6 +138,7 @@ static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const
     case TC_TEST_IDENTITY: return v.type == op->type && lua_topointer(v.L, v.at) == op->expected.pointer;
     case TC_TEST_METATABLE: return check_metatable(v.L, v.at, op->expected.pointer);
     case TC_TEST_LENGTH: return v.type == LUA_TTABLE && (int64_t)lua_rawlen(v.L, v.at) == op->expected.integer;
+    case TC_TEST_SEQUENCE: return v.type == LUA_TTABLE && tc_guards_is_sequence(v.L, v.at);
     case TC_TEST_KEYS: return check_keys(v, op);
     case TC_TEST_TENSOR: return check_tensor(g, v.L, v.at, op, values->inputs);
     case TC_TEST_SIZES: return check_sizes(g, v, op->expected.tensor, values);
@@ -144,7 +149,6 @@ static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const
     case TC_TEST_SCALAR: return read_scalar(v, values->scalars ? &values->scalars[op->other] : NULL);
     case TC_TEST_SAME: return lua_rawequal(v.L, v.at, op->other);
     case TC_TEST_DISTINCT: return !lua_rawequal(v.L, v.at, op->other);
-    case TC_TEST_NO_ALIAS: return !in_one_storage(g, v.at, op->other);
     case TC_TEST_SHAPE: return tc_sym_fact_true(&g->facts.data[op->fact - 1].shape, values->sizes);
     case TC_TEST_ARGS: return frame->n_args == op->expected.integer;
     case TC_TEST_CODE: return lua_topointer(v.L, v.at) == op->expected.pointer || tc_guards_has_code(v.L, v.at, &g->facts.data[op->fact - 1]);
@@ -248,8 +252,4 @@ int tc_guards_match(struct tc_guards *g, const struct tc_frame *frame, const str
   lua_settop(g->thread, g->n_anchors);
   if (failed > 0) tc_guards_note_failure(g, failed - 1);
   return failed < 0 ? (int)g->facts.len + 1 : failed;
-}
-
-int tc_guards_check(struct tc_guards *g, const struct tc_frame *frame, const struct tc_tensor **inputs) {
-  return tc_guards_match(g, frame, &(struct tc_guard_values){.inputs = inputs});
 }

@@ -80,8 +80,6 @@ void tc_guards_code(struct tc_guards *g, lua_State *L, int source, int index) {
                                           .pointer = lua_topointer(L, index), .code = code});
 }
 
-uint64_t tc_guards_code_hash(uint64_t seed, const struct tc_fact *fact) { return tc_hash_bytes(seed, fact->code->bytes, fact->code->length); }
-
 void tc_guards_function_by_code(struct tc_guards *g) {
   const int source = tc_guards_function(g);
   if (source >= 0) g->sources.data[source].facts |= 1u << TC_GUARD_CODE;

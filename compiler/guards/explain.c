@@ -1,6 +1,5 @@
-/* Guards as text, with present values, and their hash. It is the verbose twin of check.c: each kind of fact has a text, and a
+/* Guards as text, with present values. It is the verbose twin of check.c: each kind of fact has a text, and a
  * value to show beside it. Addresses never appear. */
-#include "base/hash.h"
 #include "base/strbuf.h"
 #include "guards/program.h"
 
@@ -64,12 +63,12 @@ static void print_expected(const struct tc_guards *g, const struct tc_fact *fact
     case TC_GUARD_SAME:
     case TC_GUARD_DISTINCT:
     case TC_GUARD_ONE_VARIABLE:
-    case TC_GUARD_TWO_VARIABLES:
-    case TC_GUARD_NO_ALIAS: tc_guards_source_text(g, fact->other, out); break;
+    case TC_GUARD_TWO_VARIABLES: tc_guards_source_text(g, fact->other, out); break;
     case TC_GUARD_SHAPE: print_shape(&fact->shape, out); break;
     case TC_GUARD_DEFAULT_DTYPE: tc_strbuf_puts(out, tc_dtype_name((tc_dtype)fact->integer)); break;
     case TC_GUARD_ABSENT:
     case TC_GUARD_DEFINED:
+    case TC_GUARD_SEQUENCE:
     case TC_GUARD_KIND_COUNT: break;
   }
 }
@@ -154,16 +153,9 @@ static void print_metatable(const struct tc_guards *g, int at, const struct tc_f
 static void print_pair(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, int at, struct tc_strbuf *out) {
   lua_State *G = g->thread;
   tc_guards_evaluate(g, frame, fact->other);
-  if (fact->kind == TC_GUARD_ONE_VARIABLE || fact->kind == TC_GUARD_TWO_VARIABLES) {
+  if (fact->kind == TC_GUARD_ONE_VARIABLE || fact->kind == TC_GUARD_TWO_VARIABLES)
     tc_strbuf_puts(out, tc_guards_is_one_variable(G, at, lua_gettop(G), fact->integer) ? "one variable" : "not one variable");
-    return;
-  }
-  if (fact->kind != TC_GUARD_NO_ALIAS) {
-    tc_strbuf_puts(out, lua_rawequal(G, at, -1) ? "the same" : "not the same");
-    return;
-  }
-  const struct tc_tensor *a = g->host->tensor_at(G, at), *b = g->host->tensor_at(G, lua_gettop(G));
-  tc_strbuf_puts(out, !a || !b ? "not two tensors" : a->storage == b->storage ? "one storage" : "two storages");
+  else tc_strbuf_puts(out, lua_rawequal(G, at, -1) ? "the same" : "not the same");
 }
 
 static void print_present(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, struct tc_strbuf *out) {
@@ -178,6 +170,8 @@ static void print_present(const struct tc_guards *g, const struct tc_frame *fram
     print_metatable(g, at, fact, out);
   } else if (fact->kind == TC_GUARD_LENGTH && is_table) {
     tc_strbuf_printf(out, "%lld", (long long)lua_rawlen(G, at));
+  } else if (fact->kind == TC_GUARD_SEQUENCE && is_table) {
+    tc_strbuf_puts(out, tc_guards_is_sequence(G, at) ? "none" : "holes");
   } else if (fact->kind == TC_GUARD_KEYS && is_table) {
     print_keys(g, at, out);
   } else if (fact->kind == TC_GUARD_CODE && lua_isfunction(G, at)) {
@@ -279,43 +273,4 @@ void tc_guards_open_text(const struct tc_guards *g, struct tc_strbuf *out) {
     tc_guards_source_text(g, (int)i, out);
     before = ", ";
   }
-}
-
-/* --- hash --- */
-
-static uint64_t hash_symbol(uint64_t hash, tc_sym s) {
-  if (tc_sym_is_const(s)) return tc_hash_u64(hash, (uint64_t)tc_sym_value(s));
-  hash = tc_hash_u64(hash, (uint64_t)tc_sym_kind(s));
-  if (tc_sym_kind(s) == TC_SYM_SIZE) return tc_hash_u64(hash, (uint64_t)tc_sym_id(s));
-  return hash_symbol(hash_symbol(hash, tc_sym_left(s)), tc_sym_right(s));
-}
-
-static uint64_t hash_tensor(uint64_t hash, const struct tc_fact_tensor *t) {
-  hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)t->dtype << 8 | (uint64_t)t->ndim), (uint64_t)(int64_t)t->input);
-  for (int d = 0; d < t->ndim; d++) {
-    const int id = t->dims ? t->dims->ids[d] : -1;
-    hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)(int64_t)id), id < 0 ? (uint64_t)t->sizes[d] : 0);
-    hash = t->dims ? hash_symbol(hash, t->dims->strides[d]) : tc_hash_u64(hash, (uint64_t)t->strides[d]);
-  }
-  return hash;
-}
-
-uint64_t tc_guards_hash(const struct tc_guards *g) {
-  uint64_t hash = 0;
-  for (size_t i = 0; i < g->facts.len; i++) {
-    const struct tc_fact *fact = &g->facts.data[i];
-    hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)fact->kind << 8 | (uint64_t)(uint8_t)fact->type), (uint64_t)fact->integer);
-    hash = tc_hash_u64(hash, fact->source >= 0 ? g->sources.data[fact->source].path : 0);
-    hash = tc_hash_u64(hash, (uint64_t)fact->is_integer);
-    if (tc_guards_is_pair(fact->kind)) hash = tc_hash_u64(hash, g->sources.data[fact->other].path);
-    if (fact->kind == TC_GUARD_SIZE || fact->kind == TC_GUARD_SCALAR) hash = tc_hash_u64(hash, (uint64_t)fact->other);
-    if (fact->kind == TC_GUARD_METATABLE) hash = tc_hash_u64(hash, fact->other != 0);
-    if (fact->kind == TC_GUARD_EQUAL && fact->type == LUA_TSTRING) hash = tc_hash_bytes(hash, fact->pointer, fact->length);
-    if (fact->kind == TC_GUARD_CODE) hash = tc_guards_code_hash(hash, fact);
-    if (fact->kind == TC_GUARD_TENSOR) hash = hash_tensor(hash, fact->tensor);
-    if (fact->kind == TC_GUARD_SHAPE)
-      hash = hash_symbol(hash_symbol(tc_hash_u64(hash, (uint64_t)(fact->shape.less << 1 | fact->shape.holds)), fact->shape.a), fact->shape.b);
-    for (int64_t k = 0; fact->kind == TC_GUARD_KEYS && k < fact->integer; k++) hash = tc_guards_key_hash(g, hash, fact->other + (int)k);
-  }
-  return hash;
 }

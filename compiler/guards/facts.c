@@ -71,6 +71,12 @@ void tc_guards_length(struct tc_guards *g, int source, int64_t length) {
   tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_LENGTH, .source = source, .integer = length});
 }
 
+void tc_guards_sequence(struct tc_guards *g, int source) {
+  if (is_known(g, source, TC_GUARD_SEQUENCE)) return;
+  tc_guards_type(g, source, LUA_TTABLE);
+  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SEQUENCE, .source = source});
+}
+
 void tc_guards_keys(struct tc_guards *g, lua_State *L, int source, int index, int count) {
   if (is_known(g, source, TC_GUARD_KEYS)) return;
   tc_guards_type(g, source, LUA_TTABLE);
@@ -102,7 +108,6 @@ static void add_pair(struct tc_guards *g, enum tc_guard_kind kind, int source, i
 
 void tc_guards_same(struct tc_guards *g, int source, int other) { add_pair(g, TC_GUARD_SAME, source, other); }
 void tc_guards_distinct(struct tc_guards *g, int source, int other) { add_pair(g, TC_GUARD_DISTINCT, source, other); }
-void tc_guards_no_alias(struct tc_guards *g, int source, int other) { add_pair(g, TC_GUARD_NO_ALIAS, source, other); }
 
 /* --- tensors, sizes, scalars --- */
 
@@ -184,7 +189,6 @@ void tc_guards_size(struct tc_guards *g, int source, int id) {
 
 void tc_guards_scalar(struct tc_guards *g, int source, int index) {
   if (is_known(g, source, TC_GUARD_SCALAR) && (source < 0 || has_fact(g, TC_GUARD_SCALAR, source, index))) return;
-  if (index >= g->n_scalars) g->n_scalars = index + 1;
   tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SCALAR, .source = source, .other = index});
 }
 
@@ -214,5 +218,3 @@ void tc_guards_default_dtype(struct tc_guards *g, tc_dtype dtype) {
 
 int tc_guards_count(const struct tc_guards *g) { return (int)g->facts.len; }
 int tc_guards_inputs(const struct tc_guards *g) { return g->n_inputs; }
-int tc_guards_sizes(const struct tc_guards *g) { return g->n_sizes; }
-int tc_guards_scalars(const struct tc_guards *g) { return g->n_scalars; }

@@ -49,17 +49,13 @@ int tc_guards_changes(const struct tc_guards *g, const struct tc_frame *frame, s
  * "dimension 1 of x is specialised to 8". False: there is none. */
 bool tc_guards_fixed_mark(const struct tc_guards *g, const struct tc_frame *frame, struct tc_strbuf *out);
 
-/* Number of guards (facts); of graph inputs, size variables (greatest id + 1) and scalar inputs. */
+/* Number of guards (facts), and of graph inputs. */
 int tc_guards_count(const struct tc_guards *g);
 int tc_guards_inputs(const struct tc_guards *g);
-int tc_guards_sizes(const struct tc_guards *g);
-int tc_guards_scalars(const struct tc_guards *g);
 
 /* 0: all hold, and the values are filled. Otherwise the number, from 1, of a guard that fails (whichever is met first: guards
  * that failed before are looked at early), or count + 1 when the Lua stack has no room. */
 int tc_guards_match(struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *values);
-/* The same for callers that want the tensors alone. */
-int tc_guards_check(struct tc_guards *g, const struct tc_frame *frame, const struct tc_tensor **inputs);
 /* Pushes the present value of a source (for results that are outside objects); nil where a path leads nowhere, and for an
  * expression that has no value. */
 void tc_guards_push_source(const struct tc_guards *g, const struct tc_frame *frame, int source);
@@ -69,8 +65,6 @@ void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, 
  * other entry: sizes and numbers, joined by commas (nothing when all is fixed). */
 void tc_guards_input_text(const struct tc_guards *g, int input, struct tc_strbuf *out);
 void tc_guards_open_text(const struct tc_guards *g, struct tc_strbuf *out);
-/* Hash of all facts without addresses; it may depend on the order in which they were added. */
-uint64_t tc_guards_hash(const struct tc_guards *g);
 void tc_guards_free(struct tc_guards *g, lua_State *L); /* L: to drop the anchors; NULL when the state is closing */
 
 /* --- several programs of one function --- */

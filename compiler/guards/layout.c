@@ -85,7 +85,7 @@ static void fill_lists(struct tc_guards *g) {
 }
 
 /* Does one of its facts push values to be tested? */
-static bool pushes(const struct tc_source *s) { return s->facts & (1u << TC_GUARD_KEYS | 1u << TC_GUARD_METATABLE | 1u << TC_GUARD_CODE); }
+static bool pushes(const struct tc_source *s) { return s->facts & (1u << TC_GUARD_SEQUENCE | 1u << TC_GUARD_KEYS | 1u << TC_GUARD_METATABLE | 1u << TC_GUARD_CODE); }
 
 /* Gives roots and kept values their places. An argument stays where it is, unless something else rests on it. */
 static void place_values(struct tc_guards *g) {

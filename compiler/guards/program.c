@@ -24,13 +24,13 @@ static enum tc_guard_test test_of(const struct tc_fact *fact) {
     case TC_GUARD_IDENTITY: return TC_TEST_IDENTITY;
     case TC_GUARD_METATABLE: return TC_TEST_METATABLE;
     case TC_GUARD_LENGTH: return TC_TEST_LENGTH;
+    case TC_GUARD_SEQUENCE: return TC_TEST_SEQUENCE;
     case TC_GUARD_KEYS: return TC_TEST_KEYS;
     case TC_GUARD_TENSOR: return fact->tensor->dims ? TC_TEST_SIZES : TC_TEST_TENSOR;
     case TC_GUARD_NUMBER: return TC_TEST_NUMBER;
     case TC_GUARD_DEFINED: return TC_TEST_DEFINED;
     case TC_GUARD_SIZE: return TC_TEST_SIZE;
     case TC_GUARD_SCALAR: return TC_TEST_SCALAR;
-    case TC_GUARD_NO_ALIAS: return TC_TEST_NO_ALIAS;
     case TC_GUARD_SAME: return TC_TEST_SAME;
     case TC_GUARD_DISTINCT: return TC_TEST_DISTINCT;
     case TC_GUARD_CODE: return TC_TEST_CODE;

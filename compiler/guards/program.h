@@ -89,7 +89,7 @@ struct tc_fact_tensor {
 /* TYPE: type. EQUAL: type, and integer (a boolean, an integer, the bits of a float; `is_integer` tells) or other = anchor, with
  * pointer and length of the string. IDENTITY: other = anchor, type and pointer of the object. METATABLE: the same, or other =
  * 0: none. LENGTH, ARGS, DEFAULT_DTYPE: integer. KEYS: integer anchors from other on. NUMBER: is_integer. SIZE, SCALAR:
- * other = id, index. SAME, DISTINCT, NO_ALIAS: other = source. TENSOR: tensor. SHAPE: shape. CODE: other = anchor of a
+ * other = id, index. SAME, DISTINCT: other = source. TENSOR: tensor. SHAPE: shape. CODE: other = anchor of a
  * function, its pointer, and code. ONE_VARIABLE, TWO_VARIABLES: other = source, integer = the numbers of both upvalues. */
 struct tc_fact { /* small: a model has thousands */
   enum tc_guard_kind kind : 8;
@@ -139,6 +139,7 @@ enum tc_guard_test {
   TC_TEST_IDENTITY,
   TC_TEST_METATABLE, /* NULL: none */
   TC_TEST_LENGTH,
+  TC_TEST_SEQUENCE,
   TC_TEST_KEYS,
   TC_TEST_TENSOR,
   TC_TEST_SIZES, /* a tensor with sizes that vary */
@@ -149,7 +150,6 @@ enum tc_guard_test {
   TC_TEST_SCALAR,
   TC_TEST_SAME,
   TC_TEST_DISTINCT,
-  TC_TEST_NO_ALIAS,
   TC_TEST_SHAPE,
   TC_TEST_ARGS,
   TC_TEST_DEFAULT_DTYPE,
@@ -191,7 +191,7 @@ struct tc_guards {
   const struct tc_host *host;
   lua_State *thread;
   int reference;  /* of the thread in the registry */
-  int n_anchors, n_inputs, n_sizes, n_scalars;
+  int n_anchors, n_inputs, n_sizes;
   bool failed;    /* memory was out while building */
   bool tells_at_once, walks_paths; /* tc_guards_configure */
   TC_VEC(const char *) texts; /* of facts, where they are told at once */
@@ -251,25 +251,19 @@ static inline bool tc_guards_is_anchored(const struct tc_source *s) { return s->
 int tc_guards_anchor(struct tc_guards *g, lua_State *L, int index);
 /* The same, once a string: modules of one kind share the names of their fields, which then stay in the cache. */
 int tc_guards_anchor_shared(struct tc_guards *g, lua_State *L, int index);
-/* Of an anchor, without its address. */
-uint64_t tc_guards_key_hash(const struct tc_guards *g, uint64_t seed, int anchor);
 
 /* --- code.c --- */
 /* Has the value at `at` the code that the fact demands? It is another function than the fact's own, or none at all. */
 bool tc_guards_has_code(lua_State *G, int at, const struct tc_fact *fact);
 /* Are the values at both places of the guards' thread Lua functions of the same code? */
 bool tc_guards_same_code(const struct tc_guards *g, int at, int other);
-uint64_t tc_guards_code_hash(uint64_t seed, const struct tc_fact *fact);
 /* Are the upvalues of the functions at both places, whose numbers a fact has, one variable? */
 bool tc_guards_is_one_variable(lua_State *G, int at, int other, int64_t numbers);
 
 /* --- facts.c --- */
 void tc_guards_add_fact(struct tc_guards *g, const struct tc_fact *fact);
-/* The expression has a value. */
-void tc_guards_defined(struct tc_guards *g, int source);
 static inline bool tc_guards_is_pair(enum tc_guard_kind kind) {
-  return kind == TC_GUARD_SAME || kind == TC_GUARD_DISTINCT || kind == TC_GUARD_NO_ALIAS || kind == TC_GUARD_ONE_VARIABLE ||
-         kind == TC_GUARD_TWO_VARIABLES;
+  return kind == TC_GUARD_SAME || kind == TC_GUARD_DISTINCT || kind == TC_GUARD_ONE_VARIABLE || kind == TC_GUARD_TWO_VARIABLES;
 }
 
 /* --- evaluate.c --- */

@@ -92,10 +92,6 @@ static struct key_hash hash_key(lua_State *L, int index) {
   return hash;
 }
 
-uint64_t tc_guards_key_hash(const struct tc_guards *g, uint64_t seed, int anchor) {
-  return tc_hash_u64(seed, hash_key(g->thread, anchor).without);
-}
-
 static uint64_t hash_source(const struct tc_source *source, uint64_t parent, uint64_t right, uint64_t key) {
   uint64_t hash = tc_hash_u64((uint64_t)source->kind, parent);
   const bool is_anchor = source->kind == TC_SOURCE_FIELD || source->kind == TC_SOURCE_OBJECT || source->kind == TC_SOURCE_CONSTANT;

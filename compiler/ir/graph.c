@@ -110,11 +110,6 @@ void tc_graph_remove_unused(struct tc_graph *g) {
   g->nodes.len = kept;
 }
 
-void tc_graph_remove_dead(struct tc_graph *g) {
-  tc_graph_count_uses(g);
-  tc_graph_remove_unused(g);
-}
-
 /* A copy of the node in `to`, whose operands are `copies` of its own, by id. */
 static struct tc_node *copy_node(struct tc_graph *to, const struct tc_node *node, struct tc_node *const *copies) {
   struct tc_node *in[TC_MAX_INPUTS];

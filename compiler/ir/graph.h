@@ -51,9 +51,7 @@ tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *c
                        struct tc_error *err);
 bool tc_graph_output(struct tc_graph *g, struct tc_node *node);
 void tc_graph_count_uses(struct tc_graph *g); /* outputs count as uses */
-/* Removes nodes that no output needs (inputs stay); renumbers. */
-void tc_graph_remove_dead(struct tc_graph *g);
-/* The same where uses are counted already. */
+/* Removes nodes that no output needs (inputs stay), by their uses, which are counted; renumbers. */
 void tc_graph_remove_unused(struct tc_graph *g);
 /* The same as another graph, made of copies; g's ids stay. NULL when memory is out. */
 struct tc_graph *tc_graph_without_unused(struct tc_graph *g);

@@ -9,6 +9,7 @@
  *     asks for it by tc_host. */
 #include <string.h>
 
+#include "base/sanitized.h"
 #include "cache/cache.h"
 #include "cache/key.h"
 #include "capture/capture.h"
@@ -95,6 +96,7 @@ static int module_gc(lua_State *L) {
   m->ctx.cache = NULL;
   m->ctx.device = NULL;
   if (device) device->methods->close(device);
+  tc_reserve_close(&m->reserve);
   return 0;
 }
 
@@ -109,10 +111,14 @@ static tc_status warm_generators(const struct tc_context *ctx, struct tc_error *
   return status;
 }
 
+/* Large blocks that are kept for the next compile: what a capture of some 100,000 operations fills. */
+enum { KEPT_BYTES = TC_SANITIZED ? 0 : 128 << 20 };
+
 static tc_status open_context(struct tc_lua_module *m, const struct settings *settings, struct tc_error *err) {
   struct tc_context *ctx = &m->ctx;
   const struct tc_alloc *alloc = tc_alloc_system();
-  ctx->alloc = alloc;
+  tc_reserve_open(&m->reserve, alloc, KEPT_BYTES);
+  ctx->alloc = &m->reserve.alloc;
   ctx->config = settings->config;
   ctx->codegens = codegens;
   tc_status status = tc_log_parse(&ctx->log, ctx->config.logs, err);

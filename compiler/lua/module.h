@@ -12,6 +12,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/reserve.h"
 #include "guards/host.h"
 #include "tcompile.h"
 
@@ -24,6 +25,7 @@ enum tc_lua_stance {
 
 struct tc_lua_module {
   struct tc_context ctx; /* ctx.device is NULL before opening and after closing */
+  struct tc_reserve reserve; /* ctx.alloc's */
   struct tc_host host;
   enum tc_lua_stance stance;
   int n_disabled; /* calls of functions of tb.disable that are on the way, in all coroutines */

@@ -68,12 +68,9 @@ static void read_dynamic(lua_State *L, int options, struct compiled_object *o) {
   if (given) o->dynamic = read_boolean(L, options, "dynamic") ? TC_LUA_DYNAMIC_ALWAYS : TC_LUA_DYNAMIC_NEVER;
 }
 
-/* Switches that are read once, when the module opens. */
 static bool acts_at_opening(const char *name) {
-  static const char *const names[] = {"isa", "logs", "cache_dir", "cache_mb", "opt.lazy_library"};
-  bool found = false;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) found |= !strcmp(name, names[i]);
-  return found;
+  const int index = tc_config_find(name);
+  return index >= 0 && tc_config_row(index)->at_opening;
 }
 
 /* The name of the switch and its value lie at the stack top; `texts` is the index of a table that keeps texts alive. */

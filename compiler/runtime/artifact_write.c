@@ -151,11 +151,4 @@ void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
   }
 }
 
-void tc_artifact_name(const void *bytes, size_t size, char text[TC_SHA256_HEX]) {
-  struct tc_sha256 sha;
-  unsigned char digest[TC_SHA256_BYTES];
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, bytes, size);
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, text);
-}
+void tc_artifact_name(const void *bytes, size_t size, char text[TC_SHA256_HEX]) { tc_sha256_of(bytes, size, text); }

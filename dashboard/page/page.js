@@ -8,6 +8,13 @@
   Dygraph.PLUGINS = Dygraph.PLUGINS.filter(plugin => plugin !== Dygraph.Plugins.Legend);
 
   const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const dashes = [null, [7, 4], [2, 3]]; /* of the first, second and third line of a chart: they differ without colours too */
+  const colours = () => ['--series', '--series-2', '--series-3'].map(style);
+  const units = {
+    ns: [{ scale: 1e9, name: 's' }, { scale: 1e6, name: 'ms' }, { scale: 1e3, name: 'µs' }, { scale: 1, name: 'ns' }],
+    B: [{ scale: 1e9, name: 'GB' }, { scale: 1e6, name: 'MB' }, { scale: 1e3, name: 'kB' }, { scale: 1, name: 'B' }],
+  };
+  const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 });
   const requests = new Map();
 
   function fetchSeries(figure) {
@@ -17,21 +24,25 @@
     return requests.get(url);
   }
 
-  function unitOf(figure, points) {
-    if (figure.dataset.unit !== 'ns') return { scale: 1, name: figure.dataset.unit };
-    const most = Math.max(...points.map(point => point[figure.dataset.middle] || 0));
-    const units = [{ scale: 1e9, name: 's' }, { scale: 1e6, name: 'ms' }, { scale: 1e3, name: 'µs' }, { scale: 1, name: 'ns' }];
-    return units.find(unit => most >= unit.scale) || units[3];
+  /* The largest unit that a value has one of. */
+  const unitFor = (kind, value) => (units[kind] || []).find(unit => value >= unit.scale) || (units[kind] || [{ scale: 1, name: kind }]).at(-1);
+  const digits = (value, count) => Math.abs(value) >= 1e5 ? compact.format(value) : String(Number(value.toPrecision(count)));
+  const told = (kind, value, count) => { const unit = unitFor(kind, Math.abs(value)); return digits(value / unit.scale, count) + (unit.name ? '\u202f' + unit.name : ''); };
+
+  /* What a figure says of its chart. */
+  function planOf(figure) {
+    const { figures: names, names: shown, unit, low, high, title } = figure.dataset;
+    const lines = names.split(',');
+    return { lines, shown: shown ? shown.split(',') : [title], unit, low, high, title, logarithmic: 'log' in figure.dataset, changes: 'changes' in figure.dataset, probed: 'probed' in figure.dataset };
   }
 
-  /* [date, [low, middle, high]] of each point that has the figure. */
-  function rowsOf(figure, points, unit) {
-    const { middle, low, high } = figure.dataset;
-    return points.map(point => {
-      const value = point[middle] / unit.scale;
-      const bottom = low && point[low] !== null ? point[low] / unit.scale : value, top = high && point[high] !== null ? point[high] / unit.scale : value;
-      return [new Date(point.started_ms), [bottom, value, top]];
-    });
+  /* [date, value…] of each point; a line with a band has [low, value, high] in the place of its value. */
+  function rowsOf(plan, points) {
+    return points.map(point => [new Date(point.started_ms)].concat(plan.lines.map(line => {
+      const value = point[line];
+      if (!plan.low) return value;
+      return [point[plan.low] === null ? value : point[plan.low], value, point[plan.high] === null ? value : point[plan.high]];
+    })));
   }
 
   function drawSteps(changes) {
@@ -51,45 +62,82 @@
     };
   }
 
+  /* Which line is which: a piece of it beside its name. */
+  function keyOf(plan) {
+    const list = document.createElement('ul'), space = 'http://www.w3.org/2000/svg';
+    list.className = 'key';
+    plan.shown.forEach((name, i) => {
+      const item = document.createElement('li'), piece = document.createElementNS(space, 'svg'), line = document.createElementNS(space, 'line');
+      for (const [attribute, value] of Object.entries({ x1: 0, x2: 28, y1: 6, y2: 6, class: 'series-' + (i + 1), 'stroke-dasharray': (dashes[i] || []).join(' ') || 'none' })) line.setAttribute(attribute, value);
+      piece.append(line);
+      item.append(piece, name);
+      list.append(item);
+    });
+    return list;
+  }
+
   function draw(figure, series) {
-    const points = series.points.filter(point => point[figure.dataset.middle] !== null);
-    if (points.length < 2) return;
-    const unit = unitOf(figure, points), legend = document.createElement('div'), plot = figure.querySelector('.plot');
-    figure.classList.add('drawn');
-    figure.querySelector('figcaption').textContent = figure.dataset.title + ' (' + unit.name + ')';
+    const plan = planOf(figure), known = series.points.filter(point => plan.lines.some(line => point[line] !== null));
+    const points = plan.probed ? known.filter(point => point.probe === known.at(-1).probe) : known; /* those over another probe, or none, have another scale */
+    const legend = document.createElement('div'), plot = figure.querySelector('.plot');
     legend.className = 'legend';
     legend.setAttribute('aria-live', 'polite');
-    const changes = figure.dataset.middle === 'steady' ? series.changes : []; /* they are of its times */
-    legend.textContent = points.length + ' runs' + (changes.length ? '; lines: change points (dashed: faster)' : '');
-    figure.append(legend);
+    plot.after(legend);
+    if (points.length < 2) {
+      legend.textContent = points.length + ' run so far: a chart needs two';
+      return;
+    }
+    const one = plan.lines.length === 1, most = Math.max(...points.map(point => point[plan.lines[0]] || 0)), unit = unitFor(plan.unit, most);
+    figure.classList.add('drawn');
+    if (one && unit.name) figure.querySelector('figcaption').textContent = plan.title + ' (' + unit.name + (plan.logarithmic ? ', logarithmic' : '') + ')';
+    else if (plan.logarithmic) figure.querySelector('figcaption').textContent = plan.title + ' (logarithmic)';
+    if (!one) plot.before(keyOf(plan));
+    const changes = plan.changes ? series.changes : [];
+    legend.textContent = points.length + ' runs' + (plan.low ? '; band: ' + (plan.changes ? '5% to 95% of the samples' : '95% interval') : '') + (changes.length ? '; lines: change points (dashed: faster)' : '');
     const say = row => {
-      const point = points[row], shown = value => (value / unit.scale).toPrecision(4);
-      const band = figure.dataset.low && point[figure.dataset.low] !== null ? ' [' + shown(point[figure.dataset.low]) + ', ' + shown(point[figure.dataset.high]) + ']' : '';
-      legend.textContent = new Date(point.started_ms).toISOString().slice(0, 16).replace('T', ' ') + ' · ' + point.commit + ' · ' + shown(point[figure.dataset.middle]) + band + ' ' + unit.name;
+      const point = points[row], value = line => point[line] === null ? '–' : told(plan.unit, point[line], 4);
+      const band = plan.low && point[plan.low] !== null ? ' [' + value(plan.low) + ', ' + value(plan.high) + ']' : '';
+      const values = plan.lines.map((line, i) => (one ? '' : plan.shown[i] + ' ') + value(line)).join(', ');
+      legend.textContent = new Date(point.started_ms).toISOString().slice(0, 16).replace('T', ' ') + ' · ' + point.commit + ' · ' + values + band;
     };
-    const chart = new Dygraph(plot, rowsOf(figure, points, unit), {
-      labels: ['run', figure.dataset.title], customBars: true, colors: [style('--series')], fillAlpha: 0.22, strokeWidth: 1.5, drawPoints: points.length < 200, pointSize: 2.5,
-      gridLineColor: style('--line'), axisLineColor: style('--line'), underlayCallback: drawSteps(changes), animatedZooms: false,
-      axes: { y: { axisLabelWidth: 56, axisLabelFormatter: value => String(Number(value.toPrecision(4))) } }, rightGap: 12,
+    const whole = !plan.unit; /* a count */
+    const label = value => whole && value % 1 ? '' : one ? digits(value / unit.scale, 4) : told(plan.unit, value, 3);
+    const paint = () => ({ colors: colours().slice(0, plan.lines.length), gridLineColor: style('--line'), axisLineColor: style('--axis') });
+    const em = matchMedia('(min-width: 2400px)').matches ? 17 : 12; /* as style.css has it */
+    const looks = Object.fromEntries(plan.shown.map((name, i) => [name, { strokePattern: dashes[i] }]));
+    const chart = new Dygraph(plot, rowsOf(plan, points), Object.assign(paint(), {
+      labels: ['run'].concat(plan.shown), series: looks, customBars: Boolean(plan.low), logscale: plan.logarithmic, fillAlpha: 0.22, strokeWidth: 1.5, drawPoints: points.length < 200, pointSize: 2.5,
+      connectSeparatedPoints: true, labelsUTC: true, underlayCallback: drawSteps(changes), animatedZooms: false, rightGap: 12, stepPlot: whole, yRangePad: whole ? 24 : 8,
+      axes: { x: { axisLabelWidth: 6 * em, pixelsPerLabel: 7 * em }, y: { axisLabelWidth: (one ? 4.7 : 5.4) * em, axisLabelFormatter: label, pixelsPerLabel: 2.2 * em } },
       highlightCallback: (event, x, items, row) => say(row),
       pointClickCallback: (event, item) => { const key = points[item.idx].key; if (key) location.href = '/result?key=' + key; },
-    });
-    /* By keys: arrows go from run to run, Enter opens its result. */
+    }));
+    /* By keys: arrows go from run to run, Enter opens its result; plus and minus zoom around the run, 0 shows all. */
     let at = points.length - 1;
+    const ends = [points[0].started_ms, points[at].started_ms];
+    const zoom = factor => {
+      const [from, to] = chart.xAxisRange(), half = (to - from) / 2 * factor, middle = Math.min(Math.max(points[at].started_ms, ends[0] + half), ends[1] - half);
+      chart.updateOptions({ dateWindow: 2 * half < ends[1] - ends[0] ? [middle - half, middle + half] : null });
+    };
     plot.tabIndex = 0;
     plot.setAttribute('role', 'application');
-    plot.setAttribute('aria-label', figure.dataset.title + ': arrow keys go from run to run, Enter opens the result');
+    plot.setAttribute('aria-label', plan.title + ': arrow keys go from run to run, Home and End to the first and last, Enter opens the result; plus and minus zoom, 0 shows all');
     plot.addEventListener('keydown', event => {
       if (event.key === 'ArrowLeft') at = Math.max(0, at - 1);
       else if (event.key === 'ArrowRight') at = Math.min(points.length - 1, at + 1);
+      else if (event.key === 'Home') at = 0;
+      else if (event.key === 'End') at = points.length - 1;
+      else if (event.key === '+' || event.key === '-') zoom(event.key === '+' ? 0.5 : 2);
+      else if (event.key === '0') chart.updateOptions({ dateWindow: null });
       else if (event.key === 'Enter' && points[at].key) location.href = '/result?key=' + points[at].key;
       else return;
       event.preventDefault();
       chart.setSelection(at);
       say(at);
     });
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => chart.updateOptions({ colors: [style('--series')], gridLineColor: style('--line'), axisLineColor: style('--line') }));
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => chart.updateOptions(paint()));
   }
 
-  for (const figure of figures) fetchSeries(figure).then(series => draw(figure, series)).catch(() => { figure.hidden = true; });
+  for (const figure of figures)
+    fetchSeries(figure).then(series => draw(figure, series)).catch(error => { figure.querySelector('figcaption').append(' – the data could not be read: ' + error.message); });
 })();

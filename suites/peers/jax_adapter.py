@@ -2,6 +2,7 @@
 import os
 
 import adapter
+import formulas
 
 
 # Functions take what they hold as their first argument: values that jit finds in a closure would be built into the program.
@@ -47,42 +48,6 @@ def attention(causal, jax):
     return function, ()
 
 
-def entropy(case, jax):
-    def function(_, x):
-        p = jax.nn.softmax(x, axis=-1)
-        return -(p * jax.numpy.log(p + 1e-9)).sum(-1)
-
-    return function, ()
-
-
-def sobel(case, jax):
-    def function(_, x):
-        top, middle, bottom = x[:, :-2], x[:, 1:-1], x[:, 2:]
-
-        def left(t):
-            return t[:, :, :-2]
-
-        def centre(t):
-            return t[:, :, 1:-1]
-
-        def right(t):
-            return t[:, :, 2:]
-
-        gx = right(top) - left(top) + 2 * (right(middle) - left(middle)) + right(bottom) - left(bottom)
-        gy = left(bottom) - left(top) + 2 * (centre(bottom) - centre(top)) + right(bottom) - right(top)
-        return jax.numpy.sqrt(gx * gx + gy * gy + 1e-12)
-
-    return function, ()
-
-
-def query_content(case, jax):
-    def function(_, q, content):
-        scores = (q * content).sum(-1) * 768**-0.5
-        return (jax.nn.softmax(scores, axis=-1)[..., None] * content).sum(1)
-
-    return function, ()
-
-
 def trig(case, jax):
     n = jax.numpy
     return lambda _, x: n.log(n.exp(n.tan(n.cos(n.sin(x))))), ()
@@ -99,9 +64,9 @@ WORKLOADS = {
     ("layernorm_gelu", "layernorm_gelu"): layernorm_gelu,
     ("attention", "full"): lambda case, jax: attention(False, jax),
     ("attention", "causal"): lambda case, jax: attention(True, jax),
-    ("scorers", "entropy"): entropy,
-    ("scorers", "sobel"): sobel,
-    ("scorers", "query_content"): query_content,
+    ("scorers", "entropy"): lambda case, jax: (lambda _, x: formulas.entropy(x, jax.nn.softmax, jax.numpy.log), ()),
+    ("scorers", "sobel"): lambda case, jax: (lambda _, x: formulas.sobel(x, jax.numpy.sqrt), ()),
+    ("scorers", "query_content"): lambda case, jax: (lambda _, q, content: formulas.query_content(q, content, jax.nn.softmax), ()),
 }
 
 EVENTS = {"/jax/compilation_cache/cache_misses": "misses", "/jax/compilation_cache/cache_hits": "disk_hits"}

@@ -3,6 +3,7 @@ import ctypes
 import os
 
 import adapter
+import formulas
 
 
 def mlp(case, torch, last):
@@ -34,31 +35,8 @@ def attention(causal, torch):
     return lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
-def entropy(x):
-    p = x.softmax(-1)
-    return -(p * (p + 1e-9).log()).sum(-1)
-
-
-def sobel(x):
-    top, middle, bottom = x[:, :-2], x[:, 1:-1], x[:, 2:]
-
-    def left(t):
-        return t[:, :, :-2]
-
-    def centre(t):
-        return t[:, :, 1:-1]
-
-    def right(t):
-        return t[:, :, 2:]
-
-    gx = right(top) - left(top) + 2 * (right(middle) - left(middle)) + right(bottom) - left(bottom)
-    gy = left(bottom) - left(top) + 2 * (centre(bottom) - centre(top)) + right(bottom) - right(top)
-    return (gx * gx + gy * gy + 1e-12).sqrt()
-
-
-def query_content(q, content):
-    scores = (q * content).sum(-1) * 768**-0.5
-    return (scores.softmax(-1).unsqueeze(-1) * content).sum(1)
+def softmax(x):
+    return x.softmax(-1)
 
 
 # What the suites of these names compute; the functions are made with the values that they hold.
@@ -72,9 +50,9 @@ WORKLOADS = {
     ("layernorm_gelu", "layernorm_gelu"): layernorm_gelu,
     ("attention", "full"): lambda case, torch: attention(False, torch),
     ("attention", "causal"): lambda case, torch: attention(True, torch),
-    ("scorers", "entropy"): lambda case, torch: entropy,
-    ("scorers", "sobel"): lambda case, torch: sobel,
-    ("scorers", "query_content"): lambda case, torch: query_content,
+    ("scorers", "entropy"): lambda case, torch: lambda x: formulas.entropy(x, softmax, torch.log),
+    ("scorers", "sobel"): lambda case, torch: lambda x: formulas.sobel(x, torch.sqrt),
+    ("scorers", "query_content"): lambda case, torch: lambda q, content: formulas.query_content(q, content, softmax),
 }
 
 

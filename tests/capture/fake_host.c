@@ -112,7 +112,17 @@ int fake_check(lua_State *L, int n_args, const struct fake_call *call) {
   enum { MOST_INPUTS = 64 };
   const struct tc_tensor *inputs[MOST_INPUTS];
   const struct tc_frame frame = frame_at_top(L, n_args);
-  return tc_guards_check(call->capture.guards, &frame, inputs);
+  return tc_guards_match(call->capture.guards, &frame, &(struct tc_guard_values){.inputs = inputs});
+}
+
+char *fake_guards_text(const struct tc_guards *guards) {
+  struct tc_strbuf text;
+  tc_strbuf_init(&text, tc_alloc_system());
+  tc_guards_explain(guards, NULL, 0, &text);
+  char *copy = strdup(tc_strbuf_text(&text));
+  tc_strbuf_free(&text);
+  assert_non_null(copy);
+  return copy;
 }
 
 int fake_load(lua_State *L, const char *chunk) {

@@ -34,4 +34,7 @@ int fake_load(lua_State *L, const char *chunk);
 /* The results and writes as text (tc_replay_text): "output 0, {'x' = output 1, 2 = true}, x; t.y = output 2". */
 void fake_recipes(const struct fake_call *call, struct tc_strbuf *out);
 
+/* All guards as text; the caller frees it. */
+char *fake_guards_text(const struct tc_guards *guards);
+
 #endif

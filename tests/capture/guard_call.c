@@ -115,6 +115,7 @@ void guard_all(struct guard_call *c, int source) {
     }
     tc_guards_keys(c->g, L, source, at + 1, n_keys);
     tc_guards_length(c->g, source, (int64_t)lua_rawlen(L, at));
+    if (tc_guards_is_sequence(L, at)) tc_guards_sequence(c->g, source);
   } else if (lua_isfunction(L, at) || lua_isuserdata(L, at)) {
     tc_guards_identity(c->g, L, source, at);
   } else {

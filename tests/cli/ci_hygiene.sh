@@ -76,6 +76,12 @@ fresh_tree
 printf 'a\0b' > tree/compiler/base/data
 refused 'no binary file is in the tree' 'compiler/base/data'
 fresh_tree
+mkdir -p tree/docs
+head -c 150000 /dev/zero > tree/docs/small.png
+passes 'a small picture in docs passes'
+head -c 150001 /dev/zero > tree/docs/large.png
+refused 'no binary file is in the tree' 'docs/large.png: more than 150000 bytes'
+fresh_tree
 : > tree/compiler/base/vec.c
 refused 'no file is empty' 'compiler/base/vec.c'
 fresh_tree
@@ -98,13 +104,14 @@ put compiler/base/vec.c 'int tc_vec(lua_State *L) { return luaL_error(L, "no"); 
 refused 'the library never ends the program' 'compiler/base/vec.c:1'
 
 # --- objects ---
-globals='the library has no mutable globals'
-# archive SOURCE-TEXT: a build folder with a library made from it.
+globals='the libraries have no mutable globals'
+# archive SOURCE-TEXT [HARNESS-TEXT]: a build folder with a library made from it, and the harness' made from the second.
 archive() {
   rm -rf built
   mkdir built
   printf '%s\n' "$1" > built/a.c
-  (cd built && "${CC:-cc}" -c a.c && ar cr libtcompile.a a.o)
+  printf '%s\n' "${2:-int main(void) { return 0; \}}" > built/b.c
+  (cd built && "${CC:-cc}" -c a.c b.c && ar cr libtcompile.a a.o && ar cr libtbench.a b.o)
 }
 fresh_tree
 archive 'static const int table[] = {1, 2}; int tc_table(int i) { return table[i]; }'
@@ -113,6 +120,8 @@ archive 'static int count; int tc_count(void) { return ++count; }'
 refused "$globals" "$PWD/built/libtcompile.a:a.o" built
 archive 'int tc_count = 1; int tc_next(void) { return ++tc_count; }'
 refused "$globals" "$PWD/built/libtcompile.a:a.o" built
+archive 'int tc_one(void) { return 1; }' 'static int count; int main(void) { return ++count; }'
+refused "$globals" "$PWD/built/libtbench.a:b.o" built
 refused "$globals" 'nm fails: ' none
 echo 'no archive' > built/libtcompile.a
 refused "$globals" 'nm fails: ' built

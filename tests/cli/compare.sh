@@ -30,7 +30,7 @@ fails 2 "policy.lua:1: there is no field 'threshhold'; did you mean 'threshold'"
 
 # --- what it finds: one replicate gives no interval, so nothing is decided ---
 run "$TBENCH" compare old.json old.json out=same.json
-[ "$status" -eq 3 ] && [[ $out == *UNSURE* && $out == *'fewer than 2 pairs were measured'* && $out == *'not one case was compared'* ]] && grep -q '"kind":	"comparison"' same.json
+[ "$status" -eq 3 ] && [[ $out == *UNSURE* && $out == *'fewer than 2 pairs were measured'* && $out == *'not one case was compared'* && $out == *'these are two runs: '* ]] && grep -q '"kind":	"comparison"' same.json
 tap_result $? 'what was measured once is not decided, and does not pass'
 fails 2 'same.json is a comparison of results' "$TBENCH" compare old.json same.json
 echo 'required = false' > optional.lua
@@ -42,6 +42,10 @@ sed '0,/"outcome":	"ok"/s//"outcome":	"wrong"/' old.json > wrong.json
 run "$TBENCH" compare old.json wrong.json policy=optional.lua
 [ "$status" -eq 5 ]
 tap_result $? 'a wrong result exits with 5'
+sed 's/"outcome":	"ok"/"outcome":	"crashed"/' old.json > crashed.json
+run "$TBENCH" compare crashed.json crashed.json
+[ "$status" -eq 4 ] && [ "$(grep -c '  crashed on both sides$' <<< "$out")" -eq 3 ] && [[ $out != *' both'$'\n'* ]]
+tap_result $? 'what crashed on both sides says so, and exits with 4'
 printf 'required = false\nthreshold["tinny/*"] = 0.5\nthreshold["tiny/*"] = 0.5\n' > slip.lua
 run "$TBENCH" compare old.json old.json policy=slip.lua
 [[ $out == *'the policy'\''s threshold["tinny/*"] in line 2 matches no case here'* && $out != *'in line 3'* ]]

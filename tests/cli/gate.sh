@@ -59,6 +59,13 @@ gate slower.json against=kept.json update=all
 [ "$status" -eq 1 ] && grep -q '"median_ns":	1100' kept.json
 tap_result $? 'update=all does'
 cp base.json kept.json
+gate slower.json --against kept.json --update all
+[ "$status" -eq 1 ] && grep -q '"median_ns":	1100' kept.json
+tap_result $? '--update all is the same'
+cp base.json kept.json
+gate --update slower.json against=kept.json
+[ "$status" -eq 1 ] && cmp -s base.json kept.json
+tap_result $? '--update alone is update=yes'
 for step in 1006 1012; do # each within 1% of the one before, the second not of the first
   result creeping.json 2 h $step 0.0001
   gate creeping.json against=kept.json update=yes

@@ -31,6 +31,10 @@ run "$TBENCH" help run
 [[ $out == *'(default: 12)'* && $out == *'(default: 0.5%)'* && $out == *'(default: as many as target= needs)'* && $out == *"(default: the suite's, or 60)"* && $out == *'(default: inductor)'* ]]
 tap_result $? 'defaults are shown'
 
+run "$TBENCH" help codes
+[ "$status" -eq 0 ] && [[ $out == *$'\n  3 '*'crashed'*'SLOWER'*'above the limit'*'→ find the cause (tbench bisect)'*'UNSURE'*'→ measure more pairs'* ]]
+tap_result $? 'exit codes, outcomes and verdicts are told, and what to do'
+
 # Examples are taken as they stand: those that read and measure nothing are run, of the others the plan.
 while read -r line; do
   # shellcheck disable=SC2086

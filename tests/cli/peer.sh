@@ -185,6 +185,33 @@ run python3 -B "$srcdir/suites/peers/torch_adapter.py"
 tap_result $? 'an adapter that is started by hand says so'
 
 # --- the adapters that come with tbench ---
+cat > sobel.py <<'PYTHON'
+import math, random
+import formulas
+
+class Image:
+    """A batch of one image, as far as the formula needs it."""
+    def __init__(self, rows): self.rows = rows
+    def __getitem__(self, key): return Image([row[key[2]] if len(key) > 2 else row for row in self.rows[key[1]]])
+    def with_(self, other, f): return Image([[f(a, other.rows[y][x] if isinstance(other, Image) else other) for x, a in enumerate(row)] for y, row in enumerate(self.rows)])
+    def __add__(self, other): return self.with_(other, lambda a, b: a + b)
+    def __sub__(self, other): return self.with_(other, lambda a, b: a - b)
+    def __mul__(self, other): return self.with_(other, lambda a, b: a * b)
+    __rmul__ = __mul__
+
+random.seed(1)
+rows = [[random.random() for _ in range(7)] for _ in range(5)]
+edges = formulas.sobel(Image(rows), lambda image: Image([[math.sqrt(a) for a in row] for row in image.rows])).rows
+assert (len(edges), len(edges[0])) == (3, 5)
+across = [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]
+for y in range(3):
+    for x in range(5):
+        gx, gy = (sum(k[j][i] * rows[y + j][x + i] for j in range(3) for i in range(3)) for k in (across, list(zip(*across))))
+        assert math.isclose(edges[y][x], math.hypot(gx, gy), rel_tol=1e-6)
+PYTHON
+PYTHONPATH=$srcdir/suites/peers run python3 -B sobel.py
+[ "$status" -eq 0 ] && [ "$(grep -l '^import formulas' "$srcdir"/suites/peers/*_adapter.py | wc -l)" -eq 2 ]
+tap_result $? 'what adapters share computes what it is named for'
 PYTHONPATH=$srcdir/suites/peers run python3 -Bc "import torch_adapter, torch_eager_adapter, jax_adapter; print(sorted(torch_adapter.WORKLOADS) == sorted(jax_adapter.WORKLOADS), *('/'.join(key) for key in sorted(jax_adapter.WORKLOADS)))"
 [ "$status" -eq 0 ] && [[ $out == 'True '* ]]
 tap_result $? "they share their workloads, and load without their packages: $out"

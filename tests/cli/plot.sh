@@ -44,6 +44,10 @@ if command -v gnuplot > /dev/null; then
   run "$TBENCH" plot one.json case='*/b8'
   [ "$status" -eq 0 ] && ! grep -q 's/w/b1' one.dat && grep -q 's/w/b8' one.dat
   tap_result $? 'case= picks cases'
+  sed 's|"id":"s/w/b8","env":0,"outcome":"ok"|"id":"s/w/b8","env":0,"outcome":"wrong"|' one.json > wrong.json
+  run "$TBENCH" plot wrong.json
+  [ "$status" -eq 0 ] && [[ $err == *'1 case not drawn: 1 wrong'* ]] && grep -q '1 case not drawn: 1 wrong' wrong.svg && grep -q 's/w/b1' wrong.dat && ! grep -q 's/w/b8' wrong.dat
+  tap_result $? 'a wrong case is not drawn, which is told'
   fails 4 'nothing to draw for kind=ablation' "$TBENCH" plot one.json kind=ablation
 
   run "$TBENCH" plot nights

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Push to the endpoints themselves, where they are installed: VictoriaMetrics, InfluxDB and a Prometheus Pushgateway, each started here on
-# loopback; what was pushed is asked back. Sent a second time, it changes nothing.
+# Push to the endpoints themselves, where they are installed: VictoriaMetrics, InfluxDB, a Prometheus Pushgateway and LNT, each started here
+# on loopback; what was pushed is asked back. Sent a second time, it changes nothing.
 # shellcheck source=tests/cli/tap.sh
 . "${srcdir:?}/tests/cli/tap.sh"
 
@@ -64,6 +64,7 @@ if command -v victoria-metrics > /dev/null; then
   out=$(ask "$url/api/v1/export?match=tbench_steady_ns")
   [ "$(wc -l <<< "$out")" -eq 2 ] && [[ $out == *'"values":[1000]'* && $out == *'"values":[2000]'* ]]
   tap_result $? "also by InfluxDB's protocol"
+  pushed influx "$url?org=o&bucket=b"
 else
   skipped VictoriaMetrics
 fi
@@ -74,10 +75,10 @@ if command -v influxd > /dev/null; then
   start "$url/ping" env INFLUXDB_HTTP_BIND_ADDRESS="127.0.0.1:$port" INFLUXDB_BIND_ADDRESS="127.0.0.1:$(free_port)" INFLUXDB_META_DIR="$PWD/meta" INFLUXDB_DATA_DIR="$PWD/data" \
     INFLUXDB_DATA_WAL_DIR="$PWD/wal" INFLUXDB_REPORTING_DISABLED=true influxd -config none.conf
   run "$TBENCH" push result.json to="$url/write?db=b" format=influx tries=1
-  [ "$status" -eq 4 ] && [[ $out == *'1 refused'* && $err == *'database not found'* ]]
-  tap_result $? "InfluxDB's refusal is told in its words"
+  [ "$status" -eq 4 ] && [[ $out == *'1 spooled, 0 refused'* && $err == *'database not found'* ]]
+  tap_result $? "what InfluxDB lacks is told in its words, and the document waits"
   ask "$url/query" 'q=CREATE%20DATABASE%20b' > /dev/null
-  run "$TBENCH" push spooled=yes refused=yes
+  run "$TBENCH" push spooled=yes
   [ "$status" -eq 0 ] && [[ $out == '1 sent'* ]]
   tap_result $? 'and mended, it is sent again'
   pushed influx "$url/write?db=b"
@@ -98,5 +99,35 @@ if command -v prometheus-pushgateway > /dev/null; then
   tap_result $? 'the Pushgateway has two groups'
 else
   skipped 'Prometheus Pushgateway'
+fi
+
+if command -v lnt > /dev/null; then # PyPI: llvm-lnt
+  port=$(free_port) url=http://127.0.0.1:$port
+  lnt create lnt --api-auth-token secret > server.log 2>&1
+  start "$url/api/db_default/v4/nts/machines" lnt runserver lnt --hostname 127.0.0.1 --port "$port"
+  run "$TBENCH" push result.json to="$url" format=lnt tries=1
+  [ "$status" -eq 4 ] && [[ $out == *'1 refused'* && $err == *'Auth Token must be passed'* ]]
+  tap_result $? 'LNT wants its token'
+  export TBENCH_TOKEN=secret
+  pushed lnt "$url"
+  out=$(ask "$url/api/db_default/v4/nts/machines/1")
+  python3 -c 'import json, re, sys
+runs, started = json.loads(sys.argv[1])["runs"], json.load(open("result.json"))["started"]
+assert [run["llvm_project_revision"] for run in runs] == [re.sub("[^0-9]", "", started)], runs' "$out"
+  tap_result $? 'LNT has one run, of that time'
+  out=$(ask "$url/api/db_default/v4/nts/runs/1")
+  [[ $out == *'"execution_time": 1e-06'*'"execution_time": 2e-06'* ]] && [ "$(grep -o execution_time <<< "$out" | wc -l)" -eq 2 ]
+  tap_result $? 'and in it two tests, each once'
+  sed 's/"host": "h"/"host": "h", "os": "other"/' result.json > first.json
+  sed 's/"host": "h"/"host": "h", "os": "newer"/' result.json > changed.json
+  run "$TBENCH" push first.json to="$url" format=lnt tries=1
+  run "$TBENCH" push changed.json to="$url" format=lnt tries=1
+  [ "$status" -eq 4 ] && [[ $err == *"'os' on machine 'h' changed"* ]]
+  tap_result $? "LNT's refusal of a machine that changed is told in its words"
+  run "$TBENCH" push changed.json to="$url?select_machine=update" format=lnt tries=1
+  [ "$status" -eq 0 ] && [[ $out == '1 sent'* ]]
+  tap_result $? 'and select_machine=update, as the help says, sends it'
+else
+  skipped LNT
 fi
 tap_end

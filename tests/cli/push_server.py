@@ -3,8 +3,10 @@
     python3 push_server.py FOLDER [CERTIFICATE KEY]
 
 Listens on a port of its own on 127.0.0.1, with TLS where a certificate is named, and writes the port to FOLDER/port. What it does with a
-request is the next word of FOLDER/mode (separated by blanks; the last one stays); `random:SEED` draws one for each request. It stores each
-Idempotency-Key once, as FOLDER/store/KEY (the body, decompressed), and writes a line of FOLDER/log for each request. FOLDER/headers has the headers of the newest.
+request is the next word of FOLDER/mode (separated by blanks; the last one stays); `random:SEED` draws one for each request. At /api/v1/results it
+stores each Idempotency-Key once, as FOLDER/store/KEY (the body, decompressed); elsewhere it knows no key, as many endpoints do, and stores each
+request, as FOLDER/store/KEY.NUMBER. FOLDER/log has a line for each request, FOLDER/again one for each that came although the one before it of its
+key was told, by a whole 2xx answer, that it is stored. FOLDER/headers has the headers of the newest.
 """
 
 import gzip
@@ -22,6 +24,7 @@ import time
 folder = sys.argv[1]
 lock = threading.Lock()
 generator = None
+told = set()  # keys
 FAULTS = ["good"] * 4 + ["500", "500-stored", "503", "429:0", "cut-body", "cut-answer", "cut-head", "slow:0.3", "huge", "page"]
 
 
@@ -55,8 +58,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with lock, open(folder + "/log", "a") as log:
             log.write(f"{self.headers.get('Idempotency-Key')} {mode} {status} {self.command} {self.path}\n")
 
+    def tell(self, status):
+        """Now it is told that it is stored."""
+        if 200 <= status < 300:
+            with lock:
+                told.add(self.headers.get("Idempotency-Key"))
+
     def answer(self, mode, status, text=b"{}", kind="application/json", headers=()):
         self.note(mode, status)
+        if kind != "text/html":
+            self.tell(status)
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(text)))
@@ -73,6 +84,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if hashlib.sha256(body).hexdigest() != key:
             return 400
         with lock:
+            if "/api/v1/results" not in self.path:
+                copies = sum(name.startswith(key) for name in os.listdir(folder + "/store"))
+                with open(f"{path}.{copies + 1}", "xb") as file:
+                    file.write(body)
+                return 200
             if os.path.exists(path):
                 return 200
             with open(path, "xb") as file:
@@ -83,6 +99,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         mode, _, value = next_mode().partition(":")
         with lock, open(folder + "/headers", "w") as file:
             file.write(str(self.headers))
+        with lock:
+            if self.headers.get("Idempotency-Key") in told:
+                told.remove(self.headers.get("Idempotency-Key"))  # what this one is answered, and sent again for, is another matter
+                with open(folder + "/again", "a") as file:
+                    file.write(f"{self.headers.get('Idempotency-Key')} {self.path}\n")
         length = int(self.headers.get("Content-Length", 0))
         if mode == "cut-body":
             self.rfile.read(length // 2)
@@ -107,6 +128,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.hang_up()
         elif mode == "huge":
             self.note(mode, status)
+            self.tell(status)
             self.wfile.write(f"HTTP/1.1 {status} Fine\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
             for _ in range(100000):
                 self.wfile.write(b"1000\r\n" + b"x" * 4096 + b"\r\n")

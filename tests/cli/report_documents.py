@@ -1,5 +1,5 @@
 """The documents that reports.py makes reports of, and what their figures are. Standard library alone."""
-import json, math, re
+import hashlib, json, math, re
 
 
 class Wrong(Exception):
@@ -12,7 +12,7 @@ def must(condition, what):
 
 
 ODD = ['plain', 'quo"te', "apo'strophe", 'com,ma', 'new\nline', 'pi|pe', '<script>alert(1)</script>', '&amp;', 'ünïcödé 深度 🔥', 'con\x01trol\x1b[31m',
-       'back\\slash\\', 'sp ace', 'eq=ual', '*b* _i_ `c` [l](u)', '${x} {y} %n', 'tab\there', '# hash', 'trailing\\']
+       'back\\slash\\', 'sp ace', 'eq=ual', '*b* _i_ `c` [l](u)', '${x} {y} %n', 'tab\there', '# hash', 'trailing\\', 'long ' + 'é' * 600 + '1', 'long ' + 'é' * 600 + '2']
 
 
 def case(name, batch, outcome='ok', **more):
@@ -35,6 +35,8 @@ def case(name, batch, outcome='ok', **more):
 def odd():
     cases = [case(name, 1 << (i % 8)) for i, name in enumerate(ODD)]
     cases += [case('crash <&>"', 3, 'crashed'), case('wrong', 5, 'wrong'), case('later', 6, 'unsupported')]
+    measured = {'median_ns': 2780000, 'p05_ns': 2.7e6, 'p95_ns': 2.9e6, 'replicates': [{'median_ns': 2780000, 'samples_ns': [2780000]}]}
+    cases += [case('wrong late', 7, 'wrong', baseline=measured, steady=measured, speedup={'ratio': 2.78, 'lo': 1.12, 'hi': 6.91, 'noise_floor': None})]
     document = {'schema': 1, 'tbench': {'version': '0.1.0', 'commit': 'abc123', 'build': 'gcc "12"', 'artifact_abi': 1}, 'started': '2026-01-02T03:04:05Z',
                 'finished': '2026-01-02T03:05:06Z', 'argv': [], 'seed': 1, 'interrupted': False, 'planned': len(cases), 'changed_since': None, 'left_out': [],
                 'environments': [{'host': 'ho"st, <1>', 'os': 'Debian', 'kernel': 'Linux', 'cpu': {'model': 'CPU | 3 GHz', 'governor': 'powersave', 'cores': 2, 'pus': 4},
@@ -71,6 +73,12 @@ def load(path):
         return re.sub('[\x00-\x08\x0b-\x1f\x7f]', ' ', item) if isinstance(item, str) else item
     with open(path, encoding='utf-8') as file:
         return clean(json.load(file))
+
+
+def short(text, most=1024):
+    """A name as formats have it that hold so many bytes of it: cut at a character, with a hash that tells it from others."""
+    data = text.encode()
+    return text if len(data) <= most else data[:most - 17].decode(errors='ignore').rstrip('-') + '-' + hashlib.sha256(data).hexdigest()[:16]
 
 
 # --- what a result has: {id: {figure: value in the document's unit}} ---

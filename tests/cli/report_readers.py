@@ -7,12 +7,15 @@
     report_readers.py junitparser REPORT RESULT
     report_readers.py compare REPORT RESULT        Google Benchmark's compare.py
     report_readers.py jsonschema REPORT            Bencher's own schema
+    report_readers.py lnt REPORT RESULT            LNT's server (PyPI: llvm-lnt)
+    report_readers.py clickhouse REPORT RESULT     ClickHouse, with a table like that of PyTorch's dashboard (PyPI: chdb)
 
-Exit status 0: read, and all figures are there; 1: a line says what is wrong; 77: the program is not installed."""
+Exit status 0: read, and all figures are there; 1: a line says what is wrong; 77: the program is not installed. Those of PyPI are tried where
+they are: python3 -m venv --system-site-packages V && V/bin/pip install llvm-lnt chdb && PATH=$PWD/V/bin:$PATH make check TEST_FILTER=…"""
 import json, math, os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.error, urllib.parse, urllib.request
 
 import reports
-from report_documents import Wrong, figures_of, load, must
+from report_documents import Wrong, figures_of, load, must, short
 from report_pages import flat
 
 MISSING = 77
@@ -33,12 +36,12 @@ def free_port():
         return s.getsockname()[1]
 
 
-def ask(url, data=None, **query):
+def ask(url, data=None, headers={}, **query):
     if query:
         url += '?' + urllib.parse.urlencode(query)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url, data), timeout=20) as answer:
+        with opener.open(urllib.request.Request(url, data, headers), timeout=20) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -80,7 +83,7 @@ def promtool(report):
     must(not done.returncode, (done.stdout + done.stderr).decode())
 
 
-def same(found, documents, names, lossy=lambda text: text):
+def same(found, documents, names, lossy=short):
     """found: {id: {figure: value}}; names: the figures that are looked for."""
     expected = {lossy(id): figures for id, figures in figures_of(documents).items()}
     must(found.keys() == expected.keys(), f'cases: {found.keys() ^ expected.keys()}')
@@ -116,7 +119,7 @@ def victoriametrics(report, result, path, metrics, lossy):
 
 
 def lossy_influx(text):
-    return text.replace('\\', '/').replace('\n', ' ').replace('\t', ' ')
+    return short(text).replace('\\', '/').replace('\n', ' ').replace('\t', ' ')
 
 
 INFLUX_FIELDS = {'steady_ns': ('steady', 1), 'speedup_ratio': ('speedup', 1), 'kernels': ('kernels', 1), 'library_calls': ('library_calls', 1)}
@@ -185,8 +188,74 @@ def compare(report, result):
         with open(f'{scratch}/out.json') as file:
             rows = {row['name']: row for row in json.load(file)}
     for id, figures in figures_of([load(result)]).items():
-        row = rows.get(f'{id}_median')
+        row = rows.get(f'{short(id)}_median')
         must(row and math.isclose(row['measurements'][0]['real_time'], figures['steady'], rel_tol=1e-12) and row['measurements'][0]['time'] == 0, f'{id}: {row}')
+
+
+def replicates(one, part):
+    """Values of the repetitions of a case's times, in nanoseconds; without them the median."""
+    return [each['median_ns'] for each in one[part].get('replicates', ())] or [one[part]['median_ns']]
+
+
+def lnt(report, result):
+    document, token = load(result), 'secret'
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program('lnt'), 'create', f'{folder}/instance', '--api-auth-token', token], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        port, api = free_port(), '/api/db_default/v4/nts'
+        with Server(port, ['lnt', 'runserver', f'{folder}/instance', '--hostname', '127.0.0.1', '--port', str(port)], {}, f'{api}/machines') as server:
+            status, answer = ask(server.url + f'{api}/runs', bytes_of(report), {'AuthToken': token, 'Content-Type': 'application/json'}, merge='replace')
+            must(status == 200, f'{status} {answer}')  # of the run, which the answer sends us to
+            stored = json.loads(answer)
+    must(stored['machine']['name'] == document['environments'][0]['host'], f"{stored['machine']}")
+    must(stored['run']['start_time'] + 'Z' == document['started'], f"{stored['run']}")
+    samples = {}
+    for sample in stored['tests']:
+        samples.setdefault(sample['name'], []).append(sample)
+    cases = {short(one['id'], 256): one for one in document['cases'] if one['outcome'] != 'unsupported'}
+    must(samples.keys() == cases.keys(), f'tests: {samples.keys() ^ cases.keys()}')
+    for name, one in cases.items():
+        first, right = samples[name][0], one['outcome'] == 'ok'
+        must(first['execution_status'] == (0 if right else 1), f'{name}: status')
+        times = [sample['execution_time'] * 1e9 for sample in samples[name] if sample['execution_time'] is not None]
+        expected = replicates(one, 'steady') if right else []
+        must(len(times) == len(expected) and all(map(math.isclose, times, expected)), f'{name}: {times}, not {expected}')
+    same({name: {figure: of[0][metric] for figure, metric in (('speedup', 'score'), ('code', 'code_size')) if of[0][metric] is not None} for name, of in samples.items()
+          if not of[0]['execution_status']}, [document], ['speedup', 'code'], lambda text: short(text, 256))
+
+
+def column(shape):
+    """ClickHouse's type of what reports.PYTORCH describes."""
+    if isinstance(shape, list):
+        return f'Array({column(shape[0])})'
+    if not isinstance(shape, dict):
+        return {str: 'String', int: 'UInt64', float: 'Float32'}[shape]
+    return f"Map(String, {column(shape['*'])})" if '*' in shape else 'Tuple(' + ', '.join(f'`{name}` {column(of)}' for name, of in shape.items()) + ')'
+
+
+def clickhouse(report, result):
+    try:
+        from chdb import session
+    except ImportError:
+        print('chdb is not installed')
+        sys.exit(MISSING)
+    document = load(result)
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f'{folder}/rows', 'w') as file:
+            file.writelines(json.dumps(record) + '\n' for record in json.loads(bytes_of(report)))
+        base = session.Session()
+        for query in ('CREATE DATABASE b', 'CREATE TABLE b.t (' + ', '.join(f'`{name}` {column(of)}' for name, of in reports.PYTORCH.items()) + ') ENGINE = Memory',
+                      f"INSERT INTO b.t FROM INFILE '{folder}/rows' SETTINGS input_format_skip_unknown_fields = 0, input_format_json_ignore_unknown_keys_in_named_tuple = 0 FORMAT JSONEachRow"):
+            base.query(query)
+        rows = str(base.query("SELECT timestamp AS at, benchmark.extra_info['id'] AS id, metric.name AS name,"
+                              ' metric.benchmark_values AS samples FROM b.t FORMAT JSONEachRow')).splitlines()
+    found = {}
+    for row in map(json.loads, rows):
+        must(time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(int(row['at']))) == document['started'], 'the time of the run')
+        found.setdefault(row['id'], {})[row['name']] = row['samples']
+    expected = {short(one['id']): replicates(one, 'steady') for one in document['cases'] if one['outcome'] == 'ok'}
+    must(found.keys() == expected.keys(), f'cases: {found.keys() ^ expected.keys()}')
+    for id, values in expected.items():
+        must(all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(found[id]['steady_ns'], values, strict=True)), f'{id}: {found[id]}')  # Float32
 
 
 # https://bencher.dev/bmf.json
@@ -213,7 +282,7 @@ def main(reader, report, *result):
         if kind == 'influx':
             metrics = {f'tbench_{field}': figure for field, figure in INFLUX_FIELDS.items()}
         path = {'influx': '/write', 'prometheus': '/api/v1/import/prometheus'}.get(kind, '/api/v1/import')
-        victoriametrics(report, *result, path, metrics, lossy_influx if kind == 'influx' else lambda text: text)
+        victoriametrics(report, *result, path, metrics, lossy_influx if kind == 'influx' else short)
     else:
         globals()[reader](report, *result)
 

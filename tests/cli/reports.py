@@ -10,7 +10,7 @@ it found, which must be those of the result.
 Exit status 1 with a line for what is wrong. Standard library alone."""
 import csv, io, json, math, random, re, sys
 
-from report_documents import Wrong, failing, figures_of, load, must, odd, odd_comparison
+from report_documents import Wrong, failing, figures_of, load, must, odd, odd_comparison, short
 from report_pages import flat, read_html, read_html_comparison, read_junit, read_junit_comparison, read_markdown, read_markdown_comparison
 
 
@@ -48,11 +48,16 @@ def read_csv(text, documents):
     must(len(rows) - 1 == sum(len(d['cases']) for d in documents), 'not a row a case')
     names = {'steady_ns': 'steady', 'speedup': 'speedup', 'speedup_lo': 'speedup_lower', 'cold_ns': 'cold', 'disk_ns': 'disk', 'kernels': 'kernels', 'library_calls': 'library_calls',
              'pays_off_after_calls': 'pays_off_calls'}
+    runs = [[d['started'] or '', d['tbench']['commit'], d['environments'][one['env']]['host']] for d in documents for one in d['cases']]
+    first = rows[0].index('started')
+    must(rows[0][first:] == ['started', 'commit', 'host', 'file'] and [row[first:-1] for row in rows[1:]] == runs, 'which run a row is of')
     found = {}
     for row in rows[1:]:
         one = dict(zip(rows[0], row))
         must(not any(re.fullmatch(r'[-+]?(nan|inf.*)', v, re.I) for v in row), 'nan or inf')
-        if one['outcome'] == 'ok':
+        if one['outcome'] != 'ok':
+            must(not any(one[k] for k in (*names, 'baseline_ns', 'speedup_hi')), 'figures of a case that is not right')
+        else:
             found[one['id']] = {names[k]: float(v) for k, v in one.items() if k in names and v}
     return found
 
@@ -64,7 +69,7 @@ def read_bencher(text, documents):
     document = strict_json(text)
     must(isinstance(document, dict), 'no object')
     for benchmark, measures in document.items():
-        must(0 < len(benchmark) <= 1024, 'name of a benchmark')
+        must(0 < len(benchmark.encode()) <= 1024, 'name of a benchmark')
         must(isinstance(measures, dict), 'measures are no object')
         figures = {}
         for measure, metric in measures.items():
@@ -111,14 +116,16 @@ def read_lnt(text, documents):
     keys(document, ['format_version', 'machine', 'run', 'tests'])
     must(document['format_version'] == '2', 'format_version')
     must(all(isinstance(v, str) for v in {**document['machine'], **document['run']}.values()), 'machine and run are texts')
-    must('name' in document['machine'] and re.fullmatch(r'\d{14}', document['run']['llvm_project_revision']), 'machine or revision')
+    must(document['machine']['name'] and all(len(text) <= 256 for text in document['machine'].values()), 'machine')
     for key in ('start_time', 'end_time'):
         must(re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d', document['run'][key]), key)
+    must(document['run']['llvm_project_revision'] == re.sub(r'\D', '', document['run']['start_time']), 'revision')
     reals = {'compile_time': ('cold', 1e9), 'execution_time': ('steady', 1e9), 'score': ('speedup', 1), 'mem_bytes': (None, 1), 'code_size': ('code', 1)}  # schemas/nts.yaml
     found, failed, seen = {}, set(), set()
     for test in document['tests']:
         keys(test, ['name'], [*reals, 'hash', 'execution_status', 'compile_status', 'hash_status'], 'test')
-        must(test['name'] not in seen, 'a test twice')
+        must(test['name'] not in seen and len(test['name']) <= 256, 'a test twice, or its name')
+        must(re.fullmatch('[0-9a-f]{32}', test.get('hash', '0' * 32)), 'hash')
         seen.add(test['name'])
         figures = {}
         for key, (figure, unit) in reals.items():
@@ -299,7 +306,7 @@ def read_conbench(text, documents):
         must('stats' in one or 'error' in one, 'stats or error')
         keys(one['cluster_info'], ['name', 'info', 'optional_info'], (), 'cluster')
         keys(one['github'], ['repository'], ['commit', 'pr_number', 'branch'], 'github')
-        must(one['github']['repository'].startswith('https://github.com/') and one['github'].get('commit', 'x'), 'github')
+        must(one['github']['repository'].startswith('https://github.com/') and re.fullmatch('[0-9a-f]{40}', one['github'].get('commit', '0' * 40)), 'github')
         must(re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z', one['timestamp']), 'timestamp')
         must(all(isinstance(v, str) and k and v for k, v in one['tags'].items()) and one['tags'].get('name'), 'tags')
         if 'error' in one:
@@ -327,7 +334,9 @@ LACKS = {'bencher': (), 'csv': ('code',), 'google_benchmark': ('speedup_lower',)
 def compare(format, found, documents):
     expected = figures_of(documents)
     lacks = {name.lstrip('*') for name in LACKS.get(format, ())}
-    lossy = {'influx': lambda text: re.sub('[\x00-\x1f\x7f]', ' ', text.replace('\\', '/')), 'junit': flat}.get(format, lambda text: text)
+    whole = ('csv', 'conbench', 'html', 'markdown')
+    lossy = {'influx': lambda text: re.sub('[\x00-\x1f\x7f]', ' ', short(text).replace('\\', '/')), 'junit': flat, 'lnt': lambda text: short(text, 256)}.get(
+        format, (lambda text: text) if format in whole else short)
     names = {lossy(id): figures for id, figures in expected.items()}
     must(found.keys() == names.keys(), f'cases: {found.keys() ^ names.keys()}')
     for id, figures in names.items():

@@ -69,6 +69,8 @@ for result in odd real; do
   read_by influxdb influx $result $result.json
   read_by junitparser junit $result $result.json
   read_by compare google_benchmark $result $result.json
+  read_by lnt lnt $result $result.json
+  read_by clickhouse pytorch $result $result.json
 done
 for result in odd real pair; do
   report markdown $result.json
@@ -106,6 +108,9 @@ for format in csv bencher google_benchmark victoriametrics influx prometheus pyt
   [ "$status" -eq 0 ] && run reports read "$format" both."$format" odd.json real.json
   tap_result "$status" "$format of two results is read back"
 done
+python3 -c 'import csv; print(*sorted({row["file"] for row in csv.DictReader(open("both.csv", newline=""))}))' > files.text
+[ "$(cat files.text)" = 'odd.json real.json' ]
+tap_result $? 'a row of CSV names its file'
 for format in bencher prometheus; do
   "$TBENCH" report odd.json odder.json format=$format > again.$format
   run reports read $format again.$format odder.json
@@ -123,11 +128,35 @@ run "$TBENCH" report odd.json real.json format=json
 [ "$status" -eq 0 ] && [ "$(python3 -c 'import json; print(len(json.load(open("out.text"))))')" = 2 ]
 tap_result $? 'as JSON an array'
 
+# --- a run that was cut off: no format takes it for a whole one without a word ---
+python3 - real.json > cut.json <<'EOP'
+import json, sys
+document = json.load(open(sys.argv[1]))
+document.update(finished=None, planned=len(document["cases"]) + 7)
+print(json.dumps(document))
+EOP
+for format in bencher csv google_benchmark lnt junit influx; do
+  run report $format cut.json
+  [ "$status" -eq 0 ] && [[ $err == 'tbench report: cut.json: the run did not end: 7 of 9 planned cases were not measured' ]] && run reports read $format cut.$format cut.json
+  tap_result $? "$format of a run that did not end: it is told"
+done
+grep -q 'errors="1"' cut.junit && grep -q '<error type="incomplete" message="the run did not end: 7 of 9' cut.junit
+tap_result $? 'it is an error of JUnit'
+run report junit real.json
+[ "$status" -eq 0 ] && [ -z "$err" ] && ! grep -q '<error' real.junit
+tap_result $? 'a run that ended is none'
+
 # --- what a document lacks ---
 sed 's/"started": "[^"]*"/"started": null/' odd.json > timeless.json
 for format in lnt victoriametrics conbench; do fails 2 'does not say when it was started' "$TBENCH" report timeless.json format=$format; done
 fails 2 'set CONBENCH_PROJECT_REPOSITORY=https://github.com/ORG/REPO' env CONBENCH_PROJECT_REPOSITORY= "$TBENCH" report odd.json format=conbench
 fails 2 'set CONBENCH_PROJECT_REPOSITORY=https://github.com/ORG/REPO' env CONBENCH_PROJECT_REPOSITORY=git@example.org:x "$TBENCH" report odd.json format=conbench
+sed 's/"started": "[^"]*"/"started": "2026-01-02T05:34:05.5+02:30"/; s/"finished": "[^"]*"/"finished": "2026-01-02T01:05:06-02:00"/' odd.json > zoned.json
+for format in lnt junit; do
+  report $format zoned.json
+  cmp -s odd.$format zoned.$format
+  tap_result $? "$format: times are told in UTC"
+done
 run "$TBENCH" report timeless.json format=influx
 [ "$status" -eq 0 ] && [[ $out == 'tbench,id=s/plain/'*' outcome="ok",ok=true,'* && $out != *' 17'* ]]
 tap_result $? 'a line of Influx needs no time'

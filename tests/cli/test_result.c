@@ -135,6 +135,23 @@ static void test_states_have_their_evidence(void **state) {
   }
 }
 
+/* The list of what runs, and the counts. */
+static void test_launches(void **state) {
+  const struct fixture *f = *state;
+  const cJSON *one, *launch;
+  cJSON_ArrayForEach(one, at(f->document, "cases")) {
+    int kernels = 0, calls = 0;
+    if (!is_default(one)) continue;
+    cJSON_ArrayForEach(launch, at(one, "graph.launches")) {
+      if (!strcmp(text_at(launch, "kind"), "kernel")) kernels++;
+      else calls++;
+      assert_true(*text_at(launch, "label") && *text_at(launch, "fused") && number_at(launch, "bytes") > 0);
+    }
+    assert_true(kernels == number_at(one, "graph.kernels") && calls == number_at(one, "graph.library_calls"));
+    assert_true(kernels + calls > 0);
+  }
+}
+
 static void test_correctness(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
@@ -188,6 +205,27 @@ static void test_harness_cost(void **state) {
   assert_true(number_at(harness, "processes") >= 4 * 6); /* 4 groups: baseline, reference, cold, measured, twin, probe */
   assert_true(number_at(harness, "requests_ns.block") > 0);
   assert_true(cJSON_GetArraySize(at(cJSON_GetArrayItem(at(f->document, "environments"), 0), "noise")) > 10);
+}
+
+static bool warned(const cJSON *environment, const char *text) {
+  const cJSON *one;
+  cJSON_ArrayForEach(one, at(environment, "warnings"))
+    if (!strcmp(one->valuestring, text)) return true;
+  return false;
+}
+
+/* What a run warns of is what its report of noise calls worse, in the same words. */
+static void test_one_judge_of_noise(void **state) {
+  const struct fixture *f = *state;
+  static const char *const told[] = {"governor", "load", "pinning", "hypervisor"};
+  const cJSON *environment = cJSON_GetArrayItem(at(f->document, "environments"), 0), *cause;
+  cJSON_ArrayForEach(cause, at(environment, "noise")) {
+    char text[256];
+    bool tells = false;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) tells |= !strcmp(at(cause, "cause")->valuestring, told[i]);
+    snprintf(text, sizeof text, "%s: %s", at(cause, "what")->valuestring, at(cause, "seen")->valuestring);
+    assert_int_equal(warned(environment, text), tells && !strcmp(at(cause, "state")->valuestring, "worse"));
+  }
 }
 
 /* Every state's whole call; the matrix library's part where there is a product, null where there is none; the stages' sum is within
@@ -245,7 +283,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_schema),      cmocka_unit_test(test_cases),   cmocka_unit_test(test_states_have_their_evidence),
       cmocka_unit_test(test_where_first_calls_spend_their_time), cmocka_unit_test(test_counters_are_of_many_calls),
-      cmocka_unit_test(test_correctness), cmocka_unit_test(test_samples), cmocka_unit_test(test_controls), cmocka_unit_test(test_harness_cost), cmocka_unit_test(test_repeats),
+      cmocka_unit_test(test_launches), cmocka_unit_test(test_correctness), cmocka_unit_test(test_samples), cmocka_unit_test(test_controls), cmocka_unit_test(test_harness_cost),
+      cmocka_unit_test(test_one_judge_of_noise), cmocka_unit_test(test_repeats),
   };
   return cmocka_run_group_tests(tests, open_run, close_run);
 }

@@ -6,7 +6,8 @@
  * (from number `first` on); with keys= the key of each that was acknowledged is written to FILE as soon as its answer is there, so that
  * what a killed server had promised can be asked for (tests/cli/serve.sh). With idle= so many further connections are open meanwhile: of four, one says
  * nothing, one has sent a part of its headers, one a part of its body, one was answered once. Ends after so many seconds or documents, or when the server is gone.
- * Prints documents, documents a second, and the times of answers. Not part of the test suite: it states times. */
+ * Prints documents, documents a second, and the times of answers. Not part of the test suite: it states times. ci/serve-cost counts with it
+ * what a document costs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -21,7 +22,7 @@
 #include "base/clock.h"
 #include "tests/unit/documents.h"
 
-enum { CONNECTIONS = 4096, ANSWER = 4096, HEADERS = 512, EVENTS = 256, WAIT_MS = 5000, TIMES = 1 << 20, KEY = 64 };
+enum { CONNECTIONS = 4096, ANSWER = 4096, HEADERS = 512, EVENTS = 256, WAIT_MS = 60000, TIMES = 1 << 20, KEY = 64 };
 
 struct settings { struct sockaddr_in address; const char *token, *keys; long long connections, seconds, cases, documents, first, idle; };
 

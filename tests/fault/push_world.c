@@ -320,13 +320,8 @@ static size_t unpack(const struct tb_push_request *r, char out[WORLD_BYTES]) {
 
 static void check_request(struct world *w, const struct tb_push_request *r) {
   char body[WORLD_BYTES];
-  struct tc_sha256 sha;
-  unsigned char digest[TC_SHA256_BYTES];
   char hex[TC_SHA256_HEX];
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, body, unpack(r, body));
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, hex);
+  tc_sha256_of(body, unpack(r, body), hex);
   if (strcmp(hex, r->key)) w->broken_rule = "the key is not that of the body";
   if (w->clock_s < w->not_before_s) w->broken_rule = "it came before the pause was over";
 }

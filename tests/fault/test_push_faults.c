@@ -67,14 +67,7 @@ static void begin(struct scene *s, uint64_t seed, int documents) {
 
 /* A key as the spool computes it. */
 static void learn_keys(struct scene *s) {
-  for (int i = 0; i < s->n; i++) {
-    struct tc_sha256 sha;
-    unsigned char digest[TC_SHA256_BYTES];
-    tc_sha256_init(&sha);
-    tc_sha256_add(&sha, s->documents[i].body, s->documents[i].bytes);
-    tc_sha256_end(&sha, digest);
-    tc_sha256_hex(digest, s->documents[i].key);
-  }
+  for (int i = 0; i < s->n; i++) tc_sha256_of(s->documents[i].body, s->documents[i].bytes, s->documents[i].key);
 }
 
 static bool is_stored(struct scene *s, const struct document *d) { return world_document(&s->w, d->key)->stored; }

@@ -291,7 +291,8 @@ static struct tc_graph *make_graph(struct tc_arena *arena, uint64_t seed, tc_dty
     }
   }
   for (int64_t i = 1 + random_below(4); i > 0; i--) tc_graph_output(m.g, i == 1 ? m.values[m.n - 1] : m.values[random_below(m.n)]);
-  tc_graph_remove_dead(m.g);
+  tc_graph_count_uses(m.g);
+  tc_graph_remove_unused(m.g);
   return m.g;
 }
 

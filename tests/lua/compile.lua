@@ -202,8 +202,9 @@ function parts.arguments()
   plain.raises(function() tb.compile(f, { options = { fuse = "x" } }) end, "fuse=x: use on or off")
   plain.raises(function() tb.compile(f, { options = { fuse = {} } }) end, "switch fuse must be a text, a number or a boolean, got table")
   plain.raises(function() tb.compile(f, { options = { [1] = "fuse" } }) end, "by name, not by number 1")
-  plain.raises(function() tb.compile(f, { options = { isa = "avx2" } }) end, "switch isa acts when tbench opens")
-  plain.raises(function() tb.compile(f, { options = { ["opt.lazy_library"] = false } }) end, "switch opt.lazy_library acts when tbench opens")
+  for name, value in pairs { isa = "avx2", logs = "graph", cache_dir = "x", cache_mb = 1, ["opt.lazy_library"] = false } do
+    plain.raises(function() tb.compile(f, { options = { [name] = value } }) end, "switch " .. name .. " acts when tbench opens")
+  end
   local good = tb.compile(f, { backend = "inductor", mode = "default", fullgraph = true, dynamic = false, options = { fuse = false, fuse_max_ops = 12 } })
   assert(good(tb.ones(2)):size(1) == 2 and tb.stats(good).backend == "inductor")
 end
@@ -303,6 +304,33 @@ function parts.messages()
   message = plain.raises(function() tb.compile(function(x) return x:sum(5) end, { fullgraph = true })(tb.ones(3)) end, "sum: dimension 5")
   assert(not message:find("sum: sum", 1, true))
   assert(getmetatable(tb.ones(1)) == "tensor", "what tensors do can be changed")
+end
+
+-- The error of a long sum grows with the root of its length: of equal values every addition rounds the same way, which is the worst
+-- case. In `turns` additions one after the other the error would reach turns / 8 units in the last place; in blocks, twice the root of that.
+function parts.long_sums()
+  local eps = 2.0 ^ -23
+  local function check(name, f, x, turns)
+    local allowed = 8 + 2 * turns ^ 0.5 / 8
+    local want = f(x:to("f64"))
+    local size = want:abs()
+    local function error_of(got) return ((got:to("f64") - want):abs() / size):max():item() / eps end
+    local plain_error = error_of(f(x))
+    for _, dynamic in ipairs { false, true } do
+      local got = error_of(tb.compile(f, { dynamic = dynamic, fullgraph = true })(x))
+      assert(got <= allowed + 3 * plain_error, ("%s %s, dynamic=%s: %.3g units in the last place, plain %.3g"):format(name, x, dynamic, got, plain_error))
+    end
+  end
+  for _, n in ipairs { 63, 2048, 4096, 5000, 65536, 100003, 131072 } do
+    for _, value in ipairs { 0.17, 1.1, 1.9999 } do
+      local x, rows, columns = tb.full({ n }, value), tb.full({ 3, n }, value), tb.full({ n, 20 }, value)
+      check("sum", function(v) return (v * 2):sum() end, x, n / 32)
+      check("mean", function(v) return (v + v):mean(2) end, rows, n / 32)
+      check("squares", function(v) return (v * v):sum(2) end, rows, n / 32)
+      check("heavy", function(v) return ((v * 2):exp():sin():abs() + v:tanh():exp():log()):sum(2) end, rows, n / 8)
+      check("columns", function(v) return (v * 2):sum(1) end, columns, n)
+    end
+  end
 end
 
 assert(parts[part], "no such part")()

@@ -276,6 +276,46 @@ function parts.variables()
   end, true)
 end
 
+-- Lengths of lists with holes, which the program or others made, in all orders of some writes.
+function parts.holes()
+  local x = tb.ones(2)
+  local functions = {
+    remove = function(v, list, k) list[k] = nil return #list, v end,
+    replace = function(v, list, k) list[k] = v return #list, v end,
+    pop = function(v, list, k) list[#list] = nil return #list, k end,
+    twice = function(v, list, k) list[k] = nil list[k + 1] = k return #list, v end,
+  }
+  local between = { function() end, function(list) list[2] = nil end, function(list) list[1] = nil end, function(list) list[3] = 5 end }
+  local held = 0
+  for name, f in pairs(functions) do
+    for code = 0, 4 ^ 6 - 1 do
+      local compiled = tb.compile(f, { backend = "eager", options = { recompile_limit = 64 } })
+      local plain_list, list, rest = { 3, 4, 5 }, { 3, 4, 5 }, code
+      for call = 1, 3 do
+        local k, other = rest % 4, between[rest // 4 % 4 + 1]
+        rest = rest // 16
+        other(plain_list)
+        other(list)
+        local want, got = f(x, plain_list, k), compiled(x, list, k)
+        held = held + 1
+        assert(want == got, ("%s %d, call %d: plain %s, compiled %s"):format(name, code, call, want, got))
+      end
+    end
+  end
+  assert(held == 4 * 3 * 4 ^ 6)
+  -- behind values that were appended it is a border, if not always the same one
+  local append = tb.compile(function(v, list) list[#list + 1] = v return #list, v end, { backend = "eager", options = { recompile_limit = 64 } })
+  for code = 0, 2 ^ 6 - 1 do
+    local list = {}
+    for k = 1, 6 do list[k] = k end
+    for k = 1, 6 do if code & 1 << (k - 1) ~= 0 then list[k] = nil end end
+    for _ = 1, 3 do
+      local length = append(x, list)
+      assert((length == 0 or list[length] ~= nil) and list[length + 1] == nil)
+    end
+  end
+end
+
 function parts.metatables()
   check_calls("setmetatable on an argument", function()
     local class = { greet = "hi" }

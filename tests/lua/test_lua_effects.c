@@ -7,6 +7,7 @@ PART("lua/effects.lua", fields)
 PART("lua/effects.lua", order)
 PART("lua/effects.lua", aliases)
 PART("lua/effects.lua", variables)
+PART("lua/effects.lua", holes)
 PART("lua/effects.lua", metatables)
 PART("lua/effects.lua", objects)
 PART("lua/effects.lua", closures)
@@ -33,7 +34,7 @@ static void test_programs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),    cmocka_unit_test(test_order),      cmocka_unit_test(test_aliases),
-                                     cmocka_unit_test(test_variables), cmocka_unit_test(test_metatables), cmocka_unit_test(test_objects),
+                                     cmocka_unit_test(test_variables), cmocka_unit_test(test_holes), cmocka_unit_test(test_metatables), cmocka_unit_test(test_objects),
                                      cmocka_unit_test(test_closures),  cmocka_unit_test(test_failures),   cmocka_unit_test(test_programs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/config.h"
 #include "harness/spec.h"
 #include "harness/value.h"
+#include "harness/verb.h"
 
 static int open_arena(void **state) { return !(*state = tc_arena_new(tc_alloc_system())); }
 static int close_arena(void **state) {
@@ -21,7 +24,7 @@ static tc_status parse(struct tc_arena *arena, const char *line, struct tb_args 
   char *words[WORDS_MAX], *copy = tc_arena_text(arena, line), *save = NULL;
   int count = 0;
   for (char *word = strtok_r(copy, " ", &save); word && count < WORDS_MAX; word = strtok_r(NULL, " ", &save)) words[count++] = word;
-  return tb_args_parse(arena, count, words, tb_option_is_flag, args, err);
+  return tb_args_parse(arena, count, words, tb_option_alone, NULL, args, err);
 }
 
 static tc_status spec(struct tc_arena *arena, const char *line, struct tb_spec *out, struct tc_error *err) {
@@ -50,6 +53,82 @@ static void test_flags(void **state) {
   assert_string_equal(tb_args_value(&args, "dry_run"), "no"); /* - and _ are the same */
   assert_string_equal(tb_args_value(&args, "fuse"), "yes");
   assert_string_equal(tb_args_value(&args, "suite"), "a");
+}
+
+/* name=VALUE, --name=VALUE and --name VALUE say the same, with a word before and a name behind. */
+static void assert_three_ways(struct tc_arena *arena, const struct tb_verb_option *option, const char *value) {
+  char name[64], short_form[128], long_form[128], dashed[128];
+  snprintf(name, sizeof name, "%s", option->name);
+  snprintf(short_form, sizeof short_form, "%s=%s", name, value);
+  snprintf(long_form, sizeof long_form, "--%s=%s", name, value);
+  snprintf(dashed, sizeof dashed, "--%s", name);
+  char *word = tc_arena_text(arena, "word"), *last = tc_arena_text(arena, value);
+  char *const lines[][3] = {{word, short_form}, {word, long_form}, {word, dashed, last}, {dashed, last, word}};
+  static const int lengths[] = {2, 2, 3, 3};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    struct tb_verb verb;
+    if (!tb_verb_begin(&verb, option->verb, lengths[i], lines[i], 1)) fail_msg("%s does not take %s %s (way %zu)", option->verb, dashed, value, i);
+    assert_string_equal(tb_args_value(&verb.args, name), value);
+    assert_int_equal(verb.args.words.len, 1);
+    tb_verb_end(&verb);
+  }
+}
+
+static void test_options_of_verbs(void **state) {
+  static const char *const verbs[] = {
+#define TB_VERB(name, function, usage, what, more, example, codes) #name,
+#include "harness/verbs.def"
+#undef TB_VERB
+  };
+  int flags = 0, others = 0, choices = 0;
+  for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++) {
+    for (const struct tb_verb_option *o = tb_verb_option_next(verbs[v], NULL); o; o = tb_verb_option_next(verbs[v], o)) {
+      const bool flag = tb_verb_option_alone(o, NULL);
+      assert_three_ways(*state, o, flag ? "no" : "a,b:c/d.json");
+      if (flag) assert_three_ways(*state, o, "yes");
+      if (o->more) assert_three_ways(*state, o, o->more);
+      flag ? flags++ : others++;
+      choices += o->more != NULL;
+    }
+  }
+  assert_true(flags > 5 && others > 30 && choices > 0);
+}
+
+/* The same of run's options, of axes and of switches. */
+static void assert_run_takes(struct tc_arena *arena, const char *name, const char *value) {
+  static const struct { const char *before, *between, *behind; } forms[] = {{"word ", "=", ""}, {"word --", "=", ""}, {"word --", " ", ""}, {"--", " ", " word"}};
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    struct tb_args args;
+    struct tc_error err = {0};
+    char line[128];
+    snprintf(line, sizeof line, "%s%s%s%s%s", forms[i].before, name, forms[i].between, value, forms[i].behind);
+    if (parse(arena, line, &args, &err)) fail_msg("%s: %s", line, err.message);
+    assert_string_equal(tb_args_value(&args, name), value);
+    assert_int_equal(args.words.len, 1);
+  }
+}
+
+static void test_options_of_run(void **state) {
+  for (int i = 0; i < tb_option_count(); i++) assert_run_takes(*state, tb_option_row(i)->name, tb_option_row(i)->type == TB_OPTION_FLAG ? "off" : "12");
+  for (int i = 0; i < TB_AXIS_COUNT; i++) assert_run_takes(*state, tb_axis_row((enum tb_axis_id)i)->name, "on");
+  for (int i = 0; i < tc_config_count(); i++) assert_run_takes(*state, tc_config_row(i)->name, tc_config_row(i)->type == TC_CONFIG_BOOL ? "off" : "12");
+}
+
+/* A flag leaves alone what is no value of its own; a name that the verb does not have is told, not what stands behind it. */
+static void test_flags_of_verbs(void **state) {
+  (void)state;
+  char result[] = "a.json", update[] = "--update", verbose[] = "--verbose", unknown[] = "--unknown";
+  char *const alone[] = {update, result}, *const both[] = {result, verbose, update}, *const wrong[] = {unknown, result};
+  struct tb_verb verb;
+  assert_true(tb_verb_begin(&verb, "gate", 2, alone, 1));
+  assert_string_equal(tb_args_value(&verb.args, "update"), "yes");
+  assert_string_equal(verb.args.words.data[0], result);
+  tb_verb_end(&verb);
+  assert_true(tb_verb_begin(&verb, "gate", 3, both, 1));
+  assert_string_equal(tb_args_value(&verb.args, "update"), "yes");
+  assert_string_equal(tb_args_value(&verb.args, "verbose"), "yes");
+  tb_verb_end(&verb);
+  assert_false(tb_verb_begin(&verb, "gate", 2, wrong, 1));
 }
 
 static void test_broken_lines(void **state) {
@@ -148,6 +227,8 @@ static void test_values(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_three_ways, open_arena, close_arena),    cmocka_unit_test_setup_teardown(test_flags, open_arena, close_arena),
+      cmocka_unit_test_setup_teardown(test_options_of_verbs, open_arena, close_arena), cmocka_unit_test(test_flags_of_verbs),
+      cmocka_unit_test_setup_teardown(test_options_of_run, open_arena, close_arena),
       cmocka_unit_test_setup_teardown(test_broken_lines, open_arena, close_arena),  cmocka_unit_test_setup_teardown(test_spec, open_arena, close_arena),
       cmocka_unit_test_setup_teardown(test_broken_specs, open_arena, close_arena),  cmocka_unit_test(test_nearest),
       cmocka_unit_test_setup_teardown(test_values, open_arena, close_arena),

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/reserve.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -179,6 +180,79 @@ static void arena_survives_each_failed_allocation(void **state) {
   }
 }
 
+enum { LARGE = 1 << 20, SMALL = TC_RESERVE_SMALLEST - 1 };
+
+static void reserve_gives_large_blocks_again(void **state) {
+  (void)state;
+  struct counting counting;
+  counting_init(&counting, 0);
+  struct tc_reserve reserve;
+  tc_reserve_open(&reserve, &counting.alloc, 3 * LARGE);
+  char *first = tc_new_bytes(&reserve.alloc, LARGE), *second = tc_new_bytes(&reserve.alloc, LARGE);
+  memset(first, 1, LARGE);
+  memset(second, 2, LARGE);
+  const int calls = counting.calls;
+  tc_free_bytes(&reserve.alloc, first, LARGE);
+  tc_free_bytes(&reserve.alloc, second, LARGE);
+  assert_int_equal(counting.live_bytes, 2 * LARGE);
+  assert_ptr_equal(tc_new_bytes(&reserve.alloc, LARGE), second);
+  char *other = tc_new_bytes(&reserve.alloc, LARGE + 1); /* of another size: the parent's */
+  assert_ptr_equal(tc_new_bytes(&reserve.alloc, LARGE), first);
+  assert_int_equal(counting.calls, calls + 1);
+  memset(first, 3, LARGE);
+  assert_true(all_bytes_are(first, 3, LARGE));
+  tc_free_bytes(&reserve.alloc, first, LARGE);
+  char *grown = reserve.alloc.resize(reserve.alloc.self, other, LARGE + 1, 2 * LARGE); /* growing is the parent's business too */
+  assert_non_null(grown);
+  tc_reserve_close(&reserve);
+  assert_int_equal(counting.live_bytes, 3 * LARGE);
+  tc_free_bytes(&reserve.alloc, grown, 2 * LARGE); /* late, and not kept */
+  tc_free_bytes(&reserve.alloc, second, LARGE);
+  assert_int_equal(counting.live_bytes, 0);
+}
+
+static void reserve_keeps_no_more_than_its_limit(void **state) {
+  (void)state;
+  struct counting counting;
+  counting_init(&counting, 0);
+  struct tc_reserve reserve;
+  tc_reserve_open(&reserve, &counting.alloc, 2 * LARGE);
+  char *blocks[TC_RESERVE_BLOCKS + 2];
+  for (int i = 0; i < 3; i++) blocks[i] = tc_new_bytes(&reserve.alloc, LARGE);
+  for (int i = 0; i < 3; i++) tc_free_bytes(&reserve.alloc, blocks[i], LARGE);
+  assert_int_equal(counting.live_bytes, 2 * LARGE); /* the oldest went */
+  char *small = tc_new_bytes(&reserve.alloc, SMALL);
+  tc_free_bytes(&reserve.alloc, small, SMALL);
+  char *huge = tc_new_bytes(&reserve.alloc, 3 * LARGE);
+  tc_free_bytes(&reserve.alloc, huge, 3 * LARGE);
+  assert_int_equal(counting.live_bytes, 2 * LARGE);
+  tc_reserve_close(&reserve);
+  assert_int_equal(counting.live_bytes, 0);
+  tc_reserve_open(&reserve, &counting.alloc, SIZE_MAX);
+  for (int i = 0; i < TC_RESERVE_BLOCKS + 2; i++) blocks[i] = tc_new_bytes(&reserve.alloc, TC_RESERVE_SMALLEST);
+  for (int i = 0; i < TC_RESERVE_BLOCKS + 2; i++) tc_free_bytes(&reserve.alloc, blocks[i], TC_RESERVE_SMALLEST);
+  assert_int_equal(counting.live_bytes, TC_RESERVE_BLOCKS * TC_RESERVE_SMALLEST);
+  tc_reserve_close(&reserve);
+  assert_int_equal(counting.live_bytes, 0);
+}
+
+static void reserve_survives_each_failed_allocation(void **state) {
+  (void)state;
+  struct counting counting;
+  counting_init(&counting, 0);
+  assert_true(exercise_arena(&counting.alloc));
+  const int calls = counting.calls;
+  for (int n = 1; n <= calls; n++) {
+    counting_init(&counting, n);
+    struct tc_reserve reserve;
+    tc_reserve_open(&reserve, &counting.alloc, 2 * LARGE);
+    assert_false(exercise_arena(&reserve.alloc));
+    assert_true(exercise_arena(&reserve.alloc)); /* with memory again, and what was kept */
+    tc_reserve_close(&reserve);
+    assert_int_equal(counting.live_bytes, 0);
+  }
+}
+
 static void vec_keeps_what_is_pushed(void **state) {
   (void)state;
   enum { ITEMS = 10000 };
@@ -310,6 +384,9 @@ int main(void) {
       cmocka_unit_test(arena_text_is_a_copy),
       cmocka_unit_test(arena_as_allocator_resizes_and_reuses_the_newest),
       cmocka_unit_test(arena_survives_each_failed_allocation),
+      cmocka_unit_test(reserve_gives_large_blocks_again),
+      cmocka_unit_test(reserve_keeps_no_more_than_its_limit),
+      cmocka_unit_test(reserve_survives_each_failed_allocation),
       cmocka_unit_test(vec_keeps_what_is_pushed),
       cmocka_unit_test(vec_loses_nothing_when_growing_fails),
       cmocka_unit_test(vec_refuses_an_overflowing_size),

@@ -155,6 +155,19 @@ static void the_key_follows_the_rows_marked_so(void **state) {
   tc_strbuf_free(&buf);
 }
 
+/* What one function cannot have otherwise: what the context is made of when the module opens. */
+static void the_switches_of_opening_are_those_of_the_context(void **state) {
+  (void)state;
+  static const char *const opening[] = {"cache_dir", "cache_mb", "logs", "isa", "opt.lazy_library"};
+  size_t found = 0;
+  for (int i = 0; i < tc_config_count(); i++) {
+    if (!tc_config_row(i)->at_opening) continue;
+    if (found == sizeof opening / sizeof *opening || strcmp(tc_config_row(i)->name, opening[found])) fail_msg("%s", tc_config_row(i)->name);
+    found++;
+  }
+  assert_int_equal(found, sizeof opening / sizeof *opening);
+}
+
 static void channels_are_parsed(void **state) {
   (void)state;
   struct tc_log log = {0};
@@ -270,6 +283,7 @@ int main(void) {
       cmocka_unit_test(environment_sets_every_switch),
       cmocka_unit_test(a_bad_environment_names_its_variable),
       cmocka_unit_test(the_key_follows_the_rows_marked_so),
+      cmocka_unit_test(the_switches_of_opening_are_those_of_the_context),
       cmocka_unit_test(channels_are_parsed),
       cmocka_unit_test(an_unknown_channel_is_named_with_the_known_ones),
       cmocka_unit_test(only_channels_that_are_on_write),

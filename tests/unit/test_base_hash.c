@@ -11,15 +11,6 @@
 
 #include "base/hash.h"
 
-static void sha256_text(const void *data, size_t bytes, char text[TC_SHA256_HEX]) {
-  struct tc_sha256 sha;
-  unsigned char digest[TC_SHA256_BYTES];
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, data, bytes);
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, text);
-}
-
 /* The examples of FIPS 180-4 and of the NIST test vectors. */
 static void sha256_gives_the_known_answers(void **state) {
   (void)state;
@@ -32,20 +23,29 @@ static void sha256_gives_the_known_answers(void **state) {
   };
   char text[TC_SHA256_HEX];
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    sha256_text(known[i].message, strlen(known[i].message), text);
+    tc_sha256_of(known[i].message, strlen(known[i].message), text);
     assert_string_equal(text, known[i].digest);
   }
+}
+
+static void hex_is_two_lower_case_digits_a_byte(void **state) {
+  (void)state;
+  char text[2 * 4 + 1] = "xxxxxxxx";
+  tc_hex("\x00\x0f\xa0\xff", 4, text);
+  assert_string_equal(text, "000fa0ff");
+  tc_hex("", 0, text);
+  assert_string_equal(text, "");
 }
 
 static void sha256_of_two_is_that_of_both_texts(void **state) {
   (void)state;
   char first[TC_SHA256_HEX] = "abc", both[TC_SHA256_HEX], text[2 * TC_SHA256_HEX];
-  sha256_text("abcabcdef", strlen("abcabcdef"), both);
+  tc_sha256_of("abcabcdef", strlen("abcabcdef"), both);
   tc_sha256_join(first, "abcdef");
   assert_string_equal(first, both);
   snprintf(text, sizeof text, "%s%s", both, "x");
   tc_sha256_join(first, "x");
-  sha256_text(text, strlen(text), both);
+  tc_sha256_of(text, strlen(text), both);
   assert_string_equal(first, both);
 }
 
@@ -55,7 +55,7 @@ static void sha256_of_a_million_letters(void **state) {
   char *letters = malloc(MILLION), text[TC_SHA256_HEX];
   assert_non_null(letters);
   memset(letters, 'a', MILLION);
-  sha256_text(letters, MILLION, text);
+  tc_sha256_of(letters, MILLION, text);
   assert_string_equal(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   free(letters);
 }
@@ -68,7 +68,7 @@ static void sha256_does_not_depend_on_the_pieces(void **state) {
   for (int i = 0; i < LONGEST; i++) data[i] = (unsigned char)(i * 73 + 5);
   for (size_t length = 0; length <= LONGEST; length++) {
     char whole[TC_SHA256_HEX], pieces[TC_SHA256_HEX];
-    sha256_text(data, length, whole);
+    tc_sha256_of(data, length, whole);
     for (size_t piece = 1; piece <= 70; piece += 3) {
       struct tc_sha256 sha;
       unsigned char digest[TC_SHA256_BYTES];
@@ -122,7 +122,7 @@ static void hash_of_small_numbers_fills_a_table(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sha256_gives_the_known_answers),    cmocka_unit_test(sha256_of_a_million_letters),
-      cmocka_unit_test(sha256_of_two_is_that_of_both_texts),
+      cmocka_unit_test(sha256_of_two_is_that_of_both_texts), cmocka_unit_test(hex_is_two_lower_case_digits_a_byte),
       cmocka_unit_test(sha256_does_not_depend_on_the_pieces), cmocka_unit_test(hash_sees_seed_length_and_every_bit),
       cmocka_unit_test(hash_depends_on_order),             cmocka_unit_test(hash_of_small_numbers_fills_a_table),
   };

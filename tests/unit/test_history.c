@@ -80,7 +80,7 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-static const struct tb_series *load(struct fixture *f) {
+static const struct tb_history_series *load(struct fixture *f) {
   if (tb_history_load(f->arena, f->folder, f->head, &f->history, &f->err)) fail_msg("%s", f->err.message);
   return tb_history_find(&f->history, "a");
 }
@@ -98,7 +98,7 @@ static void store_nights(struct fixture *f, int count) {
 static void test_oldest_first(void **state) {
   struct fixture *f = *state;
   store_nights(f, 9);
-  const struct tb_series *s = load(f);
+  const struct tb_history_series *s = load(f);
   assert_non_null(s);
   assert_int_equal(s->points.len, 9);
   for (int i = 0; i < 9; i++) assert_true(s->points.data[i].value == 1001 + i);
@@ -122,7 +122,7 @@ static void test_passes_over(void **state) {
   store_text(f, "damaged.json", "{\"cases\": [");
   store_text(f, "other.json", "{}");
   store_text(f, "notes.txt", "no result");
-  const struct tb_series *s = load(f);
+  const struct tb_history_series *s = load(f);
   assert_int_equal(s->points.len, 1);
   assert_int_equal(f->history.passed_over.len, 7);
   static const char *const reasons[] = {"killed.json: it was not finished", "stopped.json: it was not finished", "is a comparison of results", "later.json: it is not older than",
@@ -148,7 +148,7 @@ static void test_kinds_do_not_mix(void **state) {
   cJSON *result = new_result("2026-01-02T00:00:00Z", "h", 1001);
   cJSON_AddItemToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(result, "cases"), 0), "probe", cJSON_Parse("{\"version\": 1, \"log_ratios\": [0.5]}"));
   store(f, "one.json", result);
-  const struct tb_series *s = load(f);
+  const struct tb_history_series *s = load(f);
   assert_non_null(s);
   assert_int_equal(s->points.len, 0);
   assert_non_null(s->newest);
@@ -161,7 +161,7 @@ static void test_marks(void **state) {
   store_nights(f, 12);
   snprintf(text, sizeof text, "# steps\n\n2026-01-06T00:00:00Z a %01500d\n2026-01-09T00:00:00Z b* not ours # a remark\n", 7);
   store_text(f, "marks.txt", text);
-  const struct tb_series *s = load(f);
+  const struct tb_history_series *s = load(f);
   assert_int_equal(s->n_changes, 1);
   assert_true(s->changes[0].marked && s->changes[0].at == 5);
   assert_int_equal(s->forecast.first, 5);
@@ -171,7 +171,7 @@ static void test_mark_of_tonight(void **state) {
   struct fixture *f = *state;
   store_nights(f, 12);
   store_text(f, "marks.txt", "2026-01-31T00:00:00Z a* a step that tonight is the first to show");
-  const struct tb_series *s = load(f);
+  const struct tb_history_series *s = load(f);
   assert_false(s->forecast.known);
   assert_int_equal(s->forecast.points, 0);
   assert_int_equal(tb_forecast_decide(&s->forecast, 5000, 0.01).verdict, TB_VERDICT_UNSURE);

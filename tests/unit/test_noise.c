@@ -33,6 +33,29 @@ static void test_rows_are_whole(void **state) {
   }
 }
 
+/* One judge: a run warns of what the report calls worse, in its words, and of nothing else. */
+static void test_warnings(void **state) {
+  (void)state;
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  assert_non_null(arena);
+  int warning_rows = 0;
+  for (int i = 0; i < tb_noise_count(); i++) {
+    struct tb_noise noise = tb_noise_look(i, NULL);
+    warning_rows += noise.warns;
+    for (int s = TB_NOISE_QUIET; s <= TB_NOISE_UNKNOWN; s++) {
+      noise.state = (enum tb_noise_state)s;
+      const char *warning = tb_noise_warning(arena, &noise);
+      const bool told = noise.warns && s == TB_NOISE_WORSE;
+      assert_int_equal(*warning != '\0', told);
+      assert_true(!told || (strstr(warning, noise.what) == warning && strstr(warning, noise.seen)));
+    }
+  }
+  assert_true(warning_rows > 0 && warning_rows < tb_noise_count());
+  const struct tb_noise pinning = find("pinning", NULL);
+  assert_string_equal(tb_noise_warning(arena, &pinning), "binding of threads: not bound: hwloc cannot read the machine");
+  tc_arena_free(arena);
+}
+
 /* What cannot be looked at is unknown, never quiet. */
 static void test_no_topology(void **state) {
   (void)state;
@@ -84,7 +107,7 @@ static void test_ledger(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_whole), cmocka_unit_test(test_no_topology), cmocka_unit_test(test_siblings),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_whole), cmocka_unit_test(test_warnings), cmocka_unit_test(test_no_topology), cmocka_unit_test(test_siblings),
                                      cmocka_unit_test(test_disturbance), cmocka_unit_test(test_ledger)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

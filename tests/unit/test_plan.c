@@ -51,7 +51,7 @@ static tc_status plan_of(struct fixture *f, const char *line, struct tb_plan *pl
   struct tb_args args;
   words[count++] = tc_arena_text(f->arena, "suite=demo");
   for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) words[count++] = word;
-  tc_status status = tb_args_parse(f->arena, count, words, tb_option_is_flag, &args, err);
+  tc_status status = tb_args_parse(f->arena, count, words, tb_option_alone, NULL, &args, err);
   if (!status) status = tb_spec_parse(f->arena, &args, &f->spec, err);
   return status ? status : tb_plan_make(f->arena, &f->spec, &f->suite, f->topology, &f->config, plan, err);
 }

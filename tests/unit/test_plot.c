@@ -254,6 +254,76 @@ static void test_roofline(void **state) {
   assert_non_null(strstr(f->plot.message, "nothing to draw for kind=roofline"));
 }
 
+/* Whatever a case measured before it was wrong or failed is in no picture; how many these are, and why, is told. */
+static void test_not_right(void **state) {
+  struct fixture *f = *state;
+  static const struct { const char *workload, *outcome; int batch; } bad[] = {{"w", "wrong", 64}, {"lone", "crashed", 0}, {"w", "unsupported", 16}, {"other", "wrong", 8}};
+  add_case(f, "w", "default", 1, 2);
+  add_case(f, "w", "default", 8, 2);
+  for (int i = 0; i < 4; i++) {
+    cJSON *one = add_case(f, bad[i].workload, "default", bad[i].batch, 7);
+    cJSON_ReplaceItemInObject(one, "outcome", cJSON_CreateString(bad[i].outcome));
+    cJSON_AddStringToObject(cJSON_GetObjectItem(one, "speedup"), "interval_over", "blocks");
+    cJSON_ReplaceItemInObject(cJSON_GetObjectItem(one, "case"), "device", cJSON_CreateString(i ? "cpu" : "cuda"));
+  }
+  draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE, 1u << TB_PLOT_SVG, NULL);
+  static const char told[] = "4 cases not drawn: 2 wrong, 1 crashed, 1 unsupported";
+  char *script = read_text(f->plot.script), *data = read_text(f->plot.data);
+  assert_int_equal(count_text(data, "s/w/default/b"), 3 * 2);
+  assert_null(strstr(data, "lone"));
+  assert_null(strstr(data, "other"));
+  assert_null(strstr(script, "over the blocks"));
+  assert_non_null(strstr(script, told));
+  assert_null(strstr(f->plot.message, "no roof"));
+  if (f->plot.drawn) {
+    char *svg = read_text(f->plot.picture[TB_PLOT_SVG]);
+    assert_non_null(strstr(f->plot.message, told));
+    assert_non_null(strstr(svg, told));
+    free(svg);
+  }
+  free(script);
+  free(data);
+  cJSON *one;
+  cJSON_ArrayForEach(one, f->cases) cJSON_ReplaceItemInObject(one, "outcome", cJSON_CreateString("wrong"));
+  draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE, 0, NULL);
+  assert_false(f->plot.drawn);
+  assert_non_null(strstr(f->plot.message, "6 cases not drawn: 6 wrong; nothing to draw for kind=speedup: no case that is right has a speedup"));
+  assert_non_null(strstr(f->plot.message, "nothing to draw for kind=compile"));
+  assert_non_null(strstr(f->plot.message, "nothing to draw for kind=roofline"));
+}
+
+/* Where a text of the picture begins, in pixels from the left. */
+static double left_of(const char *svg, const char *text) {
+  static const char move[] = "translate(";
+  char whole[64];
+  snprintf(whole, sizeof whole, "<text>%s</text>", text);
+  const char *at = strstr(svg, whole), *before = NULL;
+  double x = NAN;
+  assert_non_null(at);
+  for (const char *next = svg; (next = strstr(next, move)) && next < at; next++) before = next;
+  assert_non_null(before);
+  assert_int_equal(sscanf(before + strlen(move), "%lf", &x), 1);
+  return x;
+}
+
+/* Long names leave little width: the legend stands below one another, and within the page. */
+static void test_compile_legend(void **state) {
+  struct fixture *f = *state;
+  enum { WIDTH = 960, LETTER = 9 };
+  static const char *const entries[] = {"cold cache", "disk cache, fresh process", "in memory"};
+  add_case(f, "a_workload_with_a_rather_long_name_of_its_own_one", "default", 1, 2);
+  add_case(f, "a_workload_with_a_rather_long_name_of_its_own_two", "max-autotune", 1, 2);
+  draw(f, 1u << TB_PLOT_COMPILE, 1u << TB_PLOT_SVG, NULL);
+  if (!f->plot.drawn) return;
+  char *svg = read_text(f->plot.picture[TB_PLOT_SVG]);
+  for (int i = 0; i < 3; i++) {
+    const double x = left_of(svg, entries[i]);
+    assert_true(x == left_of(svg, entries[0]));
+    assert_true(x > 0 && x + LETTER * (double)strlen(entries[i]) < WIDTH);
+  }
+  free(svg);
+}
+
 /* --- history --- */
 
 static const struct tb_plot_run runs[] = {{"2026-01-01T00:00:00Z", "aaaaaaaaaaaa"}, {"2026-01-02T00:00:00Z", "bbbbbbbbbbbb"}, {"2026-01-03T00:00:00Z", "it's } \"%s\""}};
@@ -452,7 +522,7 @@ static void test_nothing(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing),      TEST(test_rows),     TEST(test_many),    TEST(test_compile),      TEST(test_roofline), TEST(test_history),
+  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing),      TEST(test_rows),     TEST(test_many),    TEST(test_compile),      TEST(test_roofline), TEST(test_not_right), TEST(test_compile_legend), TEST(test_history),
                                      TEST(test_history_many), TEST(test_ablation), TEST(test_formats), TEST(test_script_alone), TEST(test_hostile),  TEST(test_hostile_files), TEST(test_tics),    TEST(test_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

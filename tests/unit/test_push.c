@@ -86,10 +86,12 @@ static void test_targets(void **state) {
       {"influx", "http://h/write?db=d&precision=ns", "http://h/write?db=d&precision=ns"},
       {"influx", "http://h?org=o", NULL},
       {"prometheus", "http://h/metrics/job/mine/instance/a", "http://h/metrics/job/mine/instance/a"},
-      {"bencher", "https://api.bencher.dev/v0/projects/p", "https://api.bencher.dev/v0/projects/p/reports"},
+      {"bencher", "https://api.bencher.dev?project=p", "https://api.bencher.dev/v0/run?project=p"},
+      {"bencher", "https://h/api/v0/run?project=p", "https://h/api/v0/run?project=p"},
       {"bencher", "https://api.bencher.dev", NULL},
       {"lnt", "http://h", "http://h/api/db_default/v4/nts/runs?merge=replace"},
       {"lnt", "http://h/api/db_mine/v4/nts/runs?merge=append", "http://h/api/db_mine/v4/nts/runs?merge=append"},
+      {"lnt", "http://h?select_machine=update", "http://h/api/db_default/v4/nts/runs?select_machine=update&merge=replace"},
       {"conbench", "http://h", "http://h/api/benchmark-results/"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -126,20 +128,22 @@ static struct tb_push_verdict judge(const char *format, int status, const char *
 static void test_answers(void **state) {
   (void)state;
   static const struct { const char *format; int status; const char *type; enum tb_push_verdict_kind kind; } rows[] = {
-      {"tbench", 201, "application/json", TB_VERDICT_STORED}, {"tbench", 200, "application/json", TB_VERDICT_KNOWN}, {"tbench", 200, "text/html; charset=x", TB_VERDICT_RETRY},
-      {"tbench", 201, "Text/HTML", TB_VERDICT_RETRY},         {"tbench", 204, "", TB_VERDICT_RETRY},                 {"tbench", 302, "", TB_VERDICT_HOLD},
-      {"tbench", 400, "", TB_VERDICT_REFUSED},                {"tbench", 401, "", TB_VERDICT_DENIED},                {"tbench", 403, "", TB_VERDICT_DENIED},
-      {"tbench", 404, "text/html", TB_VERDICT_REFUSED},       {"tbench", 408, "", TB_VERDICT_RETRY},                 {"tbench", 413, "", TB_VERDICT_REFUSED},
-      {"tbench", 425, "", TB_VERDICT_RETRY},                  {"tbench", 429, "", TB_VERDICT_RETRY},                 {"tbench", 500, "", TB_VERDICT_RETRY},
-      {"tbench", 501, "", TB_VERDICT_REFUSED},                {"tbench", 503, "text/html", TB_VERDICT_RETRY},        {"tbench", 505, "", TB_VERDICT_REFUSED},
-      {"tbench", 599, "", TB_VERDICT_RETRY},                  {"tbench", 20, "", TB_VERDICT_HOLD},                   {"influx", 204, "", TB_VERDICT_STORED},
-      {"influx", 201, "", TB_VERDICT_RETRY},                  {"prometheus", 202, "", TB_VERDICT_STORED},            {"lnt", 301, "application/json", TB_VERDICT_STORED},
-      {"lnt", 302, "", TB_VERDICT_HOLD},                      {"bencher", 201, "application/json", TB_VERDICT_STORED}, {"conbench", 201, "application/json", TB_VERDICT_STORED},
+      {"tbench", 201, "application/json", TB_JUDGED_STORED}, {"tbench", 200, "application/json", TB_JUDGED_KNOWN}, {"tbench", 200, "text/html; charset=x", TB_JUDGED_RETRY},
+      {"tbench", 201, "Text/HTML", TB_JUDGED_RETRY},         {"tbench", 204, "", TB_JUDGED_RETRY},                 {"tbench", 302, "", TB_JUDGED_HOLD},
+      {"tbench", 400, "", TB_JUDGED_REFUSED},                {"tbench", 401, "", TB_JUDGED_DENIED},                {"tbench", 403, "", TB_JUDGED_DENIED},
+      {"tbench", 422, "text/html", TB_JUDGED_REFUSED},       {"tbench", 408, "", TB_JUDGED_RETRY},                 {"tbench", 413, "", TB_JUDGED_REFUSED},
+      {"tbench", 425, "", TB_JUDGED_RETRY},                  {"tbench", 429, "", TB_JUDGED_RETRY},                 {"tbench", 500, "", TB_JUDGED_RETRY},
+      {"tbench", 501, "", TB_JUDGED_REFUSED},                {"tbench", 503, "text/html", TB_JUDGED_RETRY},        {"tbench", 505, "", TB_JUDGED_REFUSED},
+      {"tbench", 599, "", TB_JUDGED_RETRY},                  {"tbench", 20, "", TB_JUDGED_HOLD},                   {"influx", 204, "", TB_JUDGED_STORED},
+      {"influx", 201, "", TB_JUDGED_RETRY},                  {"prometheus", 202, "", TB_JUDGED_STORED},            {"lnt", 301, "application/json", TB_JUDGED_STORED},
+      {"tbench", 404, "text/html", TB_JUDGED_HOLD},          {"tbench", 405, "", TB_JUDGED_HOLD},                   {"tbench", 407, "", TB_JUDGED_HOLD}, /* the URL, a proxy */
+      {"influx", 404, "", TB_JUDGED_HOLD},                   {"tbench", 410, "", TB_JUDGED_HOLD},                   {"tbench", 421, "", TB_JUDGED_HOLD},
+      {"lnt", 302, "", TB_JUDGED_HOLD},                      {"bencher", 201, "application/json", TB_JUDGED_STORED}, {"conbench", 201, "application/json", TB_JUDGED_STORED},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (judge(rows[i].format, rows[i].status, rows[i].type, "", false).kind != rows[i].kind) fail_msg("%s %d %s", rows[i].format, rows[i].status, rows[i].type);
-  assert_int_equal(judge("tbench", 415, "", "", true).kind, TB_VERDICT_PLAIN);
-  assert_int_equal(judge("tbench", 415, "", "", false).kind, TB_VERDICT_REFUSED);
+  assert_int_equal(judge("tbench", 415, "", "", true).kind, TB_JUDGED_PLAIN);
+  assert_int_equal(judge("tbench", 415, "", "", false).kind, TB_JUDGED_REFUSED);
 }
 
 static void test_reasons(void **state) {
@@ -173,14 +177,9 @@ static void test_entries(void **state) {
   (void)state;
   static const char body[] = "a body\nwith lines and \0 a zero";
   struct tb_spool_entry entry = {.url = "http://h/p", .format = "tbench", .source = "two\nlines", .body = body, .bytes = sizeof body}, back;
-  struct tc_sha256 sha;
-  unsigned char digest[TC_SHA256_BYTES];
   size_t bytes;
   struct tc_error err = {0};
-  tc_sha256_init(&sha);
-  tc_sha256_add(&sha, body, sizeof body);
-  tc_sha256_end(&sha, digest);
-  tc_sha256_hex(digest, entry.key);
+  tc_sha256_of(body, sizeof body, entry.key);
   const char *data = tb_spool_encode(arena, &entry, &bytes);
   char *copy = tc_arena_bytes(arena, bytes + 1);
   memcpy(copy, data, bytes + 1);

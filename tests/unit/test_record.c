@@ -1,119 +1,11 @@
 /* A result as a document: every field of the schema, nulls for what was not measured, and a write that never leaves half a
  * file. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/build.h"
-#include "harness/folder.h"
 #include "harness/probe.h"
-#include "harness/record.h"
-#include "harness/run.h"
-#include "tests/unit/schema.h"
-
-struct fixture { struct tc_arena *arena; struct tb_run run; struct tb_place place; cJSON *schema; char folder[64]; };
-
-/* Two cases with one seen and one failed; nothing is summarised yet. */
-static int open_fixture(void **state) {
-  static struct fixture f;
-  f = (struct fixture){.arena = tc_arena_new(tc_alloc_system()), .folder = "/tmp/tbench-record.XXXXXX"};
-  *state = &f;
-  f.schema = schema_load(TB_SRCDIR "/results/schema.json");
-  if (!f.arena || !f.schema || !mkdtemp(f.folder)) return 1;
-  const struct tc_alloc *alloc = tc_arena_alloc(f.arena);
-  f.run.arena = f.arena;
-  f.run.result = (struct tb_result){.arena = f.arena, .version = "1", .commit = "c", .build = "gcc", .artifact_abi = 1, .started = "2026-01-02T03:04:05Z",
-                                    .finished = "2026-01-02T03:05:05Z", .seed = 1, .planned = 2};
-  static struct tb_param params[] = {{"alpha", {TB_VALUE_NUMBER, "0.5", 0.5}}, {"kind", {TB_VALUE_TEXT, "relu", 0}}};
-  static struct tb_setting switches[] = {{"fuse", "off"}};
-  const struct tb_case first = {.id = "s/w/inductor/default/cpu/f32/b8/machine/t2;alpha=0.5", .suite = "s", .workload = "w", .backend = "inductor",
-                                .mode = "default", .device = "cpu", .dtype = "f32", .has_batch = true, .batch = 8, .params = params, .n_params = 2,
-                                .topology = "machine", .smt = true, .threads = 2, .switches = switches, .n_switches = 1};
-  struct tb_case second = first;
-  second.id = "s/w/inductor/default/cpu/f32/-/machine/t2";
-  second.has_batch = false;
-  second.n_params = second.n_switches = 0;
-  const struct tb_environment environment = {.host = "h", .llvm = "19", .lua = "5.4", .bound_to = "machine", .cpus = "0-1", .threads = 2};
-  bool good = tc_vec_push(alloc, &f.run.plan.cases, first) && tc_vec_push(alloc, &f.run.plan.cases, second);
-  good = good && tc_vec_push(alloc, &f.run.result.environments, environment);
-  for (int i = 0; good && i < 2; i++) good = tc_vec_push(alloc, &f.run.result.cases, tb_case_result_new(&f.run.plan.cases.data[i]));
-  f.run.result.cases.data[1].outcome = TB_OUTCOME_CRASHED;
-  f.run.result.cases.data[1].error = "the worker died of signal 11";
-  return !good;
-}
-
-static int close_fixture(void **state) {
-  struct fixture *f = *state;
-  tb_folder_remove(f->folder);
-  cJSON_Delete(f->schema);
-  tc_arena_free(f->arena);
-  return 0;
-}
-
-static void add_replicate(struct fixture *f, double baseline_ns, double steady_ns) {
-  const struct tc_alloc *alloc = tc_arena_alloc(f->arena);
-  struct tb_case_result *r = &f->run.result.cases.data[0];
-  struct tb_replicate baseline = {0}, steady = {0}, probe = {0};
-  for (int i = -1; i <= 1; i++) {
-    assert_true(tc_vec_push(alloc, &baseline.samples_ns, baseline_ns + i));
-    assert_true(tc_vec_push(alloc, &steady.samples_ns, steady_ns + i));
-    assert_true(tc_vec_push(alloc, &probe.samples_ns, 50.0 + i));
-  }
-  assert_true(tc_vec_push(alloc, &r->baseline.replicates, baseline) && tc_vec_push(alloc, &r->steady.replicates, steady));
-  assert_true(tc_vec_push(alloc, &r->replicate_log_ratios, log(baseline_ns / steady_ns)) && tc_vec_push(alloc, &r->aa.log_ratios, 0.002 * (baseline_ns - 210) / 10));
-  assert_true(tc_vec_push(alloc, &r->probe.timing.replicates, probe) && tc_vec_push(alloc, &r->probe.log_ratios, log(steady_ns / 50)));
-  r->aa.of = r->kase->id;
-  r->speedup.stop_reason = "target";
-  r->speedup.replicates_stop = TB_REPLICATES_COUNT;
-}
-
-/* A whole first case: two replicates, all states, a graph with a break. */
-static void measure(struct fixture *f) {
-  const struct tc_alloc *alloc = tc_arena_alloc(f->arena);
-  struct tb_case_result *r = &f->run.result.cases.data[0];
-  add_replicate(f, 200, 100);
-  add_replicate(f, 220, 100);
-  for (int i = 0; i < TB_STATE_COUNT; i++) {
-    r->compile.state_ns[i].median = 1000;
-    assert_true(tc_vec_push(alloc, &r->compile.state_ns[i].samples, 1000.0));
-    r->compile.evidence[i] = (struct tb_evidence){true, i == TB_STATE_COLD, i == TB_STATE_DISK, i == TB_STATE_MEMORY};
-  }
-  r->graph = (struct tb_graph){.known = true, .graphs = 1, .kernels = 3, .artifact = "abc"};
-  const struct tb_break one = {"reason", "detail", "m.lua", 7};
-  assert_true(tc_vec_push(alloc, &r->graph.breaks, one) && tc_vec_push(alloc, &r->graph.fallbacks, "a fallback"));
-  const struct tb_counter known = {.name = "page_faults"}, unknown = {.name = "instructions", .value = NAN, .why = "no hardware counters"};
-  assert_true(tc_vec_push(alloc, &r->counters, known) && tc_vec_push(alloc, &r->counters, unknown));
-  r->correctness = (struct tb_correctness){.checked = true, .ok = true, .max_error = 1e-7, .bound = 1e-6, .compared = 4, .against = "f64"};
-  tb_summarise(&f->run);
-}
-
-static const cJSON *at(const cJSON *json, const char *path) {
-  char copy[128], *save = NULL;
-  snprintf(copy, sizeof copy, "%s", path);
-  for (char *word = strtok_r(copy, ".", &save); word && json; word = strtok_r(NULL, ".", &save))
-    json = cJSON_IsArray(json) ? cJSON_GetArrayItem(json, atoi(word)) : cJSON_GetObjectItemCaseSensitive(json, word);
-  return json;
-}
-
-static double number_at(const cJSON *json, const char *path) {
-  const cJSON *item = at(json, path);
-  if (!cJSON_IsNumber(item)) fail_msg("no number at %s", path);
-  return item->valuedouble;
-}
-
-static void assert_valid(const struct fixture *f, const cJSON *json) {
-  char why[300];
-  if (!schema_describes(f->schema, json, why, sizeof why)) fail_msg("%s", why);
-}
+#include "harness/states.h"
+#include "tests/unit/recorded.h"
 
 static void test_document(void **state) {
   struct fixture *f = *state;
@@ -139,6 +31,26 @@ static void test_document(void **state) {
   assert_true(cJSON_IsNull(at(json, "cases.1.case.batch")));
   assert_string_equal(at(json, "cases.1.outcome")->valuestring, "crashed");
   cJSON_Delete(json);
+}
+
+/* A peer tells what it counts; the rest is null, and such a result is one by its schema. */
+static void test_graph_of_a_peer(void **state) {
+  struct fixture *f = *state;
+  static const char *const unknown[] = {"guards", "recompiles", "kernels", "ops", "library_calls", "bytes_moved", "flops", "peak_bytes", "code_bytes", "artifact"};
+  measure(f);
+  cJSON *stats = cJSON_Parse("{\"graphs\": 2, \"breaks\": [{\"reason\": \"torch\", \"detail\": \"print\"}], \"fallbacks\": []}");
+  assert_true(tb_graph_read(f->arena, stats, &f->run.result.cases.data[0].graph));
+  cJSON *json = tb_record_json(&f->run.result);
+  assert_valid(f, json);
+  assert_true(number_at(json, "cases.0.graph.graphs") == 2);
+  for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) assert_true(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(at(json, "cases.0.graph"), unknown[i])));
+  assert_true(tb_graph_read(f->arena, NULL, &f->run.result.cases.data[0].graph));
+  cJSON *mute = tb_record_json(&f->run.result);
+  assert_valid(f, mute);
+  assert_true(cJSON_IsNull(at(mute, "cases.0.graph")));
+  cJSON_Delete(stats);
+  cJSON_Delete(json);
+  cJSON_Delete(mute);
 }
 
 /* A counter that counted nothing is 0; one that is not there is null with its reason; a case without figures has nulls. */
@@ -179,6 +91,27 @@ static void test_work(void **state) {
   cJSON_Delete(json);
 }
 
+/* Kernels and library calls, from what a worker says of itself to the document. */
+static void test_launches(void **state) {
+  struct fixture *f = *state;
+  cJSON *stats = cJSON_Parse("{\"graphs\": 1, \"guards\": 2, \"recompiles\": 0, \"kernels\": 1, \"ops\": 3, \"library_calls\": 1, \"bytes_moved\": 4160, \"flops\": 8,"
+                             " \"peak_bytes\": 64, \"code_bytes\": 900, \"launches\": [{\"label\": \"fused_add\", \"kind\": \"kernel\", \"generator\": \"llvm\", \"fused\": \"add relu\", \"ops\": 2, \"bytes\": 64,"
+                             " \"flops\": 8}, {\"label\": \"matmul\", \"kind\": \"library\", \"generator\": \"blas\", \"fused\": \"matmul\", \"ops\": 1, \"bytes\": 4096}]}");
+  assert_non_null(stats);
+  measure(f);
+  assert_true(tb_graph_read(f->arena, stats, &f->run.result.cases.data[0].graph));
+  cJSON_Delete(stats);
+  cJSON *json = tb_record_json(&f->run.result);
+  assert_valid(f, json);
+  assert_int_equal(cJSON_GetArraySize(at(json, "cases.0.graph.launches")), 2);
+  assert_string_equal(at(json, "cases.0.graph.launches.0.label")->valuestring, "fused_add");
+  assert_string_equal(at(json, "cases.0.graph.launches.0.fused")->valuestring, "add relu");
+  assert_true(number_at(json, "cases.0.graph.launches.0.bytes") == 64 && number_at(json, "cases.0.graph.launches.0.flops") == 8);
+  assert_string_equal(at(json, "cases.0.graph.launches.1.kind")->valuestring, "library");
+  assert_true(cJSON_IsNull(at(json, "cases.0.graph.launches.1.flops")));
+  cJSON_Delete(json);
+}
+
 /* A run that goes on: `finished` is null, and only cases that something is known of are there. Summing up on the way changes nothing
  * at the end. */
 static void test_unfinished(void **state) {
@@ -211,75 +144,6 @@ static void test_unfinished(void **state) {
   cJSON *whole = tb_record_json(&f->run.result);
   assert_true(number_at(whole, "cases.0.speedup.replicates") == 2);
   cJSON_Delete(whole);
-}
-
-/* The floor is the half-width of the A/A pairs, at the same confidence; with one pair it holds what that pair differs by. */
-static void test_noise_floor(void **state) {
-  struct fixture *f = *state;
-  struct tb_case_result *r = &f->run.result.cases.data[0];
-  add_replicate(f, 200, 100);
-  r->aa.block_half_width = 0.003;
-  tb_summarise(&f->run);
-  assert_float_equal(r->speedup.noise_floor, expm1(0.002 + 0.003), 1e-12);
-  add_replicate(f, 220, 100);
-  tb_summarise(&f->run);
-  assert_float_equal(r->speedup.noise_floor, expm1(12.706204736432095 * 0.002), 1e-6); /* -0.002 and 0.002: t of one degree times their spread over the root of 2 */
-  r->aa.log_ratios.len = 0;
-  tb_summarise(&f->run);
-  assert_true(isnan(r->speedup.noise_floor)); /* no pair, no floor; never 0 */
-}
-
-/* The interval of the pay-off holds its figure; where the speedup's holds 1 there is no end, and where it is below 1 it never pays. */
-static void test_pay_off_interval(void **state) {
-  struct fixture *f = *state;
-  struct tb_case_result *r = &f->run.result.cases.data[0];
-  const double costs[] = {900, 1000, 1100, 1000}, baselines[] = {199, 201, 200, 200};
-  for (int i = 0; i < 4; i++) {
-    add_replicate(f, baselines[i], 100);
-    assert_true(tc_vec_push(tc_arena_alloc(f->arena), &r->compile.state_ns[TB_STATE_COLD].samples, costs[i]));
-  }
-  r->compile.state_ns[TB_STATE_COLD].median = 1000;
-  tb_summarise(&f->run);
-  assert_true(r->compile.pays_off.lo < 10 && 10 < r->compile.pays_off.hi && !r->compile.pays_off.infinite);
-  assert_true(r->compile.pays_off.lo > 8 && r->compile.pays_off.hi < 12); /* 10 with an error of 13 in 100 of the cost */
-  for (int i = 0; i < 4; i++) r->replicate_log_ratios.data[i] = i % 2 ? 0.5 : -0.4;
-  tb_summarise(&f->run);
-  assert_true(r->compile.pays_off.infinite && r->compile.pays_off.lo > 0 && isnan(r->compile.pays_off.hi) && isnan(r->compile.pays_off_after_calls));
-  for (int i = 0; i < 4; i++) r->replicate_log_ratios.data[i] = -0.4 - 0.01 * i;
-  tb_summarise(&f->run);
-  assert_true(r->compile.pays_off.infinite && isnan(r->compile.pays_off.lo) && isnan(r->compile.pays_off.hi));
-  cJSON *json = tb_record_json(&f->run.result);
-  assert_valid(f, json);
-  assert_true(cJSON_IsTrue(at(json, "cases.0.compile.pays_off_infinite")) && cJSON_IsNull(at(json, "cases.0.compile.pays_off_hi")));
-  cJSON_Delete(json);
-}
-
-static void test_slower_never_pays_off(void **state) {
-  struct fixture *f = *state;
-  struct tb_case_result *r = &f->run.result.cases.data[0];
-  add_replicate(f, 100, 200);
-  assert_true(tc_vec_push(tc_arena_alloc(f->arena), &r->compile.state_ns[TB_STATE_COLD].samples, 1000.0));
-  r->compile.state_ns[TB_STATE_COLD].median = 1000;
-  r->block_half_width = 0.1;
-  tb_summarise(&f->run);
-  assert_true(isnan(r->compile.pays_off_after_calls));
-  assert_true(r->speedup.over_blocks); /* one replicate: the interval is over its blocks */
-  assert_float_equal(r->speedup.hi / r->speedup.ratio, exp(0.1), 1e-12);
-  assert_float_equal(r->speedup.ratio, 0.5, 1e-12);
-}
-
-/* Confidence is told as it was taken: over one replicate's blocks the nominal one, over replicates that of the looks. */
-static void test_interval_confidence(void **state) {
-  struct fixture *f = *state;
-  const struct tb_speedup *s = &f->run.result.cases.data[0].speedup;
-  f->run.replication = (struct tb_replication){.most = 12};
-  add_replicate(f, 200, 100);
-  f->run.result.cases.data[0].block_half_width = 0.1;
-  tb_summarise(&f->run);
-  assert_true(s->over_blocks && s->interval_confidence == s->confidence);
-  add_replicate(f, 220, 100);
-  tb_summarise(&f->run);
-  assert_true(!s->over_blocks && s->interval_confidence > s->confidence && s->interval_confidence == tb_replication_confidence(&f->run.replication, s->confidence));
 }
 
 /* The schema must be able to say no. */
@@ -390,10 +254,11 @@ static void test_exit_codes(void **state) {
   assert_int_equal(tb_exit_worse(TB_EXIT_REGRESSION, TB_EXIT_FAILED), TB_EXIT_FAILED);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
 int main(void) {
-  const struct CMUnitTest tests[] = {CASE(test_document), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_unfinished), CASE(test_slower_never_pays_off), CASE(test_noise_floor), CASE(test_pay_off_interval),
-                                     CASE(test_schema_rejects), CASE(test_schema_knows_all_fields), CASE(test_interval_confidence),
-                                     CASE(test_write),    CASE(test_failed_write),     CASE(test_folder_writable),       CASE(test_exit_codes)};
+  const struct CMUnitTest tests[] = {
+      CASE(test_document), CASE(test_graph_of_a_peer), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_launches), CASE(test_unfinished),
+      CASE(test_schema_rejects), CASE(test_schema_knows_all_fields), CASE(test_write), CASE(test_failed_write), CASE(test_folder_writable),
+      CASE(test_exit_codes),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

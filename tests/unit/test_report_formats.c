@@ -184,6 +184,35 @@ static void test_lacking(void **state) {
   cJSON_Delete(document);
 }
 
+/* A run that was killed leaves no trace of what it did not reach, and one that was interrupted skips it: neither is green. */
+static void test_incomplete(void **state) {
+  (void)state;
+#define PART(finished, interrupted, planned, cases) "{\"started\":\"2026-01-02T03:04:05Z\",\"finished\":" finished ",\"interrupted\":" interrupted ",\"planned\":" planned ",\"cases\":[" cases "]}"
+#define RIGHT "{\"id\":\"a\",\"outcome\":\"ok\",\"steady\":{\"median_ns\":1}}"
+#define NOT_REACHED "{\"id\":\"b\",\"outcome\":\"error\",\"interrupted\":true}"
+  static const struct { const char *document, *why, *totals; } rows[] = {
+      {PART("null", "false", "9", RIGHT "," RIGHT), "the run did not end: 7 of 9 planned cases were not measured", " tests=\"3\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
+      {PART("null", "false", "0", ""), "the run did not end: replicates may be missing", " tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
+      {PART("\"2026-01-02T03:05:05Z\"", "true", "3", RIGHT "," NOT_REACHED "," NOT_REACHED), "the run was interrupted: 2 of 3 planned cases were not measured",
+       " tests=\"4\" failures=\"0\" errors=\"1\" skipped=\"2\">\n"},
+      {PART("\"2026-01-02T03:05:05Z\"", "true", "1", RIGHT), "the run was interrupted: replicates may be missing", " tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
+      {PART("\"2026-01-02T03:05:05Z\"", "false", "2", RIGHT), "the result is not whole: 1 of 2 planned cases was not measured",
+       " tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
+      {PART("\"2026-01-02T03:05:05Z\"", "false", "1", RIGHT), NULL, " tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\">\n"}};
+  static const struct { const char *format, *where; } formats[] = {{"junit", "<error type=\"incomplete\" message=\"%s\">"}, {"lnt", "\"tbench_incomplete\": \"%s\""}, {"google_benchmark", "\"%s\""}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+      char expected[256], *out = report(formats[f].format, rows[i].document, false);
+      const int before = (int)strcspn(formats[f].where, "%");
+      snprintf(expected, sizeof expected, "%.*s%s%s", before, formats[f].where, rows[i].why ? rows[i].why : "", formats[f].where + before + 2);
+      if (rows[i].why && !strstr(out, expected)) fail_msg("%s lacks %s: %s", formats[f].format, expected, out);
+      if (!rows[i].why && (strstr(out, "the run ") || strstr(out, "not whole") || strstr(out, "tbench_incomplete"))) fail_msg("%s: %s", formats[f].format, out);
+      if (!f && !strstr(out, rows[i].totals)) fail_msg("%s is not in %s", rows[i].totals, out);
+      free(out);
+    }
+  }
+}
+
 /* --- comparisons --- */
 
 #define PAIR(id, verdict, exit, ratio) "{\"id\":\"" id "\",\"presence\":\"both\",\"exit\":" exit ",\"time\":{\"verdict\":\"" verdict "\",\"ratio\":" ratio ",\"lo\":0.9,\"hi\":3}}"
@@ -315,7 +344,7 @@ static void test_damaged(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_escapes), cmocka_unit_test(test_numbers), cmocka_unit_test(test_times), cmocka_unit_test(test_series),
-                                     cmocka_unit_test(test_tags), cmocka_unit_test(test_small_reports), cmocka_unit_test(test_lacking),
+                                     cmocka_unit_test(test_tags), cmocka_unit_test(test_incomplete), cmocka_unit_test(test_small_reports), cmocka_unit_test(test_lacking),
                                      cmocka_unit_test(test_ranking), cmocka_unit_test(test_comparison_reports), cmocka_unit_test(test_damaged)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

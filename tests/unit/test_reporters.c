@@ -268,6 +268,25 @@ static void test_ablation(void **state) {
   free(out);
 }
 
+/* A pair of which one is not right is none. */
+static void test_ablation_not_right(void **state) {
+  (void)state;
+  for (int wrong = 0; wrong < 2; wrong++) {
+    cJSON *doc = cJSON_Parse(ablation), *cases = cJSON_GetObjectItem(doc, "cases");
+    char *out = NULL;
+    size_t size;
+    cJSON_ReplaceItemInObject(cJSON_GetArrayItem(cases, wrong), "outcome", cJSON_CreateString("wrong"));
+    FILE *stream = open_memstream(&out, &size);
+    assert_true(tb_report_ablation(doc, &(struct tb_report_options){0}, stream));
+    fclose(stream);
+    cJSON_Delete(doc);
+    assert_null(strstr(out, "1.210"));
+    assert_int_equal(strstr(out, "\nkey_cache, lazy_dump ") != NULL, wrong == 1); /* all pairs of the case that is wrong, or this one */
+    assert_non_null(strstr(out, "\n1 case is not right, and without a row here: 1 wrong\n"));
+    free(out);
+  }
+}
+
 /* The table for people has the cases with all techniques on, and those without a partner; the ablation stands below. */
 static void test_console_ablation(void **state) {
   (void)state;
@@ -307,6 +326,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_verbose), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
                                      cmocka_unit_test(test_format),    cmocka_unit_test(test_intervals), cmocka_unit_test(test_interrupted),
                                      cmocka_unit_test(test_one_call), cmocka_unit_test(test_pay_off_interval),
-                                     cmocka_unit_test(test_ablation),  cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation)};
+                                     cmocka_unit_test(test_ablation),  cmocka_unit_test(test_ablation_not_right), cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,18 @@ static void test_rules(void **state) {
       {"{\"format\":\"date-time\"}", "\"2026-13-20T14:02:11Z\"", "$: expected a time as 2026-11-20T14:02:11Z"},
       {"{\"format\":\"date-time\"}", "\"yesterday\"", "$: expected a time as 2026-11-20T14:02:11Z"},
       {"{\"items\":{\"type\":\"number\"}}", "[1e999]", "$[0]: expected a number that a double holds"},
+      {"{\"items\":{\"type\":\"number\"}}", "[0,-1,2.5,1e300,-1.5e-9]", ""},
+      {"{\"items\":{\"type\":\"integer\"}}", "[1,-1,1.0,1e3,0.5]", "$[4]: expected integer, found number"},
+      {"{\"items\":{\"type\":\"integer\",\"minimum\":0}}", "[0,1,3.0,1e3,-1]", "$[4]: expected at least 0, found -1"},
+      {"{\"items\":{\"type\":\"number\",\"minimum\":0}}", "[0,-0,0.5,-0.5]", "$[3]: expected at least 0, found -0.5"},
+      {"{\"items\":{\"type\":[\"number\",\"null\"],\"exclusiveMinimum\":0}}", "[null,0.5,1,0]", "$[3]: expected more than 0, found 0"},
+      {"{\"items\":{\"type\":\"number\",\"minimum\":-3}}", "[-1,-3,-4]", "$[2]: expected at least -3, found -4"},
+      {"{\"items\":{\"minimum\":0}}", "[null,\"a\",true,-1]", "$[3]: expected at least 0, found -1"},
+      {"{\"$defs\":{\"d\":{\"type\":[\"object\",\"null\"],\"required\":[\"a\"]}},\"items\":{\"$ref\":\"#/$defs/d\"}}", "[null,{\"a\":1},{}]", "$[2]: lacks 'a'"},
+      {"{\"$defs\":{\"d\":{\"type\":\"object\"}},\"items\":{\"$ref\":\"#/$defs/d\",\"required\":[\"a\"]}}", "[{\"a\":1},{}]", "$[1]: lacks 'a'"},
+      {"{\"items\":{\"type\":\"string\",\"enum\":[\"a\"]}}", "[\"a\",\"b\"]", "$[1]: expected \"a\""},
+      {"{\"properties\":{\"ab\":{\"type\":\"null\"},\"ac\":{\"type\":\"null\"},\"abcdefgh\":{\"type\":\"null\"},\"abcdefghijklmnopqr\":{\"type\":\"null\"}}}",
+       "{\"ac\":null,\"abcdefgi\":1,\"abcdefghiXklmnopqr\":1,\"abcdefghijklmnopqr\":1}", "$.abcdefghijklmnopqr: expected null, found number"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

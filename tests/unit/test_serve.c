@@ -1,4 +1,4 @@
-/* Parts of the server that need no network: limits, tokens, times, analysis, and what is stored of documents. */
+/* Parts of the server that need no network: times, analysis, and what is stored of documents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,51 +8,21 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-
 #include "dashboard/analysis.h"
-#include "dashboard/auth.h"
+#include "dashboard/dictionary.h"
 #include "dashboard/digest.h"
 #include "dashboard/intake.h"
-#include "dashboard/limits.h"
 #include "tests/unit/documents.h"
 
-static struct sockaddr_in6 address_of(const char *text) {
-  struct sockaddr_in6 address = {.sin6_family = AF_INET6};
-  assert_int_equal(inet_pton(AF_INET6, text, &address.sin6_addr), 1);
-  return address;
-}
-
-static bool take(struct tb_limits *limits, const char *address, double now, double cost, int *retry) {
-  const struct sockaddr_in6 peer = address_of(address);
-  return tb_limits_take(limits, (const struct sockaddr *)&peer, now, cost, retry);
-}
-
-static void test_limits(void **state) {
-  static struct tb_limits limits;
-  int retry;
-  (void)state;
-  tb_limits_open(&limits, 10);
-  for (int i = 0; i < 10; i++) assert_true(take(&limits, "2001:db8::1", 0, 1, &retry));
-  assert_false(take(&limits, "2001:db8::1", 0, 1, &retry));
-  assert_int_equal(retry, 1);
-  assert_false(take(&limits, "2001:db8::ffff:2", 0, 1, &retry)); /* the same /64 */
-  assert_true(take(&limits, "2001:db8:0:1::1", 0, 1, &retry));
-  assert_true(take(&limits, "2001:db8::1", 0.11, 1, &retry));
-  assert_false(take(&limits, "2001:db8::1", 0.11, 1, &retry));
-  assert_true(take(&limits, "2001:db8::1", 100, 10, &retry));
-  assert_false(take(&limits, "2001:db8::1", 100, 1, &retry));
-  for (int i = 0; i < 100000; i++) { /* more peers than places: memory is bounded, and each new one may begin */
-    char text[64];
-    snprintf(text, sizeof text, "2001:db9:%x:%x::1", i / 65536, i % 65536);
-    assert_true(take(&limits, text, 101, 1, &retry));
-  }
-  tb_limits_close(&limits);
-}
+/* Linked in the place of realloc (tests/files.am): memory is out whenever a test says so. */
+static bool no_memory;
+void *__real_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes) { return no_memory ? NULL : __real_realloc(block, bytes); }
 
 static void test_times(void **state) {
   static const struct { const char *text; int64_t ms; } cases[] = {{"1970-01-01T00:00:00Z", 0}, {"2026-11-20T14:02:11Z", 1795183331000}, {"2026-11-20T15:02:11+01:00", 1795183331000},
-    {"2026-11-20T13:32:11.250-00:30", 1795183331250}};
+    {"2026-11-20T13:32:11.250-00:30", 1795183331250}, {"2000-02-29T23:59:59Z", 951868799000}, {"1900-03-01T00:00:00Z", -2203891200000}, {"0000-01-01T00:00:00Z", -62167219200000}};
   char text[32];
   int64_t ms;
   (void)state;
@@ -62,7 +32,13 @@ static void test_times(void **state) {
   }
   tb_time_text(1795183331999, text, sizeof text);
   assert_string_equal(text, "2026-11-20T14:02:11Z");
-  assert_false(tb_time_parse("soon", &ms));
+  for (int64_t day = -25000; day < 60000; day++) { /* each day from 1901 to 2134, against the C library */
+    tb_time_text(day * 86400000, text, sizeof text);
+    assert_true(tb_time_parse(text, &ms));
+    assert_int_equal(ms, day * 86400000);
+  }
+  static const char *const wrong[] = {"", "soon", "2026-13-01T00:00:00Z", "2026-11-20 00:00:00Z", "2026-11-20T14:02", "2026-11-20T14:02:1", "2026-11-20T14:02:11+1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(tb_time_parse(wrong[i], &ms));
 }
 
 /* Levels of 20 points each, with a little noise. */
@@ -81,22 +57,22 @@ static void test_analysis(void **state) {
   assert_int_equal(a.n_changes, 2);
   assert_int_equal(a.changes[0].at, 20);
   assert_int_equal(tb_analysis_closed_by(&a, 0), 1); /* the slower step was taken back */
-  assert_int_equal(a.verdict, TB_VERDICT_SAME);      /* long ago */
-  assert_true(a.score == 0);
+  assert_int_equal(a.shown.verdict, TB_VERDICT_SAME);      /* long ago */
+  assert_true(a.shown.score == 0);
   n = levels((const double[]){100, 130}, 2, values) - 10;
   assert_true(tb_analyse(values, n, &a));
   assert_int_equal(tb_analysis_closed_by(&a, 0), a.n_changes); /* open */
-  assert_int_equal(a.basis, TB_BASIS_STEP);
-  assert_int_equal(a.verdict, TB_VERDICT_SLOWER);
-  assert_int_equal(a.moved, 20);
-  assert_true(a.lo > 1.28 && a.hi < 1.32 && a.move > a.lo && a.move < a.hi);
+  assert_int_equal(a.shown.basis, TB_BASIS_STEP);
+  assert_int_equal(a.shown.verdict, TB_VERDICT_SLOWER);
+  assert_int_equal(a.step, 20);
+  assert_true(a.shown.lo > 1.28 && a.shown.hi < 1.32 && a.shown.move > a.shown.lo && a.shown.move < a.shown.hi);
   n = levels((const double[]){100}, 1, values);
   values[n - 1] = 80;
   assert_true(tb_analyse(values, n, &a));
-  assert_int_equal(a.basis, TB_BASIS_POINT);
-  assert_int_equal(a.verdict, TB_VERDICT_FASTER);
+  assert_int_equal(a.shown.basis, TB_BASIS_POINT);
+  assert_int_equal(a.shown.verdict, TB_VERDICT_FASTER);
   assert_true(tb_analyse(values, 0, &a) && tb_analyse(values, 1, &a));
-  assert_int_equal(a.verdict, TB_VERDICT_UNSURE);
+  assert_int_equal(a.shown.verdict, TB_VERDICT_UNSURE);
 }
 
 /* The fast way gives what the plain one gives, at each length around the ends of blocks. */
@@ -175,30 +151,161 @@ static void test_store(void **state) {
   tear_down(&f);
 }
 
-static void test_tokens(void **state) {
-  static struct tb_auth auth;
-  char token[TB_TOKEN_TEXT], reading[TB_TOKEN_TEXT];
+/* That memory is out is nothing that the document could help: it may come again. */
+static void test_no_memory(void **state) {
+  static char text[DOCUMENT_HEAD + DOCUMENT_CASE];
+  struct tb_submission *s;
+  struct fixture f;
+  char why[TB_SCHEMA_WHY] = "";
+  (void)state;
+  set_up(&f);
+  document_write(text, 0, 1);
+  no_memory = true;
+  const enum tb_taken taken = tb_intake_take(f.intake, text, strlen(text), false, NULL, &s, why);
+  no_memory = false;
+  assert_int_equal(taken, TB_TAKEN_NO_MEMORY);
+  assert_string_equal(why, "out of memory");
+  assert_int_equal(store(&f, text), TB_WRITTEN_STORED);
+  tear_down(&f);
+}
+
+/* Columns of the tables, in their order. */
+static void columns_of(struct tb_store *store, char *out, size_t size) {
+  static const char sql[] = "SELECT group_concat(t.name || '.' || c.name || ' ' || c.type) FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.name, c.cid";
+  sqlite3_stmt *statement = NULL;
+  assert_int_equal(sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+  snprintf(out, size, "%s", (const char *)sqlite3_column_text(statement, 0));
+  sqlite3_finalize(statement);
+}
+
+/* As a file of version 1 was. */
+static const char version_1[] =
+    "ALTER TABLE points RENAME COLUMN pays_off_calls TO pays_off; ALTER TABLE points RENAME COLUMN moved TO bytes_moved; ALTER TABLE points RENAME COLUMN peak TO peak_bytes;"
+    "ALTER TABLE points RENAME COLUMN code TO code_bytes; ALTER TABLE series DROP COLUMN point_verdict; ALTER TABLE series DROP COLUMN point_move; ALTER TABLE series DROP COLUMN point_p;"
+    "ALTER TABLE series DROP COLUMN point_error; ALTER TABLE series DROP COLUMN point_freedom; ALTER TABLE series DROP COLUMN point_started; ALTER TABLE series DROP COLUMN point_commit;"
+    "ALTER TABLE series DROP COLUMN step_move; ALTER TABLE series DROP COLUMN step_lo; ALTER TABLE series DROP COLUMN step_hi; ALTER TABLE series DROP COLUMN step_started;"
+    "ALTER TABLE series DROP COLUMN step_commit; INSERT INTO series(name, machine, points, latest_started, score) VALUES('x', 1, 1, 5, 0.1);";
+
+/* Files of other versions, and of other programs: taken over, or left as they are with a word that says why. */
+static void test_versions(void **state) {
+  static const char path[] = "versions.db";
+  static char fresh[4096], taken_over[4096];
+  struct tb_store store;
+  struct tc_error err;
+  (void)state;
+  remove(path);
+  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
+  assert_int_equal(tb_store_meta(&store, "version"), TB_STORE_VERSION);
+  columns_of(&store, fresh, sizeof fresh);
+  if (sqlite3_exec(store.db, version_1, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s", sqlite3_errmsg(store.db));
+  assert_true(tb_store_set_meta(&store, "documents", 7, false) && tb_store_set_meta(&store, "version", 1, false));
+  tb_store_close(&store);
+  assert_int_equal(tb_store_open(&store, path, TB_STORE_READ, 256, &err), TC_OK); /* for a copy */
+  assert_int_equal(tb_store_meta(&store, "version"), 1);
+  tb_store_close(&store);
+  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
+  assert_int_equal(tb_store_meta(&store, "version"), TB_STORE_VERSION);
+  assert_int_equal(tb_store_meta(&store, "documents"), 7);
+  columns_of(&store, taken_over, sizeof taken_over);
+  assert_string_equal(taken_over, fresh);
+  sqlite3_stmt *waiting = tb_store_get(&store, TB_SQL_COUNT_DIRTY);
+  assert_int_equal(sqlite3_step(waiting), SQLITE_ROW);
+  assert_int_equal(sqlite3_column_int(waiting, 0), 1);
+  tb_store_done(waiting);
+  assert_true(tb_store_set_meta(&store, "version", TB_STORE_VERSION + 1, false));
+  tb_store_close(&store);
+  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_VERSION);
+  assert_non_null(strstr(err.message, "made by a newer tbench"));
+  sqlite3 *other = NULL;
+  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(other, "DELETE FROM meta WHERE name = 'version'", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(other);
+  for (int use = TB_STORE_WRITE; use <= TB_STORE_READ; use++) {
+    assert_int_equal(tb_store_open(&store, path, use, 256, &err), TC_CORRUPT);
+    assert_non_null(strstr(err.message, "its tables are those of something else"));
+  }
+  remove(path);
+}
+
+/* A submission of a document, packed with the newest dictionary. */
+static struct tb_submission *take_with(struct fixture *f, struct tb_dictionaries *dictionaries, const char *text) {
+  const struct tb_dictionary *newest = tb_dictionary_newest(dictionaries);
+  struct tb_submission *s;
+  char why[TB_SCHEMA_WHY] = "";
+  tb_intake_free(f->intake);
+  f->intake = tb_intake_new(f->schema, (struct tb_intake_limits){1 << 20, 1 << 16, 100}, newest->bytes, newest->length, newest->id);
+  assert_non_null(f->intake);
+  if (tb_intake_take(f->intake, text, strlen(text), false, NULL, &s, why) != TB_TAKEN_OK) fail_msg("%s", why);
+  assert_ptr_equal(tb_intake_text(f->intake), text);
+  return s;
+}
+
+static void write_now(struct fixture *f, struct tb_write *item) {
+  item->written = item->apply(item, &f->store);
+  assert_int_equal(item->written, TB_WRITTEN_STORED);
+}
+
+static void comes_back(struct fixture *f, const char *text) {
+  unsigned char key[TC_SHA256_BYTES];
+  size_t length;
+  sqlite3_stmt *get = tb_store_get(&f->store, TB_SQL_DOCUMENT_BY_KEY);
+  tb_digest(false, text, strlen(text), key);
+  sqlite3_bind_blob(get, 1, key, sizeof key, SQLITE_STATIC);
+  assert_int_equal(sqlite3_step(get), SQLITE_ROW);
+  char *stored = tb_store_unpack(&f->store, get, 0, &length);
+  assert_non_null(stored);
+  assert_string_equal(stored, text);
+  free(stored);
+  tb_store_done(get);
+}
+
+/* The first document is the sample that others are packed with; one that does not fit is none until there are many. */
+static void test_dictionary(void **state) {
+  static char first[DOCUMENT_HEAD + DOCUMENT_CASE], second[sizeof first];
+  struct tb_dictionaries dictionaries;
   struct fixture f;
   (void)state;
   set_up(&f);
-  tb_auth_open(&auth);
-  assert_true(tb_token_new(&f.store, TB_SCOPE_WRITE, token) && tb_auth_load(&auth, &f.store));
-  assert_int_equal(tb_auth_scope(&auth, token), TB_SCOPE_WRITE);
-  assert_int_equal(tb_auth_scope(&auth, NULL), TB_SCOPE_NONE);
-  token[20] ^= 1;
-  assert_int_equal(tb_auth_scope(&auth, token), TB_SCOPE_NONE);
-  assert_true(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ) && !tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_WRITE));
-  assert_true(tb_token_new(&f.store, TB_SCOPE_READ, reading) && tb_auth_load(&auth, &f.store));
-  assert_false(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ));
-  assert_int_equal(tb_auth_scope(&auth, reading), TB_SCOPE_READ);
-  tb_auth_close(&auth);
+  assert_true(tb_dictionaries_open(&dictionaries, f.schema, &f.store));
+  document_write(first, 1, 1);
+  document_write(second, 200000, 1);
+  struct tb_submission *s = take_with(&f, &dictionaries, first);
+  const size_t plain = s->packed_bytes;
+  const int64_t names_alone = s->dictionary;
+  struct tb_write *sample = tb_dictionary_offer(&dictionaries, first, s->bytes, s->packed_bytes);
+  assert_non_null(sample);
+  assert_null(tb_dictionary_offer(&dictionaries, first, s->bytes, s->packed_bytes)); /* one is on its way */
+  write_now(&f, &s->write);
+  free(s);
+  write_now(&f, sample);
+  assert_int_equal(tb_dictionary_newest(&dictionaries)->id, names_alone); /* it may be taken back until its commit */
+  sample->done(sample);
+  s = take_with(&f, &dictionaries, second);
+  assert_true(s->dictionary > names_alone && s->packed_bytes < plain / 4);
+  assert_null(tb_dictionary_offer(&dictionaries, second, s->bytes, s->packed_bytes));
+  write_now(&f, &s->write);
+  free(s);
+  comes_back(&f, first);
+  comes_back(&f, second);
+  int misfits = 1;
+  while (!(sample = tb_dictionary_offer(&dictionaries, second, 100, 99))) misfits++;
+  assert_int_equal(misfits, 64);
+  sample->written = TB_WRITTEN_FAILED;
+  sample->done(sample);
+  const int64_t newest = tb_dictionary_newest(&dictionaries)->id;
+  tb_dictionaries_close(&dictionaries);
+  assert_true(tb_dictionaries_open(&dictionaries, f.schema, &f.store)); /* another start of the server */
+  assert_int_equal(tb_dictionary_newest(&dictionaries)->id, newest);
+  assert_null(tb_dictionary_offer(&dictionaries, second, 100, 99));
+  tb_dictionaries_close(&dictionaries);
   tear_down(&f);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_limits), cmocka_unit_test(test_times),  cmocka_unit_test(test_analysis),
-      cmocka_unit_test(test_digest), cmocka_unit_test(test_store),  cmocka_unit_test(test_tokens),
+      cmocka_unit_test(test_times), cmocka_unit_test(test_analysis), cmocka_unit_test(test_digest), cmocka_unit_test(test_store),
+      cmocka_unit_test(test_dictionary), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_versions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,31 @@ static void test_takes_its_own(void **state) {
   assert_string_equal(f->sides.argv[2], "batch=8");
 }
 
+/* As everywhere: a flag alone means yes, and leaves the word behind it alone unless that is its value. */
+static void test_flags(void **state) {
+  struct fixture *f = *state;
+  assert_int_equal(parse(f, "--base.fuse off --head.opt.key_cache --attribute --seconds 3 suite=mlp"), TC_OK);
+  assert_string_equal(f->sides.side[TB_SIDE_BASE].settings.data[0].value, "off");
+  assert_string_equal(f->sides.side[TB_SIDE_HEAD].settings.data[0].value, "yes");
+  assert_string_equal(tb_sides_value(&f->sides, "attribute"), "yes");
+  assert_string_equal(tb_sides_value(&f->sides, "seconds"), "3");
+  assert_int_equal(f->sides.argc, 1);
+  assert_int_equal(parse(f, "head=self --attribute no suite=mlp"), TC_OK);
+  assert_string_equal(tb_sides_value(&f->sides, "attribute"), "no");
+}
+
+static void test_whole_numbers(void **state) {
+  struct fixture *f = *state;
+  static const struct { const char *line; bool good; long long value; } rows[] = {{"head=self", true, 7}, {"head=self pairs=4", true, 4}, {"head=self pairs=9", true, 9},
+                                                                                  {"head=self pairs=3", false, 0}, {"head=self pairs=10", false, 0}, {"head=self pairs=x", false, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    long long value = 7;
+    assert_int_equal(parse(f, rows[i].line), TC_OK);
+    assert_int_equal(tb_sides_whole(&f->sides, "ab", "pairs", 4, 9, &value), rows[i].good);
+    if (rows[i].good) assert_int_equal(value, rows[i].value);
+  }
+}
+
 static void test_finds_programs(void **state) {
   struct fixture *f = *state;
   char self[4096] = {0}, line[4200];
@@ -118,7 +143,7 @@ static void test_modes_are_inductors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-      TEST(test_takes_its_own), TEST(test_finds_programs), TEST(test_refuses), TEST(test_makes_two_cases), TEST(test_modes_are_inductors),
+      TEST(test_takes_its_own), TEST(test_flags), TEST(test_whole_numbers), TEST(test_finds_programs), TEST(test_refuses), TEST(test_makes_two_cases), TEST(test_modes_are_inductors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

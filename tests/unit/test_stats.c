@@ -35,6 +35,23 @@ static void test_moments(void **state) {
 }
 
 /* Two-sided 95% and one-sided 99.5% points of the usual tables, to more digits. */
+/* Weights of 1 change nothing; a weight of 2 is that value twice in the long run; what weighs little hardly counts. */
+static void test_weighted_quantiles(void **state) {
+  (void)state;
+  const double values[] = {3, 1, 2, 5, 4}, even[] = {0.2, 0.2, 0.2, 0.2, 0.2};
+  for (int q = 0; q <= 20; q++) assert_near(tb_weighted_quantile(values, even, 5, q / 20.0), tb_quantile(values, 5, q / 20.0), 1e-12);
+  enum { MANY = 1000 };
+  double pooled[MANY + 2], weights[MANY + 2];
+  for (int i = 0; i < MANY + 2; i++) {
+    pooled[i] = i < MANY ? 100 + 0.001 * (i % 10) : 200 + i - MANY; /* one replicate of 1000 samples, two of one each */
+    weights[i] = i < MANY ? 1.0 / MANY : 1;
+  }
+  assert_true(tb_quantile(pooled, MANY + 2, 0.95) < 101);
+  assert_true(tb_weighted_quantile(pooled, weights, MANY + 2, 0.95) > 200 && tb_weighted_quantile(pooled, weights, MANY + 2, 0.05) < 101);
+  assert_near(tb_weighted_quantile(values, even, 1, 0.3), 3, 0);
+  assert_true(isnan(tb_weighted_quantile(values, even, 0, 0.5)));
+}
+
 static void test_t_quantile(void **state) {
   (void)state;
   static const struct { double p, freedom, t; } rows[] = {
@@ -115,7 +132,7 @@ static void test_stop_rules(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_quantiles), cmocka_unit_test(test_moments),   cmocka_unit_test(test_t_quantile), cmocka_unit_test(test_half_width),
+      cmocka_unit_test(test_quantiles), cmocka_unit_test(test_weighted_quantiles), cmocka_unit_test(test_moments),   cmocka_unit_test(test_t_quantile), cmocka_unit_test(test_half_width),
       cmocka_unit_test(test_coverage),  cmocka_unit_test(test_sign_flip), cmocka_unit_test(test_stop_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

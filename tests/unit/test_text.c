@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "harness/text.h"
 #include "harness/voice.h"
 
@@ -104,7 +105,16 @@ static void test_voice(void **state) {
   free(text);
 }
 
+static void test_stems(void **state) {
+  (void)state;
+  static const struct { const char *text, *suffix; size_t stem; } rows[] = {{"a.json", ".json", 1}, {".json", ".json", 0},      {"", ".json", 0},     {"a.jso", ".json", 0},
+                                                                            {"a.json.", ".json", 0}, {"x.json.json", ".json", 6}, {"json", ".json", 0}, {"abc", "", 3}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(tc_text_stem(rows[i].text, rows[i].suffix), rows[i].stem);
+  assert_int_equal(tc_text_hex("09afAF"), 4);
+  assert_int_equal(tc_text_hex("g"), 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_voice)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_stems), cmocka_unit_test(test_voice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

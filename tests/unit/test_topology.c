@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "harness/build.h"
+#include "base/sanitized.h"
 #include "harness/topology.h"
 #include "harness/triad.h"
 
@@ -119,7 +119,7 @@ static void test_cpus(void **state) {
 static void test_incomplete_team(void **state) {
   enum { THREADS = 1000, ROOM = 1 << 30, PATIENCE_S = 30 };
   (void)state;
-  if (TB_SANITIZED) skip(); /* it reserves more than any limit */
+  if (TC_SANITIZED) skip(); /* it reserves more than any limit */
   const pid_t child = fork();
   assert_true(child >= 0);
   if (!child) {

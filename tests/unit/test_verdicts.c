@@ -1,82 +1,9 @@
 /* What a comparison comes to: every kind of outcome, of presence and of decision, required or not, has its exit code, and what was not
  * compared never passes. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "harness/verdicts.h"
-#include "reporters/reporter.h"
-
-enum { REPLICATES = 12 };
-struct fixture { struct tc_arena *arena; struct tb_policy required, optional; struct tc_error err; };
-
-static int open_fixture(void **state) {
-  static struct fixture f;
-  static const char optional[] = "required = false";
-  f = (struct fixture){.arena = tc_arena_new(tc_alloc_system())};
-  *state = &f;
-  return !f.arena || tb_policy_parse(f.arena, "p", "", 0, &f.required, &f.err) || tb_policy_parse(f.arena, "p", optional, strlen(optional), &f.optional, &f.err);
-}
-
-static int close_fixture(void **state) {
-  tc_arena_free(((struct fixture *)*state)->arena);
-  return 0;
-}
-
-/* A case as a result has it: `ns` a call, spread over replicates by `spread` without a draw. */
-static cJSON *new_case(const char *id, const char *outcome, double ns, double spread) {
-  cJSON *one = cJSON_CreateObject(), *steady = cJSON_CreateObject(), *replicates = cJSON_CreateArray(), *aa = cJSON_CreateObject(), *ratios = cJSON_CreateArray();
-  cJSON_AddStringToObject(one, "id", id);
-  cJSON_AddStringToObject(one, "outcome", outcome);
-  for (int i = 0; i < REPLICATES; i++) {
-    const double away = spread * ((double)i / (REPLICATES - 1) - 0.5);
-    cJSON *replicate = cJSON_CreateObject();
-    cJSON_AddNumberToObject(replicate, "median_ns", ns * exp(away));
-    cJSON_AddItemToArray(replicates, replicate);
-    cJSON_AddItemToArray(ratios, cJSON_CreateNumber(away));
-  }
-  cJSON_AddItemToObject(steady, "replicates", replicates);
-  cJSON_AddNumberToObject(steady, "median_ns", ns);
-  cJSON_AddItemToObject(one, "steady", steady);
-  cJSON_AddItemToObject(aa, "log_ratios", ratios);
-  cJSON_AddItemToObject(one, "aa", aa);
-  cJSON_AddItemToObject(one, "graph", cJSON_Parse("{\"kernels\": 1, \"artifact\": \"aa\"}"));
-  return one;
-}
-
-static cJSON *document(cJSON *only_case) {
-  cJSON *json = cJSON_CreateObject(), *cases = cJSON_AddArrayToObject(json, "cases");
-  cJSON_AddStringToObject(json, "finished", "2026-01-02T03:04:05Z");
-  if (only_case) cJSON_AddItemToArray(cases, only_case);
-  return json;
-}
-
-static struct tb_verdicts compare(struct fixture *f, const struct tb_policy *policy, const cJSON *base, const cJSON *head) {
-  struct tb_verdicts c = tb_verdicts_new(f->arena, policy, "compare");
-  assert_true(tb_verdicts_add_documents(&c, base, head) && tb_verdicts_decide_apart(&c) && tb_verdicts_judge(&c));
-  return c;
-}
-
-/* What one case on both sides comes to, required and not; each side may be NULL. The documents go. */
-static void expect(struct fixture *f, const char *what, cJSON *base, cJSON *head, enum tb_exit required, enum tb_exit optional) {
-  const struct tb_verdicts c = compare(f, &f->required, base, head), o = compare(f, &f->optional, base, head);
-  if (c.exit != required || o.exit != optional) fail_msg("%s: exit %d and %d, not %d and %d", what, c.exit, o.exit, required, optional);
-  cJSON_Delete(base);
-  cJSON_Delete(head);
-}
-
-static const double tight = 0.002, noisy = 0.8;
+#include "tests/unit/compared.h"
 
 static void test_times(void **state) {
   struct fixture *f = *state;
-#define SIDE(outcome, ns, spread) document(new_case("a", outcome, ns, spread))
   expect(f, "same", SIDE("ok", 1000, tight), SIDE("ok", 1000, tight), TB_EXIT_PASS, TB_EXIT_PASS);
   expect(f, "slower", SIDE("ok", 1000, tight), SIDE("ok", 1100, tight), TB_EXIT_REGRESSION, TB_EXIT_REGRESSION);
   expect(f, "faster", SIDE("ok", 1000, tight), SIDE("ok", 900, tight), TB_EXIT_PASS, TB_EXIT_PASS);
@@ -252,37 +179,6 @@ static void test_repeated(void **state) {
   }
 }
 
-static cJSON *on_machine(const char *host, const char *cpu, double ns) {
-  cJSON *json = SIDE("ok", ns, tight), *environments = cJSON_AddArrayToObject(json, "environments"), *one = cJSON_CreateObject();
-  cJSON_AddItemToArray(environments, one);
-  cJSON_AddStringToObject(one, "host", host);
-  cJSON_AddStringToObject(cJSON_AddObjectToObject(one, "cpu"), "model", cpu);
-  return json;
-}
-
-static bool remarked(const struct tb_verdicts *c, const char *part) {
-  for (size_t i = 0; i < c->remarks.len; i++)
-    if (strstr(c->remarks.data[i], part)) return true;
-  return false;
-}
-
-/* Times of two CPUs are not held against each other; another host of the same CPU is told. */
-static void test_machines(void **state) {
-  struct fixture *f = *state;
-  static const struct { const char *host, *cpu; double ns; enum tb_exit exit; bool told; } rows[] = {
-      {"h", "fast", 1000, TB_EXIT_PASS, false}, {"other", "fast", 1000, TB_EXIT_PASS, true}, {"other", "fast", 1100, TB_EXIT_REGRESSION, true},
-      {"other", "slow", 1000, TB_EXIT_NOT_MEASURABLE, true}, {"h", "slow", 1100, TB_EXIT_NOT_MEASURABLE, false}, {"h", "slow", 900, TB_EXIT_NOT_MEASURABLE, false}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    cJSON *base = on_machine("h", "fast", 1000), *head = on_machine(rows[i].host, rows[i].cpu, rows[i].ns);
-    const struct tb_verdicts c = compare(f, &f->required, base, head);
-    if (c.exit != rows[i].exit) fail_msg("row %zu: exit %d", i, c.exit);
-    assert_int_equal(remarked(&c, "base was measured on h, head on other"), rows[i].told);
-    assert_int_equal(c.cases.data[0].time.why == TB_UNSURE_OTHER_CPU, rows[i].exit == TB_EXIT_NOT_MEASURABLE);
-    cJSON_Delete(base);
-    cJSON_Delete(head);
-  }
-}
-
 /* A worker that fails in a duel, a control that differs, and a case that no duel was over for. */
 static void test_live(void **state) {
   struct fixture *f = *state;
@@ -312,53 +208,6 @@ static void test_live(void **state) {
   cJSON_Delete(head);
 }
 
-/* Probes of two versions are two pieces of work: the times themselves are compared then. */
-static void test_probe_versions(void **state) {
-  struct fixture *f = *state;
-  for (int version = 1; version <= 2; version++) {
-    cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000, tight);
-    cJSON *sides[] = {base, head};
-    for (int s = 0; s < 2; s++) {
-      cJSON *probe = cJSON_CreateObject(), *ratios = cJSON_AddArrayToObject(probe, "log_ratios");
-      cJSON_AddNumberToObject(probe, "version", s ? version : 1);
-      cJSON_AddNumberToObject(probe, "median_ns", s ? 1200 : 1000);
-      for (int i = 0; i < REPLICATES; i++) cJSON_AddItemToArray(ratios, cJSON_CreateNumber(s + 0.0001 * i));
-      cJSON_AddItemToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(sides[s], "cases"), 0), "probe", probe);
-    }
-    const struct tb_verdicts c = compare(f, &f->required, base, head);
-    assert_int_equal(c.cases.data[0].time.verdict, version == 1 ? TB_VERDICT_SLOWER : TB_VERDICT_SAME);
-    assert_int_equal(remarked(&c, "the probe took 1.2 times as long in head's run"), version == 1);
-    assert_int_equal(remarked(&c, "1 of 1 case is compared without a probe"), version == 2);
-    cJSON_Delete(base);
-    cJSON_Delete(head);
-  }
-}
-
-/* The document, and the table made of it. */
-static void test_document(void **state) {
-  struct fixture *f = *state;
-  cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1100, tight);
-  char *text = NULL;
-  size_t size;
-  FILE *out = open_memstream(&text, &size);
-  struct tb_verdicts c = compare(f, &f->required, base, head);
-  c.base.what = "old.json", c.head.what = "new.json";
-  assert_true(tc_vec_push(tc_arena_alloc(f->arena), &c.remarks, "a remark"));
-  cJSON *json = tb_verdicts_json(&c);
-  assert_string_equal(tb_doc_text(json, "kind", ""), "comparison");
-  assert_true(tb_doc_number(json, "exit") == TB_EXIT_REGRESSION);
-  assert_string_equal(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(json, "cases"), 0), "time.verdict", ""), "SLOWER");
-  assert_true(tb_report_comparison(json, &(struct tb_report_options){.verbose = true}, out));
-  fclose(out);
-  static const char *const expected[] = {"base: old.json", "head: new.json", "1.100 [1.", "SLOWER", "a remark", "1 SLOWER · a regression", "    kernels 1\n", "    artifact aa\n"};
-  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-    if (!strstr(text, expected[i])) fail_msg("'%s' is missing from\n%s", expected[i], text);
-  free(text);
-  cJSON_Delete(json);
-  cJSON_Delete(base);
-  cJSON_Delete(head);
-}
-
 /* Of twenty that were measured again one is beyond the limit with p = 0.04: that is what chance gives, also where the others were taken back. */
 static void test_corrected_over_all_measured_again(void **state) {
   struct fixture *f = *state;
@@ -383,33 +232,12 @@ static void test_corrected_over_all_measured_again(void **state) {
   cJSON_Delete(head);
 }
 
-/* What ab measured stands beside its ratio, not what a session measured at another time. */
-static void test_times_told(void **state) {
-  struct fixture *f = *state;
-  cJSON *base = new_case("a", "ok", 1000, tight), *head = new_case("a", "ok", 2000, tight);
-  for (int live = 0; live < 2; live++) {
-    struct tb_verdicts c = tb_verdicts_new(f->arena, &f->required, "ab");
-    struct tb_compared *one = tb_verdicts_add(&c, "a", base, head);
-    assert_non_null(one);
-    one->timed = true;
-    one->time = (struct tb_decision){.verdict = TB_VERDICT_SAME, .floor = 0.001, .twins_differ = live};
-    for (int i = 0; i < 3 * live; i++) assert_true(tc_vec_push(tc_arena_alloc(f->arena), &one->base_ns, 5 + 2 * i) && tc_vec_push(tc_arena_alloc(f->arena), &one->head_ns, 14 + i));
-    assert_true(tb_verdicts_judge(&c));
-    cJSON *json = tb_verdicts_json(&c);
-    const cJSON *told = cJSON_GetArrayItem(tb_doc_at(json, "cases"), 0);
-    assert_true(cJSON_IsTrue(tb_doc_at(told, "time.twins_differ")) == (live == 1));
-    assert_true(tb_doc_number(told, "base_ns") == (live ? 7 : 1000) && tb_doc_number(told, "head_ns") == (live ? 15 : 2000));
-    cJSON_Delete(json);
-  }
-  cJSON_Delete(base);
-  cJSON_Delete(head);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-      TEST(test_times), TEST(test_outcomes), TEST(test_presence), TEST(test_beside_another), TEST(test_left_out), TEST(test_documents_that_are_not_whole),
-      TEST(test_required_pattern_without_case), TEST(test_pay_off), TEST(test_not_required), TEST(test_repeated), TEST(test_machines), TEST(test_times_told), TEST(test_corrected_over_all_measured_again), TEST(test_live), TEST(test_probe_versions), TEST(test_document),
+      TEST(test_times), TEST(test_outcomes), TEST(test_presence), TEST(test_beside_another), TEST(test_left_out),
+      TEST(test_documents_that_are_not_whole), TEST(test_required_pattern_without_case), TEST(test_pay_off), TEST(test_not_required),
+      TEST(test_repeated), TEST(test_live), TEST(test_corrected_over_all_measured_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,8 +69,11 @@ void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, L
 
 void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, int64_t step, struct ll_state *state) {
   ll_end(e);
+  ll_loop_end_at(e, loop, LLVMBuildAdd(e->m->builder, loop->variable, ll_i64(e, step), ""), to, state);
+}
+
+void ll_loop_end_at(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef next, LLVMValueRef to, struct ll_state *state) {
   LLVMBasicBlockRef latch = e->block;
-  LLVMValueRef next = LLVMBuildAdd(e->m->builder, loop->variable, ll_i64(e, step), "");
   ll_branch(e, ll_less(e, next, to), loop->body, loop->exit);
   ll_incoming(loop->variable, next, latch);
   for (int i = 0; i < loop->n; i++) state_incoming(loop->phis[i], state[i], latch);

@@ -279,6 +279,6 @@ static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strb
 }
 
 const struct tc_codegen tc_codegen_llvm = {
-  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/5",
+  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/6",
   .supports = ll_supports, .begin = begin, .emit = emit, .assembly = assembly, .finish = finish, .discard = discard,
 };

@@ -10,10 +10,14 @@
  * A main loop has several copies of its body where accumulators would wait for one another, and where the work on
  * one strip is a chain too long for the processor to overlap with the next but short enough to write twice. Which form is
  * taken, and so the order of a reduction, depends on the kernel and on sizes alone. Over lanes of an outer
- * dimension a strip is one index. */
+ * dimension a strip is one index.
+ *
+ * Long sums of floats go by blocks, whose sums are added up: the error grows with the length of a block and with their number,
+ * not with the product (blocked summation: Higham, Accuracy and Stability of Numerical Algorithms, 4.2). So a block has about as many
+ * turns of the loop as there are blocks. */
 #include "codegen/llvm/types.h"
 
-enum { MAX_COPIES = 4, LIGHT = 10, MIDDLING = 40, COMPUTE_BOUND = 60, LONG_STRIPS = 16 };
+enum { MAX_COPIES = 4, LIGHT = 10, MIDDLING = 40, COMPUTE_BOUND = 60, LONG_STRIPS = 16, SHORTEST_BLOCK = 32 /* turns of a loop */, ANY_LENGTH = -1 };
 
 struct strips {
   const struct tc_phase *phase;
@@ -21,6 +25,7 @@ struct strips {
   int64_t width;         /* indices of a strip */
   int64_t count;         /* of strips, where the extent is a constant multiple of the width; else -1 */
   bool masks;            /* the rest needs masks */
+  int64_t block;         /* of a long sum: turns of a block, ANY_LENGTH where that depends on the extent; else 0 */
 };
 
 static int phase_weight(struct ll_emit *e, int number, int scope) {
@@ -52,6 +57,18 @@ static void set_position(struct ll_emit *e, LLVMValueRef at) {
   else e->inner[e->k->n_inner - 1] = at;
 }
 
+static int64_t choose_block(const struct strips *s, tc_sym length) {
+  bool sums = false;
+  for (int i = 0; i < s->phase->n_reductions; i++)
+    sums |= s->phase->reductions[i].op == TC_RED_SUM && tc_dtype_is_float(ll_reduction_dtype(&s->phase->reductions[i]));
+  if (!sums) return 0;
+  if (!tc_sym_is_const(length)) return ANY_LENGTH;
+  const int64_t turns = tc_sym_value(length) / (s->width * s->copies);
+  int64_t block = SHORTEST_BLOCK;
+  while (block * block < turns) block *= 2;
+  return turns < 2 * SHORTEST_BLOCK ? 0 : block;
+}
+
 static struct strips plan(struct ll_emit *e, int number, int weight, tc_sym length) {
   struct strips s = {.phase = &e->k->phases[number], .scope = strip_scope(e), .count = -1};
   s.width = along_lanes(e) ? e->lanes : 1;
@@ -59,6 +76,7 @@ static struct strips plan(struct ll_emit *e, int number, int weight, tc_sym leng
   s.copies = choose_copies(e, s.phase, weight);
   if (tc_sym_is_const(length) && tc_sym_value(length) % s.width == 0) s.count = tc_sym_value(length) / s.width;
   if (s.count >= 0 && s.count < LONG_STRIPS && s.count % s.copies) s.copies = s.count % 2 ? 1 : 2;
+  s.block = choose_block(&s, length);
   return s;
 }
 
@@ -95,13 +113,54 @@ static void join_copies(struct ll_emit *e, const struct strips *s, int copies, s
         state[i * n + r] = ll_reduction_join(e, &s->phase->reductions[r], state[i * n + r], state[(i + distance) * n + r]);
 }
 
-static void strip_loop(struct ll_emit *e, const struct strips *s, LLVMValueRef from, LLVMValueRef to, bool guarded, bool masks, int copies,
-                       struct ll_state *state) {
+/* Strips up to `stop`; `to` is where the elements end. */
+static void strips_until(struct ll_emit *e, const struct strips *s, LLVMValueRef from, LLVMValueRef stop, LLVMValueRef to, bool guarded, bool masks,
+                         int copies, struct ll_state *state) {
   struct ll_loop loop;
-  ll_loop_begin(e, &loop, from, to, guarded, state, copies * s->phase->n_reductions);
+  ll_loop_begin(e, &loop, from, stop, guarded, state, copies * s->phase->n_reductions);
   if (masks) strip(e, s, loop.variable, to, state);
   else strip_copies(e, s, loop.variable, copies, state);
-  ll_loop_end(e, &loop, to, s->width * copies, state);
+  ll_loop_end(e, &loop, stop, s->width * copies, state);
+}
+
+static void strip_loop(struct ll_emit *e, const struct strips *s, LLVMValueRef from, LLVMValueRef to, bool guarded, bool masks, int copies,
+                       struct ll_state *state) {
+  strips_until(e, s, from, to, to, guarded, masks, copies, state);
+}
+
+static void start_copies(struct ll_emit *e, const struct strips *s, int copies, struct ll_state *state) {
+  const int n = s->phase->n_reductions;
+  for (int i = 0; i < n * copies; i++) state[i] = ll_reduction_start(e, &s->phase->reductions[i % n]);
+}
+
+/* Indices of a block, `turn` a turn: as choose_block, the square root by halving the exponent. */
+static LLVMValueRef block_length(struct ll_emit *e, const struct strips *s, LLVMValueRef from, LLVMValueRef to, int64_t turn) {
+  enum { MANTISSA_BITS = 52, BIAS = 1023 };
+  LLVMBuilderRef at = e->m->builder;
+  ll_end(e);
+  if (s->block != ANY_LENGTH) return ll_i64(e, s->block * turn);
+  LLVMValueRef turns = LLVMBuildSDiv(at, LLVMBuildSub(at, to, from, ""), ll_i64(e, turn), "");
+  LLVMValueRef bits = LLVMBuildBitCast(at, LLVMBuildSIToFP(at, turns, LLVMDoubleTypeInContext(e->m->context), ""), e->m->i64, "");
+  LLVMValueRef exponent = LLVMBuildLShr(at, bits, ll_i64(e, MANTISSA_BITS), "");
+  LLVMValueRef half = LLVMBuildLShr(at, LLVMBuildSub(at, exponent, ll_i64(e, BIAS - 1), ""), ll_i64(e, 1), "");
+  LLVMValueRef enough = ll_less(e, ll_i64(e, SHORTEST_BLOCK), LLVMBuildShl(at, ll_i64(e, 1), half, ""));
+  return LLVMBuildSelect(at, enough, LLVMBuildShl(at, ll_i64(e, turn), half, ""), ll_i64(e, SHORTEST_BLOCK * turn), "");
+}
+
+/* A strip_loop in blocks; `sums` has room for as many states. */
+static void block_loop(struct ll_emit *e, const struct strips *s, LLVMValueRef from, LLVMValueRef to, bool guarded, bool masks, int copies,
+                       struct ll_state *state, struct ll_state *sums) {
+  const int n = s->phase->n_reductions;
+  struct ll_loop loop;
+  LLVMValueRef length = block_length(e, s, from, to, s->width * copies);
+  ll_loop_begin(e, &loop, from, to, guarded, state, copies * n);
+  LLVMValueRef next = LLVMBuildAdd(e->m->builder, loop.variable, length, "");
+  LLVMValueRef stop = LLVMBuildSelect(e->m->builder, ll_less(e, next, to), next, to, "");
+  start_copies(e, s, copies, sums);
+  strips_until(e, s, loop.variable, stop, to, false, masks, copies, sums);
+  ll_end(e);
+  for (int i = 0; i < copies * n; i++) state[i] = ll_reduction_join(e, &s->phase->reductions[i % n], state[i], sums[i]);
+  ll_loop_end_at(e, &loop, next, to, state);
 }
 
 /* from + the whole groups of `size` that fit before `to`. */
@@ -199,6 +258,14 @@ static void streamed_strips(struct ll_emit *e, const struct strips *s, LLVMValue
 
 /* --- choosing --- */
 
+/* All copies, joined; with masks there is one. */
+static void main_loop(struct ll_emit *e, const struct strips *s, LLVMValueRef from, LLVMValueRef to, bool guarded, bool masks, struct ll_state *all,
+                      struct ll_state *sums) {
+  if (s->block) block_loop(e, s, from, to, guarded, masks, s->copies, all, sums);
+  else strip_loop(e, s, from, to, guarded, masks, s->copies, all);
+  join_copies(e, s, s->copies, all);
+}
+
 void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, tc_sym length, struct ll_state *state) {
   const int weight = phase_weight(e, number, strip_scope(e));
   struct strips s = plan(e, number, weight, length);
@@ -207,29 +274,29 @@ void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to
     streamed_strips(e, &s, from, to);
     return;
   }
-  struct ll_state *all = n ? TC_NEW_ARRAY(e->m->alloc, struct ll_state, (size_t)n * MAX_COPIES) : NULL;
+  const size_t room = (size_t)n * 2 * MAX_COPIES;
+  struct ll_state *all = n ? TC_NEW_ARRAY(e->m->alloc, struct ll_state, room) : NULL, *sums = all + n * MAX_COPIES;
   if (n && !all) {
     ll_fail(e, TC_NOMEM, e->m->i64, "out of memory");
     return;
   }
-  for (int i = 0; i < n * s.copies; i++) all[i] = i < n ? state[i] : ll_reduction_start(e, &s.phase->reductions[i % n]);
+  start_copies(e, &s, s.copies, all);
+  for (int i = 0; i < n; i++) all[i] = state[i];
   if (s.count >= 0 && s.count <= s.copies) {
     strip_copies(e, &s, from, (int)s.count, all);
     join_copies(e, &s, (int)s.count, all);
   } else if (s.count >= 0 && s.count % s.copies == 0) {
-    strip_loop(e, &s, from, to, false, false, s.copies, all);
-    join_copies(e, &s, s.copies, all);
+    main_loop(e, &s, from, to, false, false, all, sums);
   } else if (s.masks && s.copies == 1 && weight >= COMPUTE_BOUND) {
     e->prefetch = true;
-    strip_loop(e, &s, from, to, true, true, 1, all);
+    main_loop(e, &s, from, to, true, true, all, sums);
     e->prefetch = false;
   } else {
     LLVMValueRef stop = whole_groups(e, from, to, s.width * s.copies);
-    strip_loop(e, &s, from, stop, true, false, s.copies, all);
-    join_copies(e, &s, s.copies, all);
+    main_loop(e, &s, from, stop, true, false, all, sums);
     if (s.width * s.copies > 1) strip_loop(e, &s, stop, to, true, s.masks && s.count < 0, 1, all);
   }
   for (int i = 0; i < n; i++) state[i] = all[i];
-  TC_FREE_ARRAY(e->m->alloc, all, (size_t)n * MAX_COPIES);
+  TC_FREE_ARRAY(e->m->alloc, all, room);
   ll_end(e);
 }

@@ -221,6 +221,7 @@ LLVMValueRef ll_less(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b); /* of i
 struct ll_loop { LLVMBasicBlockRef before, body, exit; LLVMValueRef variable; struct ll_state *phis, *initial; bool guarded; int n; };
 void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, LLVMValueRef to, bool guarded, struct ll_state *state, int n);
 void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, int64_t step, struct ll_state *state);
+void ll_loop_end_at(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef next, LLVMValueRef to, struct ll_state *state); /* variable = next */
 LLVMValueRef ll_lane_mask(struct ll_emit *e, LLVMValueRef active); /* the first `active` lanes */
 
 /* --- loops.c, strips.c --- */

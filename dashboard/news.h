@@ -1,0 +1,18 @@
+/* What moved, over all series together (analysis.h says by which statistics): what each series says by itself is in its row; here they are
+ * judged as one family, and what is shown of each follows. A series that was not measured for TB_NEWS_DAYS before the newest result is no
+ * news: it is none of the family, and nothing of it is shown as moved. */
+#ifndef TB_DASHBOARD_NEWS_H
+#define TB_DASHBOARD_NEWS_H
+
+#include "dashboard/analysis.h"
+#include "dashboard/writer.h"
+
+enum { TB_NEWS_DAYS = 30, TB_NEWS_PORTION = 1000 /* rows that one item writes at most */ };
+
+/* Reads all series that say something. *item: what the writer has to write (`done` and `owner` are the caller's, who frees it), NULL: nothing
+ * changes; *more: it was not all. False, without an item: the store failed, or memory is out. */
+bool tb_news_judge(struct tb_store *store, double *level, struct tb_write **item, bool *more);
+/* Writes what is shown of a series, unless it says something else than `p` by now. */
+bool tb_news_set(struct tb_store *store, int64_t series, double p, const struct tb_shown *shown);
+
+#endif

@@ -1,0 +1,126 @@
+/* What the server does by itself: the analyst's steps and retention, together and against each other. No network. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/world.h"
+
+static void upkeep(struct world *w, long long retain) {
+  w->settings.retain = retain;
+  tb_upkeep(w->server, &w->reader);
+  for (int rounds = 0; atomic_load(&w->server->removing);) wait_a_moment(&rounds);
+}
+
+/* How many slower steps there are at that night, and how many anywhere. */
+static void has_slower(struct world *w, int at_it, int anywhere) {
+  char sql[256];
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM changes WHERE slower = 1 AND started = %lld", (long long)night_ms(w, SLOWER_AT));
+  assert_int_equal((int)ask(w, sql), at_it);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM changes WHERE slower = 1"), anywhere);
+}
+
+/* --- tests --- */
+
+/* A portion is so many rows, whatever series they are of: one run of the upkeep removes hundreds of series. */
+static void test_portions(void **state) {
+  struct world *w = *state;
+  add(w, w->now - 10 * day_ms, 0, 600, 1000);
+  add(w, w->now - 9 * day_ms, 1, 600, 1000);
+  add(w, w->now, 2, 10, 1000);
+  upkeep(w, 1);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM points"), 10);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM series"), 10);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM documents"), 1);
+  assert_int_equal((int)tb_store_meta(&w->reader, "points"), 10);
+}
+
+/* A step stays, and stays open, while the points before it go, too few of which are left to find it again; it can be taken back; and it goes
+ * with the point that it begins at. */
+static void test_steps_stay(void **state) {
+  struct world *w = *state;
+  add_nights(w, 0, 80);
+  analyse(w);
+  has_slower(w, 1, 1);
+  upkeep(w, NIGHTS - SLOWER_AT + 2);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM points"), 80 - SLOWER_AT + 2);
+  add_nights(w, 80, 81);
+  analyse(w);
+  has_slower(w, 1, 1);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM changes WHERE closed IS NULL"), 1);
+  add_nights(w, 81, NIGHTS);
+  analyse(w);
+  has_slower(w, 1, 1);
+  assert_int_equal((int)ask(w, "SELECT substr(c.name, 7) FROM changes JOIN commits c ON c.id = closed_commit WHERE slower = 1"), FASTER_AT);
+  upkeep(w, NIGHTS - SLOWER_AT - 1);
+  has_slower(w, 0, 0);
+  add_nights(w, NIGHTS, NIGHTS + 1);
+  analyse(w);
+  has_slower(w, 0, 0);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM changes"), 1); /* the one to faster */
+}
+
+/* What is more than the upkeep may remove in a second waits for the next one. */
+static void test_pace(void **state) {
+  struct world *w = *state;
+  for (int i = 0; i < 11; i++) add(w, w->now - (20 - i) * day_ms, i, 1000, 1000);
+  upkeep(w, 1);
+  assert_in_range((int)ask(w, "SELECT count(*) FROM points"), 1, 11000 - 9 * 1000);
+  upkeep(w, 1);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM points"), 0);
+}
+
+/* What the analyst found in points that retention removed meanwhile is not written: no step of a series that is gone. */
+static void test_void_findings(void **state) {
+  struct world *w = *state;
+  struct tc_error err;
+  atomic_bool released = false;
+  struct tb_write holder = {.apply = hold, .done = let_go, .owner = &released};
+  add_nights(w, 0, 80);
+  tb_writer_put(w->server->writer, &holder);
+  for (int rounds = 0; tb_writer_waiting(w->server->writer);) wait_a_moment(&rounds);
+  w->settings.retain = 1;
+  tb_upkeep(w->server, &w->reader);
+  w->settings.retain = 0;
+  const size_t removals = tb_writer_waiting(w->server->writer);
+  assert_true(removals > 0);
+  struct tb_analyst *analyst = w->server->analyst = tb_analyst_start(w->server, &err);
+  assert_non_null(analyst);
+  for (int rounds = 0; tb_writer_waiting(w->server->writer) == removals;) wait_a_moment(&rounds);
+  atomic_store(&released, true);
+  drain(w);
+  tb_analyst_stop(analyst);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM series"), 0);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM changes"), 0);
+}
+
+/* A disk that is slow gets one portion at a time, however often there is more to remove: documents do not wait behind many of them. */
+static void test_one_at_a_time(void **state) {
+  struct world *w = *state;
+  atomic_bool released = false;
+  struct tb_write holder = {.apply = hold, .done = let_go, .owner = &released};
+  for (int i = 0; i < 4; i++) add(w, w->now - (10 - i) * day_ms, i, 600, 1000);
+  tb_writer_put(w->server->writer, &holder);
+  for (int rounds = 0; tb_writer_waiting(w->server->writer);) wait_a_moment(&rounds);
+  w->settings.retain = 1;
+  for (int i = 0; i < 5; i++) tb_upkeep(w->server, &w->reader);
+  assert_int_equal(tb_writer_waiting(w->server->writer), 1);
+  assert_true(atomic_load(&w->server->removing));
+  atomic_store(&released, true);
+  upkeep(w, 1);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM points"), 0);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM documents"), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_portions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_steps_stay, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_void_findings, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_pace, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
