@@ -108,7 +108,7 @@ const char *tb_escape_name(uint32_t c, char *buffer) {
   return is_word(c) ? NULL : "_";
 }
 
-/* --- numbers and days --- */
+/* --- numbers --- */
 
 void tb_shortest_text(double value, char out[TB_NUMBER_TEXT]) {
   enum { FEWEST = 15, MOST = 17 };
@@ -124,51 +124,7 @@ void tb_put_number(FILE *out, double value) {
   fputs(text, out);
 }
 
-/* Days since 1970 of a date of the Gregorian calendar. */
-static int64_t days_of(int year, int month, int day) {
-  const int since_march = (month + 9) % 12, y = year - (month <= 2);
-  const int era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
-  return (int64_t)146097 * era + (of_era * 365 + of_era / 4 - of_era / 100 + (153 * since_march + 2) / 5 + day - 1) - 719468;
-}
-
-/* --- times --- */
-
-/* A number of that many digits, within bounds. */
-static bool take_digits(const char **at, const char *end, int count, int highest, int *out) {
-  *out = 0;
-  for (int i = 0; i < count; i++, (*at)++) {
-    if (*at == end || **at < '0' || **at > '9') return false;
-    *out = *out * 10 + (**at - '0');
-  }
-  return *out <= highest;
-}
-
-static bool take_one_of(const char **at, const char *end, const char *letters) { return *at < end && **at && strchr(letters, **at) && (*at)++; }
-
-static bool take_fraction(const char **at, const char *end, int *nanoseconds) {
-  enum { SECOND = 1000000000 };
-  const char *first = *at;
-  int digit;
-  for (int scale = SECOND / 10; *at < end && **at >= '0' && **at <= '9'; scale /= 10) take_digits(at, end, 1, 9, &digit), *nanoseconds += digit * scale;
-  return *at > first;
-}
-
-bool tb_time_read(const char *at, size_t length, struct tb_time *out) {
-  enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
-  const char *end = at + length;
-  int year, month, day, hour, minute, second, off_hours = 0, off_minutes = 0;
-  out->nanoseconds = 0;
-  bool good = take_digits(&at, end, 4, 9999, &year) && take_one_of(&at, end, "-") && take_digits(&at, end, 2, 12, &month) && month && take_one_of(&at, end, "-") &&
-              take_digits(&at, end, 2, 31, &day) && day && take_one_of(&at, end, "Tt") && take_digits(&at, end, 2, 23, &hour) && take_one_of(&at, end, ":") &&
-              take_digits(&at, end, 2, 59, &minute) && take_one_of(&at, end, ":") && take_digits(&at, end, 2, 60, &second);
-  if (!good || (take_one_of(&at, end, ".") && !take_fraction(&at, end, &out->nanoseconds))) return false;
-  const bool east = at < end && *at == '+';
-  if (!take_one_of(&at, end, "Zz"))
-    good = take_one_of(&at, end, "+-") && take_digits(&at, end, 2, 23, &off_hours) && take_one_of(&at, end, ":") && take_digits(&at, end, 2, 59, &off_minutes);
-  const int64_t offset = off_hours * HOUR + off_minutes * MINUTE;
-  out->seconds = days_of(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second - (east ? offset : -offset);
-  return good && at == end;
-}
+/* --- times (that are read: rfc3339.c) --- */
 
 double tb_doc_time(const cJSON *item, const char *path) {
   static const int64_t year_1 = -62135596800;
