@@ -1,7 +1,7 @@
 /* A reserve of large blocks: an allocator that keeps those that are freed for the next one who asks for the same size.
  *
  * A compile fills chunks of megabytes (base/arena.h) and frees them together; the next compile asks for the same sizes. Memory
- * that went back to the system comes again as fresh pages, and clearing those costs as much as half of a large capture. What is
+ * that went back to the system comes again as fresh pages, and clearing those is a third of a large capture (bench_capture modules). What is
  * kept is told to the system as free to take (MADV_FREE), and the oldest goes when more would be kept than `limit`.
  *
  * Ownership: the reserve owns what it keeps; it must outlive the blocks it gave. Threads: any, if the parent's may be used so.

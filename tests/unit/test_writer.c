@@ -37,7 +37,7 @@ static void check_log(int cache_kib) {
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/log.db", folder);
   assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, cache_kib, &err), TC_OK);
-  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK); /* with the system's VFS */
+  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
   execute(store.db, "CREATE TABLE t(id INTEGER PRIMARY KEY, x BLOB)");
   for (int round = 1; round <= 3; round++) {
     execute(store.db, "BEGIN IMMEDIATE");
