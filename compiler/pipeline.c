@@ -15,6 +15,7 @@
 #include "runtime/artifact.h"
 #include "sched/sched.h"
 #include "tcompile.h"
+#include "tune/tune.h"
 
 struct compile {
   struct tc_context *ctx;
@@ -34,6 +35,7 @@ struct compile {
 
 static tc_status run_decompose(struct compile *c);
 static tc_status run_key(struct compile *c);
+static tc_status run_tune(struct compile *c);
 static tc_status run_lower(struct compile *c);
 static tc_status run_schedule(struct compile *c);
 static tc_status run_codegen(struct compile *c);
@@ -94,6 +96,7 @@ static tc_status stage(struct compile *c, enum tc_pass pass, tc_status (*run)(st
 static tc_status compile_inductor(struct compile *c) {
   tc_status status = stage(c, TC_PASS_decompose, run_decompose);
   if (!status) status = stage(c, TC_PASS_key, run_key);
+  if (!status) status = stage(c, TC_PASS_tune, run_tune);
   if (!status) status = stage(c, TC_PASS_lower, run_lower);
   if (!status) status = stage(c, TC_PASS_schedule, run_schedule);
   if (!status) status = stage(c, TC_PASS_codegen, run_codegen);
@@ -121,9 +124,12 @@ static bool facts_fit(const struct compile *c, const struct tc_compiled *known) 
   return fit;
 }
 
+/* What a search finds is for a number of threads; what is made without one runs on any. */
 static tc_status make_key(struct compile *c, struct tc_error *err) {
   struct tc_context *ctx = c->ctx;
-  return tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, err);
+  const tc_status status = tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, err);
+  if (!status && !strcmp(ctx->config.matmul, TC_PRODUCT_SEARCH)) tc_cache_key_for_threads(&c->key, ctx->device->threads);
+  return status;
 }
 
 /* For one question to a cache: the key that run_key made. Off (opt.key_cache): the graph is hashed anew (where memory is out for it,
@@ -187,6 +193,29 @@ static tc_status run_key(struct compile *c) {
   return TC_OK;
 }
 
+/* A compile that a search tries: of nobody's interest beside it, and in no cache. */
+static tc_status compile_trial(void *self, struct tc_graph *graph, const struct tc_config *config, struct tc_compiled **out, struct tc_error *err) {
+  struct compile *c = self;
+  struct tc_context *ctx = tc_arena_bytes(c->graph->arena, sizeof *ctx); /* what is compiled refers to it */
+  struct tc_compile_report report = {0};
+  if (!ctx) {
+    tc_arena_free(graph->arena);
+    return tc_fail(err, TC_NOMEM, "tune", "out of memory for a trial");
+  }
+  *ctx = *c->ctx;
+  ctx->cache = NULL;
+  ctx->watch = NULL;
+  ctx->log = (struct tc_log){0};
+  ctx->config = *config;
+  return tc_compile_graph(ctx, TC_BACKEND_inductor, graph, out, &report, err);
+}
+
+static tc_status run_tune(struct compile *c) {
+  const struct tc_tuner tuner = {.self = c, .compile = compile_trial, .abi = TC_ARTIFACT_ABI};
+  tc_tune(c->ctx, c->graph, &tuner);
+  return TC_OK;
+}
+
 static tc_status run_lower(struct compile *c) {
   const tc_status status = tc_lower(c->graph, &c->ctx->config, &c->loops, c->err);
   if (!status) tc_text_lowered(c->ctx, c->report->texts, c->graph, c->loops);
@@ -203,12 +232,30 @@ static tc_status take_facts(struct compile *c) {
   return TC_OK;
 }
 
+/* How products are computed, where not all are the library's: so that nobody has to choose again to tell of it. */
+static tc_status take_products(struct compile *c) {
+  struct tc_launch_list *list = c->list;
+  const struct tc_graph *g = c->graph;
+  int n = 0, own = 0;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    n += g->nodes.data[i]->op == TC_OP_matmul;
+    own += g->nodes.data[i]->product != TC_PRODUCT_library;
+  }
+  if (!own) return TC_OK;
+  list->products = TC_NEW_ARRAY(tc_arena_alloc(g->arena), unsigned char, (size_t)n);
+  if (!list->products) return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for how products are computed");
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (g->nodes.data[i]->op == TC_OP_matmul) list->products[list->n_products++] = (unsigned char)g->nodes.data[i]->product;
+  return TC_OK;
+}
+
 static tc_status run_schedule(struct compile *c) {
   const tc_status status = tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
   if (status) return status;
   tc_text_fuel(c->ctx, c->graph, c->list->fuel);
   if (c->report->fuel) tc_fuel_report(c->list->fuel, c->report->fuel);
-  return take_facts(c);
+  const tc_status took = take_products(c);
+  return took ? took : take_facts(c);
 }
 
 static tc_status run_codegen(struct compile *c) {
@@ -287,7 +334,15 @@ static void summarise(struct compile *c) {
   r->peak_bytes_without_reuse = list->pool_bytes_without_reuse;
 }
 
-/* The texts of what a cache had: the stages that it saved run once more, for them alone. */
+/* The artifact knows how its products are computed; the graph is the one that it was made of. */
+static void recall_products(const struct compile *c) {
+  const struct tc_launch_list *list = tc_compiled_list(c->result);
+  for (size_t i = 0, n = 0; i < c->graph->nodes.len && n < (size_t)list->n_products; i++)
+    if (c->graph->nodes.data[i]->op == TC_OP_matmul) c->graph->nodes.data[i]->product = (enum tc_product)list->products[n++];
+}
+
+/* The texts of what a cache had: the stages that it saved run once more, for them alone. Nothing is searched again: a search might
+ * end otherwise, and what is told would not be what runs. */
 static void retell(const struct compile *c) {
   const struct tc_counters counters = c->ctx->counters;
   struct tc_compile_report report = {.texts = c->report->texts, .fuel = c->report->fuel};
@@ -295,6 +350,7 @@ static void retell(const struct compile *c) {
   struct compile again = *c;
   again.report = &report;
   again.err = &err;
+  recall_products(c);
   if (!run_lower(&again) && !run_schedule(&again)) (void)run_codegen(&again);
   tc_blobs_free(&again.blobs);
   c->ctx->counters = counters;

@@ -8,8 +8,9 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/products.h"
 
-enum { NOKEY, KEY, ASIDE };
+enum { NOKEY, KEY, RUN, ASIDE };
 enum { COMPILE, OPENING };
 
 static const char unlimited[] = "unlimited";
@@ -20,7 +21,7 @@ static const char unlimited[] = "unlimited";
 #define ONE_OF(all) {.words = all, .most = INT64_MAX}
 #define LIST_OF(all) {.words = all, .list = true, .most = INT64_MAX}
 static const struct tc_config_row rows[] = {
-#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == ASIDE, acts == OPENING, takes},
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == RUN, key == ASIDE, acts == OPENING, takes},
 #include "base/config.def"
 #undef TC_CONFIG
 };
@@ -168,17 +169,27 @@ bool tc_config_is_default(const struct tc_config *config, int index) {
   return same(config, &standard, index);
 }
 
+static uint64_t hash_row(uint64_t hash, const struct tc_config *config, int index) {
+  const void *at = const_slot(config, index);
+  hash = tc_hash_u64(hash, (uint64_t)index);
+  switch (rows[index].type) {
+    case TC_CONFIG_BOOL: return tc_hash_u64(hash, *(const bool *)at);
+    case TC_CONFIG_INT: return tc_hash_u64(hash, (uint64_t)*(const int64_t *)at);
+    case TC_CONFIG_TEXT: return tc_hash_bytes(hash, *(const char *const *)at, strlen(*(const char *const *)at));
+  }
+  return hash;
+}
+
 uint64_t tc_config_key(const struct tc_config *config) {
   uint64_t hash = 0;
-  for (int i = 0; i < tc_config_count(); i++) {
-    if (!rows[i].in_key) continue;
-    const void *at = const_slot(config, i);
-    hash = tc_hash_u64(hash, (uint64_t)i);
-    switch (rows[i].type) {
-      case TC_CONFIG_BOOL: hash = tc_hash_u64(hash, *(const bool *)at); break;
-      case TC_CONFIG_INT: hash = tc_hash_u64(hash, (uint64_t)*(const int64_t *)at); break;
-      case TC_CONFIG_TEXT: hash = tc_hash_bytes(hash, *(const char *const *)at, strlen(*(const char *const *)at)); break;
-    }
-  }
+  for (int i = 0; i < tc_config_count(); i++)
+    if (rows[i].in_key) hash = hash_row(hash, config, i);
+  return hash;
+}
+
+uint64_t tc_config_run_key(const struct tc_config *config) {
+  uint64_t hash = 0;
+  for (int i = 0; i < tc_config_count(); i++)
+    if (rows[i].in_run) hash = hash_row(hash, config, i);
   return hash;
 }

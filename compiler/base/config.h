@@ -31,6 +31,7 @@ struct tc_config_row {
   const char *name, *help, *default_text;
   enum tc_config_type type;
   bool in_key;
+  bool in_run; /* changes how an artifact is run, and not the artifact */
   bool aside; /* changes neither the artifact nor what a benchmark measures */
   bool at_opening; /* read once, when the module opens */
   struct tc_config_takes takes;
@@ -48,7 +49,8 @@ tc_status tc_config_set(struct tc_config *config, const char *name, const char *
 /* Value of a switch as text, appended. */
 void tc_config_get(const struct tc_config *config, int index, struct tc_strbuf *out);
 bool tc_config_is_default(const struct tc_config *config, int index);
-/* Hash over the rows that enter the cache key. */
+/* Hash over the rows that enter the cache key; and over those that change how an artifact is run. */
 uint64_t tc_config_key(const struct tc_config *config);
+uint64_t tc_config_run_key(const struct tc_config *config);
 
 #endif

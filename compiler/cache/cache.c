@@ -44,25 +44,31 @@ struct tc_cache *tc_cache_open(const struct tc_alloc *alloc, const char *directo
 void tc_cache_close(struct tc_cache *cache) {
   if (!cache) return;
   (void)tc_cache_flush(cache, NULL);
+  tc_cache_close(cache->shared);
   tc_vec_free(cache->alloc, &cache->pending);
   tc_cache_memory_clear(cache);
   tc_vec_free(cache->alloc, &cache->memory);
+  tc_vec_free(cache->alloc, &cache->choices);
   TC_FREE(cache->alloc, cache);
 }
 
 const char *tc_cache_directory(struct tc_cache *cache) { return cache->directory; }
 
+static bool same_key(const struct tc_cache_key *a, const struct tc_cache_key *b) {
+  return !memcmp(a->digest, b->digest, sizeof a->digest) && a->run == b->run;
+}
+
 /* Newest last; few entries, and the digest's first word decides nearly always. */
 struct tc_compiled *tc_cache_memory_get(struct tc_cache *cache, const struct tc_cache_key *key) {
   for (size_t i = cache->memory.len; i-- > 0;)
-    if (!memcmp(cache->memory.data[i].key.digest, key->digest, sizeof key->digest)) return cache->memory.data[i].compiled;
+    if (same_key(&cache->memory.data[i].key, key)) return cache->memory.data[i].compiled;
   return NULL;
 }
 
 /* An entry of the same key is replaced: what it holds did not serve. */
 static bool replace(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled) {
   for (size_t i = 0; i < cache->memory.len; i++) {
-    if (memcmp(cache->memory.data[i].key.digest, key->digest, sizeof key->digest)) continue;
+    if (!same_key(&cache->memory.data[i].key, key)) continue;
     tc_compiled_release(cache->memory.data[i].compiled);
     cache->memory.data[i].compiled = tc_compiled_retain(compiled);
     return true;
@@ -84,6 +90,7 @@ bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key,
 void tc_cache_memory_clear(struct tc_cache *cache) {
   for (size_t i = 0; i < cache->memory.len; i++) tc_compiled_release(cache->memory.data[i].compiled);
   cache->memory.len = 0;
+  cache->choices.len = 0;
 }
 
 static int parts_that_differ(const uint64_t a[TC_KEY_PARTS], const uint64_t b[TC_KEY_PARTS]) {
@@ -106,9 +113,7 @@ static void consider_disk(struct tc_cache *cache, const struct tc_cache_key *key
     char path[CACHE_PATH + CACHE_NAME];
     snprintf(path, sizeof path, "%s/%s", cache->directory, list.data[i].name);
     struct entry_head head;
-    FILE *file = fopen(path, "rb");
-    if (file && fread(&head, sizeof head, 1, file) == 1) consider(key, head.part, fewest, nearest);
-    if (file) fclose(file);
+    if (cache_read_head(path, &head) && cache_kind_of(&head) == TC_CACHE_ARTIFACTS) consider(key, head.part, fewest, nearest);
   }
   cache_list_free(cache, &list);
 }
@@ -120,6 +125,10 @@ void tc_cache_explain_miss(struct tc_cache *cache, const struct tc_cache_key *ke
   consider_disk(cache, key, &fewest, nearest);
   if (fewest > TC_KEY_PARTS) {
     tc_strbuf_puts(out, "the cache is empty");
+    return;
+  }
+  if (!fewest) { /* equal parts, and yet no hit */
+    tc_strbuf_puts(out, "the nearest entry runs otherwise, or serves other sizes");
     return;
   }
   tc_strbuf_puts(out, "differs from the nearest entry in: ");

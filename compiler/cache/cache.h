@@ -11,9 +11,13 @@
 #include "base/hash.h"
 
 enum tc_key_part { TC_KEY_GRAPH, TC_KEY_SHAPES, TC_KEY_CONFIG, TC_KEY_TARGET, TC_KEY_GENERATOR, TC_KEY_ABI, TC_KEY_PARTS };
+/* What an entry on disk holds: an artifact, or what a search chose. */
+enum tc_cache_kind { TC_CACHE_ARTIFACTS, TC_CACHE_CHOICES, TC_CACHE_KINDS };
 struct tc_cache_key {
   uint64_t part[TC_KEY_PARTS];           /* hash of each part: to explain a miss */
   unsigned char digest[TC_SHA256_BYTES]; /* the key itself */
+  uint64_t run;                          /* how what is made of the artifact runs: beside the digest, it tells entries in memory apart */
+  enum tc_cache_kind kind;               /* of the entry on disk */
 };
 
 struct tc_cache;
@@ -40,7 +44,17 @@ tc_status tc_cache_flush(struct tc_cache *cache, struct tc_error *err);
 /* "target differs from the nearest entry (avx2)": which parts differ from the most similar entry in memory or on disk. */
 void tc_cache_explain_miss(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_strbuf *out);
 
-struct tc_cache_stat { int64_t entries, bytes, bad; };
+/* What a search chose (tune/), by a key of its own kind: in memory, and with `disk` on disk. get: false where none is known. */
+enum { TC_CACHE_CHOICE = 32 }; /* bytes of a name with its end */
+bool tc_cache_choice_get(struct tc_cache *cache, const struct tc_cache_key *key, bool disk, char name[TC_CACHE_CHOICE]);
+void tc_cache_choice_put(struct tc_cache *cache, const struct tc_cache_key *key, const char *name, bool disk);
+
+/* Those of the user's own cache, which processes with caches elsewhere agree by: nothing unless tc_cache_share_choices was called. */
+void tc_cache_share_choices(struct tc_cache *cache);
+bool tc_cache_shared_choice_get(struct tc_cache *cache, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE]);
+void tc_cache_shared_choice_put(struct tc_cache *cache, const struct tc_cache_key *key, const char *name);
+
+struct tc_cache_stat { int64_t entries, bytes, bad, choices; }; /* choices: of the entries, those that hold what a search chose */
 tc_status tc_cache_stat(struct tc_cache *cache, struct tc_cache_stat *stat, struct tc_error *err);
 /* Reads every entry and checks it; bad ones are counted and (with `remove`) removed. */
 tc_status tc_cache_verify(struct tc_cache *cache, bool remove, struct tc_cache_stat *stat, struct tc_error *err);

@@ -75,6 +75,7 @@ tc_status tc_cache_flush(struct tc_cache *cache, struct tc_error *err) {
     tc_free_bytes(cache->alloc, entry->bytes, entry->size);
   }
   cache->pending.len = 0;
+  if (cache->shared) (void)tc_cache_flush(cache->shared, NULL); /* what was not kept is found out again */
   return status;
 }
 
@@ -89,10 +90,23 @@ static tc_status for_each(struct tc_cache *cache, entry_action action, void *arg
   return status;
 }
 
-static tc_status count_entry(struct tc_cache *cache, const struct entry_file *file, void *argument, struct tc_cache_stat *stat, struct tc_error *err) {
-  (void)cache, (void)argument, (void)err;
+static void count(struct tc_cache_stat *stat, const struct entry_file *file, bool choice) {
   stat->entries++;
+  stat->choices += choice;
   stat->bytes += file->bytes;
+}
+
+/* As far as its head says. */
+static bool is_choice(const struct tc_cache *cache, const struct entry_file *file) {
+  char path[CACHE_PATH + CACHE_NAME];
+  struct entry_head head;
+  snprintf(path, sizeof path, "%s/%s", cache->directory, file->name);
+  return cache_read_head(path, &head) && cache_kind_of(&head) == TC_CACHE_CHOICES;
+}
+
+static tc_status count_entry(struct tc_cache *cache, const struct entry_file *file, void *argument, struct tc_cache_stat *stat, struct tc_error *err) {
+  (void)argument, (void)err;
+  count(stat, file, is_choice(cache, file));
   return TC_OK;
 }
 
@@ -101,9 +115,12 @@ tc_status tc_cache_stat(struct tc_cache *cache, struct tc_cache_stat *stat, stru
 }
 
 static tc_status clear_entry(struct tc_cache *cache, const struct entry_file *file, void *argument, struct tc_cache_stat *stat, struct tc_error *err) {
+  (void)argument;
+  const bool choice = is_choice(cache, file);
   if (!remove_entry(cache, file->name) && errno != ENOENT)
     return tc_fail(err, TC_IO, "cache", "%s/%s: %s", cache->directory, file->name, strerror(errno));
-  return count_entry(cache, file, argument, stat, err);
+  count(stat, file, choice);
+  return TC_OK;
 }
 
 tc_status tc_cache_clear(struct tc_cache *cache, struct tc_cache_stat *removed, struct tc_error *err) {
@@ -131,7 +148,8 @@ static tc_status verify_entry(struct tc_cache *cache, const struct entry_file *f
   if (status == TC_NOMEM) return tc_fail(err, TC_NOMEM, "cache", "out of memory for a cache entry");
   if (status) stat->bad++;
   if (status && *remove) remove_entry(cache, file->name);
-  return count_entry(cache, file, NULL, stat, err);
+  count(stat, file, !status && cache_kind_of(&head) == TC_CACHE_CHOICES);
+  return TC_OK;
 }
 
 tc_status tc_cache_verify(struct tc_cache *cache, bool remove, struct tc_cache_stat *stat, struct tc_error *err) {
@@ -148,7 +166,8 @@ static tc_status export_entry(struct tc_cache *cache, const struct entry_file *f
   const bool good = fwrite(&head, sizeof head, 1, out) == 1 && fwrite(payload, 1, size, out) == size;
   tc_free_bytes(cache->alloc, payload, size ? size : 1);
   if (!good) return tc_fail(err, TC_IO, "cache", "writing the export: %s", strerror(errno));
-  return count_entry(cache, file, NULL, stat, err);
+  count(stat, file, cache_kind_of(&head) == TC_CACHE_CHOICES);
+  return TC_OK;
 }
 
 static tc_status write_export(struct tc_cache *cache, const char *path, struct tc_cache_stat *stat, struct tc_error *err) {
@@ -185,11 +204,13 @@ static tc_status import_one(struct tc_cache *cache, FILE *in, const struct entry
   struct tc_cache_key key;
   memcpy(key.part, head->part, sizeof key.part);
   memcpy(key.digest, head->key, sizeof key.digest);
+  key.kind = cache_kind_of(head);
   if (fread(payload, 1, size, in) != size) status = tc_fail(err, TC_CORRUPT, "cache", "the import ends in the middle of an entry");
   if (!status) {
     cache_fill_head(&checked, &key, payload, size);
     if (memcmp(&checked, head, sizeof checked)) stat->bad++;
-    else if (!(status = cache_write_entry(cache, head, payload, err))) stat->entries++, stat->bytes += (int64_t)(sizeof *head + size);
+    else if (!(status = cache_write_entry(cache, head, payload, err)))
+      count(stat, &(struct entry_file){.bytes = (int64_t)(sizeof *head + size)}, key.kind == TC_CACHE_CHOICES);
   }
   tc_free_bytes(cache->alloc, payload, size ? size : 1);
   return status;

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cache/internal.h"
 
+enum { KIND = 6 /* its byte of the magic */ };
 static const char magic[8] = {'T', 'B', 'E', 'N', 'C', 'H', 0, CACHE_FORMAT};
 static const char suffix[] = ".tbc";
 enum { STALE_SECONDS = 3600 }; /* no writer takes so long */
@@ -29,7 +30,11 @@ bool cache_is_entry_name(const char *name) {
   return tc_text_hex(name) == TC_SHA256_HEX - 1 && !strcmp(name + TC_SHA256_HEX - 1, suffix);
 }
 
-bool cache_is_head(const struct entry_head *head) { return !memcmp(head->magic, magic, sizeof magic); }
+bool cache_is_head(const struct entry_head *head) {
+  return !memcmp(head->magic, magic, KIND) && (unsigned char)head->magic[KIND] < TC_CACHE_KINDS && head->magic[KIND + 1] == magic[KIND + 1];
+}
+
+enum tc_cache_kind cache_kind_of(const struct entry_head *head) { return (enum tc_cache_kind)head->magic[KIND]; }
 
 static void checksum(const struct entry_head *head, const void *payload, size_t size, unsigned char digest[TC_SHA256_BYTES]) {
   struct tc_sha256 sha;
@@ -42,6 +47,7 @@ static void checksum(const struct entry_head *head, const void *payload, size_t 
 void cache_fill_head(struct entry_head *head, const struct tc_cache_key *key, const void *payload, size_t size) {
   memset(head, 0, sizeof *head);
   memcpy(head->magic, magic, sizeof magic);
+  head->magic[KIND] = (char)key->kind;
   head->payload_bytes = size;
   memcpy(head->part, key->part, sizeof key->part);
   memcpy(head->key, key->digest, sizeof key->digest);
@@ -87,9 +93,19 @@ static tc_status read_payload(int fd, const struct tc_alloc *alloc, struct entry
   return TC_OK;
 }
 
+/* Something else may lie there under this name, as a pipe: that is not waited for. */
+static int open_entry(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+
+bool cache_read_head(const char *path, struct entry_head *head) {
+  const int fd = open_entry(path);
+  const bool good = fd >= 0 && read_all(fd, head, sizeof *head) && cache_is_head(head);
+  if (fd >= 0) close(fd);
+  return good;
+}
+
 tc_status cache_read_entry(const struct tc_alloc *alloc, const char *path, struct entry_head *head, unsigned char **payload, size_t *size,
                            struct tc_error *err) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* something else may lie there under this name, as a pipe */
+  const int fd = open_entry(path);
   if (fd < 0) {
     const int why = errno;
     struct stat info; /* what is there but cannot be opened is no miss like others */

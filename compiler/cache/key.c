@@ -94,6 +94,8 @@ tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *conf
   key->part[TC_KEY_TARGET] = hash_target(target);
   key->part[TC_KEY_GENERATOR] = *config->generator ? strtoull(config->generator, NULL, HEX) : tc_cache_generators(codegens);
   key->part[TC_KEY_ABI] = (uint64_t)artifact_abi;
+  key->run = tc_config_run_key(config);
+  key->kind = TC_CACHE_ARTIFACTS;
   struct tc_sha256 sha;
   tc_sha256_init(&sha);
   tc_sha256_add(&sha, d.structure.data, d.structure.len);
@@ -101,4 +103,24 @@ tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *conf
   tc_sha256_add(&sha, &key->part[TC_KEY_CONFIG], sizeof *key->part * (TC_KEY_PARTS - TC_KEY_CONFIG));
   tc_sha256_end(&sha, key->digest);
   return TC_OK;
+}
+
+static void derive(struct tc_cache_key *key, const char *what, int threads) {
+  struct tc_sha256 sha;
+  tc_sha256_init(&sha);
+  tc_sha256_add(&sha, key->digest, sizeof key->digest);
+  tc_sha256_add(&sha, what, strlen(what) + 1);
+  tc_sha256_add(&sha, &threads, sizeof threads);
+  tc_sha256_end(&sha, key->digest);
+}
+
+void tc_cache_key_for_threads(struct tc_cache_key *key, int threads) {
+  derive(key, "threads", threads);
+  key->part[TC_KEY_TARGET] = tc_hash_bytes(key->part[TC_KEY_TARGET], &threads, sizeof threads);
+}
+
+void tc_cache_key_of_choice(struct tc_cache_key *key, int threads, const char *what) {
+  derive(key, what, threads);
+  key->kind = TC_CACHE_CHOICES;
+  for (int i = 0; i < TC_KEY_PARTS; i++) key->part[i] = hash_text(key->part[i], what);
 }

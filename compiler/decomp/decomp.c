@@ -77,6 +77,7 @@ static tc_status rewrite(struct decomposer *d, const struct tc_node *old, struct
   const tc_status status = tc_emit(&d->builder, old->op, old->n_in, in, &old->attrs, out, err);
   if (status) return status;
   if (tc_op_row(old->op)->kind == TC_KIND_RANDOM) tc_node_of(*out)->draw = old->draw;
+  if (old->op == TC_OP_matmul) tc_node_of(*out)->product = old->product; /* primitive */
   return TC_OK;
 }
 

@@ -164,6 +164,7 @@ struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, in
   list_object(L);
   o->has_self = set_function(L, object, function_index);
   if (options_index) tc_lua_read_options(L, options_index, object, o);
+  else tc_lua_no_options(o);
   return o;
 }
 
@@ -249,6 +250,7 @@ static int counters(lua_State *L) {
   set_break_counts(L, c);
   set_count(L, "eager_fallbacks", c->eager_fallbacks);
   set_count(L, "llvm_modules", c->llvm_modules);
+  set_count(L, "searches", c->searches);
   return 1;
 }
 

@@ -186,6 +186,7 @@ int tc_lua_mark_dynamic(lua_State *L);
 /* --- options.c --- */
 /* Reads the options at an index into the object at `object`; raises for what it does not take. */
 void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_object *o);
+void tc_lua_no_options(struct compiled_object *o); /* in its place, where none are given */
 /* Pushes what a value is, for messages: "number 5", "string 'x'", "tensor", "table". */
 const char *tc_lua_given(lua_State *L, int index);
 

@@ -86,12 +86,12 @@ static bool make_folder(struct tc_lua_debug *debug, const char *parent) {
 
 /* --- the graph as Lua --- */
 
-/* Switches of the object that change the code, as a Lua table. */
+/* Switches of the object that change the code or how it runs, as a Lua table. */
 static void put_switches(struct tc_strbuf *out, const struct tc_config *config) {
   bool any = false;
   for (int i = 0; i < tc_config_count(); i++) {
     const struct tc_config_row *row = tc_config_row(i);
-    if (!row->in_key || !strcmp(row->name, "isa") || tc_config_is_default(config, i)) continue;
+    if (!(row->in_key || row->in_run) || !strcmp(row->name, "isa") || tc_config_is_default(config, i)) continue;
     tc_strbuf_printf(out, "%s%s = \"", any ? ", " : ", options = { ", row->name);
     tc_config_get(config, i, out);
     tc_strbuf_puts(out, "\"");

@@ -124,6 +124,7 @@ static tc_status open_context(struct tc_lua_module *m, const struct settings *se
   tc_status status = tc_log_parse(&ctx->log, ctx->config.logs, err);
   if (status) return status;
   ctx->cache = tc_cache_open(alloc, ctx->config.cache_dir, ctx->config.cache_mb);
+  if (ctx->cache && ctx->config.share_choices) tc_cache_share_choices(ctx->cache);
   if (!ctx->cache) return tc_fail(err, TC_NOMEM, "lua", "no memory for the cache");
   status = tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &ctx->device, err);
   return status || ctx->config.opt_lazy_library ? status : warm_generators(ctx, err);

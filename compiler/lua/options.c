@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/products.h"
 #include "lua/compiled_object.h"
 
 static int raise_unsupported(lua_State *L, const char *what, const char *value, const char *instead) {
@@ -45,15 +46,32 @@ static void read_backend(lua_State *L, int options, int object, struct compiled_
   lua_pop(L, 1);
 }
 
-static void read_mode(lua_State *L, int options) {
-  static const char *const known[] = {"reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"};
+static const struct { const char *name, *matmul, *record; } modes[] = {
+#define TC_MODE(name, matmul, record) {name, matmul, record},
+#include "lua/modes.def"
+#undef TC_MODE
+};
+static const char mode_names[] = ""
+#define TC_MODE(name, matmul, record) ", " name
+#include "lua/modes.def"
+#undef TC_MODE
+    ;
+
+/* Its number. */
+static size_t read_mode(lua_State *L, int options) {
+  size_t i = 0;
   if (push_option(L, options, "mode", LUA_TSTRING, "the name of a mode")) {
     const char *mode = lua_tostring(L, -1);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-      if (!strcmp(mode, known[i])) raise_unsupported(L, "mode", mode, "only mode=default is built so far");
-    if (strcmp(mode, "default")) luaL_error(L, "compile: there is no mode '%s'; modes: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs", mode);
+    while (i < sizeof modes / sizeof *modes && strcmp(mode, modes[i].name)) i++;
+    if (i == sizeof modes / sizeof *modes) luaL_error(L, "compile: there is no mode '%s'; modes: %s", mode, mode_names + strlen(", "));
   }
   lua_pop(L, 1);
+  return i;
+}
+
+static void apply_mode(struct tc_config *config, size_t mode) {
+  if (!strcmp(config->matmul, TC_PRODUCT_AUTO)) config->matmul = modes[mode].matmul;
+  if (!strcmp(config->record, "auto")) config->record = modes[mode].record;
 }
 
 static bool read_boolean(lua_State *L, int options, const char *name) {
@@ -115,10 +133,15 @@ void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_
     luaL_error(L, "compile: argument 2 must be a table of options (backend, mode, fullgraph, dynamic, options), got %s", tc_lua_given(L, options));
   check_option_names(L, options);
   read_backend(L, options, object, o);
-  read_mode(L, options);
+  const size_t mode = read_mode(L, options);
+  if (mode && (o->backend != TC_BACKEND_inductor || *o->registered))
+    luaL_error(L, "compile: mode '%s': modes are those of backend=inductor; backend=%s has none", modes[mode].name, tc_lua_backend_name(o));
   read_dynamic(L, options, o);
   if (*o->registered) tc_lua_backend_dynamic(L, object, o);
   o->fullgraph = read_boolean(L, options, "fullgraph");
   read_switches(L, options, o);
   lua_setiuservalue(L, object, OBJECT_TEXTS);
+  apply_mode(&o->config, mode);
 }
+
+void tc_lua_no_options(struct compiled_object *o) { apply_mode(&o->config, 0); }

@@ -193,6 +193,8 @@ function parts.arguments()
   plain.raises(function() tb.compile(f, { backend = "inducter" }) end, "there is no backend 'inducter'", "eager, aot_eager, inductor")
   plain.raises(function() tb.compile(f, { backend = print }) end, "option backend must be the name of a backend, got function")
   plain.raises(function() tb.compile(f, { backend = "cudagraphs" }) end, "unsupported", "cudagraphs")
+  plain.raises(function() tb.compile(f, { mode = "max-autotune", backend = "eager" }) end, "modes are those of backend=inductor", "backend=eager has none")
+  tb.compile(f, { mode = "default", backend = "eager" })
   plain.raises(function() tb.compile(f, { mode = "fast" }) end, "there is no mode 'fast'", "default, reduce-overhead")
   plain.raises(function() tb.compile(f, { mode = 3 }) end, "option mode must be the name of a mode, got number 3")
   plain.raises(function() tb.compile(f, { fullgraph = "yes" }) end, "option fullgraph must be true or false, got string 'yes'")
@@ -330,6 +332,28 @@ function parts.long_sums()
       check("heavy", function(v) return ((v * 2):exp():sin():abs() + v:tanh():exp():log()):sum(2) end, rows, n / 8)
       check("columns", function(v) return (v * 2):sum(1) end, columns, n)
     end
+  end
+end
+
+-- The same compile gives the same artifact, wherever in memory the compiler's own values lie.
+function parts.same_artifact()
+  local function f(x, y) -- one kernel with many addresses
+    local rows, parts = x:size(1), {}
+    for i = 1, 6 do parts[i] = (x:narrow(1, i, rows - 6):transpose(1, 2) * y:narrow(2, i, rows - 6):narrow(1, 1, 16)):flip(1) end
+    local sum = parts[1]
+    for i = 2, 6 do sum = sum + parts[i] * i end
+    return tb.cat({ sum, sum:flip(2), sum * 2 }, 1):view(-1, 4):softmax(-1)
+  end
+  local first
+  for i = 1, 40 do
+    local filling = {}
+    for k = 1, i do filling[k] = string.rep("x", k * 100) end
+    tb.clear_memory_cache()
+    local compiled = tb.compile(f, { dynamic = true, options = { cache = false } })
+    compiled(tb.randn(30, 16), tb.randn(16, 40))
+    local artifact = tb.stats(compiled).artifact
+    first = first or artifact
+    assert(artifact == first, "compile " .. i .. " made another artifact")
   end
 end
 

@@ -303,6 +303,27 @@ function parts.holes()
     end
   end
   assert(held == 4 * 3 * 4 ^ 6)
+  -- holes of the same call, in a list that has as many keys as its border says, and then a key that fills one of them
+  local function maker(wrap)
+    local list = { 3, 4, 5 }
+    return wrap(function(v, n)
+      list[n % 3] = nil
+      local before = #list
+      list[(n + before) % 5 + 1] = 0
+      local between = #list
+      list[(n + before + between) % 5 + 1] = 0
+      return before, between, #list, v
+    end)
+  end
+  for code = 0, 6 ^ 4 - 1 do
+    local plain, compiled = maker(function(f) return f end), maker(function(f) return tb.compile(f, { backend = "eager", options = { recompile_limit = 64 } }) end)
+    local rest = code
+    for call = 1, 4 do
+      local want, got = table.pack(plain(x, rest % 6)), table.pack(compiled(x, rest % 6))
+      for i = 1, 3 do assert(want[i] == got[i], ("list %d, call %d: length %d: plain %s, compiled %s"):format(code, call, i, want[i], got[i])) end
+      rest = rest // 6
+    end
+  end
   -- behind values that were appended it is a border, if not always the same one
   local append = tb.compile(function(v, list) list[#list + 1] = v return #list, v end, { backend = "eager", options = { recompile_limit = 64 } })
   for code = 0, 2 ^ 6 - 1 do

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "cache/cache.h"
+#include "cache/key.h"
 
 enum { N_WRITERS = 4, N_ROUNDS = 40, PATH = 256 };
 
@@ -98,6 +99,60 @@ static void test_put_get(void **state) {
   assert_non_null(strstr(tc_strbuf_text(&why), "target"));
   assert_null(strstr(why.data, "shapes"));
   tc_strbuf_free(&why);
+}
+
+/* What searches chose is counted apart from artifacts, by whatever looks at all entries, and is no near entry of one. */
+static void test_choices(void **state) {
+  struct fixture *f = *state;
+  enum { CHOICES = 3 };
+  struct tc_cache_stat stat;
+  struct tc_strbuf why;
+  char name[TC_CACHE_CHOICE], path[PATH + 8];
+  for (int n = 0; n < CHOICES; n++) {
+    struct tc_cache_key k = key(40 + n);
+    tc_cache_key_of_choice(&k, 2, "a library");
+    tc_cache_choice_put(f->cache, &k, "tile_8x1", true);
+  }
+  assert_int_equal(tc_cache_flush(f->cache, NULL), TC_OK);
+  tc_strbuf_init(&why, tc_alloc_system());
+  const struct tc_cache_key wanted = key(40);
+  tc_cache_explain_miss(f->cache, &wanted, &why);
+  assert_string_equal(tc_strbuf_text(&why), "the cache is empty");
+  tc_strbuf_free(&why);
+  put(f, 1, "an artifact");
+  assert_int_equal(tc_cache_stat(f->cache, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, CHOICES + 1);
+  assert_int_equal(stat.choices, CHOICES);
+  assert_int_equal(tc_cache_verify(f->cache, true, &stat, NULL), TC_OK);
+  assert_int_equal(stat.bad, 0);
+  assert_int_equal(stat.choices, CHOICES);
+  snprintf(path, sizeof path, "%s.export", f->directory);
+  assert_int_equal(tc_cache_export(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(stat.choices, CHOICES);
+  assert_int_equal(tc_cache_clear(f->cache, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, CHOICES + 1);
+  assert_int_equal(stat.choices, CHOICES);
+  assert_int_equal(tc_cache_stat(f->cache, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, 0);
+  assert_int_equal(tc_cache_import(f->cache, path, &stat, NULL), TC_OK);
+  assert_int_equal(stat.entries, CHOICES + 1);
+  assert_int_equal(stat.choices, CHOICES);
+  tc_cache_memory_clear(f->cache);
+  struct tc_cache_key again = key(41);
+  tc_cache_key_of_choice(&again, 2, "a library");
+  assert_true(tc_cache_choice_get(f->cache, &again, true, name));
+  assert_string_equal(name, "tile_8x1");
+}
+
+/* A choice holds for as many threads, and beside the same library. */
+static void test_choice_keys(void **state) {
+  struct tc_cache_key keys[] = {key(7), key(7), key(7), key(8)};
+  (void)state;
+  tc_cache_key_of_choice(&keys[0], 2, "one");
+  tc_cache_key_of_choice(&keys[1], 2, "other");
+  tc_cache_key_of_choice(&keys[2], 3, "one");
+  tc_cache_key_of_choice(&keys[3], 2, "one");
+  for (size_t i = 1; i < sizeof keys / sizeof *keys; i++) assert_memory_not_equal(keys[0].digest, keys[i].digest, TC_SHA256_BYTES);
 }
 
 /* Each byte of the file in turn is changed, in three ways; none may be believed. */
@@ -196,13 +251,27 @@ static void test_stale(void **state) {
   assert_int_equal(unlink(other), 0);
 }
 
+/* Until a file that is written now is newer than entry `n`: some systems count the times of files in steps of 10 ms. */
+static void wait_for_newer(const struct fixture *f, int n) {
+  char path[PATH * 2];
+  struct stat entry, now;
+  FILE *file = tmpfile();
+  entry_path(f, n, path);
+  assert_true(file && !stat(path, &entry));
+  do {
+    usleep(1000);
+    assert_true(!futimens(fileno(file), NULL) && !fstat(fileno(file), &now));
+  } while (now.st_mtim.tv_sec == entry.st_mtim.tv_sec && now.st_mtim.tv_nsec == entry.st_mtim.tv_nsec);
+  fclose(file);
+}
+
 static void test_bound(void **state) {
   struct fixture *f = *state;
   static char big[300 << 10];
   memset(big, 'x', sizeof big - 1);
   for (int n = 1; n <= 6; n++) {
     put(f, n, big);
-    usleep(2000);
+    wait_for_newer(f, n);
     if (n > 1 && n < 6) expect_entry(f, 1, big); /* used: stays */
   }
   assert_int_equal(get_status(f, 2), TC_IO);
@@ -312,7 +381,8 @@ static void test_unusable_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down),        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down), cmocka_unit_test_setup_teardown(test_choices, set_up, tear_down),
+      cmocka_unit_test(test_choice_keys),        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),          cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_export_import, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),     cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
