@@ -37,6 +37,6 @@ void tc_lua_push_tensor(lua_State *L, struct tc_tensor tensor);
 uint64_t tc_generators(const struct tc_context *ctx);
 
 /* Version of blob, launch list and runtime contract: equal numbers can load each other's artifacts. */
-enum { TC_ARTIFACT_ABI = 3 };
+enum { TC_ARTIFACT_ABI = 4 };
 
 #endif

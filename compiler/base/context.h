@@ -24,6 +24,7 @@ enum { TC_MAX_BREAK_REASONS = 32 };
 struct tc_counters {
   uint64_t compiles, cache_misses, disk_hits, memory_hits, disk_bad_entries;
   uint64_t guard_failures, recompiles, graph_breaks, eager_fallbacks, llvm_modules;
+  uint64_t searches; /* matrix products that were tried in each way (tune/) */
   uint64_t breaks[TC_MAX_BREAK_REASONS]; /* graph_breaks by reason: enum tc_break_reason */
 };
 
@@ -43,7 +44,7 @@ struct tc_context {
   struct tc_device *device;             /* the default device (cpu) */
   const struct tc_codegen *const *codegens; /* in order of preference, NULL-terminated */
   struct tc_cache *cache;               /* NULL: no cache */
-  const struct tc_stage_watch *watch;   /* NULL: nobody; what it costs then is this test */
+  const struct tc_stage_watch *watch;   /* NULL: nobody; what it costs then is this test. While somebody counts, times mean nothing. */
 };
 
 static inline void tc_stage_enter(const struct tc_context *ctx, const char *stage) {

@@ -36,8 +36,9 @@ void tc_table_follow_border(struct tc_traced_table *table, const struct tc_track
 static void learn_border(struct tc_trace *t, struct tc_traced_table *table) {
   lua_rawgeti(t->L, t->objects, table->origin.object);
   table->old_length = table->border = (lua_Integer)lua_rawlen(t->L, -1);
-  table->n_positive = tc_guards_count_indices(t->L, -1);
-  table->had_holes = table->n_positive != table->old_length;
+  lua_Integer last;
+  table->n_positive = tc_guards_count_indices(t->L, -1, &last);
+  table->had_holes = table->n_positive != last;
   lua_pop(t->L, 1);
   for (size_t i = 0; i < table->entries.len; i++) {
     const struct tc_table_entry *entry = &table->entries.data[i];

@@ -12,6 +12,7 @@
 #include "tensor/tensor.h"
 
 struct tc_loaded; /* a loaded blob */
+struct tc_recorded; /* what a run launched, with its addresses */
 
 /* One bound run of a launch list. */
 struct tc_run {
@@ -23,6 +24,7 @@ struct tc_run {
   tc_cpu_kernel const *codes; /* entry point of each list->codes (device-specific handle elsewhere) */
   int64_t *status;            /* set by kernels; see TC_ROLE_STATUS */
   uint64_t rng[2];            /* seed, first draw */
+  struct tc_recorded *recorded; /* of a run of the same list at the same sizes; NULL: none */
 };
 
 struct tc_device_methods {
@@ -34,8 +36,15 @@ struct tc_device_methods {
   tc_cpu_kernel (*symbol)(struct tc_loaded *loaded, const char *name); /* NULL: not there */
   void (*unload)(struct tc_device *device, struct tc_loaded *loaded);
   tc_status (*run)(struct tc_device *device, const struct tc_run *run, struct tc_error *err);
+  /* Records what a run of the list launches, for later runs that name it: they look up again only addresses that changed. The list, the
+   * sizes, and the codes must outlive it. TC_NOMEM only. */
+  tc_status (*record)(struct tc_device *device, const struct tc_run *run, struct tc_recorded **out, struct tc_error *err);
+  void (*forget)(struct tc_device *device, struct tc_recorded *recorded); /* NULL is fine */
   /* Each entry's time in one run, in nanoseconds: ns[n_launches]. */
   tc_status (*time)(struct tc_device *device, const struct tc_run *run, double *ns, struct tc_error *err);
+  /* Name, version and kernels of the library that computes matrix products, which is opened for it; "" where it cannot be. The text is the
+   * device's, and the same for all its life. */
+  const char *(*library)(struct tc_device *device);
   tc_status (*synchronize)(struct tc_device *device, struct tc_error *err);
   void (*close)(struct tc_device *device);
 };

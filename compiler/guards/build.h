@@ -96,8 +96,8 @@ void tc_guards_two_variables(struct tc_guards *g, int source, int number, int ot
 void tc_guards_metatable(struct tc_guards *g, lua_State *L, int source, int index); /* index 0: it has none */
 void tc_guards_length(struct tc_guards *g, int source, int64_t length);           /* raw */
 void tc_guards_sequence(struct tc_guards *g, int source);                         /* as tc_guards_is_sequence says */
-/* How many positive integer keys the table at a stack index has; are they 1 to its raw length? */
-lua_Integer tc_guards_count_indices(lua_State *L, int index);
+/* How many positive integer keys the table at a stack index has, and the last of them (0: none); are they 1 to that, so that the length is it? */
+lua_Integer tc_guards_count_indices(lua_State *L, int index, lua_Integer *last);
 bool tc_guards_is_sequence(lua_State *L, int index);
 /* The keys, in the order of next: a sequence of `count` at `index`. */
 void tc_guards_keys(struct tc_guards *g, lua_State *L, int source, int index, int count);

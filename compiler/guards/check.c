@@ -39,14 +39,23 @@ static inline bool check_metatable(lua_State *L, int at, const void *expected) {
   return holds;
 }
 
-lua_Integer tc_guards_count_indices(lua_State *L, int index) {
+lua_Integer tc_guards_count_indices(lua_State *L, int index, lua_Integer *last) {
   const int at = lua_absindex(L, index);
   lua_Integer count = 0;
-  for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) count += lua_isinteger(L, -2) && lua_tointeger(L, -2) > 0;
+  *last = 0;
+  for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
+    const lua_Integer key = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+    count += key > 0;
+    if (key > *last) *last = key;
+  }
   return count;
 }
 
-bool tc_guards_is_sequence(lua_State *L, int index) { return tc_guards_count_indices(L, index) == (lua_Integer)lua_rawlen(L, index); }
+/* The length does not tell: with 1, 3 and 5 alone it may be 3, and there are three. */
+bool tc_guards_is_sequence(lua_State *L, int index) {
+  lua_Integer last;
+  return tc_guards_count_indices(L, index, &last) == last;
+}
 
 static bool check_keys(struct looked_at v, const struct tc_guard_op *op) {
   if (v.type != LUA_TTABLE) return false;

@@ -118,6 +118,7 @@ static struct tc_node *copy_node(struct tc_graph *to, const struct tc_node *node
   if (!fresh || (node->op != TC_OP_input && !append(to, fresh))) return NULL;
   fresh->meta = node->meta;
   fresh->draw = node->draw;
+  fresh->product = node->product;
   fresh->line = node->line;
   fresh->source = node->source;
   fresh->uses = node->uses;

@@ -14,6 +14,7 @@
 #define TC_IR_GRAPH_H
 
 #include "base/arena.h"
+#include "base/products.h"
 #include "base/vec.h"
 #include "ops/builder.h"
 
@@ -29,6 +30,7 @@ struct tc_node {
   int line;         /* in source, or 0 */
   const char *source; /* chunk name, or NULL */
   int uses;         /* set by tc_graph_count_uses */
+  enum tc_product product; /* matmul: how it is computed; set by tune/ */
   void *scratch;    /* of the pass that runs; meaningless between passes */
 };
 

@@ -2,6 +2,8 @@
  * an index map, and a predicate where an element may lie outside of its operand. */
 #include "lower/rules.h"
 
+#include "lower/walk.h"
+
 tc_status lower_clone(struct tc_lowering *l, const struct tc_node *node) {
   tc_sym full[TC_MAX_DIMS];
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
@@ -44,86 +46,101 @@ tc_status lower_pad(struct tc_lowering *l, const struct tc_node *node) {
   return tc_lower_define(l, node, loop, value);
 }
 
-/* select(i < end of the first, first, select(i < end of the second, …)), each read under its own range:
- * operands [first, last) at positions from `i` on. */
-static const struct tc_expr *cat_value(struct tc_lowering *l, const struct tc_node *node, int first, int last, tc_sym *full) {
-  const int dim = (int)tc_attr_int(&node->attrs, 0);
-  const tc_sym i = full[dim];
-  const struct tc_expr *value = NULL;
-  tc_sym end = tc_sym_const(0);
-  for (int piece = first; piece < last; piece++) end = tc_sym_add(l->tab, end, node->in[piece]->meta.sizes[dim]);
-  for (int piece = last - 1; piece >= first; piece--) {
-    const tc_sym start = tc_sym_sub(l->tab, end, node->in[piece]->meta.sizes[dim]);
-    full[dim] = tc_sym_sub(l->tab, i, start);
-    const struct tc_expr *read = tc_lower_read_if(l, node->in[piece], full, index_within(l, i, start, end));
-    read = tc_expr_cast(l->exprs, read, node->meta.dtype);
-    const struct tc_expr *before_end = tc_expr_2(l->exprs, TC_E_LT, tc_expr_index(l->exprs, i), tc_expr_index(l->exprs, end));
-    value = value ? tc_expr_3(l->exprs, TC_E_SELECT, before_end, read, value) : read;
-    if (!value) return NULL;
-    end = start;
-  }
-  full[dim] = i;
-  return value;
+/* What a cat's loop joins, along `dim`: operands from `first` on, or (with groups) loops that join some operands each. Unit u lies from
+ * starts[u] to starts[u + 1]. */
+struct cat {
+  const struct tc_node *node;
+  int dim, n, first;
+  tc_sym starts[TC_MAX_INPUTS + 1];
+  struct tc_loop *groups[TC_MAX_INPUTS];
+};
+
+/* Unit `u` at positions `full`, where it has them. */
+static const struct tc_expr *cat_unit(struct tc_lowering *l, const struct cat *cat, int u, const tc_sym *full) {
+  const tc_sym start = cat->starts[u];
+  const struct tc_expr *inside = index_within(l, full[cat->dim], start, cat->starts[u + 1]);
+  const struct tc_loop *group = cat->groups[u];
+  tc_sym at[TC_MAX_DIMS];
+  for (int d = 0; d < cat->node->meta.ndim; d++) at[d] = d == cat->dim ? tc_sym_sub(l->tab, full[d], start) : full[d];
+  if (!group) return tc_expr_cast(l->exprs, tc_lower_read_if(l, cat->node->in[cat->first + u], at, inside), cat->node->meta.dtype);
+  struct tc_index index = {0};
+  const tc_sym size = tc_sym_sub(l->tab, cat->starts[u + 1], start);
+  for (int d = 0; d < cat->node->meta.ndim; d++)
+    if (!tc_sym_is(d == cat->dim ? size : cat->node->meta.sizes[d], 1)) index.at[index.n++] = at[d];
+  return inside ? tc_loops_load(l->loops, group, &index, NULL, inside) : NULL;
 }
 
-enum { CAT_GROUP = 16 }; /* operands that one loop joins: a kernel's buffers are limited */
+/* Units first … last - 1, chosen by halving: select(i < start of the second half, first half, second half). */
+static const struct tc_expr *cat_units(struct tc_lowering *l, const struct cat *cat, int first, int last, const tc_sym *full) {
+  if (last - first == 1) return cat_unit(l, cat, first, full);
+  const int middle = first + (last - first) / 2;
+  const struct tc_expr *low = cat_units(l, cat, first, middle, full), *high = cat_units(l, cat, middle, last, full);
+  if (!low || !high) return NULL;
+  const struct tc_expr *is_low =
+      tc_expr_2(l->exprs, TC_E_LT, tc_expr_index(l->exprs, full[cat->dim]), tc_expr_index(l->exprs, cat->starts[middle]));
+  return is_low ? tc_expr_3(l->exprs, TC_E_SELECT, is_low, low, high) : NULL;
+}
 
-/* Part of a long cat as a loop of its own: operands [first, last). */
-static struct tc_loop *cat_group(struct tc_lowering *l, const struct tc_node *node, int first, int last, tc_sym *size) {
-  const int dim = (int)tc_attr_int(&node->attrs, 0);
-  struct tc_node part = *node;
-  *size = tc_sym_const(0);
-  for (int piece = first; piece < last; piece++) *size = tc_sym_add(l->tab, *size, node->in[piece]->meta.sizes[dim]);
-  part.meta.sizes[dim] = *size;
+enum { CAT_GROUP = 32 }; /* operands that one loop joins, or loads that they make of it together: a kernel's are limited */
+
+/* Operands [first, first + n), where the first one begins at 0. */
+static struct cat cat_of(struct tc_lowering *l, const struct tc_node *node, int first, int n) {
+  struct cat cat = {.node = node, .dim = (int)tc_attr_int(&node->attrs, 0), .n = n, .first = first};
+  cat.starts[0] = tc_sym_const(0);
+  for (int u = 0; u < n; u++) cat.starts[u + 1] = tc_sym_add(l->tab, cat.starts[u], node->in[first + u]->meta.sizes[cat.dim]);
+  return cat;
+}
+
+/* Part of a long cat as a loop of its own. */
+static struct tc_loop *cat_group(struct tc_lowering *l, const struct cat *cat) {
+  struct tc_node part = *cat->node;
+  part.meta.sizes[cat->dim] = cat->starts[cat->n];
   tc_sym full[TC_MAX_DIMS];
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, &part, full);
   if (!loop) return NULL;
-  loop->node = node;
-  loop->value = cat_value(l, node, first, last, full);
+  loop->node = cat->node;
+  loop->value = cat_units(l, cat, 0, cat->n, full);
   return loop->value ? loop : NULL;
 }
 
-/* The groups, joined as cat_value joins operands. */
-static const struct tc_expr *cat_groups(struct tc_lowering *l, const struct tc_node *node, const tc_sym *full) {
-  const int dim = (int)tc_attr_int(&node->attrs, 0);
-  const struct tc_expr *value = NULL;
-  tc_sym end = node->meta.sizes[dim];
-  const int n_groups = (node->n_in + CAT_GROUP - 1) / CAT_GROUP;
-  for (int group = n_groups - 1; group >= 0; group--) {
-    const int first = group * CAT_GROUP, last = first + CAT_GROUP < node->n_in ? first + CAT_GROUP : node->n_in;
-    tc_sym size;
-    const struct tc_loop *loop = cat_group(l, node, first, last, &size);
-    if (!loop) return NULL;
-    const tc_sym start = tc_sym_sub(l->tab, end, size);
-    struct tc_index index = {0};
-    for (int d = 0; d < node->meta.ndim; d++) {
-      const tc_sym extent = d == dim ? size : node->meta.sizes[d];
-      if (!tc_sym_is(extent, 1)) index.at[index.n++] = d == dim ? tc_sym_sub(l->tab, full[d], start) : full[d];
-    }
-    const struct tc_expr *read = tc_loops_load(l->loops, loop, &index, NULL, index_within(l, full[dim], start, end));
-    const struct tc_expr *before_end = tc_expr_2(l->exprs, TC_E_LT, tc_expr_index(l->exprs, full[dim]), tc_expr_index(l->exprs, end));
-    value = value ? tc_expr_3(l->exprs, TC_E_SELECT, before_end, read, value) : read;
-    if (!value) return NULL;
-    end = start;
+/* Loads of the operand, which may be computed where it is joined. */
+static int loads_of(const struct tc_lowering *l, struct tc_walk *walk, const struct tc_node *node) {
+  while (tc_op_row(node->op)->kind == TC_KIND_VIEW) node = node->in[0];
+  const struct tc_loop *loop = l->of_node[node->id];
+  if (!loop || loop->kind != TC_LOOP_POINTWISE) return 1;
+  int loads = 0;
+  if (!tc_walk_begin(walk, TC_WALK_PRE, tc_expr_count(l->exprs)) || !tc_walk_from(walk, loop->value)) return 1;
+  for (const struct tc_expr *e; (e = tc_walk_next(walk));) loads += e->op == TC_E_LOAD;
+  return loads < 1 ? 1 : loads;
+}
+
+/* How many operands from `first` on one loop joins. */
+static int group_at(const struct tc_lowering *l, struct tc_walk *walk, const struct tc_node *node, int first) {
+  int n = 1;
+  for (int loads = loads_of(l, walk, node->in[first]); first + n < node->n_in; n++)
+    if ((loads += loads_of(l, walk, node->in[first + n])) > CAT_GROUP) break;
+  return n;
+}
+
+/* The groups' loops come first: a loop reads smaller ids. */
+static bool make_groups(struct tc_lowering *l, const struct tc_node *node, struct tc_walk *walk, struct cat *cat) {
+  for (int first = 0, n; first < node->n_in; first += n, cat->n++) {
+    n = group_at(l, walk, node, first);
+    const struct cat group = cat_of(l, node, first, n);
+    cat->starts[cat->n + 1] = tc_sym_add(l->tab, cat->starts[cat->n], group.starts[group.n]);
+    if (!(cat->groups[cat->n] = cat_group(l, &group))) return false;
   }
-  return value;
+  return true;
 }
 
 tc_status lower_cat(struct tc_lowering *l, const struct tc_node *node) {
+  struct tc_walk walk = {.alloc = tc_arena_alloc(l->loops->arena)};
+  const bool grouped = node->n_in > CAT_GROUP / 2 && group_at(l, &walk, node, 0) < node->n_in;
+  struct cat cat = cat_of(l, node, 0, grouped ? 0 : node->n_in);
+  if (grouped && !make_groups(l, node, &walk, &cat)) return tc_lower_failed(l);
   tc_sym full[TC_MAX_DIMS];
-  if (node->n_in > CAT_GROUP) { /* the groups' loops come first: a loop reads smaller ids */
-    for (int d = 0; d < node->meta.ndim; d++) full[d] = tc_loops_var(l->loops, node->meta.sizes[d]);
-    const struct tc_expr *value = cat_groups(l, node, full);
-    tc_sym own[TC_MAX_DIMS];
-    struct tc_loop *loop = value ? tc_lower_loop(l, TC_LOOP_POINTWISE, node, own) : NULL;
-    if (!loop) return tc_lower_failed(l);
-    for (int d = 0, at = 0; d < node->meta.ndim; d++)
-      if (!tc_sym_is_const(full[d])) loop->vars[at++] = full[d];
-    return tc_lower_define(l, node, loop, value);
-  }
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
-  if (!loop) return l->status;
-  return tc_lower_define(l, node, loop, cat_value(l, node, 0, node->n_in, full));
+  return loop ? tc_lower_define(l, node, loop, cat_units(l, &cat, 0, cat.n, full)) : l->status;
 }
 
 /* tril keeps column − row ≤ diagonal, triu column − row ≥ diagonal; 0 elsewhere. */

@@ -12,6 +12,7 @@
 
 #include "base/fuel.h"
 #include "base/hash.h"
+#include "base/products.h"
 #include "base/vec.h"
 #include "lower/lower.h"
 
@@ -46,6 +47,7 @@ struct tc_loop {
   tc_sym inner_sizes[TC_MAX_DIMS], inner_vars[TC_MAX_DIMS];
   struct tc_view a, b;       /* GEMM: over vars and inner_vars[0] */
   int row_dim, col_dim;      /* GEMM: which of dims is the row, the column; -1 where that size is 1 */
+  enum tc_product product;   /* REDUCTION: of a matrix product that is computed so; else 0 */
 };
 
 struct tc_loops {

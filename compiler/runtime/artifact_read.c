@@ -4,6 +4,7 @@
  * 2. A count is believed only if that many items could still follow (each takes a byte at least). */
 #include <string.h>
 
+#include "base/products.h"
 #include "runtime/artifact.h"
 
 struct reader {
@@ -228,6 +229,16 @@ static void get_facts(struct reader *r, struct tc_launch_list *list) {
   }
 }
 
+/* A byte each. */
+static void get_products(struct reader *r, struct tc_launch_list *list) {
+  list->n_products = get_count(r);
+  list->products = ARRAY(r, unsigned char, list->n_products);
+  for (int i = 0; i < list->n_products && !r->bad; i++) {
+    list->products[i] = *r->at++;
+    if (list->products[i] >= TC_PRODUCTS) r->bad = true;
+  }
+}
+
 static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_launch_list *list, struct tc_blobs *blobs) {
   int *const counts[] = {&list->n_codes, &list->n_slots, &list->n_launches, &list->n_outputs, &list->n_allocated, &list->n_inputs, &list->n_tiles};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = get_count(r);
@@ -238,6 +249,7 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   const int n_blobs = get_below(r, TC_MAX_MODULES + 1);
   get_sizes(r, list);
   get_facts(r, list);
+  get_products(r, list);
   list->pool_bytes = need_sym(r);
   list->pool_bytes_without_reuse = get_u64(r);
   list->codes = ARRAY(r, struct tc_code, list->n_codes);

@@ -137,6 +137,8 @@ void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) put_u64(out, (uint64_t)counts[i]);
   for (int i = 0; i < list->n_sizes; i++) put_int(out, list->size_hints[i]);
   put_facts(out, list);
+  put_u64(out, (uint64_t)list->n_products);
+  tc_strbuf_bytes(out, list->products, (size_t)list->n_products);
   put_sym(out, list->pool_bytes);
   put_u64(out, list->pool_bytes_without_reuse);
   for (int i = 0; i < list->n_codes; i++) put_code(out, &list->codes[i]);

@@ -3,6 +3,7 @@
  * 1. What does not change between calls (entry points, sizes of outputs) is computed once; with size variables, whenever a call's
  *    sizes differ from those of the call before.
  * 2. A call allocates only its outputs; the pool is made at the first call, kept, and made anew where sizes need a larger one.
+ *    With record=on it allocates only those whose memory of the call before somebody still holds.
  * 3. A failed call gives back everything it allocated. */
 #include "runtime/compiled.h"
 
@@ -34,11 +35,13 @@ struct tc_compiled {
   struct tc_tensor *templates; /* outputs without storage */
   int64_t *output_bytes;
   void **input_data, **output_data;
-  struct tc_storage **storages;
+  struct tc_storage **storages; /* of results; between calls NULL, or (recorded) those of the call before */
   struct tc_storage *pool;
   int64_t pool_bytes, pool_held; /* that the bound list needs; that `pool` has */
   int64_t status_word;
   struct tc_planted planted;    /* slowdown of each run */
+  bool records;                 /* switch record: runs are recorded, and results' memory is taken again */
+  struct tc_recorded *recorded; /* of the bound list; NULL: not yet */
   bool watch;
   bool is_prelude;              /* one of both is on: the one test that a run pays for them */
   uint64_t first_launch_ns;
@@ -149,11 +152,17 @@ static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
   return prepare_sizes(c, err);
 }
 
+static void forget(struct tc_compiled *c) {
+  c->ctx->device->methods->forget(c->ctx->device, c->recorded);
+  c->recorded = NULL;
+}
+
 /* Makes `bound` the list at these sizes. */
 static tc_status bind(struct tc_compiled *c, const int64_t *sizes, struct tc_error *err) {
   if (!sizes) return tc_fail(err, TC_ARG, "runtime", "the call gives no sizes, and the graph has %d", c->n_sizes);
   const size_t bytes = sizeof *sizes * (size_t)c->n_sizes;
   if (c->is_bound && !memcmp(c->sizes, sizes, bytes)) return TC_OK;
+  forget(c);
   const tc_status status = tc_bound_fill(c->bound, c->list, sizes, err);
   c->is_bound = !status;
   if (status) return status;
@@ -173,6 +182,7 @@ tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct
   if (!c) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
   c->references = 1;
   c->ctx = ctx;
+  c->records = !strcmp(ctx->config.record, "on");
   plant(c);
   c->arena = arena;
   c->list = list;
@@ -216,9 +226,22 @@ struct tc_compiled *tc_compiled_retain(struct tc_compiled *c) {
   return c;
 }
 
+/* Of the first `count` results. */
+static void release_results(struct tc_compiled *c, int count) {
+  for (int i = 0; i < count; i++) {
+    if (c->storages[i]) tc_storage_release(c->storages[i]);
+    c->storages[i] = NULL;
+  }
+}
+
+/* The last but one holder may be a cache, which would keep the results of what nobody calls. */
 void tc_compiled_release(struct tc_compiled *c) {
-  if (!c || atomic_fetch_sub_explicit(&c->references, 1, memory_order_acq_rel) != 1) return;
+  const int held = c ? atomic_fetch_sub_explicit(&c->references, 1, memory_order_acq_rel) : 0;
+  if (held > 1 && c->list) release_results(c, c->list->n_allocated);
+  if (held != 1) return;
   if (c->pool) tc_storage_release(c->pool);
+  if (c->list) release_results(c, c->list->n_allocated);
+  if (c->recorded) forget(c);
   unload_all(c);
   tc_arena_free(c->arena);
   TC_FREE(c->ctx->alloc, c);
@@ -233,16 +256,28 @@ static tc_status grow_pool(struct tc_compiled *c, struct tc_error *err) {
   return c->pool ? TC_OK : tc_fail(err, TC_NOMEM, "runtime", "out of memory: %lld bytes for intermediates", (long long)c->pool_bytes);
 }
 
+/* Memory of the call before serves again once nobody else holds it, and unless it is much too large. */
+static bool take_again(struct tc_storage *s, int64_t bytes) {
+  enum { SLACK = 2, SMALL = 4096 };
+  if (!s || s->bytes < (size_t)bytes || s->bytes > SLACK * (size_t)bytes + SMALL) return false;
+  if (atomic_load_explicit(&s->references, memory_order_acquire) != 1) return false;
+  s->version++;
+  return true;
+}
+
 static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
   const struct tc_launch_list *list = c->bound;
   struct tc_device *device = c->ctx->device;
   const tc_status status = c->pool_bytes > c->pool_held ? grow_pool(c, err) : TC_OK;
   if (status) return status;
   for (int i = 0; i < list->n_allocated; i++) {
-    c->storages[i] = device->methods->alloc(device, (size_t)c->output_bytes[i]);
+    if (!take_again(c->storages[i], c->output_bytes[i])) {
+      if (c->storages[i]) tc_storage_release(c->storages[i]);
+      c->storages[i] = device->methods->alloc(device, (size_t)c->output_bytes[i]);
+    }
     if (!c->storages[i]) {
       const int64_t bytes = c->output_bytes[i];
-      while (i--) tc_storage_release(c->storages[i]);
+      release_results(c, list->n_allocated);
       return tc_fail(err, TC_NOMEM, "runtime", "out of memory for a result of %lld bytes", (long long)bytes);
     }
     c->output_data[i] = c->storages[i]->data;
@@ -250,7 +285,7 @@ static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
   return TC_OK;
 }
 
-/* Each output holds a reference to its storage; the call's own references go. */
+/* Each output holds a reference to its storage; the call's own references go, if runs are not recorded. */
 static void hand_out(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs) {
   const struct tc_launch_list *list = c->list;
   for (int i = 0; i < list->n_outputs; i++) {
@@ -264,7 +299,7 @@ static void hand_out(struct tc_compiled *c, const struct tc_tensor *const *input
     }
     tc_storage_retain(outputs[i].storage);
   }
-  for (int i = 0; i < list->n_allocated; i++) tc_storage_release(c->storages[i]);
+  if (!c->records) release_results(c, list->n_allocated);
 }
 
 /* What the kernels found wrong; the first flag is told, whatever the order in which they ran. */
@@ -285,14 +320,16 @@ static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inpu
   if (status) return status;
   for (int i = 0; i < list->n_inputs; i++) c->input_data[i] = tc_tensor_data(inputs[i]);
   struct tc_rng *rng = &c->ctx->rng;
-  const struct tc_run run = {.list = list, .inputs = c->input_data, .outputs = c->output_data, .pool = c->pool ? c->pool->data : NULL,
-                             .sizes = sizes, .codes = c->codes, .status = &c->status_word, .rng = {rng->seed, rng->next}};
+  struct tc_run run = {.list = list, .inputs = c->input_data, .outputs = c->output_data, .pool = c->pool ? c->pool->data : NULL,
+                       .sizes = sizes, .codes = c->codes, .status = &c->status_word, .rng = {rng->seed, rng->next}};
+  if (c->records && !c->recorded) (void)device->methods->record(device, &run, &c->recorded, err); /* without memory for it: as it is */
+  run.recorded = c->recorded;
   rng->next += (uint64_t)list->draws;
   if (c->is_prelude) prelude(c);
   status = device->methods->run(device, &run, err);
   if (!status && c->status_word) status = flagged(c, err);
   if (status) {
-    for (int i = 0; i < list->n_allocated; i++) tc_storage_release(c->storages[i]);
+    release_results(c, list->n_allocated);
     return status;
   }
   hand_out(c, inputs, outputs);

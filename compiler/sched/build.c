@@ -155,6 +155,10 @@ tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct 
   d->acc_pass = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   if (!d->table || !d->acc_of || !d->acc_pass) return tc_sched_failed(s);
   tc_expr_table_share(d->table, s->loops->exprs);
+  for (int i = 0; i < n; i++) {
+    const enum tc_product product = tc_loop_at(s, cluster->members.data[i])->product;
+    if (product) d->product = product;
+  }
   for (int i = 0; i < n; i++) d->acc_of[i] = tc_loop_at(s, cluster->members.data[i])->kind == TC_LOOP_REDUCTION ? d->n_accs++ : -1;
   for (int i = 0; i < n; i++)
     if (d->acc_of[i] >= 0 && !add_reduction(d, i)) return tc_sched_failed(s);

@@ -54,11 +54,18 @@ static int64_t lanes_block(const struct tc_draft *d, int vector, int lanes) {
   return block;
 }
 
+/* A product's tile says how many vectors; no more than there are, and one of them if there is nothing. */
+static int64_t product_block(const struct tc_draft *d, int vector, int lanes) {
+  const int64_t wanted = tc_product_row(d->product)->columns * (int64_t)lanes, size = tc_sym_hint(d->dims[vector].size);
+  const int64_t most = size > 0 ? round_up(size, lanes) : lanes;
+  return wanted < most ? wanted : most;
+}
+
 static void row_loops(struct tc_draft *d, int vector, int lanes) {
   d->lanes = d->dims[vector].reduced ? TC_LANES_INNER : TC_LANES_OUTER;
   for (int i = 0; i < d->n_dims; i++)
     put(d->dims[i].reduced ? d->inner : d->outer, d->dims[i].reduced ? &d->n_inner : &d->n_outer, &d->dims[i]);
-  if (d->lanes == TC_LANES_OUTER) d->block = lanes_block(d, vector, lanes);
+  if (d->lanes == TC_LANES_OUTER) d->block = d->product ? product_block(d, vector, lanes) : lanes_block(d, vector, lanes);
 }
 
 /* --- short rows for stages --- */
@@ -92,7 +99,7 @@ static bool cut_row(struct tc_draft *d, int lanes) {
 
 /* --- variables that kernels share --- */
 
-static tc_sym shared_var(struct tc_sched *s, int position, tc_sym extent) {
+tc_sym tc_draft_var(struct tc_sched *s, int position, tc_sym extent) {
   for (size_t i = 0; i < s->vars.len; i++)
     if (s->vars.data[i].position == position && tc_sym_same(s->vars.data[i].extent, extent)) return s->vars.data[i].var;
   const struct tc_shared_var fresh = {position, extent, tc_sym_index(s->tab, extent)};
@@ -105,7 +112,7 @@ static bool share_vars(struct tc_draft *d) {
   for (int i = 0; i < d->n_outer + d->n_inner; i++) {
     struct tc_kernel_dim *dim = i < d->n_outer ? &d->outer[i] : &d->inner[i - d->n_outer];
     from[n] = dim->var;
-    to[n] = dim->var = shared_var(d->s, i < d->n_outer ? i : TC_DRAFT_DIMS + i - d->n_outer, dim->extent);
+    to[n] = dim->var = tc_draft_var(d->s, i < d->n_outer ? i : TC_DRAFT_DIMS + i - d->n_outer, dim->extent);
     if (!tc_sym_valid(to[n++])) return false;
   }
   tc_draft_substitute(d, n, from, to);

@@ -24,6 +24,13 @@ struct tc_draft_address { tc_sym from, to; bool memory, store, any_offset; int b
 struct tc_draft_dim { tc_sym var, size; bool reduced; };
 enum { TC_DRAFT_DIMS = 2 * TC_MAX_DIMS }; /* before collapsing */
 
+/* An outer dim whose variable takes `count` values in each item: those of `items` · count and on, none beyond extent - 1. */
+struct tc_jam { int count; tc_sym var, items, extent; };
+enum { TC_JAMS = 2 };
+
+/* A part of the dim that is cut, or several that differ in constants alone (turns): as in struct tc_phase. values[]: of the items, in order. */
+struct tc_cut { tc_sym from, to; int n_turns, n_columns; tc_sym *columns; int64_t *table; const struct tc_expr **values; };
+
 struct tc_draft {
   struct tc_sched *s;
   const struct tc_alloc *scratch; /* freed with the draft; a kernel takes nothing of it */
@@ -43,6 +50,12 @@ struct tc_draft {
   int n_stages;
   int *address_slots;   /* open addressing over `addresses`: position + 1 */
   size_t address_cap;
+  enum tc_product product; /* of a member that is a matrix product, or 0 */
+  int n_jams, copies;      /* decided by jam.c; copies: the product of their counts, so many results an item and lane */
+  struct tc_jam jams[TC_JAMS];
+  int n_cuts, n_columns;   /* decided by cut.c; n_cuts 0: nothing is cut */
+  tc_sym cut_var;
+  struct tc_cut *cuts;
   int n_dims;
   struct tc_draft_dim dims[TC_DRAFT_DIMS];
   /* decided by domain.c: */
@@ -69,6 +82,14 @@ bool tc_draft_order_dims(struct tc_draft *d, int lanes, int *vector);
 double tc_draft_stride_key(const struct tc_draft *d, int dim);
 /* keep.c: values that a later pass needs again are kept where recomputing is dear. */
 tc_status tc_draft_keep(struct tc_draft *d);
+/* jam.c: how many rows and columns of a matrix product an item takes. */
+tc_status tc_draft_jam(struct tc_draft *d);
+/* cut.c: a dim along which the value is made of parts (cat, pad) becomes a phase for each part. */
+tc_status tc_draft_cut(struct tc_draft *d);
+/* An address of the kernel as copy `copy` has it: 0 … d->copies - 1. */
+tc_sym tc_draft_copy_address(const struct tc_draft *d, tc_sym address, int copy);
+/* The variable that kernels share for a loop of this place and extent; INVALID when memory is out. */
+tc_sym tc_draft_var(struct tc_sched *s, int position, tc_sym extent);
 /* kernel.c: the kernel, in an expression table of its own; its buffers are the draft's, in order. */
 tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out);
 /* traffic.c: bytes, flops and operations of a kernel; which stores bypass the caches. */

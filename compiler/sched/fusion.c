@@ -123,12 +123,22 @@ static const struct tc_loop *newest_of(const struct tc_sched *s, const struct tc
 /* The fusion that was just allowed may be the one to be made wrong. */
 static void plant(const struct tc_sched *s, struct tc_cluster *c) { c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion; }
 
+/* Has it a concatenation? Two side by side have borders in different places, and would be cut at all of them. */
+static bool joins(const struct tc_sched *s, const struct tc_cluster *c) {
+  for (size_t m = 0; m < c->members.len; m++) {
+    const struct tc_node *node = tc_loop_at(s, c->members.data[m])->node;
+    if (node && node->op == TC_OP_cat) return true;
+  }
+  return false;
+}
+
 static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, int64_t bytes) {
   int buffers, shared;
   struct tc_alignment how;
   tc_status status = TC_OK;
   if (a == b || a->gemm || b->gemm || !within_limits(s, a, b, &buffers, &shared)) return TC_OK;
   if (siblings && !shared && (bytes > SIDE_BY_SIDE_BYTES || buffers > SIDE_BY_SIDE_BUFFERS)) return TC_OK;
+  if (siblings && !shared && joins(s, a) && joins(s, b)) return TC_OK;
   if (siblings && !apart(s, a, b, true, &status)) return status; /* most fail here: they follow one another */
   if (!tc_cluster_align(s, a, b, &how) || (!siblings && !apart(s, a, b, false, &status))) return status;
   if (!tc_sched_may(s, TC_FUEL_fuse, newest_of(s, a), siblings ? "beside" : "into", newest_of(s, b))) return TC_OK;

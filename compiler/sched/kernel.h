@@ -12,6 +12,8 @@
  * lanes = OUTER: the last outer dim is the vector dimension; an item is `block` consecutive values of it
  * (the last block of a row may be short), and inner dims (if any) are loops around vector operations.
  *
+ * A phase may belong to a part of one dim (see tc_phase): such phases store, and reduce nothing.
+ *
  * In place: a WRITE buffer may be the memory of a READ buffer whose every load has exactly the store's address
  * and comes in no later phase; so all values of a point (or vector) are computed before its stores.
  *
@@ -46,12 +48,20 @@ struct tc_kernel_reduction {
   const struct tc_expr *value;
   tc_sym index;                 /* ARGMAX, ARGMIN: the position that a lane stands for, over inner variables; else INVALID */
 };
+/* With `var` (one of the dims' variables; INVALID: none) the phase runs only where from ≤ var < to.
+ * With turns it runs for each row of the table, in which columns[c], a symbol that its addresses use, is table[row · n_columns + c]:
+ * the same body for many parts. columns[0] and columns[1] are then `from` and `to`, whose parts are apart from one another and increase. */
 struct tc_phase {
   bool over_inner;
   int n_reductions, n_stores;
   struct tc_kernel_reduction *reductions;
   struct tc_kernel_store *stores;
+  tc_sym var, from, to;
+  int n_turns, n_columns;
+  tc_sym *columns;
+  int64_t *table;
 };
+enum { TC_MAX_COLUMNS = 32 };
 
 enum tc_lanes { TC_LANES_INNER, TC_LANES_OUTER };
 
@@ -64,12 +74,15 @@ struct tc_kernel {
   enum tc_lanes lanes;
   bool split_inner;
   int64_t block;                /* LANES_OUTER: lanes of one item; else 1 */
+  bool product;                 /* made of a matrix product: sums of products take fused multiply-add, and there are accumulators enough */
   bool plain;                   /* fuel.code: a generator leaves out what it may: loops for what repeats, copies of a body that stores */
   int n_exprs;                  /* every expr id is below this */
   int n_ops;                    /* operations per element, loads and stores included */
   uint64_t bytes, flops;        /* moved and done by one run (by hints) */
 };
 
+/* The indices of `var` that a phase runs over, all turns together, by hints. */
+int64_t tc_phase_reach(const struct tc_phase *phase);
 /* How many items the kernel has. */
 tc_sym tc_kernel_items(struct tc_symtab *tab, const struct tc_kernel *k);
 void tc_kernel_print(struct tc_strbuf *out, const struct tc_kernel *k);

@@ -47,8 +47,31 @@ static void print_value(struct tc_strbuf *out, const struct namer *n, const stru
   else tc_expr_print_named(out, e, n->named);
 }
 
+/* " for i1 from 0 to 16", " for i1 from i4 to i5 (i4, i5, i6): (0, 16, 3) (16, 20, 0)" */
+static void print_part(struct tc_strbuf *out, const struct tc_phase *phase) {
+  if (!tc_sym_valid(phase->var)) return;
+  const char *const words[] = {" for ", " from ", " to "};
+  const tc_sym syms[] = {phase->var, phase->from, phase->to};
+  for (int i = 0; i < 3; i++) {
+    tc_strbuf_puts(out, words[i]);
+    tc_sym_print(out, syms[i]);
+  }
+  for (int c = 0; c < phase->n_columns; c++) {
+    tc_strbuf_puts(out, c ? ", " : " (");
+    tc_sym_print(out, phase->columns[c]);
+  }
+  tc_strbuf_puts(out, phase->n_columns ? "):" : "");
+  for (int t = 0; t < phase->n_turns; t++) {
+    for (int c = 0; c < phase->n_columns; c++)
+      tc_strbuf_printf(out, "%s%lld", c ? ", " : " (", (long long)phase->table[t * phase->n_columns + c]);
+    tc_strbuf_puts(out, ")");
+  }
+}
+
 static void print_phase(struct tc_strbuf *out, const struct tc_phase *phase, struct namer *n) {
-  tc_strbuf_printf(out, "  %s:\n", phase->over_inner ? "over inner" : "once");
+  tc_strbuf_puts(out, phase->over_inner ? "  over inner" : "  once");
+  print_part(out, phase);
+  tc_strbuf_puts(out, ":\n");
   for (int i = 0; i < phase->n_reductions; i++) count_uses(n, phase->reductions[i].value);
   for (int i = 0; i < phase->n_stores; i++) count_uses(n, phase->stores[i].value);
   for (int i = 0; i < phase->n_reductions; i++) print_named(out, n, phase->reductions[i].value);
@@ -92,6 +115,7 @@ void tc_kernel_print(struct tc_strbuf *out, const struct tc_kernel *k) {
   tc_strbuf_printf(out, " lanes %s", k->lanes == TC_LANES_INNER ? "inner" : "outer");
   if (k->split_inner) tc_strbuf_puts(out, " split");
   if (k->block != 1) tc_strbuf_printf(out, " block %lld", (long long)k->block);
+  if (k->product) tc_strbuf_puts(out, " product");
   if (k->plain) tc_strbuf_puts(out, " plain");
   tc_strbuf_puts(out, " {\n");
   for (int i = 0; i < k->n_buffers; i++) {
@@ -133,8 +157,16 @@ static uint64_t hash_expr(const struct tc_kernel *k, const struct tc_expr *e, ui
   return h | 1;
 }
 
+static uint64_t hash_part(const struct tc_kernel *k, const struct tc_phase *p, uint64_t h) {
+  if (!tc_sym_valid(p->var)) return h;
+  h = tc_hash_u64(tc_hash_u64(h, hash_sym(k, p->var)), tc_hash_u64(hash_sym(k, p->from), hash_sym(k, p->to)));
+  for (int i = 0; i < p->n_turns * p->n_columns; i++) h = tc_hash_u64(h, (uint64_t)p->table[i]);
+  return h;
+}
+
 static uint64_t hash_phase(const struct tc_kernel *k, const struct tc_phase *p, uint64_t h, uint64_t *memo) {
   h = tc_hash_u64(h, (uint64_t)p->over_inner << 62 | (uint64_t)p->n_reductions << 32 | (uint64_t)p->n_stores);
+  h = hash_part(k, p, h);
   for (int i = 0; i < p->n_reductions; i++) {
     const struct tc_kernel_reduction *r = &p->reductions[i];
     h = tc_hash_u64(tc_hash_u64(h, (uint64_t)r->op << 32 | (uint64_t)r->acc), hash_sym(k, r->index));
@@ -148,7 +180,7 @@ static uint64_t hash_phase(const struct tc_kernel *k, const struct tc_phase *p, 
 }
 
 uint64_t tc_kernel_hash(const struct tc_kernel *k) {
-  uint64_t h = tc_hash_u64((uint64_t)k->lanes << 1 | k->split_inner, (uint64_t)k->block);
+  uint64_t h = tc_hash_u64((uint64_t)k->product << 2 | (uint64_t)k->lanes << 1 | k->split_inner, (uint64_t)k->block);
   h = tc_hash_u64(h, (uint64_t)k->n_outer << 32 | (uint64_t)k->n_inner);
   for (int i = 0; i < k->n_outer; i++) h = tc_hash_u64(h, hash_sym(k, k->outer[i].extent));
   for (int i = 0; i < k->n_inner; i++) h = tc_hash_u64(h, hash_sym(k, k->inner[i].extent));
@@ -185,7 +217,16 @@ static bool same_expr(const struct tc_expr *a, const struct tc_expr *b, unsigned
   return same_expr(a->args[0], b->args[0], seen) && same_expr(a->args[1], b->args[1], seen) && same_expr(a->args[2], b->args[2], seen);
 }
 
+static bool same_part(const struct tc_phase *a, const struct tc_phase *b) {
+  if (!tc_sym_same(a->var, b->var) || !tc_sym_same(a->from, b->from) || !tc_sym_same(a->to, b->to)) return false;
+  if (a->n_turns != b->n_turns || a->n_columns != b->n_columns) return false;
+  for (int c = 0; c < a->n_columns; c++)
+    if (!tc_sym_same(a->columns[c], b->columns[c])) return false;
+  return !a->n_turns || !memcmp(a->table, b->table, sizeof *a->table * (size_t)(a->n_turns * a->n_columns));
+}
+
 static bool same_phase(const struct tc_phase *a, const struct tc_phase *b, unsigned char *seen) {
+  if (!same_part(a, b)) return false;
   if (a->over_inner != b->over_inner || a->n_reductions != b->n_reductions || a->n_stores != b->n_stores) return false;
   for (int i = 0; i < a->n_reductions; i++) {
     const struct tc_kernel_reduction *x = &a->reductions[i], *y = &b->reductions[i];
@@ -200,7 +241,7 @@ static bool same_phase(const struct tc_phase *a, const struct tc_phase *b, unsig
 
 bool tc_kernel_equal(const struct tc_kernel *a, const struct tc_kernel *b, unsigned char *seen) {
   if (a->n_buffers != b->n_buffers || a->n_outer != b->n_outer || a->n_inner != b->n_inner || a->n_phases != b->n_phases ||
-      a->lanes != b->lanes || a->split_inner != b->split_inner || a->block != b->block || a->n_exprs != b->n_exprs)
+      a->lanes != b->lanes || a->split_inner != b->split_inner || a->block != b->block || a->product != b->product || a->n_exprs != b->n_exprs)
     return false;
   if (!same_dims(a->outer, b->outer, a->n_outer) || !same_dims(a->inner, b->inner, a->n_inner)) return false;
   for (int i = 0; i < a->n_buffers; i++) {

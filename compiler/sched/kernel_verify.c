@@ -4,7 +4,9 @@
  * 2. Addresses use the kernel's own variables alone; in a phase that runs once an item, outer ones alone.
  * 3. Loads name buffers that are read, stores such that are written; stores are never of a READ buffer.
  * 4. An ACC is used only after the phase that makes it; each is made once.
- * 5. Lanes: OUTER has an outer dim; split_inner has no outer dim, one inner dim, and no reduction. */
+ * 5. A phase of a part names one of the dims (an inner one only if it runs over them), and reduces nothing; its bounds, and each row of
+ *    its table, are in order.
+ * 6. Lanes: OUTER has an outer dim; split_inner has no outer dim, one inner dim, and no reduction. */
 #include "sched/kernel.h"
 
 #include <string.h>
@@ -28,6 +30,8 @@ static bool is_var(const struct verifier *v, tc_sym s, bool inner_allowed) {
     if (tc_sym_same(v->k->outer[i].var, s)) return true;
   for (int i = 0; i < v->k->n_inner && inner_allowed; i++)
     if (tc_sym_same(v->k->inner[i].var, s)) return true;
+  for (int c = 0; c < v->phase->n_columns; c++)
+    if (tc_sym_same(v->phase->columns[c], s)) return true;
   return false;
 }
 
@@ -74,9 +78,33 @@ static tc_status check_store(struct verifier *v, const struct tc_kernel_store *s
   return check_expr(v, store->value);
 }
 
+static bool is_dim(const struct verifier *v, tc_sym s) {
+  for (int i = 0; i < v->k->n_outer; i++)
+    if (tc_sym_same(v->k->outer[i].var, s)) return true;
+  for (int i = 0; i < v->k->n_inner && v->phase->over_inner; i++)
+    if (tc_sym_same(v->k->inner[i].var, s)) return true;
+  return false;
+}
+
+static tc_status check_part(struct verifier *v, const struct tc_phase *phase) {
+  if (!tc_sym_valid(phase->var)) return phase->n_turns || phase->n_columns ? bad(v, "turns of a phase that is no part's") : TC_OK;
+  if (!is_dim(v, phase->var) || phase->n_reductions) return bad(v, "a part of no dim, or one that reduces");
+  if (!sym_ok(v, phase->from) || !sym_ok(v, phase->to)) return bad(v, "a part with a bound over variables that do not run here");
+  if (!phase->n_turns) return phase->n_columns ? bad(v, "columns without a table") : TC_OK;
+  if (phase->n_columns < 2 || phase->n_columns > TC_MAX_COLUMNS) return bad(v, "a table without bounds, or too wide");
+  if (!tc_sym_same(phase->from, phase->columns[0]) || !tc_sym_same(phase->to, phase->columns[1])) return bad(v, "bounds that are not the table's first columns");
+  int64_t end = 0;
+  for (int t = 0; t < phase->n_turns; t++) {
+    const int64_t *row = phase->table + t * phase->n_columns;
+    if (row[0] < end || row[1] < row[0]) return bad(v, "parts that are not in order");
+    end = row[1];
+  }
+  return TC_OK;
+}
+
 static tc_status check_phase(struct verifier *v, const struct tc_phase *phase) {
-  tc_status status = TC_OK;
   v->phase = phase;
+  tc_status status = check_part(v, phase);
   memset(v->checked, 0, (size_t)v->k->n_exprs * sizeof *v->checked);
   if (phase->n_reductions && !phase->over_inner) return bad(v, "a reduction in a phase that runs once an item");
   for (int i = 0; i < phase->n_reductions && status == TC_OK; i++) status = check_expr(v, phase->reductions[i].value);

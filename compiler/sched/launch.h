@@ -76,6 +76,8 @@ struct tc_launch_list {
   uint64_t pool_bytes_without_reuse; /* by hints */
   int draws;                 /* random draws consumed by a call */
   int n_graph_ops;
+  int n_products;            /* matrix products of the graph; 0 where the library computes all */
+  unsigned char *products;   /* how each is computed (tc_product), in the graph's order */
   const struct tc_fuel *fuel; /* of its compile; NULL in a list that was read */
   int64_t *size_hints;       /* n_sizes: what hints of the list's symbols rest on */
   int n_facts;

@@ -14,7 +14,7 @@ struct visits { struct visit *data; size_t len, cap; };
 static void name_loop(struct namer *n, const struct tc_loop *loop) {
   /* A loop that only serves a library call or a result stands for no operation of its own. */
   const enum tc_op_kind kind = tc_op_row(loop->node->op)->kind;
-  const bool copies = kind == TC_KIND_INPUT || kind == TC_KIND_MATMUL;
+  const bool copies = kind == TC_KIND_INPUT || (kind == TC_KIND_MATMUL && !loop->product);
   const char *name = copies ? "copy" : tc_op_row(loop->node->op)->name;
   tc_strbuf_printf(&n->fused, "%s%s", n->n_ops ? " " : "", name);
   if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", name);

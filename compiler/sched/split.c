@@ -24,6 +24,7 @@ struct chunks {
 /* Are all reduced dims before the kept ones? Then results lie next to each other in the operand. */
 static bool reduces_leading(const struct tc_loop *loop) {
   const struct tc_node *node = loop->node;
+  if (loop->product) return false; /* the sum's factors lie each in their own way */
   int64_t last = -1;
   for (int i = 1; i < node->attrs.n_ints; i++)
     if (tc_attr_int(&node->attrs, i) > last) last = tc_attr_int(&node->attrs, i);
@@ -95,6 +96,7 @@ static struct tc_loop *partial_loop(struct tc_sched *s, const struct tc_loop *lo
   struct tc_loop *partial = tc_loops_add(s->loops, TC_LOOP_REDUCTION, loop->value->dtype, n, sizes, loop->node);
   if (!partial) return NULL;
   partial->reduction = loop->reduction;
+  partial->product = loop->product;
   for (int i = c->n_whole; i < loop->n_inner; i++) {
     const bool cut = i == c->n_whole && c->parts > 1;
     const tc_sym size = cut ? c->part_size : loop->inner_sizes[i];

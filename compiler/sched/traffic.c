@@ -6,6 +6,7 @@ struct meter {
   struct tc_kernel *k;
   double *touched;    /* by buffer: elements, summed over different addresses */
   bool *addressed;    /* by expression: counted as an operation, and its address, in an earlier phase */
+  double share;       /* of the dims that the phase runs over */
   uint64_t operations;
 };
 
@@ -17,7 +18,13 @@ static double points_of(const struct tc_kernel_dim *dims, int n, tc_sym address)
 }
 
 static double touched_by(const struct meter *m, tc_sym address) {
-  return points_of(m->k->outer, m->k->n_outer, address) * points_of(m->k->inner, m->k->n_inner, address);
+  return m->share * points_of(m->k->outer, m->k->n_outer, address) * points_of(m->k->inner, m->k->n_inner, address);
+}
+
+static double share_of(const struct tc_phase *phase) {
+  if (!tc_sym_valid(phase->var)) return 1;
+  const int64_t extent = tc_sym_hint(tc_sym_extent(phase->var)), reach = tc_phase_reach(phase);
+  return extent > 0 ? (double)reach / (double)extent : 1;
 }
 
 static bool is_memory(const struct tc_kernel_buffer *b) {
@@ -27,7 +34,8 @@ static bool is_memory(const struct tc_kernel_buffer *b) {
 static void count(struct meter *m, const struct tc_expr *e) {
   if (e->op == TC_E_LOAD) {
     /* A place that data decide may be anywhere. */
-    if (!m->addressed[e->id]) m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address), m->k->n_ops++;
+    if (!m->addressed[e->id] || m->share < 1) m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address);
+    m->k->n_ops += !m->addressed[e->id];
   } else {
     m->operations += (uint64_t)tc_expr_cost(e->op);
     if (tc_expr_cost(e->op) && !m->addressed[e->id]) m->k->n_ops++;
@@ -38,6 +46,7 @@ static void count(struct meter *m, const struct tc_expr *e) {
 static bool count_phase(struct meter *m, const struct tc_phase *phase) {
   struct tc_walk *walk = &m->s->walk;
   if (!tc_walk_begin(walk, TC_WALK_PRE, m->k->n_exprs)) return false;
+  m->share = share_of(phase);
   for (int i = 0; i < phase->n_reductions; i++)
     if (!tc_walk_from(walk, phase->reductions[i].value)) return false;
   for (int i = 0; i < phase->n_stores; i++) {
@@ -47,7 +56,7 @@ static bool count_phase(struct meter *m, const struct tc_phase *phase) {
   m->operations = (uint64_t)phase->n_reductions;
   m->k->n_ops += phase->n_reductions + phase->n_stores;
   for (const struct tc_expr *e; (e = tc_walk_next(walk));) count(m, e);
-  double points = points_of(m->k->outer, m->k->n_outer, TC_SYM_INVALID);
+  double points = m->share * points_of(m->k->outer, m->k->n_outer, TC_SYM_INVALID);
   if (phase->over_inner) points *= points_of(m->k->inner, m->k->n_inner, TC_SYM_INVALID);
   m->k->flops += (uint64_t)((double)m->operations * points);
   return !walk->failed;

@@ -98,6 +98,9 @@ static void test_breaks(void **state) {
   check_break("return function(t) t.x = 1 return next(t) end, {y = 1}", TC_BREAK_TABLE_ORDER, "got new keys");
   check_break("return function(t) t[5] = 1 return #t end, {1, 2}", TC_BREAK_TABLE_ORDER, "holes");
   check_break("return function(t) t[1] = nil return #t end, {1, 2}", TC_BREAK_TABLE_ORDER, "holes");
+  /* as many keys as the border that Lua tells, and yet holes */
+  check_break("local t = {3, 4, 5} t[5] = 0 t[2] = nil return function(t) t[4] = 1 return #t end, t", TC_BREAK_TABLE_ORDER, "holes");
+  check_break("local t = {3, 4, 5} t[5] = 0 t[2] = nil return function(t) t[4], t[5] = 1, nil return #t end, t", TC_BREAK_TABLE_ORDER, "holes");
   check_break("return function(t) setmetatable(t, {__gc = print}) end, {}", TC_BREAK_SIDE_EFFECT, "__gc");
   check_break("return function(t) setmetatable(t, {__mode = 'k'}) end, {}", TC_BREAK_SIDE_EFFECT, "__mode");
   check_break("return function(t) setmetatable(t, nil) end, setmetatable({}, {__metatable = 1})", TC_BREAK_RUNTIME_ERROR, "protected");

@@ -16,6 +16,8 @@ struct point {
   const int64_t *sizes;
   int64_t outer[TC_MAX_KERNEL_DIMS], inner[TC_MAX_KERNEL_DIMS];
   struct value *acc;
+  const struct tc_phase *phase; /* that is under way, */
+  int turn;                     /* and its turn */
 };
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -29,6 +31,8 @@ static int64_t sym_at(const struct point *p, tc_sym s) {
         if (tc_sym_same(s, p->k->outer[i].var)) return p->outer[i];
       for (int i = 0; i < p->k->n_inner; i++)
         if (tc_sym_same(s, p->k->inner[i].var)) return p->inner[i];
+      for (int c = 0; p->phase && c < p->phase->n_columns; c++)
+        if (tc_sym_same(s, p->phase->columns[c])) return p->phase->table[p->turn * p->phase->n_columns + c];
       abort();
     default: break;
   }
@@ -295,13 +299,21 @@ static struct value finished(const struct tc_kernel_reduction *r, const struct r
   return is_real(r->value->dtype) && r->op != TC_RED_ANY && r->op != TC_RED_ALL ? real(r->value->dtype, s->v.real) : s->v;
 }
 
-static void point_of_phase(struct point *p, const struct tc_phase *phase, struct running *running) {
+static void point_of_turn(struct point *p, const struct tc_phase *phase, struct running *running) {
   struct value values[16];
   for (int i = 0; i < phase->n_stores; i++) values[i] = eval(p, phase->stores[i].value);
   for (int i = 0; i < phase->n_reductions; i++) take(p, &phase->reductions[i], &running[i]);
   for (int i = 0; i < phase->n_stores; i++) {
     const struct tc_kernel_store *s = &phase->stores[i];
     write_element(p->k->buffers[s->buffer].dtype, p->buffers[s->buffer], sym_at(p, s->address), values[i], s->value->dtype);
+  }
+}
+
+static void point_of_phase(struct point *p, const struct tc_phase *phase, struct running *running) {
+  p->phase = phase;
+  for (p->turn = 0; p->turn < (phase->n_turns ? phase->n_turns : 1); p->turn++) {
+    const int64_t at = tc_sym_valid(phase->var) ? sym_at(p, phase->var) : 0;
+    if (!tc_sym_valid(phase->var) || (sym_at(p, phase->from) <= at && at < sym_at(p, phase->to))) point_of_turn(p, phase, running);
   }
 }
 

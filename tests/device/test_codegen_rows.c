@@ -229,10 +229,74 @@ static void degenerate_loops(void **state) {
     }
 }
 
+/* --- phases of a part of a dimension --- */
+
+enum part_form { PART_ITEMS, PART_ROW, PART_ROWS, PART_BLOCK, PART_BLOCKS, PART_FORMS }; /* which dimension is in parts, and how it runs */
+enum { PART_ROWS_N = 7, PART_SLACK = 40 };
+
+/* From `from` to `to` (or by the rows of `table`) the result is what lies `moved` (or the last column) behind, plus one. */
+static void add_part(struct maker *m, tc_sym var, tc_sym at, const int buffers[2], tc_sym from, tc_sym to, int64_t *table, int n_turns) {
+  enum { COLUMNS = 3 };
+  tc_sym *columns = TC_NEW_ARRAY(tc_arena_alloc(m->arena), tc_sym, COLUMNS);
+  assert_non_null(columns);
+  const int p = maker_phase(m, m->kernel.n_inner > 0);
+  struct tc_phase *phase = &m->phases[p];
+  phase->var = var, phase->from = from, phase->to = to;
+  tc_sym moved = C(2);
+  if (n_turns) {
+    for (int c = 0; c < COLUMNS; c++) columns[c] = tc_sym_index(m->tab, C(1 << 20));
+    phase->n_turns = n_turns, phase->n_columns = COLUMNS, phase->columns = columns, phase->table = table;
+    phase->from = columns[0], phase->to = columns[1], moved = columns[2];
+  }
+  const struct tc_expr *value = maker_load(m, buffers[0], PLUS(at, moved));
+  if (tc_sym_is(from, 0)) value = E2(ADD, value, NUM(1)); /* bodies differ */
+  maker_store(m, p, buffers[1], at, value);
+}
+
+static void run_parts(enum part_form form, int64_t length, bool symbolic) {
+  struct maker maker, *m = &maker;
+  maker_begin(m, "parts");
+  m->kernel.n_sizes = 2;
+  const bool rows_in_parts = form == PART_ROWS || form == PART_BLOCKS, blocks = form == PART_BLOCK || form == PART_BLOCKS;
+  const int64_t rows = form == PART_ITEMS ? 1 : PART_ROWS_N, cut = rows_in_parts ? rows : length, sizes[] = {cut / 3, cut / 2 + 1};
+  const tc_sym row = form == PART_ITEMS ? C(0) : maker_outer(m, C(rows));
+  const tc_sym column = blocks ? maker_outer(m, C(length)) : maker_inner(m, C(length)), at = PLUS(TIMES(row, C(length)), column);
+  m->kernel.split_inner = form == PART_ITEMS;
+  m->kernel.lanes = blocks ? TC_LANES_OUTER : TC_LANES_INNER;
+  if (blocks) m->kernel.block = 64;
+  const int buffers[] = {maker_buffer(m, TC_F32, TC_ROLE_READ), maker_buffer(m, TC_F32, TC_ROLE_WRITE)};
+  const tc_sym var = rows_in_parts ? row : column;
+  const tc_sym first = symbolic ? tc_sym_size(m->tab, 0, 20) : C(sizes[0]), second = symbolic ? tc_sym_size(m->tab, 1, 30) : C(sizes[1]);
+  int64_t table[] = {sizes[1], sizes[1] + (cut - sizes[1]) / 4, 9, sizes[1] + (cut - sizes[1]) / 4, sizes[1] + (cut - sizes[1]) / 4, 0,
+                     cut - (cut - sizes[1]) / 2, cut, 31};
+  add_part(m, var, at, buffers, C(0), first, NULL, 0);
+  add_part(m, var, at, buffers, first, second, NULL, 0);
+  add_part(m, var, at, buffers, C(-1), C(-1), table, 3);
+  struct trial t = {.kernel = maker_kernel(m), .sizes = sizes};
+  for (int i = 0; i < 2; i++) {
+    t.buffers[i].elements = rows * length + (i ? 0 : PART_SLACK);
+    t.buffers[i].data = trial_data(TC_F32, t.buffers[i].elements, (uint64_t)(length + i), false);
+  }
+  trial_run(&t);
+  free(t.buffers[0].data);
+  free(t.buffers[1].data);
+  maker_end(m);
+}
+
+static void parts(void **state) {
+  (void)state;
+  static const int64_t part_lengths[] = {6, 16, 100, 513, 2000};
+  for (int form = 0; form < PART_FORMS; form++)
+    for (unsigned i = 0; i < sizeof part_lengths / sizeof *part_lengths; i++) {
+      run_parts((enum part_form)form, part_lengths[i], false);
+      run_parts((enum part_form)form, part_lengths[i], true);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reductions), cmocka_unit_test(reductions_of_symbolic_length), cmocka_unit_test(positions), cmocka_unit_test(softmax),
-      cmocka_unit_test(layer_norm), cmocka_unit_test(scalars_equal_lanes),           cmocka_unit_test(degenerate_loops),
+      cmocka_unit_test(layer_norm), cmocka_unit_test(scalars_equal_lanes),           cmocka_unit_test(degenerate_loops), cmocka_unit_test(parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

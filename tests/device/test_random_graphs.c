@@ -1,7 +1,7 @@
 /* Everything from graph to machine code at once: random graphs are lowered, fused, generated, loaded and
  * run, and compared with a reference in doubles. The interpreter's twin is tests/ir/test_lower.c: what
  * passes there and fails here is the generator's or the runner's fault. */
-#include "tests/ir/random_graph.h"
+#include "tests/ir/random_cat.h"
 
 #include "tests/device/compiled_run.h"
 
@@ -48,7 +48,23 @@ static void test_sizes(void **state) {
   assert_true(served > 20 * refused);
 }
 
+/* Concatenations: kernels whose loops are cut into parts, and tables of parts. */
+static void test_cats(void **state) {
+  (void)state;
+  int served = 0, refused = 0;
+  lowered_run = run_compiled;
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS; seed++) {
+    struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
+    lower_graph(&l, random_cat(l.arena, seed, seed % 2 ? TC_F32 : TC_F64, false), true);
+    run_and_compare(&l, 1, 10);
+    tc_arena_free(l.arena);
+    if (seed % 4 == 0) run_symbolic_cat(seed, TC_F64, 1e3, &served, &refused);
+  }
+  assert_true(served > 4 * refused);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_tiles), cmocka_unit_test(test_sizes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_tiles), cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_cats)};
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

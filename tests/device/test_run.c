@@ -169,6 +169,44 @@ static void test_scratch(void **state) {
   }
 }
 
+/* Each call of a kernel is a thread's share. */
+static atomic_int shares;
+static void count_shares(void *const *buffers, const int64_t *sizes, int64_t first, int64_t last) {
+  atomic_fetch_add(&shares, 1);
+  through_scratch(buffers, sizes, first, last);
+}
+
+/* A recorded run when the device has other threads than it was recorded with: as many work as work in a run that is not recorded, and
+ * each has scratch of its own. */
+static void test_recorded_threads(void **state) {
+  enum { ROWS = 3000, ROW = 256 };
+  static const int threads[] = {THREADS, 1, 2, THREADS, 3, 1, THREADS};
+  static enum tc_buffer_role roles[] = {TC_ROLE_WRITE, TC_ROLE_SCRATCH, TC_ROLE_SCRATCH};
+  tc_sym bytes[] = {TC_SYM_INVALID, number(ROW * 4), number(ROW * 4)};
+  const tc_cpu_kernel codes[] = {count_shares};
+  struct tc_code code = {.n_buffers = 3, .roles = roles, .scratch_bytes = bytes};
+  struct tc_slot slots[] = {{.kind = TC_SLOT_OUTPUT, .index = 0}};
+  int slot[] = {0, -1, -1};
+  struct tc_launch launch = launch_of(0, slot, number(ROWS), number(ROWS * ROW));
+  const struct tc_launch_list list = {.n_launches = 1, .n_codes = 1, .n_slots = 1, .n_allocated = 1, .launches = &launch, .codes = &code, .slots = slots};
+  void *outputs[] = {results};
+  struct tc_run run = {.list = &list, .outputs = outputs, .codes = codes};
+  struct tc_error err;
+  (void)state;
+  assert_int_equal(device->methods->record(device, &run, &run.recorded, &err), TC_OK);
+  for (size_t turn = 0; turn < sizeof threads / sizeof *threads; turn++) {
+    device->threads = threads[turn];
+    memset(results, 0, sizeof results);
+    atomic_store(&shares, 0);
+    run_list(&run);
+    assert_int_equal(atomic_load(&shares), threads[turn]);
+    for (int i = 0; i < ROWS * ROW; i++)
+      if (results[i] != i) fail_msg("on %d threads, element %d: %d", threads[turn], i, results[i]);
+  }
+  device->threads = THREADS;
+  device->methods->forget(device, run.recorded);
+}
+
 static void test_status_and_rng(void **state) {
   const tc_cpu_kernel codes[] = {status_and_draw};
   struct tc_code code = code_of(3);
@@ -231,7 +269,7 @@ static void test_gemm(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_items),          cmocka_unit_test(test_chain), cmocka_unit_test(test_scratch),
-      cmocka_unit_test(test_status_and_rng), cmocka_unit_test(test_gemm),
+      cmocka_unit_test(test_status_and_rng), cmocka_unit_test(test_gemm),  cmocka_unit_test(test_recorded_threads),
   };
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -298,14 +298,10 @@ static struct tc_graph *make_graph(struct tc_arena *arena, uint64_t seed, tc_dty
 
 static inline struct tc_graph *random_graph(struct tc_arena *arena, uint64_t seed, tc_dtype dtype) { return make_graph(arena, seed, dtype, false); }
 
-/* A random graph over s0 and s1, scheduled once, against the reference at several sizes. Counts those that its facts let pass. */
-static inline void run_symbolic_graph(uint64_t seed, tc_dtype dtype, bool fuse, double scale, int *served, int *refused) {
-  static const int64_t rows[][2] = {{GRAPH_S0, GRAPH_S1}, {2, 2}, {2, 5}, {9, 4}, {23, 17}};
-  struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
-  struct tc_graph *g = make_graph(l.arena, seed, dtype, true);
-  (void)tc_sym_size(g->tab, 1, GRAPH_S1);
-  lower_graph(&l, g, fuse);
-  for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+/* A graph over s0 and s1, which was scheduled once, against the reference at each row of sizes. Counts those that its facts let pass. */
+static inline void run_symbolic_rows(struct lowered *l, const struct tc_graph *g, const int64_t (*rows)[2], int n_rows, int parts, double scale,
+                                     int *served, int *refused) {
+  for (int row = 0; row < n_rows; row++) {
     bool hold = true;
     for (int i = 0; i < tc_sym_fact_count(g->tab) && hold; i++) {
       const struct tc_sym_fact fact = tc_sym_fact_at(g->tab, i);
@@ -315,9 +311,19 @@ static inline void run_symbolic_graph(uint64_t seed, tc_dtype dtype, bool fuse, 
     if (!hold) continue;
     struct tc_arena *arena = tc_arena_new(tc_alloc_system());
     for (int i = 0; i < 2; i++) lowered_sizes[i] = rows[row][i];
-    run_against(l.list, graph_at(arena, l.graph, lowered_sizes), 1 + (int)(seed % 3), scale);
+    run_against(l->list, graph_at(arena, l->graph, lowered_sizes), parts, scale);
     tc_arena_free(arena);
   }
+}
+
+/* A random one. */
+static inline void run_symbolic_graph(uint64_t seed, tc_dtype dtype, bool fuse, double scale, int *served, int *refused) {
+  static const int64_t rows[][2] = {{GRAPH_S0, GRAPH_S1}, {2, 2}, {2, 5}, {9, 4}, {23, 17}};
+  struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
+  struct tc_graph *g = make_graph(l.arena, seed, dtype, true);
+  (void)tc_sym_size(g->tab, 1, GRAPH_S1);
+  lower_graph(&l, g, fuse);
+  run_symbolic_rows(&l, g, rows, (int)(sizeof rows / sizeof *rows), 1 + (int)(seed % 3), scale, served, refused);
   tc_arena_free(l.arena);
 }
 

@@ -10,7 +10,7 @@
 /* Composite operations of the number table, beyond LLVM's opcodes. */
 enum { NUMBER_FLOORDIV = 1000, NUMBER_MOD, NUMBER_MIN, NUMBER_MAX, NUMBER_SPLAT, NUMBER_UDIV_SMALL, NUMBER_UMOD_SMALL,
        NUMBER_ELEMENT /* + number of the buffer */ };
-enum { NUMBER_PROBES = 4, MAX_TERMS = 32 };
+enum { NUMBERS_FIRST = 256 /* a power of two */, MAX_TERMS = 32 };
 enum { EXACT_BITS = 51 }; /* integers below 2^51 divide exactly through f64 */
 static const int64_t F64_INTEGER_BIAS = 0x4330000000000000; /* bits of 2^52: or-ing in an integer below 2^52 adds it */
 
@@ -21,6 +21,9 @@ static int variable_place(const struct ll_emit *e, tc_sym s, int *scope) {
     if (tc_sym_same(s, e->k->outer[i].var)) return *scope = e->block_loop && i == e->k->n_outer - 1 ? LL_INNER : LL_ITEM, i;
   for (int i = 0; i < e->k->n_inner; i++)
     if (tc_sym_same(s, e->k->inner[i].var)) return *scope = LL_INNER + i, i;
+  for (int p = 0; p < e->k->n_phases; p++)
+    for (int c = 0; c < e->k->phases[p].n_columns; c++)
+      if (tc_sym_same(s, e->k->phases[p].columns[c])) return *scope = LL_PHASE, c;
   return -1;
 }
 
@@ -109,17 +112,37 @@ static LLVMValueRef build(struct ll_emit *e, int op, LLVMValueRef a, LLVMValueRe
   }
 }
 
-/* Finds the operation in the table, or a place for it there. */
-static struct ll_number *number_place(struct ll_emit *e, int op, LLVMValueRef a, LLVMValueRef b) {
+/* The slot of the operation, or the free one that is its. */
+static struct ll_number *find_number(const struct ll_numbers *t, int op, LLVMValueRef a, LLVMValueRef b) {
   const uintptr_t mixed = ((uintptr_t)a >> 4) * 31 + ((uintptr_t)b >> 4) * 17 + (uintptr_t)op * 7;
-  struct ll_number *oldest = NULL;
-  for (unsigned i = 0; i < NUMBER_PROBES; i++) {
-    struct ll_number *n = &e->numbers[(mixed + i) & (LL_NUMBERS - 1)];
-    if (n->value && n->op == op && n->a == a && n->b == b) return n;
-    if (!oldest || !n->value || (oldest->value && n->stamp < oldest->stamp)) oldest = n;
+  size_t at = mixed & (t->cap - 1);
+  while (t->slots[at].a && (t->slots[at].op != op || t->slots[at].a != a || t->slots[at].b != b)) at = (at + 1) & (t->cap - 1);
+  return &t->slots[at];
+}
+
+static bool grow_numbers(struct ll_emit *e) {
+  const struct ll_numbers old = e->numbers;
+  struct ll_numbers *t = &e->numbers;
+  const size_t cap = old.cap ? 2 * old.cap : NUMBERS_FIRST;
+  struct ll_number *slots = TC_NEW_ARRAY(e->m->alloc, struct ll_number, cap);
+  if (!slots) return false;
+  *t = (struct ll_numbers){slots, cap, old.len};
+  for (size_t i = 0; i < old.cap; i++)
+    if (old.slots[i].a) *find_number(t, old.slots[i].op, old.slots[i].a, old.slots[i].b) = old.slots[i];
+  TC_FREE_ARRAY(e->m->alloc, old.slots, old.cap);
+  return true;
+}
+
+/* Finds the operation in the table, or a place for it there (whose value is NULL). */
+static struct ll_number *number_place(struct ll_emit *e, int op, LLVMValueRef a, LLVMValueRef b) {
+  if (2 * (e->numbers.len + 1) > e->numbers.cap && !grow_numbers(e)) {
+    ll_fail(e, TC_NOMEM, e->m->i64, "out of memory");
+    e->lost = (struct ll_number){0};
+    return &e->lost;
   }
-  oldest->value = NULL;
-  return oldest;
+  struct ll_number *n = find_number(&e->numbers, op, a, b);
+  if (!n->a) *n = (struct ll_number){.op = op, .a = a, .b = b}, e->numbers.len++;
+  return n;
 }
 
 static LLVMValueRef number(struct ll_emit *e, int scope, int op, LLVMValueRef a, LLVMValueRef b) {
@@ -193,8 +216,8 @@ LLVMValueRef ll_index(struct ll_emit *e, tc_sym s) {
     case TC_SYM_INDEX: {
       const int place = variable_place(e, s, &scope);
       if (place < 0) return ll_fail(e, TC_CODEGEN, e->m->i64, "an address uses a variable that is none of the kernel's loops");
-      LLVMValueRef value = scope == LL_ITEM || e->block_loop ? e->outer[place] : e->inner[place];
-      return value ? value : ll_fail(e, TC_CODEGEN, e->m->i64, "an inner variable is used outside of its loop");
+      LLVMValueRef value = scope == LL_PHASE ? e->columns[place] : scope == LL_ITEM || e->block_loop ? e->outer[place] : e->inner[place];
+      return value ? value : ll_fail(e, TC_CODEGEN, e->m->i64, "a variable is used outside of its loop");
     }
     default: {
       LLVMValueRef left = ll_index(e, tc_sym_left(s)), right = ll_index(e, tc_sym_right(s));

@@ -53,6 +53,12 @@ void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct 
     values[i] = ll_sym_varies(e, phase->stores[i].address) ? ll_lanes_value(e, phase->stores[i].value) : ll_value(e, phase->stores[i].value);
   for (int i = 0; i < phase->n_reductions; i++) {
     const struct tc_kernel_reduction *r = &phase->reductions[i];
+    if (ll_is_dot(e, r)) {
+      LLVMValueRef a = ll_lanes_value(e, r->value->args[0]), b = ll_lanes_value(e, r->value->args[1]);
+      ll_at(e, scope);
+      state[i] = ll_dot_step(e, state[i], a, b);
+      continue;
+    }
     LLVMValueRef value = ll_lanes_value(e, r->value), index = reduction_index(e, r, scope);
     ll_at(e, scope);
     state[i] = ll_reduction_step(e, r, state[i], value, index);
@@ -71,7 +77,7 @@ static void inner_loops(struct ll_emit *e, int number, int dim, struct ll_state 
   const tc_sym extent = k->inner[dim].extent;
   LLVMValueRef from = ll_i64(e, 0), to = ll_index(e, extent);
   if (dim == k->n_inner - 1) {
-    ll_strips(e, number, from, to, extent, state);
+    ll_part_strips(e, number, from, to, extent, state);
   } else if (tc_sym_is(extent, 1)) {
     e->inner[dim] = from;
     ll_open(e, LL_INNER + dim);
@@ -87,7 +93,8 @@ static void inner_loops(struct ll_emit *e, int number, int dim, struct ll_state 
   e->inner[dim] = NULL;
 }
 
-static void one_phase(struct ll_emit *e, int number) {
+static void phase_of_item(struct ll_emit *e, int number, const void *unused) {
+  (void)unused;
   const struct tc_phase *phase = &e->k->phases[number];
   struct ll_state *state = TC_NEW_ARRAY(e->m->alloc, struct ll_state, (size_t)phase->n_reductions + 1);
   if (!state) {
@@ -106,7 +113,7 @@ static void one_phase(struct ll_emit *e, int number) {
 
 static void phases(struct ll_emit *e) {
   ll_open(e, LL_ITEM);
-  for (int i = 0; i < e->k->n_phases; i++) one_phase(e, i);
+  for (int i = 0; i < e->k->n_phases; i++) ll_part_rows(e, i, phase_of_item, NULL);
 }
 
 /* --- items --- */
@@ -124,13 +131,19 @@ static void decode(struct ll_emit *e, LLVMValueRef rest, int n) {
 
 static bool divides(int64_t divisor, tc_sym extent) { return tc_sym_is_const(extent) && tc_sym_value(extent) % divisor == 0; }
 
+struct block { LLVMValueRef start, to; bool whole; };
+
+static void phase_of_block(struct ll_emit *e, int number, const void *state) {
+  const struct block *block = state;
+  ll_open(e, LL_PHASE);
+  ll_part_strips(e, number, block->start, block->to, block->whole ? tc_sym_const(e->k->block) : TC_SYM_INVALID, NULL);
+}
+
 /* Whole blocks: strips along each one. */
 static void block_strips(struct ll_emit *e, LLVMValueRef start, LLVMValueRef to, bool whole) {
+  const struct block block = {start, to, whole};
   ll_open(e, LL_ITEM);
-  for (int i = 0; i < e->k->n_phases; i++) {
-    ll_open(e, LL_PHASE);
-    ll_strips(e, i, start, to, whole ? tc_sym_const(e->k->block) : TC_SYM_INVALID, NULL);
-  }
+  for (int i = 0; i < e->k->n_phases; i++) ll_part_rows(e, i, phase_of_block, &block);
 }
 
 /* The phases for the lanes from `start`; with two versions where the last group may be short, so that loads of full
@@ -199,7 +212,7 @@ static void split(struct ll_emit *e) {
   ll_open(e, LL_ITEM);
   for (int i = 0; i < e->k->n_phases; i++) {
     ll_open(e, LL_PHASE);
-    ll_strips(e, i, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3), TC_SYM_INVALID, NULL);
+    ll_part_strips(e, i, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3), TC_SYM_INVALID, NULL);
     e->inner[0] = NULL;
   }
 }

@@ -228,6 +228,7 @@ static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_
   TC_FREE_ARRAY(m->alloc, e->info, (size_t)k->n_exprs + 1);
   TC_FREE_ARRAY(m->alloc, e->sizes, (size_t)k->n_sizes + 1);
   TC_FREE_ARRAY(m->alloc, e->acc, (size_t)k->n_accs + 1);
+  TC_FREE_ARRAY(m->alloc, e->numbers.slots, e->numbers.cap);
   TC_FREE(m->alloc, e);
   return status;
 }
@@ -279,6 +280,6 @@ static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strb
 }
 
 const struct tc_codegen tc_codegen_llvm = {
-  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/6",
+  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/8",
   .supports = ll_supports, .begin = begin, .emit = emit, .assembly = assembly, .finish = finish, .discard = discard,
 };

@@ -59,10 +59,13 @@ static LLVMValueRef apply(struct ll_emit *e, const struct tc_kernel_reduction *r
   }
 }
 
+/* Over outer lanes an inactive one is never stored. */
+static bool masks(const struct ll_emit *e) { return e->mask && e->k->lanes == TC_LANES_INNER; }
+
 struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state, LLVMValueRef value,
                                   LLVMValueRef index) {
   LLVMBuilderRef at = e->m->builder;
-  const bool masked = e->mask && e->k->lanes == TC_LANES_INNER; /* over outer lanes an inactive one is never stored */
+  const bool masked = masks(e);
   value = ll_convert(e, value, tc_compute_dtype(r->value->dtype), ll_reduction_dtype(r));
   if (!is_arg(r)) {
     LLVMValueRef next = apply(e, r, state.value, value);
@@ -71,6 +74,16 @@ struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_redu
   LLVMValueRef take = better(e, r, state.value, value);
   if (masked) take = LLVMBuildAnd(at, take, e->mask, "");
   return (struct ll_state){LLVMBuildSelect(at, take, value, state.value, ""), LLVMBuildSelect(at, take, index, state.index, "")};
+}
+
+bool ll_is_dot(const struct ll_emit *e, const struct tc_kernel_reduction *r) {
+  const tc_dtype dtype = ll_reduction_dtype(r);
+  return e->k->product && r->op == TC_RED_SUM && r->value->op == TC_E_MUL && r->value->dtype == dtype && tc_dtype_is_float(dtype);
+}
+
+struct ll_state ll_dot_step(struct ll_emit *e, struct ll_state state, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef next = ll_fma(e, a, b, state.value);
+  return (struct ll_state){masks(e) ? LLVMBuildSelect(e->m->builder, e->mask, next, state.value, "") : next, NULL};
 }
 
 /* Positions of copies and lanes interleave, so equal values are decided by the position. */

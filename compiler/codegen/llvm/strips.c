@@ -41,6 +41,7 @@ static int phase_weight(struct ll_emit *e, int number, int scope) {
 static int choose_copies(struct ll_emit *e, const struct tc_phase *phase, int weight) {
   if (e->k->plain && !phase->n_reductions) return 1;
   if (e->k->n_phases > 1 && !phase->n_reductions) return 1;
+  if (e->k->product && phase->n_reductions >= MAX_COPIES) return 1; /* its accumulators do not wait for one another */
   const int registers = e->lanes * 4 / e->m->target->vector_bytes;
   int copies = weight > MIDDLING ? 1 : weight > LIGHT ? 2 : phase->n_reductions ? MAX_COPIES : 1;
   if (e->k->lanes == TC_LANES_OUTER && registers > 1) copies /= registers;

@@ -55,7 +55,20 @@ static bool tree(struct ask *a, const struct tc_expr *x) {
   return true;
 }
 
+/* Lanes across which there are loops are all in one part or another: no. */
+static bool part(struct ask *a, const struct tc_phase *p) {
+  const struct tc_kernel *k = a->k;
+  if (!tc_sym_valid(p->var)) return true;
+  if (p->n_reductions) return REFUSE(a, "a reduction in a part of a dimension");
+  if (p->n_columns > TC_MAX_COLUMNS) return REFUSE(a, "%d columns, more than %d", p->n_columns, TC_MAX_COLUMNS);
+  if (k->lanes == TC_LANES_OUTER && k->n_inner) return REFUSE(a, "parts of a kernel with loops around its lanes");
+  for (int i = 0; i < k->n_inner - 1; i++)
+    if (tc_sym_same(k->inner[i].var, p->var)) return REFUSE(a, "a part of an inner dimension other than the last");
+  return true;
+}
+
 static bool phase(struct ask *a, const struct tc_phase *p) {
+  if (!part(a, p)) return false;
   if (p->n_reductions && !p->over_inner) return REFUSE(a, "a reduction outside of the inner loops");
   for (int i = 0; i < p->n_reductions; i++) {
     const struct tc_kernel_reduction *r = &p->reductions[i];

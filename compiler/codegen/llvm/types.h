@@ -63,8 +63,10 @@ struct ll_info { /* of an expression, by id */
 struct ll_constant { uint64_t bits; LLVMTypeRef type; LLVMValueRef value; unsigned stamp; };
 enum { LL_CONSTANTS = 256 };
 
-struct ll_number { int op; LLVMValueRef a, b, value; unsigned stamp; }; /* numbered integer and address operations */
-enum { LL_NUMBERS = 512 }; /* a power of two: a cache; a full neighbourhood forgets its oldest */
+/* Numbered integer and address operations: open addressing by the operands' addresses, in a table that grows. Nothing is forgotten, so that
+ * what is found does not depend on where the operands happen to lie. */
+struct ll_number { int op; LLVMValueRef a, b, value; unsigned stamp; };
+struct ll_numbers { struct ll_number *slots; size_t cap, len; };
 
 /* Turns of `period` ids each, from `first` on, that are emitted as a loop. */
 struct ll_roll { int first, period, turns; };
@@ -84,6 +86,7 @@ struct ll_emit {
   struct ll_info *info;
   LLVMValueRef base[TC_MAX_KERNEL_BUFFERS];
   LLVMValueRef *sizes, *acc;
+  LLVMValueRef columns[TC_MAX_COLUMNS]; /* of the phase under way, in its turn */
   LLVMValueRef outer[TC_MAX_KERNEL_DIMS], inner[TC_MAX_KERNEL_DIMS]; /* the lane dimension's: of lane 0 */
   tc_sym lane_variable;          /* INVALID if lanes is 1 */
   bool block_loop;               /* over outer lanes without inner loops: strips go along the block, as the scope LL_INNER */
@@ -100,7 +103,8 @@ struct ll_emit {
   int held, n_constants;
   struct ll_constant constants[LL_CONSTANTS];
   LLVMValueRef constant_table;   /* a global: a vector each, as far apart as the widest */
-  struct ll_number numbers[LL_NUMBERS];
+  struct ll_numbers numbers;
+  struct ll_number lost;         /* where there is no memory for a number */
   int n_rolls;
   struct ll_roll rolls[LL_ROLLS];
 };
@@ -203,6 +207,9 @@ tc_dtype ll_reduction_dtype(const struct tc_kernel_reduction *r); /* that it acc
 struct ll_state ll_reduction_start(struct ll_emit *e, const struct tc_kernel_reduction *r);
 struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state, LLVMValueRef value,
                                   LLVMValueRef index);
+/* Is it a sum of products that takes fused multiply-add? Then its step has both factors. */
+bool ll_is_dot(const struct ll_emit *e, const struct tc_kernel_reduction *r);
+struct ll_state ll_dot_step(struct ll_emit *e, struct ll_state state, LLVMValueRef a, LLVMValueRef b);
 struct ll_state ll_reduction_join(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state a, struct ll_state b);
 LLVMValueRef ll_reduction_end(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state);
 
@@ -230,5 +237,11 @@ void ll_kernel(struct ll_emit *e);
 void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct ll_state *state);
 /* The innermost loop of phase `number`. `length` is to - from where that is a constant, else INVALID. */
 void ll_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, tc_sym length, struct ll_state *state);
+
+/* --- parts.c: phases of a part of a dimension --- */
+/* ll_strips over what the phase's part, in each of its turns, has of from … to. */
+void ll_part_strips(struct ll_emit *e, int number, LLVMValueRef from, LLVMValueRef to, tc_sym length, struct ll_state *state);
+/* The body, where the item is in the phase's part: in each of its turns. */
+void ll_part_rows(struct ll_emit *e, int number, void (*body)(struct ll_emit *e, int number, const void *state), const void *state);
 
 #endif

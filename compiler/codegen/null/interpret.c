@@ -21,6 +21,8 @@ struct walker {
   struct null_value *values; /* by expression, of the point `stamp` */
   uint64_t *stamps, stamp;
   struct null_state *states; /* by acc */
+  const struct tc_phase *phase; /* that is under way, */
+  int turn;                     /* and its turn */
   tc_dtype *acc_dtypes;      /* of what each acc reduces */
   enum tc_reduction *acc_ops;
   tc_status status;
@@ -34,6 +36,8 @@ static int64_t variable(const struct walker *w, tc_sym s) {
     if (tc_sym_same(w->k->outer[i].var, s)) return w->outer[i];
   for (int i = 0; i < w->k->n_inner; i++)
     if (tc_sym_same(w->k->inner[i].var, s)) return w->inner[i];
+  for (int c = 0; w->phase && c < w->phase->n_columns; c++)
+    if (tc_sym_same(w->phase->columns[c], s)) return w->phase->table[w->turn * w->phase->n_columns + c];
   return 0;
 }
 
@@ -123,7 +127,7 @@ static struct null_value evaluate(struct walker *w, const struct tc_expr *e) {
   return w->values[e->id] = value;
 }
 
-static void point(struct walker *w, const struct tc_phase *phase) {
+static void compute_point(struct walker *w, const struct tc_phase *phase) {
   w->stamp++;
   for (int i = 0; i < phase->n_stores; i++) evaluate(w, phase->stores[i].value);
   for (int i = 0; i < phase->n_reductions; i++) {
@@ -137,6 +141,19 @@ static void point(struct walker *w, const struct tc_phase *phase) {
     if (inside(w, s->buffer, element, "store"))
       null_write(w->k->buffers[s->buffer].dtype, w->buffers[s->buffer], element, s->value->dtype, evaluate(w, s->value));
   }
+}
+
+/* Is the point in the phase's part (of this turn)? */
+static bool in_part(const struct walker *w, const struct tc_phase *phase) {
+  if (!tc_sym_valid(phase->var)) return true;
+  const int64_t at = variable(w, phase->var);
+  return symbol(w, phase->from) <= at && at < symbol(w, phase->to);
+}
+
+static void point(struct walker *w, const struct tc_phase *phase) {
+  w->phase = phase;
+  for (w->turn = 0; w->turn < (phase->n_turns ? phase->n_turns : 1); w->turn++)
+    if (in_part(w, phase)) compute_point(w, phase);
 }
 
 static void inner_points(struct walker *w, const struct tc_phase *phase, int dim) {

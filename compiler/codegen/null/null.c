@@ -59,7 +59,7 @@ static tc_status null_finish(struct tc_module *module, struct tc_blob *out, stru
 
 const struct tc_codegen tc_codegen_null = {
     .name = "null",
-    .version = "2",
+    .version = "3",
     .supports = null_supports,
     .begin = null_begin,
     .emit = null_emit,

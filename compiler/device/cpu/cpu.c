@@ -22,6 +22,12 @@ static struct tc_storage *cpu_alloc(struct tc_device *device, size_t bytes) {
 
 static void cpu_trim(struct tc_device *device) { tc_cpu_heap_trim(&tc_cpu_of(device)->heap); }
 
+static const char *cpu_library(struct tc_device *device) {
+  struct tc_error unused;
+  const char *name = tc_device_cpu_blas(device, &unused);
+  return name ? name : "";
+}
+
 static tc_status cpu_synchronize(struct tc_device *device, struct tc_error *err) {
   (void)device, (void)err;
   return TC_OK; /* every call has finished when it returns */
@@ -43,7 +49,10 @@ static const struct tc_device_methods methods = {
     .symbol = tc_cpu_symbol,
     .unload = tc_cpu_unload,
     .run = tc_cpu_run,
+    .record = tc_cpu_record,
+    .forget = tc_cpu_forget,
     .time = tc_cpu_time,
+    .library = cpu_library,
     .synchronize = cpu_synchronize,
     .close = cpu_close,
 };

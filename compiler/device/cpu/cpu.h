@@ -109,6 +109,8 @@ tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, stru
 tc_cpu_kernel tc_cpu_symbol(struct tc_loaded *loaded, const char *name);
 void tc_cpu_unload(struct tc_device *device, struct tc_loaded *loaded);
 tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct tc_error *err);
+tc_status tc_cpu_record(struct tc_device *device, const struct tc_run *run, struct tc_recorded **out, struct tc_error *err);
+void tc_cpu_forget(struct tc_device *device, struct tc_recorded *recorded);
 tc_status tc_cpu_time(struct tc_device *device, const struct tc_run *run, double *ns, struct tc_error *err);
 
 #endif

@@ -9,6 +9,20 @@ struct tc_cpu_tile { char *memory; int64_t row, total; };
 
 static inline int64_t tc_cpu_value(tc_sym s, const int64_t *sizes) { return tc_sym_is_const(s) ? tc_sym_value(s) : tc_sym_eval(s, sizes); }
 
+/* An entry at the sizes of a run. items, grain, scratch: of a kernel. */
+struct tc_cpu_step {
+  int64_t items, grain;
+  int threads;
+  size_t scratch;                      /* bytes that a thread needs */
+  void *const *buffers;                /* recorded, of a kernel without scratch; else NULL */
+  const struct tc_cpu_matmul *product; /* recorded, of a product outside of tiles; else NULL */
+};
+/* Works it out. */
+struct tc_cpu_step tc_cpu_step_of(const struct tc_cpu *cpu, const struct tc_run *run, int entry);
+/* What was recorded of an entry; and, before a run, what changed since: addresses, and the device's threads. */
+const struct tc_cpu_step *tc_cpu_recorded_step(const struct tc_recorded *recorded, int entry);
+void tc_cpu_refresh(const struct tc_cpu *cpu, const struct tc_run *run);
+
 /* Where element 0 of a slot lies; `tile` may be NULL outside of tiles. */
 void *tc_cpu_slot(const struct tc_run *run, int index, const struct tc_cpu_tile *tile);
 /* Bytes of a thread's scratch that a kernel wants. */

@@ -5,7 +5,7 @@
  * 2. A kernel's items are cut into contiguous parts at multiples of GRAIN, so that the vectors of an element-wise kernel stay
  *    aligned. Small kernels run on the calling thread alone.
  * 3. Scratch buffers are each thread's own; they are made before a region starts, so that nothing fails inside.
- * 4. Entries that share tiles are run by tiles.c.
+ * 4. Entries that share tiles are run by tiles.c. What is worked out of an entry here is kept for later runs by record.c.
  * 5. A list whose sizes are constants is evaluated without a look at the symbols' nodes. */
 #include <omp.h>
 #include <time.h>
@@ -46,6 +46,10 @@ size_t tc_cpu_scratch_of(const struct tc_run *run, const struct tc_launch *launc
 
 void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, const struct tc_cpu_tile *tile, char *scratch, int64_t first,
                      int64_t last) {
+  if (run->recorded && !tile) {
+    const struct tc_cpu_step *step = tc_cpu_recorded_step(run->recorded, (int)(launch - run->list->launches));
+    if (step->buffers) return run->codes[launch->code](step->buffers, run->sizes, first, last);
+  }
   const struct tc_code *code = &run->list->codes[launch->code];
   void *buffers[TC_MAX_KERNEL_BUFFERS];
   for (int i = 0; i < code->n_buffers; i++) {
@@ -75,21 +79,32 @@ int tc_cpu_threads_worth(const struct tc_cpu *cpu, double ns) {
   return wanted >= cpu->device.threads ? cpu->device.threads : wanted > 1 ? (int)wanted : 1;
 }
 
-static int threads_of(const struct tc_cpu *cpu, const struct tc_run *run, const struct tc_launch *launch) {
-  return cpu->device.threads == 1 ? 1 : tc_cpu_threads_worth(cpu, tc_cpu_guess_ns(run, launch));
-}
-
 /* Items are cut finely only where they are elements (work = items); rows go one by one. */
 static int64_t grain_of(int64_t items, int64_t work) { return items > 0 && items == work ? GRAIN : 1; }
 
-static void run_share(const struct tc_cpu *cpu, const struct tc_run *run, const struct tc_launch *launch, int thread, int team) {
-  int threads = threads_of(cpu, run, launch);
-  if (threads > team) threads = team;
+struct tc_cpu_step tc_cpu_step_of(const struct tc_cpu *cpu, const struct tc_run *run, int entry) {
+  const struct tc_launch *launch = &run->list->launches[entry];
+  struct tc_cpu_step step = {.threads = 1};
+  if (launch->kind != TC_LAUNCH_KERNEL) return step;
+  step.items = tc_cpu_value(launch->items, run->sizes);
+  step.grain = grain_of(step.items, tc_cpu_value(launch->work, run->sizes));
+  if (cpu->device.threads > 1) step.threads = tc_cpu_threads_worth(cpu, tc_cpu_guess_ns(run, launch));
+  step.scratch = tc_cpu_scratch_of(run, launch);
+  return step;
+}
+
+static struct tc_cpu_step step_of(const struct tc_cpu *cpu, const struct tc_run *run, int entry) {
+  return run->recorded ? *tc_cpu_recorded_step(run->recorded, entry) : tc_cpu_step_of(cpu, run, entry);
+}
+
+static void run_share(const struct tc_cpu *cpu, const struct tc_run *run, int entry, int thread, int team) {
+  const struct tc_cpu_step step = step_of(cpu, run, entry);
+  const int threads = step.threads < team ? step.threads : team;
   if (thread >= threads) return;
-  const int64_t items = tc_cpu_value(launch->items, run->sizes), work = tc_cpu_value(launch->work, run->sizes);
   int64_t first, last;
-  tc_cpu_part(items, grain_of(items, work), thread, threads, &first, &last);
-  if (first < last) tc_cpu_run_part(run, launch, NULL, (char *)cpu->scratch + (size_t)thread * cpu->scratch_bytes, first, last);
+  tc_cpu_part(step.items, step.grain, thread, threads, &first, &last);
+  char *scratch = (char *)cpu->scratch + (size_t)thread * cpu->scratch_bytes;
+  if (first < last) tc_cpu_run_part(run, &run->list->launches[entry], NULL, scratch, first, last);
 }
 
 tc_status tc_cpu_ensure_scratch(struct tc_cpu *cpu, size_t bytes, struct tc_error *err) {
@@ -123,7 +138,7 @@ static void run_region(const struct tc_cpu *cpu, const struct tc_run *run, int b
 #pragma omp barrier
         since = i;
       }
-      run_share(cpu, run, launch, thread, threads);
+      run_share(cpu, run, i, thread, threads);
     }
   }
 }
@@ -133,11 +148,9 @@ static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int b
   int team = 1;
   size_t scratch = 0;
   for (int i = begin; i < end; i++) {
-    const struct tc_launch *launch = &run->list->launches[i];
-    const int threads = threads_of(cpu, run, launch);
-    const size_t bytes = tc_cpu_scratch_of(run, launch);
-    if (threads > team) team = threads;
-    if (bytes > scratch) scratch = bytes;
+    const struct tc_cpu_step step = step_of(cpu, run, i);
+    if (step.threads > team) team = step.threads;
+    if (step.scratch > scratch) scratch = step.scratch;
   }
   if (scratch) {
     const tc_status status = tc_cpu_ensure_scratch(cpu, scratch, err);
@@ -147,7 +160,7 @@ static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int b
     run_region(cpu, run, begin, end, team);
     return TC_OK;
   }
-  for (int i = begin; i < end; i++) run_share(cpu, run, &run->list->launches[i], 0, 1);
+  for (int i = begin; i < end; i++) run_share(cpu, run, i, 0, 1);
   return TC_OK;
 }
 
@@ -175,9 +188,10 @@ void tc_cpu_bind_gemm(const struct tc_run *run, const struct tc_gemm *gemm, cons
   fill_matrix(&call->c, run, gemm, &gemm->c, tile);
 }
 
-static tc_status run_gemm(struct tc_cpu *cpu, const struct tc_run *run, const struct tc_gemm *gemm, struct tc_error *err) {
+static tc_status run_gemm(struct tc_cpu *cpu, const struct tc_run *run, int entry, struct tc_error *err) {
   struct tc_cpu_matmul call;
-  tc_cpu_bind_gemm(run, gemm, NULL, &call);
+  if (run->recorded) return tc_cpu_matmul(cpu, tc_cpu_recorded_step(run->recorded, entry)->product, err);
+  tc_cpu_bind_gemm(run, &run->list->launches[entry].gemm, NULL, &call);
   return tc_cpu_matmul(cpu, &call, err);
 }
 
@@ -196,13 +210,14 @@ static tc_status run_step(struct tc_cpu *cpu, const struct tc_run *run, int *i, 
     return tc_cpu_run_tiles(cpu, run, &list->tiles[tiles], ns, err);
   }
   *i = begin + 1;
-  if (list->launches[begin].kind == TC_LAUNCH_GEMM) return run_gemm(cpu, run, &list->launches[begin].gemm, err);
+  if (list->launches[begin].kind == TC_LAUNCH_GEMM) return run_gemm(cpu, run, begin, err);
   while (*i < end && runs_alone(list, *i)) ++*i;
   return run_kernels(cpu, run, begin, *i, err);
 }
 
 tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct tc_error *err) {
   tc_status status = TC_OK;
+  if (run->recorded) tc_cpu_refresh(tc_cpu_of(device), run);
   for (int i = 0; i < run->list->n_launches && !status;) status = run_step(tc_cpu_of(device), run, &i, run->list->n_launches, NULL, err);
   return status;
 }
