@@ -16,10 +16,6 @@ static tc_status duel(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, 
   return tb_duel_run(ab->run, out, err);
 }
 
-static bool flagged(const struct tb_compared *one) {
-  return one->timed && (one->time.verdict == TB_VERDICT_SLOWER || one->time.verdict == TB_VERDICT_FASTER);
-}
-
 /* A worker that fails only now ends in the case's problem. */
 static void keep(struct tb_compared *one, const struct tb_duel *d) {
   one->log_ratios = d->log_ratios;
@@ -43,7 +39,7 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, uint64_t seed
   if (fresh.why) return keep(one, &fresh), TC_OK;
   if (!fresh.decided) return TC_OK;
   one->time = tb_decide_confirm(&one->time, &fresh.decision);
-  one->confirmed = flagged(one);
+  one->confirmed = tb_compared_flagged(one);
   one->base_ns = fresh.base_ns; /* the verdict and its ratio are of the fresh pairs now */
   one->head_ns = fresh.head_ns;
   one->fresh_log_ratios = fresh.log_ratios;
@@ -53,7 +49,7 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, uint64_t seed
 
 static int confirmation_pairs(const struct tb_ab *ab) {
   size_t count = 0;
-  for (size_t i = 0; i < ab->comparison->cases.len; i++) count += flagged(&ab->comparison->cases.data[i]);
+  for (size_t i = 0; i < ab->comparison->cases.len; i++) count += tb_compared_flagged(&ab->comparison->cases.data[i]);
   const int wanted = (int)tb_policy_value(ab->comparison->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL), least = tb_pairs_needed(tb_confidence_default, count);
   return !wanted ? 0 : wanted < least ? least : wanted;
 }
@@ -61,7 +57,7 @@ static int confirmation_pairs(const struct tb_ab *ab) {
 static tc_status confirm_flagged(struct tb_ab *ab, struct tc_error *err) {
   const int pairs = confirmation_pairs(ab);
   for (size_t i = 0; i < ab->comparison->cases.len && pairs; i++) {
-    if (!flagged(&ab->comparison->cases.data[i])) continue;
+    if (!tb_compared_flagged(&ab->comparison->cases.data[i])) continue;
     if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
     const tc_status status = tb_ab_confirm(ab, i, pairs, (uint64_t)(ab->run->spec.options.seed + SEEDS_APART + (long long)i), err);
     if (status) return status;
@@ -71,7 +67,7 @@ static tc_status confirm_flagged(struct tb_ab *ab, struct tc_error *err) {
 
 static tc_status attribute_flagged(struct tb_ab *ab, struct tc_error *err) {
   for (size_t i = 0; i < ab->comparison->cases.len && ab->attribute; i++) {
-    if (!flagged(&ab->comparison->cases.data[i]) || tb_interrupt_poll(&ab->run->interrupt)) continue;
+    if (!tb_compared_flagged(&ab->comparison->cases.data[i]) || tb_interrupt_poll(&ab->run->interrupt)) continue;
     const tc_status status = tb_ab_attribute(ab, i, err);
     if (status) return status;
   }

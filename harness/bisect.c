@@ -73,9 +73,9 @@ static enum tb_bad ask_others(struct tb_bisect *b) {
   size_t others = 0;
   for (size_t i = 0; i < b->differences.len; i++) others += trial.from_head[i] = !b->found.from_head[i];
   if (!others || others == b->differences.len) return TB_BAD_NO;
-  const enum tb_bad answer = tb_bisect_ask(b, &trial, found ? tb_format(b->run->arena, "head without %s", found) : NULL);
-  if (answer == TB_BAD_YES) b->others = b->evidence;
-  b->doubtful |= answer == TB_BAD_UNSURE;
+  const enum tb_bad answer = tb_bisect_ask_at_all(b, &trial, found ? tb_format(b->run->arena, "head without %s", found) : NULL);
+  if (answer == TB_BAD_YES || answer == TB_BAD_UNSURE) b->others = b->evidence;
+  b->others_unsure = answer == TB_BAD_UNSURE; /* no doubt of what was found */
   return answer;
 }
 
@@ -101,14 +101,19 @@ static enum tb_bad narrow_switches(struct tb_bisect *b) {
 
 /* --- backends --- */
 
-/* Each one does what the one before it does, and more. */
+static const char *own_backend(const struct tb_bisect *b) {
+  const char *own = b->kase.backend;
+  for (size_t i = 0; i < b->differences.len; i++)
+    if (b->found.from_head[i] && b->differences.data[i].head && !strcmp(b->differences.data[i].name, "backend")) own = b->differences.data[i].head;
+  return own;
+}
+
+/* Each one does what the one before it does, and more; but a registered one, which is none of them, does what it likes. */
 static enum tb_bad narrow_backends(struct tb_bisect *b) {
   static const char *const backends[] = {"eager", "aot_eager", "inductor"};
   enum { N_BACKENDS = sizeof backends / sizeof *backends };
-  const char *own = b->kase.backend;
+  const char *own = own_backend(b);
   if (b->trouble == TB_TROUBLE_SLOWER) return TB_BAD_YES;
-  for (size_t i = 0; i < b->differences.len; i++)
-    if (b->found.from_head[i] && b->differences.data[i].head && !strcmp(b->differences.data[i].name, "backend")) own = b->differences.data[i].head;
   for (int i = 0; i < N_BACKENDS; i++) {
     const bool last = !strcmp(backends[i], own);
     struct tb_trial trial = b->found;
@@ -123,6 +128,7 @@ static enum tb_bad narrow_backends(struct tb_bisect *b) {
     if (answer == TB_BAD_NO) b->backend_before = backends[i];
     else b->doubtful = true;
   }
+  b->backend = own;
   return TB_BAD_YES;
 }
 
@@ -173,7 +179,8 @@ static enum tb_bad ask_without(struct tb_bisect *b) {
   for (int i = 0; i < TC_FUEL_COUNT; i++) trial.limit[i] = 0;
   const enum tb_bad answer = tb_bisect_ask(b, &trial, "without optional transformations");
   b->always = answer == TB_BAD_YES;
-  b->doubtful |= answer == TB_BAD_UNSURE;
+  if (answer == TB_BAD_NO && b->less) b->partly = b->evidence; /* so that a part of what head costs is in none of them */
+  b->doubtful |= answer == TB_BAD_UNSURE || b->partly;
   return answer;
 }
 

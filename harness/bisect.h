@@ -5,14 +5,17 @@
  * same limits, so that what the limits themselves cost is on both. Each question is told as a line on standard output.
  * 1. Head is bad, and was found so twice, in processes of their own, before anything is narrowed.
  * 2. A question that has no answer is asked again with more pairs; if it still has none, that is told, and nothing is concluded from it.
- * 3. What is named was asked with and without; the answer's command was run, and its exit code looked at.
- * 4. Where head is bad without what is named too, that is told: there is another cause.
+ * 3. Once it is known what head is slower by, "slower" is by half of that, so that one cause is told from another; in time of a call, since
+ *    what costs a fixed time is a small share where limits make both sides slow. Slower by less is no more than that: it is told.
+ * 4. What is named was asked with and without; the answer's command was run, and its exit code looked at.
+ * 5. Where head is bad without what is named too, that is told: there is another cause.
  * Ownership: texts in the run's arena. Threads: one. */
 #ifndef TB_BISECT_H
 #define TB_BISECT_H
 
 #include "base/fuel.h"
 #include "harness/bisect_search.h"
+#include "harness/duel.h"
 #include "harness/run.h"
 #include "harness/side.h"
 
@@ -45,13 +48,15 @@ struct tb_bisect {
   struct tb_case kase;       /* the one case of the plan, without sides */
   double seconds;            /* of one duel */
   int pairs;
-  double threshold;          /* of SLOWER; raised to half of head's slowdown once that is known */
+  double threshold;          /* of SLOWER */
+  struct tb_effect half;     /* of what head is slower by, once that is known: what is less is another cause, or noise */
   TC_VEC(struct tb_difference) differences;
   enum tb_trouble trouble;
   int steps, duels;
   const char *evidence;      /* of the newest question: "wrong: result 1: …" */
   enum tb_trouble seen;      /* there, of one of right or wrong */
-  double ratio;              /* of the newest duel */
+  double ratio, base_ns;     /* of the newest duel; base_ns: of a call */
+  bool less;                 /* there: slower beyond the threshold, but by less than `half`; answered with NO */
   enum tb_exit stopped;      /* why a question was answered with STOP */
   bool doubtful;             /* some question had no answer */
   /* the answer */
@@ -61,7 +66,9 @@ struct tb_bisect {
   struct tb_culprit culprits[TC_FUEL_COUNT];
   int n_culprits;
   bool always;               /* bad even without all optional transformations */
-  const char *others;        /* head without the switches that were found is bad too: of that; NULL: it is not, or was not asked */
+  const char *partly;        /* without them slower too, by less than half of what head is: of that; NULL: it is not, or was not asked */
+  const char *others;        /* head without the switches that were found: why it is bad too, or cannot be told; NULL: it is not bad, or was not asked */
+  bool others_unsure;        /* it cannot be told */
 };
 
 /* --- bisect_trial.c --- */
@@ -78,6 +85,8 @@ enum tb_bad tb_trial_count(struct tb_bisect *b, const struct tb_trial *trial, st
 /* --- bisect_ask.c --- */
 /* Is the trial bad? Tells `what` with the answer as a line; b->evidence says why. */
 enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what);
+/* Is it bad at all, be it by much less than head is? Asked once: no answer is one that the user is told, and nothing hangs on it. */
+enum tb_bad tb_bisect_ask_at_all(struct tb_bisect *b, const struct tb_trial *trial, const char *what);
 /* Asks head as it is for any trouble: sets b->trouble. NO: there is none. */
 enum tb_bad tb_bisect_ask_first(struct tb_bisect *b);
 

@@ -28,16 +28,21 @@ static void tell_switches(const struct tb_bisect *b) {
     const struct tb_difference *d = &b->differences.data[i];
     if (b->found.from_head[i]) printf("  %-10s %s=%s (base: %s)\n", d->program ? "program" : "switch", d->name, shown(d->head, d->program), shown(d->base, d->program));
   }
-  if (b->others) printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is mended (%s)\n", "and", trouble_text(b), b->others);
+  if (b->others && b->others_unsure) printf("  %-10s whether head without that is %s too could not be told (%s)\n", "and", trouble_text(b), b->others);
+  else if (b->others) printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is mended (%s)\n", "and", trouble_text(b), b->others);
 }
 
 static void tell_backend(const struct tb_bisect *b) {
   static const struct { const char *backend, *part; } parts[] = {
       {"eager", "capture, its guards, or an eager kernel"}, {"aot_eager", "a decomposition"}, {"inductor", "lowering, scheduling, code, or what runs it"}};
-  for (size_t i = 0; b->backend && i < sizeof parts / sizeof *parts; i++)
-    if (!strcmp(parts[i].backend, b->backend))
-      printf("  %-10s %s is the first that is %s%s%s; so it is %s\n", "backend", b->backend, trouble_text(b), b->backend_before ? ", and not " : "",
-             b->backend_before ? b->backend_before : "", parts[i].part);
+  if (!b->backend) return;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (strcmp(parts[i].backend, b->backend)) continue;
+    printf("  %-10s %s is the first that is %s%s%s; so it is %s\n", "backend", b->backend, trouble_text(b), b->backend_before ? ", and not " : "",
+           b->backend_before ? b->backend_before : "", parts[i].part);
+    return;
+  }
+  printf("  %-10s %s alone is %s; so it is that backend itself, which the suite or a plug-in registered\n", "backend", b->backend, trouble_text(b));
 }
 
 /* What had to be left out before a fuel told anything: no kind alone is the cause. */
@@ -56,9 +61,11 @@ static void tell_culprits(const struct tb_bisect *b) {
     const struct tb_culprit *c = &b->culprits[i];
     const char *name = tc_fuel_name(c->kind);
     printf("  %-10s #%lld of %lld: %s\n", name, c->units, c->of, c->what ? c->what : "(it does not say)");
-    printf("             fuel.%s=%lld is not %s; fuel.%s=%lld is: %s\n", name, c->units - 1, trouble_text(b), name, c->units, c->evidence ? c->evidence : "out of memory");
+    const char *is_not = b->half.ns > 0 ? "is not, or by less than half as much," : "is not";
+    printf("             fuel.%s=%lld %s %s; fuel.%s=%lld is: %s\n", name, c->units - 1, is_not, trouble_text(b), name, c->units, c->evidence ? c->evidence : "out of memory");
     tell_left_out(c);
   }
+  if (b->partly) printf("  fuel       without any optional transformation head is slower too, by less than half as much: a part of it is in none of them (%s)\n", b->partly);
   if (b->always) puts("  fuel       also without any optional transformation: what cannot be left out (lowering, the stages of long sums, code, runtime), or a library call");
 }
 

@@ -5,9 +5,9 @@
 
 #include "harness/bisect.h"
 #include "harness/correctness.h"
-#include "harness/duel.h"
 #include "harness/role.h"
 #include "harness/states.h"
+#include "harness/stats.h"
 
 enum { CHECKED_CALLS = 3, REPEATS = 2, MORE_TIME = 4, MORE_PAIRS = 2 };
 
@@ -124,14 +124,17 @@ static enum tb_bad duel_once(struct tb_bisect *b, const struct tb_case *cases, d
   enum { SEEDS_APART = 7919, PERCENT = 100 };
   struct tc_error err = {0};
   struct tb_duel d = {.base = {&cases[TB_SIDE_BASE], folder_of(b, "base")}, .head = {&cases[TB_SIDE_HEAD], folder_of(b, "head")}, .budget_s = seconds,
-                      .max_pairs = pairs, .threshold = b->threshold, .seed = (uint64_t)(b->run->spec.options.seed + (long long)SEEDS_APART * b->duels++)};
+                      .max_pairs = pairs, .threshold = b->threshold, .passed_over = b->half, .seed = (uint64_t)(b->run->spec.options.seed + (long long)SEEDS_APART * b->duels++)};
   const tc_status status = tb_duel_run(b->run, &d, &err);
   if (over(b, status, &err)) return TB_BAD_STOP;
   if (status) return stop(b, TB_EXIT_FAILED, err.message);
   if (d.why) return stop(b, TB_EXIT_FAILED, d.why);
   b->ratio = d.decided ? d.decision.ratio : NAN;
+  b->base_ns = tb_median(d.base_ns.data, d.base_ns.len);
+  b->less = false;
   if (!d.decided) return b->evidence = "not measured", TB_BAD_UNSURE;
-  b->evidence = tb_format(b->run->arena, "%s: head/base %.3f [%.3f, %.3f], limit %.1f%%, %d pairs", tb_verdict_word(d.decision.verdict), d.decision.ratio, d.decision.lo,
+  b->less = d.decision.verdict == TB_VERDICT_SAME && d.decision.lo > 1 + b->threshold;
+  b->evidence = tb_format(b->run->arena, "%s: head/base %.3f [%.3f, %.3f], limit %.1f%%, %d pairs", b->less ? "LESS THAN HALF" : tb_verdict_word(d.decision.verdict), d.decision.ratio, d.decision.lo,
                           d.decision.hi, PERCENT * d.decision.limit, d.decision.pairs);
   if (d.decision.verdict == TB_VERDICT_UNSURE) return TB_BAD_UNSURE;
   return d.decision.verdict == TB_VERDICT_SLOWER ? TB_BAD_YES : TB_BAD_NO;
@@ -146,7 +149,7 @@ static void tell(struct tb_bisect *b, const char *what) {
   fflush(stdout);
 }
 
-static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, const char *what) {
+static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, const char *what, int repeats) {
   double seconds = b->seconds;
   int pairs = b->pairs;
   for (int i = 0;; i++) {
@@ -154,23 +157,33 @@ static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, 
     if (answer == TB_BAD_STOP) return answer;
     tell(b, what);
     if (answer != TB_BAD_UNSURE) return answer;
-    if (i == REPEATS) return printf("     not to be told with %d pairs in %.0f s either: too noisy\n", pairs, seconds), answer;
+    if (i == repeats) return printf("     not to be told with %d pairs in %.0f s either: too noisy\n", pairs, seconds), answer;
     seconds *= MORE_TIME;
     pairs *= MORE_PAIRS;
     printf("     unsure: once more, with up to %d pairs in %.0f s\n", pairs, seconds);
   }
 }
 
-enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what) {
+static enum tb_bad ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what, int repeats) {
   struct tc_error err = {0};
   struct tb_case cases[TB_SIDE_COUNT];
   if (tb_trial_cases(b, trial, cases, &err)) return stop(b, TB_EXIT_FAILED, err.message);
   if (!what) return stop(b, TB_EXIT_FAILED, "out of memory");
   b->run->progress.done = b->steps; /* how many more there are, nobody knows */
   b->run->progress.total = b->steps + 1;
-  if (b->trouble == TB_TROUBLE_SLOWER) return ask_slower(b, cases, what);
+  if (b->trouble == TB_TROUBLE_SLOWER) return ask_slower(b, cases, what, repeats);
   const enum tb_bad answer = ask_right(b, &cases[TB_SIDE_HEAD]);
   if (answer != TB_BAD_STOP) tell(b, what);
+  return answer;
+}
+
+enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what) { return ask(b, trial, what, REPEATS); }
+
+enum tb_bad tb_bisect_ask_at_all(struct tb_bisect *b, const struct tb_trial *trial, const char *what) {
+  const struct tb_effect half = b->half;
+  b->half = (struct tb_effect){0, 0};
+  const enum tb_bad answer = ask(b, trial, what, 0);
+  b->half = half;
   return answer;
 }
 
@@ -185,8 +198,8 @@ static enum tb_bad ask_first_duel(struct tb_bisect *b, const struct tb_trial *he
   const double half = (b->ratio - 1) / 2;
   if (half > b->threshold) {
     enum { PERCENT = 100 };
-    b->threshold = half;
-    printf("     from here on, what is slower by more than %.1f%% is: half of what head is\n", PERCENT * half);
+    b->half = (struct tb_effect){half, half * b->base_ns};
+    printf("     from here on, slower is what costs half of that: %.1f%% more, or %.0f ns a call more\n", PERCENT * half, b->half.ns);
   }
   return TB_BAD_YES;
 }

@@ -7,7 +7,7 @@
 #include "config.h"
 #endif
 #if __has_include("commit.h")
-#include "commit.h" /* TB_COMMIT */
+#include "commit.h" /* TB_COMMIT, TB_COMMIT_WHOLE */
 #endif
 #include <llvm/Config/llvm-config.h> /* LLVM_VERSION_STRING; no code of LLVM */
 
@@ -16,6 +16,9 @@
 #endif
 #ifndef TB_COMMIT
 #define TB_COMMIT "unknown"
+#endif
+#ifndef TB_COMMIT_WHOLE /* all of its digits; "": unknown */
+#define TB_COMMIT_WHOLE ""
 #endif
 #ifndef TB_SRCDIR /* suites are found in the source tree while the program runs out of TB_BUILDDIR */
 #define TB_SRCDIR "."

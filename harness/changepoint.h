@@ -13,7 +13,7 @@
 struct tb_change_options {
   double significance;   /* of one cut's permutation test */
   int permutations;      /* at most; a test stops early once it can no longer be significant */
-  int min_segment;       /* points on each side of a cut, at least */
+  int min_segment;       /* points on each side of a cut, at least, for it to be found; it is told where it is, with fewer beyond it near an end */
   double min_step;       /* medians of neighbouring segments differ by this share at least; else the cut is dropped */
   uint64_t seed;
 };

@@ -2,19 +2,15 @@
 #include "harness/confirm.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/ab.h"
 #include "harness/clock.h"
 #include "harness/folder.h"
 #include "harness/side.h"
+#include "harness/verb.h"
 #include "reporters/reporter.h"
-
-static const double seconds_each = 15;
-
-static bool flagged(const struct tb_compared *one) {
-  return one->timed && (one->time.verdict == TB_VERDICT_SLOWER || one->time.verdict == TB_VERDICT_FASTER);
-}
 
 static bool says_cases(const char *name) {
   for (int i = 0; i < tb_option_count(); i++)
@@ -65,7 +61,7 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
 static bool keep_flagged(struct tb_run *run, const struct tb_verdicts *c, size_t *which) {
   struct tb_plan kept = {.n_groups = 0};
   for (size_t i = 0; i < c->cases.len; i++) {
-    for (size_t p = 0; p < run->plan.cases.len && flagged(&c->cases.data[i]); p += TB_SIDE_COUNT) {
+    for (size_t p = 0; p < run->plan.cases.len && tb_compared_flagged(&c->cases.data[i]); p += TB_SIDE_COUNT) {
       if (strcmp(run->plan.cases.data[p].pair, c->cases.data[i].id)) continue;
       which[kept.n_groups] = i;
       for (int s = 0; s < TB_SIDE_COUNT; s++) {
@@ -107,10 +103,11 @@ static tc_status remark(struct tb_verdicts *c, const char *text, struct tc_error
   return tb_verdicts_remark(c, text) ? TC_OK : no_memory(err);
 }
 
-/* Cases share what is left of the budget, 15 s each at most. */
+/* Cases share what is left of the policy's budget, each as long as one of tbench ab at most. */
 static tc_status confirm_cases(struct tb_ab *ab, struct tb_verdicts *c, const size_t *which, int pairs, struct tc_error *err) {
   struct tb_run *run = ab->run;
   const int n = run->plan.n_groups;
+  const double seconds_each = strtod(tb_verb_option_find("ab", "seconds")->default_text, NULL);
   const int64_t end = tb_now_ns() + (int64_t)(tb_policy_value(c->policy, TB_POLICY_BUDGET, NULL) * TB_NS_PER_S);
   for (int i = 0; i < n && pairs && !tb_interrupt_poll(&run->interrupt); i++) {
     const double left_s = (double)(end - tb_now_ns()) / TB_NS_PER_S;
@@ -163,7 +160,7 @@ tc_status tb_confirm_flagged(struct tb_verdicts *c, const cJSON *head_document, 
   size_t *which = NULL;
   struct tb_sides sides;
   struct tb_run run;
-  for (size_t i = 0; i < c->cases.len; i++) count += flagged(&c->cases.data[i]);
+  for (size_t i = 0; i < c->cases.len; i++) count += tb_compared_flagged(&c->cases.data[i]);
   if (!base || !count) return TC_OK;
   tc_status status = tb_confirm_arguments(c->arena, head_document, base, head, &argc, &argv, err);
   if (!status) status = tb_sides_parse(c->arena, run_verb, argc, argv, &sides, err);

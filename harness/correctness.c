@@ -70,14 +70,11 @@ static void note(struct tb_comparison *c, const char *format, ...) {
   va_end(args);
 }
 
-/* How near to its bound: 1 is on it. */
-static double nearness(double error, double bound) { return bound > 0 ? error / bound : error > 0 ? INFINITY : 0; }
-
 void tb_comparison_add(struct tb_comparison *c, const struct tb_maxima *m, const struct tb_tolerance *t, double baseline_tolerance, bool has_reference,
                        const char *path) {
   const double tolerated = (baseline_tolerance > 0 ? baseline_tolerance : t->baseline) * m->reference;
   const double bound = has_reference ? error_factor * m->baseline_error + eps_factor * t->eps * m->reference : tolerated;
-  if (c->ok && nearness(m->error, bound) >= nearness(c->max_error, c->bound)) {
+  if (c->ok && tb_nearness(m->error, bound) >= tb_nearness(c->max_error, c->bound)) {
     c->max_error = m->error;
     c->bound = bound;
   }

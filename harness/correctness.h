@@ -9,6 +9,8 @@
 #ifndef TB_CORRECTNESS_H
 #define TB_CORRECTNESS_H
 
+#include <math.h>
+
 #include "harness/process.h"
 
 enum { TB_DETAIL_BYTES = 300, TB_DIGEST_BYTES = 20 };
@@ -33,6 +35,8 @@ struct tb_maxima {
   bool baseline_special;                   /* one of b is not r's, and no overflow of the dtype explains it */
 };
 void tb_maxima_add(struct tb_maxima *maxima, const double *y, const double *b, const double *r, size_t count, double largest);
+/* How near an error is to its bound: 1 is on it. */
+static inline double tb_nearness(double error, double bound) { return bound > 0 ? error / bound : error > 0 ? INFINITY : 0; }
 /* eps and baseline tolerance of a dtype ("f32" for names that are none). */
 struct tb_tolerance { const char *dtype; double eps, baseline; };
 const struct tb_tolerance *tb_tolerance_of(const char *dtype);

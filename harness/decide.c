@@ -1,7 +1,7 @@
 /* Verdicts on times. Invariants:
  * 1. A verdict other than UNSURE rests on an interval and on a noise floor, both from this run (or, apart, from both runs).
  * 2. The interval excludes 1 exactly where p is at most 1 - confidence (no ties).
- * 3. Whatever was flagged and is taken back becomes UNSURE; SAME is said only by an interval within the limit. */
+ * 3. Whatever was flagged and is taken back becomes UNSURE; SAME is said only by an interval within the limit that is not beyond the threshold. */
 #include "harness/decide.h"
 
 #include <math.h>
@@ -48,6 +48,9 @@ const char *tb_unsure_text(enum tb_unsure why) {
     case TB_UNSURE_OTHER_CPU: return "both sides were measured on different CPUs";
     case TB_UNSURE_MOVED: return "the machine's speed changed between the two runs, as the probe tells: within what it moved by, the data do not tell";
     case TB_UNSURE_SHORT_HISTORY: return "the history has too few points since its last step";
+    case TB_UNSURE_WIDE_FORECAST: return "the history has too few points as yet for figures that vary so much: what it foretells is wider than floor_limit allows, and narrows as points are added";
+    case TB_UNSURE_WITHIN_FLOOR: return "beyond the threshold, but within what two equal programs differ by here";
+    case TB_UNSURE_COUNT: break;
   }
   return "";
 }
@@ -147,14 +150,15 @@ static void set_floor(struct tb_decision *d, const double *twin_log_ratios, size
   free(sample.values);
 }
 
-static void set_verdict(struct tb_decision *d, double lo, double hi) {
-  const double limit = log1p(d->limit);
+static void set_verdict(struct tb_decision *d, double lo, double hi, double threshold) {
+  const double limit = log1p(d->limit), least = log1p(threshold);
   if (isnan(lo)) d->why = TB_UNSURE_FEW_PAIRS;
   else if (isnan(d->floor)) d->why = TB_UNSURE_NO_TWINS;
   else if (lo > limit) d->verdict = TB_VERDICT_SLOWER;
   else if (hi < -limit) d->verdict = TB_VERDICT_FASTER;
-  else if (lo >= -limit && hi <= limit) d->verdict = TB_VERDICT_SAME;
-  else d->why = TB_UNSURE_CROSSES;
+  else if (lo < -limit || hi > limit) d->why = TB_UNSURE_CROSSES;
+  else if (lo > least || hi < -least) d->why = TB_UNSURE_WITHIN_FLOOR;
+  else d->verdict = TB_VERDICT_SAME;
 }
 
 static struct tb_decision decide(const struct estimate *e, size_t pairs, const double *twin_log_ratios, size_t twins, double drift,
@@ -167,7 +171,7 @@ static struct tb_decision decide(const struct estimate *e, size_t pairs, const d
   d.lo = exp(lo);
   d.hi = exp(hi);
   d.p = p_outside(e, apart);
-  set_verdict(&d, lo, hi);
+  set_verdict(&d, lo, hi, options.threshold);
   return d;
 }
 
@@ -187,6 +191,18 @@ struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, c
   free(base.values);
   free(head.values);
   return d;
+}
+
+struct tb_spread tb_spread_of(const double *logs, size_t count, const double *twin_log_ratios, size_t twins, double confidence) {
+  struct sample sample = finite_of(logs, count);
+  struct tb_decision aa = {.confidence = confidence};
+  const struct estimate e = of_pairs(&sample, confidence);
+  const double median = tb_median(sample.values, sample.count);
+  set_floor(&aa, twin_log_ratios, twins);
+  const struct tb_spread s = {.values = (int)sample.count, .half_width = e.known ? fmax(e.interval.hi - median, median - e.interval.lo) : NAN,
+                              .freedom = (double)sample.count - 1, .twins = aa.twins, .floor = aa.floor};
+  free(sample.values);
+  return s;
 }
 
 /* --- looking more than once --- */
@@ -209,16 +225,14 @@ double tb_look_confidence(struct tb_looks *looks, int pairs, bool last) {
   return 1 - now;
 }
 
-static bool flagged(const struct tb_decision *d) { return d->verdict == TB_VERDICT_SLOWER || d->verdict == TB_VERDICT_FASTER; }
-
 bool tb_look_settles(const struct tb_decision *d, double threshold) {
-  return flagged(d) || (d->verdict == TB_VERDICT_SAME && d->limit <= threshold);
+  return tb_verdict_flags(d->verdict) || (d->verdict == TB_VERDICT_SAME && d->limit <= threshold);
 }
 
 /* --- flagged cases --- */
 
 struct tb_decision tb_decide_confirm(const struct tb_decision *first, const struct tb_decision *fresh) {
-  if (!flagged(first)) return *first;
+  if (!tb_verdict_flags(first->verdict)) return *first;
   struct tb_decision d = *fresh;
   const bool slower = first->verdict == TB_VERDICT_SLOWER;
   const bool stands = slower ? d.lo > 1 && d.ratio > 1 + d.limit : d.hi < 1 && d.ratio < 1 / (1 + d.limit);
@@ -238,10 +252,10 @@ int tb_decide_correct(struct tb_decision *decisions, size_t count, size_t family
   int taken_back = 0;
   if (!p) return -1;
   for (size_t i = 0; i < count; i++)
-    if (flagged(&decisions[i])) p[n++] = decisions[i].p;
+    if (tb_verdict_flags(decisions[i].verdict)) p[n++] = decisions[i].p;
   if (!tb_holm(p, n, family > n ? family : n, p)) taken_back = -1;
   for (size_t i = 0; i < count && taken_back >= 0; i++) {
-    if (!flagged(&decisions[i]) || p[next++] <= 1 - confidence) continue;
+    if (!tb_verdict_flags(decisions[i].verdict) || p[next++] <= 1 - confidence) continue;
     decisions[i].verdict = TB_VERDICT_UNSURE;
     decisions[i].why = TB_UNSURE_CORRECTED;
     taken_back++;

@@ -35,10 +35,13 @@ const char *tb_verdict_meaning(enum tb_verdict verdict);
 const char *tb_verdict_todo(enum tb_verdict verdict);
 /* By its word, any case; false: no such verdict. */
 bool tb_verdict_parse(const char *word, enum tb_verdict *out);
+/* Whether it tells of a change: what is flagged is confirmed, and corrected over all that are. */
+static inline bool tb_verdict_flags(enum tb_verdict verdict) { return verdict == TB_VERDICT_SLOWER || verdict == TB_VERDICT_FASTER; }
 
 /* Why a decision is UNSURE; a static text of the reason, "" for NONE. */
 enum tb_unsure { TB_UNSURE_NONE, TB_UNSURE_CROSSES, TB_UNSURE_FEW_PAIRS, TB_UNSURE_NO_TWINS, TB_UNSURE_CORRECTED, TB_UNSURE_NOT_CONFIRMED,
-                 TB_UNSURE_OTHER_CPU, TB_UNSURE_MOVED, TB_UNSURE_SHORT_HISTORY };
+                 TB_UNSURE_OTHER_CPU, TB_UNSURE_MOVED, TB_UNSURE_SHORT_HISTORY, TB_UNSURE_WIDE_FORECAST, TB_UNSURE_WITHIN_FLOOR,
+                 TB_UNSURE_COUNT };
 const char *tb_unsure_text(enum tb_unsure why);
 
 static const double tb_threshold_default = 0.01, tb_confidence_default = 0.95;
@@ -50,9 +53,10 @@ struct tb_decision {
   double p;               /* two-sided, of "ratio is 1": exact sign flips of the signed ranks; Student's t where they are too few */
   double floor;           /* noise: half-width of the same estimator on the twin pairs; NaN: fewer than 2 of them */
   bool twins_differ;      /* their interval excludes 1: the run favours one place in the order; the floor then is its far end */
-  double limit;           /* max(threshold, floor) */
+  double limit;           /* max(threshold, floor); against a history what segment.h says */
   double confidence;      /* that the interval has */
   int pairs, twins;       /* finite values used */
+  int points;             /* of a history: results that foretell; else 0 */
   bool by_ranks;          /* false: by Student's t */
 };
 
@@ -61,7 +65,9 @@ struct tb_decide_options {
   double confidence;      /* of interval and floor: 0.95, or what tb_look_confidence says */
 };
 
-/* Values that are not finite are left out. Fewer than 2 pairs, or fewer than 2 twin pairs: UNSURE. */
+/* Values that are not finite are left out. Fewer than 2 pairs, or fewer than 2 twin pairs: UNSURE. SLOWER and FASTER are told by an interval that
+ * is wholly beyond the limit; SAME by one that is wholly within, unless it is wholly beyond the threshold: such a change is there, and no larger
+ * than what equal programs differ by in that run, so it is neither (TB_UNSURE_WITHIN_FLOOR). */
 struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *twin_log_ratios, size_t twins, struct tb_decide_options options);
 
 /* Two runs that were not interleaved (compare, history): log times of fresh processes of each, already divided by the probe's time of
@@ -71,6 +77,17 @@ struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const doubl
  * decision.pairs is the smaller of both counts. */
 struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, const double *head_logs, size_t head_count, const double *twin_log_ratios,
                                    size_t twins, double drift, struct tb_decide_options options);
+
+/* How well one run measured a figure that is the median of its log values, one a process. */
+struct tb_spread {
+  int values;        /* finite ones */
+  double half_width; /* what lies around the median: the farther end of the interval that tb_decide's estimator has, in logarithms, so that all of
+                      * that interval is within; NaN: fewer than 2 values */
+  double freedom;    /* values - 1 */
+  int twins;
+  double floor;      /* of the twin pairs, as a decision's */
+};
+struct tb_spread tb_spread_of(const double *logs, size_t count, const double *twin_log_ratios, size_t twins, double confidence);
 
 /* --- looking more than once --- */
 
@@ -97,7 +114,7 @@ bool tb_look_settles(const struct tb_decision *decision, double threshold);
 
 /* A flagged decision (FASTER or SLOWER) against that on fresh pairs, which did not play a part in flagging it: the verdict stands if the
  * fresh interval excludes 1 on the same side and the fresh ratio is beyond the fresh limit. Then the result is the fresh decision (an estimate
- * that was selected for being extreme is too extreme) with this verdict. Else: SAME if the fresh verdict is SAME; UNSURE otherwise. A decision
+ * that was selected for being extreme is too extreme) with this verdict; its interval may reach into the limit, since two looks agree. Else: SAME if the fresh verdict is SAME; UNSURE otherwise. A decision
  * that was not flagged is given back as it is. */
 struct tb_decision tb_decide_confirm(const struct tb_decision *flagged, const struct tb_decision *fresh);
 

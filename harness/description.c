@@ -13,6 +13,7 @@
 
 #include "harness/luacall.h"
 #include "harness/luajson.h"
+#include "harness/spec.h"
 #include "harness/switch_set.h"
 #include "harness/value.h"
 #include "harness/wanted.h"
@@ -21,7 +22,7 @@ static const double timeout_max_s = 1e7;
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TABLE };
 static const struct { const char *name; enum field_kind kind; } fields[] = {
-    {"name", FIELD_TEXT},     {"about", FIELD_TEXT},     {"axes", FIELD_TABLE},     {"workloads", FIELD_TABLE}, {"modes", FIELD_TABLE},
+    {"name", FIELD_TEXT},     {"about", FIELD_TEXT},     {"axes", FIELD_TABLE},     {"workloads", FIELD_TABLE}, {"modes", FIELD_TABLE}, {"modes_of", FIELD_TABLE},
     {"devices", FIELD_TABLE}, {"timeout", FIELD_NUMBER}, {"counters", FIELD_TEXT},  {"switches", FIELD_TABLE},
 };
 static const char *const kind_names[] = {"a string", "a number", "a table"};
@@ -29,13 +30,6 @@ static const int kind_types[] = {LUA_TSTRING, LUA_TNUMBER, LUA_TTABLE};
 
 /* Axes that every case has, of which a suite's `axes` may give the default values. */
 static const char *const shared_axes[] = {"dtype", "threads", "topology"};
-
-static const struct { const char *name, *choices; } built_in[] = {
-#define TB_AXIS(FIELD, name, dflt, choices, help) {name, choices},
-#include "harness/axis.def"
-#undef TB_AXIS
-};
-enum { N_BUILT_IN = sizeof built_in / sizeof *built_in };
 
 static const char *const reserved[] = {
 #define TB_OPTION(field, name, type, dflt, use, words, help) name,
@@ -75,8 +69,8 @@ static bool is_choice(const char *text, const char *choices) {
 }
 
 static const char *choices_of(const char *axis) {
-  for (int i = 0; i < N_BUILT_IN; i++)
-    if (!strcmp(built_in[i].name, axis)) return built_in[i].choices;
+  for (int i = 0; i < TB_AXIS_COUNT; i++)
+    if (!strcmp(tb_axis_row(i)->name, axis)) return tb_axis_row(i)->choices;
   return "";
 }
 
@@ -87,8 +81,8 @@ static void check_axis_name(lua_State *L, const char *path) {
   if (!is_word(name)) luaL_error(L, "%s: axes.%s: the name of an axis is made of a-z, 0-9 and _", path, name);
   for (size_t i = 0; i < sizeof shared_axes / sizeof *shared_axes; i++)
     if (!strcmp(name, shared_axes[i])) return;
-  for (int i = 0; i < N_BUILT_IN; i++)
-    if (!strcmp(name, built_in[i].name))
+  for (int i = 0; i < TB_AXIS_COUNT; i++)
+    if (!strcmp(name, tb_axis_row(i)->name))
       luaL_error(L, "%s: axes.%s: not an axis of a suite; modes = {…} and devices = {…} stand beside axes, the rest on the command line", path, name);
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     if (!strcmp(name, reserved[i])) luaL_error(L, "%s: axes.%s: the name is taken by an option or a switch of tbench", path, name);
@@ -141,6 +135,24 @@ static void check_axes(lua_State *L, int suite, const char *path) {
 static void check_list(lua_State *L, int suite, const char *path, const char *field, const char *axis) {
   if (lua_getfield(L, suite, field) != LUA_TNIL) check_values(L, path, field, choices_of(axis));
   lua_pop(L, 1);
+}
+
+/* Modes of single workloads, by their names. */
+static void check_modes_of(lua_State *L, int suite, const char *path) {
+  if (lua_getfield(L, suite, "modes_of") == LUA_TNIL) return lua_pop(L, 1);
+  lua_getfield(L, suite, "workloads");
+  const int workloads = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, workloads - 1); lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    if (!name || lua_getfield(L, workloads, name) == LUA_TNIL)
+      luaL_error(L, "%s: modes_of: there is no workload %s; expected modes_of = { WORKLOAD = { \"max-autotune\" } }", path, luaL_tolstring(L, name ? -3 : -2, NULL));
+    lua_pop(L, 1);
+    lua_pushfstring(L, "modes_of.%s", name);
+    lua_insert(L, -2);
+    check_values(L, path, lua_tostring(L, -2), choices_of("mode"));
+    lua_remove(L, -2);
+  }
+  lua_pop(L, 2);
 }
 
 static void check_workloads(lua_State *L, int suite, const char *path) {
@@ -208,6 +220,7 @@ static void check_description(lua_State *L, int suite, const char *path) {
   check_list(L, suite, path, "devices", "device");
   check_switches(L, suite, path);
   check_workloads(L, suite, path);
+  check_modes_of(L, suite, path);
 }
 
 void tb_description_load(lua_State *L, const char *path) {
@@ -256,7 +269,8 @@ cJSON *tb_description_json(lua_State *L, int index, const char *path) {
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     const char *name = fields[i].name;
     if (lua_getfield(L, index, name) != LUA_TNIL) {
-      cJSON *value = !strcmp(name, "axes")        ? axes_json(L, lua_gettop(L))
+      const bool lists = !strcmp(name, "axes") || !strcmp(name, "modes_of");
+      cJSON *value = lists                        ? axes_json(L, lua_gettop(L))
                      : !strcmp(name, "workloads") ? sorted_keys(L, lua_gettop(L))
                                                   : tb_json_from_lua(L, -1);
       cJSON_AddItemToObject(json, name, value);

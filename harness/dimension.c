@@ -170,13 +170,43 @@ static tc_status sets_dimension(struct maker *m, const struct tb_suite *suite, s
   return TC_OK;
 }
 
+/* Every mode that one of the suite's workloads has; which has which is decided case by case. */
+static tc_status mode_dimension(struct maker *m, const struct tb_suite *suite, struct tb_dimension *out) {
+  tc_status status = shared_dimension(m, suite, TB_AXIS_MODE, suite->modes, suite->n_modes, out);
+  if (status || m->spec->axes[TB_AXIS_MODE].count) return status;
+  int count = out->count;
+  for (int i = 0; i < suite->n_modes_of; i++) count += suite->modes_of[i].count;
+  struct tb_value *all = tc_arena_bytes(m->arena, sizeof *all * (size_t)count);
+  if (!all) return no_memory(m->err);
+  memcpy(all, out->values, sizeof *all * (size_t)out->count);
+  for (int i = 0; i < suite->n_modes_of; i++)
+    for (int k = 0; k < suite->modes_of[i].count; k++) all[out->count++] = suite->modes_of[i].values[k];
+  out->values = all;
+  return TC_OK;
+}
+
+static bool among(const char *text, const struct tb_value *values, int count) {
+  for (int i = 0; i < count; i++)
+    if (!strcmp(values[i].text, text)) return true;
+  return false;
+}
+
+bool tb_mode_is_of(const struct tb_spec *spec, const struct tb_suite *suite, const char *workload, const char *mode) {
+  if (spec->axes[TB_AXIS_MODE].count) return true;
+  for (int i = 0; i < suite->n_modes_of; i++)
+    if (!strcmp(suite->modes_of[i].name, workload)) return among(mode, suite->modes_of[i].values, suite->modes_of[i].count);
+  for (int i = 0; i < suite->n_modes; i++)
+    if (!strcmp(suite->modes[i], mode)) return true;
+  return !suite->n_modes && !strcmp(mode, tb_axis_row(TB_AXIS_MODE)->default_text);
+}
+
 static tc_status fill_dimensions(struct maker *m, const struct tb_suite *suite, struct tb_dimensions *d) {
   tc_status status = workload_dimension(m, suite, &d->all[TB_AXIS_WORKLOAD]);
   for (int id = 0; !status && id < TB_AXIS_COUNT; id++) {
     if (id == TB_AXIS_WORKLOAD) continue;
-    const bool modes = id == TB_AXIS_MODE, devices = id == TB_AXIS_DEVICE;
-    const char **own = modes ? suite->modes : devices ? suite->devices : NULL;
-    status = shared_dimension(m, suite, id, own, modes ? suite->n_modes : devices ? suite->n_devices : 0, &d->all[id]);
+    const bool devices = id == TB_AXIS_DEVICE;
+    status = id == TB_AXIS_MODE ? mode_dimension(m, suite, &d->all[id])
+                                : shared_dimension(m, suite, id, devices ? suite->devices : NULL, devices ? suite->n_devices : 0, &d->all[id]);
   }
   for (int i = 0; !status && i < suite->n_axes; i++) {
     if (is_shared(suite->axes[i].name)) continue;

@@ -20,6 +20,8 @@ struct tb_dimensions {
 /* In the arena. A dimension without values: none of the workloads asked for is this suite's. TC_ARG: a value that its axis does
  * not take, or a mode that could act in no case. */
 tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suite, struct tb_dimensions *out, struct tc_error *err);
+/* Does a plan have the workload in this mode ("": the default)? */
+bool tb_mode_is_of(const struct tb_spec *spec, const struct tb_suite *suite, const char *workload, const char *mode);
 /* TC_ARG, with the nearest name or all of them: a backend that is neither of tbench nor registered where this suite is loaded. */
 tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite, const char *name, struct tc_error *err);
 /* TC_ARG: an axis or a workload that none of the suites (spec->n_suites) has. */

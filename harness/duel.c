@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "harness/clock.h"
-#include "harness/measure.h"
 #include "harness/role.h"
 #include "harness/states.h"
 #include "harness/stats.h"
@@ -33,10 +32,17 @@ static tc_status start_seat(struct tb_run *run, const struct tb_duel *duel, stru
   return status;
 }
 
-static tc_status measure_quad(struct tb_run *run, struct tb_duel *duel, struct quad *q, int number, struct tb_seat *seats, struct tc_error *err) {
+struct tb_measure tb_duel_measure(struct tb_run *run, const struct tb_duel *duel, int number) {
   struct tb_measure measure = {.alloc = tc_arena_alloc(run->arena), .interrupt = &run->interrupt, .timeout_s = tb_run_timeout(run, duel->base.kase)};
+  const int base_threads = duel->base.kase->threads, head_threads = duel->head.kase->threads;
+  measure.settle_ns = tb_settle_ns(base_threads > head_threads ? base_threads : head_threads);
   measure.random.state = duel->seed * (uint64_t)QUADS_LIMIT + (uint64_t)number;
   measure.stop = (struct tb_stop){.target = 0, .min_rounds = ROUNDS_MIN, .max_rounds = ROUNDS_MAX, .budget_ns = (int64_t)(quad_budget_s * TB_NS_PER_S)};
+  return measure;
+}
+
+static tc_status measure_quad(struct tb_run *run, struct tb_duel *duel, struct quad *q, int number, struct tb_seat *seats, struct tc_error *err) {
+  struct tb_measure measure = tb_duel_measure(run, duel, number);
   for (int i = 0; i < SEATS; i++) seats[i] = (struct tb_seat){.process = &q->process[i], .calls_max = q->prepared[i].calls_max, .live = true};
   const tc_status status = tb_measure_blocks(&measure, seats, SEATS, err);
   for (int i = 0; i < SEATS; i++)
@@ -86,8 +92,14 @@ static tc_status run_quad(struct tb_run *run, struct tb_duel *duel, int number, 
   return fatal || q.failed < 0 ? status : TC_OK;
 }
 
+/* By what base takes here. */
+static double threshold_of(const struct tb_duel *duel) {
+  const double share_of_ns = duel->passed_over.ns / tb_median(duel->base_ns.data, duel->base_ns.len);
+  return fmax(duel->threshold, fmin(duel->passed_over.share, share_of_ns)); /* fmin and fmax pass over a NaN */
+}
+
 static void decide(struct tb_duel *duel, double confidence) {
-  const struct tb_decide_options options = {duel->threshold, confidence};
+  const struct tb_decide_options options = {threshold_of(duel), confidence};
   duel->decision = tb_decide(duel->log_ratios.data, duel->log_ratios.len, duel->twin_log_ratios.data, duel->twin_log_ratios.len, options);
   duel->decided = true;
 }
@@ -121,7 +133,7 @@ tc_status tb_duel_run(struct tb_run *run, struct tb_duel *duel, struct tc_error 
     duel->stop_reason = over(run, duel, looks.max_pairs, left_s, quad_s);
     const bool last = duel->stop_reason != NULL;
     if (pairs && tb_look_due(&looks, pairs, last)) decide(duel, tb_look_confidence(&looks, pairs, last));
-    if (duel->decided && tb_look_settles(&duel->decision, duel->threshold)) duel->stop_reason = "decided";
+    if (duel->decided && tb_look_settles(&duel->decision, threshold_of(duel))) duel->stop_reason = "decided";
   }
   return TC_OK;
 }

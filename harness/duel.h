@@ -8,17 +8,21 @@
 #define TB_DUEL_H
 
 #include "harness/decide.h"
+#include "harness/measure.h"
 #include "harness/run.h"
 
-enum { TB_DUEL_PAIRS_MAX = 64 };
-
 struct tb_duelist { const struct tb_case *kase; const char *cache_dir; };
+
+/* How much slower something may be and not count, beyond the threshold: a share of base's time, or a time of a call where that is the
+ * smaller share; none: zeros. What costs a fixed time is a small share of a slow base. */
+struct tb_effect { double share, ns; };
 
 struct tb_duel {
   struct tb_duelist base, head;
   double budget_s;         /* of wall time */
   int max_pairs;
-  double threshold;
+  double threshold;        /* a share */
+  struct tb_effect passed_over;
   uint64_t seed;
   /* out */
   tb_doubles log_ratios, twin_log_ratios; /* in the run's arena, as are those below */
@@ -32,5 +36,7 @@ struct tb_duel {
 
 /* Failures of workers are in the duel; a status only for what ends the run: TC_INTERRUPTED (a second Ctrl-C) or TC_NOMEM. */
 tc_status tb_duel_run(struct tb_run *run, struct tb_duel *duel, struct tc_error *err);
+/* How the blocks of quad `number` are measured; for tests. */
+struct tb_measure tb_duel_measure(struct tb_run *run, const struct tb_duel *duel, int number);
 
 #endif

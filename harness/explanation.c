@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/build.h"
 #include "harness/protocol.h"
 #include "harness/text.h"
+#include "harness/whole_file.h"
 #include "reporters/reporter.h"
 
 enum { SOURCE_LIMIT = 4 << 20 };
@@ -84,14 +84,8 @@ static bool print(const cJSON *document, bool html, FILE *out) {
 tc_status tb_explanation_write(cJSON *document, bool html, const char *path, struct tc_error *err) {
   tb_text_clean_json(document); /* source and texts may hold any bytes; JSON is UTF-8 */
   if (!*path) return print(document, html, stdout) ? TC_OK : tc_fail(err, TC_IO, "explain", "standard output was not written: %s", strerror(errno));
-  char *temporary;
-  if (asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0) return tc_fail(err, TC_NOMEM, "explain", "out of memory");
-  FILE *out = fopen(temporary, "we");
-  bool good = out && print(document, html, out);
-  if (out && fclose(out)) good = false;
-  if (good && rename(temporary, path)) good = false;
-  const tc_status status = good ? TC_OK : tc_fail(err, TC_IO, "explain", "%s was not written: %s", path, strerror(errno));
-  if (!good && out) unlink(temporary);
-  free(temporary);
-  return status;
+  struct tb_whole_file file;
+  bool good = tb_whole_begin(path, &file);
+  if (good) good = tb_whole_end(&file, print(document, html, file.out));
+  return good ? TC_OK : tc_fail(err, TC_IO, "explain", "%s was not written: %s", path, strerror(errno));
 }

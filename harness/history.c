@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "harness/args.h"
+#include "harness/history_value.h"
 #include "harness/policy.h"
-#include "harness/stats.h"
 #include "harness/stored.h"
 #include "reporters/reporter.h"
 
@@ -35,13 +35,12 @@ static tc_status no_memory(struct reader *r) { return tc_fail(r->err, TC_NOMEM, 
 double tb_history_value(const cJSON *one_case, bool *probed) {
   const cJSON *ratios = tb_doc_at(one_case, "probe.log_ratios"), *item;
   const int count = cJSON_GetArraySize(ratios);
-  *probed = count > 0;
-  if (!*probed) return tb_doc_number(one_case, "steady.median_ns");
-  double *values = malloc(sizeof *values * (size_t)count);
+  double *values = malloc(sizeof *values * ((size_t)count + 1));
   size_t n = 0;
+  *probed = count > 0;
   cJSON_ArrayForEach(item, ratios)
     if (values && cJSON_IsNumber(item)) values[n++] = item->valuedouble;
-  const double value = n ? exp(tb_median(values, n)) : NAN;
+  const double value = tb_history_value_of(*probed, values, n, tb_doc_number(one_case, "steady.median_ns"));
   free(values);
   return value;
 }
@@ -131,7 +130,7 @@ static tc_status take_case(struct reader *r, const cJSON *document, const cJSON 
   const char *id = tb_doc_text(one_case, "id", NULL);
   const cJSON *compared = head_case_of(r, id);
   if (!id || tb_index_find(&r->head_ids, id) < 0 || strcmp(tb_doc_text(one_case, "outcome", ""), "ok")) return TC_OK;
-  if (!same_machine(tb_stored_environment(document, one_case), tb_stored_environment(r->head, compared))) return TC_OK;
+  if (!same_machine(tb_case_environment(document, one_case), tb_case_environment(r->head, compared))) return TC_OK;
   return take_point(r, document, one_case, compared, file);
 }
 
@@ -163,14 +162,14 @@ static bool keep_id(struct last_of_suite *last, const cJSON *one_case) {
 
 /* Cases of head's machine, by suite; a newer document takes the place of an older one. */
 static tc_status take_ids(struct reader *r, const cJSON *document) {
-  const cJSON *one, *machine = tb_stored_environment(r->head, r->head_cases.len ? r->head_cases.data[0] : NULL);
+  const cJSON *one, *machine = tb_case_environment(r->head, r->head_cases.len ? r->head_cases.data[0] : NULL);
   for (size_t i = 0; i < r->last.len; i++) {
     struct last_of_suite *last = &r->last.data[i];
     struct last_of_suite newer = {.suite = last->suite};
     bool good = true;
     cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
       const char *suite = suite_of(one);
-      if (suite && !strcmp(suite, last->suite) && same_machine(tb_stored_environment(document, one), machine)) good = good && keep_id(&newer, one);
+      if (suite && !strcmp(suite, last->suite) && same_machine(tb_case_environment(document, one), machine)) good = good && keep_id(&newer, one);
     }
     if (newer.ids) {
       cJSON_Delete(last->ids);
@@ -210,7 +209,7 @@ static const char *unfit(const struct reader *r, const cJSON *document) {
   if (!tb_history_finished(document)) return "it was not finished";
   const char *head = tb_doc_text(r->head, "started", NULL), *started = tb_doc_text(document, "started", NULL);
   if (!started) return "it does not say when it was started";
-  if (!same_machine(tb_stored_environment(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)), tb_stored_environment(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
+  if (!same_machine(tb_case_environment(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)), tb_case_environment(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
     return "it is of another machine";
   return head && !r->source->with_head && strcmp(started, head) >= 0 ? "it is not older than the result that is judged" : NULL;
 }

@@ -59,7 +59,7 @@ size_t tb_history_place(const struct tb_history_series *series, const struct tb_
 void tb_history_close(struct tb_history *history);
 /* NULL: this case was never ok on this machine. */
 const struct tb_history_series *tb_history_find(const struct tb_history *history, const char *id);
-/* A case's figure as a point has it; NaN where it was not measured. *probed: it is over the probe's time. */
+/* A case's figure as a point has it (history_value.h); NaN where it was not measured. *probed: it is over the probe's time. */
 double tb_history_value(const cJSON *one_case, bool *probed);
 
 #endif

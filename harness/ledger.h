@@ -7,7 +7,7 @@
 #include "harness/protocol.h"
 
 struct tb_ledger {
-  double request_ns[TB_REQUEST_COUNT]; /* from sending a request until its reply */
+  double request_ns[TB_REQUEST_COUNT]; /* from sending a request until its reply, or until the worker died of it or its time was over */
   double start_ns, stop_ns;            /* of processes */
   double settle_ns;                    /* pauses after blocks */
   double wall_ns;                      /* of all sessions together */
@@ -15,7 +15,7 @@ struct tb_ledger {
   int64_t counted_ns;                  /* the moment up to which time is counted: requests to several workers may overlap */
 };
 
-/* A request that was sent at `asked_ns` is answered now. Time that another request has taken already is not counted twice. */
+/* A request that was sent at `asked_ns` is answered now, or will never be. Time that another request has taken already is not counted twice. */
 static inline void tb_ledger_answered(struct tb_ledger *l, enum tb_request request, int64_t asked_ns, int64_t now_ns) {
   l->request_ns[request] += (double)(now_ns - (asked_ns > l->counted_ns ? asked_ns : l->counted_ns));
   l->counted_ns = now_ns;

@@ -39,6 +39,9 @@ struct tb_measure {
   enum tb_stop_reason reason;
 };
 
+/* What settle_ns is for workers of so many threads: those that are idle have stopped to spin by then (GOMP_SPINCOUNT in process_start.c). */
+static inline int64_t tb_settle_ns(int threads) { return threads > 1 ? 600000 : 0; }
+
 /* Calibrates, drops the first block of each seat, measures. A seat that fails is left out (its process says why); a
  * failed baseline ends it. TC_INTERRUPTED only after a second Ctrl-C; after the first, `reason` says so. */
 tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n_seats, struct tc_error *err);

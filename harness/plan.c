@@ -92,7 +92,8 @@ static tc_status make_case(struct maker *m, const struct tb_suite *suite, const 
   tc_status status = tb_peer_set_backend(m->arena, text_of(d, TB_AXIS_BACKEND), &kase, m->err);
   kase.dtype = text_of(d, TB_AXIS_DTYPE);
   kase.device = *text_of(d, TB_AXIS_DEVICE) ? text_of(d, TB_AXIS_DEVICE) : "cpu";
-  const bool has_modes = !strcmp(kase.backend, "inductor") && *text_of(d, TB_AXIS_MODE); /* modes are inductor's */
+  const bool inductor = !strcmp(kase.backend, "inductor"), has_modes = inductor && *text_of(d, TB_AXIS_MODE); /* modes are inductor's */
+  if (!status && inductor && !tb_mode_is_of(m->spec, suite, kase.workload, text_of(d, TB_AXIS_MODE))) return TC_OK;
   kase.mode = has_modes ? text_of(d, TB_AXIS_MODE) : "default";
   const char *group_key = NULL;
   if (!status) status = set_place(m, d, &kase);

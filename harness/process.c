@@ -21,6 +21,13 @@ enum { STOP_GRACE_MS = 300, INTERRUPT_GRACE_S = 5, POLL_MAX_MS = 3600 * 1000, RE
 
 /* --- failing --- */
 
+/* The request that was asked has come to its end, with an answer or without one: until now the worker had the time, also one that ran
+ * into its time limit. */
+static void book_request(struct tb_process *p) {
+  if (p->ledger && p->asked < TB_REQUEST_COUNT) tb_ledger_answered(p->ledger, p->asked, p->asked_ns, tb_now_ns());
+  p->asked = TB_REQUEST_COUNT;
+}
+
 tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct tc_error *err, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -28,6 +35,7 @@ tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct 
   va_end(args);
   tb_text_clean(p->why, TB_TEXT_LINE);
   p->outcome = outcome;
+  book_request(p);
   return tc_fail(err, TC_IO, "worker", "%s: %s", tb_outcome_text(outcome), p->why);
 }
 
@@ -104,7 +112,7 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
   for (;;) {
     if (p->interrupt) {
       const int signals = tb_interrupt_poll(p->interrupt);
-      if (signals > 1) return kill_process(p), tc_fail(err, TC_INTERRUPTED, "harness", "interrupted");
+      if (signals > 1) return kill_process(p), book_request(p), tc_fail(err, TC_INTERRUPTED, "harness", "interrupted");
       const int64_t grace = tb_now_ns() + (int64_t)INTERRUPT_GRACE_S * TB_NS_PER_S;
       if (signals && !hurried && grace < deadline) deadline = grace;
       hurried = signals > 0;
@@ -196,7 +204,7 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
     cJSON *message = tb_message_take(&p->inbox, &bad);
     if (bad) return kill_process(p), tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
     if (message) {
-      if (p->ledger && p->asked < TB_REQUEST_COUNT) tb_ledger_answered(p->ledger, p->asked, p->asked_ns, tb_now_ns());
+      book_request(p);
       const tc_status status = judge(p, message, err);
       if (!status) *reply = message;
       return status;

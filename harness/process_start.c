@@ -64,6 +64,7 @@ static bool make_arguments(struct tc_arena *arena, const struct tb_launch *launc
   if (launch->place) good = good && add_word(words, tb_format(arena, "threads=%d", launch->place->threads));
   if (launch->place && launch->place->binds) good = good && add_word(words, tb_format(arena, "cpus=%s", launch->place->cpus));
   if (launch->cache_dir) good = good && add_word(words, tb_format(arena, "cache_dir=%s", launch->cache_dir));
+  if (launch->cache_dir && !launch->script) good = good && add_word(words, "share_choices=on"); /* one choice for all processes of a case */
   if (launch->callgrind) good = good && add_word(words, tb_format(arena, "callgrind=%s", launch->callgrind));
   if (launch->memory_mb) good = good && add_word(words, tb_format(arena, "memory_mb=%lld", launch->memory_mb));
   for (int i = 0; launch->plugins && !launch->script && i < launch->plugins->count; i++) good = good && add_word(words, tb_plugin_word(arena, &launch->plugins->items[i]));

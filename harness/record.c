@@ -98,6 +98,7 @@ cJSON *tb_record_json(const struct tb_result *result) {
   cJSON *program = cJSON_AddObjectToObject(json, "tbench");
   tb_add_text(program, "version", result->version);
   tb_add_text(program, "commit", result->commit);
+  tb_add_text(program, "commit_whole", result->commit_whole);
   tb_add_text(program, "build", result->build);
   tb_add_number(program, "artifact_abi", result->artifact_abi);
   tb_add_text(json, "started", result->started);

@@ -12,7 +12,7 @@ cJSON *tb_record_json(const struct tb_result *result);
 void tb_record_case(cJSON *cases, const struct tb_case_result *result);
 
 /* --- record_file.c --- */
-/* Writes it so that `path` holds either the old content or all of the new: a temporary file beside it, fsync, rename. */
+/* Writes it so that `path` holds either the old content or all of the new (whole_file.h). */
 tc_status tb_record_write(const cJSON *document, const char *path, struct tc_error *err);
 /* As write; where that fails, once more into $TMPDIR or /tmp under the same name. *written is where it lies (in the arena), NULL
  * where nothing could be written. The status is the first write's. */

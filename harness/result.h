@@ -39,7 +39,7 @@ struct tb_speedup {
   int replicates;            /* that the figure rests on */
   bool over_blocks;          /* one replicate: the interval is over its blocks */
   double noise_floor;        /* what the same estimator gives on the A/A pairs, as a ratio - 1: see summary.c */
-  double p;                  /* exact sign-flip test; NaN below 6 replicates */
+  double p;                  /* exact sign-flip test; NaN below 6 replicates and above 40: stats.h */
   const char *stop_reason;   /* of the rounds of a replicate: "target", "stable", "budget", "interrupted"; NULL: not measured */
   enum tb_replicates_end replicates_stop; /* why there are no more replicates */
   double interval_confidence; /* that the t interval was made with, so that it holds with `confidence` where it was stopped: see stop.h */
@@ -156,7 +156,7 @@ struct tb_left_out { const char *id, *artifact; };
 
 struct tb_result {
   struct tc_arena *arena;
-  const char *version, *commit, *build;
+  const char *version, *commit, *commit_whole /* all digits of it, and "-dirty" as there; NULL: unknown */, *build;
   int artifact_abi;
   const char *started, *finished; /* RFC 3339, UTC; finished NULL: the run goes on, and cases may be missing from its document */
   tb_texts argv;

@@ -40,7 +40,7 @@ tc_status tb_run_make_cache(struct tb_run *run, struct tc_error *err) {
 tc_status tb_run_begin_result(struct tb_run *run, const char *verb, int argc, char *const *argv, struct tc_error *err) {
   struct tb_result *r = &run->result;
   const struct tc_alloc *alloc = tc_arena_alloc(run->arena);
-  *r = (struct tb_result){.arena = run->arena, .version = PACKAGE_VERSION, .commit = TB_COMMIT, .build = TB_COMPILER, .artifact_abi = TC_ARTIFACT_ABI};
+  *r = (struct tb_result){.arena = run->arena, .version = PACKAGE_VERSION, .commit = TB_COMMIT, .commit_whole = *TB_COMMIT_WHOLE ? TB_COMMIT_WHOLE : NULL, .build = TB_COMPILER, .artifact_abi = TC_ARTIFACT_ABI};
   r->seed = (double)run->spec.options.seed;
   r->planned = (int)run->plan.cases.len;
   r->started = tb_time_text(run->arena, false);

@@ -80,19 +80,47 @@ bool tb_forecast_next(const double *values, size_t count, const struct tb_change
   return true;
 }
 
-struct tb_decision tb_forecast_decide(const struct tb_forecast *f, double value, double threshold) {
-  struct tb_decision d = {.verdict = TB_VERDICT_UNSURE, .why = TB_UNSURE_SHORT_HISTORY, .confidence = f->confidence, .pairs = (int)f->points};
+/* What is foretold and how well tonight is known, together. `half`: half-width at the forecast's confidence, in logarithms. */
+struct error { double half, freedom; };
+
+/* Degrees of freedom by Welch and Satterthwaite. */
+static struct error error_of(const struct tb_forecast *f, const struct tb_spread *tonight) {
+  const double far = 0.5 + f->confidence / 2, half = log1p(f->half_width);
+  if (!tonight) return (struct error){half, f->freedom};
+  const double foretold = half / tb_t_quantile(far, f->freedom), seen = tonight->half_width / tb_t_quantile(far, tonight->freedom);
+  const double variances[] = {foretold * foretold, seen * seen}, sum = variances[0] + variances[1];
+  if (!(sum > 0)) return (struct error){hypot(half, tonight->half_width), f->freedom};
+  return (struct error){hypot(half, tonight->half_width), sum * sum / (variances[0] * variances[0] / f->freedom + variances[1] * variances[1] / tonight->freedom)};
+}
+
+/* `tonight` NULL: as if it were known without an error. */
+static struct tb_decision decide(const struct tb_forecast *f, double value, const struct tb_spread *tonight, double threshold) {
+  struct tb_decision d = {.verdict = TB_VERDICT_UNSURE, .why = TB_UNSURE_SHORT_HISTORY, .confidence = f->confidence, .points = (int)f->points};
   d.ratio = d.lo = d.hi = d.p = d.floor = NAN;
   d.limit = threshold;
+  if (tonight) d.pairs = tonight->values, d.twins = tonight->twins;
   if (!f->known || !(value > 0)) return d;
-  d.why = TB_UNSURE_NONE;
   d.ratio = value / f->median;
-  d.floor = f->half_width;
-  d.limit = fmax(threshold, d.floor);
-  d.lo = d.ratio / (1 + f->half_width);
-  d.hi = d.ratio * (1 + f->half_width);
-  const double error = log1p(f->half_width) / tb_t_quantile(0.5 + f->confidence / 2, f->freedom);
-  d.p = error > 0 ? tb_t_p(log(d.ratio) / error, f->freedom) : d.ratio == 1;
+  d.why = TB_UNSURE_FEW_PAIRS;
+  if (tonight && isnan(tonight->half_width)) return d;
+  d.why = TB_UNSURE_NONE;
+  const struct error error = error_of(f, tonight);
+  const double width = expm1(error.half), scale = error.half / tb_t_quantile(0.5 + f->confidence / 2, error.freedom);
+  d.floor = tonight ? fmax(width, tonight->floor) : width; /* fmax passes over a NaN */
+  d.limit = fmax(threshold, width);
+  d.lo = d.ratio / (1 + width);
+  d.hi = d.ratio * (1 + width);
+  d.p = scale > 0 ? tb_t_p(log(d.ratio) / scale, error.freedom) : d.ratio == 1;
   d.verdict = d.ratio > 1 + d.limit ? TB_VERDICT_SLOWER : d.ratio < 1 / (1 + d.limit) ? TB_VERDICT_FASTER : TB_VERDICT_SAME;
+  return d;
+}
+
+struct tb_decision tb_forecast_decide(const struct tb_forecast *f, double value, double threshold) { return decide(f, value, NULL, threshold); }
+
+struct tb_decision tb_forecast_decide_within(const struct tb_forecast *f, double value, const struct tb_spread *tonight, double threshold, double floor_limit) {
+  struct tb_decision d = decide(f, value, tonight, threshold);
+  if (d.verdict != TB_VERDICT_SAME || f->half_width <= floor_limit || f->points >= TB_FORECAST_POINTS_SETTLED) return d;
+  d.verdict = TB_VERDICT_UNSURE;
+  d.why = TB_UNSURE_WIDE_FORECAST;
   return d;
 }

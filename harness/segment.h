@@ -14,7 +14,9 @@
 #include "harness/changepoint.h"
 #include "harness/decide.h"
 
-enum { TB_FORECAST_POINTS_MIN = 5 };
+/* SETTLED: from so many points on the interval hardly narrows any more. At 95% its half-width is 4.2 times the spread for 5 points of one
+ * segment, 2.9 times for 8, 2.2 times for 20, 2 times for any number. */
+enum { TB_FORECAST_POINTS_MIN = 5, TB_FORECAST_POINTS_SETTLED = 20 };
 struct tb_forecast {
   bool known;            /* false: fewer than TB_FORECAST_POINTS_MIN points in the current segment */
   size_t first, points;  /* of the current segment */
@@ -28,9 +30,19 @@ struct tb_forecast {
 /* `changes`: as tb_change_points gave them. False when memory is out. */
 bool tb_forecast_next(const double *values, size_t count, const struct tb_change *changes, size_t change_count, double confidence, struct tb_forecast *out);
 
-/* Tonight's value against the forecast: SLOWER or FASTER where it lies outside of the interval and more than `threshold` away from the
- * median; else SAME; UNSURE where no forecast is known. ratio is value/median, lo and hi its interval by the forecast's half-width, which
- * is the floor too; p the two-sided t. */
+/* A value against the forecast: SLOWER or FASTER where it lies outside of the interval and more than `threshold` away from the median; else
+ * SAME; UNSURE where no forecast is known. That is another rule than of pairs (decide.h): the interval does not hold 1, and the estimate, not
+ * all of the interval, is beyond the threshold. ratio is value/median; lo and hi are its interval by the forecast's half-width, which is the
+ * floor too; limit is max(threshold, half-width); p the two-sided t; points those of the segment. How well the value itself was measured has no
+ * part in it: for those who do not know it. */
 struct tb_decision tb_forecast_decide(const struct tb_forecast *forecast, double value, double threshold);
+/* Tonight's value, and how well tonight measured it. As above with a half-width of H = sqrt(h^2 + w^2), h the forecast's and w tonight's, in
+ * logarithms: what h has of noise within a night is that of earlier nights. So a loud night is not SLOWER; the price is that of one as loud as
+ * those before H counts that noise twice. p is a t with degrees of freedom by Welch and Satterthwaite, and at most 1 - confidence exactly where
+ * the interval excludes 1. pairs are tonight's values: fewer than 2 are UNSURE (TB_UNSURE_FEW_PAIRS). The floor is the larger of H and that of
+ * tonight's twins, and no part of the limit. Above `floor_limit` it is too wide: there SAME says nothing. Where that is so since h is, SAME of a
+ * segment that has not SETTLED becomes UNSURE (TB_UNSURE_WIDE_FORECAST), since more points make h narrower; else it stays, with the floor that
+ * tells. */
+struct tb_decision tb_forecast_decide_within(const struct tb_forecast *forecast, double value, const struct tb_spread *tonight, double threshold, double floor_limit);
 
 #endif

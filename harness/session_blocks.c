@@ -14,9 +14,6 @@
 
 enum { ROUNDS_MIN = 4, ROUNDS_MAX = 60, ROUNDS_MIN_QUICK = 3 };
 static const double budget_s = 1.0, quick_budget_s = 0.4, target_half_width = 0.004;
-/* After a block of several threads, unless the next one begins with untimed calls: those that are idle have stopped to spin by then
- * (GOMP_SPINCOUNT in process_start.c). */
-static const int64_t settle_ns = 600000;
 
 double tb_session_blocks_estimate(bool quick) { return quick ? quick_budget_s : budget_s; }
 
@@ -141,7 +138,7 @@ tc_status tb_session_blocks(struct tb_session *s, long long *calls_made) {
   struct seats seats;
   if (!fill_seats(s, &seats)) return tb_session_no_memory(s);
   struct tb_measure measure = {.alloc = tc_arena_alloc(s->run->arena), .interrupt = &s->run->interrupt, .timeout_s = s->timeout_s};
-  measure.settle_ns = kase->threads > 1 ? settle_ns : 0;
+  measure.settle_ns = tb_settle_ns(kase->threads);
   measure.random.state = (uint64_t)s->run->spec.options.seed * 1000003u + (uint64_t)(s->replicate * s->run->plan.n_groups + kase->group);
   measure.stop = (struct tb_stop){.target = target_half_width, .min_rounds = quick ? ROUNDS_MIN_QUICK : ROUNDS_MIN, .max_rounds = ROUNDS_MAX,
                                   .budget_ns = (int64_t)(tb_session_blocks_estimate(quick) * TB_NS_PER_S)};

@@ -1,12 +1,9 @@
 /* Correctness in a session: calls 1 to 3, and the last timed output. Invariant: an output counts as compared when it was
  * streamed and compared, or when it is bit for bit one that was, while the baseline's is bit for bit the one of then. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/session.h"
-
-static double nearness(double error, double bound) { return bound > 0 ? error / bound : error > 0 ? INFINITY : 0; }
 
 static void add_comparison(struct tb_session *s, struct tb_member *m, const struct tb_comparison *c) {
   struct tb_correctness *all = &m->result->correctness;
@@ -16,7 +13,7 @@ static void add_comparison(struct tb_session *s, struct tb_member *m, const stru
   }
   if (!s->has_reference) all->against = "baseline"; /* the weakest of all comparisons is told */
   all->compared++;
-  if (all->compared == 1 || nearness(c->max_error, c->bound) >= nearness(all->max_error, all->bound)) {
+  if (all->compared == 1 || tb_nearness(c->max_error, c->bound) >= tb_nearness(all->max_error, all->bound)) {
     all->max_error = c->max_error;
     all->bound = c->bound;
   }

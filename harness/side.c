@@ -69,8 +69,8 @@ const char *tb_sides_value(const struct tb_sides *sides, const char *name) {
 }
 
 bool tb_sides_whole(const struct tb_sides *sides, const char *verb, const char *name, long long least, long long most, long long *value) {
-  const char *text = tb_sides_value(sides, name);
-  if (!text || (tb_whole_parse(text, value) && *value >= least && *value <= most)) return true;
+  const char *given = tb_sides_value(sides, name), *text = given ? given : tb_verb_option_find(verb, name)->default_text;
+  if (tb_whole_parse(text, value) && *value >= least && *value <= most) return true;
   tb_verb_usage(verb, "%s=%s: use a whole number from %lld to %lld", name, text, least, most);
   return false;
 }

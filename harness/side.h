@@ -30,8 +30,8 @@ struct tb_sides {
 
 /* Value of an option of the verb itself; NULL: not given. */
 const char *tb_sides_value(const struct tb_sides *sides, const char *name);
-/* A whole number from `least` to `most` of an option of the verb itself; *value stays as it is where it was not given. False, with a line on
- * standard error, where it is none. */
+/* A whole number from `least` to `most` of an option of the verb itself; where it was not given, the default of verb_options.def. False, with a
+ * line on standard error, where it is none. */
 bool tb_sides_whole(const struct tb_sides *sides, const char *verb, const char *name, long long least, long long most, long long *value);
 /* `verb`: whose own options are kept apart. TC_ARG: the sides are the same, a program is none, a setting is unknown or wrong. */
 tc_status tb_sides_parse(struct tc_arena *arena, const char *verb, int argc, char *const *argv, struct tb_sides *out, struct tc_error *err);

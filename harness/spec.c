@@ -8,10 +8,19 @@
 #include "base/config.h"
 #include "harness/wanted.h"
 
+/* Each with a comma in front. */
+static const char modes[] = ""
+#define TC_MODE(name, matmul, record) "," name
+#include "lua/modes.def"
+#undef TC_MODE
+    ;
+
 static const struct tb_axis_row axis_rows[] = {
+#define MODES (modes + 1)
 #define TB_AXIS(FIELD, name, dflt, choices, help) {name, dflt, choices, help},
 #include "harness/axis.def"
 #undef TB_AXIS
+#undef MODES
 };
 
 static const struct tb_option_row option_rows[] = {

@@ -3,6 +3,7 @@
 #include "harness/stats.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,38 @@ double tb_half_width(const double *values, size_t count, double confidence) {
   return tb_t_quantile(0.5 + confidence / 2, (double)(count - 1)) * tb_deviation(values, count) / sqrt((double)count);
 }
 
+/* All 2^count sums with signs, sorted. A value more merges two sorted lists: those so far less it, and those so far with it. NULL: no memory. */
+static double *sorted_sums(const double *values, size_t count) {
+  double *sums = malloc(sizeof *sums << count), *before = malloc(count ? sizeof *before << (count - 1) : 1);
+  if (sums && before) sums[0] = 0;
+  for (size_t i = 0; i < count && sums && before; i++) {
+    const size_t n = (size_t)1 << i;
+    const double x = fabs(values[i]);
+    memcpy(before, sums, n * sizeof *sums);
+    for (size_t less = 0, more = 0; more < n;) {
+      const bool take_less = less < n && before[less] - x <= before[more] + x;
+      sums[less + more] = take_less ? before[less] - x : before[more] + x;
+      if (take_less) less++;
+      else more++;
+    }
+  }
+  if (!before) free(sums);
+  const bool good = before != NULL;
+  free(before);
+  return good ? sums : NULL;
+}
+
+/* How many sums of one of each list are at least `bound`. */
+static double count_from(const double *some, size_t n_some, const double *others, size_t n_others, double bound) {
+  double count = 0;
+  for (size_t i = 0, fitting = 0; i < n_some; i++) { /* as those of `some` grow, more of the others reach the bound */
+    while (fitting < n_others && some[i] + others[n_others - 1 - fitting] >= bound) fitting++;
+    count += (double)fitting;
+  }
+  return count;
+}
+
+/* Meets in the middle: sums of one half of the values with sums of the other. */
 double tb_sign_flip_p(const double *values, size_t count) {
   if (count < TB_SIGN_FLIP_MIN || count > TB_SIGN_FLIP_MAX) return NAN;
   double observed = 0, scale = 0;
@@ -131,12 +164,14 @@ double tb_sign_flip_p(const double *values, size_t count) {
     observed += values[i];
     scale += fabs(values[i]);
   }
-  const unsigned long all = 1ul << count;
-  unsigned long as_far = 0;
-  for (unsigned long signs = 0; signs < all; signs++) {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += signs >> i & 1 ? -values[i] : values[i];
-    as_far += fabs(sum) >= fabs(observed) - flip_slack * scale;
-  }
-  return (double)as_far / (double)all;
+  const double bound = fabs(observed) - flip_slack * scale;
+  const size_t half = count / 2, rest = count - half;
+  if (!isfinite(scale)) return NAN;
+  if (bound <= 0) return 1;
+  double *first = sorted_sums(values, half), *second = sorted_sums(values + half, rest);
+  /* Turning all signs turns a sum, so as many are at most -bound. */
+  const double as_far = first && second ? 2 * count_from(first, (size_t)1 << half, second, (size_t)1 << rest, bound) : NAN;
+  free(first);
+  free(second);
+  return as_far / exp2((double)count);
 }

@@ -22,9 +22,10 @@ double tb_t_p(double t, double freedom);
 /* Half-width of the two-sided t interval of the mean, at `confidence` (0.95). NaN for fewer than 2 values. */
 double tb_half_width(const double *values, size_t count, double confidence);
 
-enum { TB_SIGN_FLIP_MIN = 6, TB_SIGN_FLIP_MAX = 20 };
+enum { TB_SIGN_FLIP_MIN = 6, TB_SIGN_FLIP_MAX = 40 };
 /* Exact sign-flip test of mean 0: the share of all 2^n assignments of signs whose mean is as far from 0 as the one
- * observed, or farther. NaN outside of TB_SIGN_FLIP_MIN … TB_SIGN_FLIP_MAX values. */
+ * observed, or farther (sums that differ by less than rounding are ties, and count). Takes 2^(n/2) steps and as much memory: 24 MiB for 40.
+ * NaN outside of TB_SIGN_FLIP_MIN … TB_SIGN_FLIP_MAX values, or without memory. */
 double tb_sign_flip_p(const double *values, size_t count);
 
 #endif

@@ -2,20 +2,20 @@
 #include "harness/stored.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "harness/args.h"
 #include "harness/result.h"
+#include "harness/stored_check.h"
 #include "harness/text.h"
 #include "reporters/reporter.h"
 
 enum { RESULT_LIMIT = 1 << 30 };
 
-/* The whole file in the arena, zero-terminated. */
-static char *read_file(struct tc_arena *arena, const char *path, struct tc_error *err) {
+/* The whole file in the arena, with a zero behind its *size bytes. */
+static char *read_file(struct tc_arena *arena, const char *path, size_t *size, struct tc_error *err) {
   FILE *in = fopen(path, "rbe");
   struct stat info;
   char *text = NULL;
@@ -23,7 +23,7 @@ static char *read_file(struct tc_arena *arena, const char *path, struct tc_error
   else if (!S_ISREG(info.st_mode)) tc_fail(err, TC_IO, "result", "%s is no file", path);
   else if (info.st_size > RESULT_LIMIT) tc_fail(err, TC_LIMIT, "result", "%s is larger than 1 GiB", path);
   else if (!(text = tc_arena_bytes(arena, (size_t)info.st_size + 1))) tc_fail(err, TC_NOMEM, "result", "out of memory for %s", path);
-  else text[fread(text, 1, (size_t)info.st_size, in)] = '\0';
+  else text[*size = fread(text, 1, (size_t)info.st_size, in)] = '\0';
   if (in) fclose(in);
   return text;
 }
@@ -43,37 +43,60 @@ static const char *not_readable(struct tc_arena *arena, const cJSON *document) {
   return text ? text : "has another schema";
 }
 
-cJSON *tb_stored_load(struct tc_arena *arena, const char *path, struct tc_error *err) {
-  const char *text = read_file(arena, path, err), *end = text;
-  if (!text) return NULL;
+static int line_of(const char *text, const char *place) {
+  int line = 1;
+  for (const char *c = text; c < place; c++) line += *c == '\n';
+  return line;
+}
+
+/* A damaged file is not repaired: a name with other bytes in it would be another case. */
+static bool is_text(const char *path, const char *text, size_t size, struct tc_error *err) {
+  const size_t broken = tb_text_broken_at(text, size);
+  if (broken == size) return true;
+  tc_fail(err, TC_CORRUPT, "result",
+          "%s: the byte 0x%02x at offset %zu (line %d) is no UTF-8 text: the file is damaged, or in another encoding; take the result where it is whole, or make "
+          "UTF-8 of it (iconv -f ENCODING -t UTF-8)",
+          path, (unsigned)(unsigned char)text[broken], broken, line_of(text, text + broken));
+  return false;
+}
+
+bool tb_stored_is_comparison(const cJSON *document) { return !strcmp(tb_doc_text(document, "kind", ""), "comparison"); }
+
+static cJSON *load(struct tc_arena *arena, const char *path, const char **bytes, size_t *size, struct tc_error *err) {
+  const char *text = *bytes = read_file(arena, path, size, err), *end = text;
+  if (!text || !is_text(path, text, *size, err)) return NULL;
   cJSON *document = cJSON_ParseWithOpts(text, &end, true);
   if (!document) {
-    int line = 1;
-    for (const char *c = text; c < end; c++) line += *c == '\n';
-    tc_fail(err, TC_CORRUPT, "result", "%s: line %d is no JSON", path, line);
+    tc_fail(err, TC_CORRUPT, "result", "%s: line %d is no JSON", path, line_of(text, end));
     return NULL;
   }
   const char *why = not_readable(arena, document);
   if (!why) {
-    tb_text_clean_json(document); /* it may come from anywhere, and goes to a terminal */
-    return document;
+    tb_text_clean_json(document); /* it may come from anywhere, and goes to a terminal: of control characters, spaces are left */
+    if (!tb_stored_is_comparison(document)) why = tb_stored_wrong(arena, document);
   }
+  if (!why) return document;
   tc_fail(err, TC_CORRUPT, "result", "%s %s", path, why);
   cJSON_Delete(document);
   return NULL;
 }
 
-bool tb_stored_is_comparison(const cJSON *document) { return !strcmp(tb_doc_text(document, "kind", ""), "comparison"); }
+cJSON *tb_stored_load(struct tc_arena *arena, const char *path, struct tc_error *err) {
+  const char *bytes;
+  size_t size;
+  return load(arena, path, &bytes, &size, err);
+}
 
-cJSON *tb_stored_load_result(struct tc_arena *arena, const char *path, struct tc_error *err) {
-  cJSON *document = tb_stored_load(arena, path, err);
+cJSON *tb_stored_load_result_bytes(struct tc_arena *arena, const char *path, const char **bytes, size_t *size, struct tc_error *err) {
+  cJSON *document = load(arena, path, bytes, size, err);
   if (!document || !tb_stored_is_comparison(document)) return document;
   tc_fail(err, TC_CORRUPT, "result", "%s is a comparison of results, not a result", path);
   cJSON_Delete(document);
   return NULL;
 }
 
-const cJSON *tb_stored_environment(const cJSON *document, const cJSON *one_case) {
-  const double index = tb_doc_number(one_case, "env");
-  return cJSON_GetArrayItem(tb_doc_at(document, "environments"), isnan(index) ? 0 : (int)index);
+cJSON *tb_stored_load_result(struct tc_arena *arena, const char *path, struct tc_error *err) {
+  const char *bytes;
+  size_t size;
+  return tb_stored_load_result_bytes(arena, path, &bytes, &size, err);
 }

@@ -158,12 +158,13 @@ static bool read_axis(struct tc_arena *arena, const cJSON *json, struct tb_suite
   return true;
 }
 
-static bool read_axes(struct tc_arena *arena, const cJSON *array, struct tb_suite *out) {
-  out->n_axes = 0;
-  out->axes = tc_arena_bytes(arena, sizeof *out->axes * (size_t)(cJSON_GetArraySize(array) + 1));
-  if (!out->axes) return false;
+static bool read_axes(struct tc_arena *arena, const cJSON *json, const char *field, struct tb_suite_axis **axes, int *count) {
+  const cJSON *array = cJSON_GetObjectItemCaseSensitive(json, field);
+  *count = 0;
+  *axes = tc_arena_bytes(arena, sizeof **axes * (size_t)(cJSON_GetArraySize(array) + 1));
+  if (!*axes) return false;
   for (const cJSON *axis = array ? array->child : NULL; axis; axis = axis->next)
-    if (!read_axis(arena, axis, &out->axes[out->n_axes++])) return false;
+    if (!read_axis(arena, axis, &(*axes)[(*count)++])) return false;
   return true;
 }
 
@@ -180,7 +181,8 @@ static tc_status read_description(struct tc_arena *arena, const cJSON *json, con
   out->switches = read_texts(arena, cJSON_GetObjectItemCaseSensitive(json, "switches"), &out->n_switches);
   out->backends = read_texts(arena, cJSON_GetObjectItemCaseSensitive(json, "backends"), &out->n_backends);
   const bool good = out->name && out->about && out->counters && out->workloads && out->modes && out->devices && out->switches && out->backends;
-  return good && read_axes(arena, cJSON_GetObjectItemCaseSensitive(json, "axes"), out) ? TC_OK : no_memory(err);
+  return good && read_axes(arena, json, "axes", &out->axes, &out->n_axes) && read_axes(arena, json, "modes_of", &out->modes_of, &out->n_modes_of)
+             ? TC_OK : no_memory(err);
 }
 
 /* A worker's error as the reader's: broken input. */

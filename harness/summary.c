@@ -92,7 +92,8 @@ static void gather_gains(const struct tb_case_result *r, tb_doubles *gains) {
     if (!tc_vec_push(tc_alloc_system(), gains, r->baseline.replicates.data[i].median_ns * -expm1(-r->replicate_log_ratios.data[i]))) return;
 }
 
-/* The interval never contradicts the figure, nor the speedup: it holds the figure, and has no end where the speedup's holds 1. */
+/* The interval never contradicts the figure, nor the speedup: it holds the figure, and has no end where the speedup's holds 1. It may have none
+ * where the speedup's does not: it is of gains in time, which one slow replicate moves more than the logarithms that the speedup is of. */
 static void finish_pay_off_interval(struct tb_case_result *r, bool known) {
   const double calls = r->compile.pays_off_after_calls;
   const tb_doubles *costs = &r->compile.state_ns[TB_STATE_COLD].samples;

@@ -16,6 +16,8 @@ void tb_text_clean(char *text, enum tb_text_kept kept);
 void tb_text_clean_json(cJSON *item);
 /* Whether it is UTF-8. */
 bool tb_text_is_utf8(const char *text);
+/* Offset of the first byte that belongs to no text: it is no UTF-8, or zero. `length`: there is none. A zero stands behind the text. */
+size_t tb_text_broken_at(const char *text, size_t length);
 
 /* What follows "%d case" and the like: "" for 1, else "s". */
 static inline const char *tb_plural(double count) { return count == 1 ? "" : "s"; }

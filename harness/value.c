@@ -4,14 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/args.h"
 #include "harness/text.h"
-
-enum { DIGITS_SHORT = 15, DIGITS_EXACT = 17 };
+#include "reporters/text_out.h"
 
 const char *tb_value_kind_name(enum tb_value_kind kind) {
   switch (kind) {
@@ -23,12 +21,8 @@ const char *tb_value_kind_name(enum tb_value_kind kind) {
 }
 
 const char *tb_number_text(struct tc_arena *arena, double number) {
-  char text[64];
-  for (int digits = DIGITS_SHORT; digits <= DIGITS_EXACT; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, number);
-    if (strtod(text, NULL) == number) break;
-  }
-  if (fabs(number) < 1e15 && number == floor(number)) snprintf(text, sizeof text, "%.0f", number);
+  char text[TB_NUMBER_TEXT];
+  tb_shortest_text(number, text);
   return tc_arena_text(arena, text);
 }
 

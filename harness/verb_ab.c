@@ -33,9 +33,9 @@ struct work {
 };
 
 static enum tb_exit read_options(struct work *w) {
-  enum { SECONDS = 15, SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
+  enum { SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
   const char *format = tb_sides_value(&w->sides, "format"), *attribute = tb_sides_value(&w->sides, "attribute");
-  long long seconds = SECONDS, pairs = TB_DUEL_PAIRS_MAX;
+  long long seconds, pairs;
   if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) || !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
     return TB_EXIT_USAGE;
   w->ab = (struct tb_ab){.run = &w->run, .comparison = &w->comparison, .seconds = (double)seconds, .pairs = (int)pairs, .attribute = true};
@@ -131,6 +131,7 @@ static enum tb_exit run_all(struct work *w) {
   w->telling.out = w->run.save.path;
   if (tb_run_begin_result(&w->run, verb_name, w->argc, w->argv, &err)) return tb_verb_failed(verb_name, "%s", err.message);
   w->comparison = tb_verdicts_new(w->run.arena, &w->policy, verb_name);
+  w->comparison.base_now = true;
   w->comparison.base = origin_of(w->run.arena, &w->sides.side[TB_SIDE_BASE]);
   w->comparison.head = origin_of(w->run.arena, &w->sides.side[TB_SIDE_HEAD]);
   return measure(w);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/bisect.h"
-#include "harness/duel.h"
 #include "harness/folder.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
@@ -15,8 +14,8 @@ static const char verb_name[] = "bisect";
 struct work { struct tb_run run; struct tb_sides sides; struct tb_bisect bisect; };
 
 static enum tb_exit read_options(struct work *w) {
-  enum { SECONDS = 15, SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
-  long long seconds = SECONDS, pairs = TB_DUEL_PAIRS_MAX;
+  enum { SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
+  long long seconds, pairs;
   struct tb_policy policy;
   if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) || !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
     return TB_EXIT_USAGE;

@@ -14,8 +14,12 @@ static int failed(const struct tc_error *err) {
   return tb_verb_failed("cache", "%s", err->message);
 }
 
+/* What searches chose lies beside the artifacts, and is counted apart. */
 static void print_stat(struct tb_verb *verb, const char *what, const struct tc_cache_stat *stat) {
-  printf("%lld entr%s %s, %s\n", (long long)stat->entries, stat->entries == 1 ? "y" : "ies", what, tb_bytes_text(verb->arena, (double)stat->bytes));
+  const int64_t artifacts = stat->entries - stat->choices;
+  printf("%lld entr%s %s, %s: %lld artifact%s, %lld choice%s of a search\n", (long long)stat->entries, stat->entries == 1 ? "y" : "ies", what,
+         tb_bytes_text(verb->arena, (double)stat->bytes), (long long)artifacts, artifacts == 1 ? "" : "s", (long long)stat->choices,
+         stat->choices == 1 ? "" : "s");
 }
 
 static int stat_action(struct tb_verb *verb, struct tc_cache *cache) {

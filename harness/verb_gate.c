@@ -45,12 +45,17 @@ static tc_status compare_file(struct gate *g, struct tc_error *err) {
 static bool judge_by_forecast(struct gate *g, const struct tb_history_series *series, struct tb_compared *one) {
   bool probed;
   const double value = tb_history_value(one->head, &probed);
-  if (!series || !series->points.len || !tb_compared_measured(one) || !(value > 0)) return true;
-  one->time = tb_forecast_decide(&series->forecast, value, tb_policy_threshold(&g->policy, one->id));
+  tb_doubles logs = {0}, twins = {0};
+  if (!series || !tb_compared_measured(one) || !(value > 0)) return true;
+  if (!tb_compared_logs(g->verb->arena, one->head, probed, &logs, &twins)) return false;
+  const struct tb_spread tonight = tb_spread_of(logs.data, logs.len, twins.data, twins.len, tb_confidence_default);
+  one->time = tb_forecast_decide_within(&series->forecast, value, &tonight, tb_policy_threshold(&g->policy, one->id), tb_policy_floor_limit(&g->policy, one->id));
   one->timed = true;
+  one->foretold = series->forecast.half_width;
   if (series->forecast.known) one->expected_ns = tb_doc_number(one->head, "steady.median_ns") / one->time.ratio; /* at tonight's speed of the probe */
   const size_t points = series->forecast.points;
-  if (!points) one->basis = "no points since the newest mark";
+  if (!series->points.len) one->basis = "no points that were measured beside the same probe";
+  else if (!points) one->basis = "no points since the newest mark";
   else if (!series->forecast.known) one->basis = tb_format(g->verb->arena, "%zu point%s since %s", points, tb_plural((double)points), series->points.data[series->forecast.first].started);
   else one->basis = tb_format(g->verb->arena, "%zu points since %s; spread %.2g%%", points, series->points.data[series->forecast.first].started, series->forecast.spread * percent);
   return one->basis != NULL;
@@ -116,26 +121,32 @@ static const char *history_path(const struct gate *g) {
   return same ? path : tb_format(g->verb->arena, "%s/%s_%s", g->against, started, name);
 }
 
-static bool is_short(const struct tb_compared *one) { return one->timed && one->time.verdict == TB_VERDICT_UNSURE && one->time.why == TB_UNSURE_SHORT_HISTORY; }
-
-/* Whether nothing speaks against a result but that its history is too short to judge it: were it not added, no history could ever begin,
- * nor go on behind a step. */
-static bool only_too_short(const struct tb_verdicts *c) {
+/* Whether nothing speaks against a result but that the history cannot judge the times of some cases, or has no cases at all. Such a result
+ * belongs to it: it is what a history begins with, and goes on with behind a step; points make narrower what is foretold; and a history of
+ * quiet nights alone would foretell less noise than there is. *short_of: of cases whose history is too short; *unclear: of others. */
+static bool is_only_unknown(const struct tb_verdicts *c, int *short_of, int *unclear) {
   int measured = 0;
+  *short_of = *unclear = 0;
   if (c->exit != TB_EXIT_NOT_MEASURABLE || c->interrupted || c->missing) return false;
   for (size_t i = 0; i < c->cases.len; i++) {
     const struct tb_compared *one = &c->cases.data[i];
-    if (one->exit != TB_EXIT_PASS && !is_short(one)) return false;
+    const bool unknown = tb_verdicts_time_unknown(c, one), unsure = one->time.verdict == TB_VERDICT_UNSURE;
+    if (one->exit != TB_EXIT_PASS && !unknown) return false;
+    if (unknown && unsure && (one->time.why == TB_UNSURE_SHORT_HISTORY || one->time.why == TB_UNSURE_WIDE_FORECAST)) ++*short_of;
+    else *unclear += unknown;
     measured += one->head && !strcmp(tb_doc_text(one->head, "outcome", ""), "ok");
   }
   return measured > 0;
 }
 
 static enum tb_exit update_history(const struct gate *g) {
-  const bool young = only_too_short(&g->comparison);
+  int short_of, unclear;
+  const bool unknown = is_only_unknown(&g->comparison, &short_of, &unclear);
   if (g->update == TB_UPDATE_NO) return TB_EXIT_PASS;
-  if (young) fputs("tbench gate: the history is too short to judge the result, which begins it or makes it longer\n", stderr);
-  if (g->comparison.exit != TB_EXIT_PASS && !young && g->update != TB_UPDATE_ALL) {
+  if (unknown && (short_of || !unclear)) fputs("tbench gate: the history is too short to judge the result, which begins it or makes it longer\n", stderr);
+  if (unknown && unclear)
+    fprintf(stderr, "tbench gate: %d case%s too noisy to be judged, or not clear enough; as nothing else speaks against the result, it is added\n", unclear, unclear == 1 ? " is" : "s are");
+  if (g->comparison.exit != TB_EXIT_PASS && !unknown && g->update != TB_UPDATE_ALL) {
     fputs("tbench gate: the result did not pass and is not added to the history; update=all adds it\n", stderr);
     return TB_EXIT_PASS;
   }

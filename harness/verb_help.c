@@ -136,7 +136,7 @@ static void print_codes(void) {
   for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) printf("  %-*d %s\n", NAME_WIDTH, codes[i].code, codes[i].help);
   puts("\nOutcomes of a case:");
   for (int i = 0; i < TB_OUTCOME_COUNT; i++) row(tb_outcome_text((enum tb_outcome)i), tb_outcome_help((enum tb_outcome)i));
-  puts("\nVerdicts on a time (the limit is the larger of threshold and noise floor), and what to do:");
+  puts("\nVerdicts on a time (the limit is the larger of threshold and noise floor; against a history see `tbench help gate`), and what to do:");
   for (int i = 0; i < TB_VERDICT_COUNT; i++) {
     row(tb_verdict_word((enum tb_verdict)i), tb_verdict_meaning((enum tb_verdict)i));
     printf("  %-*s → %s\n", NAME_WIDTH, "", tb_verdict_todo((enum tb_verdict)i));

@@ -17,6 +17,8 @@ static void print_suite(const struct tb_suite *suite) {
   for (int i = 0; i < suite->n_workloads; i++) printf("    workload %s\n", suite->workloads[i]);
   for (int i = 0; i < suite->n_axes; i++) print_axis(&suite->axes[i]);
   for (int i = 0; i < suite->n_modes; i++) printf("    mode %s\n", suite->modes[i]);
+  for (int i = 0; i < suite->n_modes_of; i++)
+    for (int k = 0; k < suite->modes_of[i].count; k++) printf("    mode %s of %s\n", suite->modes_of[i].values[k].text, suite->modes_of[i].name);
 }
 
 static tc_status list_one(struct tb_verb *verb, const char *name, const struct tb_describer *describer) {

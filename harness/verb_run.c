@@ -14,7 +14,6 @@
 #include "harness/run.h"
 #include "harness/selection.h"
 #include "harness/stats.h"
-#include "harness/stored.h"
 #include "harness/text.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
@@ -116,17 +115,12 @@ static enum tb_exit select_and_measure(struct tb_run *run, struct tb_selection *
 
 /* Sends the result as `tbench push` does; what cannot be sent now lies in the spool, and is told: that is no failure of the run. */
 static enum tb_exit send_result(const struct tb_run *run, struct tb_pusher *pusher) {
-  struct tc_error err = {0};
   tb_spool_names names = {0};
-  const char *file = run->save.path;
   if (!run->save.there) return TB_EXIT_PASS; /* that was told */
-  cJSON *result = tb_stored_load_result(run->arena, file, &err);
-  const tc_status status = result ? tb_pusher_add(pusher, result, file, &names, &err) : err.status;
-  cJSON_Delete(result);
-  if (status) return tb_verb_failed("run", "%s is not sent: %s", file, err.message);
+  tb_pusher_add(pusher, run->save.path, &names);
   tb_pusher_deliver(pusher, &names);
   tb_pusher_summarise(pusher, stderr);
-  return pusher->count[TB_FATE_REFUSED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
+  return pusher->count[TB_FATE_REFUSED] || tb_pusher_left(pusher) ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }
 
 static enum tb_exit measure_and_send(struct tb_run *run, struct tb_selection *selection, int argc, char *const *argv, struct tc_error *err) {

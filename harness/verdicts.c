@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/index.h"
-#include "harness/stored.h"
 #include "reporters/reporter.h"
 
 struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_policy *policy, const char *verb) {
@@ -47,7 +46,7 @@ bool tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head) {
 
 /* Base's CPU where head's is another; NULL: they are the same, or one is not known. */
 static const char *other_cpu(const cJSON *base, const cJSON *base_case, const cJSON *head, const cJSON *head_case) {
-  const char *first = tb_doc_text(tb_stored_environment(base, base_case), "cpu.model", NULL), *second = tb_doc_text(tb_stored_environment(head, head_case), "cpu.model", NULL);
+  const char *first = tb_doc_text(tb_case_environment(base, base_case), "cpu.model", NULL), *second = tb_doc_text(tb_case_environment(head, head_case), "cpu.model", NULL);
   return first && second && strcmp(first, second) ? first : NULL;
 }
 

@@ -45,6 +45,7 @@ struct tb_compared {
   double probe_ratio;        /* of two runs: head/base of the probe's times; NaN: not one probe in both. Else 0 */
   double drift;              /* share that `time`'s interval is wider by, to both sides, for it */
   double expected_ns;        /* of a history: the time of a call that the forecast expects of head; 0: none */
+  double foretold;           /* and to within which share; 0 or NaN: there is no forecast */
   tb_doubles fresh_log_ratios, fresh_twin_log_ratios; /* of the confirmation */
   enum tb_outcome failed;    /* of a worker of the duel; with `failure` */
   const char *failure;       /* NULL: none failed */
@@ -67,6 +68,7 @@ struct tb_verdicts {
   const char *verb;
   struct tb_origin base, head;
   cJSON *result;             /* what both sides were measured as, to keep with the comparison (of ab); NULL: none; borrowed */
+  bool base_now;             /* base was measured in this run as head was (of ab): its failures are this run's */
   TC_VEC(struct tb_compared) cases;
   bool interrupted;          /* head's measuring was ended early */
   bool base_unfinished;
@@ -90,6 +92,10 @@ bool tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head);
 bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
 /* Both sides were measured and are right. */
 bool tb_compared_measured(const struct tb_compared *one);
+/* Its time was compared and tells of a change. */
+static inline bool tb_compared_flagged(const struct tb_compared *one) { return one->timed && tb_verdict_flags(one->time.verdict); }
+/* Logarithms of a case's times, one a replicate, over the probe's where `probed`; and its A/A pairs, added to `twins`. False when memory is out. */
+bool tb_compared_logs(struct tc_arena *arena, const cJSON *one_case, bool probed, tb_doubles *logs, tb_doubles *twins);
 /* Decides the times of all pairs from two runs that were not interleaved, normalised by the probe where both have it, with intervals that are
  * wider by what the probe moved (verdicts_apart.c), and corrects those flagged over all. Those of two CPUs are UNSURE: no probe tells how fast
  * code of another CPU would be here. Remarks tell that these are two runs, how fast the probe was, and which times were compared without
@@ -100,6 +106,8 @@ bool tb_verdicts_decide_apart(struct tb_verdicts *c);
 bool tb_verdicts_correct(struct tb_verdicts *c, size_t family);
 /* Exact figures, policy, exit codes. False when memory is out. */
 bool tb_verdicts_judge(struct tb_verdicts *c);
+/* Whether a judged case is not measurable since it is not known how its time changed (UNSURE, or too noisy), and no exact figure is missing. */
+bool tb_verdicts_time_unknown(const struct tb_verdicts *c, const struct tb_compared *one);
 /* Keeps a remark; its text NULL: memory is out. False when memory is out. */
 bool tb_verdicts_remark(struct tb_verdicts *c, const char *text);
 /* Remarks on hosts, software and causes of noise that differ between two documents. False when memory is out. */

@@ -43,15 +43,9 @@ static bool same_probe(const cJSON *a, const cJSON *b) {
   return has_probe(a) && has_probe(b) && tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version") && ratio > 0 && isfinite(ratio);
 }
 
-/* Logarithms of each side's times, over the probe's where `probed`, and the A/A pairs of both. */
-static bool gather(struct tc_arena *arena, const struct tb_compared *one, bool probed, tb_doubles *base, tb_doubles *head, tb_doubles *twins) {
-  const cJSON *const sides[] = {one->base, one->head};
-  tb_doubles *const out[] = {base, head};
-  for (int s = 0; s < 2; s++) {
-    const bool good = probed ? push_numbers(arena, tb_doc_at(sides[s], "probe.log_ratios"), out[s]) : push_times(arena, sides[s], out[s]);
-    if (!good || !push_numbers(arena, tb_doc_at(sides[s], "aa.log_ratios"), twins)) return false;
-  }
-  return true;
+bool tb_compared_logs(struct tc_arena *arena, const cJSON *one_case, bool probed, tb_doubles *logs, tb_doubles *twins) {
+  const bool good = probed ? push_numbers(arena, tb_doc_at(one_case, "probe.log_ratios"), logs) : push_times(arena, one_case, logs);
+  return good && push_numbers(arena, tb_doc_at(one_case, "aa.log_ratios"), twins);
 }
 
 /* A verdict on times of two CPUs would be one on the CPUs. One that the probe's move alone takes away says so. */
@@ -66,7 +60,7 @@ static bool decide_one(struct tb_verdicts *c, struct tb_compared *one) {
   const struct tb_decide_options options = {tb_policy_threshold(c->policy, one->id), tb_confidence_default};
   const bool probed = same_probe(one->base, one->head);
   tb_doubles base = {0}, head = {0}, twins = {0};
-  if (!gather(c->arena, one, probed, &base, &head, &twins)) return false;
+  if (!tb_compared_logs(c->arena, one->base, probed, &base, &twins) || !tb_compared_logs(c->arena, one->head, probed, &head, &twins)) return false;
   one->probe_ratio = probed ? probe_ratio(one->base, one->head) : NAN;
   one->drift = probed ? expm1(fabs(log(one->probe_ratio))) : 0;
   one->time = tb_decide_apart(base.data, base.len, head.data, head.len, twins.data, twins.len, one->drift, options);

@@ -28,6 +28,7 @@ static void fill_decision(cJSON *json, const struct tb_decision *d) {
   cJSON_AddBoolToObject(json, "twins_differ", d->twins_differ); /* the floor then is the far end of their interval, not its half-width */
   tb_add_number(json, "limit", d->limit);
   tb_add_number(json, "pairs", d->pairs);
+  tb_add_number(json, "points", d->points ? d->points : NAN); /* of a history: earlier results that foretell head */
   tb_add_number(json, "twins", d->twins);
   tb_add_text(json, "interval", d->by_ranks ? "signed ranks" : "Student's t");
 }
@@ -110,6 +111,7 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   cJSON_AddBoolToObject(json, "control", one->control);
   tb_add_text(json, "stop_reason", one->stop_reason);
   tb_add_text(json, "basis", one->basis);
+  tb_add_number(json, "foretold", one->foretold > 0 ? one->foretold : NAN); /* to within which share */
   tb_add_numbers(json, "log_ratios", &one->log_ratios);
   tb_add_numbers(json, "twin_log_ratios", &one->twin_log_ratios);
   tb_add_numbers(json, "base_process_ns", &one->base_ns);

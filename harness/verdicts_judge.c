@@ -52,17 +52,38 @@ static bool judge_outcomes(struct tb_verdicts *c, struct tb_compared *one) {
   } else if (base != TB_OUTCOME_OK) {
     const char *problem = outcome_problem(c->arena, "there is nothing to compare with, base", one->base);
     if (!problem) return false;
-    worsen(one, one->required && base != TB_OUTCOME_UNSUPPORTED ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, problem);
+    const enum tb_exit lacking = one->required && base != TB_OUTCOME_UNSUPPORTED ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS;
+    worsen(one, c->base_now && base != TB_OUTCOME_UNSUPPORTED ? tb_outcome_exit(base) : lacking, problem);
+    if (c->base_now && cJSON_IsTrue(tb_doc_at(one->base, "interrupted"))) worsen(one, TB_EXIT_INTERRUPTED, problem);
   }
   return true;
 }
 
 /* --- times --- */
 
+/* Whose floor it is decides what it says: twins' in one run, what a history foretells, or how well tonight was measured, unless fresh pairs have
+ * judged since. */
+static const char *noisy_problem(const struct tb_verdicts *c, const struct tb_compared *one, double floor_limit) {
+  const struct tb_decision *d = &one->time;
+  if (d->points && one->foretold > floor_limit)
+    return tb_format(c->arena, "too noisy: %d earlier results foretell the next one to within %.3g%% only, and the policy allows %.3g%% (floor_limit)", d->points,
+                     one->foretold * percent, floor_limit * percent);
+  if (d->points)
+    return tb_format(c->arena, "too noisy: %d earlier results foretell the next one to within %.3g%%, but with what tonight's own replicates and twins differ by it is %.3g%%, and the "
+                               "policy allows %.3g%% (floor_limit)", d->points, one->foretold * percent, d->floor * percent, floor_limit * percent);
+  return tb_format(c->arena, "too noisy: two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)", d->floor * percent, floor_limit * percent);
+}
+
+/* A floor above the policy's limit says nothing of what lies within it; a win beyond it is one. */
+static bool is_too_noisy(const struct tb_verdicts *c, const struct tb_compared *one) {
+  const struct tb_decision *d = &one->time;
+  const bool beyond = d->verdict == TB_VERDICT_SLOWER || (d->verdict == TB_VERDICT_FASTER && d->ratio * (1 + d->floor) < 1);
+  return !beyond && d->floor > tb_policy_floor_limit(c->policy, one->id);
+}
+
 static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
   if (!tb_compared_measured(one)) return true;
   const struct tb_decision *d = &one->time;
-  const double floor_limit = tb_policy_floor_limit(c->policy, one->id);
   if (one->failure) {
     worsen(one, tb_outcome_exit(one->failed), one->failure);
   } else if (!one->timed) {
@@ -73,9 +94,8 @@ static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
     worsen(one, TB_EXIT_REGRESSION, NULL);
   } else if (d->verdict == TB_VERDICT_UNSURE) {
     worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, tb_unsure_text(d->why));
-  } else if (d->floor > floor_limit) {
-    const char *problem = tb_format(c->arena, "too noisy: two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)",
-                                    d->floor * percent, floor_limit * percent);
+  } else if (is_too_noisy(c, one)) {
+    const char *problem = noisy_problem(c, one, tb_policy_floor_limit(c->policy, one->id));
     if (!problem) return false;
     worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, problem);
   }
@@ -125,14 +145,31 @@ static bool judge_one(struct tb_verdicts *c, struct tb_compared *one) {
   return judge_outcomes(c, one) && judge_time(c, one) && judge_pay_off(c, one) && judge_exact(c, one);
 }
 
+bool tb_verdicts_time_unknown(const struct tb_verdicts *c, const struct tb_compared *one) {
+  if (one->exit != TB_EXIT_NOT_MEASURABLE || !one->timed || one->failure || one->control) return false;
+  const bool unknown = one->time.verdict == TB_VERDICT_UNSURE || is_too_noisy(c, one);
+  return unknown && tb_exact_exit(&one->exact) != TB_EXIT_NOT_MEASURABLE;
+}
+
 /* Whether a case says anything that a pass may rest on. */
 static bool compared(const struct tb_verdicts *c, const struct tb_compared *one) {
   if (!tb_compared_measured(one)) return false;
   const bool decided = one->timed && !one->failure && one->time.verdict != TB_VERDICT_UNSURE;
-  if (decided && (one->time.verdict == TB_VERDICT_SLOWER || one->time.floor <= tb_policy_floor_limit(c->policy, one->id))) return true;
+  if (decided && !is_too_noisy(c, one)) return true;
   for (size_t i = 0; i < one->exact.len; i++)
     if (one->exact.data[i].figure->kind == TB_EXACT_INSTRUCTIONS && one->exact.data[i].base > 0 && one->exact.data[i].head > 0) return true;
   return false;
+}
+
+/* What a comparison that says nothing tells: the reason, where it is one for all. */
+static const char *nothing_compared(const struct tb_verdicts *c) {
+  size_t measured = 0, noisy = 0;
+  for (size_t i = 0; i < c->cases.len; i++) {
+    const struct tb_compared *one = &c->cases.data[i];
+    measured += tb_compared_measured(one);
+    noisy += tb_compared_measured(one) && one->timed && !one->failure && one->time.verdict != TB_VERDICT_UNSURE && is_too_noisy(c, one);
+  }
+  return measured && noisy == measured ? "not one case was compared: all are too noisy" : "not one case was compared";
 }
 
 static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit code) {
@@ -187,5 +224,5 @@ bool tb_verdicts_judge(struct tb_verdicts *c) {
     c->exit = tb_exit_worse(c->exit, one->exit);
   }
   /* A gate that compared nothing must not pass. */
-  return (any || add_problem(c, "not one case was compared", TB_EXIT_NOT_MEASURABLE)) && judge_absent(c);
+  return (any || add_problem(c, nothing_compared(c), TB_EXIT_NOT_MEASURABLE)) && judge_absent(c);
 }

@@ -4,7 +4,6 @@
 
 #include "harness/args.h"
 #include "harness/noise.h"
-#include "harness/stored.h"
 #include "harness/verdicts.h"
 #include "reporters/reporter.h"
 
@@ -43,7 +42,7 @@ static void add_noise(struct list *list, const cJSON *base, const cJSON *head) {
 }
 
 bool tb_verdicts_remark_surroundings(struct tb_verdicts *c, const cJSON *base_document, const cJSON *head_document) {
-  const cJSON *base = tb_stored_environment(base_document, NULL), *head = tb_stored_environment(head_document, NULL);
+  const cJSON *base = tb_case_environment(base_document, NULL), *head = tb_case_environment(head_document, NULL);
   const char *first = tb_doc_text(base, "host", NULL), *second = tb_doc_text(head, "host", NULL);
   if (first && second && strcmp(first, second) && !tb_verdicts_remark(c, tb_format(c->arena, "base was measured on %s, head on %s", first, second))) return false;
   struct list list = {c->arena, ""};

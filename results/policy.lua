@@ -23,7 +23,8 @@ required = true
 -- Calls after which compiling has to have paid for itself. No limit by default.
 -- pays_off_after_calls["mlp/*"] = 1000
 
--- Seconds that a gate may take, confirmation included.
+-- Seconds that tbench gate may spend on fresh pairs, for all flagged cases together; what reading results takes comes on top. In tbench ab
+-- each case is confirmed within its seconds=.
 budget = 1800
 
 -- Fresh pairs of processes for each case that was flagged: it counts only if they say so too. More are taken where so many cases are

@@ -172,6 +172,7 @@ return tb.suite {
   counters = "callgrind",
   timeout = 300,
   axes = { form = { "static", "dynamic" }, dtype = { "f32" } },
+  modes_of = { mm_loop = { "max-autotune" } },
   workloads = {
     add_loop = function(case)
       return one(case, function(a, b)
