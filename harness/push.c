@@ -137,7 +137,7 @@ static void send_until_told(struct sending *s) {
     struct tb_push_answer answer = {0};
     struct tb_push_verdict verdict;
     push->world.send(push->world.self, &s->request, &answer);
-    tb_push_judge(s->format, &answer, s->request.encoding, s->request.token, &verdict);
+    tb_push_judge(s->format, &s->request, &answer, &verdict);
     switch (verdict.kind) {
     case TB_JUDGED_STORED: acknowledged(s, TB_FATE_SENT); return;
     case TB_JUDGED_KNOWN: acknowledged(s, TB_FATE_KNOWN); return;
@@ -173,10 +173,18 @@ static enum tb_spool_taken take(struct sending *s, const struct tb_spool_name *n
   }
 }
 
+/* Another process sent it: it is told as if we had. */
+static void refused_elsewhere(struct sending *s, const char *why) {
+  const char *origin = tb_url_parse(s->arena, s->entry.url, &s->url, NULL) ? s->entry.url : s->url.origin;
+  snprintf(s->out->source, sizeof s->out->source, "%s", s->entry.source);
+  say(s->out, TB_FATE_REFUSED, "%.150s: %.280s (so another process was told)", origin, why);
+}
+
 static void deliver(struct sending *s, const struct tb_spool_name *name) {
   struct tc_error err = {0};
   switch (take(s, name, &err)) {
   case TB_SPOOL_GONE: say(s->out, TB_FATE_KNOWN, "another process has sent it"); return;
+  case TB_SPOOL_REFUSED: refused_elsewhere(s, err.message); return;
   case TB_SPOOL_BUSY: say(s->out, TB_FATE_KEPT, "another process is sending it"); return;
   case TB_SPOOL_FAILED: say(s->out, TB_FATE_KEPT, "%s", err.message); return;
   case TB_SPOOL_DAMAGED:

@@ -28,7 +28,7 @@ struct tb_push_request {
 };
 
 enum tb_push_reach {
-  TB_PUSH_ANSWERED,    /* status and headers came; the body may be cut off */
+  TB_PUSH_ANSWERED,    /* status and headers came */
   TB_PUSH_UNREACHED,   /* no answer: down, too slow, cut off. The endpoint may have stored it all the same */
   TB_PUSH_UNTRUSTED,   /* the endpoint's certificate is not to be trusted */
   TB_PUSH_IMPOSSIBLE,  /* no request could be made of it */
@@ -41,6 +41,7 @@ struct tb_push_answer {
   double retry_after_s; /* 0: the answer does not say */
   char type[TB_PUSH_TYPE], location[TB_PUSH_URL];
   char text[TB_PUSH_TEXT]; /* the body's begin; or, without an answer, why */
+  bool cut;                /* it is not the whole body */
 };
 
 struct tb_push_world {
@@ -64,8 +65,8 @@ struct tb_push_verdict {
   enum tb_push_verdict_kind kind;
   char why[TB_PUSH_WHY]; /* one line; no token in it */
 };
-/* `token` is blotted out of what the endpoint says; NULL: there is none. */
-void tb_push_judge(const struct tb_push_format *format, const struct tb_push_answer *answer, bool compressed, const char *token, struct tb_push_verdict *verdict);
+/* The request's token is blotted out of what the endpoint says. */
+void tb_push_judge(const struct tb_push_format *format, const struct tb_push_request *request, const struct tb_push_answer *answer, struct tb_push_verdict *verdict);
 
 /* --- sending --- */
 struct tb_push_policy {

@@ -11,8 +11,8 @@
 #include "reporters/reporter.h"
 
 static const struct tb_push_format formats[] = {
-#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, known, twice, help)                            \
-  {#name, #reporter, TB_CUT_##cut, path, mark, must, query, #method, type, gzip, credential, stored, known, TB_TWICE_##twice, help},
+#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, known, proof, member, twice, help)              \
+  {#name, #reporter, TB_CUT_##cut, path, mark, must, query, #method, type, gzip, credential, stored, known, TB_PROOF_##proof, member, TB_TWICE_##twice, help},
 #define TB_PUSH_FILE_ONLY(name, why)
 #include "harness/push_formats.def"
 #undef TB_PUSH_FORMAT
@@ -29,7 +29,7 @@ const struct tb_push_format *tb_push_format_find(const char *name) {
 }
 
 const char *tb_push_file_only(const char *name) {
-#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, known, twice, help)
+#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, known, proof, member, twice, help)
 #define TB_PUSH_FILE_ONLY(format, why) \
   if (!strcmp(name, #format)) return why;
 #include "harness/push_formats.def"
@@ -107,13 +107,6 @@ static tc_status add_elements(struct tc_arena *arena, const char *text, tb_push_
   return status;
 }
 
-/* A whole SHA-1 of git, the only one that Bencher takes; NULL: the commit is shortened, or names no version. */
-static const char *whole_commit(const cJSON *result) {
-  enum { SHA1 = 40 };
-  const char *commit = tb_doc_commit(result);
-  return commit && strlen(commit) == SHA1 ? commit : NULL;
-}
-
 /* A UUID (of version 8) that is the same for the same document, by which Bencher knows one that it has. */
 static bool add_key(cJSON *document) {
   char text[sizeof "00000000-0000-8000-8000-000000000000"], digits[TC_SHA256_HEX], *printed = cJSON_PrintUnformatted(document);
@@ -134,7 +127,7 @@ static bool add_list_of_one(cJSON *document, const char *name, const char *text)
 /* Bencher's JsonNewRun: the document of the reporter is one text in its list of results. */
 static tc_status add_report(struct tc_arena *arena, const char *text, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies, struct tc_error *err) {
   enum { TESTBED = 64 };
-  const char *started = tb_doc_text(result, "started", NULL), *finished = tb_doc_text(result, "finished", started), *commit = whole_commit(result);
+  const char *started = tb_doc_text(result, "started", NULL), *finished = tb_doc_text(result, "finished", started), *commit = tb_doc_whole_commit(result); /* Bencher takes no other one */
   const char *project = value_of(arena, place->url->query, "project"), *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", "");
   char testbed[TESTBED + 1];
   if (!project) return tc_fail(err, TC_ARG, "push", "format=bencher: to= has no project=NAME");
@@ -150,8 +143,8 @@ static tc_status add_report(struct tc_arena *arena, const char *text, const cJSO
   return status;
 }
 
-tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies,
-                       struct tc_error *err) {
+static tc_status make_report(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies,
+                             struct tc_error *err) {
   const struct tb_reporter *reporter = tb_reporter_find(format->reporter);
   if (!reporter) return tc_fail(err, TC_UNSUPPORTED, "push", "this build has no reporter '%s'", format->reporter);
   char failure[TB_REPORT_FAILURE] = "";
@@ -168,4 +161,11 @@ tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *form
   else status = add_report(arena, text, result, place, bodies, err);
   free(text);
   return status;
+}
+
+tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_push_document *document, const struct tb_push_place *place,
+                       tb_push_bodies *bodies, struct tc_error *err) {
+  const struct tb_push_body file = {document->text, document->bytes};
+  if (format->cut != TB_CUT_FILE) return make_report(arena, format, document->result, place, bodies, err);
+  return tc_vec_push(tc_arena_alloc(arena), bodies, file) ? TC_OK : no_memory(err);
 }

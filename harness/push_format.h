@@ -9,7 +9,8 @@
 #include "base/vec.h"
 #include "harness/push_url.h"
 
-enum tb_push_cut { TB_CUT_WHOLE, TB_CUT_ELEMENTS, TB_CUT_REPORT };
+enum tb_push_cut { TB_CUT_FILE, TB_CUT_WHOLE, TB_CUT_ELEMENTS, TB_CUT_REPORT };
+enum tb_push_proof { TB_PROOF_KEY, TB_PROOF_MEMBER, TB_PROOF_NOTHING };
 enum tb_push_twice { TB_TWICE_HARMLESS, TB_TWICE_TWICE };
 
 struct tb_push_format {
@@ -18,6 +19,8 @@ struct tb_push_format {
   const char *path, *mark, *must, *query, *method, *content_type;
   bool gzip;
   const char *credential, *stored, *known;
+  enum tb_push_proof proof;
+  const char *member;
   enum tb_push_twice twice;
   const char *help;
 };
@@ -31,15 +34,18 @@ const char *tb_push_file_only(const char *name);
 /* Where documents go whose endpoint is `url`; in the arena. TC_ARG: it lacks what the format must have; TC_NOMEM. */
 tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_url *url, const char **target, struct tc_error *err);
 
+/* A result file: its own bytes, and what they say. */
+struct tb_push_document { const char *text; size_t bytes; const cJSON *result; };
+
 struct tb_push_body { const char *text; size_t bytes; };
 typedef TC_VEC(struct tb_push_body) tb_push_bodies;
 
 /* Where a result goes, for formats that say it in the document too: the endpoint as to= has it, and the branch of a Bencher report. */
 struct tb_push_place { const struct tb_url *url; const char *branch; };
 
-/* The requests' bodies, in the arena. TC_ARG: the result lacks what the format must
+/* The requests' bodies, in the arena, or the document's own text. TC_ARG: the result lacks what the format must
  * have; TC_UNSUPPORTED: this build has no such reporter; TC_CORRUPT: what it wrote is not what the row says; TC_NOMEM. The same result gives the same bytes. */
-tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies,
-                       struct tc_error *err);
+tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_push_document *document, const struct tb_push_place *place,
+                       tb_push_bodies *bodies, struct tc_error *err);
 
 #endif

@@ -3,7 +3,7 @@
  * 2. No redirect is followed, no protocol but HTTP(S) is spoken, a proxy does not see the headers of a request that it tunnels, and it sees
  *    nothing of one that stays on this machine.
  * 3. However much an endpoint sends, a bounded part is kept, and it is left after that.
- * 4. The status line is the answer: a body that is cut off behind it changes nothing. */
+ * 4. A final status with its headers is an answer; of a body that is cut off behind it, it is told that it is. */
 #define CURL_DISABLE_TYPECHECK
 #include "harness/push_http.h"
 
@@ -18,8 +18,9 @@
 #include "harness/args.h"
 #include "harness/build.h"
 #include "harness/clock.h"
+#include "harness/push_token.h"
 
-enum { HEADER_LIMIT = 1 << 16, HEADER_BYTES = 2048, MS_PER_S = 1000 };
+enum { HEADER_LIMIT = 1 << 16, HEADER_BYTES = TB_TOKEN_BYTES + 1024, MS_PER_S = 1000 };
 static const char library_name[] = "libcurl.so.4";
 
 /* libcurl's functions, by the names of push_curl.def. */
@@ -88,8 +89,7 @@ void tb_push_http_close(struct tb_push_http *http) {
 static size_t take_text(char *bytes, size_t size, size_t count, void *data) {
   struct exchange *x = data;
   const size_t all = size * count, room = TB_PUSH_TEXT - 1 - x->text_bytes, taken = all < room ? all : room;
-  memcpy(x->answer->text + x->text_bytes, bytes, taken);
-  x->text_bytes += taken;
+  for (size_t i = 0; i < taken; i++) x->answer->text[x->text_bytes++] = bytes[i] ? bytes[i] : '?'; /* a zero would hide what follows */
   x->answer->text[x->text_bytes] = '\0';
   return taken; /* less than came: libcurl hangs up */
 }
@@ -208,12 +208,13 @@ static void read_answer(struct exchange *x, CURLcode code) {
   x->answer->retry_after_s = pause > 0 ? (double)pause : 0;
   if (is_answered(x, code)) {
     x->answer->reach = TB_PUSH_ANSWERED;
+    x->answer->cut = code != CURLE_OK;
     return;
   }
   x->answer->reach = reach_of(code);
   const char *what = x->header_bytes > HEADER_LIMIT ? "its headers are too long" : *x->message ? x->message : h->curl.easy_strerror(code);
   snprintf(x->answer->text, sizeof x->answer->text, "%s%s", what,
-           x->answer->reach == TB_PUSH_UNTRUSTED ? "; cacert=FILE names a certificate to trust, where that is meant" : "");
+           x->answer->reach == TB_PUSH_UNTRUSTED ? "; cacert=FILE names a certificate to trust, where nobody known has issued it" : "");
 }
 
 static void send_request(void *self, const struct tb_push_request *request, struct tb_push_answer *answer) {

@@ -21,15 +21,37 @@ static tc_status check_file(int fd, const char *file, struct tc_error *err) {
   return TC_OK;
 }
 
+/* Up to `room` bytes, less only where the file ends; -1 with errno. */
+static ssize_t read_whole(int fd, char *bytes, size_t room) {
+  size_t have = 0;
+  while (have < room) {
+    const ssize_t got = read(fd, bytes + have, room - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (!got) break;
+    have += (size_t)got;
+  }
+  return (ssize_t)have;
+}
+
+/* The first line of what was read into all of `token`; a token that is cut off would be refused, and its documents with it. */
+static tc_status take_line(const char *file, char token[TB_TOKEN_BYTES], size_t bytes, struct tc_error *err) {
+  size_t length = 0;
+  while (length < bytes && token[length] != '\n' && token[length] != '\r') length++;
+  if (length == TB_TOKEN_BYTES) return tc_fail(err, TC_ARG, "push", "token_file=%s: its first line is longer than %d bytes", file, TB_TOKEN_BYTES - 1);
+  if (!length) return tc_fail(err, TC_ARG, "push", "token_file=%s: its first line is empty", file);
+  if (memchr(token, '\0', length)) return tc_fail(err, TC_ARG, "push", "token_file=%s has a zero in its first line", file);
+  explicit_bzero(token + length, TB_TOKEN_BYTES - length);
+  return TC_OK;
+}
+
 static tc_status read_file(const char *file, char token[TB_TOKEN_BYTES], struct tc_error *err) {
-  const int fd = open(file, O_RDONLY | O_CLOEXEC);
+  const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe that nobody writes to is not waited for: it is no file */
   if (fd < 0) return tc_fail(err, TC_IO, "push", "token_file=%s: %s", file, strerror(errno));
   tc_status status = check_file(fd, file, err);
-  const ssize_t got = status ? 0 : read(fd, token, TB_TOKEN_BYTES - 1);
+  const ssize_t got = status ? 0 : read_whole(fd, token, TB_TOKEN_BYTES);
   if (got < 0) status = tc_fail(err, TC_IO, "push", "token_file=%s: %s", file, strerror(errno));
-  token[got > 0 ? got : 0] = '\0';
-  token[strcspn(token, "\r\n")] = '\0';
-  if (!status && !*token) status = tc_fail(err, TC_ARG, "push", "token_file=%s: its first line is empty", file);
+  if (!status) status = take_line(file, token, (size_t)got, err);
   close(fd);
   return status;
 }

@@ -1,6 +1,6 @@
 /* What an answer means. Invariants:
- * 1. STORED and KNOWN come from a status that the format's row names, and never from a web page: a log-in page or a proxy answers 200 to
- *    everything.
+ * 1. STORED and KNOWN come from a status that the format's row names, with the body that it names: a log-in page or a proxy answers 200 to
+ *    everything, and another document's key acknowledges another document.
  * 2. REFUSED is what stays true when the same bytes are sent again; whatever may pass by itself is RETRY; what speaks of the URL or of a proxy,
  *    not of the bytes, is HOLD.
  * 3. What an endpoint says is one line of clean text without the token. */
@@ -51,6 +51,22 @@ static void reason_of(const struct tb_push_answer *answer, const char *token, ch
   blot_out(out, token);
 }
 
+/* --- what the body shows --- */
+
+static const char *begin_of(const char *text) { return text + strspn(text, " \t\r\n"); }
+
+/* Whether an endpoint of this format speaks, of this document; `body`: as JSON, NULL: it is none. Of a long answer the begin alone is kept: where
+ * no key is asked for, that it begins as one must do, for sent again it might be stored twice. */
+static bool proves(const struct tb_push_format *format, const struct tb_push_request *request, const struct tb_push_answer *answer, const cJSON *body) {
+  const cJSON *member = tb_doc_at(body, format->member);
+  switch (format->proof) {
+  case TB_PROOF_KEY: return cJSON_IsString(member) && !strcasecmp(member->valuestring, request->key);
+  case TB_PROOF_MEMBER: return answer->cut ? *begin_of(answer->text) == '{' && strcasestr(answer->type, "json") : member && !cJSON_IsNull(member);
+  case TB_PROOF_NOTHING: break;
+  }
+  return !answer->cut && !*begin_of(answer->text);
+}
+
 static bool is_page(const struct tb_push_answer *answer) { return !strncasecmp(answer->type, "text/html", strlen("text/html")); }
 
 /* Or of a proxy: other bytes would be answered the same. */
@@ -58,11 +74,13 @@ static bool speaks_of_url(int status) {
   return status == NOT_FOUND || status == NO_METHOD || status == PROXY_DENIED || status == GONE || status == MISDIRECTED;
 }
 
-static enum tb_push_verdict_kind kind_of(const struct tb_push_format *format, const struct tb_push_answer *answer, bool compressed) {
-  const int status = answer->status;
-  const bool page = is_page(answer);
-  if (lists(format->stored, status)) return page && status < REDIRECTS ? TB_JUDGED_RETRY : TB_JUDGED_STORED;
-  if (lists(format->known, status)) return page ? TB_JUDGED_RETRY : TB_JUDGED_KNOWN;
+/* --- verdicts --- */
+
+static bool claims(const struct tb_push_format *format, int status) { return lists(format->stored, status) || lists(format->known, status); }
+
+/* `proven`: the body shows what a status that claims it is stored says. */
+static enum tb_push_verdict_kind kind_of(const struct tb_push_format *format, int status, bool proven, bool compressed) {
+  if (proven && claims(format, status)) return lists(format->stored, status) ? TB_JUDGED_STORED : TB_JUDGED_KNOWN;
   if (status == UNSUPPORTED_MEDIA && compressed) return TB_JUDGED_PLAIN;
   if (status == UNAUTHORIZED || status == FORBIDDEN) return TB_JUDGED_DENIED;
   if (status == REQUEST_TIMEOUT || status == TOO_EARLY || status == TOO_MANY) return TB_JUDGED_RETRY;
@@ -71,6 +89,21 @@ static enum tb_push_verdict_kind kind_of(const struct tb_push_format *format, co
   if (status >= SERVER_ERRORS) return TB_JUDGED_RETRY;
   if (status >= CLIENT_ERRORS) return TB_JUDGED_REFUSED;
   return status >= SUCCESSES && status < REDIRECTS ? TB_JUDGED_RETRY : TB_JUDGED_HOLD;
+}
+
+/* What came in the place of an acknowledgement. */
+static void say_unproven(const struct tb_push_format *format, const struct tb_push_request *request, const struct tb_push_answer *answer, const cJSON *body, const char *reason,
+                         struct tb_push_verdict *v) {
+  char other[TB_PUSH_TEXT];
+  snprintf(other, sizeof other, "%s", format->proof == TB_PROOF_KEY ? tb_doc_text(body, format->member, "") : "");
+  blot_out(other, request->token);
+  if (*other) {
+    snprintf(v->why, sizeof v->why, "it answered %d with the key of another document, %.20s…, where that of this one is %.20s…", answer->status, other, request->key);
+    return;
+  }
+  const char *quote = *reason ? "'" : "";
+  snprintf(v->why, sizeof v->why, "it answered %d with %s%.100s%s%s, which is no acknowledgement of format=%s (%s%s%s): a log-in, a proxy or another program may stand there",
+           answer->status, quote, *reason ? reason : "nothing", quote, answer->cut ? " (cut off)" : "", format->name, *format->member ? "JSON with '" : "an empty body", format->member, *format->member ? "'" : "");
 }
 
 static void say_status(const struct tb_push_answer *answer, const char *token, const char *reason, struct tb_push_verdict *v) {
@@ -87,14 +120,21 @@ static void say_status(const struct tb_push_answer *answer, const char *token, c
   else snprintf(v->why, sizeof v->why, "it answered %d", status);
 }
 
-void tb_push_judge(const struct tb_push_format *format, const struct tb_push_answer *answer, bool compressed, const char *token, struct tb_push_verdict *verdict) {
+static void judge_answer(const struct tb_push_format *format, const struct tb_push_request *request, const struct tb_push_answer *answer, const char *reason,
+                         struct tb_push_verdict *v) {
+  cJSON *body = answer->cut ? NULL : cJSON_ParseWithOpts(answer->text, NULL, true);
+  const bool proven = !is_page(answer) && proves(format, request, answer, body);
+  v->kind = kind_of(format, answer->status, proven, request->encoding);
+  if (!proven && !is_page(answer) && answer->status < REDIRECTS && claims(format, answer->status)) say_unproven(format, request, answer, body, reason, v);
+  else say_status(answer, request->token, reason, v);
+  cJSON_Delete(body);
+}
+
+void tb_push_judge(const struct tb_push_format *format, const struct tb_push_request *request, const struct tb_push_answer *answer, struct tb_push_verdict *verdict) {
   char reason[TB_PUSH_TEXT];
-  reason_of(answer, token, reason);
+  reason_of(answer, request->token, reason);
   switch (answer->reach) {
-  case TB_PUSH_ANSWERED:
-    verdict->kind = kind_of(format, answer, compressed);
-    say_status(answer, token, reason, verdict);
-    break;
+  case TB_PUSH_ANSWERED: judge_answer(format, request, answer, reason, verdict); break;
   case TB_PUSH_UNREACHED: verdict->kind = TB_JUDGED_RETRY; break;
   case TB_PUSH_INTERRUPTED: verdict->kind = TB_JUDGED_INTERRUPTED; break;
   case TB_PUSH_UNTRUSTED:

@@ -1,18 +1,31 @@
 /* Token, network, spool and sender put together. Invariant: everything is in the spool before anything is sent. */
 #include "harness/pusher.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/args.h"
 #include "harness/clock.h"
+#include "harness/stored.h"
 #include "harness/text.h"
+#include "harness/verb.h"
+
+/* As --help says it (verb_options.def). */
+static const char *default_text(const char *name) { return tb_verb_option_find("push", name)->default_text; }
+static double default_number(const char *name) { return strtod(default_text(name), NULL); }
+static bool default_flag(const char *name) {
+  bool value = false;
+  return tb_flag_parse(default_text(name), &value) && value;
+}
 
 struct tb_pusher_options tb_pusher_defaults(const char *verb) {
-  return (struct tb_pusher_options){.verb = verb, .to = "", .format = "tbench", .spool = "", .token_file = "", .branch = "main",
-                                    .policy = {.tries = 5, .wait_s = 1, .wait_most_s = 60, .compress = true},
-                                    .http = {.cacert = "", .connect_s = 10, .stall_s = 30, .total_s = 300}};
+  return (struct tb_pusher_options){
+      .verb = verb, .to = "", .format = default_text("format"), .spool = "", .token_file = "", .branch = default_text("branch"),
+      .policy = {.tries = (int)default_number("tries"), .wait_s = default_number("wait"), .wait_most_s = default_number("wait_most"), .compress = default_flag("compress"),
+                 .plain = default_flag("plain")},
+      .http = {.cacert = "", .connect_s = default_number("connect"), .stall_s = default_number("stall"), .total_s = default_number("timeout")}};
 }
 
 /* --- opening --- */
@@ -73,18 +86,63 @@ void tb_pusher_close(struct tb_pusher *p) {
 
 /* --- what is to be sent --- */
 
-tc_status tb_pusher_add(struct tb_pusher *p, const cJSON *result, const char *source, tb_spool_names *names, struct tc_error *err) {
+/* Whether a reason was told just before: of many lines with the same one the first is told, and the others are counted. */
+static bool is_told(struct tb_pusher *p, const char *why) {
+  if (!strcmp(why, p->told)) return p->told_again++, true;
+  snprintf(p->told, sizeof p->told, "%s", why);
+  return false;
+}
+
+/* A line on a document, `link` between its file and why. */
+static void tell(const struct tb_pusher *p, const char *file, const char *link, const char *why) {
+  char line[2 * TB_PUSH_WHY + 64];
+  snprintf(line, sizeof line, "%.500s%s%s", file, link, why);
+  tb_text_clean(line, TB_TEXT_LINE);
+  fflush(stdout);
+  fprintf(stderr, "tbench %s: %s\n", p->options.verb, line);
+}
+
+static void leave(struct tb_pusher *p, enum tb_left left, const char *file, const char *link, const char *why) {
+  p->left[left]++;
+  if (left == TB_LEFT_ASIDE && !*p->left_why) snprintf(p->left_why, sizeof p->left_why, "%s", why), tb_text_clean(p->left_why, TB_TEXT_LINE);
+  if (!is_told(p, why)) tell(p, file, link, why);
+}
+
+static void spool_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const tb_push_bodies *bodies, tb_spool_names *names) {
+  const char *link = bodies->len > 1 ? " is not sent whole, and is as it was: " : " is not sent, and is as it was: ";
+  for (size_t i = 0; i < bodies->len; i++) {
+    struct tb_spool_name name;
+    struct tb_spool_entry entry = {.url = p->target, .format = p->format->name, .source = file, .body = bodies->data[i].text, .bytes = bodies->data[i].bytes};
+    struct tc_error err = {0};
+    if (tb_spool_add(&p->spool, arena, &entry, &name, &err)) leave(p, TB_LEFT_ASIDE, file, link, err.message);
+    else if (!tc_vec_push(tc_arena_alloc(p->arena), names, name)) p->count[TB_FATE_KEPT]++; /* it lies there, and this process does not send it */
+  }
+}
+
+static void add_file(struct tb_pusher *p, struct tc_arena *arena, const char *file, tb_spool_names *names) {
+  struct tb_push_document document = {0};
+  struct tc_error err = {0};
   tb_push_bodies bodies = {0};
   const struct tb_push_place place = {.url = &p->url, .branch = p->options.branch};
-  tc_status status = tb_push_make(p->arena, p->format, result, &place, &bodies, err);
-  for (size_t i = 0; i < bodies.len && !status; i++) {
-    struct tb_spool_name name;
-    struct tb_spool_entry entry = {.url = p->target, .format = p->format->name, .source = source, .body = bodies.data[i].text, .bytes = bodies.data[i].bytes};
-    status = tb_spool_add(&p->spool, p->arena, &entry, &name, err);
-    if (!status && !tc_vec_push(tc_arena_alloc(p->arena), names, name)) status = tc_fail(err, TC_NOMEM, "push", "out of memory");
-  }
-  return status;
+  cJSON *result = tb_stored_load_result_bytes(arena, file, &document.text, &document.bytes, &err);
+  document.result = result;
+  if (!result) leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_BROKEN, "", "", err.message);
+  else if (!tb_push_make(arena, p->format, &document, &place, &bodies, &err)) spool_bodies(p, arena, file, &bodies, names);
+  else leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_UNFIT, file, ": ", err.message);
+  cJSON_Delete(result);
 }
+
+void tb_pusher_add(struct tb_pusher *p, const char *file, tb_spool_names *names) {
+  struct tc_arena *arena = tc_arena_new(tc_arena_parent(p->arena)); /* a file at a time: there may be thousands */
+  if (!arena) {
+    leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
+    return;
+  }
+  add_file(p, arena, file, names);
+  tc_arena_free(arena);
+}
+
+int tb_pusher_left(const struct tb_pusher *p) { return p->left[TB_LEFT_BROKEN] + p->left[TB_LEFT_UNFIT] + p->left[TB_LEFT_ASIDE]; }
 
 /* The origin that an entry goes to, in the arena; NULL: it cannot be read, and needs no token. */
 static const char *origin_of(struct tb_pusher *p, const struct tb_spool_name *name, bool refused) {
@@ -137,20 +195,13 @@ tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *n
 
 /* --- sending, and telling --- */
 
-/* A line on what was not sent; of many with the same reason the first. */
-static void tell(struct tb_pusher *p, const struct tb_push_outcome *o) {
-  static const char *const what[TB_FATES] = {"sent", "known already", "not sent", "refused"};
-  if (!*o->why || (o->fate == TB_FATE_KNOWN)) return;
-  if (!strcmp(o->why, p->told)) {
-    p->told_again++;
-    return;
-  }
-  char source[TB_PUSH_WHY];
-  strcpy(source, o->source);
-  tb_text_clean(source, TB_TEXT_LINE);
-  fflush(stdout);
-  fprintf(stderr, "tbench %s: %s%s%s: %s\n", p->options.verb, source, *source ? ": " : "", what[o->fate], o->why);
-  strcpy(p->told, o->why);
+/* A line on what was not sent. */
+static void tell_outcome(struct tb_pusher *p, const struct tb_push_outcome *o) {
+  static const char *const what[TB_FATES] = {"sent: ", "known already: ", "not sent: ", "refused: "};
+  char link[32];
+  if (!*o->why || o->fate == TB_FATE_KNOWN || is_told(p, o->why)) return;
+  snprintf(link, sizeof link, "%s%s", *o->source ? ": " : "", what[o->fate]);
+  tell(p, o->source, link, o->why);
 }
 
 void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names) {
@@ -158,20 +209,37 @@ void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names) {
     struct tb_push_outcome outcome;
     tb_push_deliver(&p->push, &names->data[i], &outcome);
     p->count[outcome.fate]++;
-    tell(p, &outcome);
+    tell_outcome(p, &outcome);
   }
   if (p->told_again) fprintf(stderr, "tbench %s: %d more for the same reasons\n", p->options.verb, p->told_again);
   p->told_again = 0;
 }
 
+/* How many documents are nowhere but in their files, and why. */
+static void summarise_left(const struct tb_pusher *p, FILE *out) {
+  static const char *const what[TB_LEFTS] = {"unreadable", "not fit for this format", "not taken by the spool"};
+  const char *link = " (";
+  if (!tb_pusher_left(p)) return;
+  fprintf(out, ", %d left out", tb_pusher_left(p));
+  for (int i = 0; i < TB_LEFTS; i++) {
+    if (!p->left[i]) continue;
+    fprintf(out, "%s%d %s", link, p->left[i], what[i]);
+    link = ", ";
+  }
+  fprintf(out, "%s%s)", *p->left_why ? ": " : "", p->left_why);
+}
+
 void tb_pusher_summarise(const struct tb_pusher *p, FILE *out) {
   const int kept = p->count[TB_FATE_KEPT], refused = p->count[TB_FATE_REFUSED];
-  fprintf(out, "%d sent, %d known already, %d spooled, %d refused\n", p->count[TB_FATE_SENT], p->count[TB_FATE_KNOWN], kept, refused);
+  fprintf(out, "%d sent, %d known already, %d spooled, %d refused", p->count[TB_FATE_SENT], p->count[TB_FATE_KNOWN], kept, refused);
+  summarise_left(p, out);
+  fputc('\n', out);
   if (kept) fprintf(out, "spooled in %s: `tbench push spooled=yes` sends them\n", p->spool.folder);
   if (refused) fprintf(out, "refused in %s/refused, each beside its reason: `tbench push spooled=yes refused=yes` tries them again\n", p->spool.folder);
 }
 
 enum tb_exit tb_pusher_exit(const struct tb_pusher *p) {
   if (p->push.interrupted) return TB_EXIT_INTERRUPTED;
-  return p->count[TB_FATE_KEPT] || p->count[TB_FATE_REFUSED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
+  if (p->left[TB_LEFT_BROKEN] || p->left[TB_LEFT_UNFIT]) return TB_EXIT_USAGE;
+  return p->count[TB_FATE_KEPT] || p->count[TB_FATE_REFUSED] || p->left[TB_LEFT_ASIDE] ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }

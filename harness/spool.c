@@ -13,8 +13,8 @@
 
 #include "harness/args.h"
 
-enum { ENTRY_LIMIT = 1 << 30, FIRST_READ = 1 << 16, HASH_SHOWN = 32, STALE_S = 3600, PATH_BYTES = 128 };
-static const char suffix[] = ".entry", part_suffix[] = ".part", refused[] = "refused";
+enum { ENTRY_LIMIT = 1 << 30, FIRST_READ = 1 << 16, HASH_SHOWN = 32, STALE_S = 3600, PATH_BYTES = 128, LEVELS_MOST = 4096 /* as many as a path may have bytes */ };
+static const char suffix[] = ".entry", part_suffix[] = ".part", reason_suffix[] = ".reason", refused[] = "refused";
 
 static tc_status failed(const struct tb_spool *spool, struct tc_error *err) {
   return tc_fail(err, TC_IO, "push", "the spool %s: %s", spool->folder, strerror(errno));
@@ -75,6 +75,19 @@ static char *read_whole(const struct tb_disk *disk, struct tc_arena *arena, int 
   return data;
 }
 
+/* A file as read_whole gives it. */
+static char *read_file(const struct tb_disk *disk, struct tc_arena *arena, const char *name, size_t *count) {
+  const int fd = disk->open(disk->self, name, TB_DISK_EXISTING);
+  if (fd < 0) return NULL;
+  char *data = read_whole(disk, arena, fd, count);
+  const int why = errno;
+  disk->close(disk->self, fd);
+  errno = why;
+  return data;
+}
+
+static void path_of_refused(char path[PATH_BYTES], const struct tb_spool_name *name, const char *end) { snprintf(path, PATH_BYTES, "%s/%s%s", refused, name->text, end); }
+
 /* --- the folder --- */
 
 struct listing { tb_spool_names *names; struct tc_arena *arena; TC_VEC(double) written; bool full; };
@@ -126,9 +139,32 @@ static bool remove_stale(void *data, const struct tb_disk_file *file) {
   return true;
 }
 
+/* A folder above the spool that may be entered and not read, or not be written to, has no name in it that we have made. */
+static bool is_of_others(void) { return errno == EACCES || errno == EROFS; }
+
+/* So that the name of the folder one level below is on disk. */
+static bool sync_above(const struct tb_disk *disk, int levels) { return !disk->sync_above(disk->self, levels) || is_of_others(); }
+
+/* The spool, and the folders above it that are not there. Each folder's own name is on disk before anything is made in it: so one that has
+ * something in it has its name, and only of the lowest one that is there it is not known, since whoever made it may have been killed then. */
+static bool make_spool(const struct tb_disk *disk) {
+  int there = 1;
+  for (; disk->sync_above(disk->self, there) && !is_of_others(); there++)
+    if (errno != ENOENT || there == LEVELS_MOST) return false;
+  if (!sync_above(disk, there + 1)) return false;
+  for (int level = there - 1; level >= 0; level--)
+    if (disk->make_above(disk->self, level) || !sync_above(disk, level + 1)) return false;
+  return true;
+}
+
+static bool make_folders(const struct tb_disk *disk) {
+  if (disk->make_folder(disk->self, refused) && (errno != ENOENT || !make_spool(disk) || disk->make_folder(disk->self, refused))) return false;
+  return !disk->sync_folder(disk->self, "") && sync_above(disk, 1); /* also where they were there */
+}
+
 tc_status tb_spool_open(struct tb_spool *spool, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
-  if (disk->make_folder(disk->self, "") || disk->make_folder(disk->self, refused)) return failed(spool, err);
+  if (!make_folders(disk)) return failed(spool, err);
   const char *const folders[] = {"", refused};
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
     struct sweep sweep = {disk, folders[i]};
@@ -171,8 +207,8 @@ tc_status tb_spool_add(struct tb_spool *spool, struct tc_arena *arena, struct tb
 tc_status tb_spool_restore(struct tb_spool *spool, const struct tb_spool_name *name, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char from[PATH_BYTES], to[PATH_BYTES], reason[PATH_BYTES];
-  snprintf(from, sizeof from, "%s/%s%s", refused, name->text, suffix);
-  snprintf(reason, sizeof reason, "%s/%s.reason", refused, name->text);
+  path_of_refused(from, name, suffix);
+  path_of_refused(reason, name, reason_suffix);
   snprintf(to, sizeof to, "%s%s", name->text, suffix);
   if (disk->place(disk->self, from, to)) {
     if (errno == ENOENT) return TC_OK; /* another process was faster */
@@ -186,20 +222,16 @@ tc_status tb_spool_restore(struct tb_spool *spool, const struct tb_spool_name *n
 /* --- one entry --- */
 
 tc_status tb_spool_look(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, bool of_refused, struct tb_spool_entry *entry, struct tc_error *err) {
-  const struct tb_disk *disk = spool->disk;
   char path[PATH_BYTES];
   size_t bytes;
-  snprintf(path, sizeof path, "%s%s%s%s", of_refused ? refused : "", of_refused ? "/" : "", name->text, suffix);
-  const int fd = disk->open(disk->self, path, TB_DISK_EXISTING);
-  if (fd < 0) return failed(spool, err);
-  char *data = read_whole(disk, arena, fd, &bytes);
-  const tc_status status = data ? tb_spool_decode(data, bytes, entry, err) : failed(spool, err);
-  disk->close(disk->self, fd);
-  return status;
+  if (of_refused) path_of_refused(path, name, suffix);
+  else snprintf(path, sizeof path, "%s%s", name->text, suffix);
+  char *data = read_file(spool->disk, arena, path, &bytes);
+  return data ? tb_spool_decode(data, bytes, entry, err) : failed(spool, err);
 }
 
-enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold,
-                                  struct tb_spool_entry *entry, struct tc_error *err) {
+static enum tb_spool_taken take_here(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold, struct tb_spool_entry *entry,
+                                     struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char path[PATH_BYTES];
   snprintf(path, sizeof path, "%s%s", name->text, suffix);
@@ -221,6 +253,33 @@ enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena
   return taken;
 }
 
+/* Where an entry is that another process has taken away: what was sent lies nowhere (tb_spool_done). */
+static enum tb_spool_taken look_in_refused(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_entry *entry, struct tc_error *err) {
+  const struct tb_disk *disk = spool->disk;
+  char path[PATH_BYTES];
+  size_t bytes;
+  path_of_refused(path, name, suffix);
+  char *data = read_file(disk, arena, path, &bytes);
+  if (!data) return errno == ENOENT ? TB_SPOOL_GONE : (failed(spool, err), TB_SPOOL_FAILED);
+  if (tb_spool_decode(data, bytes, entry, NULL)) *entry = (struct tb_spool_entry){.url = "?", .format = "?", .source = name->text};
+  path_of_refused(path, name, reason_suffix);
+  const char *reason = read_file(disk, arena, path, &bytes);
+  if (!reason) reason = "its reason cannot be read";
+  tc_fail(err, TC_ARG, "push", "%.*s", (int)strcspn(reason, "\n"), reason);
+  return TB_SPOOL_REFUSED;
+}
+
+enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold,
+                                  struct tb_spool_entry *entry, struct tc_error *err) {
+  enum { LOOKS = 2 }; /* it may have been put back between the two places */
+  enum tb_spool_taken taken = TB_SPOOL_GONE;
+  for (int i = 0; i < LOOKS && taken == TB_SPOOL_GONE; i++) {
+    taken = take_here(spool, arena, name, hold, entry, err);
+    if (taken == TB_SPOOL_GONE) taken = look_in_refused(spool, arena, name, entry, err);
+  }
+  return taken;
+}
+
 void tb_spool_leave(struct tb_spool *spool, struct tb_spool_hold *hold) {
   if (hold->fd >= 0) spool->disk->close(spool->disk->self, hold->fd);
   hold->fd = -1;
@@ -229,23 +288,23 @@ void tb_spool_leave(struct tb_spool *spool, struct tb_spool_hold *hold) {
 tc_status tb_spool_done(struct tb_spool *spool, const struct tb_spool_hold *hold, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char path[PATH_BYTES];
+  /* It was refused once, and pushed anew. Before the entry itself: who finds that one gone, and this one there, takes it for refused. */
+  path_of_refused(path, &hold->name, suffix);
+  disk->remove(disk->self, path);
+  path_of_refused(path, &hold->name, reason_suffix);
+  disk->remove(disk->self, path);
   snprintf(path, sizeof path, "%s%s", hold->name.text, suffix);
   /* Not synced: an entry that comes back after a loss of power is sent again, and known by its key. */
-  if (disk->remove(disk->self, path)) return failed(spool, err);
-  snprintf(path, sizeof path, "%s/%s%s", refused, hold->name.text, suffix);
-  disk->remove(disk->self, path); /* it was refused once, and pushed anew */
-  snprintf(path, sizeof path, "%s/%s.reason", refused, hold->name.text);
-  disk->remove(disk->self, path);
-  return TC_OK;
+  return disk->remove(disk->self, path) ? failed(spool, err) : TC_OK;
 }
 
 tc_status tb_spool_refuse(struct tb_spool *spool, const struct tb_spool_hold *hold, const char *reason, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char part[PATH_BYTES], beside[PATH_BYTES], from[PATH_BYTES], to[PATH_BYTES];
   snprintf(part, sizeof part, "%s/.%s.%ld%s", refused, hold->name.text, (long)getpid(), part_suffix);
-  snprintf(beside, sizeof beside, "%s/%s.reason", refused, hold->name.text);
+  path_of_refused(beside, &hold->name, reason_suffix);
   snprintf(from, sizeof from, "%s%s", hold->name.text, suffix);
-  snprintf(to, sizeof to, "%s/%s%s", refused, hold->name.text, suffix);
+  path_of_refused(to, &hold->name, suffix);
   disk->remove(disk->self, part);
   /* The reason first: an entry in refused/ has one. */
   const bool good = write_new(disk, part, reason, strlen(reason)) && !disk->rename(disk->self, part, beside) && !disk->rename(disk->self, from, to) &&

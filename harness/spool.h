@@ -36,6 +36,7 @@ typedef TC_VEC(struct tb_spool_name) tb_spool_names;
 enum tb_spool_taken {
   TB_SPOOL_TAKEN,
   TB_SPOOL_GONE,    /* another process has sent it */
+  TB_SPOOL_REFUSED, /* another process has put it into refused/; the error says what the endpoint told, the entry where it came from */
   TB_SPOOL_BUSY,    /* another process has it */
   TB_SPOOL_DAMAGED, /* taken; the error says why it cannot be read, and only refuse and leave may follow */
   TB_SPOOL_FAILED,  /* the error says why */
@@ -44,7 +45,7 @@ enum tb_spool_taken {
 /* An entry that this process has. */
 struct tb_spool_hold { struct tb_spool_name name; int fd; };
 
-/* Makes the folders, and removes what processes that were killed left half-written. */
+/* Makes the folders, which survive a loss of power from then on, and removes what processes that were killed left half-written. */
 tc_status tb_spool_open(struct tb_spool *spool, struct tc_error *err);
 /* Computes the key, and writes the entry: once this returns TC_OK it survives the end of this process and of the machine's power. *name is
  * how to take it. Where an equal one lies there already, that one serves. */

@@ -84,16 +84,19 @@ static int remove_file(void *self, const char *name) {
   return whole_path(self, name, path) ? unlink(path) : -1;
 }
 
-static int make_folder(void *self, const char *folder) {
-  char path[PATH_BYTES];
-  if (!whole_path(self, folder, path)) return -1;
-  for (char *at = path + 1; *at; at++) {
-    if (*at != '/') continue;
-    *at = '\0';
-    const int made = mkdir(path, FOLDER_MODE);
-    *at = '/';
-    if (made && errno != EEXIST && errno != EACCES && errno != EROFS) return -1; /* the last one tells whether it matters */
+/* The folder so many levels above, by the path's text. */
+static bool path_above(void *self, int levels, char path[PATH_BYTES]) {
+  if (!whole_path(self, "", path)) return false;
+  for (;; levels--) {
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--) path[length - 1] = '\0';
+    if (!levels) return true;
+    char *slash = strrchr(path, '/');
+    if (!slash) strcpy(path, ".");
+    else slash[slash == path] = '\0';
   }
+}
+
+static int make_path(const char *path) {
   struct stat info;
   if (!mkdir(path, FOLDER_MODE)) return 0;
   if (errno != EEXIST || stat(path, &info)) return -1;
@@ -101,14 +104,33 @@ static int make_folder(void *self, const char *folder) {
   return S_ISDIR(info.st_mode) ? 0 : -1;
 }
 
-static int sync_folder(void *self, const char *folder) {
-  char path[PATH_BYTES];
-  const int fd = whole_path(self, folder, path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+static int sync_path(const char *path) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return -1;
   const int failed = fsync(fd), why = errno;
   close(fd);
   errno = why;
   return failed;
+}
+
+static int make_folder(void *self, const char *folder) {
+  char path[PATH_BYTES];
+  return whole_path(self, folder, path) ? make_path(path) : -1;
+}
+
+static int sync_folder(void *self, const char *folder) {
+  char path[PATH_BYTES];
+  return whole_path(self, folder, path) ? sync_path(path) : -1;
+}
+
+static int make_above(void *self, int levels) {
+  char path[PATH_BYTES];
+  return path_above(self, levels, path) ? make_path(path) : -1;
+}
+
+static int sync_above(void *self, int levels) {
+  char path[PATH_BYTES];
+  return path_above(self, levels, path) ? sync_path(path) : -1;
 }
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)t.tv_nsec / 1e9; }
@@ -149,7 +171,7 @@ tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_di
   if (!chosen) return tc_fail(err, TC_IO, "push", "there is no home folder for the spool; spool=DIR or XDG_STATE_HOME names one");
   *disk = (struct tb_disk){.self = chosen, .open = open_file, .read = read_file, .write = write_file, .sync = sync_file, .close = close_file, .lock = lock_file,
                            .is_at = is_at, .rename = rename_file, .place = place_file, .remove = remove_file, .make_folder = make_folder,
-                           .sync_folder = sync_folder, .list = list_folder};
+                           .sync_folder = sync_folder, .make_above = make_above, .sync_above = sync_above, .list = list_folder};
   *path = chosen;
   return TC_OK;
 }

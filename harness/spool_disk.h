@@ -33,12 +33,15 @@ struct tb_disk {
   int (*rename)(void *self, const char *from, const char *to); /* replaces */
   int (*place)(void *self, const char *from, const char *to);  /* EEXIST where `to` is there already */
   int (*remove)(void *self, const char *name);
-  int (*make_folder)(void *self, const char *folder); /* "" is the spool itself; fine where it is there */
-  int (*sync_folder)(void *self, const char *folder);
+  int (*make_folder)(void *self, const char *folder); /* in the spool; ENOENT where that is not there; fine where it is there itself */
+  int (*sync_folder)(void *self, const char *folder); /* "" is the spool itself */
+  /* The same of the folder so many levels above the spool, 0 being the spool itself; above the last one of its path comes that one again. */
+  int (*make_above)(void *self, int levels);
+  int (*sync_above)(void *self, int levels);
   int (*list)(void *self, const char *folder, bool (*visit)(void *data, const struct tb_disk_file *file), void *data); /* until a visit says false */
 };
 
-/* The real one. `folder`: of the spool, made by make_folder with those above it, for this user alone; "" means $XDG_STATE_HOME/tbench/spool,
+/* The real one. `folder`: of the spool, which this user alone may enter, as those above it that are made; "" means $XDG_STATE_HOME/tbench/spool,
  * or ~/.local/state/tbench/spool. *path is which one it is, in the arena. TC_IO: there is no home; TC_NOMEM. */
 tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_disk *disk, const char **path, struct tc_error *err);
 /* Once the folders are there: what lies in them says whom a token goes to, so nobody else may put anything there. TC_IO: another user's, or others

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/pusher.h"
-#include "harness/stored.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
 
@@ -70,33 +69,16 @@ static bool make_sense(const struct tb_verb *verb, const struct tb_pusher_option
   return !wrong;
 }
 
-/* Every file is read before any is put into the spool: a mistyped one is told, and nothing was done. */
-static int spool_files(struct tb_verb *verb, struct tb_pusher *p, tb_spool_names *names) {
-  const size_t count = verb->args.words.len;
-  struct tc_error err = {0};
-  int code = TB_EXIT_PASS;
-  cJSON **results = TC_NEW_ARRAY(tc_arena_alloc(verb->arena), cJSON *, count);
-  if (!results) return tb_verb_failed(verb->name, "out of memory");
-  for (size_t i = 0; i < count && !code; i++)
-    if (!(results[i] = tb_stored_load_result(verb->arena, verb->args.words.data[i], &err))) code = tb_verb_usage(verb->name, "%s", err.message);
-  for (size_t i = 0; i < count && !code; i++) {
-    const char *file = verb->args.words.data[i];
-    const tc_status status = tb_pusher_add(p, results[i], file, names, &err);
-    if (status == TC_UNSUPPORTED || status == TC_ARG) code = tb_verb_usage(verb->name, "%s: %s", file, err.message);
-    else if (status) code = tb_verb_failed(verb->name, "%s is not sent, and is as it was: %s", file, err.message);
-  }
-  for (size_t i = 0; i < count; i++) cJSON_Delete(results[i]);
-  return code;
-}
-
 static int push_all(struct tb_verb *verb, struct tb_pusher *p, const struct wishes *wishes) {
   struct tc_error err = {0};
   tb_spool_names names = {0};
   int code = TB_EXIT_PASS;
-  if (!wishes->spooled) code = spool_files(verb, p, &names);
-  else if (tb_pusher_spooled(p, wishes->refused, &names, &err)) code = err.status == TC_ARG ? tb_verb_usage(verb->name, "%s", err.message) : tb_verb_failed(verb->name, "%s", err.message);
-  if (code == TB_EXIT_USAGE) return code;
-  tb_pusher_deliver(p, &names); /* also what got into a spool that is full now */
+  if (wishes->spooled && tb_pusher_spooled(p, wishes->refused, &names, &err)) {
+    if (err.status == TC_ARG) return tb_verb_usage(verb->name, "%s", err.message);
+    code = tb_verb_failed(verb->name, "%s", err.message);
+  }
+  for (size_t i = 0; i < verb->args.words.len; i++) tb_pusher_add(p, verb->args.words.data[i], &names);
+  tb_pusher_deliver(p, &names);
   tb_pusher_summarise(p, stdout);
   return (int)tb_exit_worse((enum tb_exit)code, tb_pusher_exit(p));
 }

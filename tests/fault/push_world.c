@@ -1,14 +1,10 @@
-/* The made-up world. */
+/* The made-up world: its processes, and its disk. */
 #include "tests/fault/push_world.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <zlib.h>
-
-enum { ASKED_S = 7, ASKED_LONG_S = 100000 };
 
 void world_begin(struct world *w, uint64_t seed) {
   memset(w, 0, sizeof *w);
@@ -19,27 +15,26 @@ void world_begin(struct world *w, uint64_t seed) {
 
 /* --- dying and failing --- */
 
-enum fate { WORKS, FAILS, DIES_BEFORE, DIES_AFTER };
-
-static enum fate next_call(struct world *w) {
-  if (w->dead) return DIES_BEFORE;
+enum world_fate world_call(struct world *w) {
+  if (w->dead) return WORLD_DIES_BEFORE;
+  if (w->meanwhile_in && !--w->meanwhile_in) w->meanwhile(w->meanwhile_data);
   w->calls++;
   w->clock_s += 0.001;
-  if (w->calls == w->dies_at) return w->dies_after ? DIES_AFTER : DIES_BEFORE;
-  return w->calls == w->fails_at ? FAILS : WORKS;
+  if (w->calls == w->dies_at) return w->dies_after ? WORLD_DIES_AFTER : WORLD_DIES_BEFORE;
+  return w->calls == w->fails_at ? WORLD_FAILS : WORLD_WORKS;
 }
 
 /* -1 where the call has no effect. */
-static int begins(struct world *w, enum fate *fate) {
-  *fate = next_call(w);
-  if (*fate == DIES_BEFORE) w->dead = true;
-  errno = *fate == FAILS ? w->fails_why : EIO;
-  return *fate == WORKS || *fate == DIES_AFTER ? 0 : -1;
+static int begins(struct world *w, enum world_fate *fate) {
+  *fate = world_call(w);
+  if (*fate == WORLD_DIES_BEFORE) w->dead = true;
+  errno = *fate == WORLD_FAILS ? w->fails_why : EIO;
+  return *fate == WORLD_WORKS || *fate == WORLD_DIES_AFTER ? 0 : -1;
 }
 
 /* What the process sees of a call that had its effect. */
-static long ends(struct world *w, enum fate fate, long value) {
-  if (fate != DIES_AFTER) return value;
+static long ends(struct world *w, enum world_fate fate, long value) {
+  if (fate != WORLD_DIES_AFTER) return value;
   w->dead = true;
   errno = EIO;
   return -1;
@@ -72,6 +67,30 @@ static void change_names(struct world *w, const char *from, const char *to, int 
   snprintf(c->to, sizeof c->to, "%s", to);
   c->file = file;
   apply(&w->now, c);
+}
+
+/* --- folders --- */
+
+static bool is_there(const struct world *w, int folder) { return folder >= WORLD_FOLDERS || w->folders[folder]; }
+static int folder_of(const char *name) { return strchr(name, '/') ? WORLD_REFUSED : WORLD_SPOOL; }
+
+static int make_folder(struct world *w, int folder) {
+  enum world_fate fate;
+  if (begins(w, &fate)) return -1;
+  if (!is_there(w, folder + 1)) return errno = ENOENT, -1;
+  if (folder < WORLD_FOLDERS) w->folders[folder] = true;
+  return (int)ends(w, fate, 0);
+}
+
+/* What is left of folders, and of names in them, after a loss of power. */
+static void lose_folders(struct world *w) {
+  for (int i = WORLD_FOLDERS - 1; i >= 0; i--) {
+    if (w->folders[i] && !w->synced_folders[i]) w->synced_folders[i] = tb_random_next(&w->random) & 1;
+    if (i + 1 < WORLD_FOLDERS && !w->synced_folders[i + 1]) w->synced_folders[i] = false;
+    w->folders[i] = w->synced_folders[i];
+  }
+  for (int i = 0; i < WORLD_NAMES; i++)
+    if (w->synced.file[i] >= 0 && !is_there(w, folder_of(w->synced.name[i]))) w->synced.file[i] = -1;
 }
 
 static bool lies_in(const char *name, const char *folder) {
@@ -109,8 +128,9 @@ static int new_file(struct world *w) {
 
 static int do_open(void *self, const char *name, enum tb_disk_how how) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
+  if (!is_there(w, folder_of(name))) return errno = ENOENT, -1;
   const int at = find_name(&w->now, name);
   int file = at < 0 ? -1 : w->now.file[at], fd = 0;
   if (how == TB_DISK_NEW && file >= 0) return errno = EEXIST, -1;
@@ -119,6 +139,7 @@ static int do_open(void *self, const char *name, enum tb_disk_how how) {
   while (w->open[fd].used) fd++;
   if (fd >= WORLD_OPEN) abort(); /* descriptors are lost */
   w->open[fd].used = true;
+  w->open[fd].locks = false;
   w->open[fd].file = file;
   w->open[fd].at = 0;
   w->files[file].written_s = how == TB_DISK_NEW ? w->clock_s : w->files[file].written_s;
@@ -127,7 +148,7 @@ static int do_open(void *self, const char *name, enum tb_disk_how how) {
 
 static ssize_t do_read(void *self, int fd, void *bytes, size_t count) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   const struct world_file *f = &w->files[w->open[fd].file];
   const size_t rest = f->now_bytes - w->open[fd].at, piece = 1 + tb_random_next(&w->random) % WORLD_BYTES;
@@ -140,7 +161,7 @@ static ssize_t do_read(void *self, int fd, void *bytes, size_t count) {
 
 static ssize_t do_write(void *self, int fd, const void *bytes, size_t count) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   struct world_file *f = &w->files[w->open[fd].file];
   const size_t piece = 1 + tb_random_next(&w->random) % count; /* often not all of it */
@@ -152,7 +173,7 @@ static ssize_t do_write(void *self, int fd, const void *bytes, size_t count) {
 
 static int do_sync(void *self, int fd) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   struct world_file *f = &w->files[w->open[fd].file];
   memcpy(f->synced, f->now, f->now_bytes);
@@ -162,37 +183,37 @@ static int do_sync(void *self, int fd) {
 
 static int do_close(void *self, int fd) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   const int failed = begins(w, &fate);
   if (w->dead) return -1;
   w->open[fd].used = false; /* also where close says that it failed */
-  w->files[w->open[fd].file].locked = false;
+  if (w->open[fd].locks) w->files[w->open[fd].file].locked = false;
   return failed ? -1 : (int)ends(w, fate, 0);
 }
 
 static int do_lock(void *self, int fd) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   struct world_file *f = &w->files[w->open[fd].file];
   if (w->foreign_locks > 0 ? w->foreign_locks-- : f->locked) return errno = EWOULDBLOCK, -1;
-  f->locked = true;
+  f->locked = w->open[fd].locks = true;
   return (int)ends(w, fate, 0);
 }
 
 static int do_is_at(void *self, int fd, const char *name) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   const int at = find_name(&w->now, name);
   return (int)ends(w, fate, at >= 0 && w->now.file[at] == w->open[fd].file);
 }
 
 static int move(struct world *w, const char *from, const char *to, bool replace) {
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   const int at = find_name(&w->now, from);
-  if (at < 0) return errno = ENOENT, -1;
+  if (at < 0 || !is_there(w, folder_of(to))) return errno = ENOENT, -1;
   if (!replace && find_name(&w->now, to) >= 0) return errno = EEXIST, -1;
   change_names(w, from, to, w->now.file[at]);
   return (int)ends(w, fate, 0);
@@ -203,7 +224,7 @@ static int do_place(void *self, const char *from, const char *to) { return move(
 
 static int do_remove(void *self, const char *name) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
   const int at = find_name(&w->now, name);
   if (at < 0) return errno = ENOENT, -1;
@@ -211,23 +232,26 @@ static int do_remove(void *self, const char *name) {
   return (int)ends(w, fate, 0);
 }
 
-static int do_make_folder(void *self, const char *folder) {
-  enum fate fate;
-  (void)folder;
-  return begins(self, &fate) ? -1 : (int)ends(self, fate, 0);
+static int do_make_folder(void *self, const char *folder) { return make_folder(self, *folder ? WORLD_REFUSED : WORLD_SPOOL); }
+static int do_make_above(void *self, int levels) { return make_folder(self, WORLD_SPOOL + levels); }
+
+static int sync_folder(struct world *w, int folder) {
+  enum world_fate fate;
+  if (begins(w, &fate)) return -1;
+  if (!is_there(w, folder)) return errno = ENOENT, -1;
+  if (folder > 0 && folder <= WORLD_FOLDERS) w->synced_folders[folder - 1] = w->folders[folder - 1];
+  if (folder <= WORLD_SPOOL) sync_names(w, folder == WORLD_REFUSED ? "refused" : "");
+  return (int)ends(w, fate, 0);
 }
 
-static int do_sync_folder(void *self, const char *folder) {
-  enum fate fate;
-  if (begins(self, &fate)) return -1;
-  sync_names(self, folder);
-  return (int)ends(self, fate, 0);
-}
+static int do_sync_folder(void *self, const char *folder) { return sync_folder(self, *folder ? WORLD_REFUSED : WORLD_SPOOL); }
+static int do_sync_above(void *self, int levels) { return sync_folder(self, WORLD_SPOOL + levels); }
 
 static int do_list(void *self, const char *folder, bool (*visit)(void *data, const struct tb_disk_file *file), void *data) {
   struct world *w = self;
-  enum fate fate;
+  enum world_fate fate;
   if (begins(w, &fate)) return -1;
+  if (!is_there(w, *folder ? WORLD_REFUSED : WORLD_SPOOL)) return errno = ENOENT, -1;
   const struct world_names names = w->now; /* a visit may remove some */
   for (int i = 0; i < WORLD_NAMES; i++) {
     if (names.file[i] < 0 || !lies_in(names.name[i], folder)) continue;
@@ -239,7 +263,8 @@ static int do_list(void *self, const char *folder, bool (*visit)(void *data, con
 }
 
 struct tb_disk world_disk(struct world *w) {
-  return (struct tb_disk){w, do_open, do_read, do_write, do_sync, do_close, do_lock, do_is_at, do_rename, do_place, do_remove, do_make_folder, do_sync_folder, do_list};
+  return (struct tb_disk){w,        do_open,   do_read,  do_write,  do_sync,        do_close,       do_lock,       do_is_at,
+                          do_rename, do_place, do_remove, do_make_folder, do_sync_folder, do_make_above, do_sync_above, do_list};
 }
 
 void world_end_process(struct world *w, bool power) {
@@ -248,6 +273,7 @@ void world_end_process(struct world *w, bool power) {
   if (power) {
     const int kept = (int)(tb_random_next(&w->random) % (uint64_t)(w->n_changes + 1));
     for (int i = 0; i < kept; i++) apply(&w->synced, &w->changes[i]);
+    lose_folders(w);
     w->now = w->synced;
     for (int i = 0; i < WORLD_FILES; i++) {
       memcpy(w->files[i].now, w->files[i].synced, w->files[i].synced_bytes);
@@ -256,7 +282,7 @@ void world_end_process(struct world *w, bool power) {
     w->n_changes = 0;
   }
   w->dead = false;
-  w->calls = w->dies_at = w->fails_at = w->foreign_locks = 0;
+  w->calls = w->dies_at = w->fails_at = w->foreign_locks = w->meanwhile_in = 0;
   w->not_before_s = 0;
 }
 
@@ -297,103 +323,3 @@ bool world_has(struct world *w, const char *folder, const char *key) {
   }
   return false;
 }
-
-/* --- the endpoint --- */
-
-struct world_document *world_document(struct world *w, const char *key) {
-  for (int i = 0; i < w->n_documents; i++)
-    if (!strcmp(w->documents[i].key, key)) return &w->documents[i];
-  if (w->n_documents == WORLD_DOCUMENTS) abort(); /* keys change from request to request */
-  snprintf(w->documents[w->n_documents].key, TC_SHA256_HEX, "%s", key);
-  return &w->documents[w->n_documents++];
-}
-
-/* The body as it was before compression. */
-static size_t unpack(const struct tb_push_request *r, char out[WORLD_BYTES]) {
-  enum { GZIP_WINDOW = 15 + 16 };
-  z_stream z = {.next_in = (z_const Bytef *)r->body, .avail_in = (uInt)r->bytes, .next_out = (Bytef *)out, .avail_out = WORLD_BYTES};
-  if (!r->encoding) return memcpy(out, r->body, r->bytes), r->bytes;
-  if (inflateInit2(&z, GZIP_WINDOW) != Z_OK || inflate(&z, Z_FINISH) != Z_STREAM_END) abort();
-  inflateEnd(&z);
-  return WORLD_BYTES - z.avail_out;
-}
-
-static void check_request(struct world *w, const struct tb_push_request *r) {
-  char body[WORLD_BYTES];
-  char hex[TC_SHA256_HEX];
-  tc_sha256_of(body, unpack(r, body), hex);
-  if (strcmp(hex, r->key)) w->broken_rule = "the key is not that of the body";
-  if (w->clock_s < w->not_before_s) w->broken_rule = "it came before the pause was over";
-}
-
-static void say(struct tb_push_answer *a, int status, const char *type, const char *text) {
-  a->reach = TB_PUSH_ANSWERED;
-  a->status = status;
-  snprintf(a->type, sizeof a->type, "%s", type);
-  snprintf(a->text, sizeof a->text, "%s", text);
-}
-
-static void unreached(struct tb_push_answer *a, const char *why) {
-  a->reach = TB_PUSH_UNREACHED;
-  snprintf(a->text, sizeof a->text, "%s", why);
-}
-
-static void store(struct world_document *d, struct tb_push_answer *a) {
-  say(a, d->stored ? 200 : 201, "application/json", "{}");
-  if (!d->stored) d->stored = 1;
-}
-
-static void answer(struct world *w, enum world_answer how, struct world_document *d, struct tb_push_answer *a) {
-  switch (how) {
-  case WORLD_GOOD: store(d, a); break;
-  case WORLD_DOWN: unreached(a, "Connection refused"); break;
-  case WORLD_SLOW: w->clock_s += 30; unreached(a, "Timeout was reached"); break;
-  case WORLD_CUT_BODY: unreached(a, "Connection reset by peer"); break;
-  case WORLD_CUT_ANSWER: store(d, a); unreached(a, "Empty reply from server"); break;
-  case WORLD_BROKEN: say(a, 500, "text/plain", "oops"); break;
-  case WORLD_BROKEN_STORED: store(d, a); say(a, 500, "text/plain", "oops"); break;
-  case WORLD_BUSY: say(a, 429, "application/json", "{\"error\":\"too many\"}"); a->retry_after_s = ASKED_S; break;
-  case WORLD_BUSY_LONG: say(a, 429, "application/json", "{\"error\":\"too many\"}"); a->retry_after_s = ASKED_LONG_S; break;
-  case WORLD_AWAY: say(a, 503, "text/html", "<html>maintenance</html>"); break;
-  case WORLD_UNTRUSTED: a->reach = TB_PUSH_UNTRUSTED; break;
-  case WORLD_PAGE: say(a, 200, "text/html", "<html>log in</html>"); break;
-  case WORLD_REDIRECT: say(a, 302, "", ""); snprintf(a->location, sizeof a->location, "http://elsewhere/"); break;
-  case WORLD_DENIED: say(a, 401, "application/json", "{\"error\":\"no such token\"}"); break;
-  case WORLD_TOO_LARGE: say(a, 413, "text/plain", "too large"); break;
-  case WORLD_ANSWERS: break;
-  }
-  if (a->reach == TB_PUSH_ANSWERED && a->retry_after_s > 0) w->not_before_s = w->clock_s + a->retry_after_s;
-}
-
-static void do_send(void *self, const struct tb_push_request *request, struct tb_push_answer *a) {
-  struct world *w = self;
-  enum fate fate = next_call(w);
-  if (fate == DIES_BEFORE) w->dead = true;
-  if (fate == DIES_BEFORE || fate == FAILS) {
-    unreached(a, "the process ends here, or its network fails");
-    return;
-  }
-  check_request(w, request);
-  struct world_document *d = world_document(w, request->key);
-  const enum world_answer how = w->n_answers ? w->answers[tb_random_next(&w->random) % (uint64_t)w->n_answers] : WORLD_GOOD;
-  d->requests++;
-  if (w->refuses && !strcmp(w->refuses, request->key)) answer(w, WORLD_TOO_LARGE, d, a);
-  else answer(w, how, d, a);
-  if (fate == DIES_AFTER) {
-    w->dead = true;
-    unreached(a, "the process ends here");
-  }
-  d->told += a->reach == TB_PUSH_ANSWERED && a->status < 300 && strcmp(a->type, "text/html") != 0;
-}
-
-static bool do_wait(void *self, int64_t ns) {
-  struct world *w = self;
-  enum fate fate = next_call(w);
-  if (fate == DIES_BEFORE) w->dead = true;
-  if (w->dead) return false;
-  w->clock_s += (double)ns / 1e9;
-  if (fate == DIES_AFTER) w->dead = true;
-  return fate == WORKS || fate == FAILS;
-}
-
-struct tb_push_world world_network(struct world *w) { return (struct tb_push_world){w, do_send, do_wait}; }

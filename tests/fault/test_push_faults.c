@@ -88,6 +88,7 @@ static void check(struct scene *s) {
     const struct document *d = &s->documents[i];
     if (d->added && !is_somewhere(s, d)) complain(s, "document %d is lost", i);
     if (d->sent && !is_stored(s, d)) complain(s, "document %d was said to be sent, and is not there", i);
+    if (d->sent && !world_document(&s->w, d->key)->told) complain(s, "document %d was said to be sent, and the endpoint never said so", i);
     if (world_document(&s->w, d->key)->stored > 1) complain(s, "document %d is stored twice", i);
   }
   if (s->w.n_documents != s->n) complain(s, "the endpoint saw %d keys of %d documents", s->w.n_documents, s->n);
@@ -173,9 +174,9 @@ static void draw_faults(struct scene *s) {
   static const int reasons[] = {ENOSPC, EIO, EDQUOT, EACCES};
   s->w.n_answers = 1 + (int)draw(s, 4);
   for (int i = 0; i < s->w.n_answers; i++) s->w.answers[i] = draw(s, 3) ? (enum world_answer)draw(s, WORLD_ANSWERS) : WORLD_GOOD;
-  s->w.dies_at = draw(s, 3) ? 1 + (int)draw(s, 60) : 0;
+  s->w.dies_at = draw(s, 3) ? 1 + (int)draw(s, 70) : 0;
   s->w.dies_after = draw(s, 2);
-  s->w.fails_at = draw(s, 4) ? 0 : 1 + (int)draw(s, 60);
+  s->w.fails_at = draw(s, 4) ? 0 : 1 + (int)draw(s, 70);
   s->w.fails_why = reasons[draw(s, sizeof reasons / sizeof *reasons)];
   s->w.foreign_locks = draw(s, 8) ? 0 : (int)draw(s, 1000);
   s->meter.left = draw(s, 16) ? NEVER : (long)draw(s, 40);
@@ -246,7 +247,7 @@ static void test_ends_at_each_call(void **state) {
 /* A process is killed at some call, so that what it changed is there, but not on disk; the next one says that the documents are in the
  * spool, and then the power is lost. */
 static void test_killed_then_power(void **state) {
-  enum { CALLS = 30, SEEDS = 8 };
+  enum { CALLS = 60, SEEDS = 8 };
   (void)state;
   for (int at = 1; at < CALLS; at++)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -268,6 +269,35 @@ static void test_killed_then_power(void **state) {
       finish(s);
       free(s);
     }
+}
+
+/* Somebody has removed refused/; the document is refused, and then the power is lost, at each call in turn. */
+static void test_refused_is_made_anew(void **state) {
+  enum { SEEDS = 16 };
+  (void)state;
+  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    bool more = true;
+    for (int at = 1; more; at++) {
+      struct scene *s = malloc(sizeof *s);
+      begin(s, seed, 1);
+      s->what = "refused/ is made anew, then power lost";
+      learn_keys(s);
+      world_document(&s->w, s->documents[0].key);
+      s->w.n_answers = 1;
+      s->w.answers[0] = WORLD_DOWN;
+      run_process(s, PUSH_FILES);
+      world_end_process(&s->w, false);
+      s->w.folders[WORLD_REFUSED] = s->w.synced_folders[WORLD_REFUSED] = false;
+      s->w.answers[0] = WORLD_TOO_LARGE;
+      s->w.dies_at = at;
+      s->w.dies_after = true;
+      run_process(s, PUSH_SPOOLED);
+      more = s->w.calls >= at;
+      world_end_process(&s->w, true);
+      check(s);
+      free(s);
+    }
+  }
 }
 
 static void test_fails_at_each_call(void **state) {
@@ -335,6 +365,7 @@ static void test_what_is_kept(void **state) {
   (void)state;
   static const struct { enum world_answer how; bool refused; int requests; } rows[] = {
       {WORLD_TOO_LARGE, true, 1}, {WORLD_DENIED, true, 1}, {WORLD_UNTRUSTED, false, 1}, {WORLD_REDIRECT, false, 1}, {WORLD_PAGE, false, 3}, {WORLD_AWAY, false, 3},
+      {WORLD_OTHER_KEY, false, 3}, {WORLD_STRANGER, false, 3}, {WORLD_SILENT_201, false, 3}, {WORLD_CUT_KEY, false, 3},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct scene *s = one_document(rows[i].how);
@@ -400,7 +431,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_random_schedules), cmocka_unit_test(test_ends_at_each_call), cmocka_unit_test(test_fails_at_each_call),
       cmocka_unit_test(test_killed_then_power), cmocka_unit_test(test_memory_runs_out),  cmocka_unit_test(test_pauses),            cmocka_unit_test(test_what_is_kept),
-      cmocka_unit_test(test_closed_endpoint),  cmocka_unit_test(test_taken_by_another),  cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_closed_endpoint),  cmocka_unit_test(test_taken_by_another),  cmocka_unit_test(test_damaged),           cmocka_unit_test(test_refused_is_made_anew),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
