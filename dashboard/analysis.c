@@ -14,19 +14,37 @@ const char *tb_basis_name(int basis) {
 
 static size_t end_of(const struct tb_analysis *a, size_t change, size_t count) { return change + 1 < a->n_changes ? a->changes[change + 1].at : count; }
 
-/* The newest value against what those before it let expect. */
+static size_t changes_before(const struct tb_analysis *a, size_t point) {
+  size_t before = 0;
+  while (before < a->n_changes && a->changes[before].at < point) before++;
+  return before;
+}
+
+/* The first of the runs up to the newest that are all off to the same side of what those before the first of them let expect: the step, if it
+ * is one, came with it. False: memory is out. */
+static bool find_first_off(const double *values, size_t newest, enum tb_verdict verdict, struct tb_analysis *out) {
+  for (out->point = newest; out->point > 1; out->point--) {
+    const size_t one = out->point - 1;
+    struct tb_forecast f;
+    if (!tb_forecast_next(values, one, out->changes, changes_before(out, one), tb_confidence_default, &f)) return false;
+    if (tb_forecast_decide(&f, values[one], tb_threshold_default).verdict != verdict) return true;
+  }
+  return true;
+}
+
+/* The newest value against what those before it let expect. How well it was measured itself is not known here, unlike to the gate: a point has
+ * figures of its case, of which none is the spread of its replicates over the probe (the floor is that of the speedup). So a loud night may be
+ * told to have moved, where the gate calls it too noisy. */
 static bool judge_newest(const double *values, size_t count, struct tb_analysis *out) {
   struct tb_forecast f;
-  size_t before = 0;
-  while (before < out->n_changes && out->changes[before].at < count - 1) before++;
-  if (!tb_forecast_next(values, count - 1, out->changes, before, tb_confidence_default, &f)) return false;
+  if (!tb_forecast_next(values, count - 1, out->changes, changes_before(out, count - 1), tb_confidence_default, &f)) return false;
   const struct tb_decision d = tb_forecast_decide(&f, values[count - 1], tb_threshold_default);
   out->point = count - 1;
   out->evidence.point = d.verdict;
   out->evidence.point_move = d.ratio;
   out->evidence.p = d.p;
   if (f.known) out->evidence.error = log1p(f.half_width) / tb_t_quantile(0.5 + f.confidence / 2, f.freedom), out->evidence.freedom = f.freedom;
-  return true;
+  return !tb_verdict_flags(d.verdict) || find_first_off(values, count - 1, d.verdict, out);
 }
 
 /* The newest step, where it is news: a change point was tested already, so its interval tells how large it is, and on which side. */

@@ -3,7 +3,8 @@
  * Newest values are tested all at once, one of each series: at 95% alone some 50 of 1,000 unchanged cases would "move" each night. So they are
  * one family: Benjamini and Hochberg's step-up procedure (JRSS B 57, 1995) at TB_ANALYSIS_FALSE_SHARE says which moved, so that of those listed
  * no more than that share is expected to be noise; those within the threshold count as p = 1. Intervals are those that go with such a
- * selection (Benjamini and Yekutieli, JASA 100, 2005): of confidence 1 - level, where `level` is the largest p that is accepted; they
+ * selection (Benjamini and Yekutieli, JASA 100, 2005): of confidence 1 - level, where `level` is what the procedure holds the accepted p
+ * against: R q / m, with R accepted of a family of m, at q = TB_ANALYSIS_FALSE_SHARE (no accepted p is above it, the next one is); they
  * exclude 1 exactly where the procedure says so. The gate (harness/verb_gate.c), which must not stop a change without cause, uses Holm's stricter
  * correction on its one result. Steps are cuts that were tested one by one (harness/changepoint.h), and are not part of that family.
  * What moved is ranked by the end of its interval that is nearer to 1, so that noise does not come first. */
@@ -40,7 +41,7 @@ struct tb_analysis {
   size_t n_changes;
   struct tb_evidence evidence;
   struct tb_shown shown; /* alone: of a family of one */
-  size_t point, step;    /* index of the newest value, and of the first one after that step */
+  size_t point, step;    /* indices: of the newest value, or the first of those before it that are off as it is; and of the first one after that step */
 };
 
 /* Values > 0, oldest first, at most TB_ANALYSIS_POINTS. False when memory is out, or a value cannot be taken. */

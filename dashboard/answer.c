@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dashboard/analysis.h"
+#include "dashboard/news.h"
 #include "harness/args.h"
 #include "harness/outcome.h"
 
@@ -108,6 +109,7 @@ void tb_json_put_column(struct tc_strbuf *out, sqlite3_stmt *row, int column) {
 static const char *word_of(const char *name, int64_t value) {
   if (!strcmp(name, "outcome") && value >= 0 && value < TB_OUTCOME_COUNT) return tb_outcome_text((enum tb_outcome)value);
   if (!strcmp(name, "verdict") && value >= 0 && value < TB_VERDICT_COUNT) return tb_verdict_word((enum tb_verdict)value);
+  if (!strcmp(name, "verdict") && value == TB_NEWS_GONE) return "not measured";
   return strcmp(name, "basis") ? NULL : tb_basis_name((int)value);
 }
 

@@ -1,4 +1,5 @@
 /* Queries that give lists as JSON. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +31,27 @@ static bool put_limited(struct tb_query *request, struct tb_store *store, enum t
   return tb_json_put_rows(&request->answer.body, store, rows, name, names, count);
 }
 
+static void put_open(struct tc_strbuf *out, struct tb_store *store) {
+  struct tb_open_regressions open;
+  tb_open_regressions(store, tb_now_ms(), &open);
+  tc_strbuf_printf(out, "\"open_regressions\":{\"count\":%lld,\"within_7_days\":%lld,\"within_30_days\":%lld,\"oldest_ms\":", open.count, open.within_week, open.within_month);
+  tb_json_put_number(out, open.count ? (double)open.oldest_ms : NAN);
+  tc_strbuf_puts(out, "},");
+  struct tb_failed failed;
+  tb_failed_count(store, &failed);
+  tc_strbuf_printf(out, "\"measured_no_longer\":{\"open_regressions\":%lld,\"failing\":%lld},", open.gone, failed.gone);
+}
+
 void tb_api_overview(struct tb_query *request, struct tb_store *store) {
   static const char *const moved[] = {"case", "machine", "verdict", "basis", "move", "lo", "hi", "moved_ms", "commit", "latest_ms", "outcome", "steady_ns", "speedup", "p"};
-  static const char *const failed[] = {"case", "machine", "outcome", "latest_ms", "commit"}, *const verdicts[] = {"verdict", "count"}, *const outcomes[] = {"outcome", "count"};
+  static const char *const failed[] = {"case", "machine", "outcome", "latest_ms", "commit", "since_ms"}, *const verdicts[] = {"verdict", "count"}, *const outcomes[] = {"outcome", "count"};
   static const char *const runs[] = {"key", "started_ms", "commit", "machine", "cases"};
   enum { RUNS = 20 };
   struct tc_strbuf *out = &request->answer.body;
   const int64_t limit = limit_of(request, ROWS_DEFAULT);
   if (limit < 0) return;
   tc_strbuf_printf(out, "{\"documents\":%lld,\"points\":%lld,", (long long)tb_store_meta(store, "documents"), (long long)tb_store_meta(store, "points"));
+  put_open(out, store);
   bool good = put_limited(request, store, TB_SQL_MOVED, limit, "moved", moved, sizeof moved / sizeof *moved);
   tc_strbuf_puts(out, ",");
   good = good && tb_json_put_rows(out, store, tb_failed_rows(store, limit), "failed", failed, sizeof failed / sizeof *failed);

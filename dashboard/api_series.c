@@ -6,8 +6,6 @@
 #include "dashboard/series.h"
 #include "harness/outcome.h"
 
-enum { ROWS_MOST = 10000 };
-
 bool tb_series_find(struct tb_query *request, struct tb_store *store, struct tb_series_name *out) {
   const char *name = tb_argument(request, "case"), *machine = tb_argument(request, "machine");
   sqlite3_stmt *find = name ? tb_store_get(store, TB_SQL_SERIES_BY_NAME) : NULL;
@@ -18,6 +16,7 @@ bool tb_series_find(struct tb_query *request, struct tb_store *store, struct tb_
   sqlite3_bind_text(find, 2, machine, -1, SQLITE_STATIC);
   if (tb_store_step(store, find)) {
     out->id = sqlite3_column_int64(find, 0);
+    out->points = sqlite3_column_int64(find, 2);
     snprintf(out->machine, sizeof out->machine, "%s", (const char *)sqlite3_column_text(find, 1));
   }
   tb_store_done(find);
@@ -112,7 +111,7 @@ void tb_api_series(struct tb_query *request, struct tb_store *store) {
   struct selection selection;
   int64_t limit = POINTS, before = INT64_MAX;
   bool csv;
-  if (!tb_argument_number(request, "limit", 1, ROWS_MOST, &limit) || !tb_argument_number(request, "before", 0, INT64_MAX, &before)) return;
+  if (!tb_argument_number(request, "limit", 1, TB_SERIES_MOST, &limit) || !tb_argument_number(request, "before", 0, INT64_MAX, &before)) return;
   if (!tb_argument_csv(request, &csv) || !select_figures(request, &selection) || !tb_series_find(request, store, &series)) return;
   sqlite3_stmt *rows = tb_series_points(store, series.id, false, before, limit);
   if (!rows) {

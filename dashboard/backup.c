@@ -11,9 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dashboard/part.h"
 #include "dashboard/store.h"
 
-enum { CACHE_KIB = 4096, SUFFIX = 32 };
+enum { CACHE_KIB = 4096, SUFFIX = 32, PAGES = 256 /* between two looks at signals */ };
 
 struct target {
   char path[PATH_MAX];          /* links followed */
@@ -124,25 +125,31 @@ static void leave(struct target *target) {
 
 /* --- the copy --- */
 
-static tc_status copy_all(sqlite3 *from, sqlite3 *to, const char *path, struct tc_error *err) {
-  /* all pages in one step: one snapshot of the source, whoever writes to it meanwhile */
+/* One snapshot of the source, whoever writes to it meanwhile: it is held from before the first step on. */
+static tc_status copy_all(sqlite3 *from, sqlite3 *to, const char *path, struct tb_interrupt *interrupt, struct tc_error *err) {
+  bool interrupted = false;
+  if (sqlite3_exec(from, "BEGIN; SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK) return tc_fail(err, TC_IO, "store", "the database cannot be read: %s", sqlite3_errmsg(from));
   sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
-  int status = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
+  int status = backup ? SQLITE_OK : SQLITE_ERROR;
+  while (status == SQLITE_OK && !(interrupted = tb_interrupt_poll(interrupt) > 0)) status = sqlite3_backup_step(backup, PAGES);
   if (backup) {
     const int finished = sqlite3_backup_finish(backup);
     if (status == SQLITE_DONE) status = finished == SQLITE_OK ? SQLITE_DONE : finished;
   }
+  if (interrupted) return tc_fail(err, TC_INTERRUPTED, "store", "%s was not finished", path);
   return status == SQLITE_DONE ? TC_OK : tc_fail(err, TC_IO, "store", "%s could not be written: %s", path, sqlite3_errmsg(to));
 }
 
-static tc_status write_part(const char *db, const struct target *target, struct tc_error *err) {
+static tc_status write_part(const char *db, const struct target *target, struct tb_interrupt *interrupt, struct tc_error *err) {
   struct tb_store store;
   sqlite3 *copy = NULL;
   tc_status status = tb_store_open(&store, db, TB_STORE_READ, CACHE_KIB, err);
   if (status != TC_OK) return status;
   if (sqlite3_open_v2(target->part, &copy, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
     status = tc_fail(err, TC_IO, "store", "%s cannot be opened: %s", target->part, copy ? sqlite3_errmsg(copy) : "out of memory");
-  if (status == TC_OK) status = copy_all(store.db, copy, target->part, err);
+  /* what would be in a log goes with the file if it is not finished */
+  if (status == TC_OK && sqlite3_exec(copy, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL) != SQLITE_OK) status = tc_fail(err, TC_IO, "store", "%s: %s", target->part, sqlite3_errmsg(copy));
+  if (status == TC_OK) status = copy_all(store.db, copy, target->part, interrupt, err);
   if (sqlite3_close(copy) != SQLITE_OK && status == TC_OK) status = tc_fail(err, TC_IO, "store", "%s could not be closed", target->part);
   tb_store_close(&store);
   return status;
@@ -171,21 +178,21 @@ static bool take_name(const struct target *target) {
   return (errno == EINVAL || errno == ENOSYS) && !link(target->part, target->path) && !unlink(target->part);
 }
 
-static tc_status make_copy(const char *db, const struct stat *source, struct target *target, struct tc_error *err) {
-  snprintf(target->part, sizeof target->part, "%s.part-XXXXXX", target->path);
-  const int fd = mkostemp(target->part, O_CLOEXEC);
+static tc_status make_copy(const char *db, const struct stat *source, struct target *target, struct tb_interrupt *interrupt, struct tc_error *err) {
+  tb_part_remove_left(target->path);
+  const int fd = tb_part_new(target->path, target->part, sizeof target->part);
   if (fd < 0) return tc_fail(err, TC_IO, "store", "%s cannot be made: %s", target->part, strerror(errno));
   tc_status status = fchmod(fd, source->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) ? tc_fail(err, TC_IO, "store", "%s: %s", target->part, strerror(errno)) : TC_OK;
-  if (status == TC_OK) status = write_part(db, target, err);
+  if (status == TC_OK) status = write_part(db, target, interrupt, err);
   if (status == TC_OK && fsync(fd)) status = tc_fail(err, TC_IO, "store", "%s could not be written: %s", target->part, strerror(errno));
-  close(fd);
   if (status == TC_OK && !take_name(target)) status = tc_fail(err, TC_IO, "store", "%s cannot be made: %s", target->path, strerror(errno));
   if (status != TC_OK) unlink(target->part);
   else if (!sync_folder(target->path)) status = tc_fail(err, TC_IO, "store", "%s is made, but its folder could not be synced: %s", target->path, strerror(errno));
+  close(fd); /* and with it goes the lock */
   return status;
 }
 
-tc_status tb_backup(const char *db, const char *to, struct tc_error *err) {
+tc_status tb_backup(const char *db, const char *to, struct tb_interrupt *interrupt, struct tc_error *err) {
   struct target target = {.fd = -1, .server = -1};
   struct stat source;
   bool there;
@@ -194,7 +201,7 @@ tc_status tb_backup(const char *db, const char *to, struct tc_error *err) {
   if (status == TC_OK) status = find_path(to, &target, &there, err);
   if (status == TC_OK && there) status = take_existing(to, &target, &source, err);
   if (status == TC_OK) status = check_leftovers(to, &target, err);
-  if (status == TC_OK) status = make_copy(db, &source, &target, err);
+  if (status == TC_OK) status = make_copy(db, &source, &target, interrupt, err);
   leave(&target);
   return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dashboard/answer.h"
+#include "dashboard/news.h"
 #include "harness/build.h"
 #include "harness/decide.h"
 #include "harness/outcome.h"
@@ -73,9 +74,13 @@ void tb_web_error(struct tb_query *request) {
 
 /* --- figures --- */
 
+/* Three digits, also of what is so small or so large that it would be 0.00 or a row of digits. */
 void tb_web_number(struct tc_strbuf *out, double value) {
+  static const double small = 0.01, large = 1e6;
+  const double size = fabs(value);
   char text[32];
-  tb_format3(value, text, sizeof text);
+  if (isfinite(value) && size && (size < small || size >= large)) snprintf(text, sizeof text, "%.3g", value);
+  else tb_format3(value, text, sizeof text);
   tc_strbuf_puts(out, text);
 }
 
@@ -144,7 +149,8 @@ void tb_web_time(struct tc_strbuf *out, int64_t ms) {
 
 void tb_web_verdict(struct tc_strbuf *out, int verdict) {
   static const char *const classes[] = {[TB_VERDICT_FASTER] = "faster", [TB_VERDICT_SLOWER] = "slower", [TB_VERDICT_SAME] = "same", [TB_VERDICT_UNSURE] = "unsure"};
-  if (verdict < 0 || verdict >= TB_VERDICT_COUNT) tc_strbuf_puts(out, "<span class=\"mark unsure\">waits</span>");
+  if (verdict == TB_NEWS_GONE) tc_strbuf_puts(out, "<span class=\"mark unsure\">not measured now</span>");
+  else if (verdict < 0 || verdict >= TB_VERDICT_COUNT) tc_strbuf_puts(out, "<span class=\"mark unsure\">waits</span>");
   else tc_strbuf_printf(out, "<span class=\"mark %s\">%s %s</span>", classes[verdict], tb_verdict_symbol((enum tb_verdict)verdict), tb_verdict_word((enum tb_verdict)verdict));
 }
 

@@ -1,12 +1,16 @@
 /* Requests: which route, who may, how much; then the body; then the answer. */
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "dashboard/answer.h"
+#include "dashboard/compare.h"
+#include "dashboard/html.h"
 
-enum { BODY_SECONDS = 120, BAD_TOKEN_COST = 20, NS_PER_S = 1000000000 };
+enum { BODY_SECONDS = 120, CONNECTION_BYTES = 16384, BAD_TOKEN_COST = 20, NS_PER_S = 1000000000, HOST_BYTES = 512 };
 
 static const struct tb_route routes[] = {
 #define TB_ROUTE(METHOD, path, scope, way, function, help) {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
@@ -45,11 +49,11 @@ static void add_headers(struct MHD_Response *response, const struct tb_answer *a
 /* The text of the answer goes over to libmicrohttpd. */
 static enum MHD_Result send_answer(struct tb_query *request) {
   struct tb_answer *answer = &request->answer;
-  static char nothing[] = "{\"error\":\"out of memory\"}\n";
+  static const char nothing[] = "{\"error\":\"out of memory\"}\n";
   tb_room_for_answer(request);
   const bool whole = tc_strbuf_text(&answer->body) != NULL;
   if (!whole) answer->cached = false, answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1, answer->type = "application/json";
-  struct MHD_Response *response = MHD_create_response_from_buffer(whole ? answer->body.len : sizeof nothing - 1, whole ? answer->body.data : nothing,
+  struct MHD_Response *response = MHD_create_response_from_buffer(whole ? answer->body.len : sizeof nothing - 1, whole ? answer->body.data : (void *)(uintptr_t)nothing,
                                                                   whole ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
   if (whole) tc_strbuf_init(&answer->body, tc_alloc_system());
@@ -163,11 +167,29 @@ static bool has_one_host(const struct tb_query *request, const char *version) {
   return count == 1 || (!count && strcmp(version, MHD_HTTP_VERSION_1_1));
 }
 
+/* RFC 9112, 6.1: a body whose end two headers tell, of which a proxy may believe the other one. */
+static bool has_one_length(const struct tb_query *request) { return !header_of(request, MHD_HTTP_HEADER_TRANSFER_ENCODING) || !header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH); }
+
+/* RFC 9112, 3.2.2: http://HOST/PATH in the place of /PATH, and then that host counts, whatever the header says. It is written into
+ * `room` (HOST_BYTES), and *host set to it. Returns the path; NULL: a host that is too long. */
+static const char *split_target(const char *url, char *room, const char **host) {
+  static const char *const schemes[] = {"http://", "https://"};
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+    const size_t scheme = strlen(schemes[i]);
+    if (strncasecmp(url, schemes[i], scheme)) continue;
+    const size_t length = strcspn(url + scheme, "/");
+    if (length >= HOST_BYTES) return NULL;
+    snprintf(room, HOST_BYTES, "%.*s", (int)length, url + scheme);
+    *host = room;
+    return url[scheme + length] ? url + scheme + length : "/";
+  }
+  return url;
+}
+
 /* A page of someone else, whose name leads to this machine, must not read or write here through a browser. */
-static bool host_is_ours(const struct tb_query *request) {
+static bool host_is_ours(const struct tb_query *request, const char *host) {
   static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
   const struct tb_settings *settings = request->server->settings;
-  const char *host = header_of(request, MHD_HTTP_HEADER_HOST);
   if (!host || (!settings->host && !settings->loopback)) return true;
   const char *bracket = *host == '[' ? strchr(host, ']') : host;
   const size_t length = bracket ? (size_t)(bracket - host) + strcspn(bracket, ":") : strlen(host);
@@ -222,16 +244,32 @@ static struct tb_query *begin(struct tb_server *server, struct MHD_Connection *c
 }
 
 static bool welcome(struct tb_query *request, const char *url, const char *method, const char *version) {
+  char room[HOST_BYTES];
   request->answer.close = true;
   if (!has_one_host(request, version)) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a request has one Host header"), false;
-  if (!host_is_ours(request)) return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST, "this server does not go by that name (host= of tbench serve)"), false;
+  if (!has_one_length(request)) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a body has one length: Content-Length or Transfer-Encoding, not both"), false;
+  const char *host = header_of(request, MHD_HTTP_HEADER_HOST), *path = split_target(url, room, &host);
+  if (!path) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a host that is too long"), false;
+  if (!host_is_ours(request, host)) return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST, "this server does not go by that name (host= of tbench serve)"), false;
   if (atomic_load(&request->server->stopping)) return tb_answer_busy(request, "the server is about to stop");
-  if (!find_route(request, url, method)) return false;
+  if (!find_route(request, path, method)) return false;
   if (!within_rate(request)) return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second", request->server->settings->rate), false;
   if (!allowed(request)) return false;
   if (request->route->way == TB_WAY_TAKE && !tb_body_is_welcome(request)) return false;
   request->answer.close = false;
   return true;
+}
+
+/* The connection waits for a reader's answer. */
+static void read_elsewhere(struct tb_query *request) {
+  static const char api[] = "/api/";
+  const bool compares = request->route->way == TB_WAY_COMPARE && tb_compare_is_asked(request);
+  request->suspended = true;
+  MHD_suspend_connection(request->connection);
+  if (tb_readers_put(request->server->readers, request, compares)) return;
+  tb_answer_busy(request, compares ? "too many comparisons wait: come again in some seconds" : "too many queries wait");
+  if (compares && strncmp(request->route->path, api, strlen(api))) tb_web_error(request);
+  tb_query_resume(request);
 }
 
 /* The request is whole. Once it is suspended, another thread may answer it at any time: nothing of its answer is looked at here. */
@@ -241,12 +279,8 @@ static enum MHD_Result work(struct tb_query *request) {
   atomic_fetch_add(&server->working, 1);
   if (atomic_load(&server->drained)) {
     tb_answer_busy(request, "the server is about to stop");
-  } else if (request->route->way == TB_WAY_READ) {
-    request->suspended = true;
-    MHD_suspend_connection(request->connection);
-    if (tb_readers_put(server->readers, request)) return MHD_YES;
-    tb_answer_busy(request, "too many queries wait");
-    tb_query_resume(request);
+  } else if (request->route->way == TB_WAY_READ || request->route->way == TB_WAY_COMPARE) {
+    read_elsewhere(request);
     return MHD_YES;
   } else {
     request->route->answer(request, NULL);
@@ -300,4 +334,16 @@ void tb_http_completed(void *self, struct MHD_Connection *connection, void **sta
   free(request->answer.problem);
   free(request);
   atomic_fetch_sub(&server->active, 1);
+}
+
+/* --- the daemon --- */
+
+/* What libmicrohttpd says of clients that go away is no news. */
+static void say_nothing(void *self, const char *format, va_list args) { (void)self, (void)format, (void)args; }
+
+struct MHD_Daemon *tb_http_start(struct tb_server *server, unsigned flags, const struct MHD_OptionItem *options) {
+  return MHD_start_daemon(flags | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, tb_http_accept, server, tb_http_handle, server,
+                          MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_NOTIFY_COMPLETED, tb_http_completed, server, MHD_OPTION_UNESCAPE_CALLBACK, tb_http_unescape, NULL,
+                          MHD_OPTION_NOTIFY_CONNECTION, tb_http_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)server->settings->timeout,
+                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }

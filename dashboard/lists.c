@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dashboard/answer.h"
+#include "dashboard/news.h"
 #include "harness/outcome.h"
 
 /* --- documents --- */
@@ -62,12 +63,30 @@ sqlite3_stmt *tb_cases_rows(struct tb_query *request, struct tb_store *store, in
   return tb_cases_beside(request, store, false, after ? after : "", tb_argument(request, "after_machine"), limit);
 }
 
-sqlite3_stmt *tb_failed_rows(struct tb_store *store, int64_t limit) {
-  sqlite3_stmt *rows = tb_store_get(store, TB_SQL_FAILED);
+/* A statement that takes how many rows, and since when what it lists was measured. */
+static sqlite3_stmt *limited_since(struct tb_store *store, enum tb_statement which, int64_t limit) {
+  const int64_t edge = tb_news_edge(store);
+  sqlite3_stmt *rows = tb_store_get(store, which);
   if (!rows) return NULL;
   sqlite3_bind_int64(rows, 1, limit);
-  sqlite3_bind_int(rows, 2, TB_OUTCOME_UNSUPPORTED);
+  sqlite3_bind_int64(rows, 2, edge);
   return rows;
+}
+
+_Static_assert(TB_OUTCOME_OK == 0 && TB_OUTCOME_UNSUPPORTED == 5, "tables.sql and statements.def have these numbers, by which failures are found");
+
+sqlite3_stmt *tb_failed_rows(struct tb_store *store, int64_t limit) {
+  return limited_since(store, TB_SQL_FAILED, limit);
+}
+
+void tb_failed_count(struct tb_store *store, struct tb_failed *out) {
+  const int64_t edge = tb_news_edge(store);
+  sqlite3_stmt *row = tb_store_get(store, TB_SQL_COUNT_FAILED);
+  *out = (struct tb_failed){0};
+  if (!row) return;
+  sqlite3_bind_int64(row, 1, edge);
+  if (tb_store_step(store, row)) *out = (struct tb_failed){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
+  tb_store_done(row);
 }
 
 /* --- regressions --- */
@@ -82,6 +101,23 @@ bool tb_regressions_state(struct tb_query *request, enum tb_regressions initial,
   tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "state: open, closed or all");
   return false;
 }
+
+void tb_open_regressions(struct tb_store *store, int64_t now_ms, struct tb_open_regressions *out) {
+  static const int64_t day_ms = 24LL * 3600 * 1000;
+  const int64_t edge = tb_news_edge(store);
+  sqlite3_stmt *row = tb_store_get(store, TB_SQL_OPEN_REGRESSIONS);
+  *out = (struct tb_open_regressions){0};
+  if (!row) return;
+  sqlite3_bind_int64(row, 1, now_ms - TB_OPEN_WEEK * day_ms);
+  sqlite3_bind_int64(row, 2, now_ms - TB_OPEN_MONTH * day_ms);
+  sqlite3_bind_int64(row, 3, edge);
+  if (tb_store_step(store, row))
+    *out = (struct tb_open_regressions){.count = sqlite3_column_int64(row, 0), .within_week = sqlite3_column_int64(row, 1), .within_month = sqlite3_column_int64(row, 2),
+                                        .oldest_ms = sqlite3_column_int64(row, 3), .gone = sqlite3_column_int64(row, 4)};
+  tb_store_done(row);
+}
+
+sqlite3_stmt *tb_longest_open_rows(struct tb_store *store, int64_t limit) { return limited_since(store, TB_SQL_LONGEST_OPEN, limit); }
 
 sqlite3_stmt *tb_regressions_rows(struct tb_store *store, enum tb_regressions state, int64_t limit, int64_t skip) {
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_REGRESSIONS);

@@ -65,8 +65,13 @@ static enum tb_exit manage_tokens(const struct tb_settings *settings) {
 }
 
 static enum tb_exit back_up(const struct tb_settings *settings) {
+  struct tb_interrupt interrupt;
   struct tc_error err;
-  const tc_status status = tb_backup(settings->db, settings->backup, &err);
+  tc_status status = tb_interrupt_open(&interrupt, &err);
+  if (status != TC_OK) return (enum tb_exit)tb_verb_failed("serve", "%s", err.message);
+  status = tb_backup(settings->db, settings->backup, &interrupt, &err);
+  tb_interrupt_close(&interrupt);
+  if (status == TC_INTERRUPTED) return TB_EXIT_INTERRUPTED;
   if (status == TC_ARG) return (enum tb_exit)tb_verb_usage("serve", "%s", err.message);
   if (status != TC_OK) return (enum tb_exit)tb_verb_failed("serve", "%s", err.message);
   puts(settings->backup);

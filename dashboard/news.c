@@ -11,7 +11,7 @@ struct judgement { struct tb_write write; size_t count; struct change changes[];
 
 static double number(sqlite3_stmt *row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column); }
 
-static bool flagged(const struct tb_evidence *e) { return !isnan(e->p) && (e->point == TB_VERDICT_SLOWER || e->point == TB_VERDICT_FASTER); }
+static bool flagged(const struct tb_evidence *e) { return !isnan(e->p) && tb_verdict_flags(e->point); }
 
 static struct row row_of(sqlite3_stmt *rows) {
   enum { ID, LATEST, POINT, POINT_MOVE, P, ERROR, FREEDOM, STEP_MOVE, STEP_LO, STEP_HI, VERDICT, BASIS, LO, SCORE };
@@ -34,14 +34,18 @@ static bool keep(struct rows *rows, const struct row *row) {
   return true;
 }
 
-/* The series that are or may be shown as moved, and of how many newest values are tested. False: the store failed, or memory is out. */
+/* Whether a series is to be told to be measured no longer, or no longer to be told so. */
+static bool turns(const struct row *row, int64_t edge) { return (row->latest < edge) != ((int)row->shown.verdict == TB_NEWS_GONE); }
+
+/* The series that are or may be shown as moved, those that turn, and of how many newest values are tested. False: the store failed, or memory is out. */
 static bool read_rows(struct tb_store *store, int64_t edge, struct rows *rows) {
   sqlite3_stmt *all = tb_store_get(store, TB_SQL_NEWS);
   bool good = all != NULL;
+  if (all) sqlite3_bind_int64(all, 1, edge), sqlite3_bind_int(all, 2, TB_NEWS_GONE);
   while (good && tb_store_step(store, all)) {
     const struct row row = row_of(all);
     rows->family += row.latest >= edge && !isnan(row.evidence.p);
-    if (flagged(&row.evidence) || row.shown.score > 0) good = keep(rows, &row);
+    if (flagged(&row.evidence) || row.shown.score > 0 || turns(&row, edge)) good = keep(rows, &row);
   }
   if (all) tb_store_done(all);
   return good && !store->failed;
@@ -77,10 +81,9 @@ static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
   return TB_WRITTEN_STORED;
 }
 
-/* What is shown of a row that was not measured for long: nothing, where it was shown as moved. */
 static struct tb_shown show(const struct row *row, int64_t edge, double level) {
-  const struct tb_shown aged = {TB_BASIS_NONE, TB_VERDICT_UNSURE, NAN, NAN, NAN, 0};
-  return row->latest >= edge ? tb_analysis_show(&row->evidence, level) : row->shown.score > 0 ? aged : row->shown;
+  static const struct tb_shown gone = {TB_BASIS_NONE, (enum tb_verdict)TB_NEWS_GONE, NAN, NAN, NAN, 0};
+  return row->latest >= edge ? tb_analysis_show(&row->evidence, level) : gone;
 }
 
 static bool make_item(const struct rows *rows, int64_t edge, double level, struct tb_write **item, bool *more) {
@@ -99,15 +102,20 @@ static bool make_item(const struct rows *rows, int64_t edge, double level, struc
   return true;
 }
 
-bool tb_news_judge(struct tb_store *store, double *level, struct tb_write **item, bool *more) {
+int64_t tb_news_edge(struct tb_store *store) {
   static const int64_t day_ms = 24LL * 3600 * 1000;
+  sqlite3_stmt *newest = tb_store_get(store, TB_SQL_NEWEST_START);
+  const int64_t edge = tb_store_step(store, newest) ? sqlite3_column_int64(newest, 0) - TB_NEWS_DAYS * day_ms : 0;
+  if (newest) tb_store_done(newest);
+  return edge;
+}
+
+bool tb_news_judge(struct tb_store *store, double *level, struct tb_write **item, bool *more) {
   struct rows rows = {0};
   *item = NULL;
   *more = false;
   store->failed = 0;
-  sqlite3_stmt *newest = tb_store_get(store, TB_SQL_NEWEST_START);
-  const int64_t edge = tb_store_step(store, newest) ? sqlite3_column_int64(newest, 0) - TB_NEWS_DAYS * day_ms : 0;
-  if (newest) tb_store_done(newest);
+  const int64_t edge = tb_news_edge(store);
   const bool good = !store->failed && read_rows(store, edge, &rows) && find_level(&rows, edge, level) && make_item(&rows, edge, *level, item, more);
   free(rows.at);
   return good;

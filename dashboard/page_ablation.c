@@ -8,6 +8,7 @@
 #include "dashboard/answer.h"
 #include "dashboard/bars.h"
 #include "dashboard/html.h"
+#include "dashboard/machine.h"
 
 enum { MODEL = 256, RESULTS = 20 };
 
@@ -104,8 +105,10 @@ static void put_ratio(struct tc_strbuf *out, const struct tb_ablation_row *row, 
 
 static void put_row(struct tc_strbuf *out, const struct tb_stored_ablation *ablation, const struct tb_ablation_row *row) {
   char model[MODEL];
+  char machine[TB_MACHINE_NAME];
   const char *id = row->off ? tb_doc_text(row->off, "id", NULL) : NULL;
-  const struct tb_web_pair query[] = {{"case", id}};
+  tb_machine_name(tb_case_environment(ablation->document, row->off), machine);
+  const struct tb_web_pair query[] = {{"case", id}, {"machine", machine}};
   tc_strbuf_puts(out, "<tr><td>");
   if (id) tb_web_link(out, "", "/case", query, TB_COUNT(query), row->label);
   else tb_web_text(out, row->label);

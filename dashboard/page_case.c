@@ -65,6 +65,10 @@ static bool find_figures(struct tb_store *store, int64_t series, bool *known) {
   return probed;
 }
 
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define WHOLE_TEXT TEXT(TB_SERIES_MOST)
+
 /* True: the newest value is over a probe's. */
 static bool put_charts(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series) {
   bool known[TB_FIGURE_COUNT] = {false};
@@ -73,8 +77,8 @@ static bool put_charts(struct tc_strbuf *out, struct tb_store *store, const stru
   for (int i = 0; i < TB_COUNT(charts); i++)
     if (charts[i].value ? probed : known[charts[i].lines[0]]) put_chart(out, series, &charts[i]);
   tc_strbuf_puts(out, "</section>\n");
-  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}};
-  tb_web_data(out, "this whole history as data:", "/api/v1/series", query, TB_COUNT(query));
+  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"limit", WHOLE_TEXT}};
+  tb_web_data(out, series->points > TB_SERIES_MOST ? "the newest " WHOLE_TEXT " runs of this history as data (older ones: before=):" : "this whole history as data:", "/api/v1/series", query, TB_COUNT(query));
   return probed;
 }
 

@@ -8,6 +8,7 @@
 #include "dashboard/compare.h"
 #include "dashboard/html.h"
 #include "harness/decide.h"
+#include "harness/outcome.h"
 #include "reporters/reporter.h"
 
 /* --- the form --- */
@@ -42,11 +43,31 @@ static void put_form(struct tb_query *request, struct tb_store *store) {
 
 /* --- the comparison --- */
 
-static void put_compared(struct tc_strbuf *out, const cJSON *one, const char *machine) {
+/* A side's outcome where it has one that is not right, else NULL. */
+static const char *failure_of(const cJSON *one, const char *side) {
+  const char *outcome = tb_doc_text(one, side, NULL);
+  return outcome && strcmp(outcome, tb_outcome_text(TB_OUTCOME_OK)) ? outcome : NULL;
+}
+
+static void put_mark(struct tc_strbuf *out, const char *class, const char *side, const char *text) {
+  tc_strbuf_printf(out, "<span class=\"mark %s\">%s", class, side);
+  tb_web_text(out, text);
+  tc_strbuf_puts(out, "</span>");
+}
+
+/* The verdict, or why there is none. */
+static void put_state(struct tc_strbuf *out, const cJSON *one) {
+  const char *presence = tb_doc_text(one, "presence", "both"), *head = failure_of(one, "head_outcome"), *base = failure_of(one, "base_outcome");
   enum tb_verdict verdict;
-  const bool judged = tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict);
+  if (head) put_mark(out, strcmp(head, tb_outcome_text(TB_OUTCOME_UNSUPPORTED)) ? "slower" : "unsure", "head: ", head);
+  else if (base) put_mark(out, "unsure", "base: ", base);
+  else if (strcmp(presence, "both")) put_mark(out, "unsure", "", presence);
+  else tb_web_verdict(out, tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) ? (int)verdict : TB_VERDICT_UNSURE);
+}
+
+static void put_compared(struct tc_strbuf *out, const cJSON *one, const char *machine) {
   tc_strbuf_puts(out, "<tr><td>");
-  tb_web_verdict(out, judged ? (int)verdict : TB_VERDICT_UNSURE);
+  put_state(out, one);
   tc_strbuf_puts(out, "<td class=name>");
   tb_web_case(out, tb_doc_text(one, "id", "?"), machine);
   tc_strbuf_puts(out, "<td class=figure>");
@@ -57,8 +78,7 @@ static void put_compared(struct tc_strbuf *out, const cJSON *one, const char *ma
   tb_web_ns(out, tb_doc_number(one, "head_ns"));
   tc_strbuf_puts(out, "<td>");
   const char *presence = tb_doc_text(one, "presence", "both"), *problem = tb_doc_text(one, "problem", NULL);
-  if (strcmp(presence, "both")) tb_web_text(out, presence);
-  else tb_web_text(out, problem ? problem : tb_doc_text(one, "time.why", ""));
+  tb_web_text(out, problem ? problem : strcmp(presence, "both") ? presence : tb_doc_text(one, "time.why", ""));
   const cJSON *finding;
   cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) {
     const char *line = tb_doc_text(finding, "line", NULL);
@@ -67,12 +87,15 @@ static void put_compared(struct tc_strbuf *out, const cJSON *one, const char *ma
   tc_strbuf_puts(out, "</tr>\n");
 }
 
-/* How far a case moved; cases that were not judged come last. */
+/* First what fails on head and did not on base, then what fails on both; then how far a case moved. What was not judged comes last. */
 static double weight(const cJSON *one) {
+  enum { MOVED = 100, FAILS = 1000, NEWLY = 2000 };
+  const char *failure = failure_of(one, "head_outcome");
+  if (failure && strcmp(failure, tb_outcome_text(TB_OUTCOME_UNSUPPORTED))) return failure_of(one, "base_outcome") ? FAILS : NEWLY;
   const double ratio = tb_doc_number(one, "time.ratio");
   enum tb_verdict verdict;
   const bool moved = tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) && (verdict == TB_VERDICT_SLOWER || verdict == TB_VERDICT_FASTER);
-  return (ratio > 0 ? fabs(log(ratio)) : 0) + (moved ? 100 : 0);
+  return (ratio > 0 ? fabs(log(ratio)) : 0) + (moved ? MOVED : 0);
 }
 
 static int by_weight(const void *a, const void *b) {
@@ -119,7 +142,7 @@ static void put_comparison(struct tc_strbuf *out, const cJSON *document, const c
   const cJSON **order = order_of(document, &n);
   if (!order) return;
   put_bars(out, order, n);
-  tc_strbuf_puts(out, "<section><h2>Cases, the largest changes first</h2>\n");
+  tc_strbuf_puts(out, "<section><h2>Cases: those that fail, then the largest changes</h2>\n");
   tb_web_table(out, "comparison", columns, TB_COUNT(columns));
   for (int i = 0; i < n; i++) put_compared(out, order[i], machine);
   tb_web_table_end(out);
@@ -134,7 +157,7 @@ static void put_data(struct tb_query *request) {
 }
 
 void tb_page_compare(struct tb_query *request, struct tb_store *store) {
-  const bool asked = tb_argument(request, "base") || tb_argument(request, "head");
+  const bool asked = tb_compare_is_asked(request);
   cJSON *document = asked ? tb_compare_query(request, store) : NULL;
   if (asked && !document) {
     tb_web_error(request);

@@ -3,9 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dashboard/html.h"
-#include "reporters/reporter.h"
+#include "reporters/table.h"
 
 enum { LIST_MOST = 400 };
 
@@ -70,7 +71,18 @@ static void put_evidence(struct tc_strbuf *out, const cJSON *evidence) {
   if (!n) tb_web_text(out, NULL);
 }
 
-static void put_starts(struct tc_strbuf *out, const cJSON *compile) {
+/* As on the console: whole calls. */
+static void put_payoff(struct tc_strbuf *out, const cJSON *one) {
+  char text[TB_CELL];
+  for (int i = 0; i < tb_column_count(); i++) {
+    if (strcmp(tb_column_at(i)->title, "pays off after")) continue;
+    tb_column_at(i)->format(one, text);
+    tb_web_text(out, text);
+  }
+}
+
+static void put_starts(struct tc_strbuf *out, const cJSON *one) {
+  const cJSON *compile = tb_doc_at(one, "compile");
   static const char *const columns[] = {"start", "to the first kernel", "whole first call", "cache"};
   static const struct { const char *name, *entry, *call, *evidence, *invalid; } states[] = {
       {"cold", "cold_ns.median", "first_call_ns.median", "evidence.cold", "invalid.cold"},
@@ -94,8 +106,8 @@ static void put_starts(struct tc_strbuf *out, const cJSON *compile) {
   tb_web_ns(out, tb_doc_number(compile, "library_ns.median"));
   tc_strbuf_puts(out, ". Start of a process: ");
   tb_web_ns(out, tb_doc_number(compile, "start_ns.median"));
-  tc_strbuf_puts(out, ". Compiling pays off after calls: ");
-  tb_web_interval(out, tb_doc_number(compile, "pays_off_after_calls"), tb_doc_number(compile, "pays_off_lo"), tb_doc_number(compile, "pays_off_hi"));
+  tc_strbuf_puts(out, ". Compiling pays off after: ");
+  put_payoff(out, one);
   tc_strbuf_puts(out, ".</p></section>\n");
 }
 
@@ -196,15 +208,29 @@ static void put_texts(struct tc_strbuf *out, const char *title, const cJSON *lis
   if (n) tc_strbuf_puts(out, "</ul></section>\n");
 }
 
-static void put_case(struct tc_strbuf *out, const cJSON *one) {
-  put_launches(out, tb_doc_at(one, "graph"));
-  tc_strbuf_puts(out, "<div class=columns>");
-  put_starts(out, tb_doc_at(one, "compile"));
-  put_counters(out, tb_doc_at(one, "counters"));
-  put_instructions(out, tb_doc_at(one, "instructions"));
+static void put_setting(struct tc_strbuf *out, const cJSON *one) {
   put_members(out, "Case", tb_doc_at(one, "case"));
   put_members(out, "Parameters", tb_doc_at(one, "case.params"));
   put_members(out, "Switches that are not at their default", tb_doc_at(one, "case.switches"));
+}
+
+/* What helps to find out why a case is not right. Figures are those of cases that are. */
+static void put_failed(struct tc_strbuf *out, const cJSON *one) {
+  tc_strbuf_puts(out, "<p class=quiet>Its figures are not told: a case that is not right has none.</p>\n<div class=columns>");
+  put_setting(out, one);
+  put_members(out, "Correctness", tb_doc_at(one, "correctness"));
+  put_breaks(out, tb_doc_at(one, "graph.breaks"));
+  put_texts(out, "Fallbacks", tb_doc_at(one, "graph.fallbacks"));
+  tc_strbuf_puts(out, "</div>\n");
+}
+
+static void put_case(struct tc_strbuf *out, const cJSON *one) {
+  put_launches(out, tb_doc_at(one, "graph"));
+  tc_strbuf_puts(out, "<div class=columns>");
+  put_starts(out, one);
+  put_counters(out, tb_doc_at(one, "counters"));
+  put_instructions(out, tb_doc_at(one, "instructions"));
+  put_setting(out, one);
   put_members(out, "Graph", tb_doc_at(one, "graph"));
   put_members(out, "Stages of the cold compile (ns)", tb_doc_at(one, "compile.stages_ns"));
   put_members(out, "Correctness", tb_doc_at(one, "correctness"));
@@ -228,7 +254,8 @@ void tb_web_newest(struct tc_strbuf *out, struct tb_store *store, int64_t docume
     tb_web_commit(out, tb_doc_text(json, "tbench.commit", "?"));
     tc_strbuf_puts(out, "</h2>\n");
     if (tb_doc_text(one, "error", NULL)) tc_strbuf_puts(out, "<p class=problem>"), tb_web_text(out, tb_doc_text(one, "error", "")), tc_strbuf_puts(out, "</p>\n");
-    put_case(out, one);
+    if (tb_case_right(one)) put_case(out, one);
+    else put_failed(out, one);
   }
   cJSON_Delete(json);
   free(text);

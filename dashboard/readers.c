@@ -1,4 +1,5 @@
-/* Threads that answer queries, each with a connection of its own to the database. */
+/* Threads that answer queries, each with a connection of its own to the database. Invariant: what waits is in a line, and holds no connection and
+ * no state of the database. Comparisons hold large documents and take long: they have a line and a thread of their own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,27 +7,34 @@
 #include "dashboard/answer.h"
 #include "dashboard/html.h"
 
-enum { WAITING_MOST = 256, CACHE_KIB = 6144 };
+enum { WAITING_MOST = 256, CACHE_KIB = 6144, THREADS = TB_READERS + 1, COMPARER = TB_READERS /* its number */ };
+
+/* Under the mutex of the readers. */
+struct line { struct tb_query *first, **last; int waiting, most; pthread_cond_t wanted; };
+
+struct reader { struct tb_readers *readers; struct line *line; struct tb_store store; pthread_t thread; };
 
 struct tb_readers {
-  pthread_t threads[TB_READERS];
-  struct tb_store stores[TB_READERS];
-  int n_threads, n_stores, next;
+  struct reader all[THREADS];
+  int n_threads, n_stores;
   pthread_mutex_t mutex;
-  pthread_cond_t wanted;
-  struct tb_query *first, **last; /* under the mutex, as below */
-  int waiting;
-  bool stopping;
+  struct line queries, comparisons;
+  bool stopping; /* under the mutex */
 };
 
-static struct tb_query *take(struct tb_readers *readers) {
+static void open_line(struct line *line, int most) {
+  *line = (struct line){.most = most, .last = &line->first};
+  pthread_cond_init(&line->wanted, NULL);
+}
+
+static struct tb_query *take(struct tb_readers *readers, struct line *line) {
   pthread_mutex_lock(&readers->mutex);
-  while (!readers->first && !readers->stopping) pthread_cond_wait(&readers->wanted, &readers->mutex);
-  struct tb_query *request = readers->first;
+  while (!line->first && !readers->stopping) pthread_cond_wait(&line->wanted, &readers->mutex);
+  struct tb_query *request = line->first;
   if (request) {
-    readers->first = request->next;
-    if (!readers->first) readers->last = &readers->first;
-    readers->waiting--;
+    line->first = request->next;
+    if (!line->first) line->last = &line->first;
+    line->waiting--;
   }
   pthread_mutex_unlock(&readers->mutex);
   return request;
@@ -55,13 +63,10 @@ void tb_query_read(struct tb_query *request, struct tb_store *store) {
 }
 
 static void *run(void *self) {
-  struct tb_readers *readers = self;
+  struct reader *reader = self;
   struct tb_query *request;
-  pthread_mutex_lock(&readers->mutex);
-  struct tb_store *store = &readers->stores[readers->next++];
-  pthread_mutex_unlock(&readers->mutex);
-  while ((request = take(readers))) {
-    tb_query_read(request, store);
+  while ((request = take(reader->readers, reader->line))) {
+    tb_query_read(request, &reader->store);
     tb_query_resume(request);
   }
   return NULL;
@@ -70,15 +75,16 @@ static void *run(void *self) {
 struct tb_readers *tb_readers_start(struct tb_server *server, struct tc_error *err) {
   struct tb_readers *readers = calloc(1, sizeof *readers);
   if (!readers) return tc_fail(err, TC_NOMEM, "serve", "out of memory"), NULL;
-  readers->last = &readers->first;
   pthread_mutex_init(&readers->mutex, NULL);
-  pthread_cond_init(&readers->wanted, NULL);
-  for (int i = 0; i < TB_READERS; i++) {
-    if (tb_store_open(&readers->stores[i], server->settings->db, TB_STORE_READ, CACHE_KIB, err) != TC_OK) goto fail;
-    readers->n_stores++;
+  open_line(&readers->queries, WAITING_MOST);
+  open_line(&readers->comparisons, TB_COMPARED_MOST);
+  for (int i = 0; i < THREADS; i++, readers->n_stores++) {
+    readers->all[i].readers = readers;
+    readers->all[i].line = i == COMPARER ? &readers->comparisons : &readers->queries;
+    if (tb_store_open(&readers->all[i].store, server->settings->db, TB_STORE_READ, CACHE_KIB, err) != TC_OK) goto fail;
   }
-  for (int i = 0; i < TB_READERS; i++, readers->n_threads++)
-    if (pthread_create(&readers->threads[i], NULL, run, readers)) {
+  for (int i = 0; i < THREADS; i++, readers->n_threads++)
+    if (pthread_create(&readers->all[i].thread, NULL, run, &readers->all[i])) {
       tc_fail(err, TC_NOMEM, "serve", "threads cannot be started");
       goto fail;
     }
@@ -88,15 +94,16 @@ fail:
   return NULL;
 }
 
-bool tb_readers_put(struct tb_readers *readers, struct tb_query *request) {
+bool tb_readers_put(struct tb_readers *readers, struct tb_query *request, bool compares) {
+  struct line *line = compares ? &readers->comparisons : &readers->queries;
   pthread_mutex_lock(&readers->mutex);
-  const bool room = readers->waiting < WAITING_MOST;
+  const bool room = line->waiting < line->most;
   if (room) {
     request->next = NULL;
-    *readers->last = request;
-    readers->last = &request->next;
-    readers->waiting++;
-    pthread_cond_signal(&readers->wanted);
+    *line->last = request;
+    line->last = &request->next;
+    line->waiting++;
+    pthread_cond_signal(&line->wanted);
   }
   pthread_mutex_unlock(&readers->mutex);
   return room;
@@ -106,11 +113,13 @@ void tb_readers_stop(struct tb_readers *readers) {
   if (!readers) return;
   pthread_mutex_lock(&readers->mutex);
   readers->stopping = true;
-  pthread_cond_broadcast(&readers->wanted);
+  pthread_cond_broadcast(&readers->queries.wanted);
+  pthread_cond_broadcast(&readers->comparisons.wanted);
   pthread_mutex_unlock(&readers->mutex);
-  for (int i = 0; i < readers->n_threads; i++) pthread_join(readers->threads[i], NULL);
-  for (int i = 0; i < readers->n_stores; i++) tb_store_close(&readers->stores[i]);
-  pthread_cond_destroy(&readers->wanted);
+  for (int i = 0; i < readers->n_threads; i++) pthread_join(readers->all[i].thread, NULL);
+  for (int i = 0; i < readers->n_stores; i++) tb_store_close(&readers->all[i].store);
+  pthread_cond_destroy(&readers->queries.wanted);
+  pthread_cond_destroy(&readers->comparisons.wanted);
   pthread_mutex_destroy(&readers->mutex);
   free(readers);
 }

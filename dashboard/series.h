@@ -7,7 +7,9 @@
 
 enum { TB_POINT_STARTED, TB_POINT_COMMIT, TB_POINT_OUTCOME, TB_POINT_PROBE, TB_POINT_VALUE, TB_POINT_KEY, TB_POINT_DOCUMENT, TB_POINT_POSITION, TB_POINT_FIGURES };
 
-struct tb_series_name { int64_t id; const char *name; char machine[TB_SUBMISSION_NAME * 2]; };
+#define TB_SERIES_MOST 10000 /* points of one answer */
+
+struct tb_series_name { int64_t id, points; const char *name; char machine[TB_SUBMISSION_NAME * 2]; };
 
 /* The series of case= and machine= (where there is none: the one measured last). False: it was answered why not. */
 bool tb_series_find(struct tb_query *request, struct tb_store *store, struct tb_series_name *out);

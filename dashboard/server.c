@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 
 #include "harness/interrupt.h"
 
-enum { WRITER_CACHE_KIB = 24576, UPKEEP_CACHE_KIB = 512, CONNECTION_BYTES = 16384, OWN_FILES = 64, MS_PER_S = 1000, STOP_MS = 10000, STOP_STEP_MS = 20,
+enum { WRITER_CACHE_KIB = 24576, UPKEEP_CACHE_KIB = 512, OWN_FILES = 64, MS_PER_S = 1000, STOP_MS = 10000, STOP_STEP_MS = 20,
        BACKLOG = 1024, PATH = 4096, PEER_SHARE = 4 /* a peer has one of so many connections at most */ };
 
 /* --- one server a database --- */
@@ -89,18 +88,12 @@ static void tell_address(int fd) {
   fflush(stdout);
 }
 
-/* What libmicrohttpd says of clients that go away is no news. */
-static void say_nothing(void *self, const char *format, va_list args) { (void)self, (void)format, (void)args; }
-
 static struct MHD_Daemon *start_daemon(struct tb_server *server, int fd) {
-  const struct tb_settings *settings = server->settings;
-  const unsigned most = connection_limit(settings);
+  const unsigned most = connection_limit(server->settings);
+  const struct MHD_OptionItem options[] = {
+      {MHD_OPTION_LISTEN_SOCKET, fd, NULL}, {MHD_OPTION_CONNECTION_LIMIT, most, NULL}, {MHD_OPTION_THREAD_POOL_SIZE, TB_HTTP_THREADS, NULL}, {MHD_OPTION_END, 0, NULL}};
   server->crowd.most = (int)(most / PEER_SHARE);
-  return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, tb_http_accept, server, tb_http_handle, server,
-                          MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, tb_http_completed, server,
-                          MHD_OPTION_UNESCAPE_CALLBACK, tb_http_unescape, NULL,
-                          MHD_OPTION_NOTIFY_CONNECTION, tb_http_connection, server, MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)settings->timeout,
-                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)TB_HTTP_THREADS, MHD_OPTION_END);
+  return tb_http_start(server, MHD_USE_EPOLL_INTERNAL_THREAD, options);
 }
 
 /* --- the life of a server --- */

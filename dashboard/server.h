@@ -17,19 +17,19 @@
 #include "dashboard/settings.h"
 #include "dashboard/writer.h"
 
-enum { TB_HTTP_THREADS = 2, TB_INTAKES = 4, TB_READERS = 2, TB_STATUSES = 600 };
+enum { TB_HTTP_THREADS = 2, TB_INTAKES = 4, TB_READERS = 2, TB_COMPARED_MOST = 8 /* comparisons that wait */, TB_STATUSES = 600 };
 
 struct tb_query;
 struct tb_readers;
 struct tb_analyst;
 
-enum tb_way { TB_WAY_DIRECT, TB_WAY_READ, TB_WAY_TAKE };
+enum tb_way { TB_WAY_DIRECT, TB_WAY_READ, TB_WAY_COMPARE, TB_WAY_TAKE };
 
 struct tb_route {
   const char *method, *path;
   enum tb_scope scope;
   enum tb_way way;
-  void (*answer)(struct tb_query *request, struct tb_store *store); /* store: NULL unless READ */
+  void (*answer)(struct tb_query *request, struct tb_store *store); /* store: NULL unless READ or COMPARE */
   const char *help;
 };
 
@@ -99,6 +99,8 @@ struct tb_query {
 tc_status tb_server_run(const struct tb_settings *settings, struct tc_error *err);
 
 /* --- http.c --- */
+/* The daemon, with the functions below. `flags`: where it runs; `options`: those that depend on it, MHD_OPTION_END last. NULL: errno says why. */
+struct MHD_Daemon *tb_http_start(struct tb_server *server, unsigned flags, const struct MHD_OptionItem *options);
 enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data, size_t *bytes,
                                void **state);
 void tb_http_completed(void *self, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code);
@@ -131,8 +133,8 @@ struct tb_readers *tb_readers_start(struct tb_server *server, struct tc_error *e
 /* Answers a request from that database, as of one moment. Where any part of it could not be read, the answer says so, whatever was written until
  * then. */
 void tb_query_read(struct tb_query *request, struct tb_store *store);
-/* False: too many wait. */
-bool tb_readers_put(struct tb_readers *readers, struct tb_query *request);
+/* `compares`: it waits, without a database, until those before it are done, and holds up nobody else. False: too many wait. */
+bool tb_readers_put(struct tb_readers *readers, struct tb_query *request, bool compares);
 void tb_readers_stop(struct tb_readers *readers);
 
 /* --- upkeep.c: what is done now and then --- */

@@ -7,17 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *name; long long initial, lowest, highest; size_t offset; } numbers[] = {
-#define TB_SETTING(field, name, initial, lowest, highest) {name, initial, lowest, highest, offsetof(struct tb_settings, field)},
+static const struct { const char *name; long long lowest, highest; size_t offset; } numbers[] = {
+#define TB_SETTING(field, name, lowest, highest) {name, lowest, highest, offsetof(struct tb_settings, field)},
 #include "dashboard/settings.def"
 #undef TB_SETTING
 };
 
 static bool read_number(const struct tb_verb *verb, size_t row, struct tb_settings *out) {
   long long *field = (long long *)(void *)((char *)out + numbers[row].offset);
-  const char *text = tb_args_value(&verb->args, numbers[row].name);
-  *field = numbers[row].initial;
-  if (!text) return true;
+  const char *given = tb_args_value(&verb->args, numbers[row].name), *text = given ? given : tb_verb_option_find(verb->name, numbers[row].name)->default_text;
   if (tb_whole_parse(text, field) && *field >= numbers[row].lowest && *field <= numbers[row].highest) return true;
   tb_verb_usage(verb->name, "%s=%s: use a whole number from %lld to %lld", numbers[row].name, text, numbers[row].lowest, numbers[row].highest);
   return false;
@@ -55,14 +53,16 @@ static bool read_listen(const struct tb_verb *verb, struct tb_settings *out) {
   return true;
 }
 
-static const char *value_or(const struct tb_verb *verb, const char *name, const char *otherwise) {
+/* An empty one is none; where the default is empty too, it is NULL. */
+static const char *text_of(const struct tb_verb *verb, const char *name) {
   const char *text = tb_args_value(&verb->args, name);
-  return text && *text ? text : otherwise;
+  if (!text || !*text) text = tb_verb_option_find(verb->name, name)->default_text;
+  return *text ? text : NULL;
 }
 
 bool tb_settings_read(const struct tb_verb *verb, struct tb_settings *out) {
-  *out = (struct tb_settings){.db = value_or(verb, "db", "tbench.db"), .listen = value_or(verb, "listen", "127.0.0.1:8080"), .host = value_or(verb, "host", NULL),
-                              .backup = value_or(verb, "backup", NULL), .token = value_or(verb, "token", NULL), .rate_given = tb_args_value(&verb->args, "rate") != NULL};
+  *out = (struct tb_settings){.db = text_of(verb, "db"), .listen = text_of(verb, "listen"), .host = text_of(verb, "host"),
+                              .backup = text_of(verb, "backup"), .token = text_of(verb, "token"), .rate_given = tb_args_value(&verb->args, "rate") != NULL};
   if (!tb_verb_flag(verb, "open", &out->open)) return false;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!read_number(verb, i, out)) return false;

@@ -11,7 +11,7 @@ struct tb_settings {
   const char *db, *listen, *host, *backup, *token;
   bool open;         /* writing needs no token */
   bool rate_given;   /* peers of this machine are limited too */
-#define TB_SETTING(field, name, initial, lowest, highest) long long field;
+#define TB_SETTING(field, name, lowest, highest) long long field;
 #include "dashboard/settings.def"
 #undef TB_SETTING
   struct sockaddr_storage address;

@@ -102,6 +102,23 @@ static const char *const steps[TB_STORE_VERSION] = {
           "ALTER TABLE series ADD COLUMN point_commit INTEGER; ALTER TABLE series ADD COLUMN step_move REAL; ALTER TABLE series ADD COLUMN step_lo REAL;"
           "ALTER TABLE series ADD COLUMN step_hi REAL; ALTER TABLE series ADD COLUMN step_started INTEGER; ALTER TABLE series ADD COLUMN step_commit INTEGER;"
           "UPDATE series SET dirty = coalesce(dirty, latest_started), score = 0;",
+    /* What is open is counted for each first page, however many steps there were. */
+    [2] = "CREATE INDEX changes_open ON changes(started) WHERE slower = 1 AND closed IS NULL;",
+    /* Runs that were not right lose their figures; since when they fail, when commits were last measured, and what is of many machines is counted. */
+    [3] = "UPDATE points SET value = NULL, steady = NULL, steady_p05 = NULL, steady_p95 = NULL, baseline = NULL, speedup = NULL, speedup_lo = NULL, speedup_hi = NULL, noise_floor = NULL,"
+          " cold = NULL, disk = NULL, memory = NULL, first_call = NULL, pays_off_calls = NULL, kernels = NULL, graphs = NULL, moved = NULL, peak = NULL, code = NULL, instructions = NULL"
+          " WHERE outcome <> 0;"
+          "UPDATE series SET latest_steady = NULL, latest_speedup = NULL, latest_lo = NULL, latest_hi = NULL, latest_cold = NULL WHERE latest_outcome <> 0;"
+          "ALTER TABLE series ADD COLUMN outcome_started INTEGER;"
+          "UPDATE series SET outcome_started = (SELECT min(p.started) FROM points p WHERE p.series = series.id AND p.started > coalesce((SELECT max(q.started) FROM points q"
+          " WHERE q.series = series.id AND q.outcome <> series.latest_outcome AND q.started < series.latest_started), -9223372036854775807));"
+          "CREATE INDEX series_failing ON series(outcome_started) WHERE latest_outcome > 0 AND latest_outcome <> 5;"
+          "ALTER TABLE commits ADD COLUMN latest_started INTEGER;"
+          "UPDATE commits SET latest_started = d.newest FROM (SELECT commit_id, max(started) AS newest FROM documents GROUP BY commit_id) d WHERE d.commit_id = commits.id;"
+          "CREATE INDEX commits_latest ON commits(latest_started) WHERE latest_started IS NOT NULL;"
+          "ALTER TABLE documents ADD COLUMN machines INTEGER NOT NULL DEFAULT 1;"
+          "UPDATE documents SET machines = 2 WHERE id IN (SELECT p.document FROM points p JOIN series s ON s.id = p.series JOIN documents d ON d.id = p.document WHERE d.machine <> s.machine);"
+          "CREATE INDEX documents_machines ON documents(commit_id) WHERE machines > 1;",
 };
 
 static bool take_over(struct tb_store *store, int64_t version) {

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 
-enum { TB_STORE_VERSION = 2, TB_STORE_DICTIONARY = 32768, TB_STORE_DICTIONARIES = 32 };
+enum { TB_STORE_VERSION = 4, TB_STORE_DICTIONARY = 32768, TB_STORE_DICTIONARIES = 32 };
 
 enum tb_figure {
 #define TB_FIGURE(column, path, meaning) TB_FIGURE_##column,

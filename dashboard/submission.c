@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/history_value.h"
 #include "harness/outcome.h"
-#include "harness/stats.h"
 
 /* Memory behind the struct and its rows: texts. They are never longer than in the document. */
 struct maker {
@@ -66,22 +66,20 @@ static bool add_ratio(struct maker *m, size_t at, double value) {
   return true;
 }
 
-/* As tb_history_value has it, by which the gate judges: of all ratios that are numbers; where there are none at all, nanoseconds. */
+/* The figure by which the gate judges too. */
 static bool keep_value(struct maker *m, uint32_t one_case, struct tb_row *row) {
   const struct tb_tape *tape = m->tape;
   const uint32_t member = tb_tape_member(tape, one_case, "probe");
   const uint32_t ratios = member && tape->nodes[member].kind == TB_TAPE_OBJECT ? tb_tape_at(tape, member, "log_ratios") : 0;
+  const bool probed = ratios && tb_tape_first(ratios) < tape->nodes[ratios].next;
   size_t n = 0;
-  row->probe = 0;
-  row->value = tb_tape_number(tape, tb_tape_at(tape, one_case, "steady.median_ns"));
-  if (!ratios || tb_tape_first(ratios) >= tape->nodes[ratios].next) return true;
-  for (uint32_t i = tb_tape_first(ratios); i < tape->nodes[ratios].next; i = tape->nodes[i].next) {
+  for (uint32_t i = tb_tape_first(ratios); probed && i < tape->nodes[ratios].next; i = tape->nodes[i].next) {
     const double value = tb_tape_number(tape, i);
     if (!isnan(value) && !add_ratio(m, n++, value)) return false;
   }
-  const double version = tb_tape_number(tape, tb_tape_member(tape, member, "version"));
+  const double version = probed ? tb_tape_number(tape, tb_tape_member(tape, member, "version")) : 0;
   row->probe = version < INT32_MAX ? (int64_t)version : INT32_MAX;
-  row->value = n ? exp(tb_median(m->ratios, n)) : NAN;
+  row->value = tb_history_value_of(probed, m->ratios, n, tb_tape_number(tape, tb_tape_at(tape, one_case, "steady.median_ns")));
   return true;
 }
 
@@ -103,6 +101,12 @@ static uint32_t figure_at(const struct tb_tape *tape, uint32_t one_case, const c
   return last->node ? tb_tape_at(tape, last->node, path + last->length) : 0;
 }
 
+/* The speed of what was not right is none: no figure of it comes into the tables, and so none into pages, charts and statistics. */
+static void leave_out(struct tb_row *row) {
+  row->value = NAN;
+  for (int i = 0; i < TB_FIGURE_COUNT; i++) row->figures[i] = NAN;
+}
+
 static bool keep_case(struct maker *m, uint32_t one_case) {
   const struct tb_tape *tape = m->tape;
   struct tb_row *row = &m->made->rows[m->made->n_rows++];
@@ -113,7 +117,10 @@ static bool keep_case(struct maker *m, uint32_t one_case) {
   row->machine = m->machine_of[(int)environment];
   row->outcome = outcome_of(tape, tb_tape_member(tape, one_case, "outcome"));
   if (!keep_value(m, one_case, row)) return false;
-  if (!(row->value > 0) || isinf(row->value)) row->value = NAN;
+  if (row->outcome != TB_OUTCOME_OK) {
+    leave_out(row);
+    return true;
+  }
   for (int i = 0; i < TB_FIGURE_COUNT; i++) {
     const uint32_t node = figure_at(tape, one_case, tb_figure_path((enum tb_figure)i), &last);
     row->figures[i] = node ? tb_tape_number(tape, node) : NAN;

@@ -14,8 +14,8 @@ struct tb_row {
   int machine;          /* index of the submission's */
   int outcome;          /* as in harness/outcome.def; 0: ok */
   int64_t probe;        /* version of the probe that `value` is over; 0: it is nanoseconds */
-  double value;         /* NaN: not measured */
-  double figures[TB_FIGURE_COUNT]; /* NaN: not known */
+  double value;         /* NaN: not measured, or not right */
+  double figures[TB_FIGURE_COUNT]; /* NaN: not known; of a case that is not right none is */
 };
 
 struct tb_submission {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Functions below take the place where they begin and give the place behind what they read; NULL: r->problem says what is wrong. The place is
  * handed on in a register: this is what the server does most. */
 struct reader {
@@ -53,17 +55,6 @@ static inline const char *skip_plain(const char *at, const char *end) {
   return at;
 }
 
-/* Length of the UTF-8 sequence at `at`, of a byte beyond ASCII; 0: it is none. */
-static int utf8_length(const char *at, const char *end) {
-  const unsigned char *b = (const unsigned char *)at;
-  const int length = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
-  if (b[0] < 0xC2 || b[0] > 0xF4 || end - at < length) return 0;
-  for (int i = 1; i < length; i++)
-    if ((b[i] & 0xC0) != 0x80) return 0;
-  if ((b[0] == 0xE0 && b[1] < 0xA0) || (b[0] == 0xED && b[1] > 0x9F) || (b[0] == 0xF0 && b[1] < 0x90) || (b[0] == 0xF4 && b[1] > 0x8F)) return 0;
-  return length;
-}
-
 static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
 
 /* Four digits; -1: they are not there. */
@@ -105,7 +96,7 @@ static const char *read_special(struct reader *r, const char *at, bool *plain) {
   uint32_t code;
   if ((unsigned char)*at < ' ') return fail(r, at, "a control character in a text");
   if (*at != '\\') {
-    const int step = utf8_length(at, r->end);
+    const size_t step = tc_text_character(at, (size_t)(r->end - at), &code);
     return step ? at + step : fail(r, at, "bytes that are no UTF-8");
   }
   const int step = escape_at(at, r->end, &code);
@@ -219,13 +210,24 @@ static inline const char *read_value(struct reader *r, const char *at, struct na
   return fill_node(r, node, at);
 }
 
+/* Whether a name has an escape where a letter of ASCII could stand as well. All others make it a name that nothing is looked for by (of ours none has
+ * such characters), so that it may stay as it is written. */
+static bool spells_ascii(const char *at, const char *end) {
+  uint32_t code;
+  while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+    at += escape_at(at, end, &code);
+    if (code >= ' ' && code < 0x7F && !strchr("\"\\/", (int)code)) return true;
+  }
+  return false;
+}
+
 static inline const char *read_member(struct reader *r, const char *at) {
   const char *const end = r->end;
   bool plain;
   if (at == end || *at != '"') return fail(r, at, "a member without a name");
   const char *const first = ++at;
   if (!(at = read_text(r, at, &plain))) return NULL;
-  if (!plain) return fail(r, at + 1, "a name with escapes");
+  if (!plain && spells_ascii(first, at)) return fail(r, at + 1, "a name with letters as escapes");
   if (at - first > TB_TAPE_NAME) return over(r, at + 1, "a name that is too long");
   const struct name name = {(uint32_t)(first - r->text), (uint16_t)(at - first)};
   at = skip_blanks(at + 1, end);

@@ -3,7 +3,7 @@
  * 1. Strict RFC 8259: UTF-8 without surrogates, no control characters in texts, one value, nothing behind it.
  * 2. The text is not changed or copied: a node points into it. Nodes stand in the order of the text, so the children of a node follow
  *    it, and `next` is the node behind them all.
- * 3. Bounded: TB_TAPE_DEPTH levels, `most_nodes` nodes, names of TB_TAPE_NAME bytes. Names are written without escapes, and no text
+ * 3. Bounded: TB_TAPE_DEPTH levels, `most_nodes` nodes, names of TB_TAPE_NAME bytes. Names have no escapes where a letter of ASCII could stand, and no text
  *    holds a zero (\u0000): readers in C would see another text.
  * Ownership: the text is borrowed; nodes belong to the struct and serve the next document too. Threads: one a struct. */
 #ifndef TB_DASHBOARD_TAPE_H

@@ -17,52 +17,95 @@ struct removal {
   bool more;    /* this one was full: there may be more */
 };
 
-/* Runs a statement with as many of these numbers as it takes. */
-static bool run_with(struct tb_store *store, enum tb_statement which, const int64_t numbers[3]) {
-  sqlite3_stmt *statement = tb_store_get(store, which);
-  if (!statement) return false;
-  for (int i = 0; i < sqlite3_bind_parameter_count(statement); i++) sqlite3_bind_int64(statement, i + 1, numbers[i]);
-  return tb_store_run(store, statement);
+/* Machines and commits of what was removed: it may have been the last of theirs. */
+struct ids { int64_t at[2 * PORTION]; int count; };
+struct gone { struct ids machines, commits; };
+
+static void note(struct ids *ids, int64_t id) {
+  for (int i = 0; i < ids->count; i++)
+    if (ids->at[i] == id) return;
+  if (ids->count < (int)(sizeof ids->at / sizeof *ids->at)) ids->at[ids->count++] = id;
 }
 
-/* 0: there is none. */
+/* A statement with as many of these numbers as it takes. */
+static sqlite3_stmt *get_with(struct tb_store *store, enum tb_statement which, const int64_t numbers[3]) {
+  sqlite3_stmt *statement = tb_store_get(store, which);
+  for (int i = 0; statement && i < sqlite3_bind_parameter_count(statement); i++) sqlite3_bind_int64(statement, i + 1, numbers[i]);
+  return statement;
+}
+
+static bool run_with(struct tb_store *store, enum tb_statement which, const int64_t numbers[3]) { return tb_store_run(store, get_with(store, which, numbers)); }
+
+/* Runs a statement that gives the machine, and maybe the commit, of each row that it removes. How many these were; -1 on failure. */
+static int remove_with(struct tb_store *store, enum tb_statement which, const int64_t numbers[3], struct gone *gone) {
+  sqlite3_stmt *rows = get_with(store, which, numbers);
+  int count = 0;
+  if (!rows) return -1;
+  store->failed = 0;
+  for (; tb_store_step(store, rows); count++) {
+    note(&gone->machines, sqlite3_column_int64(rows, 0));
+    if (sqlite3_column_count(rows) > 1) note(&gone->commits, sqlite3_column_int64(rows, 1));
+  }
+  tb_store_done(rows);
+  return store->failed ? -1 : count;
+}
+
+/* 0: there is none; -1 on failure. */
 static int64_t old_series(struct tb_store *store, int64_t before) {
   sqlite3_stmt *find = tb_store_get(store, TB_SQL_OLD_SERIES);
-  if (!find) return 0;
+  if (!find) return -1;
   sqlite3_bind_int64(find, 1, before);
-  const int64_t series = sqlite3_step(find) == SQLITE_ROW ? sqlite3_column_int64(find, 0) : 0;
+  store->failed = 0;
+  const int64_t series = tb_store_step(store, find) ? sqlite3_column_int64(find, 0) : store->failed ? -1 : 0;
   tb_store_done(find);
   return series;
 }
 
 /* At most `most` points, and the steps that begin at them. Series that hold nothing any more go, with their id: it may be in the writer's memory
  * of names. -1 on failure; else how many points were removed. */
-static int remove_points(struct tb_store *store, int64_t series, int64_t before, int most) {
+static int remove_points(struct tb_store *store, int64_t series, int64_t before, int most, struct gone *gone) {
   const int64_t old[] = {series, before, most};
   if (!run_with(store, TB_SQL_OLD_POINTS, old)) return -1;
   const int removed = sqlite3_changes(store->db);
-  const int64_t shrink[] = {series, removed, 0};
-  if (!run_with(store, TB_SQL_OLD_CHANGES, old) || !run_with(store, TB_SQL_SHRINK_SERIES, shrink) || !run_with(store, TB_SQL_DROP_SERIES, old)) return -1;
-  if (sqlite3_changes(store->db)) tb_names_forget(store);
+  const int64_t shrink[] = {series, before, removed};
+  if (!run_with(store, TB_SQL_OLD_CHANGES, old) || !run_with(store, TB_SQL_SHRINK_SERIES, shrink)) return -1;
+  const int dropped = remove_with(store, TB_SQL_DROP_SERIES, old, gone);
+  if (dropped > 0) tb_names_forget(store);
   store->more_points -= removed;
-  return removed;
+  return dropped < 0 ? -1 : removed;
+}
+
+/* Names that nothing has any more go, with their ids. */
+static bool drop_names(struct tb_store *store, enum tb_statement which, const struct ids *ids) {
+  for (int i = 0; i < ids->count; i++) {
+    if (!run_with(store, which, (const int64_t[]){ids->at[i], 0, 0})) return false;
+    if (sqlite3_changes(store->db)) tb_names_forget(store);
+  }
+  return true;
+}
+
+/* Points first: no point and no step is of a commit whose documents are gone, so that a commit goes with the last of them. -1 on failure; else how
+ * much of the portion is left. */
+static int remove_all_points(struct tb_store *store, int64_t before, struct gone *gone) {
+  int left = PORTION;
+  int64_t series;
+  while (left > 0 && (series = old_series(store, before)) != 0) { /* a series counts too, so that the portion is bounded with many of few points */
+    const int removed = series < 0 ? -1 : remove_points(store, series, before, left, gone);
+    if (removed < 0) return -1;
+    left = left > removed + 1 ? left - removed - 1 : 0;
+  }
+  return left;
 }
 
 static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
   struct removal *removal = (struct removal *)self;
-  if (!run_with(store, TB_SQL_OLD_DOCUMENTS, (const int64_t[]){removal->before, PORTION, 0})) return TB_WRITTEN_FAILED;
-  const int documents = sqlite3_changes(store->db);
+  struct gone gone = {.machines.count = 0};
+  const int left = remove_all_points(store, removal->before, &gone);
+  const int documents = left > 0 ? remove_with(store, TB_SQL_OLD_DOCUMENTS, (const int64_t[]){removal->before, PORTION, 0}, &gone) : 0;
+  if (left < 0 || documents < 0) return TB_WRITTEN_FAILED;
   store->more_documents -= documents;
-  removal->more = documents == PORTION;
-  for (int left = PORTION; left > 0;) { /* a series counts too, so that the portion is bounded with many of few points */
-    const int64_t series = old_series(store, removal->before);
-    const int removed = series ? remove_points(store, series, removal->before, left) : 0;
-    if (removed < 0) return TB_WRITTEN_FAILED;
-    if (!series) break;
-    left -= removed + 1;
-    if (left <= 0) removal->more = true;
-  }
-  return TB_WRITTEN_STORED;
+  removal->more = !left || documents == PORTION;
+  return drop_names(store, TB_SQL_DROP_COMMIT, &gone.commits) && drop_names(store, TB_SQL_DROP_MACHINE, &gone.machines) ? TB_WRITTEN_STORED : TB_WRITTEN_FAILED;
 }
 
 /* On the writer's thread. What failed is tried again a second later. */
@@ -79,7 +122,7 @@ static void done(struct tb_write *self) {
 
 /* Whether anything is older than that. */
 static bool has_old(struct tb_store *reader, int64_t before) {
-  if (old_series(reader, before)) return true;
+  if (old_series(reader, before) > 0) return true;
   sqlite3_stmt *find = tb_store_get(reader, TB_SQL_HAS_OLD_DOCUMENT);
   if (!find) return false;
   sqlite3_bind_int64(find, 1, before);

@@ -36,69 +36,149 @@
     return { lines, shown: shown ? shown.split(',') : [title], unit, low, high, title, logarithmic: 'log' in figure.dataset, changes: 'changes' in figure.dataset, probed: 'probed' in figure.dataset };
   }
 
-  /* [date, value…] of each point; a line with a band has [low, value, high] in the place of its value. */
+  const failed = point => point.outcome !== 'ok';
+
+  /* [date, value…] of each point; a line with a band has [low, value, high] in the place of its value. Lines go on over null, and break at NaN: where a
+   * run failed. */
   function rowsOf(plan, points) {
     return points.map(point => [new Date(point.started_ms)].concat(plan.lines.map(line => {
-      const value = point[line];
+      const value = failed(point) ? NaN : point[line];
       if (!plan.low) return value;
+      if (failed(point)) return [NaN, NaN, NaN];
       return [point[plan.low] === null ? value : point[plan.low], value, point[plan.high] === null ? value : point[plan.high]];
     })));
   }
 
-  function drawSteps(changes) {
-    return (context, area, chart) => {
-      for (const change of changes) {
-        const x = chart.toDomXCoord(change.started_ms);
-        if (x < area.x || x > area.x + area.w) continue;
-        context.strokeStyle = style(change.slower ? '--step-slower' : '--step-faster');
-        context.setLineDash(change.slower ? [] : [5, 4]);
-        context.lineWidth = 2;
-        context.beginPath();
-        context.moveTo(x, area.y);
-        context.lineTo(x, area.y + area.h);
-        context.stroke();
-        context.setLineDash([]);
+  function drawSteps(changes, context, area, chart) {
+    for (const change of changes) {
+      const x = chart.toDomXCoord(change.started_ms);
+      if (x < area.x || x > area.x + area.w) continue;
+      context.strokeStyle = style(change.slower ? '--step-slower' : '--step-faster');
+      context.setLineDash(change.slower ? [] : [5, 4]);
+      context.lineWidth = 2;
+      context.beginPath();
+      context.moveTo(x, area.y);
+      context.lineTo(x, area.y + area.h);
+      context.stroke();
+      context.setLineDash([]);
+    }
+  }
+
+  /* A cross on the time axis for each run that failed, and its outcome beside it where there is room. */
+  function drawFailed(points, em, context, area, chart) {
+    const arm = em / 3, y = area.y + area.h - 2 * arm, end = area.x + area.w;
+    let taken = -Infinity;
+    context.strokeStyle = context.fillStyle = style('--slower');
+    context.lineWidth = 2;
+    context.font = em + 'px sans-serif';
+    context.textBaseline = 'alphabetic';
+    for (const point of points.filter(failed)) {
+      const x = chart.toDomXCoord(point.started_ms), width = context.measureText(point.outcome).width;
+      if (x < area.x - 1 || x > end + 1) continue;
+      context.beginPath();
+      for (const slope of [1, -1]) {
+        context.moveTo(x - arm, y - slope * arm);
+        context.lineTo(x + arm, y + slope * arm);
       }
+      context.stroke();
+      const from = Math.min(Math.max(x - width / 2, area.x), end - width);
+      if (from < taken) continue;
+      context.fillText(point.outcome, from, y - 2 * arm);
+      taken = from + width + em / 2;
+    }
+  }
+
+  /* --- the time axis: as many dates as there is room for, in equal steps, in the middle of what is shown --- */
+
+  const minute = 60e3, hour = 60 * minute, day = 24 * hour;
+  const timeSteps = [1, 2, 5, 10, 15, 20, 30].map(n => n * minute).concat([1, 2, 3, 4, 6, 8, 12].map(n => n * hour));
+  const daySteps = [1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90].map(n => n * day), monthSteps = [1, 2, 3, 4, 6, 9, 12, 18, 24, 36, 60, 120, 240, 600];
+  const monthOf = date => 12 * date.getUTCFullYear() + date.getUTCMonth();
+
+  /* Whole numbers between two ends, so many apart. */
+  function between(first, last, step) {
+    const count = Math.max(0, Math.floor((last - first) / step)), rest = Math.floor((last - first - count * step) / 2);
+    return first > last ? [] : Array.from({ length: count + 1 }, (_, i) => first + rest + i * step);
+  }
+
+  function ticksOf(from, to, most) {
+    const fits = step => (to - from) / step <= most, step = timeSteps.concat(daySteps).find(fits);
+    if (step && to - from < 300 * day) {
+      const unit = step < hour ? minute : step < day ? hour : day;
+      return { step, times: between(Math.ceil(from / unit), Math.floor(to / unit), step / unit).map(n => n * unit) };
+    }
+    const first = monthOf(new Date(from - 1)) + 1, last = monthOf(new Date(to)), months = monthSteps.find(n => (last - first) / n <= most) || monthSteps.at(-1);
+    return { step: 30 * day * months, times: between(first, last, months).map(n => Date.UTC(Math.floor(n / 12), n % 12)) };
+  }
+
+  /* Below a time its day, and below a day its year, where it is another one than before. */
+  function ticker(em) {
+    return (from, to, pixels) => {
+      const place = 4.6 * em, edge = (to - from) * place / 2 / pixels; /* a label's middle stays half its width from the ends: the other axis has labels there */
+      const { step, times: whole } = ticksOf(from + edge, to - edge, pixels / place - 1);
+      const times = whole.length > 2 ? whole : [from + edge, (from + to) / 2, to - edge]; /* too few midnights: dates they are all the same */
+      const told = (time, options) => new Date(time).toLocaleString('en-GB', { timeZone: 'UTC', ...options }), date = { day: 'numeric', month: 'short' };
+      let above = '';
+      return times.map(v => {
+        const main = told(v, step < day ? { hour: '2-digit', minute: '2-digit' } : step < 30 * day || to - from < 300 * day ? date : { month: 'short' });
+        const rest = told(v, step < day ? date : { year: 'numeric' }), label = rest === above ? main : main + '<br>' + rest;
+        above = rest;
+        return { v, label };
+      });
     };
   }
 
+  /* A logarithmic axis has no place for 0. */
+  function zerosOf(plan, line, points) {
+    const known = points.filter(point => point[line] !== null), zeros = known.filter(point => point[line] === 0).length;
+    if (!plan.logarithmic || !zeros) return '';
+    return ': ' + told(plan.unit, 0, 3) + (zeros < known.length ? ' in ' + zeros + ' of ' + known.length + ' runs' : '');
+  }
+
   /* Which line is which: a piece of it beside its name. */
-  function keyOf(plan) {
+  function keyOf(plan, points) {
     const list = document.createElement('ul'), space = 'http://www.w3.org/2000/svg';
     list.className = 'key';
     plan.shown.forEach((name, i) => {
       const item = document.createElement('li'), piece = document.createElementNS(space, 'svg'), line = document.createElementNS(space, 'line');
       for (const [attribute, value] of Object.entries({ x1: 0, x2: 28, y1: 6, y2: 6, class: 'series-' + (i + 1), 'stroke-dasharray': (dashes[i] || []).join(' ') || 'none' })) line.setAttribute(attribute, value);
       piece.append(line);
-      item.append(piece, name);
+      item.append(piece, name + zerosOf(plan, plan.lines[i], points));
       list.append(item);
     });
     return list;
   }
 
   function draw(figure, series) {
-    const plan = planOf(figure), known = series.points.filter(point => plan.lines.some(line => point[line] !== null));
-    const points = plan.probed ? known.filter(point => point.probe === known.at(-1).probe) : known; /* those over another probe, or none, have another scale */
+    const plan = planOf(figure), known = series.points.filter(point => !failed(point) && plan.lines.some(line => point[line] !== null));
+    const measured = plan.probed ? known.filter(point => point.probe === known.at(-1).probe) : known; /* those over another probe, or none, have another scale */
+    const drawn = new Set(measured), points = series.points.filter(point => failed(point) || drawn.has(point));
     const legend = document.createElement('div'), plot = figure.querySelector('.plot');
     legend.className = 'legend';
     legend.setAttribute('aria-live', 'polite');
     plot.after(legend);
-    if (points.length < 2) {
-      legend.textContent = points.length + ' run so far: a chart needs two';
+    if (measured.length < 2) {
+      legend.textContent = measured.length + ' run so far: a chart needs two';
       return;
     }
-    const one = plan.lines.length === 1, most = Math.max(...points.map(point => point[plan.lines[0]] || 0)), unit = unitFor(plan.unit, most);
+    const one = plan.lines.length === 1, most = Math.max(...measured.map(point => point[plan.lines[0]] || 0)), unit = unitFor(plan.unit, most);
     figure.classList.add('drawn');
     if (one && unit.name) figure.querySelector('figcaption').textContent = plan.title + ' (' + unit.name + (plan.logarithmic ? ', logarithmic' : '') + ')';
     else if (plan.logarithmic) figure.querySelector('figcaption').textContent = plan.title + ' (logarithmic)';
-    if (!one) plot.before(keyOf(plan));
+    if (!one) plot.before(keyOf(plan, measured));
     const changes = plan.changes ? series.changes : [];
-    legend.textContent = points.length + ' runs' + (plan.low ? '; band: ' + (plan.changes ? '5% to 95% of the samples' : '95% interval') : '') + (changes.length ? '; lines: change points (dashed: faster)' : '');
+    const failures = points.length - measured.length;
+    legend.textContent = measured.length + ' runs' + (failures ? ', ' + failures + ' that failed (×)' : '') + (plan.low ? '; band: ' + (plan.changes ? '5% to 95% of the samples' : '95% interval') : '') + (changes.length ? '; lines: change points (dashed: faster)' : '');
     const say = row => {
-      const point = points[row], value = line => point[line] === null ? '–' : told(plan.unit, point[line], 4);
+      const point = points[row], when = new Date(point.started_ms).toISOString().slice(0, 16).replace('T', ' ') + ' · ' + point.commit + ' · ';
+      if (failed(point)) {
+        legend.textContent = when + 'failed: ' + point.outcome;
+        return;
+      }
+      const value = line => point[line] === null ? '–' : told(plan.unit, point[line], 4);
       const band = plan.low && point[plan.low] !== null ? ' [' + value(plan.low) + ', ' + value(plan.high) + ']' : '';
       const values = plan.lines.map((line, i) => (one ? '' : plan.shown[i] + ' ') + value(line)).join(', ');
-      legend.textContent = new Date(point.started_ms).toISOString().slice(0, 16).replace('T', ' ') + ' · ' + point.commit + ' · ' + values + band;
+      legend.textContent = when + values + band;
     };
     const whole = !plan.unit; /* a count */
     const label = value => whole && value % 1 ? '' : one ? digits(value / unit.scale, 4) : told(plan.unit, value, 3);
@@ -106,9 +186,9 @@
     const em = matchMedia('(min-width: 2400px)').matches ? 17 : 12; /* as style.css has it */
     const looks = Object.fromEntries(plan.shown.map((name, i) => [name, { strokePattern: dashes[i] }]));
     const chart = new Dygraph(plot, rowsOf(plan, points), Object.assign(paint(), {
-      labels: ['run'].concat(plan.shown), series: looks, customBars: Boolean(plan.low), logscale: plan.logarithmic, fillAlpha: 0.22, strokeWidth: 1.5, drawPoints: points.length < 200, pointSize: 2.5,
-      connectSeparatedPoints: true, labelsUTC: true, underlayCallback: drawSteps(changes), animatedZooms: false, rightGap: 12, stepPlot: whole, yRangePad: whole ? 24 : 8,
-      axes: { x: { axisLabelWidth: 6 * em, pixelsPerLabel: 7 * em }, y: { axisLabelWidth: (one ? 4.7 : 5.4) * em, axisLabelFormatter: label, pixelsPerLabel: 2.2 * em } },
+      labels: ['run'].concat(plan.shown), series: looks, customBars: Boolean(plan.low), logscale: plan.logarithmic, fillAlpha: 0.22, strokeWidth: 1.5, xRangePad: 8, drawPoints: points.length < 200, pointSize: 2.5,
+      connectSeparatedPoints: true, labelsUTC: true, underlayCallback: (...where) => { drawSteps(changes, ...where); drawFailed(points, em, ...where); }, xAxisHeight: 3.2 * em, animatedZooms: false, rightGap: 12, stepPlot: whole, yRangePad: whole ? 24 : 8,
+      axes: { x: { axisLabelWidth: 4.4 * em, ticker: ticker(em) }, y: { axisLabelWidth: (one ? 4.7 : 5.4) * em, axisLabelFormatter: label, pixelsPerLabel: 2.2 * em } },
       highlightCallback: (event, x, items, row) => say(row),
       pointClickCallback: (event, item) => { const key = points[item.idx].key; if (key) location.href = '/result?key=' + key; },
     }));
