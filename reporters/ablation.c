@@ -1,5 +1,6 @@
 /* Pairs of cases that differ in switches of compile time (opt.*) alone, and what their cold compiles took. Invariant: a pair is of one
- * replicate; where two cases have not as many samples, some replicate failed, and no pair is told. */
+ * replicate. Cases end after different numbers of them: the first ones of both are pairs. Where a case has not a sample for each of its
+ * replicates, some failed, and no pair is told. */
 #include "reporters/ablation.h"
 
 #include <math.h>
@@ -80,22 +81,26 @@ static double sample(const cJSON *samples, int i) {
   return cJSON_IsNumber(at) ? at->valuedouble : NAN;
 }
 
-/* Sample i of n of a case's figure. Starts are told of each fresh process of a replicate, that of the cold call first. */
-static double figure_at(const cJSON *c, const cJSON *on, enum tb_ablation_figure figure, int i, int n) {
+static int count_colds(const cJSON *c, const cJSON *on) { return cJSON_GetArraySize(tb_doc_at(cold_of(c, on), "samples")); }
+
+/* Sample i of a case's figure. Starts are told of each fresh process of a replicate, that of the cold call first. */
+static double figure_at(const cJSON *c, const cJSON *on, enum tb_ablation_figure figure, int i) {
   const cJSON *starts = tb_doc_at(c, "compile.start_ns.samples");
   const double cold = sample(tb_doc_at(cold_of(c, on), "samples"), i);
-  return figure == TB_ABLATION_COLD ? cold : cold + sample(starts, i * (cJSON_GetArraySize(starts) / n));
+  return figure == TB_ABLATION_COLD ? cold : cold + sample(starts, i * (cJSON_GetArraySize(starts) / count_colds(c, on)));
+}
+
+/* Samples of a case's figure; 0 where not each replicate has one. */
+static int count_samples(const cJSON *c, const cJSON *on, enum tb_ablation_figure figure) {
+  const cJSON *replicates = tb_doc_at(c, "steady.replicates");
+  const int n = count_colds(c, on), starts = cJSON_GetArraySize(tb_doc_at(c, "compile.start_ns.samples"));
+  if (replicates && cJSON_GetArraySize(replicates) != n) return 0;
+  return figure == TB_ABLATION_WHOLE && (!n || !starts || starts % n) ? 0 : n;
 }
 
 static int count_pairs(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
-  const cJSON *both[] = {row->off, row->on};
-  const int n = cJSON_GetArraySize(tb_doc_at(cold_of(row->off, row->on), "samples"));
-  for (int i = 0; i < 2; i++) {
-    if (cJSON_GetArraySize(tb_doc_at(cold_of(both[i], row->on), "samples")) != n) return 0;
-    const int starts = cJSON_GetArraySize(tb_doc_at(both[i], "compile.start_ns.samples"));
-    if (figure == TB_ABLATION_WHOLE && (!n || !starts || starts % n)) return 0;
-  }
-  return n;
+  const int off = count_samples(row->off, row->on, figure), on = count_samples(row->on, row->on, figure);
+  return off < on ? off : on;
 }
 
 static bool fill_pairs(struct tb_ablation_row *row, enum tb_ablation_figure figure) {
@@ -103,7 +108,7 @@ static bool fill_pairs(struct tb_ablation_row *row, enum tb_ablation_figure figu
   row->logs[figure] = calloc((size_t)n + 1, sizeof **row->logs);
   if (!row->logs[figure]) return false;
   for (int i = 0; i < n; i++) {
-    const double off = figure_at(row->off, row->on, figure, i, n), on = figure_at(row->on, row->on, figure, i, n);
+    const double off = figure_at(row->off, row->on, figure, i), on = figure_at(row->on, row->on, figure, i);
     if (!(off > 0) || !(on > 0)) return true;
     row->logs[figure][row->n_pairs[figure]++] = log(off / on);
   }

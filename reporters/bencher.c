@@ -1,6 +1,10 @@
 /* Bencher Metric Format: { "CASE": { "MEASURE": { "value": N, "lower_value": N, "upper_value": N } } }.
  * Measures that Bencher has itself keep its names and units ("latency" is in nanoseconds); others have their unit in the name. Names are
- * as long as Bencher takes them, which refuses the whole report otherwise. */
+ * as long as Bencher takes them, which refuses the whole report otherwise.
+ *
+ * A benchmark of ours, "tbench/run", has the measure "complete": 1, or 0 where the run was cut, so that a threshold (a static one, lower
+ * boundary 1) tells of it. Cases have it too: 0 where their replicates were cut. */
+#include <math.h>
 #include <string.h>
 
 #include "reporters/series.h"
@@ -8,6 +12,7 @@
 
 enum { UNIT = 32, CASE = 1024, MEASURE = 64 };
 
+static const char complete_measure[] = "complete";
 static const struct { const char *name, *measure; } built_in[] = {{"steady", "latency"}, {"code", "file-size"}, {"instructions", "instructions"}};
 
 /* Lower case, words joined by one hyphen each. */
@@ -29,6 +34,24 @@ static void slug_of(const struct tb_series *series, char out[MEASURE + 1]) {
   tb_short_text(slug, MEASURE, out);
 }
 
+static void put_measure(struct tb_json *json, const char *measure, double value, double lo, double hi) {
+  if (!isfinite(value)) return;
+  tb_emit_open(json, measure, '{');
+  tb_emit_number(json, "value", value);
+  tb_emit_number(json, "lower_value", lo);
+  tb_emit_number(json, "upper_value", hi);
+  tb_emit_close(json, '}');
+}
+
+/* Of several results: are all of them whole? */
+static void put_run(struct tb_json *json, const cJSON *results) {
+  bool complete = true;
+  for (int i = 0; i < tb_doc_count(results); i++) complete = tb_result_complete(tb_doc_nth(results, i)) && complete;
+  tb_emit_open(json, "tbench/run", '{');
+  put_measure(json, complete_measure, complete, NAN, NAN);
+  tb_emit_close(json, '}');
+}
+
 static void put_case(struct tb_json *json, const cJSON *one_case) {
   char name[CASE + 1];
   tb_short_text(tb_doc_text(one_case, "id", "?"), CASE, name);
@@ -36,12 +59,9 @@ static void put_case(struct tb_json *json, const cJSON *one_case) {
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
     char measure[MEASURE + 1];
     slug_of(&series, measure);
-    tb_emit_open(json, measure, '{');
-    tb_emit_number(json, "value", series.value);
-    tb_emit_number(json, "lower_value", series.lo);
-    tb_emit_number(json, "upper_value", series.hi);
-    tb_emit_close(json, '}');
+    put_measure(json, measure, series.value, series.lo, series.hi);
   }
+  put_measure(json, complete_measure, tb_case_complete(one_case), NAN, NAN);
   tb_emit_close(json, '}');
 }
 
@@ -49,6 +69,7 @@ bool tb_report_bencher(const cJSON *result, const struct tb_report_options *opti
   struct tb_json json = {.out = out, .indented = true};
   (void)options;
   tb_emit_open(&json, NULL, '{');
+  if (tb_doc_count(result)) put_run(&json, result);
   for (int i = 0; i < tb_doc_count(result); i++) {
     const cJSON *one_case;
     cJSON_ArrayForEach(one_case, tb_doc_at(tb_doc_nth(result, i), "cases")) {

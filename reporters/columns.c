@@ -30,7 +30,7 @@ static void cell_pays(const cJSON *c, char *out) {
   const double high = tb_case_figure(c, "speedup.hi"), first = tb_case_figure(c, "compile.pays_off_lo"), last = tb_case_figure(c, "compile.pays_off_hi");
   const bool infinite = cJSON_IsTrue(tb_doc_at(c, "compile.pays_off_infinite"));
   char interval[TB_CELL] = "";
-  if (infinite && first >= 1) snprintf(interval, sizeof interval, " [%.0f, ∞)", ceil(first));
+  if (infinite && (first >= 1 || (first >= 0 && !isnan(calls)))) snprintf(interval, sizeof interval, " [%.0f, ∞)", ceil(first));
   if (!isnan(first) && !isnan(last)) snprintf(interval, sizeof interval, " [%.0f, %.0f]", ceil(first), ceil(last));
   if (isnan(calls)) snprintf(out, TB_CELL, "%s%s", isnan(high) ? "–" : high > 1 ? "unsure" : "never", high > 1 ? interval : "");
   else snprintf(out, TB_CELL, "%.0f call%s%s", ceil(calls), ceil(calls) == 1 ? "" : "s", interval);

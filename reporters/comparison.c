@@ -5,7 +5,7 @@
 #include "reporters/table.h"
 #include "reporters/text_out.h"
 
-enum { CELL = 96, TIME = 10 /* a column's width; its title has one byte more than characters */ };
+enum { CELL = 96, COUNT = 5, HISTORY_COUNT = 11, TIME = 10 /* a column's width; its title has one byte more than characters */ };
 static const double ns_per_us = 1e3, percent = 100;
 
 static void put_line(FILE *out, const char *text) { tb_put_text(out, text, tb_escape_line); }
@@ -49,7 +49,24 @@ static void put_verdict(const cJSON *one, const struct tb_report_options *option
   if (cJSON_IsTrue(tb_doc_at(one, "control"))) fputs(" (control: same artifact, same program)", out);
 }
 
-static void put_row(const cJSON *one, int width, const struct tb_report_options *options, FILE *out) {
+/* What a verdict rests on: pairs of processes, or points of a history, which say so. */
+static void put_count(const cJSON *one, bool of_history, FILE *out) {
+  const double points = tb_doc_number(one, "time.points"), pairs = tb_doc_number(one, "time.pairs");
+  const int width = of_history ? HISTORY_COUNT : COUNT;
+  char text[CELL] = "-";
+  if (!isnan(points)) snprintf(text, sizeof text, "%.0f point%s", points, points == 1 ? "" : "s");
+  else if (!isnan(pairs)) snprintf(text, sizeof text, of_history ? "%.0f pairs" : "%.0f", pairs);
+  fprintf(out, "  %*s", width, text);
+}
+
+static bool is_of_history(const cJSON *cases) {
+  const cJSON *one;
+  cJSON_ArrayForEach(one, cases)
+    if (!isnan(tb_doc_number(one, "time.points"))) return true;
+  return false;
+}
+
+static void put_row(const cJSON *one, int width, bool of_history, const struct tb_report_options *options, FILE *out) {
   char text[CELL];
   const char *id = tb_doc_text(one, "id", "?");
   put_line(out, id);
@@ -61,11 +78,10 @@ static void put_row(const cJSON *one, int width, const struct tb_report_options 
   else if (isnan(lo)) snprintf(text, sizeof text, "%.3f", ratio);
   else snprintf(text, sizeof text, "%.3f [%.3f, %.3f]", ratio, lo, hi);
   fprintf(out, "  %21s", text);
-  const double floor = tb_doc_number(one, "time.floor"), pairs = tb_doc_number(one, "time.pairs");
+  const double floor = tb_doc_number(one, "time.floor");
   if (isnan(floor)) fprintf(out, "  %6s", "-");
   else fprintf(out, "  %5.2f%%", floor * percent);
-  if (isnan(pairs)) fprintf(out, "  %5s", "-");
-  else fprintf(out, "  %5.0f", pairs);
+  put_count(one, of_history, out);
   put_verdict(one, options, out);
   fputc('\n', out);
 }
@@ -116,9 +132,11 @@ bool tb_report_comparison(const cJSON *document, const struct tb_report_options 
   const int width = longest_id(cases);
   put_origin(document, "base", out);
   put_origin(document, "head", out);
-  fprintf(out, "\n%-*s  %*s  %*s  %21s  %6s  %5s  verdict\n", width, "case", TIME + 1, "base (µs)", TIME + 1, "head (µs)", "head/base [95%]", "floor", "pairs");
+  const bool of_history = is_of_history(cases);
+  fprintf(out, "\n%-*s  %*s  %*s  %21s  %6s  %*s  verdict\n", width, "case", TIME + 1, "base (µs)", TIME + 1, "head (µs)", "head/base [95%]", "floor",
+          of_history ? HISTORY_COUNT : COUNT, of_history ? "rests on" : "pairs");
   cJSON_ArrayForEach(one, cases) {
-    put_row(one, width, options, out);
+    put_row(one, width, of_history, options, out);
     put_findings(one, options, out);
   }
   fputc('\n', out);

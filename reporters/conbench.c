@@ -2,8 +2,8 @@
  * (conbench/units.py) and refuses all else, so other figures are left out. A case that is not right has an element with its error.
  *
  * Its description of a machine demands figures that a result does not have (sizes of caches, of memory), and nothing may be made up, so
- * the machine is told as a cluster, which is free in what it says. The repository is not in a result either: it and the commit come from
- * the variables that Conbench's own clients read. */
+ * the machine is told as a cluster, which is free in what it says. The repository is not in a result either: it comes from the variables
+ * that Conbench's own clients read, as does the commit; without that variable it is the one of the program that measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "reporters/text_out.h"
 
 enum { TEXT = 512, PART = 160 /* of a text that is put together */ };
-enum { SHA1 = 40 /* digits of a whole commit: its place there holds no SHA-256 */ };
 static const char repository_variable[] = "CONBENCH_PROJECT_REPOSITORY", commit_variable[] = "CONBENCH_PROJECT_COMMIT",
                   pull_request_variable[] = "CONBENCH_PROJECT_PR_NUMBER", site[] = "https://github.com/";
 
@@ -27,8 +26,8 @@ static const char *variable(const char *name) {
 }
 
 static void put_github(struct tb_json *json, const cJSON *result) {
-  const char *commit = variable(commit_variable), *own = tb_doc_commit(result);
-  if (!commit && own && strlen(own) == SHA1) commit = own; /* a shortened one has no parents there, so no history */
+  const char *commit = variable(commit_variable);
+  if (!commit) commit = tb_doc_whole_commit(result); /* a shortened one has no parents there, so no history */
   tb_emit_open(json, "github", '{');
   tb_emit_text(json, "repository", variable(repository_variable));
   tb_emit_text(json, "commit", commit);

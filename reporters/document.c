@@ -37,9 +37,25 @@ const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwi
   return cJSON_IsString(at) ? at->valuestring : otherwise;
 }
 
+int tb_case_environment_number(const cJSON *one_case) {
+  const double number = one_case ? tb_doc_number(one_case, "env") : 0;
+  return number >= 0 && number < INT_MAX && number == floor(number) ? (int)number : -1;
+}
+
+const cJSON *tb_case_environment(const cJSON *result, const cJSON *one_case) {
+  const int number = tb_case_environment_number(one_case);
+  return number < 0 ? NULL : cJSON_GetArrayItem(tb_doc_at(result, "environments"), number);
+}
+
 const char *tb_doc_commit(const cJSON *result) {
   const char *commit = tb_doc_text(result, "tbench.commit", "");
   return *commit && tc_text_hex(commit) == strlen(commit) ? commit : NULL;
+}
+
+const char *tb_doc_whole_commit(const cJSON *result) {
+  enum { SHA1 = 40 };
+  const char *whole = tb_doc_text(result, "tbench.commit_whole", NULL), *commit = whole ? whole : tb_doc_commit(result);
+  return commit && strlen(commit) == SHA1 && tc_text_hex(commit) == SHA1 ? commit : NULL;
 }
 
 /* --- what may be told --- */
@@ -102,6 +118,18 @@ bool tb_result_incomplete(const cJSON *result, char *out, size_t size) {
   if (missing) snprintf(out, size, "%s: %d of %d planned cases %s not measured", why, missing, planned_cases(result), missing == 1 ? "was" : "were");
   else if (open || interrupted) snprintf(out, size, "%s: replicates may be missing", why);
   return *out != '\0';
+}
+
+bool tb_result_complete(const cJSON *result) {
+  char why[TB_REPORT_FAILURE];
+  return !tb_result_incomplete(result, why, sizeof why);
+}
+
+double tb_case_complete(const cJSON *one_case) {
+  const cJSON *stop = tb_doc_at(one_case, "speedup.replicates_stop");
+  if (cJSON_IsNull(stop)) return 0; /* the run goes on, or was killed */
+  if (!cJSON_IsString(stop)) return NAN;
+  return strcmp(stop->valuestring, "budget") && strcmp(stop->valuestring, "interrupted");
 }
 
 /* --- names --- */

@@ -124,7 +124,7 @@ static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, u
   tb_untold_text(&untold, why, sizeof why);
   snprintf(text, sizeof text, "%d case%s%s not drawn: %s", untold.total, untold.total == 1 ? "" : "s", wanted == 1u << TB_PLOT_HISTORY ? " of the newest result" : "", why);
   tb_page_second(page, text);
-  tb_page_note(page, "%s", text);
+  tb_page_tell(page, text);
 }
 
 /* Adds what is wanted; kinds that were asked for and have nothing to draw are told. */

@@ -19,7 +19,9 @@ struct tb_page {
   size_t data_size, script_size;
   int n_panels, n_blocks, height; /* pixels so far */
   char second[TB_PLOT_TITLE];  /* line below the title of the page; "": none */
-  char notes[TB_PLOT_MESSAGE]; /* what was left out */
+  char notes[TB_PLOT_MESSAGE]; /* what was left out, for whoever draws */
+  char below[TB_PLOT_MESSAGE]; /* and what of it stands below the panels: lines */
+  int n_below;
 };
 bool tb_page_open(struct tb_page *page); /* false: memory is out */
 bool tb_page_flush(struct tb_page *page); /* texts are whole then; false: memory is out */
@@ -34,7 +36,10 @@ void tb_page_title(struct tb_page *page, const char *title, const char *second);
 int tb_page_block(struct tb_page *page, const char *what, const char *columns);
 /* The block in a plot command: data index 'block 7:'. */
 void tb_page_index(struct tb_page *page, int block);
+/* Notes what is not drawn: to be told, and below the panels, so that who has nothing but the picture knows it. */
 void tb_page_note(struct tb_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* To be told alone: it stands in the picture already. */
+void tb_page_tell(struct tb_page *page, const char *text);
 /* Head and frame of the script around the panels. */
 void tb_page_script(const struct tb_page *page, const struct tb_plot *plot, const char *title, FILE *out);
 

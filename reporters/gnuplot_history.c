@@ -4,7 +4,7 @@
  *
  * All panels share the numbers of the runs, so that a night stands below itself.
  * Data, of each series: points: run, value, when, commit; segments: first, last, median, lo, hi; changes: place, new over old median, p,
- * kind (1 slower, -1 faster, 0 mark), text. Values: times of the probe kernel of the same run, or microseconds. */
+ * kind (1 slower, -1 faster, 0 mark), level and side of the text, text. Values: times of the probe kernel of the same run, or microseconds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,19 +74,26 @@ static void change_text(const struct tb_plot_history *h, const struct tb_plot_ch
   tb_plot_shorten(out, TEXT / 3);
 }
 
-static int put_changes(struct tb_page *page, const struct tb_plot_history *h, const struct tb_plot_series *s, int *levels) {
-  const int block = tb_page_block(page, "its changes", "place (between two runs)  new/old median  p  kind (1: slower, -1: faster, 0: marked by hand)  level of the text  text");
+/* What the panel has to know of the texts of its changes. */
+struct texts { int levels; bool side[2]; /* right, left of their places */ };
+
+static int put_changes(struct tb_page *page, const struct tb_plot_history *h, const struct tb_plot_series *s, struct texts *texts) {
+  const int block = tb_page_block(page, "its changes", "place (between two runs)  new/old median  p  kind (1: slower, -1: faster, 0: marked by hand)  level of the text  its side (1: right of the place, -1: left, where it would be cut off)  text");
   double taken[LEVELS];
   for (int i = 0; i < LEVELS; i++) taken[i] = -INFINITY;
   for (int i = 0; i < s->n_changes; i++) {
     const struct tb_plot_change *c = &s->changes[i];
     char text[TEXT];
     int level = 0;
-    while (level < LEVELS - 1 && c->run < taken[level]) level++;
     change_text(h, c, text);
-    taken[level] = c->run + letter_share * (double)(strlen(text) + 1) * h->n_runs;
-    if (level >= *levels) *levels = level + 1;
-    fprintf(page->data, "%.1f %.6g %.4g %d %d ", c->run - 0.5, c->ratio, c->p, kind_of(c), level);
+    const double length = letter_share * (double)(strlen(text) + 1) * h->n_runs;
+    const bool left = c->run + length > h->n_runs && c->run > length;
+    const double from = left ? c->run - length : c->run;
+    while (level < LEVELS - 1 && from < taken[level]) level++;
+    taken[level] = fmax(taken[level], from + length);
+    if (level >= texts->levels) texts->levels = level + 1;
+    texts->side[left] = true;
+    fprintf(page->data, "%.1f %.6g %.4g %d %d %d ", c->run - 0.5, c->ratio, c->p, kind_of(c), level, left ? -1 : 1);
     tb_plot_column(page->data, text);
     fputc('\n', page->data);
   }
@@ -140,6 +147,16 @@ static void put_bands(struct tb_page *page, int block, double confidence) {
   fputs("using ($1 - 0.5):3:($2 - $1 + 1):(0) with vectors nohead lc rgb '#333333' lw 1.5 dt 1 title 'median', \\\n  ", out);
 }
 
+/* gnuplot 5.4 crashes where a plot of labels has none: that of a side is there where the side has some. */
+static void put_texts(struct tb_page *page, int block, const struct texts *texts) {
+  static const struct { const char *where, *labels; } sides[] = {{"> 0", "left offset 0.4,0"}, {"< 0", "right offset -0.4,0"}};
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+    if (!texts->side[i]) continue;
+    tb_page_index(page, block);
+    fprintf(page->script, "using ($6 %s ? $1 : NaN):(height_of($5)):7 with labels %s font ',9' tc rgb '#222222' notitle, \\\n  ", sides[i].where, sides[i].labels);
+  }
+}
+
 static void put_lines(struct tb_page *page, int block, const struct tb_plot_series *s) {
   static const struct { int kind, linetype, dash; const char *title; } kinds[] = {{1, 2, 1, "slower"}, {-1, 3, 2, "faster"}, {0, 4, 4, "marked"}};
   FILE *out = page->script;
@@ -150,23 +167,21 @@ static void put_lines(struct tb_page *page, int block, const struct tb_plot_seri
     tb_page_index(page, block);
     fprintf(out, "using ($4 == %d ? $1 : NaN):(bottom):(0):(top - bottom) with vectors nohead lt %d lw 1.5 dt %d title '%s', \\\n  ", kinds[i].kind, kinds[i].linetype, kinds[i].dash, kinds[i].title);
   }
-  tb_page_index(page, block);
-  fputs("using 1:(height_of($5)):6 with labels left offset 0.4,0 font ',9' tc rgb '#222222' notitle, \\\n  ", out);
 }
 
 static void add_series(struct tb_page *page, const struct tb_plot_history *h, const struct tb_plot_series *s) {
   struct range range = {INFINITY, 0};
-  int levels = 0;
-  const int points = put_points(page, h, s, &range), segments = s->n_segments ? put_segments(page, s, &range) : 0, changes = s->n_changes ? put_changes(page, h, s, &levels) : 0;
+  struct texts texts = {0};
+  const int points = put_points(page, h, s, &range), segments = s->n_segments ? put_segments(page, s, &range) : 0, changes = s->n_changes ? put_changes(page, h, s, &texts) : 0;
   tb_page_panel(page, PANEL_PIXELS, 1, "history of a case");
   tb_page_title(page, s->name, "");
   FILE *out = page->script;
   fputs("set key horizontal maxcols 6 samplen 2\nset bmargin 4.6\nset lmargin 11\nset rmargin 3\n", out);
   put_runs(out, h);
-  put_values(out, s, range, levels);
+  put_values(out, s, range, texts.levels);
   fputs("plot ", out);
   if (segments) put_bands(page, segments, h->confidence);
-  if (changes) put_lines(page, changes, s);
+  if (changes) put_lines(page, changes, s), put_texts(page, changes, &texts);
   tb_page_index(page, points);
   fputs("using 1:2 with points lc rgb '#0072B2' pt 7 ps 0.45 title 'run'\n", out);
 }

@@ -11,7 +11,7 @@
 
 #include "reporters/gnuplot.h"
 
-enum { WIDTH = 960, TOP = 44, SECOND = 20 /* line of the title */, BOTTOM = 8, POINTS_AN_INCH = 72 };
+enum { WIDTH = 960, TOP = 44, SECOND = 20 /* line of the title */, BOTTOM = 8, NOTE = 18 /* line below the panels */, POINTS_AN_INCH = 72 };
 
 /* Okabe and Ito's colours, which colour-blind readers tell apart; each with its own shape and dash besides. */
 static const struct { const char *name, *colour; int shape, dash; } styles[TB_PLOT_SERIES] = {
@@ -189,13 +189,22 @@ int tb_page_block(struct tb_page *page, const char *what, const char *columns) {
 
 void tb_page_index(struct tb_page *page, int block) { fprintf(page->script, "data index 'block %d:' ", block); }
 
-void tb_page_note(struct tb_page *page, const char *format, ...) {
+void tb_page_tell(struct tb_page *page, const char *text) {
   const size_t used = strlen(page->notes);
+  snprintf(page->notes + used, sizeof page->notes - used, "%s%s", used ? "; " : "", text);
+}
+
+void tb_page_note(struct tb_page *page, const char *format, ...) {
+  char text[TB_PLOT_TITLE];
+  const size_t used = strlen(page->below);
   va_list args;
   va_start(args, format);
-  if (used) snprintf(page->notes + used, sizeof page->notes - used, "; ");
-  vsnprintf(page->notes + strlen(page->notes), sizeof page->notes - strlen(page->notes), format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  tb_page_tell(page, text);
+  if (used + strlen(text) + 1 >= sizeof page->below) return;
+  snprintf(page->below + used, sizeof page->below - used, "%s\n", text);
+  page->n_below++;
 }
 
 /* --- axes --- */
@@ -257,8 +266,10 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+static int whole_height(const struct tb_page *page) { return page->height + NOTE * page->n_below + BOTTOM; }
+
 static void put_terminal(const struct tb_page *page, const struct tb_plot *plot, enum tb_plot_format format, FILE *out) {
-  const int height = page->height + BOTTOM;
+  const int height = whole_height(page);
   fprintf(out, "if (format eq '%s') {\n  set terminal ", tb_plot_format_name(format));
   if (format == TB_PLOT_SVG) fprintf(out, "svg noenhanced size %d,%d dynamic background '#ffffff' font 'sans,13'", WIDTH, height);
   else if (format == TB_PLOT_PNG) fprintf(out, "pngcairo noenhanced size %d,%d background '#ffffff' font 'sans,10'", WIDTH, height);
@@ -274,12 +285,28 @@ static void put_styles(FILE *out) {
     fprintf(out, "set linetype %d lc rgb '%s' lw 2 pt %d ps 0.8 dt %d   # %s\n", i + 1, styles[i].colour, styles[i].shape, styles[i].dash, styles[i].name);
 }
 
+/* What is not drawn, line by line, in a plot that has nothing else. */
+static void put_below(const struct tb_page *page, FILE *out) {
+  char line[TB_PLOT_TITLE];
+  int n = 0;
+  if (!page->n_below) return;
+  fprintf(out, "\n# --- what is not drawn ---\nreset\nset size 1, %d. / height\nset origin 0, %d. / height\n", NOTE * page->n_below, BOTTOM);
+  fputs("set lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\nunset border\nunset tics\nset key off\nset xrange [0:1]\nset yrange [0:1]\n", out);
+  for (const char *at = page->below; *at; at += strlen(line) + 1, n++) {
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    fputs("set label ", out);
+    tb_plot_quote(out, line);
+    fprintf(out, " at graph 0.5, graph %g center font ',9' tc rgb '#444444'\n", 1 - (n + 0.5) / page->n_below);
+  }
+  fputs("plot 2 notitle   # beyond the range\n", out);
+}
+
 void tb_page_script(const struct tb_page *page, const struct tb_plot *plot, const char *title, FILE *out) {
   fputs("# Draws the pictures beside it from ", out);
   for (const char *t = base_name(plot->data); *t;) t += put_character(out, t);
   fputs(" (its blocks say their columns and units).\n# Run it in its folder with gnuplot, version 5.2 or newer; change what you like.\n\nset encoding utf8\ndata = ", out);
   put_file(out, base_name(plot->data));
-  fprintf(out, "\nheight = %d   # of the page, in pixels\n", page->height + BOTTOM);
+  fprintf(out, "\nheight = %d   # of the page, in pixels\n", whole_height(page));
   put_styles(out);
   fputs("\ndo for [format in '", out);
   for (int f = 0, n = 0; f < TB_PLOT_FORMATS; f++)
@@ -295,5 +322,6 @@ void tb_page_script(const struct tb_page *page, const struct tb_plot *plot, cons
   }
   fputs("\n", out);
   fwrite(page->script_text, 1, page->script_size, out);
+  put_below(page, out);
   fputs("\nunset multiplot\nunset output\n}\n", out);
 }

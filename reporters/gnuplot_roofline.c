@@ -26,14 +26,9 @@ static bool is_drawable(const cJSON *c) {
   return tb_case_right(c) && x > 0 && isfinite(x) && y > 0 && isfinite(y);
 }
 
-static int environment_of(const cJSON *c) {
-  const double index = tb_doc_number(c, "env");
-  return index >= 0 ? (int)index : 0;
-}
-
 static bool fits(const cJSON *c, const void *data) {
   const struct machine *m = data;
-  return is_drawable(c) && environment_of(c) == m->number && !strcmp(tb_doc_text(c, "case.device", "?"), "cpu") && tb_doc_number(c, "case.threads") == m->threads;
+  return is_drawable(c) && tb_case_environment_number(c) == m->number && !strcmp(tb_doc_text(c, "case.device", "?"), "cpu") && tb_doc_number(c, "case.threads") == m->threads;
 }
 
 static bool has_roofs(const struct machine *m) { return m->bytes_per_s > 0 && m->flops_per_s > 0 && isfinite(m->bytes_per_s) && isfinite(m->flops_per_s); }
@@ -43,8 +38,8 @@ static int count_others(const cJSON *result) {
   const cJSON *c;
   int n = 0;
   cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
-    const cJSON *e = cJSON_GetArrayItem(tb_doc_at(result, "environments"), environment_of(c));
-    const struct machine m = {environment_of(c), tb_doc_number(e, "triad_bytes_per_s"), tb_doc_number(e, "fma_flops_per_s"), tb_doc_number(e, "threads"), e};
+    const cJSON *e = tb_case_environment(result, c);
+    const struct machine m = {tb_case_environment_number(c), tb_doc_number(e, "triad_bytes_per_s"), tb_doc_number(e, "fma_flops_per_s"), tb_doc_number(e, "threads"), e};
     n += is_drawable(c) && !(has_roofs(&m) && fits(c, &m));
   }
   return n;

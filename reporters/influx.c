@@ -1,4 +1,4 @@
-/* InfluxDB's line protocol: tbench,TAGS FIELDS NANOSECONDS, a line a case. Field names have their unit as the document has it. The time
+/* InfluxDB's line protocol: tbench,TAGS FIELDS NANOSECONDS, a line a case, and tbench_run,host=HOST complete=BOOL a run. Field names have their unit as the document has it. The time
  * is that of the run's start; without it the server takes its own. */
 #include <math.h>
 
@@ -36,6 +36,7 @@ static void put_fields(FILE *out, const cJSON *one_case) {
   tb_put_text(out, tb_doc_text(one_case, "outcome", "?"), escape_field);
   fprintf(out, "\",ok=%s", tb_case_right(one_case) ? "true" : "false");
   if (!tb_case_right(one_case)) return;
+  if (isfinite(tb_case_complete(one_case))) fprintf(out, ",complete=%s", tb_case_complete(one_case) > 0 ? "true" : "false");
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
     const char *unit = tb_unit_own(series.unit);
     put_number(out, series.name, "", unit, series.value);
@@ -44,18 +45,35 @@ static void put_fields(FILE *out, const cJSON *one_case) {
   }
 }
 
+static void put_end(FILE *out, double started) {
+  if (isfinite(started)) fprintf(out, " %.0f", floor(started) * ns_per_s);
+  fputc('\n', out);
+}
+
+static void put_run(FILE *out, const cJSON *result, double started) {
+  char made[TB_TAG_TEXT + 1];
+  const char *host = tb_run_host(result, made);
+  fputs("tbench_run", out);
+  if (host) {
+    fputs(",host=", out);
+    tb_put_text(out, host, tb_escape_influx);
+  }
+  fprintf(out, " complete=%s", tb_result_complete(result) ? "true" : "false");
+  put_end(out, started);
+}
+
 bool tb_report_influx(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   (void)options;
   for (int i = 0; i < tb_doc_count(result); i++) {
     const cJSON *one = tb_doc_nth(result, i), *one_case;
     const double started = tb_doc_time(one, "started");
+    put_run(out, one, started);
     cJSON_ArrayForEach(one_case, tb_doc_at(one, "cases")) {
       if (tb_case_absent(one_case)) continue;
       fputs("tbench", out);
       put_tags(out, one, one_case);
       put_fields(out, one_case);
-      if (isfinite(started)) fprintf(out, " %.0f", floor(started) * ns_per_s);
-      fputc('\n', out);
+      put_end(out, started);
     }
   }
   return !ferror(out);

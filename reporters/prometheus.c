@@ -43,6 +43,7 @@ static void add_case(struct samples *all, const cJSON *result, const cJSON *one_
   char name[2 * TB_SERIES_NAME];
   add(all, "tbench_case_ok", "1: the case is right; 0: it is wrong, or failed", result, one_case, tb_case_right(one_case));
   if (!tb_case_right(one_case)) return;
+  add(all, "tbench_case_complete", "1: the case has all its replicates; 0: time (budget=) or the user ended them first", result, one_case, tb_case_complete(one_case));
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
     double divisor;
     tb_unit_base(series.unit, &divisor);
@@ -59,6 +60,7 @@ static void add_result(struct samples *all, const cJSON *result) {
   const cJSON *one_case;
   add(all, "tbench_run_info", "program and machine of the run", result, NULL, tb_doc_at(result, "tbench") ? 1 : NAN);
   add(all, "tbench_run_started_timestamp_seconds", "when the run was started", result, NULL, tb_doc_time(result, "started"));
+  add(all, "tbench_run_complete", "1: the result is whole; 0: the run was interrupted, did not end, or lacks planned cases", result, NULL, tb_result_complete(result));
   cJSON_ArrayForEach(one_case, tb_doc_at(result, "cases")) {
     if (!tb_case_absent(one_case)) add_case(all, result, one_case);
   }

@@ -70,8 +70,9 @@ static void put_dependency(struct tb_json *json, const char *name, const char *v
 }
 
 static void put_dependencies(struct tb_json *json, const cJSON *result, const cJSON *environment) {
+  const char *whole = tb_doc_whole_commit(result);
   tb_emit_open(json, "dependencies", '{');
-  put_dependency(json, "tbench", tb_doc_text(result, "tbench.version", NULL), tb_doc_text(result, "tbench.commit", NULL));
+  put_dependency(json, "tbench", tb_doc_text(result, "tbench.version", NULL), whole ? whole : tb_doc_text(result, "tbench.commit", NULL));
   put_dependency(json, "llvm", tb_doc_text(environment, "llvm", NULL), NULL);
   put_dependency(json, "lua", tb_doc_text(environment, "lua", NULL), NULL);
   put_dependency(json, "blas", tb_doc_text(environment, "blas", NULL), NULL);

@@ -72,6 +72,12 @@ double tb_doc_number(const cJSON *item, const char *path);
 const char *tb_doc_text(const cJSON *item, const char *path, const char *otherwise);
 /* Commit of the program that made a result, whole or shortened; NULL: it is unknown, or of a changed tree, and names no version. */
 const char *tb_doc_commit(const cJSON *result);
+/* The same, all 40 digits of it: the one form that other programs look up. NULL: also where the result has a shortened one alone. */
+const char *tb_doc_whole_commit(const cJSON *result);
+/* Number of the environment that a case ran in; `one_case` NULL: of the first one, 0. -1: it names none, or what can be no number of one. */
+int tb_case_environment_number(const cJSON *one_case);
+/* That environment; NULL: there is none of that number. */
+const cJSON *tb_case_environment(const cJSON *result, const cJSON *one_case);
 /* "mode" column of a case: its mode, or its backend where that is not inductor. */
 const char *tb_case_column(const cJSON *one_case);
 /* --- document.c: what may be told of cases and results; every format and picture asks here --- */
@@ -93,6 +99,11 @@ bool tb_result_open(const cJSON *result);
 int tb_result_missing(const cJSON *result);
 /* "the run did not end: 7 of 9 planned cases were not measured". False, and "", where the result is whole. */
 bool tb_result_incomplete(const cJSON *result, char *out, size_t size);
+/* For formats that hold numbers: is the result whole? */
+bool tb_result_complete(const cJSON *result);
+/* 1: a case has as many replicates as its figures wanted, or as were asked for; 0: time (budget=) or the user ended them first, or the
+ * run did not end; NaN: it does not say. */
+double tb_case_complete(const cJSON *one_case);
 
 /* Name of the group that a case belongs to: cases that differ in batch or mode alone. Writes at most `size` bytes. */
 void tb_case_group(const cJSON *one_case, char *out, size_t size);

@@ -10,6 +10,12 @@ static int64_t days_of(int year, int month, int day) {
   return (int64_t)146097 * era + (of_era * 365 + of_era / 4 - of_era / 100 + (153 * since_march + 2) / 5 + day - 1) - 719468;
 }
 
+static int days_in(int year, int month) {
+  static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const bool leap = (year % 4 == 0 && year % 100) || year % 400 == 0;
+  return days[month - 1] + (month == 2 && leap);
+}
+
 /* A number of that many digits, within bounds. */
 static bool take_digits(const char **at, const char *end, int count, int highest, int *out) {
   *out = 0;
@@ -38,6 +44,7 @@ bool tb_time_read(const char *at, size_t length, struct tb_time *out) {
   bool good = take_digits(&at, end, 4, 9999, &year) && take_one_of(&at, end, "-") && take_digits(&at, end, 2, 12, &month) && month && take_one_of(&at, end, "-") &&
               take_digits(&at, end, 2, 31, &day) && day && take_one_of(&at, end, "Tt") && take_digits(&at, end, 2, 23, &hour) && take_one_of(&at, end, ":") &&
               take_digits(&at, end, 2, 59, &minute) && take_one_of(&at, end, ":") && take_digits(&at, end, 2, 60, &second);
+  good = good && day <= days_in(year, month);
   if (!good || (take_one_of(&at, end, ".") && !take_fraction(&at, end, &out->nanoseconds))) return false;
   const bool east = at < end && *at == '+';
   if (!take_one_of(&at, end, "Zz"))

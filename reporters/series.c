@@ -128,9 +128,9 @@ const char *tb_case_error(const cJSON *one_case) {
   return cJSON_IsString(error) ? error->valuestring : tb_doc_text(error, "message", NULL);
 }
 
-const cJSON *tb_case_environment(const cJSON *result, const cJSON *one_case) {
-  const double index = tb_doc_number(one_case, "env");
-  return index >= 0 && index < 1e6 ? cJSON_GetArrayItem(tb_doc_at(result, "environments"), (int)index) : NULL;
+const char *tb_run_host(const cJSON *result, char made[TB_TAG_TEXT + 1]) {
+  tb_short_text(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", ""), TB_TAG_TEXT, made);
+  return *made ? made : NULL;
 }
 
 /* --- tags --- */

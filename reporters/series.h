@@ -53,7 +53,7 @@ struct tb_tag {
 /* The next tag of a case, in a fixed order, then its parameters and switches; "id" and "host" are the first two. False: there is none.
  * Two parameters whose names differ by odd characters alone give one tag, the first: the id still tells them apart. */
 bool tb_tag_next(const cJSON *result, const cJSON *one_case, struct tb_tag *tag);
-/* Environment that a case ran in; NULL: unknown. */
-const cJSON *tb_case_environment(const cJSON *result, const cJSON *one_case);
+/* The tag of a run: the host of its first environment; NULL: unknown. */
+const char *tb_run_host(const cJSON *result, char made[TB_TAG_TEXT + 1]);
 
 #endif

@@ -7,37 +7,19 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 
 static const char unknown_character[] = "\xEF\xBF\xBD"; /* U+FFFD */
 enum { FIRST_PRINTED = 0x20, DELETE = 0x7F, LAST_CONTROL = 0x9F, LAST_ASCII = 0x7F, REPLACEMENT = 0xFFFD };
-
-/* --- UTF-8 --- */
-
-/* Bytes of the character that begins at `text`, which is not its end; 0: no UTF-8. Overlong forms and surrogates are none. */
-static int decode(const char *text, uint32_t *character) {
-  static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {{0x80, 0, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
-  const unsigned char *byte = (const unsigned char *)text;
-  for (int more = 0; more < 4; more++) {
-    if ((byte[0] & forms[more].mask) != forms[more].lead) continue;
-    uint32_t value = byte[0] & (unsigned char)~forms[more].mask;
-    for (int i = 1; i <= more; i++) {
-      if ((byte[i] & 0xC0) != 0x80) return 0; /* also where the text ends */
-      value = value << 6 | (byte[i] & 0x3F);
-    }
-    *character = value;
-    return value < forms[more].least || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF) ? 0 : more + 1;
-  }
-  return 0;
-}
 
 void tb_put_text(FILE *out, const char *text, tb_escape *escape) {
   while (*text) {
     char buffer[TB_ESCAPE_ROOM];
     uint32_t character = REPLACEMENT;
-    const int length = decode(text, &character);
+    const size_t length = tc_text_character(text, TC_CHARACTER_BYTES, &character);
     const char *instead = escape(length ? character : REPLACEMENT, buffer);
     if (instead) fputs(instead, out);
-    else if (length) fwrite(text, 1, (size_t)length, out);
+    else if (length) fwrite(text, 1, length, out);
     else fputs(unknown_character, out);
     text += length ? length : 1;
   }

@@ -1,5 +1,5 @@
 /* Lines for VictoriaMetrics' /api/v1/import: {"metric":{"__name__":…,LABELS},"values":[V],"timestamps":[MS]}, a line a figure. Names and
- * units are those of Prometheus; the time is that of the run's start. */
+ * units are those of Prometheus; the time is that of the run's start. Of the run itself there is tbench_run_complete. */
 #include <math.h>
 
 #include "reporters/series.h"
@@ -7,12 +7,21 @@
 
 static const double ms_per_s = 1e3;
 
-struct line { const cJSON *result, *one_case; double ms; FILE *out; };
+struct line { const cJSON *result, *one_case /* NULL: of the run itself */; double ms; FILE *out; };
 
 static void put_label_name(const struct tb_tag *tag, char *out, size_t size) {
   snprintf(out, size, "%s%s", tag->prefix, tag->name);
   for (; *out; out++)
     if (!((*out >= 'a' && *out <= 'z') || (*out >= 'A' && *out <= 'Z') || (*out >= '0' && *out <= '9'))) *out = '_';
+}
+
+static void put_labels(struct tb_json *json, const struct line *line) {
+  char label[TB_SERIES_NAME], host[TB_TAG_TEXT + 1];
+  if (!line->one_case) tb_emit_text(json, "host", tb_run_host(line->result, host));
+  for (struct tb_tag tag = {.row = 0}; line->one_case && tb_tag_next(line->result, line->one_case, &tag);) {
+    put_label_name(&tag, label, sizeof label);
+    tb_emit_text(json, label, tag.text);
+  }
 }
 
 static void put_line(const struct line *line, const char *name, double value) {
@@ -21,11 +30,7 @@ static void put_line(const struct line *line, const char *name, double value) {
   tb_emit_open(&json, NULL, '{');
   tb_emit_open(&json, "metric", '{');
   tb_emit_text(&json, "__name__", name);
-  for (struct tb_tag tag = {.row = 0}; tb_tag_next(line->result, line->one_case, &tag);) {
-    char label[TB_SERIES_NAME];
-    put_label_name(&tag, label, sizeof label);
-    tb_emit_text(&json, label, tag.text);
-  }
+  put_labels(&json, line);
   tb_emit_close(&json, '}');
   tb_emit_open(&json, "values", '[');
   tb_emit_number(&json, NULL, value);
@@ -40,6 +45,7 @@ static void put_case(const struct line *line) {
   static const char *const parts[] = {"", "_lower", "_upper"};
   put_line(line, "tbench_case_ok", tb_case_right(line->one_case));
   if (!tb_case_right(line->one_case)) return;
+  put_line(line, "tbench_case_complete", tb_case_complete(line->one_case));
   for (struct tb_series series = {.row = 0}; tb_series_next(line->one_case, &series);) {
     const double values[] = {series.value, series.lo, series.hi};
     double divisor;
@@ -59,6 +65,7 @@ bool tb_report_victoriametrics(const cJSON *result, const struct tb_report_optio
   for (int i = 0; i < tb_doc_count(result); i++) {
     struct line line = {.result = tb_doc_nth(result, i), .out = out};
     line.ms = floor(tb_doc_time(line.result, "started") * ms_per_s);
+    if (isfinite(line.ms)) put_line(&line, "tbench_run_complete", tb_result_complete(line.result));
     cJSON_ArrayForEach(line.one_case, tb_doc_at(line.result, "cases")) {
       if (!tb_case_absent(line.one_case)) put_case(&line);
     }
