@@ -133,6 +133,10 @@ describe unknown_switch "name = 'x', switches = {'', 'tile=off tule=off'}, $one"
 describe switch_value "name = 'x', switches = {'tile=perhaps'}, $one" "switches[1]: tile=perhaps: use on or off"
 describe switch_aside "name = 'x', switches = {'debug=/tmp'}, $one" "switches[1]: debug makes no other case"
 describe wrong_mode "name = 'x', modes = {'fast'}, $one" "modes[1]: 'fast' is not one of"
+describe wrong_mode_of "name = 'x', modes_of = { one = {'fast'} }, $one" "modes_of.one[1]: 'fast' is not one of"
+describe no_mode_of "name = 'x', modes_of = { one = {} }, $one" "modes_of.one: expected a list of values"
+describe mode_of_nothing "name = 'x', modes_of = { two = {'default'} }, $one" 'modes_of: there is no workload two'
+describe mode_of_list "name = 'x', modes_of = { 'default' }, $one" 'modes_of: there is no workload 1'
 describe taken_axis "name = 'x', axes = { seed = {1} }, $one" 'axes.seed: the name is taken'
 describe misplaced_axis "name = 'x', axes = { mode = {'default'} }, $one" 'axes.mode: not an axis of a suite'
 describe wrong_timeout "name = 'x', timeout = 0, $one" 'timeout: expected seconds above 0'

@@ -122,6 +122,12 @@ archive 'int tc_count = 1; int tc_next(void) { return ++tc_count; }'
 refused "$globals" "$PWD/built/libtcompile.a:a.o" built
 archive 'int tc_one(void) { return 1; }' 'static int count; int main(void) { return ++count; }'
 refused "$globals" "$PWD/built/libtbench.a:b.o" built
+for more in libserver.a libdashboard.a; do
+  archive 'int tc_one(void) { return 1; }' 'int tc_one(void); int main(void) { return tc_one(); }'
+  passes "without $more" built
+  (cd built && echo 'static int comparing = 1; int main(void) { return ++comparing; }' > c.c && "${CC:-cc}" -c c.c && ar cr "$more" c.o)
+  refused "$globals" "$PWD/built/$more:c.o" built
+done
 refused "$globals" 'nm fails: ' none
 echo 'no archive' > built/libtcompile.a
 refused "$globals" 'nm fails: ' built

@@ -55,6 +55,30 @@ run "$TBENCH" compare old.json fewer.json
 [ "$status" -eq 4 ] && [[ $out == *vanished* && $out == *"it is not in head's result"* ]]
 tap_result $? 'a case that vanished exits with 4'
 
+# --- a file that does not agree with itself is not believed, by any verb ---
+# contradicts TEXT SED…: the result with that change
+contradicts() {
+  local told=$1 verb
+  shift
+  sed "$@" old.json > two.json
+  for verb in 'compare old.json two.json' 'compare two.json old.json' 'gate two.json against=old.json' 'gate old.json against=two.json' 'report two.json' 'plot two.json' 'push two.json to=http://127.0.0.1:9 spool=spool'; do
+    read -ra verb <<< "$verb"
+    TBENCH_TOKEN=tb_write_x run "$TBENCH" "${verb[@]}"
+    [ "$status" -eq 2 ] && [[ $err == *'two.json does not agree with itself: case tiny/w/'*"$told"* ]] || { echo "# ${verb[*]}: $status $err"; return 1; }
+  done
+}
+contradicts 'steady.median_ns is 1e+12' '0,/"steady":/{/"steady":/{n;s/"median_ns":	[0-9.]*/"median_ns":	1e12/}}'
+tap_result $? 'a time that is not that of its replicates'
+contradicts 'graph.kernels is -1' 's/"kernels":	1,/"kernels":	-1,/'
+tap_result $? 'fewer kernels than none'
+contradicts 'correctness.ok' 's/"ok":	true/"ok":	false/'
+tap_result $? 'right, with results that were not'
+contradicts 'names none of the result' 's/"env":	0/"env":	5/'
+tap_result $? 'an environment that is not there'
+run "$TBENCH" report old.json
+[ "$status" -eq 0 ]
+tap_result $? 'the result itself is believed'
+
 # --- changed-since= ---
 fails 2 'changed-since: none.json: No such file' "$TBENCH" run suite=./tiny.lua changed-since=none.json
 fails 2 'changed-since: same.json is a comparison' "$TBENCH" run suite=./tiny.lua changed-since=same.json

@@ -13,7 +13,7 @@ local fns = {
   raises = function() error("no") end,
 }
 return tb.suite {
-  name = "cases", axes = { batch = { 1, 2 }, how = { "good", "crashes", "leaves", "hangs", "raises" } }, modes = { "default", "max-autotune" },
+  name = "cases", axes = { batch = { 1, 2 }, how = { "good", "crashes", "leaves", "hangs", "raises" } }, devices = { "cpu", "cuda" },
   workloads = {
     w = function(case) return { fn = fns[case.how], args = { tb.randn({case.batch, 4}, case) } } end,
     broken = function(case) error("no workload") end,
@@ -32,7 +32,7 @@ complete() {
   [ -s planned.text ] && cmp -s planned.text recorded.text && grep -q "\"planned\":.*$(wc -l < planned.text)" "$file"
 }
 
-run "$TBENCH" run suite=./cases.lua quick=yes timeout=2 out=all.json
+run "$TBENCH" run suite=./cases.lua quick=yes timeout=10 out=all.json
 [ "$status" -eq 4 ] && complete all.json
 tap_result $? 'after crashes, time limits and errors every planned case is recorded'
 for outcome in ok crashed timeout error unsupported; do
@@ -45,14 +45,11 @@ interrupted() {
   local file=$1 signal=$2
   shift 2
   begin "$TBENCH" run suite=./cases.lua "$@" out="$file"
-  for _ in $(seq 600); do
-    grep -q '^\[[2-9]' err.text && break
-    sleep 0.1
-  done
+  await "$pid" grep -q '^\[[2-9]' err.text
   kill -"$signal" "$pid"
   end
 }
-many=(workload=w how=good batch=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 mode=default)
+many=(workload=w how=good batch=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 device=cpu)
 interrupted interrupted.json INT "${many[@]}"
 [ "$status" -eq 130 ] && complete interrupted.json "${many[@]}"
 tap_result $? 'after Ctrl-C every planned case is recorded'
@@ -64,7 +61,7 @@ tap_result $? 'the table has what was measured, and counts the rest'
 [ "$(grep -c '^ *[0-9][0-9]*  default' <<< "$out")" -eq "$measured" ]
 tap_result $? 'a row for each case that was measured'
 
-mixed=(workload=w how=good,raises batch=1,2,3,4,5,6,7,8 mode=default)
+mixed=(workload=w how=good,raises batch=1,2,3,4,5,6,7,8 device=cpu)
 interrupted term.json TERM "${mixed[@]}"
 [ "$status" -eq 130 ] && complete term.json "${mixed[@]}"
 tap_result $? 'the same at SIGTERM, with cases that failed before'

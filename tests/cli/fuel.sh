@@ -15,7 +15,7 @@ local function distance(a, b)
 end
 
 local function try(name, f, ...)
-  local compiled = tb.compile(f, { fullgraph = true })
+  local compiled = tb.compile(f, { fullgraph = true, options = { matmul = name == "products" and "tile_4x2" or "auto" } })
   local plain, fast = table.pack(f(...)), table.pack(compiled(...))
   for i = 1, plain.n do
     local apart = distance(fast[i], plain[i])
@@ -45,6 +45,8 @@ try("reshape", function(x) return (x:view(8, 4, 16):softmax(-1):view(32, 16) + 1
 try("rewrites", function(x) return -(-x) * 1 - 0, x:relu() / 1 end, tb.randn { 8 })
 local w = tb.randn { 16, 16 } * 0.1
 try("equal", function(x) return ((x:matmul(w):relu():matmul(w):relu() + 1):matmul(w):relu() + 1):matmul(w):relu() end, tb.randn { 8, 16 })
+try("parts", function(x, y) return tb.cat({ x, y }, 2) + 1 end, tb.randn { 8, 64 }, tb.randn { 8, 96 })
+try("products", function(x, y) return (x:matmul(y) + 1):relu() end, tb.randn { 12, 20 }, tb.randn { 20, 24 })
 EOF_LUA
 
 # The program's own names: a fuel that is added is tested.

@@ -66,6 +66,18 @@ cp base.json kept.json
 gate --update slower.json against=kept.json
 [ "$status" -eq 1 ] && cmp -s base.json kept.json
 tap_result $? '--update alone is update=yes'
+# aa FILE SHARE: its pairs of equal programs differ by up to that
+aa() { sed -i "s/\"aa\": {\"log_ratios\": \[[^]]*\]/\"aa\": {\"log_ratios\": [$(awk -v s="$2" 'BEGIN { for (i = 0; i < 12; i++) printf "%s%.4f", (i ? ", " : ""), s * (i - 5.5) / 5.5 }')]/" "$1"; }
+result loud.json 1 h 1000 0.0001 && aa loud.json 0.08
+result within.json 2 h 1015 0.0001 && aa within.json 0.08
+gate within.json against=loud.json
+[ "$status" -eq 3 ] && [[ $out == *UNSURE*'beyond the threshold, but within what two equal programs differ by here'* ]]
+tap_result $? 'a certain change within the floor is not the same, and does not pass'
+aa loud.json 0.5
+result win.json 2 h 400 0.0001 && aa win.json 0.5
+gate win.json against=loud.json update=yes
+[ "$status" -eq 0 ] && [[ $out == *FASTER* ]] && grep -q '"median_ns":	400' loud.json
+tap_result $? 'a win beyond a floor however wide passes, and is taken over'
 for step in 1006 1012; do # each within 1% of the one before, the second not of the first
   result creeping.json 2 h $step 0.0001
   gate creeping.json against=kept.json update=yes
@@ -78,6 +90,10 @@ tap_result $? 'the first baseline is made with update=yes'
 # --- what never passes ---
 result noisy.json 2 h 1000 0.1
 gate noisy.json against=base.json; is 3 'too noisy'
+result calm.json 1 h 1000 0.0001 && aa calm.json 0.5
+gate calm.json against=calm.json
+[ "$status" -eq 3 ] && [[ $out == *'not one case was compared: all are too noisy'* ]]
+tap_result $? 'a result that is too noisy in all cases says so'
 sed 's/"outcome": "ok"/"outcome": "crashed"/' tonight.json > crashed.json
 gate crashed.json against=base.json; is 4 'all measurements failed'
 gate crashed.json against=new.json update=yes
@@ -110,8 +126,22 @@ mkdir history
 for night in 1 2 3 4 5 6 7 8; do result history/n$night.json $night h $((1000 + night % 3)) 0.0001; done
 result tonight.json 20 h 1001 0.0001
 gate tonight.json against=history verbose=yes
-[ "$status" -eq 0 ] && [[ $out == *'against 8 points since 2026-01-01'* ]]
+[ "$status" -eq 0 ] && [[ $out == *'against 8 points since 2026-01-01'* && $out == *'rests on'* && $out == *'  8 points  SAME'* ]]
 tap_result $? 'the expected passes, and says what it rests on'
+result loud.json 20 h 1001 0.1
+gate loud.json against=history
+[ "$status" -eq 3 ] && [[ $out == *'too noisy: 8 earlier results foretell the next one to within '*'own replicates'* ]]
+tap_result $? 'a night that was too noisy does not pass, however quiet those before were'
+result loud.json 20 h 1100 0.05
+gate loud.json against=history
+[ "$status" -eq 3 ] && [[ $out != *SLOWER* ]]
+tap_result $? 'nor is it slower by what its own replicates differ by'
+result calm.json 20 h 1001 0.0001 && aa calm.json 0.5
+gate calm.json against=history; is 3 'nor one of which two equal programs differed'
+sed 's/"replicates": \[{[^}]*}, .*\]}, "aa"/"replicates": [{"median_ns": 1001}]}, "aa"/' tonight.json > once.json
+gate once.json against=history
+[ "$status" -eq 3 ] && [[ $out == *'fewer than 2 pairs were measured'* ]]
+tap_result $? 'nor one that was measured once'
 result slower.json 20 h 1100 0.0001
 gate slower.json against=history out=expected.json; is 1 'slower than expected'
 [ "$(grep -c '"base_ns":	1001,' expected.json)" -eq 2 ] # the newest night has 1002
@@ -157,6 +187,61 @@ mkdir fresh && cp nothing/young.json fresh && gate more.json against=fresh updat
 [ "$status" -eq 1 ] && [ ! -e fresh/more.json ]
 tap_result $? 'a kernel more is not added to a short one'
 
+# --- a history of a case that varies: "a" is calm, "v" has SHARE of spread from night to night ---
+# varied FILE NIGHT SHARE NS-OF-A
+varied() {
+  local v
+  v=$(awk -v n="$2" -v s="$3" 'BEGIN { split("-1 0.9 0.2 -0.4 1.1 -0.8 0.5 -0.1 0.7 -1.2 0", z, " "); printf "%.6f", 1000 * (1 + s * z[(n - 1) % 11 + 1]) }')
+  result "$1" "$2" h "$4" 0.0001 a
+  result varied.part "$2" h "$v" 0.0001 v
+  { sed -n '1,/^  {"id"/p' "$1" | sed 's/"planned": 1/"planned": 2/'; sed -n '/^   "steady"/s/]}}\]}$/]}},/p' "$1"; sed -n '/^  {"id"/,$p' varied.part; } > varied.whole && mv varied.whole "$1"
+}
+# nights FOLDER SHARE: 24 of them, each added as ci/nightly does; the codes in $codes
+nights() {
+  local night
+  mkdir "$1"
+  codes=
+  for night in {1..24}; do
+    varied varied.json "$night" "$2" $((1000 + night % 3))
+    gate varied.json against="$1" update=yes
+    codes+=$status
+    last=$out said=$err
+  done
+}
+nights middling 0.017
+[[ $codes =~ ^33333[03]*0$ ]] && [ "${codes%%0*}" != 33333 ] && [ "$(find middling -name '*varied.json' | wc -l)" -eq 24 ]
+tap_result $? "a case of 1.7% spread: all nights are added, and with enough of them it is judged ($codes)"
+varied slower.json 25 0.6 1000 # that night's share of it: 12%
+gate slower.json against=middling
+[ "$status" -eq 1 ] && [[ $out == *'v '*SLOWER* ]]
+tap_result $? 'and found to be slower'
+nights wild 0.06
+[ "$codes" = 333333333333333333333333 ] && [ "$(find wild -name '*varied.json' | wc -l)" -eq 24 ] && [[ $said == *'1 case is too noisy'*'it is added'* ]] &&
+  [[ $last == *'too noisy: 23 earlier results foretell the next one to within'* ]]
+tap_result $? "one of 6% never is: it is told, and its nights are added all the same ($codes)"
+[ "$(grep -c 'too noisy: ' <<< "$last")" -eq 1 ] && [[ $last == *'a '*'SAME'*'v '*'too noisy: '* ]] && [ "$(grep -c 'too few points' <<< "$last")" -eq 0 ]
+tap_result $? 'it alone: the calm case beside it is judged'
+varied slower.json 25 0.06 1100
+gate slower.json against=wild update=yes
+[ "$status" -eq 1 ] && [ ! -e wild/slower.json ]
+tap_result $? 'and found to be slower'
+varied worse.json 25 0.06 1000
+sed 's/"kernels": 4/"kernels": 5/' worse.json > more.json
+gate more.json against=wild update=yes
+[ "$status" -eq 1 ] && [ ! -e wild/more.json ]
+tap_result $? 'noise lets nothing in that is worse'
+# probed FILE NIGHT VERSION
+probed() {
+  result "$1" "$2" h 1000 0.0001
+  sed -i "s/\"graph\": {/\"probe\": {\"version\": $3, \"log_ratios\": [0.$2]}, \"graph\": {/" "$1"
+}
+mkdir probe
+for night in 1 2; do probed probe/n$night.json $night 1; done
+probed newer.json 3 2
+gate newer.json against=probe update=yes verbose=yes
+[ "$status" -eq 3 ] && [ -e probe/newer.json ] && [[ $out == *'no points that were measured beside the same probe'* ]]
+tap_result $? 'with another probe the history begins anew'
+
 # --- confirmation: the flag is of this script's making, and both programs are this one ---
 cat > tiny.lua <<'EOL'
 local tb = require "tbench"
@@ -165,10 +250,12 @@ EOL
 id=$("$TBENCH" run suite=./tiny.lua dry-run=yes 2> /dev/null)
 result old.json 1 h 1000 0.0001 "$id"
 result flagged.json 2 h 1100 0.0001 "$id"
-echo 'confirmation_pairs = 6 budget = 3 floor_limit = 10' > quick.lua
+echo 'confirmation_pairs = 6 budget = 300 floor_limit = 10' > quick.lua
 gate flagged.json against=old.json policy=quick.lua base=self out=confirmed.json
 [ "$status" -ne 1 ] && grep -q '"fresh_log_ratios":	\[-\?[0-9]' confirmed.json
 tap_result $? 'fresh pairs do not confirm what is not there'
+fails 2 'no/such' "$TBENCH" gate flagged.json against=old.json base=no/such
+fails 2 'no/such' "$TBENCH" gate flagged.json against=old.json base=self head=no/such
 sed 's/"run"/"ab"/' flagged.json > unsaid.json
 fails 2 'does not say how tbench run made it' "$TBENCH" gate unsaid.json against=old.json base=self
 sed 's/tiny.lua/gone.lua/' flagged.json > gone.json

@@ -17,13 +17,55 @@ for verb in $verbs; do
   tap_result $? "$verb --help is the same"
 done
 
-# Each option that help names is taken: with a value that is none, the message is about the value or what comes after, never the name.
-for verb in list plot report topo cache run explain; do
-  for option in $("$TBENCH" help $verb | sed -n '/^options:/,/^$/s/^  \([a-z_-]\{2,\}\)  *[^ ].*/\1/p'); do
-    run "$TBENCH" $verb "$option=\\"
-    [ "$status" -ne 0 ] && [[ $err != *'takes no'* && $err != *'unknown name'* ]]
-    tap_result $? "$verb takes $option"
+# Each option that help names is read: beside what its verb cannot do without, a value that is none ends it with a message that says it. `needs`
+# has those words of each verb, and of options that want others of their own; an option that takes any text stands in `any`, with the script
+# that shows what it does.
+cat > tiny.lua <<'EOL'
+local tb = require "tbench"
+return tb.suite { name = "tiny", workloads = { w = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({ 4 }, case) } } end } }
+EOL
+"$TBENCH" run suite=./tiny.lua quick=yes counters=none out=tiny.json > /dev/null 2>&1
+[ ! -x "$(dirname "$TBENCH")/tbench-serve" ] || "$TBENCH" serve db=help.db token=read > /dev/null
+none='no/such\one'
+declare -A needs=(
+  [list]='' [run]='suite=./tiny.lua quick=yes' [explain]='suite=./tiny.lua' [ab]='head=self suite=./tiny.lua' [bisect]='head=self suite=./tiny.lua'
+  [compare]='tiny.json tiny.json' [gate]='tiny.json against=tiny.json' [plot]='tiny.json' ['plot marks']='tiny.json kind=history' [report]='tiny.json'
+  [push]='tiny.json to=http://127.0.0.1:1 spool=spool tries=1'
+  [serve]='db=help.db listen=127.0.0.1:0' [topo]='' [cache]='stat')
+declare -A any=(['push branch']=push.sh ['push cacert']=push.sh ['serve host']=help.sh ['gate base']='gate.sh (of cases that are flagged)' ['gate head']='gate.sh (likewise)')
+for verb in $verbs; do
+  for option in $("$TBENCH" help "$verb" | sed -n '/^options:/,/^$/s/^  \([a-z_-]\{2,\}\)  *[^ ].*/\1/p'); do
+    [ -z "${any["$verb $option"]:-}" ] || continue
+    if [ "$verb" = serve ] && [ ! -x "$(dirname "$TBENCH")/tbench-serve" ]; then
+      tap_skip "$verb reads $option" 'tbench-serve is not built'
+      continue
+    fi
+    words=()
+    for word in ${needs["$verb $option"]-${needs[$verb]-no words are known for this verb}}; do [[ $word == "$option="* ]] || words+=("$word"); done
+    run timeout 120 "$TBENCH" "$verb" "${words[@]}" "$option=$none"
+    [[ $out$err == *"$none"* && $out$err != *'takes no'* && $out$err != *'unknown name'* ]] && { [ "$status" -ne 0 ] || [ "$option" = cache_dir ]; } # it tells of an empty folder
+    tap_result $? "$verb reads $option"
   done
+done
+if [ -x "$(dirname "$TBENCH")/tbench-serve" ]; then
+  trap '[ -z "$server" ] || kill -9 "$server" 2> /dev/null' EXIT
+  server_begin named "$TBENCH" serve db=named.db listen=127.0.0.1:0 host=name.example
+  said=
+  for name in name.example other.example; do
+    { exec {asked}<> "/dev/tcp/${address/:/\/}"; } 2> /dev/null || break
+    printf 'GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$name" >&"$asked"
+    read -rt "$patience" _ code _ <&"$asked" && said+="$code "
+    exec {asked}>&-
+  done
+  server_end "$server"
+  server=
+  [ "$said" = '200 421 ' ]
+  tap_result $? "a server answers under the name of host=, and under no other ($said)"
+fi
+for verb_option in "${!any[@]}"; do
+  "$TBENCH" help "${verb_option% *}" | grep -q "^  ${verb_option#* } " && [ -e "$srcdir/tests/cli/${any[$verb_option]%% *}" ] &&
+    grep -qE "\b${verb_option#* }=" "$srcdir/tests/cli/${any[$verb_option]%% *}"
+  tap_result $? "${verb_option% *} reads ${verb_option#* }: ${any[$verb_option]}"
 done
 fails 2 "it takes no 'replicates': nothing is measured" "$TBENCH" explain suite=mlp replicates=2
 fails 2 'verbose=perhaps: use yes or no' "$TBENCH" report none.json verbose=perhaps
@@ -64,4 +106,23 @@ if ! alone/tbench list > /dev/null 2>&1; then # none are installed on this machi
   [ "$status" -eq 0 ] && [[ $out == 'mlp: '* ]]
   tap_result $? 'TBENCH_SUITES names the folder'
 fi
+# Each verb has one row of the README's table.
+rows=$(sed -n '/^## Commands/,/^###* /s/^| \(`tbench [^|]*\) |.*/\1/p' <(sed 's/\\|/ /g' "$srcdir/README.md"))
+wrong=
+for verb in $verbs; do [ "$verb" = help ] || [ "$(grep -oE "\`tbench $verb( |\`)" <<< "$rows" | wc -l)" -eq 1 ] || wrong+=" $verb"; done
+status=0 out=$rows err=$wrong
+[ -n "$rows" ] && [ -z "$wrong" ]
+tap_result $? 'each verb has one row of the README'
+# Modes stand in one table: the axis of the command line, tb.compile and the README have the same.
+run "$TBENCH" run suite=mlp mode=zzzzzzzzzzzzzzzz dry-run=yes
+axis=${err##*use one of }
+axis=${axis%%$'\n'*}
+echo 'print(select(2, pcall(tb.compile, print, { mode = "none" })))' | { echo 'local tb = require "tbench"'; cat; } > modes.lua
+run "$TBENCH" lua modes.lua
+compiled=${out##*modes: }
+[ "$status" -eq 0 ] && [ -n "$axis" ] && [ "${axis//,/, }" = "$compiled" ]
+tap_result $? "modes of the command line ($axis) are those of tb.compile ($compiled)"
+[ "$(sed -n '/^## Modes/,/^## /s/^| `\([a-z-]*\)` |.*/\1/p' "$srcdir/README.md" | paste -sd,)" = "$axis" ]
+tap_result $? 'and those of the README'
+
 tap_end

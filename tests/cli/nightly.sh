@@ -59,7 +59,7 @@ night n1
 tap_result $? 'the first night: the history is too short'
 missing=
 for file in n1-tiny.json n1-tiny.svg tiny.md tiny.xml tiny.html tiny.gate.json tiny.run.log n1-other.json summary.md; do
-  case $file in *.svg) command -v gnuplot > /dev/null || continue ;; esac
+  case $file in *.svg) command -v gnuplot > /dev/null || { tap_skip 'it leaves plots' 'gnuplot is not here'; continue; } ;; esac
   [ -s "w/n1/$file" ] || missing+=" $file"
 done
 status=0 out=$missing
@@ -113,22 +113,16 @@ tap_result $? 'an interrupt ends it at once'
 # --- a signal to the script alone: what it runs is ended, and does not go on beside the next night ---
 mkfifo nothing
 # shellcheck disable=SC2016
-echo 'echo $$ > run.pid; read -rt 60 <> nothing; : > whole' > run.breaks
+echo 'echo $$ > run.pid; read -rt 600 <> nothing; : > whole' > run.breaks
 # stop SIGNAL: begins a night, and sends it while its run goes on. `ended`: the run is gone, however that is told.
 stop() {
   rm -f run.pid
   begin "$srcdir/ci/nightly" tbench=./program work=w id=n5 suites=./tiny.lua
-  for _ in $(seq 600); do
-    [ -s run.pid ] && break
-    sleep 0.05
-  done
+  await "$pid" test -s run.pid
   kill "-$1" "$pid"
   end
   ended=no
-  for _ in $(seq 200); do
-    kill -0 "$(cat run.pid)" 2> /dev/null || { ended=yes; break; }
-    sleep 0.05
-  done
+  await '' is_gone "$(cat run.pid)" && ended=yes
   [ $ended = yes ] || kill -KILL "$(cat run.pid)"
 }
 stop TERM
@@ -138,6 +132,8 @@ if setpriv --pdeathsig TERM true 2> /dev/null; then
   stop KILL
   [ "$status" -eq 137 ] && [ $ended = yes ] && [ ! -e whole ]
   tap_result $? 'SIGKILL does too'
+else
+  tap_skip 'SIGKILL does too' 'setpriv cannot ask for a signal here'
 fi
 rm run.breaks
 echo 'exit 3' > gate.breaks # the history stays as it is
@@ -154,16 +150,10 @@ night n6 suites=./tiny.lua to=http://127.0.0.1:1
 [ "$status" -eq 4 ] && [[ $out == *'earlier results wait in w/spool still'* ]]
 tap_result $? 'as long as it is down'
 if [ -x "$(dirname "$TBENCH")/tbench-serve" ]; then
-  "$TBENCH" serve db=night.db listen=127.0.0.1:0 > serve.out 2> serve.err < /dev/null &
-  server=$!
-  trap 'kill -9 "$server" 2> /dev/null' EXIT
-  for _ in $(seq 200); do
-    address=$(sed -n 's,^serving at http://\(.*\)/$,\1,p' serve.out)
-    [ -n "$address" ] && break
-    sleep 0.05
-  done
-  TBENCH_TOKEN=$(sed -n 's/^token for writing, shown this once: //p' serve.out)
-  export TBENCH_TOKEN
+  trap '[ -z "$server" ] || kill -9 "$server" 2> /dev/null' EXIT
+  server=
+  server_begin serve "$TBENCH" serve db=night.db listen=127.0.0.1:0
+  export TBENCH_TOKEN=$token
   # The spool's entry is for the address that was down; a night resumed sends the result to the one that is named now.
   night n6 suites=./tiny.lua "to=http://$address"
   [ "$status" -eq 3 ] && [[ $out == *'push: 0'* && $verbs != *run* ]]
@@ -177,8 +167,9 @@ if [ -x "$(dirname "$TBENCH")/tbench-serve" ]; then
   night n7 suites=./tiny.lua "to=http://$address"
   [ "$status" -eq 3 ] && [[ $out == *'push: 0'* ]] && [ "$(find w/history/tiny -type f | wc -l)" -eq 5 ] && [ -z "$(find w/spool/refused -name '*.entry')" ]
   tap_result $? 'and so do later ones, with what was refused'
-  kill -TERM "$server"
-  wait "$server"
+  server_end "$server"
   trap - EXIT
+else
+  tap_skip 'what waits in the spool is sent the next night' 'tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev)'
 fi
 tap_end

@@ -14,16 +14,10 @@ for needed in "$serve" "${browser:-/nowhere}" /usr/share/javascript/dygraphs/dyg
 done
 nights=75 # more than a page of runs shows
 
-"$serve" db=page.db listen=127.0.0.1:0 > server.out 2> server.err < /dev/null &
-server=$!
-trap 'kill -9 "$server" 2> /dev/null' EXIT
-for _ in $(seq 200); do
-  address=$(sed -n 's,^serving at http://\(.*\)/$,\1,p' server.out)
-  [ -n "$address" ] && break
-  sleep 0.05
-done
-TBENCH_TOKEN=$(sed -n 's/^token for writing, shown this once: //p' server.out)
-export TBENCH_TOKEN
+trap '[ -z "$server" ] || kill -9 "$server" 2> /dev/null' EXIT
+server=
+server_begin server "$serve" db=page.db listen=127.0.0.1:0
+export TBENCH_TOKEN=$token
 
 mkdir history more pictures
 "$TBENCH" lua "$srcdir/examples/demo/history.lua" history $nights
@@ -37,14 +31,13 @@ tap_result $? 'the server takes all results'
 answer() {
   exec 9<> "/dev/tcp/${address%:*}/${address#*:}"
   printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$1" "$address" >&9
-  timeout 20 cat <&9
+  timeout "$patience" cat <&9
   exec 9>&-
 }
 fetch() { answer "$1" | sed '1,/^\r$/d'; }
-for _ in $(seq 600); do
-  [ "$(fetch /metrics | sed -n 's/^tbench_series_waiting //p')" = 0 ] && break
-  sleep 0.1
-done
+has_looked() { [ "$(fetch /metrics | sed -n 's/^tbench_series_waiting //p')" = 0 ]; }
+await "$server" has_looked
+tap_result $? 'and has looked at each of their cases'
 
 python3 -B "$srcdir/tests/cli/page_views.py" "$browser" "$PWD/profile" "$address" "$PWD/pictures" > views.text 2> views.err
 status=$? out=$(cat views.text) err=$(tail -n 5 views.err)
@@ -66,9 +59,8 @@ tap_result $? 'nothing comes from elsewhere'
 [[ $out == *'first &amp; &lt;host&gt;'* && $out != *'<host>'* ]]
 tap_result $? 'and what comes from outside is escaped'
 
-kill -TERM "$server"
-wait "$server"
-status=$?
+server_end "$server"
+status=$stopped
 trap - EXIT
 [ "$status" -eq 0 ]
 tap_result $? 'the server ends in order'

@@ -2,8 +2,10 @@
 
     page_documents.py DOCUMENT FOLDER
 
-ablation.json has two models with each of three switches off and all of them off; many-1.json and many-2.json the same cases on two machines."""
+ablation.json has two models with each of three switches off and all of them off; many-1.json and many-2.json the same cases on two machines; nightly-N.json
+a case that fails in some of its nights, and needs no memory."""
 import copy
+import datetime
 import json
 import math
 import sys
@@ -12,6 +14,8 @@ SWITCHES = {'opt.key_cache': 1.5, 'opt.lazy_dump': 1.02, 'opt.fused_passes': 0.8
 TOGETHER = 2.5
 MODELS = ('alpha', 'be<b>ta&"')           # names may hold anything
 MANY = 230                                # cases of each machine, more than half a page
+NIGHTLY = 'nightly/mlp/inductor/default/cpu/f32/b8/machine/t4'
+NIGHTS = ('ok', 'ok', 'wrong', 'ok', 'ok', 'crashed')
 NOISE = (0.99, 1.0, 1.01, 1.0)            # of replicates: geometric mean within 1e-4 of 1
 LAUNCHES = [
     {'label': 'fused_add_relu <1>', 'kind': 'kernel', 'generator': 'llvm', 'fused': 'add relu', 'ops': 2, 'bytes': 4096, 'flops': 2e6},
@@ -38,6 +42,7 @@ def case_of(like, model, switches, factor):
     one['case'].update(suite='compile_opts', workload=model, switches={name: 'off' for name in switches})
     one['id'] = f'compile_opts/{model}/inductor/default/cpu/f32/b8/machine/t4' + ''.join(f';{name}=off' for name in sorted(switches))
     one['compile'].update(cold_ns=duration(4e6 * factor), start_ns=duration(2e6), stages_ns={'capture': 1e6, 'codegen': 3e6})
+    one['steady']['replicates'] = (one['steady']['replicates'] * len(NOISE))[:len(NOISE)]  # each of them has a cold compile
     one['graph'].update(launches=LAUNCHES, kernels=1, library_calls=1)
     one['counters'], one['counted_calls'], one['instructions'] = COUNTERS, 10, INSTRUCTIONS if model == MODELS[0] else UNCOUNTED
     return one
@@ -61,10 +66,22 @@ def many(like, host):
     return document
 
 
+def night(like, number, outcome):
+    document = copy.deepcopy(like)
+    started = datetime.datetime.fromisoformat(like['started'].replace('Z', '+00:00')) - datetime.timedelta(days=len(NIGHTS) - 1 - number)
+    one = copy.deepcopy(next(one for one in document['cases'] if one['outcome'] == 'ok'))
+    one.update(id=NIGHTLY, outcome=outcome, error=None if outcome == 'ok' else 'it is ' + outcome)
+    one['graph'].update(peak_bytes=0, bytes_moved=4096, code_bytes=512)
+    document['tbench']['commit'], document['started'] = f'{number:07x}a', started.isoformat().replace('+00:00', 'Z')
+    document['cases'], document['planned'] = [one], 1
+    return document
+
+
 def main(source, folder):
     with open(source) as file:
         like = json.load(file)
-    for name, document in (('ablation', ablation(like)), ('many-1', many(like, 'first & <host>')), ('many-2', many(like, 'second'))):
+    nights = [(f'nightly-{number}', night(like, number, outcome)) for number, outcome in enumerate(NIGHTS)]
+    for name, document in [('ablation', ablation(like)), ('many-1', many(like, 'first & <host>')), ('many-2', many(like, 'second'))] + nights:
         with open(f'{folder}/{name}.json', 'w') as file:
             json.dump(document, file)
 

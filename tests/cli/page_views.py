@@ -10,6 +10,7 @@ import math
 import re
 import struct
 import sys
+import time
 import urllib.parse
 import urllib.request
 
@@ -47,6 +48,24 @@ PALE = """(() => {
   }
   return found;
 })()""".replace('LEAST', str(LEAST_CONTRAST))
+# Of a figure's chart: columns where a cross stands on the time axis, the first column of each, and columns that its line runs through.
+DRAWN = """(figure => {
+  const wanted = name => { const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim(); return [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16)); };
+  const found = { crosses: [], line: [] }, cross = wanted('--slower'), line = wanted('--series');
+  for (const canvas of figure.querySelectorAll('canvas')) {
+    const { width, height } = canvas, pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data, places = [];
+    const is = (at, colour) => pixels[at + 3] > 120 && Math.hypot(pixels[at] - colour[0], pixels[at + 1] - colour[1], pixels[at + 2] - colour[2]) < 40;
+    for (let y = 0; y < height; y++)
+      for (let x = 0; x < width; x++) {
+        const at = 4 * (y * width + x);
+        if (is(at, cross)) places.push([x, y]);
+        else if (is(at, line)) found.line.push(x);
+      }
+    const bottom = Math.max(...places.map(one => one[1]));
+    found.crosses.push(...places.filter(one => one[1] > bottom - 6).map(one => one[0]));
+  }
+  return { crosses: Array.from(new Set(found.crosses)).sort((a, b) => a - b), line: Array.from(new Set(found.line)).sort((a, b) => a - b) };
+})"""
 CHARTS_DONE = "Array.from(document.querySelectorAll('figure.chart')).every(figure => figure.querySelector('.legend'))"
 
 
@@ -64,7 +83,7 @@ class Reader:
         self.browser, self.base, self.folder = browser, 'http://' + address, folder
         regressions = self.json('/api/v1/regressions?state=closed')['regressions']
         moved, self.machine = regressions[0], regressions[0]['machine']
-        self.case, self.failed = moved['case'], self.json('/api/v1/overview')['failed'][0]
+        self.case, self.failed = moved['case'], next(one for one in self.json('/api/v1/overview')['failed'] if one['outcome'] == 'timeout')
         changes = self.json(query('/api/v1/changes', case=self.case, machine=self.machine))['changes']
         self.base_commit, self.head_commit = changes[0]['previous_commit'], changes[0]['commit']
         machines = [one['machine'] for one in self.json(query('/api/v1/latest', case=self.case))['machines']]
@@ -75,11 +94,12 @@ class Reader:
             'comparison': query('/compare', base=self.base_commit, head=self.head_commit, machine=self.machine),
             'comparison of machines': query('/compare', base=self.head_commit, head=self.head_commit, base_machine=machines[0], head_machine=machines[1]),
             'ablation': '/ablation', 'open regressions': '/regressions?state=open', 'closed regressions': '/regressions?state=closed', 'result': query('/result', key=key),
+            'a case of nights': query('/case', case=page_documents.NIGHTLY),
             'a case that fails': query('/case', case=self.failed['case'], machine=self.failed['machine']),
         }
 
     def get(self, path):
-        with urllib.request.urlopen(self.base + path, timeout=60) as answer:
+        with urllib.request.urlopen(self.base + path, timeout=300) as answer:
             return answer.headers.get_content_type(), answer.read().decode()
 
     def json(self, path):
@@ -208,6 +228,7 @@ class Reader:
         self.visit(query('/case', case=self.model.replace('alpha', page_documents.MODELS[1])))
         text = self.browser.ask('document.querySelector("main").innerText')
         check('what was not counted is no number', [] if 'a later call: –' in text and 'nan' not in text.lower().split() else [text[-300:]])
+        self.nights()
         self.visit(self.views['a case that fails'])
         failed = self.browser.ask("[document.querySelector('.machines [aria-current]').parentElement.innerText, document.querySelector('.problem').innerText]")
         check('one that fails says how, and why', [] if self.failed['outcome'] in failed[0] and 'SAME' not in failed[0] and 'longer than' in failed[1] else failed)
@@ -220,6 +241,41 @@ class Reader:
         kind, text = self.get(self.browser.ask("document.querySelectorAll('.data a')[1].getAttribute('href')"))
         rows = {row['case']: row for row in csv.DictReader(io.StringIO(text))}
         check('and gives its data as CSV', [] if kind == 'text/csv' and rows[self.case]['verdict'] == 'SLOWER' and float(rows[self.case]['lo']) > 1 else [text[:200]])
+
+    def nights(self):
+        """A case that fails now and then: each such run is marked, with its outcome, and no line leads over it."""
+        failures = [number for number, outcome in enumerate(page_documents.NIGHTS) if outcome != 'ok']
+        self.visit(self.views['a case of nights'])
+        charts = self.browser.ask(f"Array.from(document.querySelectorAll('figure.drawn')).map(figure => Object.assign({DRAWN}(figure), {{ title: figure.dataset.title, legend: figure.querySelector('.legend').textContent,"
+                                  " key: Array.from(figure.querySelectorAll('.key li')).map(one => one.textContent), dates: figure.querySelectorAll('.dygraph-axis-label-x').length }))")
+        problems = []
+        for chart in charts:
+            centres = []
+            for x in chart['crosses']:
+                if not centres or x > centres[-1][-1] + 4:
+                    centres.append([])
+                centres[-1].append(x)
+            centres = [(one[0] + one[-1]) / 2 for one in centres]
+            if len(centres) != len(failures) or f'{len(failures)} that failed' not in chart['legend']:
+                problems.append([chart['title'], chart['legend'], centres])
+                continue
+            night = (centres[1] - centres[0]) / (failures[1] - failures[0])
+            near = [x for x in chart['line'] if abs(x - centres[0]) < 0.85 * night]
+            before = [x for x in chart['line'] if 1.2 * night < centres[0] - x < 1.8 * night]
+            if (near and chart['title'] != 'Kernels') or not before:
+                problems.append([chart['title'], near[:5], len(before)])
+        check('a run that failed has a mark on the time axis, and lines break there', problems + ([] if len(charts) > 3 else [len(charts)]))
+        check('each time axis has three dates or more', [chart['title'] for chart in charts if chart['dates'] < 3])
+        memory = next(chart for chart in charts if chart['title'].startswith('Memory'))
+        check('what a logarithmic axis has no place for is told in the key', [] if 'peak: 0\u202fB' in memory['key'] else memory['key'])
+        self.browser.ask("document.querySelector('.plot').focus()")
+        said = []
+        for key in ('End', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft'):
+            self.browser.press(key)
+            said.append(self.browser.ask("document.activeElement.parentElement.querySelector('.legend').textContent"))
+        check('and its outcome is told where one stands on it', [] if 'failed: crashed' in said[0] and 'failed: wrong' in said[3] and 'failed' not in said[1] + said[2] else said)
+        text = self.browser.ask("document.querySelector('[aria-label=runs]').innerText").split('\n')
+        check('and the table has no figures of it', [] if any('wrong' in line for line in text) and not any('wrong' in line and ('ns' in line or 'µs' in line or 'ms' in line) for line in text) else text[:8])
 
     # --- lists ---
 
@@ -253,11 +309,23 @@ class Reader:
             self.browser.look(1200, HEIGHT)
             self.visit(query('/regressions', state=state))
             shown = self.browser.ask("[document.querySelector('.tabs [aria-current]').textContent, Array.from(document.querySelectorAll('tr .mark')).map(one => one.textContent)]")
+            if state == 'open':
+                self.open_on_overview(len(known), min(one['started_ms'] for one in known))
+                self.visit(query('/regressions', state=state))
             check(f'{state} regressions are a view of their own', [] if shown == [f'{state.capitalize()} {len(known)}', [state] * len(known)] and known else [shown, len(known)])
         runs = self.get(self.views['case'])[1]
         older = re.search(r'rel=next accesskey=n href="([^"]*)"', runs)
         times = [re.findall(r'<time datetime=(\S+)', text.split('<h2>Runs</h2>')[1].split('</section>')[0]) for text in (runs, self.get(older.group(1).replace('&amp;', '&'))[1])] if older else []
         check('older runs of a case are on a further page', [] if older and times[1] and max(times[1]) < min(times[0]) else ['none'])
+
+    def open_on_overview(self, count, oldest):
+        days = int((time.time() * 1000 - oldest) // (24 * 3600 * 1000))
+        self.visit('/')
+        shown = self.browser.ask("Array.from(document.querySelectorAll('.tiles li')).filter(one => one.querySelector('a[href=\"/regressions?state=open\"]')).map(one => one.textContent)")
+        text = self.browser.ask('document.querySelector("main").innerText')
+        said = re.search(r'the oldest one is open for (\d+) days?\.', text)
+        check('the overview says how many regressions are open, with a link to them, and for how long', [] if shown == [f'{count} open regression' + ('s' if count > 1 else '')] and 'Open the longest' in text
+              and said and abs(int(said.group(1)) - days) <= 1 and self.json('/api/v1/overview')['open_regressions']['count'] == count else [shown, count, said, days])
 
     # --- without JavaScript, by keys ---
 

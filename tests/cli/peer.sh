@@ -152,7 +152,7 @@ TBENCH_PYTHON=./no-such-python run "$TBENCH" run "${quick[@]}" workload=w backen
 tap_result $? 'so is an absent Python'
 
 # --- what it does wrong ---
-run "$TBENCH" run "${quick[@]}" workload=w backend=inductor,peer:fake how=right,wrong,crashes,hangs,babbles,raises,unsupported,shapes timeout=4 out=bad.json
+run "$TBENCH" run "${quick[@]}" workload=w backend=inductor,peer:fake how=right,wrong,crashes,hangs,babbles,raises,unsupported,shapes timeout=20 out=bad.json
 [ "$status" -eq 5 ] && [ "$(fields bad.json case.backend | tr ' ' '\n' | grep -c inductor)" -eq 8 ]
 tap_result $? 'a run with peers that fail ends'
 # became HOW OUTCOME TEXT: the outcome of the peer's case and a part of its error; ours is ok.
@@ -165,7 +165,7 @@ became() {
 became right ok null
 became wrong wrong 'result[1]: max|compiled - f64|'
 became crashes crashed 'died of signal 11'
-became hangs timeout 'no answer within 4 s'
+became hangs timeout 'no answer within 20 s'
 became babbles crashed 'a line that is no JSON'
 became raises error 'ValueError: no value'
 became unsupported unsupported 'the fake has no such workload'

@@ -56,9 +56,9 @@ if command -v gnuplot > /dev/null; then
   [[ $err == *'elsewhere.json: it is of another machine'* && $err == *'killed.json: it was not finished'* && $err == *'broken.json'* ]]
   tap_result $? 'what is passed over is told'
   changes=$(sed -n '/its changes/,/^$/p' nights/history.dat)
-  [[ $changes =~ $'\n'19\.5\ 1\.(19|20)[0-9]*\ [0-9.e-]*\ 1\ 0\ \"\+(19|20)\.[0-9]%\ c0000020\" ]] && [ "$(grep -c '^19.5 ' nights/history.dat)" -eq 1 ]
+  [[ $changes =~ $'\n'19\.5\ 1\.(19|20)[0-9]*\ [0-9.e-]*\ 1\ 0\ -?1\ \"\+(19|20)\.[0-9]%\ c0000020\" ]] && [ "$(grep -c '^19.5 ' nights/history.dat)" -eq 1 ]
   tap_result $? 'the step lies between the nights that it lies between, with its commit'
-  grep -q '^9.5 1 0 0 0 "a new allocator +0.0%"' nights/history.dat
+  grep -q '^9.5 1 0 0 0 -\{0,1\}1 "a new allocator +0.0%"' nights/history.dat
   tap_result $? 'the mark lies where it was set, with its reason'
   [ "$(grep -c '^[0-9]* [0-9.]* "2026-' nights/history.dat)" -eq 80 ] && [ "$(grep -c '^0 19 \|^20 40 ' nights/history.dat)" -eq 2 ]
   tap_result $? 'each night of this machine is a point; the newest segment reaches behind the newest run'

@@ -13,12 +13,15 @@ TBENCH_TOKEN=$token run push r1.json r2.json to="$to"
 tap_result $? 'two results arrive, and nothing is left'
 grep -q "^Authorization: Bearer $token" e/headers && grep -q '^Content-Encoding: gzip' e/headers && grep -q '^Content-Type: application/json' e/headers && grep -q 'POST /api/v1/results$' e/log
 tap_result $? 'with the token, compressed, at the right path'
-python3 - <<'EOL'
-import json, os
-stored = {json.dumps(json.load(open("e/store/" + f)), sort_keys=True) for f in os.listdir("e/store")}
-assert stored == {json.dumps(json.load(open(f)), sort_keys=True) for f in ("r1.json", "r2.json")}
-EOL
-tap_result $? 'as they are in the files'
+# key FILE: as whoever sends the file itself makes it. arrived FILE…: each is stored under that key, byte for byte, and nothing else is.
+key() { sha256sum < "$1" | cut -d' ' -f1; }
+arrived() {
+  local file
+  [ "$(stored)" -eq $# ] || return 1
+  for file; do cmp -s "$file" "e/store/$(key "$file")" || return 1; done
+}
+arrived r1.json r2.json
+tap_result $? 'byte for byte as the files are, under the key of their bytes'
 run push r1.json to="$to/"
 [ "$status" -eq 0 ] && [[ $out == '0 sent, 1 known already, 0 spooled, 0 refused' ]] && [ "$(stored)" -eq 2 ]
 tap_result $? 'a second time it is known'
@@ -34,6 +37,10 @@ reset good
 chmod 644 token
 fails 4 'others may read it (chmod 600 token)' push r1.json to="$to" token_file=token
 fails 4 'token_file=none: No such file' push r1.json to="$to" token_file=none
+mkfifo -m 600 pipe
+run timeout 60 "$TBENCH" push r1.json to="$to" token_file=pipe
+[ "$status" -eq 4 ] && [[ $err == *'token_file=pipe is no file'* ]]
+tap_result $? 'a pipe that nobody writes to is not waited for'
 chmod 600 token
 printf 'two words\n' > badtoken; chmod 600 badtoken
 fails 2 'token_file=badtoken has a blank' push r1.json to="$to" token_file=badtoken
@@ -53,10 +60,57 @@ fails 2 "to= has no 'bucket=|db='" push r1.json to="$to" format=influx
 fails 2 'tries=0' push r1.json to="$to" tries=0
 fails 2 'wait=-1' "$TBENCH" push r1.json to="$to" wait=-1
 fails 2 'cacert=none cannot be read' push r1.json to="$to" cacert=none
-fails 2 'No such file' push r1.json none.json to="$to"
+fails 2 'No such file' push none.json to="$to"
 TBENCH_TOKEN=$token fails 2 'the token would go unencrypted' push r1.json to=http://dashboard.example
 [ "$(requests)" -eq 0 ] && { [ ! -e "$spool" ] || [ "$(entries)" -eq 0 ]; }
 tap_result $? 'nothing was sent or spooled'
+
+# --- files: their own bytes, and a bad one keeps none from going ---
+reset good
+python3 - <<'EOL'
+import json
+document = json.load(open("r1.json"))
+document["cases"][0]["id"] = "odd"
+text = json.dumps(document, indent=3).replace('"seed": 1', '"seed":\t1.0e0').replace('"odd"', '"\\u00e9\\/\\u001b[31m \u00e9"')
+open("odd.json", "wb").write(("\r\n " + text + "\n\n").encode())
+open("bytes.json", "wb").write(open("r1.json", "rb").read().replace(b'"host": "h"', b'"host": "h\xff"'))
+open("zero.json", "wb").write(open("r1.json", "rb").read() + b"\0 and more")
+open("broken.json", "wb").write(open("r1.json", "rb").read()[:-9])
+EOL
+run push odd.json to="$to"
+[ "$status" -eq 0 ] && arrived odd.json
+tap_result $? 'blanks, escapes and numbers are sent as they are written'
+python3 - "$to/api/v1/results" "$(key odd.json)" <<'EOL'
+import sys, urllib.request
+request = urllib.request.Request(sys.argv[1], open("odd.json", "rb").read(), {"Idempotency-Key": sys.argv[2], "Content-Type": "application/json"})
+assert urllib.request.urlopen(request, timeout=300).status == 200
+EOL
+tap_result $? 'the file that another program sends is the same document'
+arrived odd.json
+tap_result $? 'and is stored once'
+offset=$(python3 -c 'print(open("bytes.json", "rb").read().index(b"\xff"))')
+reset good
+fails 2 "bytes.json: the byte 0xff at offset $offset (line 1) is no UTF-8" push bytes.json to="$to"
+[ "$out" = '0 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 unreadable)' ] && [ "$(requests)" -eq 0 ] && [ "$(entries)" -eq 0 ]
+tap_result $? 'bytes that are no text are not repaired: nothing is sent'
+fails 2 "bytes.json: the byte 0xff at offset $offset" push bytes.json to="$to?bucket=b" format=influx
+fails 2 "zero.json: the byte 0x00 at offset $(wc -c < r1.json)" push zero.json to="$to"
+run push r1.json broken.json r2.json bytes.json none.json r3.json to="$to"
+[ "$status" -eq 2 ] && [ "$out" = '3 sent, 0 known already, 0 spooled, 0 refused, 3 left out (3 unreadable)' ] && [ "$(entries)" -eq 0 ]
+tap_result $? 'broken files among good ones: exit code 2'
+arrived r1.json r2.json r3.json
+tap_result $? 'the good ones are there'
+[ "$(wc -l < err.text)" -eq 3 ] && [[ $err == *'broken.json: line 1 is no JSON'* && $err == *'bytes.json: the byte 0xff'* && $err == *'none.json: No such file'* ]]
+tap_result $? 'each bad one is told'
+reset 500
+run push r1.json broken.json to="$to" tries=1
+[ "$status" -eq 2 ] && [[ $out == '0 sent, 0 known already, 1 spooled, 0 refused, 1 left out (1 unreadable)'* ]] && [ "$(entries)" -eq 1 ]
+tap_result $? 'and spooled, where the endpoint is down'
+reset good
+sed 's/"started": *"[^"]*"/"started": null/' r1.json > timeless.json
+run push timeless.json r2.json to="$to?project=p" format=bencher
+[ "$status" -eq 2 ] && [ "$out" = '1 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 not fit for this format)' ] && [[ $err == *'timeless.json: format=bencher: the result does not say when it was started'* ]]
+tap_result $? 'one that the format cannot say keeps no other from going'
 
 # --- down, and up again ---
 reset good
@@ -82,7 +136,7 @@ sed "s/(\"127.0.0.1\", 0)/(\"127.0.0.1\", $port)/" "$srcdir/tests/cli/push_serve
 rm -f e/port
 python3 again.py e > e/out 2>&1 < /dev/null &
 servers+=($!)
-for _ in $(seq 200); do [ -s e/port ] && break; sleep 0.05; done
+await $! test -s e/port
 TBENCH_TOKEN=$token run push spooled=yes
 [ "$status" -eq 0 ] && [[ $out == '3 sent, 0 known already, 0 spooled, 0 refused' ]] && [ "$(entries)" -eq 0 ] && grep -q "Bearer $token" e/headers
 tap_result $? 'spooled=yes sends them, with the token'
@@ -91,7 +145,7 @@ run push spooled=yes
 tap_result $? 'and then there is nothing to send'
 
 # --- answers ---
-for mode in 500 503 429:0 cut-body cut-answer cut-head 500-stored slow:0.2 huge page; do
+for mode in 500 503 429:0 cut-body cut-answer cut-head cut-key 500-stored slow:0.2 huge page stranger other-key nothing; do
   reset "$mode good"
   run push r1.json to="$to"
   [ "$status" -eq 0 ] && [ "$(stored)" -eq 1 ] && [ "$(entries)" -eq 0 ] && [ -z "$err" ] && [[ $out == *' 0 spooled, 0 refused' ]]
@@ -121,6 +175,22 @@ reset page
 run push r1.json to="$to" tries=2
 [ "$status" -eq 4 ] && [[ $err == *'a web page answered (200)'* ]] && [ "$(entries)" -eq 1 ]
 tap_result $? 'a log-in page is no acknowledgement'
+# unproven MODE TEXT: answered so, the document stays in the spool, and TEXT is told.
+unproven() {
+  reset "$1"
+  run push r1.json to="$to" tries=2
+  [ "$status" -eq 4 ] && [[ $out == '0 sent, 0 known already, 1 spooled, 0 refused'* && $err == *"not sent: $to: it answered 20"*"$2"* ]] && [ "$(entries)" -eq 1 ] && [ "$(requests)" -eq 2 ]
+  tap_result $? "$1: no acknowledgement, and what answered is told"
+}
+unproven other-key "with the key of another document, $(printf another | sha256sum | cut -c1-20)…, where that of this one is $(key r1.json | cut -c1-20)…"
+unproven stranger " with 'Welcome to the hotel', which is no acknowledgement of format=tbench"
+unproven nothing ' with nothing, which'
+unproven huge "xxx' (cut off), which"
+unproven cut-key "\"ke' (cut off), which"
+echo good > e/mode
+run push spooled=yes
+[ "$status" -eq 0 ] && [[ $out == '0 sent, 1 known already, 0 spooled'* ]] && arrived r1.json
+tap_result $? 'what was stored all the same is known, and stored once'
 for mode in 400 413 422; do
   reset "$mode"
   run push r1.json r2.json to="$to"
@@ -151,12 +221,18 @@ for row in 'victoriametrics POST /api/v1/import 204' 'influx POST /api/v2/write?
   'prometheus PUT /metrics/job/tbench 200' 'bencher POST /v0/run?project=p 201 ?project=p' 'lnt POST /api/db_default/v4/nts/runs?merge=replace 301' \
   'conbench POST /api/benchmark-results/ 201'; do
   read -r format method path answer more <<< "$row"
-  reset "$answer"
+  reset good
   TBENCH_TOKEN=$token run push r1.json to="$to$more" format="$format"
-  [ "$status" -eq 0 ] && grep -qF " $method $path" e/log && grep -q "$token" e/headers && [ "$(entries)" -eq 0 ]
+  [ "$status" -eq 0 ] && grep -qF " good $answer $method $path" e/log && grep -q "$token" e/headers && [ "$(entries)" -eq 0 ]
   tap_result $? "$format goes to $method $path"
   [[ $out == "$(requests) sent, 0 known already, 0 spooled, 0 refused" ]] && { [ "$(requests)" -eq 1 ] || [ "$format" = conbench ]; }
   tap_result $? "$format: $(requests) request(s)"
+  for mode in stranger nothing other-key moved:http://127.0.0.1:1/; do
+    reset "$mode"
+    run push r1.json to="$to$more" format="$format" tries=1
+    [ "$status" -eq 4 ] && [ "$(requests)" -eq 1 ] && [[ $out == '0 sent, 0 known already, '*' spooled, 0 refused'* ]] && [ "$(entries)" -gt 0 ]
+    tap_result $? "$format: $mode is no acknowledgement"
+  done
 done
 reset 400
 run push r1.json to="$to?project=p" format=bencher branch=feature
@@ -168,7 +244,7 @@ assert report["project"] == "p" and report["branch"] == "feature" and report["te
 assert set(report) == {"project", "branch", "testbed", "settings", "start_time", "end_time", "results", "idempotency_key"}
 assert re.fullmatch("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", report["idempotency_key"])
 assert report["start_time"] == "2026-01-02T03:04:05Z" and report["end_time"] == "2026-01-02T03:05:05Z"
-assert len(report["results"]) == 1 and len(json.loads(report["results"][0])) == 20
+assert len(report["results"]) == 1 and sum(name.startswith("s/w/") for name in json.loads(report["results"][0])) == 20
 EOL
 tap_result $? "a Bencher report is the envelope of one document"
 run push r1.json to="$to?project=p" format=bencher branch=feature
@@ -181,8 +257,6 @@ keys = {(report["end_time"], report["idempotency_key"]) for report in reports}
 assert len(keys) == len({key for _, key in keys}) == 2, keys
 EOL
 tap_result $? "and has the same key again, by which Bencher knows it, and another document another"
-sed 's/"started": *"[^"]*"/"started": null/' r1.json > timeless.json
-fails 2 'does not say when it was started' "$TBENCH" push timeless.json to="$to?project=p" format=bencher
 env -u CONBENCH_PROJECT_REPOSITORY "$TBENCH" push r1.json to="$to" format=conbench > out.text 2> err.text
 status=$? out=$(cat out.text) err=$(cat err.text)
 [ "$status" -eq 2 ] && [[ $err == *'wants to know the repository'* ]]
@@ -195,6 +269,24 @@ no_space() { (trap '' XFSZ; ulimit -f 1; exec "$TBENCH" push whole.json to="$to"
 run no_space
 [ "$status" -eq 4 ] && [[ $err == *'whole.json is not sent, and is as it was: '*'File too large'* ]] && cmp -s r1.json whole.json && [ "$(find "$spool" -type f | wc -l)" -eq 0 ] && [ "$(requests)" -eq 0 ]
 tap_result $? 'a spool without room: a clear error, the file is as it was, nothing half-written'
+[ "$out" = "0 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 not taken by the spool: the spool $spool: File too large)" ]
+tap_result $? 'and the last line counts what was left out, and says why'
+# Room for a small one, and for none of the others.
+python3 - <<'EOL'
+import json
+document = json.load(open("r1.json"))
+del document["cases"][1:]
+json.dump(document, open("little.json", "w"))
+EOL
+some_space() { (trap '' XFSZ; ulimit -f 2; exec "$TBENCH" push whole.json little.json r2.json broken.json to="$to" wait=0.01 "$@"); }
+run some_space
+[ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 2 not taken by the spool: '*'File too large)' && $err == *'1 more for the same reasons'* ]] && arrived little.json
+tap_result $? 'what has room goes, and all else is counted: exit code 2, for one is broken'
+reset 500
+run some_space tries=1
+[ "$status" -eq 2 ] && [[ $out == '0 sent, 0 known already, 1 spooled, 0 refused, 3 left out ('* ]] && [ "$(entries)" -eq 1 ]
+tap_result $? 'also where the endpoint is down'
+reset good
 if [ "$(id -u)" -eq 0 ] && mkdir -p small && mount -t tmpfs -o size=64k tmpfs small 2> /dev/null; then
   head -c 60000 /dev/zero > small/filled
   run push whole.json to="$to" spool=small/spool
@@ -211,7 +303,8 @@ fails 4 'the spool /dev/null/x: Not a directory' push r1.json to="$to" spool=/de
 # --- Ctrl-C, several processes, kill -9 ---
 reset silent:20
 begin "$TBENCH" push r1.json r2.json to="$to"
-for _ in $(seq 100); do [ "$(requests)" -gt 0 ] && break; sleep 0.05; done
+was_asked() { [ "$(requests)" -gt 0 ]; }
+await "$pid" was_asked
 kill -INT $pid
 end
 [ "$status" -eq 130 ] && [ "$(entries)" -eq 2 ] && [[ $out == *'2 spooled'* ]]
@@ -226,6 +319,27 @@ for pid in "${pids[@]}"; do wait "$pid"; codes+=$?; done
 tap_result $? 'four processes with the same files'
 [ "$(awk '{print $1}' e/log | sort | uniq -c | awk '$1 > 4' | wc -l)" -eq 0 ]
 tap_result $? 'none is sent more often than it is pushed'
+
+# Two processes with one document, which the endpoint refuses when both have it: the second one sends another one first, and waits then.
+for answer in 400 401; do
+  reset "gate:$answer good"; rm -f e/gate e/headers
+  push r1.json to="$to" stall=3600 timeout=3600 > first.text 2>&1 &
+  first=$!
+  await "$first" test -s e/headers
+  push r2.json r1.json to="$to" wait_most=3600 > out.text 2> err.text &
+  second=$!
+  r2_is_stored() { [ "$(stored)" -eq 1 ]; }
+  await "$second" r2_is_stored
+  touch e/gate
+  wait "$first"
+  first=$?
+  wait "$second"
+  status=$? out=$(cat out.text) err=$(cat err.text)
+  [ "$first" -eq 4 ] && [ "$status" -eq 4 ] && [ "$(requests)" -eq 2 ] && [ "$(refused entry)" -eq 1 ] && [ "$(entries)" -eq 0 ]
+  tap_result $? "$answer: what one process is refused is refused for the other, with its exit code"
+  [[ $out == '1 sent, 0 known already, 0 spooled, 1 refused'* && $err == "tbench push: r1.json: refused: $to: it answered $answer: told so (so another process was told)" ]]
+  tap_result $? "$answer: and it says what the endpoint said"
+done
 
 # What ci/push-faults counts as twice, at an endpoint that knows no key: pushed twice, it is sent again although it was told to be stored.
 reset 500-stored cut-answer good; rm -f e/again

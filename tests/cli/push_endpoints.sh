@@ -28,14 +28,15 @@ EOL
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # ask URL [BODY]: what it answers; fails where it says no.
 ask() { python3 -c 'import sys, urllib.request
-print(urllib.request.urlopen(sys.argv[1], sys.argv[2].encode() if len(sys.argv) > 2 else None, timeout=20).read().decode())' "$@" 2> /dev/null; }
+print(urllib.request.urlopen(sys.argv[1], sys.argv[2].encode() if len(sys.argv) > 2 else None, timeout=300).read().decode())' "$@" 2> /dev/null; }
+answers() { ask "$1" > /dev/null; }
 # start READY PROGRAM ARGUMENTS…: until READY is answered.
 start() {
   local ready=$1
   shift
   "$@" > server.log 2>&1 < /dev/null &
   servers+=($!)
-  for _ in $(seq 300); do ask "$ready" > /dev/null && return; sleep 0.1; done
+  await $! answers "$ready"
 }
 # pushed FORMAT TO…: twice.
 pushed() {

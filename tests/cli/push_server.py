@@ -5,8 +5,9 @@
 Listens on a port of its own on 127.0.0.1, with TLS where a certificate is named, and writes the port to FOLDER/port. What it does with a
 request is the next word of FOLDER/mode (separated by blanks; the last one stays); `random:SEED` draws one for each request. At /api/v1/results it
 stores each Idempotency-Key once, as FOLDER/store/KEY (the body, decompressed); elsewhere it knows no key, as many endpoints do, and stores each
-request, as FOLDER/store/KEY.NUMBER. FOLDER/log has a line for each request, FOLDER/again one for each that came although the one before it of its
-key was told, by a whole 2xx answer, that it is stored. FOLDER/headers has the headers of the newest.
+request, as FOLDER/store/KEY.NUMBER. What it has stored it acknowledges as the service does whose path it is (SERVICES). FOLDER/log has a line for
+each request, FOLDER/again one for each that came although the one before it of its key was told, by such an answer, that it is stored.
+FOLDER/headers has the headers of the newest.
 """
 
 import gzip
@@ -25,7 +26,17 @@ folder = sys.argv[1]
 lock = threading.Lock()
 generator = None
 told = set()  # keys
-FAULTS = ["good"] * 4 + ["500", "500-stored", "503", "429:0", "cut-body", "cut-answer", "cut-head", "slow:0.3", "huge", "page"]
+FAULTS = ["good"] * 5 + ["500", "500-stored", "503", "429:0", "cut-body", "cut-answer", "cut-head", "cut-key", "slow:0.3", "huge", "page", "stranger", "other-key", "nothing"]
+# Of a path: what stands in it, the status of what is stored (None: that of tbench serve), and the body.
+SERVICES = [
+    ("/api/v1/results", None, ""),
+    ("/api/v1/import", 204, ""),
+    ("/write", 204, ""),
+    ("/metrics/job/", 200, ""),
+    ("/v0/run", 201, '{"uuid": "5a1c7a2e-0000-8000-8000-000000000001", "results": []}'),
+    ("/runs", 301, '{"error": null, "run_id": 1, "success": true}'),
+    ("/benchmark-results", 201, '{"id": "0642", "run_id": "r"}'),
+]
 
 
 def next_mode():
@@ -58,16 +69,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with lock, open(folder + "/log", "a") as log:
             log.write(f"{self.headers.get('Idempotency-Key')} {mode} {status} {self.command} {self.path}\n")
 
-    def tell(self, status):
-        """Now it is told that it is stored."""
-        if 200 <= status < 300:
-            with lock:
-                told.add(self.headers.get("Idempotency-Key"))
+    def acknowledge(self, mode, status):
+        """Tells that it is stored, as the service of this path does; `status`: of store()."""
+        if status >= 300:
+            self.answer(mode, status)
+            return
+        key = self.headers.get("Idempotency-Key")
+        of_service, text = next((status, text) for part, status, text in SERVICES if part in self.path)
+        if of_service is None:
+            text = '{"status":"%s","key":"%s"}\n' % ("stored" if status == 201 else "already there", key)
+        with lock:
+            told.add(key)
+        self.answer(mode, of_service or status, text.encode(), headers=[("Location", "/run/1")])
 
     def answer(self, mode, status, text=b"{}", kind="application/json", headers=()):
         self.note(mode, status)
-        if kind != "text/html":
-            self.tell(status)
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(text)))
@@ -114,13 +130,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if len(body) < length:
             self.note("short", 0)
             return
-        if mode in ("good", "huge", "slow", "cut-answer", "cut-head", "500-stored"):
+        if mode in ("good", "huge", "slow", "cut-answer", "cut-head", "cut-key", "500-stored"):
             status = self.store(body)
         if mode == "good":
-            self.answer(mode, status)
+            self.acknowledge(mode, status)
         elif mode == "slow":
             time.sleep(float(value))
-            self.answer(mode, status)
+            self.acknowledge(mode, status)
+        elif mode == "cut-key":
+            self.note(mode, status)
+            self.wfile.write(f'HTTP/1.1 {status} Fine\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"status":"stored","ke'.encode())
+            self.close_connection = True
         elif mode in ("cut-answer", "cut-head"):
             self.note(mode, 0)
             if mode == "cut-head":
@@ -128,7 +148,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.hang_up()
         elif mode == "huge":
             self.note(mode, status)
-            self.tell(status)
             self.wfile.write(f"HTTP/1.1 {status} Fine\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
             for _ in range(100000):
                 self.wfile.write(b"1000\r\n" + b"x" * 4096 + b"\r\n")
@@ -142,23 +161,37 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.note(mode, 0)
             time.sleep(float(value))
             self.hang_up()
+        elif mode == "gate":  # answers once there is a file of this name
+            for _ in range(30000):
+                if os.path.exists(folder + "/gate"):
+                    break
+                time.sleep(0.01)
+            self.answer(mode, int(value), b'{"error": "told so"}')
         elif mode in ("500", "500-stored", "503"):
             self.answer(mode, int(mode[:3]), b"out of order", "text/plain")
         elif mode == "429":
             self.answer(mode, 429, b'{"error": "too many requests"}', headers=[("Retry-After", value)])
         elif mode == "page":
             self.answer(mode, 200, b"<html>log in</html>", "text/html")
+        elif mode == "stranger":
+            self.answer(mode, 200, b"Welcome to the hotel", "text/plain")
+        elif mode == "other-key":
+            self.answer(mode, 201, b'{"status":"stored","key":"%s"}' % hashlib.sha256(b"another").hexdigest().encode())
+        elif mode == "nothing":
+            self.answer(mode, 201, b"")
+        elif mode == "moved":
+            self.answer(mode, 301, b"moved", "text/plain", headers=[("Location", value)])
         elif mode == "redirect":
             self.answer(mode, 307, headers=[("Location", value)])
         elif mode == "plain" and self.headers.get("Content-Encoding"):
             self.answer(mode, 415)
         elif mode == "plain":
-            self.answer(mode, self.store(body))
+            self.acknowledge(mode, self.store(body))
         elif mode == "echo":
             secret = self.headers.get("Authorization", "")
             self.answer(mode, 400, ('{"error": "cases[0]: \\u001b[31mno id; %s"}' % secret).encode())
         elif mode.isdigit():
-            self.answer(mode, int(mode), b"" if mode == "204" else b'{"error": "told so"}', headers=[("Location", "/run/1")])
+            self.answer(mode, int(mode), b'{"error": "told so"}')
 
     def do_POST(self):
         try:

@@ -20,7 +20,7 @@ serve() {
   rm -f "$1/port"
   python3 "$srcdir/tests/cli/push_server.py" "$@" > "$1/out" 2>&1 < /dev/null &
   servers+=($!)
-  for _ in $(seq 200); do [ -s "$1/port" ] && break; sleep 0.05; done
+  await $! test -s "$1/port"
   port=$(cat "$1/port")
 }
 entries() { find "$spool" -maxdepth 1 -name '*.entry' | wc -l; }

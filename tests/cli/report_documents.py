@@ -37,6 +37,8 @@ def odd():
     cases += [case('crash <&>"', 3, 'crashed'), case('wrong', 5, 'wrong'), case('later', 6, 'unsupported')]
     measured = {'median_ns': 2780000, 'p05_ns': 2.7e6, 'p95_ns': 2.9e6, 'replicates': [{'median_ns': 2780000, 'samples_ns': [2780000]}]}
     cases += [case('wrong late', 7, 'wrong', baseline=measured, steady=measured, speedup={'ratio': 2.78, 'lo': 1.12, 'hi': 6.91, 'noise_floor': None})]
+    for one, stop in zip(cases, ('target', 'budget', 'interrupted', None, 'count')):
+        one['speedup']['replicates_stop'] = stop
     document = {'schema': 1, 'tbench': {'version': '0.1.0', 'commit': 'abc123', 'build': 'gcc "12"', 'artifact_abi': 1}, 'started': '2026-01-02T03:04:05Z',
                 'finished': '2026-01-02T03:05:06Z', 'argv': [], 'seed': 1, 'interrupted': False, 'planned': len(cases), 'changed_since': None, 'left_out': [],
                 'environments': [{'host': 'ho"st, <1>', 'os': 'Debian', 'kernel': 'Linux', 'cpu': {'model': 'CPU | 3 GHz', 'governor': 'powersave', 'cores': 2, 'pus': 4},
@@ -102,6 +104,19 @@ def figures_of(documents, last=True):
                     figures[name] = value
             found[one['id']] = figures
     return found
+
+
+def whole(document):
+    """Whether a run came to its end, with all that was planned."""
+    reached = sum(not one.get('interrupted') for one in document['cases'])
+    return document['finished'] is not None and not document.get('interrupted') and reached >= max(document.get('planned', 0), len(document['cases']))
+
+
+def complete_of(documents):
+    """{id: whether it has all of its replicates} of cases that are right, and that say it."""
+    stops = {one['id']: one['speedup']['replicates_stop'] for d in documents for one in d['cases']
+             if one['outcome'] == 'ok' and 'replicates_stop' in (one['speedup'] or {})}
+    return {id: stop not in ('budget', 'interrupted', None) for id, stop in stops.items()}
 
 
 def failing(documents):

@@ -19,6 +19,7 @@ from report_documents import Wrong, figures_of, load, must, short
 from report_pages import flat
 
 MISSING = 77
+PATIENCE_S = 300  # for the slowest machine: a wait ends with what it waits for
 BENCHMARK = '/usr/share/benchmark'
 
 
@@ -41,7 +42,7 @@ def ask(url, data=None, headers={}, **query):
         url += '?' + urllib.parse.urlencode(query)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url, data, headers), timeout=20) as answer:
+        with opener.open(urllib.request.Request(url, data, headers), timeout=PATIENCE_S) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -55,7 +56,8 @@ class Server:
         self.process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
-        for _ in range(300):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
             try:
                 if ask(self.url + self.ready)[0] < 400:
                     return self
@@ -67,7 +69,7 @@ class Server:
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -102,7 +104,8 @@ def victoriametrics(report, result, path, metrics, lossy):
             status, answer = ask(server.url + path, bytes_of(report))
             must(status in (200, 204), f'{status} {answer}')
             found = {}
-            for _ in range(100):  # what was taken shows a moment later
+            end = time.monotonic() + PATIENCE_S
+            while time.monotonic() < end:  # what was taken shows a moment later
                 ask(server.url + '/internal/force_flush')
                 found = {}
                 for name, (figure, unit) in metrics.items():
@@ -113,13 +116,15 @@ def victoriametrics(report, result, path, metrics, lossy):
                     break
                 time.sleep(0.1)
             same(found, documents, [figure for figure, _ in metrics.values()], lossy)
+            cut = {}  # of the run, and of each case
+            for name in ('tbench_run_complete', 'tbench_complete' if path == '/write' else 'tbench_case_complete'):
+                for line in ask(server.url + '/api/v1/export', **{'match[]': name})[1].splitlines():
+                    one = json.loads(line)
+                    cut[one['metric'].get('id')] = one['values'][-1]
+            reports.must_complete([cut.pop(None)], cut, documents, lossy)
             if path == '/api/v1/import':
                 times = {t for line in ask(server.url + '/api/v1/export', **{'match[]': 'tbench_kernels'})[1].splitlines() for t in json.loads(line)['timestamps']}
                 must(len(times) == 1 and time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(times.pop() / 1000)) == documents[0]['started'], 'the time of the run')
-
-
-def lossy_influx(text):
-    return short(text).replace('\\', '/').replace('\n', ' ').replace('\t', ' ')
 
 
 INFLUX_FIELDS = {'steady_ns': ('steady', 1), 'speedup_ratio': ('speedup', 1), 'kernels': ('kernels', 1), 'library_calls': ('library_calls', 1)}
@@ -144,7 +149,10 @@ def influxdb(report, result):
                 one = dict(zip(series['columns'], row))
                 must(time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(one['time'])) == documents[0]['started'], 'the time of the run')
                 found[one['id']] = {figure: one[field] for field, (figure, _) in INFLUX_FIELDS.items() if one.get(field) is not None}
-            same(found, documents, [figure for figure, _ in INFLUX_FIELDS.values()], lossy_influx)
+            same(found, documents, [figure for figure, _ in INFLUX_FIELDS.values()], reports.lossy_influx)
+            complete = {one['id']: one['complete'] for row in series['values'] if (one := dict(zip(series['columns'], row)))['complete'] is not None}
+            runs = json.loads(ask(server.url + '/query', db='b', q='SELECT complete FROM tbench_run')[1])['results'][0]['series'][0]['values']
+            reports.must_complete([run[1] for run in runs], complete, documents, reports.lossy_influx)
 
 
 def junitparser(report, result):
@@ -282,7 +290,7 @@ def main(reader, report, *result):
         if kind == 'influx':
             metrics = {f'tbench_{field}': figure for field, figure in INFLUX_FIELDS.items()}
         path = {'influx': '/write', 'prometheus': '/api/v1/import/prometheus'}.get(kind, '/api/v1/import')
-        victoriametrics(report, *result, path, metrics, lossy_influx if kind == 'influx' else short)
+        victoriametrics(report, *result, path, metrics, reports.lossy_influx if kind == 'influx' else short)
     else:
         globals()[reader](report, *result)
 

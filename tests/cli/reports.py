@@ -10,7 +10,7 @@ it found, which must be those of the result.
 Exit status 1 with a line for what is wrong. Standard library alone."""
 import csv, io, json, math, random, re, sys
 
-from report_documents import Wrong, failing, figures_of, load, must, odd, odd_comparison, short
+from report_documents import Wrong, complete_of, failing, figures_of, load, must, odd, odd_comparison, short, whole
 from report_pages import flat, read_html, read_html_comparison, read_junit, read_junit_comparison, read_markdown, read_markdown_comparison
 
 
@@ -39,6 +39,17 @@ def keys(item, required, optional=(), what='object'):
     must(set(item) <= set(required) | set(optional), f'{what} has {set(item) - set(required) - set(optional)}')
 
 
+def must_complete(runs, cases, documents, lossy=short):
+    """What a format of numbers told of runs and of cases that were cut: runs is a list, cases {id: 0 or 1}."""
+    must(sorted(runs) == sorted(map(whole, documents)), f'which runs are whole: {runs}')
+    expected = {lossy(id): value for id, value in complete_of(documents).items()}
+    must(cases == expected, f'which cases are complete: {cases}, not {expected}')
+
+
+def lossy_influx(text):
+    return re.sub('[\x00-\x1f\x7f]', ' ', short(text).replace('\\', '/'))
+
+
 # --- the readers: each gives {id: {figure: value}} ---
 
 def read_csv(text, documents):
@@ -63,7 +74,7 @@ def read_csv(text, documents):
 
 
 def read_bencher(text, documents):
-    found = {}
+    found, complete = {}, {}
     names = {'latency': 'steady', 'speedup-ratio': 'speedup', 'cold-ns': 'cold', 'disk-ns': 'disk', 'kernels': 'kernels', 'library-calls': 'library_calls', 'file-size': 'code',
              'pays-off-calls': 'pays_off_calls'}
     document = strict_json(text)
@@ -79,11 +90,16 @@ def read_bencher(text, documents):
                 number(value, measure)
             if 'lower_value' in metric:
                 must(metric['lower_value'] <= metric['value'] <= metric['upper_value'], f'{measure}: bounds do not hold the value')
+            if measure == 'complete':
+                must(metric['value'] in (0, 1), measure)
+                complete[benchmark] = metric['value']
             if measure in names:
                 figures[names[measure]] = metric['value']
                 if measure == 'speedup-ratio' and 'lower_value' in metric:
                     figures['speedup_lower'] = metric['lower_value']
         found[benchmark] = figures
+    must('tbench/run' in found and not found.pop('tbench/run') and complete.pop('tbench/run') == all(map(whole, documents)), 'the run')
+    must_complete(list(map(whole, documents)), complete, documents)
     return found
 
 
@@ -148,7 +164,15 @@ METRICS = {'tbench_steady_seconds': ('steady', 1e9), 'tbench_speedup_ratio': ('s
            'tbench_pays_off_calls': ('pays_off_calls', 1)}
 
 
-def take_metric(found, failed, name, labels, value):
+def take_metric(found, failed, runs, complete, name, labels, value):
+    if name == 'tbench_run_complete':
+        must(value in (0, 1) and not labels.keys() - {'__name__', 'host'}, name)
+        runs.append(value)
+        return
+    if name == 'tbench_case_complete':
+        must(value in (0, 1) and labels['id'] not in complete, name)
+        complete[labels['id']] = value
+        return
     if name == 'tbench_case_ok':
         must(value in (0, 1), 'tbench_case_ok')
         if not value:
@@ -160,7 +184,7 @@ def take_metric(found, failed, name, labels, value):
 
 
 def read_victoriametrics(text, documents):
-    found, failed, seen = {}, set(), set()
+    found, failed, seen, runs, complete = {}, set(), set(), [], {}
     must(text.endswith('\n'), 'the last line has no end')
     for line in text.splitlines() if '\u2028' not in text else text[:-1].split('\n'):
         one = strict_json(line)
@@ -175,13 +199,14 @@ def read_victoriametrics(text, documents):
         series = (tuple(sorted(one['metric'].items())), tuple(one['timestamps']))
         must(series not in seen, 'a point twice')
         seen.add(series)
-        take_metric(found, failed, one['metric']['__name__'], one['metric'], one['values'][0])
+        take_metric(found, failed, runs, complete, one['metric']['__name__'], one['metric'], one['values'][0])
+    must_complete(runs, complete, documents)
     must(failed == failing(documents).keys(), f'failures: {failed}')
     return found
 
 
 def read_prometheus(text, documents):
-    found, failed, seen, families, current = {}, set(), set(), set(), None
+    found, failed, seen, families, current, runs, complete = {}, set(), set(), set(), None, [], {}
     must(text.endswith('\n'), 'the last line has no end')
     name = r'[a-zA-Z_:][a-zA-Z0-9_:]*'
     label = r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"'
@@ -202,7 +227,8 @@ def read_prometheus(text, documents):
             must(re.fullmatch(r'[-+]?\d+(\.\d+)?(e[-+]?\d+)?', match.groups()[-1]), 'value')
             must(line.rsplit(' ', 1)[0] not in seen, 'a series twice')
             seen.add(line.rsplit(' ', 1)[0])
-            take_metric(found, failed, match[1], labels, float(match.groups()[-1]))
+            take_metric(found, failed, runs, complete, match[1], labels, float(match.groups()[-1]))
+    must_complete(runs, complete, documents)
     must(failed == failing(documents).keys(), f'failures: {failed}')
     return found
 
@@ -222,13 +248,13 @@ def influx_parts(line, ends):
 
 
 def read_influx(text, documents):
-    found, failed, seen = {}, set(), set()
+    found, failed, seen, runs, complete = {}, set(), set(), [], {}
     names = {'steady_ns': 'steady', 'speedup_ratio': 'speedup', 'speedup_lower_ratio': 'speedup_lower', 'cold_ns': 'cold', 'disk_ns': 'disk', 'kernels': 'kernels',
              'library_calls': 'library_calls', 'code_bytes': 'code', 'pays_off_calls': 'pays_off_calls'}
     must(text.endswith('\n'), 'the last line has no end')
     for line in text[:-1].split('\n'):
         measurement, end, rest = influx_parts(line, ', ')
-        must(measurement == 'tbench', f'measurement {measurement!r}')
+        must(measurement in ('tbench', 'tbench_run'), f'measurement {measurement!r}')
         tags, fields = {}, {}
         while end == ',':
             key, end, rest = influx_parts(rest, '=')
@@ -244,14 +270,21 @@ def read_influx(text, documents):
             must(match and rest[match.end():match.end() + 1] in (',', ' ', ''), f'value of {key}: {rest[:30]}')
             fields[key], end, rest = match[0], rest[match.end():match.end() + 1], rest[match.end() + 1:]
         must(re.fullmatch(r'\d{19}', rest), f'nanoseconds: {rest!r}')
-        point = (tuple(sorted(tags.items())), rest)
+        point = (measurement, tuple(sorted(tags.items())), rest)
         must(point not in seen, 'a point twice')
         seen.add(point)
-        if fields['ok'] == 'true':
+        if measurement == 'tbench_run':
+            must(tags.keys() == {'host'} and fields.keys() == {'complete'} and fields['complete'] in ('true', 'false'), 'a run')
+            runs.append(fields['complete'] == 'true')
+        elif fields['ok'] == 'true':
+            if 'complete' in fields:
+                must(fields['complete'] in ('true', 'false'), 'complete')
+                complete[tags['id']] = fields['complete'] == 'true'
             found[tags['id']] = {names[k]: float(v) for k, v in fields.items() if k in names}
         else:
-            must(not set(names) & set(fields), 'figures of a case that is not right')
+            must(not {'complete', *names} & set(fields), 'figures of a case that is not right')
             failed.add(tags['id'])
+    must_complete(runs, complete, documents, lossy_influx)
     must(len(failed) == len(failing(documents)), f'failures: {failed}')
     return found
 
@@ -335,7 +368,7 @@ def compare(format, found, documents):
     expected = figures_of(documents)
     lacks = {name.lstrip('*') for name in LACKS.get(format, ())}
     whole = ('csv', 'conbench', 'html', 'markdown')
-    lossy = {'influx': lambda text: re.sub('[\x00-\x1f\x7f]', ' ', short(text).replace('\\', '/')), 'junit': flat, 'lnt': lambda text: short(text, 256)}.get(
+    lossy = {'influx': lossy_influx, 'junit': flat, 'lnt': lambda text: short(text, 256)}.get(
         format, (lambda text: text) if format in whole else short)
     names = {lossy(id): figures for id, figures in expected.items()}
     must(found.keys() == names.keys(), f'cases: {found.keys() ^ names.keys()}')

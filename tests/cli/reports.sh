@@ -36,6 +36,12 @@ return tb.suite {
 EOL
 run "$TBENCH" run suite=./tiny.lua counters=none replicates=2 out=real.json
 tap_result "$status" 'a real result'
+run python3 -c 'import json, re
+program = json.load(open("real.json"))["tbench"]
+digits, changed = re.fullmatch("([0-9a-f]{12,}|unknown)(-dirty)?", program["commit"]).groups()
+whole = program["commit_whole"]
+assert whole is None if digits == "unknown" else re.fullmatch(digits + "[0-9a-f]*" + (changed or ""), whole) and len(whole) - len(changed or "") in (40, 64), program'
+tap_result "$status" 'it has the commit of the program, short and whole'
 
 # --- strict readers: every figure of the result, nothing else, no error taken ---
 formats='csv bencher google_benchmark lnt victoriametrics influx prometheus pytorch conbench junit html'
@@ -135,9 +141,9 @@ document = json.load(open(sys.argv[1]))
 document.update(finished=None, planned=len(document["cases"]) + 7)
 print(json.dumps(document))
 EOP
-for format in bencher csv google_benchmark lnt junit influx; do
+for format in bencher csv google_benchmark lnt junit influx prometheus victoriametrics; do
   run report $format cut.json
-  [ "$status" -eq 0 ] && [[ $err == 'tbench report: cut.json: the run did not end: 7 of 9 planned cases were not measured' ]] && run reports read $format cut.$format cut.json
+  [ "$status" -eq 0 ] && [[ $err == 'tbench report: cut.json: the run did not end: 7 of 9 planned cases were not measured' ]] && run reports read $format cut.$format cut.json && [ "$status" -eq 0 ]
   tap_result $? "$format of a run that did not end: it is told"
 done
 grep -q 'errors="1"' cut.junit && grep -q '<error type="incomplete" message="the run did not end: 7 of 9' cut.junit
@@ -145,6 +151,31 @@ tap_result $? 'it is an error of JUnit'
 run report junit real.json
 [ "$status" -eq 0 ] && [ -z "$err" ] && ! grep -q '<error' real.junit
 tap_result $? 'a run that ended is none'
+
+# --- a damaged file is refused, not repaired ---
+python3 - odd.json <<'EOP'
+import sys
+text = open(sys.argv[1], "rb").read()
+at = text.index(b"s/plain/")
+for name, byte in ("broken", b"\xff"), ("latin", b"\xe9"), ("zero", b"\0"):
+    open(name + ".json", "wb").write(text[:at] + byte + text[at + 1:])
+    open(name + ".line", "w").write(f"the byte 0x{byte[0]:02x} at offset {at} (line {text[:at].count(10) + 1}) is no UTF-8 text")
+open("half.json", "wb").write(text[:text.index("深度".encode()) + 1])
+EOP
+for file in broken latin zero; do
+  for format in console json prometheus; do fails 2 "$file.json: $(cat $file.line)" "$TBENCH" report $file.json format=$format; done
+  [ -z "$out" ]
+  tap_result $? "nothing is told of $file.json"
+done
+fails 2 'is no UTF-8 text: the file is damaged, or in another encoding; take the result where it is whole, or make UTF-8 of it (iconv' "$TBENCH" report half.json
+fails 2 "broken.json: $(cat broken.line)" "$TBENCH" compare real.json broken.json
+fails 2 "broken.json: $(cat broken.line)" "$TBENCH" compare broken.json real.json
+fails 2 "broken.json: $(cat broken.line)" "$TBENCH" gate real.json against=broken.json
+fails 2 "broken.json: $(cat broken.line)" "$TBENCH" gate broken.json against=real.json
+iconv -f LATIN1 -t UTF-8 latin.json > mended.json
+run "$TBENCH" report mended.json format=csv
+[ "$status" -eq 0 ] && [[ $out == *'é/plain/'* ]]
+tap_result $? 'and taken once it is UTF-8'
 
 # --- what a document lacks ---
 sed 's/"started": "[^"]*"/"started": null/' odd.json > timeless.json
@@ -158,7 +189,7 @@ for format in lnt junit; do
   tap_result $? "$format: times are told in UTC"
 done
 run "$TBENCH" report timeless.json format=influx
-[ "$status" -eq 0 ] && [[ $out == 'tbench,id=s/plain/'*' outcome="ok",ok=true,'* && $out != *' 17'* ]]
+[ "$status" -eq 0 ] && [[ $out == 'tbench_run,host='*' complete=true'$'\n''tbench,id=s/plain/'*' outcome="ok",ok=true,'* && $out != *' 17'* ]]
 tap_result $? 'a line of Influx needs no time'
 
 # --- the console: no control characters of the document, colours on a terminal alone ---

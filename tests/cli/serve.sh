@@ -21,32 +21,15 @@ trap '[ "$server" = 0 ] || kill -9 "$server" 2> /dev/null' EXIT
 start() {
   local database=db=results.db option
   for option in "$@"; do case $option in db=*) database= ;; esac; done
-  port=
-  rm -f server.out
-  (
-    [ -z "${file_kib:-}" ] || ulimit -f "$file_kib"
-    exec "$(server_of)" $database listen=127.0.0.1:0 "$@"
-  ) > server.out 2> server.err < /dev/null &
-  server=$!
-  for _ in $(seq 200); do
-    port=$(sed -n "s,^serving at http://127.0.0.1:\([0-9]*\)/\$,\1,p" server.out 2> /dev/null)
-    [ -n "$port" ] && break
-    kill -0 "$server" 2> /dev/null || break
-    sleep 0.05
-  done
-  local shown
-  shown=$(sed -n 's/^token for writing, shown this once: //p' server.out)
-  [ -z "$shown" ] || token=$shown
+  server_begin server within "${file_kib:-}" "$(server_of)" $database listen=127.0.0.1:0 "$@"
+  port=${address##*:}
 }
-stop() { # one that does not end within a minute is killed, and then $stopped is not 0
-  kill -TERM "$server"
-  for _ in $(seq 600); do
-    kill -0 "$server" 2> /dev/null || break
-    sleep 0.1
-  done
-  kill -0 "$server" 2> /dev/null && kill -KILL "$server"
-  wait "$server"
-  stopped=$?
+within() { # KIB PROGRAM…: none of its files may be larger; "": they may
+  [ -z "$1" ] || ulimit -f "$1"
+  exec "${@:2}"
+}
+stop() {
+  server_end "$server"
   server=0
 }
 
@@ -62,22 +45,20 @@ http() {
     printf '\r\n'
     cat "$file"
   } >&9 2> /dev/null
-  timeout 20 cat <&9 > answer.bytes 2> /dev/null
+  timeout "$patience" cat <&9 > answer.bytes 2> /dev/null
   exec 9>&-
   head=$(sed '/^\r$/q' answer.bytes | tr -d '\r')
   body=$(sed '1,/^\r$/d' answer.bytes)
   code=$(sed -n '1s/^HTTP\/1.1 \([0-9]*\).*/\1/p' answer.bytes)
 }
-# http_until CODE METHOD PATH…: asks again until the answer has this code, for some 20 seconds.
-http_until() {
-  local wanted=$1
-  shift
-  for _ in $(seq 200); do
-    http "$@"
-    [ "$code" = "$wanted" ] && break
-    sleep 0.1
-  done
+# http_until CODE METHOD PATH…: asks again until the answer has this code.
+http_until() { await "$server" answers "$@"; }
+answers() {
+  http "${@:2}"
+  [ "$code" = "$1" ]
 }
+# has_lines FILE COUNT: more than so many.
+has_lines() { [ "$(wc -l < "$1" 2> /dev/null || echo 0)" -gt "$2" ]; }
 json='Content-Type: application/json'
 send() { http POST /api/v1/results "$1" "$json" "Authorization: Bearer $token" "${@:2}"; }
 is() { # is NAME CODE TEXT: the answer has this code, and its body this text
@@ -91,7 +72,7 @@ metric() { http GET /metrics; sed -n "s/^tbench_$1 //p" <<< "$body"; }
 start
 [ -n "$token" ]
 tap_result $? 'the first start makes a token and shows it'
-"$load" "127.0.0.1:$port" "$token" connections=1 documents=1 first=7 keys=first.keys > /dev/null
+"$load" "127.0.0.1:$port" "$token" connections=1 documents=1 first=7 seconds=$patience keys=first.keys > /dev/null
 key=$(cat first.keys)
 http GET "/api/v1/results/$key"
 printf '%s' "$body" > document.json
@@ -113,11 +94,17 @@ is 'a compressed one is stored under the key of what it unpacks to' 201 "$(sha25
 send third.json
 is 'so that it is the same as the plain one' 200 'already there'
 
+XDG_STATE_HOME=$PWD/state TBENCH_TOKEN=$token run "$TBENCH" push third.json "to=http://127.0.0.1:$port"
+[ "$status" -eq 0 ] && [[ $out$err == *'0 sent, 1 known already'* ]]
+tap_result $? 'tbench push knows what another program sent'
+sed 's/"seed":7/"seed" :  10/' document.json > pushed.json # as no printer writes it
 for told in '1 sent, 0 known already' '0 sent, 1 known already'; do
-  XDG_STATE_HOME=$PWD/state TBENCH_TOKEN=$token run "$TBENCH" push third.json "to=http://127.0.0.1:$port"
+  XDG_STATE_HOME=$PWD/state TBENCH_TOKEN=$token run "$TBENCH" push pushed.json "to=http://127.0.0.1:$port"
   [ "$status" -eq 0 ] && [[ $out$err == *"$told"* ]]
   tap_result $? "tbench push: $told"
 done
+send pushed.json
+is 'what tbench push sent is there already, whoever sends that file' 200 "$(sha256sum < pushed.json | cut -d' ' -f1)"
 http GET /api/v1/figures
 is 'the columns are explained' 200 '"path":"speedup.ratio"'
 
@@ -162,13 +149,13 @@ http GET '/api/v1/results/..%2f..%2fetc%2fpasswd'
 is 'a key that is a path' 400 '64 hex digits'
 http GET "/api/v1/series?case=%27%20OR%201%3D1%20--"
 is 'a case that is SQL' 404 'no such case'
-exec 9<> "/dev/tcp/127.0.0.1/$port" && printf 'GET /health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n' >&9 && body=$(timeout 10 cat <&9) && code=${body:9:3}
+exec 9<> "/dev/tcp/127.0.0.1/$port" && printf 'GET /health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n' >&9 && body=$(timeout "$patience" cat <&9) && code=${body:9:3}
 exec 9>&-
 is 'a name that is not of this server' 421 'does not go by that name'
 { printf 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: '; head -c 100000 /dev/zero | tr '\0' a; printf '\r\n\r\n'; } > huge.text
 exec 9<> "/dev/tcp/127.0.0.1/$port"
 cat huge.text >&9 2> /dev/null
-timeout 10 cat <&9 > huge.answer 2> /dev/null
+timeout "$patience" cat <&9 > huge.answer 2> /dev/null
 exec 9>&-
 ! grep -q '^HTTP/1.1 200' huge.answer
 tap_result $? 'huge headers are refused'
@@ -200,7 +187,7 @@ http_until 200 GET /api/v1/cases
 is 'a token that was removed is none' 200 '"cases":['
 
 # --- a second server, a copy ---
-run timeout 20 "$TBENCH" serve db=results.db listen=127.0.0.1:0
+run timeout "$patience" "$TBENCH" serve db=results.db listen=127.0.0.1:0
 [ "$status" -eq 4 ] && [[ $err == *'another tbench serve has results.db'* ]]
 tap_result $? 'a database has one server'
 run "$TBENCH" serve db=results.db backup=copy.db
@@ -224,11 +211,14 @@ fails 4 'broken.db' "$TBENCH" serve db=broken.db listen=127.0.0.1:0
 # --- limits ---
 start db=limited.db rate=1
 ask="GET /static/style.css HTTP/1.1\r\nHost: 127.0.0.1:$port\r\n\r\n"
-exec 9<> "/dev/tcp/127.0.0.1/$port"
-printf '%b' "$ask$ask" >&9 # both at once, however slow this machine is
-out=$(timeout 10 cat <&9) status=$? err=
-exec 9>&-
-[ "$status" -eq 0 ] && [[ $out == *'HTTP/1.1 200 '*'HTTP/1.1 429 '*'Retry-After: 1'* ]]
+told_to_wait() { # both at once, and again where a second has passed between them
+  exec 9<> "/dev/tcp/127.0.0.1/$port"
+  printf '%b' "$ask$ask" >&9
+  out=$(timeout 10 cat <&9) status=$? err=
+  exec 9>&-
+  [ "$status" -eq 0 ] && [[ $out == *'HTTP/1.1 200 '*'HTTP/1.1 429 '*'Retry-After: 1'* ]]
+}
+await "$server" told_to_wait
 tap_result $? 'more requests than rate= are told to come again'
 http_until 200 GET /static/style.css
 is 'and are taken then' 200 'prefers-color-scheme'
@@ -242,21 +232,21 @@ http GET /health
 is 'but whoever watches the server learns how it is' 200 '"status":"ok"'
 stop
 
-start db=limited.db rate=1000 connections=16
+start db=limited.db rate=1000 connections=16 timeout=3600 # those that are held stay
 trap '' PIPE # a connection that is refused is told by nothing but its end
 held=()
 for _ in 1 2 3 4; do
   exec {fd}<> "/dev/tcp/127.0.0.1/$port"
   held+=("$fd")
 done
-for _ in 1 2 3 4 5; do
+turned_away() { # the others may not be counted yet
   exec 9<> "/dev/tcp/127.0.0.1/$port"
-  timeout 5 cat <&9 > /dev/null 2>&1
+  timeout 10 cat <&9 > /dev/null 2>&1
   status=$?
   exec 9>&-
-  [ "$status" -ne 124 ] && break
-done
-[ "$status" -ne 124 ]
+  [ "$status" -ne 124 ]
+}
+await "$server" turned_away
 tap_result $? 'an address has a quarter of the connections, and no more'
 fd=${held[0]}
 exec {fd}>&-
@@ -267,7 +257,7 @@ trap - PIPE
 stop
 
 # --- answers that nobody reads ---
-start db=unread.db
+start db=unread.db timeout=3600
 filled=$(cat document.json)
 {
   printf '%s"argv":["' "${filled%%\"argv\":\[\]*}"
@@ -292,18 +282,16 @@ for fd in "${held[@]}"; do exec {fd}>&-; done
 http_until 200 GET "/api/v1/results/$large"
 [ "$code" = 200 ] && [ "$(sed '1,/^\r$/d' answer.bytes | sha256sum | cut -d' ' -f1)" = "$large" ]
 tap_result $? 'and once those clients are gone it is given whole'
-for _ in $(seq 200); do
-  [ "$(metric answer_bytes)" = 0 ] && break
-  sleep 0.1
-done
-[ "$(metric answer_bytes)" = 0 ]
+nothing_held() { [ "$(metric answer_bytes)" = 0 ]; }
+await "$server" nothing_held
 tap_result $? 'then nothing is held any more'
 body=
 stop
 
 # --- no room ---
 file_kib=400 start db=full.db
-"$load" "127.0.0.1:$port" "$token" connections=4 documents=3000 keys=full.keys > load.out 2>&1
+# Whoever sent one hears of it before this ends, or it would be stored and not among the keys.
+"$load" "127.0.0.1:$port" "$token" connections=4 documents=3000 seconds=$patience keys=full.keys > load.out 2>&1
 http GET /api/v1/figures
 is 'without room it goes on serving' 200 '"path":"speedup.ratio"'
 sed 's/"seed":7/"seed":70/' document.json > more.json
@@ -364,12 +352,9 @@ start db=killed.db
 lost=0 rounds=3
 : > acknowledged.keys
 for round in $(seq "$rounds"); do
-  timeout 60 "$load" "127.0.0.1:$port" "$token" connections=16 seconds=30 "first=$((round * 1000000))" keys=acknowledged.keys > load.out 2>&1 &
+  "$load" "127.0.0.1:$port" "$token" connections=16 seconds=$patience "first=$((round * 1000000))" keys=acknowledged.keys > load.out 2>&1 &
   client=$!
-  for _ in $(seq 200); do
-    [ "$(wc -l < acknowledged.keys 2> /dev/null || echo 0)" -gt $((round * 150)) ] && break
-    sleep 0.02
-  done
+  await "$client" has_lines acknowledged.keys $((round * 150))
   kill -9 "$server"
   wait "$server" 2> /dev/null
   wait "$client"
@@ -387,9 +372,11 @@ stored=$(metric documents)
 tap_result $? "what was acknowledged before kill -9 is there: $count, $rounds times; stored are $stored"
 
 # --- idle and slow clients ---
+stop
+start db=killed.db timeout=3600 # none is closed while others are still opened
 idle=10000
 [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt $((idle + 300)) ] || idle=$(($(ulimit -Hn) - 300))
-timeout 120 "$load" "127.0.0.1:$port" "$token" connections=8 documents=400 first=50000000 seconds=60 "idle=$idle" > load.out 2>&1
+"$load" "127.0.0.1:$port" "$token" connections=8 documents=400 first=50000000 seconds=$patience "idle=$idle" > load.out 2>&1
 status=$? out=$(cat load.out) err=
 [ "$status" -eq 0 ] && [[ $out == "$idle idle connections"*$'\n''400 acknowledged'* ]]
 tap_result $? "beside $idle connections that are idle, or stopped in headers or bodies, others are served"
@@ -400,12 +387,9 @@ tap_result $? 'in less than 100 MB'
 
 # --- SIGTERM under load: all that was acknowledged is there, and whoever was taken is answered ---
 : > stopped.keys
-timeout 60 "$load" "127.0.0.1:$port" "$token" connections=16 seconds=20 first=60000000 keys=stopped.keys > load.out 2>&1 &
+"$load" "127.0.0.1:$port" "$token" connections=16 seconds=$patience first=60000000 keys=stopped.keys > load.out 2>&1 &
 client=$!
-for _ in $(seq 200); do
-  [ "$(wc -l < stopped.keys 2> /dev/null || echo 0)" -gt 100 ] && break
-  sleep 0.02
-done
+await "$client" has_lines stopped.keys 100
 stop
 wait "$client"
 [ "$stopped" -eq 0 ]
@@ -422,11 +406,8 @@ stop
 
 # --- retention ---
 start db=killed.db retain=1
-for _ in $(seq 100); do
-  [ "$(metric documents)" = 0 ] && [ "$(metric points)" = 0 ] && break
-  sleep 0.2
-done
-[ "$(metric documents)" = 0 ] && [ "$(metric points)" = 0 ]
+is_empty() { [ "$(metric documents)" = 0 ] && [ "$(metric points)" = 0 ]; }
+await "$server" is_empty
 tap_result $? 'retain= removes what is too old'
 stop
 tap_end

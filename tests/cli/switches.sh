@@ -127,4 +127,37 @@ run env TB_OPT_LAZY_DUMP=off "$TBENCH" lua answer.lua
 [ "$out" = miss ] && run env TB_OPT_LAZY_DUMP=off "$TBENCH" lua answer.lua && [ "$out" = disk ]
 tap_result $? 'a key of text finds what was stored under it'
 
+# --- a switch that is set, wherever, wins over the mode ---
+cat > modes.lua <<'EOF_LUA'
+local tb = require "tbench"
+local out = {}
+for _, mode in ipairs { "default", "reduce-overhead", "max-autotune" } do
+  local f = tb.compile(function(x) return x:matmul(x) end, { mode = mode })
+  f(tb.ones(6, 6))
+  out[#out + 1] = tb.stats(f).library_calls .. "/" .. tb.counters().searches
+end
+print(table.concat(out, " "))
+EOF_LUA
+run env TB_CACHE=off "$TBENCH" lua modes.lua
+[[ $out == '1/0 1/0 '[01]/1 ]]
+tap_result $? 'a mode says how products are computed'
+run env TB_CACHE=off TB_MATMUL=tile_8x1 "$TBENCH" lua modes.lua
+[ "$out" = '0/0 0/0 0/0' ]
+tap_result $? 'what the environment says of it wins'
+shared() { find shared -name '*.tbc' 2> /dev/null | wc -l; }
+for try in $(seq 50); do # a search that does not believe its times, on a disturbed machine, leaves nothing
+  run env TB_SHARE_CHOICES=on TB_CACHE_DIR="$PWD/own$try" XDG_CACHE_HOME="$PWD/shared" "$TBENCH" lua modes.lua
+  [ "$(shared)" -eq 0 ] || break
+done
+run env TB_SHARE_CHOICES=on TB_CACHE_DIR="$PWD/last" XDG_CACHE_HOME="$PWD/shared" "$TBENCH" lua modes.lua
+[[ $out == '1/0 1/0 '[01]/1 ]] && [ "$(shared)" -eq 1 ]
+tap_result $? 'processes with caches of their own search each, and share what was chosen'
+cat > products.lua <<'EOF_LUA'
+local tb = require "tbench"
+return tb.suite { name = "products", workloads = { w = function(case) return { fn = function(x) return x:matmul(x) end, args = { tb.ones(6, 6) } } end } }
+EOF_LUA
+run "$TBENCH" run suite=./products.lua mode=max-autotune matmul=library,tile_8x1 quick=yes out=products.json
+[ "$status" -eq 0 ] && [ "$(tr -d ' \t\n' < products.json | grep -o '"kernels":[0-9]*,"ops":[0-9]*,"library_calls":[0-9]*' | tr '\n' ' ')" = '"kernels":0,"ops":1,"library_calls":1 "kernels":1,"ops":1,"library_calls":0 ' ]
+tap_result $? 'cases differ as their names say' || tr -d ' \t\n' < products.json | grep -o '"kernels":[0-9]*,"ops":[0-9]*,"library_calls":[0-9]*' | sed 's/^/# /'
+
 tap_end

@@ -62,7 +62,7 @@ static int open_run(void **state) {
   FILE *file = fopen(path, "we");
   if (!file || fputs(suite_text, file) < 0 || fclose(file)) return 1;
   f.schema = schema_load(TB_SRCDIR "/results/schema.json");
-  snprintf(arguments, sizeof arguments, "mode=default,max-autotune quick=yes out='%s/first.json'", f.folder);
+  snprintf(arguments, sizeof arguments, "device=cpu,cuda quick=yes out='%s/first.json'", f.folder);
   if (run_suite(&f, arguments)) return 1;
   f.document = load(&f, "first.json");
   return !f.schema || !f.document;
@@ -96,7 +96,7 @@ static const char *text_at(const cJSON *json, const char *path) {
   return item->valuestring;
 }
 
-static bool is_default(const cJSON *one) { return !strcmp(text_at(one, "case.mode"), "default"); }
+static bool is_built(const cJSON *one) { return !strcmp(text_at(one, "case.device"), "cpu"); }
 
 static void test_schema(void **state) {
   const struct fixture *f = *state;
@@ -107,8 +107,8 @@ static void test_schema(void **state) {
 static void test_cases(void **state) {
   const struct fixture *f = *state;
   const cJSON *cases = at(f->document, "cases"), *one;
-  assert_int_equal(cJSON_GetArraySize(cases), 8); /* 2 workloads, 2 batches, 2 modes */
-  cJSON_ArrayForEach(one, cases) assert_string_equal(text_at(one, "outcome"), is_default(one) ? "ok" : "unsupported");
+  assert_int_equal(cJSON_GetArraySize(cases), 8); /* 2 workloads, 2 batches, 2 devices */
+  cJSON_ArrayForEach(one, cases) assert_string_equal(text_at(one, "outcome"), is_built(one) ? "ok" : "unsupported");
   assert_non_null(strstr(text_at(cJSON_GetArrayItem(cases, 0), "id"), "small/chain/inductor/default/cpu/f32/b1/machine/t"));
 }
 
@@ -118,7 +118,7 @@ static void test_states_have_their_evidence(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     assert_int_equal(cJSON_GetArraySize(at(one, "compile.invalid")), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
       char path[PATH];
@@ -141,7 +141,7 @@ static void test_launches(void **state) {
   const cJSON *one, *launch;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
     int kernels = 0, calls = 0;
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     cJSON_ArrayForEach(launch, at(one, "graph.launches")) {
       if (!strcmp(text_at(launch, "kind"), "kernel")) kernels++;
       else calls++;
@@ -156,7 +156,7 @@ static void test_correctness(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     assert_true(cJSON_IsTrue(at(one, "correctness.ok")));
     assert_string_equal(text_at(one, "correctness.against"), "f64");
     assert_true(number_at(one, "correctness.compared") >= 4); /* calls 1 to 3, and the last of the blocks */
@@ -168,7 +168,7 @@ static void test_samples(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     const cJSON *replicates = at(one, "steady.replicates"), *replicate = cJSON_GetArrayItem(replicates, 0);
     assert_int_equal(cJSON_GetArraySize(replicates), 1); /* quick */
     assert_true(cJSON_GetArraySize(at(replicate, "samples_ns")) >= 6);
@@ -183,7 +183,7 @@ static void test_controls(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     assert_string_equal(text_at(one, "aa.of"), text_at(one, "id"));
     assert_int_equal(cJSON_GetArraySize(at(one, "aa.log_ratios")), 1);
     assert_true(number_at(one, "speedup.noise_floor") > 0);
@@ -234,7 +234,7 @@ static void test_where_first_calls_spend_their_time(void **state) {
   const struct fixture *f = *state;
   const cJSON *one, *stage;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     static const char *const calls[][2] = {{"compile.first_call_ns.median", "compile.cold_ns.median"}, {"compile.disk_first_call_ns.median", "compile.disk_ns.median"},
                                            {"compile.memory_first_call_ns.median", "compile.memory_ns.median"}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) assert_true(number_at(one, calls[i][0]) >= number_at(one, calls[i][1]));
@@ -253,7 +253,7 @@ static void test_counters_are_of_many_calls(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
-    if (!is_default(one)) continue;
+    if (!is_built(one)) continue;
     const double calls = number_at(one, "counted_calls");
     assert_true(calls * number_at(one, "steady.median_ns") >= WORK_NS);
     assert_true(number_at(one, "counters.task_clock_ns.value") > 0);

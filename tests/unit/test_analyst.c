@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "dashboard/analysis.h"
+#include "dashboard/news.h"
 #include "tests/unit/noise.h"
 #include "tests/unit/world.h"
 
@@ -146,6 +147,10 @@ static void test_many_cases(void **state) {
   assert_true(ask(w, sql) > 4);
   add(w, w->now, SERIES_NIGHTS + 1, 1, 0); /* c0 alone */
   wait_until(w, "SELECT count(*) FROM series WHERE name <> 'c0' AND score > 0", 0);
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM series WHERE verdict = %d", TB_NEWS_GONE); /* which is told in the place of a verdict */
+  wait_until(w, sql, CASES - 1);
+  add(w, w->now + hour_ms, SERIES_NIGHTS + 2, 2, 0); /* c1 is measured again */
+  wait_until(w, sql, CASES - 2);
   tb_analyst_stop(analyst);
 }
 

@@ -137,7 +137,7 @@ static void a_bad_environment_names_its_variable(void **state) {
   assert_non_null(strstr(err.message, "lots"));
 }
 
-/* Exactly the rows marked KEY change the key: a switch that changes code and not the key gives stale code. */
+/* Exactly the rows marked KEY change the key: a switch that changes code and not the key gives stale code. And those marked RUN the other one. */
 static void the_key_follows_the_rows_marked_so(void **state) {
   (void)state;
   struct tc_config standard;
@@ -150,7 +150,9 @@ static void the_key_follows_the_rows_marked_so(void **state) {
     const char *text = another_value(row);
     assert_int_equal(tc_config_set(&config, row->name, text, NULL), TC_OK);
     assert_int_equal(tc_config_key(&config) != tc_config_key(&standard), row->in_key);
-    assert_false(row->in_key && row->aside); /* what changes the artifact changes what is measured */
+    assert_int_equal(tc_config_run_key(&config) != tc_config_run_key(&standard), row->in_run);
+    assert_false(row->in_key && row->in_run);
+    assert_false((row->in_key || row->in_run) && row->aside); /* what changes the artifact changes what is measured */
   }
   tc_strbuf_free(&buf);
 }
@@ -158,7 +160,7 @@ static void the_key_follows_the_rows_marked_so(void **state) {
 /* What one function cannot have otherwise: what the context is made of when the module opens. */
 static void the_switches_of_opening_are_those_of_the_context(void **state) {
   (void)state;
-  static const char *const opening[] = {"cache_dir", "cache_mb", "logs", "isa", "opt.lazy_library"};
+  static const char *const opening[] = {"cache_dir", "cache_mb", "logs", "isa", "share_choices", "opt.lazy_library"};
   size_t found = 0;
   for (int i = 0; i < tc_config_count(); i++) {
     if (!tc_config_row(i)->at_opening) continue;
@@ -176,7 +178,7 @@ static void channels_are_parsed(void **state) {
   assert_int_equal(tc_log_parse(&log, "graph,cache", NULL), TC_OK);
   assert_true(tc_log_on(&log, TC_LOG_GRAPH) && tc_log_on(&log, TC_LOG_CACHE));
   assert_false(tc_log_on(&log, TC_LOG_GUARDS) || tc_log_on(&log, TC_LOG_KERNELS));
-  assert_int_equal(tc_log_parse(&log, "graph,guards,breaks,recompiles,kernels,cache", NULL), TC_OK);
+  assert_int_equal(tc_log_parse(&log, "graph,guards,breaks,recompiles,kernels,tune,cache", NULL), TC_OK);
   assert_int_equal(log.channels, (1u << TC_LOG_COUNT) - 1);
 }
 

@@ -70,6 +70,29 @@ static void test_planted_steps(void **state) {
   assert_true(extra <= HISTORIES * POINTS / 1000);
 }
 
+/* A fresh step is told where it is, not as many points before the end as a segment needs to be found. */
+static void test_fresh_step(void **state) {
+  enum { POINTS = 60, HISTORIES = 100, NEWEST = 8 };
+  static const double sizes[] = {0.2, 1.34, -0.3};
+  struct tb_random random = {77};
+  int told = 0, right = 0;
+  (void)state;
+  for (int h = 0; h < HISTORIES; h++) {
+    for (size_t after = 3; after <= NEWEST; after++) {
+      double values[POINTS];
+      struct tb_change changes[POINTS];
+      draw(&random, false, values, POINTS);
+      const size_t early = h % 2 ? after : POINTS - after; /* near the beginning, too */
+      step(values, POINTS, early, sizes[h % 3]);
+      const size_t found = find(values, POINTS, changes);
+      told += found > 0;
+      for (size_t i = 0; i < found; i++) right += changes[i].at == early && fabs(changes[i].after / changes[i].before - 1 - sizes[h % 3]) < 0.1;
+    }
+  }
+  assert_true(told > HISTORIES * (NEWEST - 2) * 2 / 3); /* of three points, not each is found */
+  assert_true(right >= told * 0.99);
+}
+
 /* Nothing changes: at most one false point in 1,000 points, in short histories and in long ones, with a long tail too. */
 static void test_no_steps(void **state) {
   (void)state;
@@ -226,6 +249,66 @@ static void test_forecast_tails(void **state) {
   }
 }
 
+/* Wandering figures, with options that cut at everything: of the first 30,000 such histories, these are those whose cuts still move after
+ * all rounds of placing them. What is told has passed its test all the same. */
+static void test_unsettled(void **state) {
+  (void)state;
+  static const uint64_t seeds[] = {6279, 7204, 12159, 16118};
+  for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++) {
+    struct tb_random random = {seeds[s]};
+    const size_t count = 30 + (size_t)(tb_random_next(&random) % 90);
+    double values[120], level = 0;
+    struct tb_change changes[120];
+    size_t found;
+    for (size_t i = 0; i < count; i++) {
+      switch (seeds[s] % 3) {
+        case 0: level += 0.01 * noise_normal(&random); break;
+        case 1: level += noise_uniform(&random) < 0.12 ? 0.04 * noise_normal(&random) : 0; break;
+        default: level = 0.03 * sin((double)i / (5 + (double)(seeds[s] % 11))); break;
+      }
+      values[i] = 100 * exp(level + 0.02 * noise_normal(&random));
+    }
+    const struct tb_change_options options = {.significance = 0.1, .permutations = 19, .min_segment = 2, .min_step = seeds[s] % 2 ? 0 : 0.01, .seed = 1};
+    assert_int_equal(tb_change_points(values, count, NULL, 0, &options, changes, &found, NULL), TC_OK);
+    assert_true(found > 0);
+    for (size_t i = 0; i < found; i++) assert_true(changes[i].p <= options.significance);
+  }
+}
+
+/* A history that varies from night to night is judged at last: results that it cannot judge are taken up, and none is lost. At 1.5% most
+ * wait with 5 points and are judged with 20, and none waits for points that it has; at 6% none is, and it says so with 20 points, not before. */
+static void test_forecast_narrows(void **state) {
+  (void)state;
+  enum { HISTORIES = 200, POINTS = 25 };
+  static const double limit = 0.05, spreads[] = {0.015, 0.06};
+  static const struct tb_spread exact = {.values = 12, .freedom = 11, .twins = 12}; /* tonight is known without an error */
+  struct tb_random random = {11};
+  for (int wild = 0; wild < 2; wild++) {
+    int judged = 0, wide = 0;
+    for (int h = 0; h < HISTORIES; h++) {
+      double values[POINTS];
+      for (size_t i = 0; i < POINTS; i++) values[i] = 100 * exp(spreads[wild] * noise_normal(&random));
+      for (size_t n = TB_FORECAST_POINTS_MIN; n < POINTS; n++) {
+        struct tb_forecast f;
+        assert_true(tb_forecast_next(values, n, NULL, 0, 0.95, &f));
+        const struct tb_decision d = tb_forecast_decide_within(&f, 100, &exact, 0.01, limit);
+        const bool waits = d.verdict == TB_VERDICT_UNSURE;
+        assert_true(!waits || (d.why == TB_UNSURE_WIDE_FORECAST && d.floor > limit && n < TB_FORECAST_POINTS_SETTLED));
+        if (n == TB_FORECAST_POINTS_MIN) wide += waits;
+        if (n == TB_FORECAST_POINTS_SETTLED) judged += d.floor <= limit;
+      }
+    }
+    assert_true(wide > HISTORIES / 2);
+    assert_true(wild ? judged == 0 : judged > HISTORIES * 9 / 10);
+  }
+  struct tb_forecast f;
+  double values[POINTS_MAX];
+  draw(&random, false, values, 5);
+  assert_true(tb_forecast_next(values, 5, NULL, 0, 0.95, &f));
+  assert_int_equal(tb_forecast_decide_within(&f, 300, &exact, 0.01, 0.0001).verdict, TB_VERDICT_SLOWER); /* what is clear is told, however few they are */
+  assert_int_equal(tb_forecast_decide_within(&f, 100, &exact, 0.01, 1).verdict, TB_VERDICT_SAME);
+}
+
 /* By hand: constant ratio of neighbours, so that all figures are known. */
 static void test_forecast_figures(void **state) {
   (void)state;
@@ -256,9 +339,9 @@ static void test_forecast_figures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_planted_steps), cmocka_unit_test(test_no_steps), cmocka_unit_test(test_several_steps), cmocka_unit_test(test_small_and_constant),
+      cmocka_unit_test(test_planted_steps), cmocka_unit_test(test_fresh_step), cmocka_unit_test(test_no_steps), cmocka_unit_test(test_several_steps), cmocka_unit_test(test_small_and_constant),
       cmocka_unit_test(test_marks_and_seed), cmocka_unit_test(test_refuses), cmocka_unit_test(test_qn), cmocka_unit_test(test_forecast_covers), cmocka_unit_test(test_forecast_tails),
-      cmocka_unit_test(test_forecast_figures),
+      cmocka_unit_test(test_forecast_figures), cmocka_unit_test(test_unsettled), cmocka_unit_test(test_forecast_narrows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

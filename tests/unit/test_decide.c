@@ -38,15 +38,20 @@ static void test_verdicts(void **state) {
   }
 }
 
-/* What the noise floor allows is no change, even where the pairs alone look narrow. */
+/* What the noise floor allows is not told to be a change, even where the pairs alone look narrow; nor is one that they are sure of told to be none. */
 static void test_floor_raises_limit(void **state) {
   (void)state;
   double pairs[8], loud[8];
   shifted(pairs, quiet, 8, 0.03);
   for (int i = 0; i < 8; i++) loud[i] = 25 * quiet[i];
   const struct tb_decision d = tb_decide(pairs, 8, loud, 8, usual);
-  assert_true(d.floor > 0.03 && d.limit == d.floor);
-  assert_int_equal(d.verdict, TB_VERDICT_SAME);
+  assert_true(d.floor > 0.03 && d.limit == d.floor && d.lo > 1.01);
+  assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_WITHIN_FLOOR);
+  shifted(pairs, quiet, 8, -0.03);
+  assert_int_equal(tb_decide(pairs, 8, loud, 8, usual).why, TB_UNSURE_WITHIN_FLOOR);
+  shifted(pairs, quiet, 8, 0.011); /* its interval reaches to what is no change */
+  assert_int_equal(tb_decide(pairs, 8, loud, 8, usual).verdict, TB_VERDICT_SAME);
+  assert_int_equal(tb_decide(quiet, 8, loud, 8, usual).verdict, TB_VERDICT_SAME);
 }
 
 /* A run that favours one place in the order says so, and its floor reaches as far as that. */
@@ -57,7 +62,8 @@ static void test_twins_that_differ(void **state) {
   shifted(twins, quiet, 8, 0.02);
   const struct tb_decision d = tb_decide(pairs, 8, twins, 8, usual);
   assert_true(d.twins_differ && d.floor > 0.02);
-  assert_int_equal(d.verdict, TB_VERDICT_SAME);
+  assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_WITHIN_FLOOR);
+  assert_int_equal(tb_decide(quiet, 8, twins, 8, usual).verdict, TB_VERDICT_SAME);
   assert_false(tb_decide(pairs, 8, quiet, 8, usual).twins_differ);
 }
 
@@ -156,7 +162,7 @@ static void test_words(void **state) {
   }
   assert_true(tb_verdict_parse("slower", &verdict) && verdict == TB_VERDICT_SLOWER);
   assert_false(tb_verdict_parse("slow", &verdict));
-  for (int i = TB_UNSURE_CROSSES; i <= TB_UNSURE_SHORT_HISTORY; i++) assert_true(*tb_unsure_text((enum tb_unsure)i));
+  for (int i = TB_UNSURE_CROSSES; i < TB_UNSURE_COUNT; i++) assert_true(*tb_unsure_text((enum tb_unsure)i));
 }
 
 /* Looks spend the error once, in shares that add up. */

@@ -155,6 +155,23 @@ static void test_kinds_do_not_mix(void **state) {
   assert_false(s->forecast.known);
 }
 
+/* Whatever is no number that could be judged is none; times do not come in where there are ratios. */
+static void test_values(void **state) {
+  (void)state;
+  static const struct { const char *text; double value; bool probed; } rows[] = {
+      {"{\"steady\":{\"median_ns\":7}}", 7, false}, {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[]}}", 7, false}, {"{\"steady\":null,\"probe\":null}", NAN, false},
+      {"{\"steady\":{\"median_ns\":0}}", NAN, false}, {"{\"steady\":{\"median_ns\":-1}}", NAN, false}, {"{\"steady\":{\"median_ns\":1e999}}", NAN, false},
+      {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[0,\"x\",0,9]}}", 1, true}, {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[null]}}", NAN, true},
+      {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[800]}}", NAN, true}, {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[-800]}}", NAN, true}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    cJSON *one = cJSON_Parse(rows[i].text);
+    bool probed;
+    const double value = tb_history_value(one, &probed);
+    if (probed != rows[i].probed || (isnan(rows[i].value) ? !isnan(value) : value != rows[i].value)) fail_msg("%s: %g", rows[i].text, value);
+    cJSON_Delete(one);
+  }
+}
+
 static void test_marks(void **state) {
   struct fixture *f = *state;
   char text[4096];
@@ -337,7 +354,7 @@ static void test_no_arguments(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-      TEST(test_oldest_first), TEST(test_passes_over), TEST(test_failed_cases_are_no_points), TEST(test_kinds_do_not_mix), TEST(test_marks),
+      TEST(test_oldest_first), TEST(test_passes_over), TEST(test_failed_cases_are_no_points), TEST(test_kinds_do_not_mix), TEST(test_values), TEST(test_marks),
       TEST(test_mark_of_tonight), TEST(test_mark_after_tonight_is_not_yet), TEST(test_wrong_marks), TEST(test_vanished), TEST(test_takes_wins_alone),
       TEST(test_slow_creep_adds_up), TEST(test_new_failed_and_vanished), TEST(test_update_words), TEST(test_arguments), TEST(test_no_arguments),
   };

@@ -14,7 +14,7 @@
 #include "dashboard/server.h"
 
 /* Of the client: headers that it sends (`hosts`: how many of Host), and where it is (0.0.0.0: that is not known). */
-static struct { const char *type, *length; int hosts; struct sockaddr_in peer; } client = {.hosts = 1};
+static struct { const char *type, *length, *encoding, *host; int hosts; struct sockaddr_in peer; } client = {.hosts = 1};
 
 /* A daemon that is being stopped says yes and takes no answer. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
@@ -24,7 +24,8 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned i
 
 const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key) {
   (void)connection, (void)kind;
-  return !strcmp(key, MHD_HTTP_HEADER_CONTENT_TYPE) ? client.type : !strcmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) ? client.length : NULL;
+  return !strcmp(key, MHD_HTTP_HEADER_CONTENT_TYPE) ? client.type : !strcmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) ? client.length
+       : !strcmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) ? client.encoding : !strcmp(key, MHD_HTTP_HEADER_HOST) ? client.host : NULL;
 }
 
 int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind, MHD_KeyValueIterator iterator, void *self) {
@@ -270,6 +271,43 @@ static void test_hosts(void **state) {
   free(server);
 }
 
+/* A body whose length two headers tell could hide a second request from a proxy: it is refused, and the connection ends. */
+static void test_two_lengths(void **state) {
+  const struct tb_settings settings = {.loopback = true, .open = true, .max_mib = 16};
+  struct tb_server *server = new_server(&settings);
+  (void)state;
+  client.encoding = "chunked";
+  struct tb_query *query = begin_document(server, "6");
+  assert_int_equal(query->answer.status, MHD_HTTP_BAD_REQUEST);
+  assert_true(query->answer.close);
+  end(server, query);
+  query = begin_document(server, NULL);
+  assert_int_equal(query->answer.status, 0);
+  end(server, query);
+  client.encoding = NULL;
+  free(server);
+}
+
+/* http://HOST/PATH is /PATH of that host, whatever the header says. */
+static void test_whole_targets(void **state) {
+  const struct tb_settings settings = {.loopback = true, .max_mib = 16, .listen = "127.0.0.1:1"};
+  struct tb_server *server = new_server(&settings);
+  static char far[600] = "http://";
+  (void)state;
+  memset(far + strlen(far), 'a', sizeof far - strlen(far) - 1);
+  client.host = "elsewhere";
+  client.length = NULL;
+  assert_int_equal(status_of(server, "/health", "HTTP/1.1"), MHD_HTTP_MISDIRECTED_REQUEST);
+  assert_int_equal(status_of(server, "http://127.0.0.1:1/health", "HTTP/1.1"), 0);
+  assert_int_equal(status_of(server, "HTTP://localhost/health", "HTTP/1.1"), 0);
+  assert_int_equal(status_of(server, "http://localhost/nothing", "HTTP/1.1"), MHD_HTTP_NOT_FOUND);
+  assert_int_equal(status_of(server, far, "HTTP/1.1"), MHD_HTTP_BAD_REQUEST);
+  client.host = "localhost";
+  assert_int_equal(status_of(server, "http://elsewhere/health", "HTTP/1.1"), MHD_HTTP_MISDIRECTED_REQUEST);
+  client.host = NULL;
+  free(server);
+}
+
 static void test_unescape(void **state) {
   static const struct { const char *given, *taken; } texts[] = {{"/case", "/case"}, {"a%20b%2F", "a b/"}, {"/%00", "/%00"}, {"%41%00b", "%41%00b"}, {"%2500", "%00"}, {"", ""}};
   (void)state;
@@ -302,7 +340,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_at_the_end), cmocka_unit_test(test_largest_body), cmocka_unit_test(test_announced_bodies),
       cmocka_unit_test(test_answers),            cmocka_unit_test(test_connections),  cmocka_unit_test(test_hosts),
-      cmocka_unit_test(test_unescape),           cmocka_unit_test(test_health_is_not_limited),
+      cmocka_unit_test(test_two_lengths), cmocka_unit_test(test_whole_targets), cmocka_unit_test(test_unescape),           cmocka_unit_test(test_health_is_not_limited),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "harness/duel.h"
 #include "harness/measure.h"
 #include "harness/probe.h"
 
@@ -86,7 +87,7 @@ static struct fixture *run_all(double call_ns, int twin_most, struct tb_measure 
   start(f, 3, TB_SEAT_PROBE, 1e6, TURNS_MAX);
   struct tc_error err = {0};
   m->alloc = tc_arena_alloc(f->arena);
-  m->timeout_s = 10;
+  m->timeout_s = 300;
   m->stop = (struct tb_stop){.target = 0, .min_rounds = ROUNDS, .max_rounds = ROUNDS, .budget_ns = INT64_MAX};
   assert_int_equal(tb_measure_blocks(m, f->seats, SEATS, &err), TC_OK);
   stop_workers(f);
@@ -177,6 +178,19 @@ static void test_pauses(void **state) {
   close_fixture(f);
 }
 
+/* In a duel too the idle threads of one worker have stopped to spin before the next one's block. */
+static void test_duel_pauses(void **state) {
+  (void)state;
+  static struct tb_run run = {.spec.options.timeout = 1};
+  static struct tb_case one = {.threads = 1}, two = {.threads = 2};
+  run.arena = tc_arena_new(tc_alloc_system());
+  const struct { struct tb_duel duel; int threads; } rows[] = {{{.base = {&one, ""}, .head = {&one, ""}}, 1}, {{.base = {&two, ""}, .head = {&two, ""}}, 2},
+                                                               {{.base = {&one, ""}, .head = {&two, ""}}, 2}, {{.base = {&two, ""}, .head = {&one, ""}}, 2}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(tb_duel_measure(&run, &rows[i].duel, 0).settle_ns, tb_settle_ns(rows[i].threads));
+  assert_true(tb_settle_ns(1) == 0 && tb_settle_ns(2) > 0);
+  tc_arena_free(run.arena);
+}
+
 /* A twin that is lost ends nothing. */
 static void test_lost_control(void **state) {
   (void)state;
@@ -190,6 +204,7 @@ static void test_lost_control(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds_are_mirrored), cmocka_unit_test(test_first_block_is_dropped), cmocka_unit_test(test_lost_control), cmocka_unit_test(test_pauses)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds_are_mirrored), cmocka_unit_test(test_first_block_is_dropped), cmocka_unit_test(test_lost_control), cmocka_unit_test(test_pauses),
+                                     cmocka_unit_test(test_duel_pauses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

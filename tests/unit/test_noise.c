@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
-#include "harness/clock.h"
 #include "harness/disturbance.h"
 #include "harness/ledger.h"
 #include "harness/noise.h"
@@ -78,17 +78,27 @@ static void test_siblings(void **state) {
   tb_topology_close(topology);
 }
 
-/* Shares lie between nothing and all; what this process itself works is not others'. */
+/* Shares lie between nothing and all; what this process itself works is not others': had it been done before the beginning, all that was busy
+ * meanwhile would be. Both are told of the same while, so that whatever else goes on here is in both. */
 static void test_disturbance(void **state) {
   (void)state;
-  struct tb_disturbance d;
+  enum { WORKED_MS = 200 };
+  static const double worked_s = WORKED_MS / 1e3;
+  struct tb_disturbance d, later;
   tb_disturbance_begin(&d);
   assert_true(isnan(d.others_share) && isnan(d.steal_share));
-  const int64_t end = tb_now_ns() + 200 * (int64_t)TB_NS_PER_MS;
-  while (tb_now_ns() < end) {}
+  const clock_t end = clock() + WORKED_MS * (CLOCKS_PER_SEC / 1000);
+  while (clock() < end) {}
+  tb_disturbance_begin(&later);
+  assert_true(later.own - d.own > worked_s / 2);
+  struct tb_disturbance not_ours = d, again = d;
+  not_ours.own += worked_s;
   tb_disturbance_end(&d);
+  tb_disturbance_end(&not_ours);
+  tb_disturbance_end(&again);
   if (!d.known) return; /* no /proc/stat here */
   assert_true(d.others_share >= 0 && d.others_share <= 1 && d.steal_share >= 0 && d.steal_share <= 1);
+  assert_true(not_ours.others_share > fmax(d.others_share, again.others_share));
   tb_disturbance_end(&d); /* again: still from the beginning */
   assert_true(d.others_share <= 1);
 }

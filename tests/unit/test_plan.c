@@ -212,9 +212,36 @@ static void test_values_fit_ids(void **state) {
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
+/* A workload with modes of its own has those alone, and others have none of them; what the command line names holds for all. */
+static void test_modes_of(void **state) {
+  struct fixture *f = *state;
+  struct tb_value own = {TB_VALUE_TEXT, "max-autotune", 0};
+  struct tb_suite_axis of_b = {"b", &own, 1};
+  struct tb_plan plan;
+  struct tc_error err;
+  const char *const both[] = {"demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/a/inductor/reduce-overhead/cpu/f32/b1/machine/t4;alpha=0.5",
+                              "demo/b/inductor/max-autotune/cpu/f32/b1/machine/t4;alpha=0.5"};
+  const char *const plain[] = {"demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/b/inductor/max-autotune/cpu/f32/b1/machine/t4;alpha=0.5"};
+  const char *const eager[] = {"demo/a/eager/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/b/eager/default/cpu/f32/b1/machine/t4;alpha=0.5"};
+  const char *const given[] = {"demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/b/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5"};
+  f->suite.modes_of = &of_b;
+  f->suite.n_modes_of = 1;
+  assert_int_equal(plan_of(f, "batch=1", &plan, &err), TC_OK);
+  assert_ids(&plan, both, 3);
+  assert_int_equal(plan_of(f, "batch=1 backend=eager", &plan, &err), TC_OK);
+  assert_ids(&plan, eager, 2);
+  assert_int_equal(plan_of(f, "batch=1 mode=default", &plan, &err), TC_OK);
+  assert_ids(&plan, given, 2);
+  f->suite.n_modes = 0; /* the default */
+  assert_int_equal(plan_of(f, "batch=1", &plan, &err), TC_OK);
+  assert_ids(&plan, plain, 2);
+  f->suite.n_modes = 2;
+  f->suite.n_modes_of = 0;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {CASE(test_defaults),      CASE(test_command_line_overrides), CASE(test_no_duplicates), CASE(test_without_batch),
                                      CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches), CASE(test_switches_aside),
-                                     CASE(test_many_cases),    CASE(test_values_fit_ids)};
+                                     CASE(test_many_cases),    CASE(test_values_fit_ids), CASE(test_modes_of)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,128 +1,6 @@
-/* Pictures: every figure of the document lies in the data file where its header says; the script draws it there; what is missing, hostile or
- * too much is neither a crash nor a wrong point. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "reporters/plot.h"
-
-struct fixture { char folder[48], stem[80]; cJSON *cases, *environments, *document; struct tb_plot plot; };
-
-static int open_fixture(void **state) {
-  static struct fixture f;
-  f = (struct fixture){.folder = "/tmp/tbench-plots-XXXXXX"};
-  *state = &f;
-  if (!mkdtemp(f.folder)) return 1;
-  snprintf(f.stem, sizeof f.stem, "%s/p", f.folder);
-  f.document = cJSON_Parse("{\"schema\":1,\"started\":\"2026-01-02T03:04:05Z\",\"environments\":[{\"host\":\"h\",\"bound_to\":\"machine\",\"cpus\":\"0-1\",\"threads\":2,"
-                           "\"triad_bytes_per_s\":50e9,\"fma_flops_per_s\":400e9}],\"cases\":[]}");
-  f.cases = cJSON_GetObjectItem(f.document, "cases");
-  f.environments = cJSON_GetObjectItem(f.document, "environments");
-  return 0;
-}
-
-static int close_fixture(void **state) {
-  struct fixture *f = *state;
-  char command[96];
-  cJSON_Delete(f->document);
-  snprintf(command, sizeof command, "rm -rf '%s'", f->folder);
-  return system(command);
-}
-
-/* A case with all figures; batch 0: none. */
-static cJSON *add_case(struct fixture *f, const char *workload, const char *mode, int batch, double ratio) {
-  char text[1024];
-  snprintf(text, sizeof text,
-           "{\"env\":0,\"case\":{\"suite\":\"s\",\"backend\":\"inductor\",\"mode\":\"%s\",\"device\":\"cpu\",\"dtype\":\"f32\",\"params\":{},\"topology\":\"machine\",\"threads\":2,\"switches\":{}},"
-           "\"outcome\":\"ok\",\"steady\":{\"median_ns\":1000},\"speedup\":{\"ratio\":%.17g,\"lo\":%.17g,\"hi\":%.17g},"
-           "\"compile\":{\"cold_ns\":{\"median\":4e6,\"samples\":[3e6,4e6,6e6]},\"disk_ns\":{\"median\":5e5,\"samples\":[5e5]},\"memory_ns\":{\"median\":1e5,\"samples\":[1e5,1e5]}},"
-           "\"graph\":{\"flops\":8000,\"bytes_moved\":2000}}", mode, ratio, ratio * 0.9, ratio * 1.1);
-  cJSON *one = cJSON_Parse(text), *what = cJSON_GetObjectItem(one, "case");
-  assert_non_null(one);
-  cJSON_AddStringToObject(what, "workload", workload);
-  if (batch) cJSON_AddNumberToObject(what, "batch", batch);
-  else cJSON_AddNullToObject(what, "batch");
-  snprintf(text, sizeof text, "s/%.200s/%s/b%d", workload, mode, batch);
-  cJSON_AddStringToObject(one, "id", text);
-  cJSON_AddItemToArray(f->cases, one);
-  return one;
-}
-
-static double half_the_range(const double *values, size_t count, double confidence) {
-  (void)confidence;
-  return count < 2 ? NAN : fabs(values[0] - values[count - 1]) / 2;
-}
-
-static bool has_gnuplot(void) { return !system("command -v gnuplot > /dev/null"); }
-
-static void draw(struct fixture *f, unsigned kinds, unsigned formats, const struct tb_plot_history *history) {
-  const struct tb_plot_options options = {.kinds = kinds, .formats = formats, .history = history, .half_width = half_the_range};
-  assert_true(tb_plot_result(f->document, f->stem, &options, &f->plot));
-  if (has_gnuplot() && !f->plot.drawn && !strstr(f->plot.message, "nothing to draw")) fail_msg("%s", f->plot.message);
-}
-
-static char *read_text(const char *path) {
-  FILE *in = fopen(path, "r");
-  char *text = NULL;
-  size_t size = 0;
-  if (!in) fail_msg("%s is not there", path);
-  const ssize_t n = getdelim(&text, &size, '\0', in);
-  fclose(in);
-  assert_true(n > 0);
-  return text;
-}
-
-enum { COLUMNS = 12, LINES = 64 };
-struct block { char title[256], columns[256]; double figures[LINES][COLUMNS]; int n_lines, n_columns; };
-
-/* The block of the data file whose first line has that text. Texts in quotes are no figures. */
-static struct block read_block(const struct fixture *f, const char *title) {
-  static char line[4096];
-  struct block b = {.n_lines = 0};
-  bool inside = false;
-  FILE *in = fopen(f->plot.data, "r");
-  assert_non_null(in);
-  while (fgets(line, sizeof line, in)) {
-    if (!strncmp(line, "# block", 7)) {
-      if (inside) break;
-      inside = strstr(line, title) != NULL;
-      if (inside) snprintf(b.title, sizeof b.title, "%.255s", line), snprintf(b.columns, sizeof b.columns, "%.255s", fgets(line, sizeof line, in));
-      continue;
-    }
-    if (!inside || *line == '\n' || *line == '#') continue;
-    int n = 0;
-    for (char *at = line, *end; n < COLUMNS; at = end) {
-      while (*at == ' ') at++;
-      if (*at == '"') {
-        end = strchr(at + 1, '"') + 1;
-        continue;
-      }
-      const double value = strtod(at, &end);
-      if (end == at) break;
-      b.figures[b.n_lines][n++] = value;
-    }
-    b.n_columns = n;
-    b.n_lines++;
-    assert_in_range(b.n_lines, 1, LINES - 1);
-  }
-  fclose(in);
-  if (!inside) fail_msg("no block '%s' in %s", title, f->plot.data);
-  return b;
-}
-
-static int count_text(const char *text, const char *what) {
-  int n = 0;
-  for (; (text = strstr(text, what)); text += strlen(what)) n++;
-  return n;
-}
+/* Pictures: every figure of the document lies in the data file where its header says, and the script draws it there; what is missing, not right
+ * or too much is no wrong point. */
+#include "tests/unit/plotted.h"
 
 /* --- speedup --- */
 
@@ -216,6 +94,29 @@ static void test_many(void **state) {
   assert_null(strstr(script, "lt 8 "));
   free(script);
   free(data);
+}
+
+/* Who has nothing but the picture learns from it what it leaves out, once. */
+static void test_left_out_in_picture(void **state) {
+  struct fixture *f = *state;
+  enum { ROWS = 60, HEIGHT = 2000 };
+  static const char told[] = "10 of 60 cases at one batch are left out of the speedups";
+  for (int i = 0; i < ROWS; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "w%02d", i);
+    add_case(f, name, "default", 8, 1 + i / 100.0);
+  }
+  cJSON_ReplaceItemInObject(add_case(f, "bad", "default", 8, 2), "outcome", cJSON_CreateString("wrong"));
+  draw(f, 1u << TB_PLOT_SPEEDUP, 1u << TB_PLOT_SVG, NULL);
+  char *script = read_text(f->plot.script);
+  assert_int_equal(count_text(script, told), 1);
+  assert_int_equal(count_text(script, "1 case not drawn"), 1);
+  assert_non_null(strstr(f->plot.message, "1 case not drawn: 1 wrong; 10 of 60 cases"));
+  free(script);
+  if (!f->plot.drawn) return;
+  char *svg = read_text(f->plot.picture[TB_PLOT_SVG]);
+  assert_non_null(strstr(svg, told));
+  free(svg);
 }
 
 /* --- the time to the first kernel, and rooflines --- */
@@ -326,8 +227,6 @@ static void test_compile_legend(void **state) {
 
 /* --- history --- */
 
-static const struct tb_plot_run runs[] = {{"2026-01-01T00:00:00Z", "aaaaaaaaaaaa"}, {"2026-01-02T00:00:00Z", "bbbbbbbbbbbb"}, {"2026-01-03T00:00:00Z", "it's } \"%s\""}};
-
 static void test_history(void **state) {
   struct fixture *f = *state;
   static const struct tb_plot_point points[] = {{0, 2000}, {1, 2100}, {2, 3000}}, one[] = {{1, 5}};
@@ -349,6 +248,34 @@ static void test_history(void **state) {
   assert_non_null(strstr(data, "\"new 'compiler' {\""));
   assert_null(strstr(data, "s/none"));
   free(data);
+}
+
+/* The text of a step stands left of it where it would be cut off at the right: within the page, as is that of one that is far from its end. */
+static void test_history_edge(void **state) {
+  struct fixture *f = *state;
+  enum { RUNS = 40, WIDTH = 960, LETTER = 7 };
+  static struct tb_plot_run many[RUNS];
+  static struct tb_plot_point points[RUNS];
+  static const struct tb_plot_change changes[] = {{8, 1.329, 0.005, NULL}, {RUNS - 2, 2.329, 0.005, NULL}};
+  for (int i = 0; i < RUNS; i++) {
+    many[i] = (struct tb_plot_run){"2026-01-02T03:04:05Z", "abcdef0123456"};
+    points[i] = (struct tb_plot_point){i, i < 8 ? 1000 : i < RUNS - 2 ? 1329 : 3095};
+  }
+  const struct tb_plot_series series[] = {{"s/w/b1", true, points, NULL, changes, RUNS, 0, 2}};
+  const struct tb_plot_history history = {many, series, RUNS, 1, 0.95};
+  draw(f, 1u << TB_PLOT_HISTORY, 1u << TB_PLOT_SVG, &history);
+  const struct block c = read_block(f, "its changes");
+  assert_true(c.n_lines == 2 && c.figures[0][5] == 1 && c.figures[1][5] == -1);
+  if (!f->plot.drawn) return;
+  char *svg = read_text(f->plot.picture[TB_PLOT_SVG]);
+  static const char anchor[] = "text-anchor=\"";
+  const char *text = strstr(svg, "+132.9% abcdef01"), *at = NULL;
+  assert_non_null(text);
+  for (const char *next = svg; (next = strstr(next, anchor)) && next < text; next++) at = next;
+  assert_non_null(at);
+  assert_int_equal(strncmp(at + strlen(anchor), "end", 3), 0);
+  assert_true(left_of(svg, "+132.9% abcdef01") < WIDTH && left_of(svg, "+32.9% abcdef01") + LETTER * 15 < WIDTH);
+  free(svg);
 }
 
 /* Ten panels; those that moved most. */
@@ -402,127 +329,8 @@ static void test_ablation(void **state) {
   free(script);
 }
 
-/* --- files and scripts --- */
-
-static void test_formats(void **state) {
-  struct fixture *f = *state;
-  add_case(f, "w", "default", 8, 2);
-  draw(f, 0, 1u << TB_PLOT_PDF, NULL);
-  assert_string_equal(f->plot.picture[TB_PLOT_SVG], "");
-  char svg[96];
-  snprintf(svg, sizeof svg, "%s.svg", f->stem);
-  assert_int_equal(access(svg, F_OK), -1);
-  if (f->plot.drawn) assert_int_equal(access(f->plot.picture[TB_PLOT_PDF], F_OK), 0);
-}
-
-/* The script draws the same picture again by itself, in its folder. */
-static void test_script_alone(void **state) {
-  struct fixture *f = *state;
-  char command[256];
-  add_case(f, "w", "default", 1, 2);
-  add_case(f, "w", "default", 8, 2);
-  draw(f, 0, 1u << TB_PLOT_SVG, NULL);
-  if (!f->plot.drawn) return;
-  snprintf(command, sizeof command, "cd '%s' && mv p.svg first.svg && env -u DISPLAY gnuplot p.gp && cmp -s p.svg first.svg", f->folder);
-  assert_int_equal(system(command), 0);
-}
-
-/* Names stay names: nothing is run, no format is taken, the picture is well-formed. */
-static void test_hostile(void **state) {
-  struct fixture *f = *state;
-  static const char *const names[] = {"it's {odd} }", "%d %s 100%", "quote\" back\\slash", "<b>&amp;</b> `touch ran`", "'; system('touch ran'); '", "x\ny\tz", "\xff\xc3(\xed\xa0\x80", "漢字 \xe2\x80\xae", "# hash",
-                                      "a very long name that goes on and on and on, for no reason at all, until nobody reads it any longer, and then further"};
-  enum { NAMES = sizeof names / sizeof *names };
-  static const struct tb_plot_point points[] = {{0, 2}, {2, 3}};
-  struct tb_plot_series series[NAMES];
-  struct tb_plot_change changes[NAMES];
-  for (int i = 0; i < NAMES; i++) {
-    add_case(f, names[i], "default", 1, 2);
-    add_case(f, names[i], "default", 8, 2);
-    add_case(f, names[i], "max", 0, 2);
-    changes[i] = (struct tb_plot_change){1, 1.1, 0, names[i]};
-    series[i] = (struct tb_plot_series){names[i], true, points, NULL, &changes[i], 2, 0, 1};
-  }
-  const struct tb_plot_history history = {runs, series, 3, NAMES, 0.95};
-  draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE | 1u << TB_PLOT_HISTORY, 0, &history);
-  char path[96];
-  snprintf(path, sizeof path, "%s/ran", f->folder);
-  assert_int_equal(access(path, F_OK), -1);
-  if (!f->plot.drawn) return;
-  char *svg = read_text(f->plot.picture[TB_PLOT_SVG]);
-  assert_null(strstr(svg, "<b>"));
-  assert_non_null(strstr(svg, "it’s {odd} }"));
-  assert_non_null(strstr(svg, "%d %s 100%"));
-  for (const unsigned char *at = (const unsigned char *)svg; *at; at++) assert_true(*at >= ' ' || *at == '\n' || *at == '\t');
-  assert_null(strstr(svg, "\xff"));
-  free(svg);
-}
-
-/* Names of files are taken byte for byte: nothing is run, nothing is written elsewhere. */
-static void test_hostile_files(void **state) {
-  struct fixture *f = *state;
-  static const char *const names[] = {"'quote", "|touch ran", "<touch ran", "`touch ran`", "line\nend", "back\\slash\"%s{}$x", "-e", "漢字", "~"};
-  add_case(f, "w", "default", 8, 2);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    snprintf(f->stem, sizeof f->stem, "%s/%s", f->folder, names[i]);
-    draw(f, 0, 1u << TB_PLOT_SVG, NULL);
-    char *data = read_text(f->plot.data);
-    assert_non_null(strstr(data, "s/w/default/b8"));
-    free(data);
-  }
-  char path[96];
-  snprintf(path, sizeof path, "%s/ran", f->folder);
-  assert_int_equal(access(path, F_OK), -1);
-}
-
-/* Whatever the range, an axis has tics enough to be read, and no crowd of them. */
-static void test_tics(void **state) {
-  struct fixture *f = *state;
-  for (double factor = 1.0005; factor < 1e12; factor *= 1.7) {
-    cJSON_DeleteItemFromObject(f->document, "cases");
-    f->cases = cJSON_AddArrayToObject(f->document, "cases");
-    add_case(f, "w", "default", 1, 1.37);
-    add_case(f, "w", "default", 8, 1.37 * factor);
-    setenv("PATH", "/nonexistent", 1); /* the script is enough */
-    const struct tb_plot_options options = {.kinds = 1u << TB_PLOT_SPEEDUP};
-    const bool written = tb_plot_result(f->document, f->stem, &options, &f->plot);
-    setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1);
-    assert_true(written);
-    char *script = read_text(f->plot.script), *at = strstr(script, "set ytics ("), *end = strchr(at, '\n');
-    *end = '\0';
-    const int tics = 1 + count_text(at, ", ");
-    if (tics < 3 || tics > 12) fail_msg("%d tics for a factor of %g: %s", tics, factor, at);
-    double lo, hi, before, gap = 0;
-    assert_int_equal(sscanf(strstr(script, "set yrange ["), "set yrange [%lf:%lf]", &lo, &hi), 2);
-    before = lo;
-    for (char *tic = strstr(at, "' "); tic; tic = strstr(tic + 1, "' ")) {
-      const double value = strtod(tic + 1, NULL);
-      gap = fmax(gap, log(value / before));
-      before = value;
-    }
-    gap = fmax(gap, log(hi / before));
-    if (gap > 0.45 * log(hi / lo)) fail_msg("no tic on %.0f%% of the axis for a factor of %g: %s", 100 * gap / log(hi / lo), factor, at);
-    free(script);
-  }
-}
-
-static void test_nothing(void **state) {
-  struct fixture *f = *state;
-  draw(f, 0, 0, NULL);
-  assert_false(f->plot.drawn);
-  assert_non_null(strstr(f->plot.message, "nothing to draw"));
-  assert_int_equal(access(f->plot.script, F_OK), -1);
-  add_case(f, "w", "default", 8, 2);
-  draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_ABLATION | 1u << TB_PLOT_HISTORY, 0, NULL);
-  assert_non_null(strstr(f->plot.message, "nothing to draw for kind=ablation"));
-  assert_non_null(strstr(f->plot.message, "nothing to draw for kind=history"));
-  assert_null(strstr(f->plot.message, "kind=speedup"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing),      TEST(test_rows),     TEST(test_many),    TEST(test_compile),      TEST(test_roofline), TEST(test_not_right), TEST(test_compile_legend), TEST(test_history),
-                                     TEST(test_history_many), TEST(test_ablation), TEST(test_formats), TEST(test_script_alone), TEST(test_hostile),  TEST(test_hostile_files), TEST(test_tics),    TEST(test_nothing)};
+  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing), TEST(test_rows), TEST(test_many), TEST(test_left_out_in_picture), TEST(test_compile), TEST(test_roofline), TEST(test_not_right),
+                                     TEST(test_compile_legend), TEST(test_history), TEST(test_history_edge), TEST(test_history_many), TEST(test_ablation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,9 @@
 /* A result as a document: every field of the schema, nulls for what was not measured, and a write that never leaves half a
  * file. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "harness/build.h"
 #include "harness/probe.h"
@@ -31,6 +34,30 @@ static void test_document(void **state) {
   assert_true(cJSON_IsNull(at(json, "cases.1.case.batch")));
   assert_string_equal(at(json, "cases.1.outcome")->valuestring, "crashed");
   cJSON_Delete(json);
+}
+
+/* The commit stands there twice: short for people, whole for programs that look it up, where the build knows it. */
+static void test_commit(void **state) {
+  struct fixture *f = *state;
+  enum { SHORT = 12, WHOLE = 40 };
+  static const char digits[] = "0123456789abcdef", whole[] = "0123456789012345678901234567890123456789";
+  measure(f);
+  for (int known = 0; known < 2; known++) {
+    f->run.result.commit_whole = known ? whole : NULL;
+    cJSON *json = tb_record_json(&f->run.result);
+    assert_valid(f, json);
+    assert_string_equal(at(json, "tbench.commit")->valuestring, "c");
+    if (known) assert_string_equal(at(json, "tbench.commit_whole")->valuestring, whole);
+    else assert_true(cJSON_IsNull(at(json, "tbench.commit_whole")));
+    cJSON_Delete(json);
+  }
+  const size_t short_length = strspn(TB_COMMIT, digits), whole_length = strspn(TB_COMMIT_WHOLE, digits);
+  if (short_length < SHORT) { /* of no version */
+    assert_string_equal(TB_COMMIT_WHOLE, "");
+    return;
+  }
+  assert_true(whole_length >= WHOLE && !strncmp(TB_COMMIT, TB_COMMIT_WHOLE, short_length));
+  assert_string_equal(&TB_COMMIT[short_length], &TB_COMMIT_WHOLE[whole_length]); /* "", or "-dirty" */
 }
 
 /* A peer tells what it counts; the rest is null, and such a result is one by its schema. */
@@ -186,6 +213,15 @@ static void test_schema_knows_all_fields(void **state) {
   }
 }
 
+static int count_parts(const char *folder) {
+  int count = 0;
+  DIR *dir = opendir(folder);
+  assert_non_null(dir);
+  for (const struct dirent *entry; (entry = readdir(dir));) count += strstr(entry->d_name, ".tbench-part") != NULL;
+  closedir(dir);
+  return count;
+}
+
 static void test_write(void **state) {
   struct fixture *f = *state;
   struct tc_error err = {0};
@@ -197,8 +233,46 @@ static void test_write(void **state) {
   assert_non_null(back);
   assert_valid(f, back);
   cJSON_Delete(back);
+  assert_int_equal(count_parts(f->folder), 0); /* nothing is left beside it */
+  cJSON_Delete(json);
+}
+
+static void put(const char *path, time_t written) {
+  const struct timespec times[] = {{.tv_sec = written}, {.tv_sec = written}};
+  FILE *out = fopen(path, "we");
+  assert_true(out && fputs("theirs", out) >= 0 && !fclose(out));
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool holds(const char *path, const char *text) {
+  char line[32] = "";
+  FILE *in = fopen(path, "re");
+  const bool good = in && fgets(line, sizeof line, in) && !strcmp(line, text);
+  if (in) fclose(in);
+  return good;
+}
+
+/* In a folder where others write too: a link under the name that it writes to first leads it nowhere, and what killed writers have left goes. */
+static void test_write_among_others(void **state) {
+  struct fixture *f = *state;
+  struct tc_error err = {0};
+  const char *path = tb_format(f->arena, "%s/r.json", f->folder), *victim = tb_format(f->arena, "%s/victim", f->folder);
+  const char *const planted[] = {tb_format(f->arena, "%s/.r.json.%ld.tbench-part", f->folder, (long)getpid()), tb_format(f->arena, "%s.%ld.tbench-part", path, (long)getpid())};
+  const time_t now = time(NULL), old = now - 7200;
+  cJSON *json = tb_record_json(&f->run.result);
+  put(victim, now);
+  for (size_t i = 0; i < 2; i++) assert_int_equal(symlink(victim, planted[i]), 0);
+  put(tb_format(f->arena, "%s/.other.json.123.tbench-part", f->folder), old);
+  put(tb_format(f->arena, "%s/.writing.json.124.tbench-part", f->folder), now);
+  static const char *const kept[] = {"mine.123.tbench-part", ".x.tbench-part", ".123.tbench-part", ".x.json.12a.tbench-part", ".x.json.123.tbench-part.json", ".x.json.123.part"};
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) put(tb_format(f->arena, "%s/%s", f->folder, kept[i]), old);
+  assert_int_equal(tb_record_write(json, path, &err), TC_OK);
+  assert_true(holds(victim, "theirs"));
   struct stat info;
-  assert_int_equal(stat(tb_format(f->arena, "%s.%ld.part", path, (long)getpid()), &info), -1); /* nothing is left beside it */
+  assert_true(!lstat(path, &info) && S_ISREG(info.st_mode));
+  assert_int_equal(access(tb_format(f->arena, "%s/.other.json.123.tbench-part", f->folder), F_OK), -1);
+  assert_true(holds(tb_format(f->arena, "%s/.writing.json.124.tbench-part", f->folder), "theirs"));
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) assert_true(holds(tb_format(f->arena, "%s/%s", f->folder, kept[i]), "theirs"));
   cJSON_Delete(json);
 }
 
@@ -256,8 +330,8 @@ static void test_exit_codes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      CASE(test_document), CASE(test_graph_of_a_peer), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_launches), CASE(test_unfinished),
-      CASE(test_schema_rejects), CASE(test_schema_knows_all_fields), CASE(test_write), CASE(test_failed_write), CASE(test_folder_writable),
+      CASE(test_document), CASE(test_commit), CASE(test_graph_of_a_peer), CASE(test_null_is_not_zero), CASE(test_work), CASE(test_launches), CASE(test_unfinished),
+      CASE(test_schema_rejects), CASE(test_schema_knows_all_fields), CASE(test_write), CASE(test_write_among_others), CASE(test_failed_write), CASE(test_folder_writable),
       CASE(test_exit_codes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

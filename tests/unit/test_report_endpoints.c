@@ -1,17 +1,9 @@
 /* What endpoints demand of the formats beside their form: names of a limited length, times in UTC, whole commits, and a hash that is equal
  * only where nothing that runs has changed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "harness/push_format.h"
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "tests/unit/reported.h"
 
 #define TEN "0123456789"
 #define COMMIT TEN TEN TEN TEN
@@ -51,18 +43,10 @@ static void test_utc(void **state) {
 
 /* --- reports --- */
 
-static cJSON *report(const char *format, const char *text) {
-  cJSON *document = cJSON_Parse(text);
-  assert_non_null(document);
-  char *out = NULL;
-  size_t size;
-  FILE *stream = open_memstream(&out, &size);
-  const struct tb_report_options options = {0};
+static cJSON *parsed_report(const char *format, const char *text) {
   setenv("CONBENCH_PROJECT_REPOSITORY", "https://github.com/org/repo", 1);
   unsetenv("CONBENCH_PROJECT_COMMIT");
-  assert_true(tb_reporter_find(format)->write(document, &options, stream));
-  fclose(stream);
-  cJSON_Delete(document);
+  char *out = report(format, text, NULL);
   cJSON *parsed = cJSON_Parse(out);
   assert_non_null(parsed);
   free(out);
@@ -77,7 +61,7 @@ enum { LNT_HASH = 32 /* characters of its column */ };
 
 /* The hash that LNT gets; "": none. */
 static void lnt_hash(const char *text, char out[128]) {
-  cJSON *lnt = report("lnt", text);
+  cJSON *lnt = parsed_report("lnt", text);
   snprintf(out, 128, "%s", tb_doc_text(cJSON_GetArrayItem(tb_doc_at(lnt, "tests"), 0), "hash", ""));
   assert_string_equal(tb_doc_text(lnt, "run.start_time", "?"), "2026-01-01T23:04:05");
   assert_string_equal(tb_doc_text(lnt, "run.end_time", "?"), "2026-01-01T23:04:05");
@@ -110,20 +94,55 @@ static void test_lnt_hash(void **state) {
   }
 }
 
-/* Conbench finds the parents of a whole commit alone. */
+/* Conbench finds the parents of a whole commit alone, and Bencher takes no other one: that of a result, in one field or the other. */
+#define WHOLE(commit, whole) RESULT("\"commit\":\"" commit "\",\"commit_whole\":" whole, "")
+static const struct { const char *document, *commit; } commits[] = {{RESULT("\"commit\":\"" COMMIT "\"", ""), COMMIT},
+                                                                   {RESULT("\"commit\":\"" COMMIT "-dirty\"", ""), NULL},
+                                                                   {RESULT("\"commit\":\"abc123abc123\"", ""), NULL},
+                                                                   {RESULT("\"commit\":\"" COMMIT TEN TEN "0123\"", ""), NULL},
+                                                                   {WHOLE(TEN "01", "\"" COMMIT "\""), COMMIT},
+                                                                   {WHOLE(TEN "01-dirty", "\"" COMMIT "-dirty\""), NULL},
+                                                                   {WHOLE(COMMIT, "\"" COMMIT "-dirty\""), NULL},
+                                                                   {WHOLE(TEN "01", "\"" COMMIT TEN TEN "0123\""), NULL},
+                                                                   {WHOLE("unknown", "null"), NULL},
+                                                                   {WHOLE(TEN "01", "7"), NULL}};
+enum { COMMITS = sizeof commits / sizeof *commits };
+
+static void assert_commit(const char *found, int row) {
+  if (!found != !commits[row].commit || (found && strcmp(found, commits[row].commit) != 0)) fail_msg("row %d: %s", row, found ? found : "none");
+}
+
 static void test_conbench_commit(void **state) {
   (void)state;
-  static const struct { const char *document, *commit; } rows[] = {{RESULT("\"commit\":\"" COMMIT "\"", ""), COMMIT},
-                                                                  {RESULT("\"commit\":\"" COMMIT "-dirty\"", ""), NULL},
-                                                                  {RESULT("\"commit\":\"abc123abc123\"", ""), NULL},
-                                                                  {RESULT("\"commit\":\"" COMMIT TEN TEN "0123\"", ""), NULL}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    cJSON *conbench = report("conbench", rows[i].document);
-    const char *commit = tb_doc_text(cJSON_GetArrayItem(conbench, 0), "github.commit", NULL);
-    if (rows[i].commit) assert_string_equal(commit, rows[i].commit);
-    else assert_null(commit);
+  for (int i = 0; i < COMMITS; i++) {
+    cJSON *conbench = parsed_report("conbench", commits[i].document);
+    assert_commit(tb_doc_text(cJSON_GetArrayItem(conbench, 0), "github.commit", NULL), i);
     cJSON_Delete(conbench);
   }
+  setenv("CONBENCH_PROJECT_COMMIT", "theirs", 1); /* what Conbench's own clients read goes before it */
+  char *out = report("conbench", WHOLE(TEN "01", "\"" COMMIT "\""), NULL);
+  assert_non_null(strstr(out, "\"commit\": \"theirs\""));
+  free(out);
+  unsetenv("CONBENCH_PROJECT_COMMIT");
+}
+
+static void test_bencher_commit(void **state) {
+  (void)state;
+  struct tc_error err = {0};
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  const struct tb_url url = {.query = "project=p"};
+  for (int i = 0; i < COMMITS; i++) {
+    tb_push_bodies bodies = {0};
+    cJSON *result = cJSON_Parse(commits[i].document);
+    const struct tb_push_document document = {.result = result};
+    assert_int_equal(tb_push_make(arena, tb_push_format_find("bencher"), &document, &(struct tb_push_place){&url, "main"}, &bodies, &err), TC_OK);
+    assert_int_equal(bodies.len, 1);
+    cJSON *body = cJSON_Parse(bodies.data[0].text);
+    assert_commit(tb_doc_text(body, "hash", NULL), i);
+    cJSON_Delete(body);
+    cJSON_Delete(result);
+  }
+  tc_arena_free(arena);
 }
 
 /* Two long names with one begin stay two, and none is longer than its format has room for. */
@@ -135,10 +154,10 @@ static void test_long_names(void **state) {
   stage[70] = '\0';
   snprintf(text, sizeof text, "{\"environments\":[],\"cases\":[{\"id\":\"%0*d1\",\"outcome\":\"ok\",\"steady\":{\"median_ns\":1},\"compile\":{\"stages_ns\":{\"%sa\":3,\"%sb\":4}}},"
            "{\"id\":\"%0*d2\",\"outcome\":\"ok\",\"steady\":{\"median_ns\":2}}]}", LONG, 0, stage, stage, LONG, 0);
-  cJSON *bencher = report("bencher", text);
-  const cJSON *first = bencher->child, *measure;
+  cJSON *bencher = parsed_report("bencher", text);
+  const cJSON *first = bencher->child->next /* behind the run */, *measure;
   int measures = 0;
-  assert_int_equal(cJSON_GetArraySize(bencher), 2);
+  assert_int_equal(cJSON_GetArraySize(bencher), 3);
   assert_string_not_equal(first->string, first->next->string);
   assert_int_equal(strlen(first->string), 1024);
   cJSON_ArrayForEach(measure, first) {
@@ -150,7 +169,7 @@ static void test_long_names(void **state) {
   cJSON_Delete(bencher);
   snprintf(text, sizeof text, "{\"started\":\"2026-01-02T01:04:05Z\",\"environments\":[{\"host\":\"%0*d\",\"os\":\"%0*d\",\"cpu\":{\"model\":\"%0*d\"}}],\"cases\":[]}",
            LONG, 0, LONG, 0, LONG, 0);
-  cJSON *lnt = report("lnt", text);
+  cJSON *lnt = parsed_report("lnt", text);
   assert_int_equal(strlen(tb_doc_text(lnt, "machine.name", "")), 256);
   assert_int_equal(strlen(tb_doc_text(lnt, "machine.os", "")), 256);
   assert_int_equal(strlen(tb_doc_text(lnt, "machine.hardware", "")), 256);
@@ -163,7 +182,7 @@ static void test_long_aggregate(void **state) {
   enum { LONG = 4096 };
   char text[2 * LONG];
   snprintf(text, sizeof text, "{\"cases\":[{\"id\":\"%0*d\",\"outcome\":\"ok\",\"steady\":{\"median_ns\":1}}]}", LONG, 0);
-  cJSON *google = report("google_benchmark", text);
+  cJSON *google = parsed_report("google_benchmark", text);
   const cJSON *median = cJSON_GetArrayItem(tb_doc_at(google, "benchmarks"), 0);
   const char *name = tb_doc_text(median, "name", "");
   assert_string_equal(name + strlen(name) - strlen("_median"), "_median");
@@ -171,7 +190,7 @@ static void test_long_aggregate(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_text), cmocka_unit_test(test_utc), cmocka_unit_test(test_lnt_hash), cmocka_unit_test(test_conbench_commit),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_text), cmocka_unit_test(test_utc), cmocka_unit_test(test_lnt_hash), cmocka_unit_test(test_conbench_commit), cmocka_unit_test(test_bencher_commit),
                                      cmocka_unit_test(test_long_names), cmocka_unit_test(test_long_aggregate)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

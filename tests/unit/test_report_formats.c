@@ -1,19 +1,11 @@
 /* What the reporters of formats rest on: escapes on raw bytes, numbers, times, and what is told of a case. Whole reports are read back by
  * tests/cli/reports.sh. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "reporters/series.h"
 #include "reporters/table.h"
 #include "reporters/text_out.h"
+#include "tests/unit/reported.h"
 
 #define UNKNOWN "\xEF\xBF\xBD"
 
@@ -67,7 +59,7 @@ static void test_times(void **state) {
   (void)state;
   static const struct { const char *text; double seconds; } rows[] = {
       {"1970-01-01T00:00:00Z", 0}, {"2026-01-02T03:04:05Z", 1767323045}, {"2024-02-29T23:59:59.5Z", 1709251199.5}, {"2026-01-02T03:04:05+02:00", 1767315845},
-      {"2026-01-02T03:04:05-01:30", 1767328445}, {"2000-03-01T00:00:00Z", 951868800}, {"2026-01-02", NAN}, {"2026-13-02T03:04:05Z", NAN},
+      {"2026-01-02T03:04:05-01:30", 1767328445}, {"2000-03-01T00:00:00Z", 951868800}, {"2026-02-29T00:00:00Z", NAN}, {"2026-04-31T00:00:00Z", NAN}, {"2100-02-29T00:00:00Z", NAN}, {"2000-02-29T00:00:00Z", 951782400}, {"2026-01-02", NAN}, {"2026-13-02T03:04:05Z", NAN},
       {"2026-01-02T03:04:05", NAN}, {"2026-01-02T03:04:nanZ", NAN}, {"", NAN}, {"yesterday", NAN}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     cJSON *document = cJSON_CreateObject();
@@ -127,38 +119,30 @@ static void test_tags(void **state) {
 
 /* --- whole reports --- */
 
-static char *report(const char *name, const char *text, bool comparison) {
-  cJSON *document = cJSON_Parse(text);
-  assert_non_null(document);
-  char *out = NULL;
-  size_t size;
-  FILE *stream = open_memstream(&out, &size);
-  const struct tb_report_options options = {0};
-  const struct tb_reporter *reporter = tb_reporter_find(name);
-  assert_true((comparison ? reporter->write_comparison : reporter->write)(document, &options, stream));
-  fclose(stream);
-  cJSON_Delete(document);
-  return out;
-}
-
 static void test_small_reports(void **state) {
   (void)state;
 #define RESULT(cases) "{\"started\":\"1970-01-01T00:00:01Z\",\"environments\":[{\"host\":\"h\"}],\"cases\":[" cases "]}"
 #define CASE "{\"id\":\"a b\",\"env\":0,\"outcome\":\"ok\",\"case\":{},\"steady\":{\"median_ns\":1500,\"p05_ns\":1000,\"p95_ns\":2000}}"
+#define BENCHER_RUN "\"tbench/run\": {\n    \"complete\": {\n      \"value\": 1\n    }\n  }"
+#define INFLUX_RUN "tbench_run,host=h complete=true 1000000000\n"
   static const struct { const char *format, *document, *expected; } rows[] = {
-      {"bencher", RESULT(CASE), "{\n  \"a b\": {\n    \"latency\": {\n      \"value\": 1500,\n      \"lower_value\": 1000,\n      \"upper_value\": 2000\n    }\n  }\n}\n"},
-      {"influx", RESULT(CASE), "tbench,id=a\\ b,host=h outcome=\"ok\",ok=true,steady_ns=1500,steady_lower_ns=1000,steady_upper_ns=2000 1000000000\n"},
-      {"influx", RESULT("{\"id\":\"a\",\"outcome\":\"crashed\"}"), "tbench,id=a outcome=\"crashed\",ok=false 1000000000\n"},
-      {"influx", RESULT("{\"id\":\"a\",\"outcome\":\"unsupported\"}"), ""},
+      {"bencher", RESULT(CASE), "{\n  " BENCHER_RUN ",\n  \"a b\": {\n    \"latency\": {\n      \"value\": 1500,\n      \"lower_value\": 1000,\n      \"upper_value\": 2000\n    }\n  }\n}\n"},
+      {"influx", RESULT(CASE), INFLUX_RUN "tbench,id=a\\ b,host=h outcome=\"ok\",ok=true,steady_ns=1500,steady_lower_ns=1000,steady_upper_ns=2000 1000000000\n"},
+      {"influx", RESULT("{\"id\":\"a\",\"outcome\":\"crashed\"}"), INFLUX_RUN "tbench,id=a outcome=\"crashed\",ok=false 1000000000\n"},
+      {"influx", RESULT("{\"id\":\"a\",\"outcome\":\"unsupported\"}"), INFLUX_RUN},
+      {"influx", "{\"environments\":[{\"host\":\"a b,c\"}],\"cases\":[]}", "tbench_run,host=a\\ b\\,c complete=true\n"},
       {"victoriametrics", RESULT("{\"id\":\"a\",\"outcome\":\"wrong\",\"steady\":{\"median_ns\":1}}"),
+       "{\"metric\":{\"__name__\":\"tbench_run_complete\",\"host\":\"h\"},\"values\":[1],\"timestamps\":[1000]}\n"
        "{\"metric\":{\"__name__\":\"tbench_case_ok\",\"id\":\"a\"},\"values\":[0],\"timestamps\":[1000]}\n"},
       {"prometheus", RESULT("{\"id\":\"a\\\"b\",\"outcome\":\"wrong\"}"),
        "# HELP tbench_case_ok 1: the case is right; 0: it is wrong, or failed\n# TYPE tbench_case_ok gauge\ntbench_case_ok{id=\"a\\\"b\"} 0\n"
+       "# HELP tbench_run_complete 1: the result is whole; 0: the run was interrupted, did not end, or lacks planned cases\n# TYPE tbench_run_complete gauge\n"
+       "tbench_run_complete{host=\"h\"} 1\n"
        "# HELP tbench_run_started_timestamp_seconds when the run was started\n# TYPE tbench_run_started_timestamp_seconds gauge\n"
        "tbench_run_started_timestamp_seconds{host=\"h\"} 1\n"},
-      {"pytorch", RESULT(""), "[]\n"}, {"bencher", RESULT(""), "{}\n"}};
+      {"pytorch", RESULT(""), "[]\n"}, {"bencher", RESULT(""), "{\n  " BENCHER_RUN "\n}\n"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    char *out = report(rows[i].format, rows[i].document, false);
+    char *out = report(rows[i].format, rows[i].document, NULL);
     assert_string_equal(out, rows[i].expected);
     free(out);
   }
@@ -172,45 +156,12 @@ static void test_lacking(void **state) {
   cJSON *document = cJSON_Parse("{\"cases\":[{\"id\":\"a\",\"outcome\":\"ok\"}]}");
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     char failure[TB_REPORT_FAILURE] = "", *out = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&out, &size);
-    const struct tb_report_options options = {.failure = failure};
-    assert_false(tb_reporter_find(formats[i])->write(document, &options, stream));
-    fclose(stream);
+    assert_false(report_document(tb_reporter_find(formats[i])->write, document, &(struct tb_report_options){.failure = failure}, &out));
     assert_non_null(strstr(failure, "started"));
-    assert_int_equal(size, 0);
+    assert_string_equal(out, "");
     free(out);
   }
   cJSON_Delete(document);
-}
-
-/* A run that was killed leaves no trace of what it did not reach, and one that was interrupted skips it: neither is green. */
-static void test_incomplete(void **state) {
-  (void)state;
-#define PART(finished, interrupted, planned, cases) "{\"started\":\"2026-01-02T03:04:05Z\",\"finished\":" finished ",\"interrupted\":" interrupted ",\"planned\":" planned ",\"cases\":[" cases "]}"
-#define RIGHT "{\"id\":\"a\",\"outcome\":\"ok\",\"steady\":{\"median_ns\":1}}"
-#define NOT_REACHED "{\"id\":\"b\",\"outcome\":\"error\",\"interrupted\":true}"
-  static const struct { const char *document, *why, *totals; } rows[] = {
-      {PART("null", "false", "9", RIGHT "," RIGHT), "the run did not end: 7 of 9 planned cases were not measured", " tests=\"3\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
-      {PART("null", "false", "0", ""), "the run did not end: replicates may be missing", " tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
-      {PART("\"2026-01-02T03:05:05Z\"", "true", "3", RIGHT "," NOT_REACHED "," NOT_REACHED), "the run was interrupted: 2 of 3 planned cases were not measured",
-       " tests=\"4\" failures=\"0\" errors=\"1\" skipped=\"2\">\n"},
-      {PART("\"2026-01-02T03:05:05Z\"", "true", "1", RIGHT), "the run was interrupted: replicates may be missing", " tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
-      {PART("\"2026-01-02T03:05:05Z\"", "false", "2", RIGHT), "the result is not whole: 1 of 2 planned cases was not measured",
-       " tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"},
-      {PART("\"2026-01-02T03:05:05Z\"", "false", "1", RIGHT), NULL, " tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\">\n"}};
-  static const struct { const char *format, *where; } formats[] = {{"junit", "<error type=\"incomplete\" message=\"%s\">"}, {"lnt", "\"tbench_incomplete\": \"%s\""}, {"google_benchmark", "\"%s\""}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-      char expected[256], *out = report(formats[f].format, rows[i].document, false);
-      const int before = (int)strcspn(formats[f].where, "%");
-      snprintf(expected, sizeof expected, "%.*s%s%s", before, formats[f].where, rows[i].why ? rows[i].why : "", formats[f].where + before + 2);
-      if (rows[i].why && !strstr(out, expected)) fail_msg("%s lacks %s: %s", formats[f].format, expected, out);
-      if (!rows[i].why && (strstr(out, "the run ") || strstr(out, "not whole") || strstr(out, "tbench_incomplete"))) fail_msg("%s: %s", formats[f].format, out);
-      if (!f && !strstr(out, rows[i].totals)) fail_msg("%s is not in %s", rows[i].totals, out);
-      free(out);
-    }
-  }
 }
 
 /* --- comparisons --- */
@@ -238,18 +189,18 @@ static void test_ranking(void **state) {
 
 static void test_comparison_reports(void **state) {
   (void)state;
-  char *out = report("junit", pairs, true);
+  char *out = report_text(tb_report_comparison_junit, pairs, NULL);
   assert_non_null(strstr(out, "<testsuite name=\"gate\" tests=\"8\" failures=\"2\" errors=\"2\" skipped=\"1\">"));
   assert_non_null(strstr(out, "<failure type=\"regression\" message=\"SLOWER 2.500 [0.900, 3.000]\"/>"));
   assert_non_null(strstr(out, "<error type=\"not measurable\" message=\"UNSURE 1.100 [0.900, 3.000]\"/>"));
   assert_non_null(strstr(out, "<skipped message=\"UNSURE 9.000 [0.900, 3.000]\"/>"));
   free(out);
-  out = report("markdown", pairs, true);
+  out = report_text(tb_report_comparison_markdown, pairs, NULL);
   assert_non_null(strstr(out, "### tbench gate: a regression · 1 FASTER · 2 SLOWER · 1 SAME · 2 UNSURE · 2 without a verdict"));
   assert_true(strstr(out, "slowest") < strstr(out, "<details>"));
   assert_true(strstr(out, "<code>same</code>") > strstr(out, "<details>"));
   free(out);
-  out = report("html", pairs, true);
+  out = report_text(tb_report_comparison_html, pairs, NULL);
   assert_non_null(strstr(out, "<h2>gate: a regression</h2>"));
   free(out);
   assert_null(tb_reporter_find("influx")->write_comparison);
@@ -279,15 +230,14 @@ static bool is_clean(const char *text) {
 static void report_all(const cJSON *document) {
   for (int r = 0; r < tb_reporter_count(); r++) {
     const struct tb_reporter *reporter = tb_reporter_at(r);
-    char failure[TB_REPORT_FAILURE] = "", *out = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&out, &size);
+    char failure[TB_REPORT_FAILURE] = "", *out[2] = {NULL, NULL};
     const struct tb_report_options options = {.verbose = true, .failure = failure};
-    if (!reporter->write(document, &options, stream)) assert_true(*failure);
-    if (reporter->write_comparison) assert_true(reporter->write_comparison(document, &options, stream));
-    fclose(stream);
-    if (!is_clean(out)) fail_msg("%s: %s", reporter->name, out);
-    free(out);
+    if (!report_document(reporter->write, document, &options, &out[0])) assert_true(*failure);
+    if (reporter->write_comparison) assert_true(report_document(reporter->write_comparison, document, &options, &out[1]));
+    for (int i = 0; i < 2; i++) {
+      if (out[i] && !is_clean(out[i])) fail_msg("%s: %s", reporter->name, out[i]);
+      free(out[i]);
+    }
   }
 }
 
@@ -344,7 +294,7 @@ static void test_damaged(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_escapes), cmocka_unit_test(test_numbers), cmocka_unit_test(test_times), cmocka_unit_test(test_series),
-                                     cmocka_unit_test(test_tags), cmocka_unit_test(test_incomplete), cmocka_unit_test(test_small_reports), cmocka_unit_test(test_lacking),
+                                     cmocka_unit_test(test_tags), cmocka_unit_test(test_small_reports), cmocka_unit_test(test_lacking),
                                      cmocka_unit_test(test_ranking), cmocka_unit_test(test_comparison_reports), cmocka_unit_test(test_damaged)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,39 +1,17 @@
 /* What is told of a case: figures where it is right alone, and which run it is of. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "reporters/reporter.h"
-
-static char *report(const struct tb_reporter *reporter, const char *text, const struct tb_report_options *options) {
-  cJSON *doc = cJSON_Parse(text);
-  char *out = NULL;
-  size_t size;
-  FILE *stream = open_memstream(&out, &size);
-  assert_non_null(doc);
-  assert_true(reporter->write(doc, options, stream));
-  fclose(stream);
-  cJSON_Delete(doc);
-  return out;
-}
+#include "tests/unit/reported.h"
 
 /* Each row tells which run it is of. */
 static void test_csv_runs(void **state) {
   (void)state;
 #define RUN(day, commit, host) "{\"started\":\"2026-01-0" day "T00:00:00Z\",\"tbench\":{\"commit\":\"" commit "\"},\"environments\":[{\"host\":\"" host "\"}],\"cases\":[{\"id\":\"a\",\"env\":0,\"outcome\":\"ok\"}]}"
   static const char *const paths[] = {"one.json", "two, too.json"};
-  char *out = report(tb_reporter_find("csv"), "[" RUN("1", "c1", "h1") "," RUN("2", "c2-dirty", "h2") "]", &(struct tb_report_options){.paths = paths});
+  char *out = report("csv", "[" RUN("1", "c1", "h1") "," RUN("2", "c2-dirty", "h2") "]", &(struct tb_report_options){.paths = paths});
   assert_non_null(strstr(out, ",started,commit,host,file\r\n"));
   assert_non_null(strstr(out, ",2026-01-01T00:00:00Z,c1,h1,one.json\r\n"));
   assert_non_null(strstr(out, ",2026-01-02T00:00:00Z,c2-dirty,h2,\"two, too.json\"\r\n"));
   free(out);
-  out = report(tb_reporter_find("csv"), RUN("1", "c1", "h1"), &(struct tb_report_options){.result_path = "r.json"});
+  out = report("csv", RUN("1", "c1", "h1"), &(struct tb_report_options){.result_path = "r.json"});
   assert_non_null(strstr(out, ",c1,h1,r.json\r\n"));
   free(out);
 }
@@ -64,20 +42,20 @@ static void test_not_right(void **state) {
     bool table = false, other = false;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) table |= !strcmp(reporter->name, tables[i]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) other |= !strcmp(reporter->name, others[i]);
-    char *right = report(reporter, OF(ENDED("ok")), &all);
+    char *right = report(reporter->name, OF(ENDED("ok")), &all);
     if (!other && !tells_figures(right)) fail_msg("%s: %s", reporter->name, right);
     free(right);
     for (size_t i = 0; strcmp(reporter->name, "json") && i < sizeof rows / sizeof *rows; i++) {
-      char *out = report(reporter, rows[i].text, &all);
+      char *out = report(reporter->name, rows[i].text, &all);
       if (tells_figures(out)) fail_msg("%s of %s: %s", reporter->name, rows[i].outcome, out);
       if (table && !strstr(out, rows[i].outcome)) fail_msg("%s has no row of what is %s: %s", reporter->name, rows[i].outcome, out);
       free(out);
     }
   }
-  char *out = report(tb_reporter_find("csv"), OF(ENDED("wrong")), &all);
+  char *out = report("csv", OF(ENDED("wrong")), &all);
   assert_non_null(strstr(out, ",0.5,0.25,")); /* how far off it was */
   free(out);
-  out = report(tb_reporter_find("html"), OF(ENDED("wrong") "," ENDED("ok")), &all);
+  out = report("html", OF(ENDED("wrong") "," ENDED("ok")), &all);
   assert_non_null(strstr(out, "as fast. 1 case is not drawn: 1 wrong.</figcaption>"));
   free(out);
 }

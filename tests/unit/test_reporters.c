@@ -1,18 +1,10 @@
 /* Reporters on a stored document: figures land in their cells, odd text stays quoted, missing fields are no crash. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "reporters/plot.h"
+#include "tests/unit/reported.h"
 
 static const char document[] =
     "{\"schema\":1,\"started\":\"2026-01-02T03:04:05Z\",\"cases\":["
@@ -25,22 +17,11 @@ static const char document[] =
     "\"device\":\"cpu\",\"dtype\":\"f32\",\"batch\":8,\"params\":{},\"topology\":\"machine\",\"threads\":2,\"switches\":{}},\"outcome\":\"crashed\","
     "\"error\":\"it said \\\"no\\\", twice\",\"speedup\":null,\"correctness\":null}]}";
 
-static char *report(const char *name, const char *text, bool expect_good) {
-  cJSON *doc = cJSON_Parse(text);
-  assert_non_null(doc);
-  char *out = NULL;
-  size_t size;
-  FILE *stream = open_memstream(&out, &size);
-  const struct tb_report_options options = {.result_path = "r.json"};
-  assert_int_equal(tb_reporter_find(name)->write(doc, &options, stream), expect_good);
-  fclose(stream);
-  cJSON_Delete(doc);
-  return out;
-}
+static const struct tb_report_options written = {.result_path = "r.json"};
 
 static void test_console(void **state) {
   (void)state;
-  char *out = report("console", document, true);
+  char *out = report("console", document, &written);
   assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine"));
   assert_non_null(strstr(out, "2.00 [1.90, 2.10]"));
   assert_non_null(strstr(out, "3+4"));
@@ -58,15 +39,8 @@ static void test_verbose(void **state) {
       "{\"schema\":1,\"cases\":[{\"id\":\"a\",\"outcome\":\"ok\",\"case\":{\"workload\":\"w\"},\"compile\":{\"cold_ns\":{\"median\":9e6},"
       "\"first_call_ns\":{\"median\":44e6},\"library_ns\":{\"median\":33e6},\"memory_ns\":{\"median\":1.5e6}},"
       "\"work\":{\"bytes\":100,\"bytes_per_s\":12.34e9,\"flops\":null,\"flops_per_s\":null}}]}";
-  cJSON *doc = cJSON_Parse(text);
   char *out[2];
-  for (int verbose = 0; verbose < 2; verbose++) {
-    size_t size;
-    FILE *stream = open_memstream(&out[verbose], &size);
-    assert_true(tb_report_console(doc, &(struct tb_report_options){.verbose = verbose}, stream));
-    fclose(stream);
-  }
-  cJSON_Delete(doc);
+  for (int verbose = 0; verbose < 2; verbose++) out[verbose] = report("console", text, &(struct tb_report_options){.verbose = verbose});
   static const char *const more[] = {"first call", "44.0", "library", "33.0", "memory", "1.50", "(GB/s)", "12.3", "(GFLOP/s)"};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
     assert_non_null(strstr(out[1], more[i]));
@@ -79,12 +53,12 @@ static void test_verbose(void **state) {
 /* A result of a run that was killed has a null there, and fewer cases than were planned. */
 static void test_unfinished(void **state) {
   (void)state;
-  char *out = report("console", "{\"schema\":1,\"finished\":null,\"planned\":3,\"interrupted\":false,\"cases\":[]}", true);
+  char *out = report("console", "{\"schema\":1,\"finished\":null,\"planned\":3,\"interrupted\":false,\"cases\":[]}", &written);
   assert_non_null(strstr(out, "the run did not end"));
   assert_non_null(strstr(out, "0 of 3 right"));
   assert_non_null(strstr(out, "3 not measured (the run did not end)"));
   free(out);
-  out = report("console", "{\"schema\":1,\"finished\":\"2026-01-02T03:04:05Z\",\"planned\":0,\"cases\":[]}", true);
+  out = report("console", "{\"schema\":1,\"finished\":\"2026-01-02T03:04:05Z\",\"planned\":0,\"cases\":[]}", &written);
   assert_null(strstr(out, "did not end"));
   free(out);
 }
@@ -95,7 +69,7 @@ static char *report_with(const char *name, const char *given, const char *instea
   const char *at = strstr(document, given);
   assert_non_null(at);
   snprintf(text, sizeof text, "%.*s%s%s", (int)(at - document), document, instead, at + strlen(given));
-  return report(name, text, true);
+  return report(name, text, &written);
 }
 
 /* What an interval rests on is said where it is the weaker of the two. */
@@ -132,6 +106,9 @@ static void test_pay_off_interval(void **state) {
   out = report_with("console", given, "\"pays_off_after_calls\":null,\"pays_off_lo\":7.2,\"pays_off_hi\":null,\"pays_off_infinite\":true");
   assert_non_null(strstr(out, "unsure [8, ∞)"));
   free(out);
+  out = report_with("console", given, "\"pays_off_after_calls\":9,\"pays_off_lo\":0,\"pays_off_hi\":null,\"pays_off_infinite\":true");
+  assert_non_null(strstr(out, "9 calls [0, ∞)"));
+  free(out);
 }
 
 static void test_one_call(void **state) {
@@ -143,7 +120,7 @@ static void test_one_call(void **state) {
 
 static void test_csv(void **state) {
   (void)state;
-  char *out = report("csv", document, true);
+  char *out = report("csv", document, &written);
   assert_non_null(strstr(out, "\r\ns/w/inductor/default/cpu/f32/b64/machine/t2,s,w,inductor,default,cpu,f32,64,machine,2,ok,2000000,1000000,2,1.9,2.1,9000000,500000,"));
   assert_non_null(strstr(out, "\"it said \"\"no\"\", twice\""));
   free(out);
@@ -151,16 +128,14 @@ static void test_csv(void **state) {
 
 /* What a format cannot do without is said, and nothing is written. */
 static void report_or_lack(const struct tb_reporter *reporter, const char *text) {
-  char failure[TB_REPORT_FAILURE] = "", *out = NULL;
-  size_t size;
+  char failure[TB_REPORT_FAILURE] = "", *out = NULL, *comparison = NULL;
   cJSON *doc = cJSON_Parse(text);
-  FILE *stream = open_memstream(&out, &size);
   const struct tb_report_options options = {.result_path = "r.json", .failure = failure};
-  if (!reporter->write(doc, &options, stream)) assert_true(*failure && !fflush(stream) && !size);
-  if (reporter->write_comparison) assert_true(reporter->write_comparison(doc, &options, stream));
-  fclose(stream);
+  if (!report_document(reporter->write, doc, &options, &out)) assert_true(*failure && !*out);
+  if (reporter->write_comparison) assert_true(report_document(reporter->write_comparison, doc, &options, &comparison));
   cJSON_Delete(doc);
   free(out);
+  free(comparison);
 }
 
 static void test_missing_fields(void **state) {
@@ -227,7 +202,7 @@ static const char ablation[] = "{\"cases\":["
     ABLATION_CASE("m", OFF("key_cache") "," OFF("lazy_dump"), "[]", "[200,100]", "[1,1]", "[10,99,20,99]", "b", "2000") ","
     ABLATION_CASE("w", "\"tile\":\"off\"", "[7]", "[1,1]", "[300,300]", "[1]", "c", "null") ","
     ABLATION_CASE("w", "\"tile\":\"off\"," OFF("key_cache"), "[7]", "[1,1]", "[300,300]", "[1]", "c", "null") ","
-    ABLATION_CASE("w", "\"tile\":\"off\"," OFF("inplace_dce"), "[7]", "[1,1]", "[300]", "[1]", "c", "null") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"," OFF("inplace_dce"), "[7]", "[1,1]", "[300,300,999]", "[1]", "c", "null") ","
     ABLATION_CASE("lonely", OFF("key_cache"), "[]", "[1,1]", "[1,1]", "[1,1]", "d", "1") "]}";
 
 static double half_the_range(const double *values, size_t count, double confidence) {
@@ -235,18 +210,7 @@ static double half_the_range(const double *values, size_t count, double confiden
   return count < 2 ? NAN : fabs(values[0] - values[count - 1]) / 2;
 }
 
-static char *report_ablation(const char *name) {
-  cJSON *doc = cJSON_Parse(ablation);
-  char *out = NULL;
-  size_t size;
-  FILE *stream = open_memstream(&out, &size);
-  const struct tb_report_options options = {.half_width = half_the_range};
-  assert_non_null(doc);
-  assert_true(tb_reporter_find(name)->write(doc, &options, stream));
-  fclose(stream);
-  cJSON_Delete(doc);
-  return out;
-}
+static char *report_ablation(const char *name) { return report(name, ablation, &(struct tb_report_options){.half_width = half_the_range}); }
 
 /* Pairs of one replicate of cases that differ in switches of compile time alone; those that are no pairs are not told as ones. */
 static void test_ablation(void **state) {
@@ -258,13 +222,26 @@ static void test_ablation(void **state) {
   assert_non_null(strstr(out, "DIFFERS\n"));
   assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine · tile=off"));
   assert_non_null(strstr(out, "\nkey_cache                        1.000 [1.000, 1.000]                      –             –          5.00  equal\n")); /* the whole first call */
-  assert_non_null(strstr(out, "\ninplace_dce                                         –                      –             –          5.00  equal\n")); /* a replicate failed */
+  assert_non_null(strstr(out, "\ninplace_dce                      1.000 [1.000, 1.000]")); /* it ended later: the first two replicates are pairs */
   assert_non_null(strstr(out, "over 2 models (geometric mean)"));
   assert_non_null(strstr(out, "\nkey_cache                        1.100 [1.100, 1.100]"));
   assert_null(strstr(out, "lonely"));
   free(out);
-  out = report("ablation", document, true);
+  out = report("ablation", document, &written);
   assert_non_null(strstr(out, "no case of this result"));
+  free(out);
+}
+
+/* A case that has not a sample for each replicate: which is whose is not known. */
+static void test_ablation_failed(void **state) {
+  enum { INPLACE_DCE = 5 };
+  (void)state;
+  cJSON *doc = cJSON_Parse(ablation), *c = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "cases"), INPLACE_DCE);
+  char *out = NULL;
+  cJSON_AddItemToObject(c, "steady", cJSON_Parse("{\"replicates\":[{},{},{},{}]}"));
+  assert_true(report_document(tb_report_ablation, doc, &(struct tb_report_options){.half_width = half_the_range}, &out));
+  cJSON_Delete(doc);
+  assert_non_null(strstr(out, "\ninplace_dce                                         –                      –             –          5.00  equal\n"));
   free(out);
 }
 
@@ -274,11 +251,8 @@ static void test_ablation_not_right(void **state) {
   for (int wrong = 0; wrong < 2; wrong++) {
     cJSON *doc = cJSON_Parse(ablation), *cases = cJSON_GetObjectItem(doc, "cases");
     char *out = NULL;
-    size_t size;
     cJSON_ReplaceItemInObject(cJSON_GetArrayItem(cases, wrong), "outcome", cJSON_CreateString("wrong"));
-    FILE *stream = open_memstream(&out, &size);
-    assert_true(tb_report_ablation(doc, &(struct tb_report_options){0}, stream));
-    fclose(stream);
+    assert_true(report_document(tb_report_ablation, doc, &(struct tb_report_options){0}, &out));
     cJSON_Delete(doc);
     assert_null(strstr(out, "1.210"));
     assert_int_equal(strstr(out, "\nkey_cache, lazy_dump ") != NULL, wrong == 1); /* all pairs of the case that is wrong, or this one */
@@ -316,16 +290,35 @@ static void test_plot_ablation(void **state) {
     bars++;
   }
   fclose(data);
-  assert_int_equal(bars, 5); /* two of m, one of w, two over both */
+  assert_int_equal(bars, 7); /* two of m, two of w, three over both */
   cJSON_Delete(doc);
   snprintf(command, sizeof command, "rm -rf '%s'", folder);
   assert_int_equal(system(command), 0);
+}
+
+/* A document may hold any number, or none. */
+static void test_environment(void **state) {
+  (void)state;
+  static const struct { const char *env; int number; } rows[] = {{"", -1}, {"\"env\":0", 0}, {"\"env\":1", 1}, {"\"env\":2", 2}, {"\"env\":-1", -1}, {"\"env\":0.5", -1},
+                                                                 {"\"env\":1e300", -1}, {"\"env\":-1e300", -1}, {"\"env\":3e9", -1}, {"\"env\":null", -1}, {"\"env\":\"0\"", -1}};
+  cJSON *result = cJSON_Parse("{\"environments\":[{\"host\":\"a\"},{\"host\":\"b\"}]}");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "{%s}", rows[i].env);
+    cJSON *one = cJSON_Parse(text);
+    assert_int_equal(tb_case_environment_number(one), rows[i].number);
+    const char *host = tb_doc_text(tb_case_environment(result, one), "host", "none");
+    assert_string_equal(host, rows[i].number == 0 ? "a" : rows[i].number == 1 ? "b" : "none");
+    cJSON_Delete(one);
+  }
+  assert_ptr_equal(tb_case_environment(result, NULL), cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0));
+  cJSON_Delete(result);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_verbose), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
                                      cmocka_unit_test(test_format),    cmocka_unit_test(test_intervals), cmocka_unit_test(test_interrupted),
                                      cmocka_unit_test(test_one_call), cmocka_unit_test(test_pay_off_interval),
-                                     cmocka_unit_test(test_ablation),  cmocka_unit_test(test_ablation_not_right), cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation)};
+                                     cmocka_unit_test(test_ablation), cmocka_unit_test(test_ablation_failed),  cmocka_unit_test(test_ablation_not_right), cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation), cmocka_unit_test(test_environment)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static bool parse(struct tb_tape *tape, const char *text, char *why) {
 }
 
 static void test_texts_that_are_json(void **state) {
-  static const char *const good[] = {"null", " true ", "[]", "{}", "[1,2,[3,{\"a\":-0.5e+3}]]", "\"\\u00e9\\ud83d\\ude00\\n\"", "\"\xc3\xa9\xf0\x9f\x98\x80\"", "0", "-1", "{\"a\":{},\"b\":[]}"};
+  static const char *const good[] = {"null", " true ", "[]", "{}", "[1,2,[3,{\"a\":-0.5e+3}]]", "\"\\u00e9\\ud83d\\ude00\\n\"", "\"\xc3\xa9\xf0\x9f\x98\x80\"", "0", "-1", "{\"a\":{},\"b\":[]}", "{\"gr\\u00f6\\u00dfe \\ud83d\\ude00 \\\"\\\\\\n\":1}"};
   struct tb_tape tape = {.most_nodes = 100};
   char why[TB_TAPE_WHY];
   (void)state;
@@ -28,7 +28,7 @@ static void test_texts_that_are_json(void **state) {
 
 static void test_texts_that_are_none(void **state) {
   static const char *const bad[] = {"", "{", "[1,]", "{\"a\":1,}", "{a:1}", "[1 2]", "01", "1.", ".5", "+1", "1e", "tru", "\"a", "\"\n\"", "\"\\x\"", "\"\\u12\"", "\"\\u0000\"",
-    "\"\\ud83d\"", "\"\\ude00\"", "\"\xc3\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "[] []", "{\"\\u0061\":1}", "NaN", "{\"a\" 1}", "]", "[}"};
+    "\"\\ud83d\"", "\"\\ude00\"", "\"\xc3\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "[] []", "{\"\\u0061\":1}", "{\"\\u00f6 \\u007a\":1}", "NaN", "{\"a\" 1}", "]", "[}"};
   struct tb_tape tape = {.most_nodes = 100};
   char why[TB_TAPE_WHY];
   (void)state;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "harness/side.h"
+#include "harness/verb.h"
 
 enum { WORDS_MAX = 16 };
 struct fixture { struct tc_arena *arena; struct tb_sides sides; struct tc_error err; };
@@ -66,13 +67,23 @@ static void test_flags(void **state) {
 
 static void test_whole_numbers(void **state) {
   struct fixture *f = *state;
-  static const struct { const char *line; bool good; long long value; } rows[] = {{"head=self", true, 7}, {"head=self pairs=4", true, 4}, {"head=self pairs=9", true, 9},
+  static const struct { const char *line; bool good; long long value; } rows[] = {{"head=self pairs=4", true, 4}, {"head=self pairs=9", true, 9},
                                                                                   {"head=self pairs=3", false, 0}, {"head=self pairs=10", false, 0}, {"head=self pairs=x", false, 0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     long long value = 7;
     assert_int_equal(parse(f, rows[i].line), TC_OK);
     assert_int_equal(tb_sides_whole(&f->sides, "ab", "pairs", 4, 9, &value), rows[i].good);
     if (rows[i].good) assert_int_equal(value, rows[i].value);
+  }
+  /* Not given: what `tbench help` shows, of each verb. */
+  static const char *const verbs[] = {"ab", "bisect"}, *const names[] = {"seconds", "pairs"};
+  for (size_t v = 0; v < 2; v++) {
+    for (size_t n = 0; n < 2; n++) {
+      long long value = 7, shown;
+      assert_int_equal(parse(f, "head=self"), TC_OK);
+      assert_true(tb_whole_parse(tb_verb_option_find(verbs[v], names[n])->default_text, &shown));
+      assert_true(tb_sides_whole(&f->sides, verbs[v], names[n], 4, 4096, &value) && value == shown && value != 7);
+    }
   }
 }
 

@@ -108,8 +108,48 @@ static void test_sign_flip(void **state) {
   const double balanced[] = {1, -1, 1, -1, 1, -1};
   assert_near(tb_sign_flip_p(balanced, 6), 1, 0);
   assert_true(isnan(tb_sign_flip_p(all_positive, 5)));
-  double many[21] = {1};
-  assert_true(isnan(tb_sign_flip_p(many, 21)));
+  double many[TB_SIGN_FLIP_MAX + 1];
+  for (size_t i = 0; i <= TB_SIGN_FLIP_MAX; i++) many[i] = 1;
+  assert_near(tb_sign_flip_p(many, TB_SIGN_FLIP_MAX), 2 / exp2(TB_SIGN_FLIP_MAX), 1e-25);
+  many[0] = -1; /* a sum of 38: as far are all equal, and one of them alone */
+  assert_near(tb_sign_flip_p(many, TB_SIGN_FLIP_MAX), 2 * (1 + TB_SIGN_FLIP_MAX) / exp2(TB_SIGN_FLIP_MAX), 1e-22);
+  assert_true(isnan(tb_sign_flip_p(many, TB_SIGN_FLIP_MAX + 1)));
+  many[3] = NAN;
+  assert_true(isnan(tb_sign_flip_p(many, 12)));
+}
+
+/* All assignments one by one. */
+static double enumerated_sign_flip_p(const double *values, size_t count) {
+  double observed = 0, scale = 0;
+  unsigned long as_far = 0;
+  for (size_t i = 0; i < count; i++) {
+    observed += values[i];
+    scale += fabs(values[i]);
+  }
+  for (unsigned long signs = 0; signs < 1ul << count; signs++) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += signs >> i & 1 ? -values[i] : values[i];
+    as_far += fabs(sum) >= fabs(observed) - 1e-12 * scale;
+  }
+  return (double)as_far / exp2((double)count);
+}
+
+/* Values of many digits, and of few, where sums are equal but for rounding: tenths and zeros. */
+static void test_sign_flip_enumerated(void **state) {
+  (void)state;
+  enum { MOST = 20 };
+  uint64_t seed = 99;
+  for (size_t count = TB_SIGN_FLIP_MIN; count <= MOST; count++) {
+    for (int kind = 0; kind < 4; kind++) {
+      double values[MOST];
+      for (size_t i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        const double uniform = (double)(seed >> 11) / 9007199254740992.0;
+        values[i] = kind == 0 ? uniform - 0.5 : kind == 1 ? uniform - 0.2 : kind == 2 ? (floor(uniform * 7) - 3) / 10 : (uniform < 0.3 ? -0.1 : 0.1);
+      }
+      assert_near(tb_sign_flip_p(values, count), enumerated_sign_flip_p(values, count), 0);
+    }
+  }
 }
 
 static void test_stop_rules(void **state) {
@@ -133,7 +173,7 @@ static void test_stop_rules(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quantiles), cmocka_unit_test(test_weighted_quantiles), cmocka_unit_test(test_moments),   cmocka_unit_test(test_t_quantile), cmocka_unit_test(test_half_width),
-      cmocka_unit_test(test_coverage),  cmocka_unit_test(test_sign_flip), cmocka_unit_test(test_stop_rules),
+      cmocka_unit_test(test_coverage),  cmocka_unit_test(test_sign_flip), cmocka_unit_test(test_sign_flip_enumerated), cmocka_unit_test(test_stop_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,9 @@
 
 #include "base/text.h"
 #include "harness/text.h"
+#include "harness/value.h"
 #include "harness/voice.h"
+#include "reporters/text_out.h"
 
 static void test_clean(void **state) {
   (void)state;
@@ -38,6 +40,15 @@ static void test_clean(void **state) {
   assert_string_equal(tb_plural(1), "");
   assert_string_equal(tb_plural(0), "s");
   assert_string_equal(tb_plural(2), "s");
+}
+
+/* The first byte that is none, counted from 0; a zero within a file is none either. */
+static void test_broken(void **state) {
+  (void)state;
+#define ROW(text, at) {text, sizeof text - 1, at}
+  static const struct { const char *text; size_t length, at; } rows[] = {ROW("", 0), ROW("plain\n", 6), ROW("µ€😀", 9), ROW("a\xff" "b\xff", 1), ROW("µ\xe9t", 2),
+                                                                        ROW("a\xe2\x82", 1), ROW("\xed\xa0\x80", 0), ROW("ab\0c", 2), ROW("ab\0", 2)};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(tb_text_broken_at(rows[i].text, rows[i].length), rows[i].at);
 }
 
 /* What `speak` writes to standard error, in a text that the caller frees. */
@@ -114,7 +125,42 @@ static void test_stems(void **state) {
   assert_int_equal(tc_text_hex("g"), 0);
 }
 
+/* Each character there is, as it is written; and not where a byte of it is missing, is another one, or may not be read. */
+static void test_characters(void **state) {
+  (void)state;
+  int wrong = 0;
+  for (uint32_t code = 1; code <= 0x110000; code++) {
+    char text[TC_CHARACTER_BYTES + 1] = "";
+    uint32_t back = 0;
+    const size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char leads[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    for (size_t i = 0; i < length; i++) text[length - 1 - i] = (char)(0x80 | (code >> 6 * i & 0x3F));
+    text[0] = (char)(length == 1 ? code : leads[length] | code >> 6 * (length - 1));
+    const bool good = code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+    wrong += tc_text_character(text, TC_CHARACTER_BYTES, &back) != (good ? length : 0) || (good && back != code);
+    wrong += tc_text_character(text, length - 1, &back) != 0;
+    text[length - 1] = length == 1 ? (char)0x80 : '\0';
+    wrong += tc_text_character(text, TC_CHARACTER_BYTES, &back) != 0;
+  }
+  assert_int_equal(wrong, 0);
+}
+
+/* A number in an id and one in a report are the same text. */
+static void test_numbers(void **state) {
+  (void)state;
+  static const struct { double number; const char *text; } rows[] = {{8, "8"}, {-8, "-8"}, {0.5, "0.5"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {999999999999999, "999999999999999"},
+                                                                     {1e15, "1e+15"}, {1e300, "1e+300"}, {9007199254740994, "9007199254740994"}, {5e-324, "4.94065645841247e-324"}};
+  struct tc_arena *arena = tc_arena_new(tc_alloc_system());
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[TB_NUMBER_TEXT];
+    tb_shortest_text(rows[i].number, text);
+    assert_string_equal(text, rows[i].text);
+    assert_string_equal(tb_number_text(arena, rows[i].number), rows[i].text);
+  }
+  tc_arena_free(arena);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_stems), cmocka_unit_test(test_voice)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_broken), cmocka_unit_test(test_stems), cmocka_unit_test(test_characters), cmocka_unit_test(test_numbers), cmocka_unit_test(test_voice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "dashboard/analysis.h"
 #include "tests/unit/world.h"
 
 static void upkeep(struct world *w, long long retain) {
@@ -114,6 +115,80 @@ static void test_one_at_a_time(void **state) {
   assert_int_equal((int)ask(w, "SELECT count(*) FROM documents"), 0);
 }
 
+/* Names that the server gives to choose from. */
+static int listed(struct world *w, enum tb_statement which) {
+  sqlite3_stmt *rows = tb_store_get(&w->reader, which);
+  int count = 0;
+  assert_non_null(rows);
+  if (sqlite3_bind_parameter_count(rows)) sqlite3_bind_int(rows, 1, 1000);
+  while (tb_store_step(&w->reader, rows)) count++;
+  tb_store_done(rows);
+  return count;
+}
+
+/* Nothing names a commit that is not there: its id may be the next one's. */
+static void has_no_stray_commit(struct world *w) {
+  static const char *const queries[] = {
+      "SELECT count(*) FROM points WHERE commit_id NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM documents WHERE commit_id NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM changes WHERE commit_id NOT IN (SELECT id FROM commits) OR closed_commit NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM series WHERE latest_commit NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM series WHERE point_commit NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM series WHERE step_commit NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM series WHERE moved_commit NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM series WHERE machine NOT IN (SELECT id FROM machines)",
+  };
+  for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
+    if (ask(w, queries[i]) > 0) fail_msg("%s: %g", queries[i], ask(w, queries[i]));
+}
+
+/* A commit goes with its last document and a machine with its last case; while one is left they stay. */
+static void test_names_go(void **state) {
+  enum { TO = 30, LEFT = 26 };
+  struct world *w = *state;
+  add(w, night_ms(w, 1), TO - 1, 1, 1000); /* an old result of a commit that has a new one too */
+  w->machine = "retired";
+  add(w, night_ms(w, 2), 2, 700, 1000);
+  w->machine = NULL;
+  add_nights(w, 0, TO);
+  analyse(w);
+  assert_int_equal(listed(w, TB_SQL_COMMITS), TO);
+  assert_int_equal(listed(w, TB_SQL_MACHINES), 2);
+  assert_int_equal((int)ask(w, "SELECT basis FROM series WHERE basis = 2"), TB_BASIS_STEP);
+  upkeep(w, NIGHTS - LEFT);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM documents"), TO - LEFT);
+  assert_int_equal(listed(w, TB_SQL_COMMITS), TO - LEFT);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM commits"), TO - LEFT);
+  assert_int_equal((int)ask(w, "SELECT substr(name, 7) FROM commits ORDER BY id LIMIT 1"), TO - 1); /* it was the first one that came */
+  assert_int_equal(listed(w, TB_SQL_MACHINES), 1);
+  has_no_stray_commit(w);
+  add(w, w->now, 2, 1, 1000); /* a name that went comes again */
+  assert_int_equal(listed(w, TB_SQL_COMMITS), TO - LEFT + 1);
+  has_no_stray_commit(w);
+}
+
+/* While there is more to remove than in one portion, no point is left whose commit went with its documents. */
+static void test_points_go_first(void **state) {
+  struct world *w = *state;
+  atomic_bool released = false;
+  struct tb_write holder = {.apply = hold, .done = let_go, .owner = &released};
+  for (int i = 0; i < 3; i++) add(w, w->now - (10 - i) * day_ms, i, 900, 1000);
+  tb_writer_put(w->server->writer, &holder);
+  for (int rounds = 0; tb_writer_waiting(w->server->writer);) wait_a_moment(&rounds);
+  w->settings.retain = 1;
+  tb_upkeep(w->server, &w->reader);
+  atomic_store(&w->server->stopping, true); /* so that it is one portion alone */
+  atomic_store(&released, true);
+  for (int rounds = 0; atomic_load(&w->server->removing);) wait_a_moment(&rounds);
+  atomic_store(&w->server->stopping, false);
+  assert_in_range((int)ask(w, "SELECT count(*) FROM points"), 3 * 900 - 500, 3 * 900 - 1);
+  has_no_stray_commit(w);
+  upkeep(w, 1);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM points"), 0);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM commits"), 0);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM machines"), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_portions, set_up, tear_down),
@@ -121,6 +196,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_void_findings, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_pace, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_names_go, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_points_go_first, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,41 @@ static void test_times(void **state) {
   expect(f, "slower", SIDE("ok", 1000, tight), SIDE("ok", 1100, tight), TB_EXIT_REGRESSION, TB_EXIT_REGRESSION);
   expect(f, "faster", SIDE("ok", 1000, tight), SIDE("ok", 900, tight), TB_EXIT_PASS, TB_EXIT_PASS);
   expect(f, "too noisy to tell", SIDE("ok", 1000, noisy), SIDE("ok", 1000, noisy), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
-  expect(f, "much faster, in much noise", SIDE("ok", 1000, noisy), SIDE("ok", 10, noisy), TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE);
+  expect(f, "much faster, in much noise", SIDE("ok", 1000, noisy), SIDE("ok", 10, noisy), TB_EXIT_PASS, TB_EXIT_PASS); /* a win beyond the floor is one */
+}
+
+/* A result of which all is too noisy says so. */
+static void test_all_noisy(void **state) {
+  struct fixture *f = *state;
+  static const struct { double spread; const char *told; } rows[] = {{0.3, "not one case was compared: all are too noisy"}, {NAN, "not one case was compared"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    cJSON *base = SIDE("ok", 1000, tight), *head = SIDE(i ? "unsupported" : "ok", 1000, tight);
+    struct tb_verdicts c = compare(f, &f->required, base, head);
+    c.cases.data[0].time.floor = rows[i].spread;
+    assert_true(tb_verdicts_judge(&c));
+    assert_true(c.problems.len == 1 && c.exit != TB_EXIT_PASS);
+    assert_string_equal(c.problems.data[0], rows[i].told);
+    cJSON_Delete(base);
+    cJSON_Delete(head);
+  }
+}
+
+/* Where base was measured in this run, as by ab, what became of it is this run's outcome. */
+static void test_base_of_this_run(void **state) {
+  struct fixture *f = *state;
+  static const struct { const char *base; enum tb_exit stored, now; } rows[] = {
+      {"crashed", TB_EXIT_NOT_MEASURABLE, TB_EXIT_FAILED}, {"timeout", TB_EXIT_NOT_MEASURABLE, TB_EXIT_FAILED},
+      {"wrong", TB_EXIT_NOT_MEASURABLE, TB_EXIT_WRONG},    {"unsupported", TB_EXIT_NOT_MEASURABLE, TB_EXIT_NOT_MEASURABLE}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    cJSON *base = SIDE(rows[i].base, 1000, tight), *head = SIDE("ok", 1000, tight);
+    struct tb_verdicts c = compare(f, &f->required, base, head);
+    assert_int_equal(c.exit, rows[i].stored);
+    c.base_now = true;
+    assert_true(tb_verdicts_judge(&c));
+    assert_int_equal(c.exit, rows[i].now);
+    cJSON_Delete(base);
+    cJSON_Delete(head);
+  }
 }
 
 /* Outcome of head by outcome of base. */
@@ -235,7 +269,7 @@ static void test_corrected_over_all_measured_again(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-      TEST(test_times), TEST(test_outcomes), TEST(test_presence), TEST(test_beside_another), TEST(test_left_out),
+      TEST(test_times), TEST(test_all_noisy), TEST(test_base_of_this_run), TEST(test_outcomes), TEST(test_presence), TEST(test_beside_another), TEST(test_left_out),
       TEST(test_documents_that_are_not_whole), TEST(test_required_pattern_without_case), TEST(test_pay_off), TEST(test_not_required),
       TEST(test_repeated), TEST(test_live), TEST(test_corrected_over_all_measured_again),
   };

@@ -4,6 +4,7 @@
 static cJSON *on_machine(const char *host, const char *cpu, double ns) {
   cJSON *json = SIDE("ok", ns, tight), *environments = cJSON_AddArrayToObject(json, "environments"), *one = cJSON_CreateObject();
   cJSON_AddItemToArray(environments, one);
+  cJSON_AddNumberToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(json, "cases"), 0), "env", 0);
   cJSON_AddStringToObject(one, "host", host);
   cJSON_AddStringToObject(cJSON_AddObjectToObject(one, "cpu"), "model", cpu);
   return json;

@@ -1,13 +1,12 @@
 /* What is told of a comparison: its document, the table made of it, and the words for what was not compared. */
 #include "tests/unit/compared.h"
+#include "tests/unit/reported.h"
 
 /* The document, and the table made of it. */
 static void test_document(void **state) {
   struct fixture *f = *state;
   cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1100, tight);
   char *text = NULL;
-  size_t size;
-  FILE *out = open_memstream(&text, &size);
   struct tb_verdicts c = compare(f, &f->required, base, head);
   c.base.what = "old.json", c.head.what = "new.json";
   assert_true(tc_vec_push(tc_arena_alloc(f->arena), &c.remarks, "a remark"));
@@ -15,8 +14,7 @@ static void test_document(void **state) {
   assert_string_equal(tb_doc_text(json, "kind", ""), "comparison");
   assert_true(tb_doc_number(json, "exit") == TB_EXIT_REGRESSION);
   assert_string_equal(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(json, "cases"), 0), "time.verdict", ""), "SLOWER");
-  assert_true(tb_report_comparison(json, &(struct tb_report_options){.verbose = true}, out));
-  fclose(out);
+  assert_true(report_document(tb_report_comparison, json, &(struct tb_report_options){.verbose = true}, &text));
   static const char *const expected[] = {"base: old.json", "head: new.json", "1.100 [1.", "SLOWER", "a remark", "1 SLOWER · a regression", "    kernels 1\n", "    artifact aa\n"};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
     if (!strstr(text, expected[i])) fail_msg("'%s' is missing from\n%s", expected[i], text);
@@ -41,12 +39,9 @@ static void test_told_instead(void **state) {
     const struct tb_verdicts c = compare(f, &f->required, base, head);
     assert_int_equal(c.exit, rows[i].exit);
     char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
     cJSON *json = tb_verdicts_json(&c);
     assert_string_equal(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(json, "cases"), 0), "instead", ""), rows[i].told);
-    assert_true(tb_report_comparison(json, &(struct tb_report_options){.verbose = true}, out));
-    fclose(out);
+    assert_true(report_document(tb_report_comparison, json, &(struct tb_report_options){.verbose = true}, &text));
     if (!strstr(text, rows[i].told) || strstr(text, "  both")) fail_msg("'%s' is missing from\n%s", rows[i].told, text);
     free(text);
     cJSON_Delete(json);

@@ -14,63 +14,12 @@
 #include "dashboard/digest.h"
 #include "dashboard/html.h"
 #include "dashboard/lists.h"
-#include "dashboard/submission.h"
 #include "harness/history.h"
 #include "harness/outcome.h"
-#include "tests/unit/documents.h"
+#include "tests/unit/answering.h"
+#include "tests/unit/sql.h"
 
-enum { ARGUMENTS = 4, COPIES = 4200, RATIOS = 600 };
-
-static struct { const char *name, *value; } arguments[ARGUMENTS];
-
-const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key) {
-  (void)connection, (void)kind;
-  for (int i = 0; i < ARGUMENTS; i++)
-    if (arguments[i].name && !strcmp(arguments[i].name, key)) return arguments[i].value;
-  return NULL;
-}
-
-/* --- a database, and documents --- */
-
-struct fixture { struct tb_store store; struct tb_schema *schema; struct tb_intake *intake; };
-
-static int set_up(void **state) {
-  struct fixture *f = calloc(1, sizeof *f);
-  struct tc_error err;
-  int64_t id;
-  assert_non_null(f);
-  memset(arguments, 0, sizeof arguments);
-  assert_int_equal(tb_store_open(&f->store, ":memory:", TB_STORE_WRITE, 4096, &err), TC_OK);
-  f->schema = tb_schema_of_results(&err);
-  assert_non_null(f->schema);
-  assert_true(tb_store_add_dictionary(&f->store, "words", 5, &id));
-  f->intake = tb_intake_new(f->schema, (struct tb_intake_limits){4 << 20, 1 << 18, 1000}, "words", 5, id);
-  assert_non_null(f->intake);
-  *state = f;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  struct fixture *f = *state;
-  tb_intake_free(f->intake);
-  tb_schema_free(f->schema);
-  tb_store_close(&f->store);
-  free(f);
-  return 0;
-}
-
-/* "": it was stored; else why not. */
-static const char *store(struct fixture *f, const char *text) {
-  static char why[TB_SCHEMA_WHY];
-  struct tb_submission *s;
-  *why = '\0';
-  if (tb_intake_take(f->intake, text, strlen(text), false, NULL, &s, why) != TB_TAKEN_OK) return why;
-  assert_true(tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_BEGIN)));
-  assert_int_equal(tb_submission_apply(&s->write, &f->store), TB_WRITTEN_STORED);
-  assert_true(tb_store_count(&f->store) && tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
-  free(s);
-  return why;
-}
+enum { COPIES = 4200, RATIOS = 600 };
 
 /* A copy of a text with one part of it replaced; free() it. */
 static char *with(const char *text, const char *what, const char *instead) {
@@ -81,32 +30,6 @@ static char *with(const char *text, const char *what, const char *instead) {
   sprintf(made, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(what));
   return made;
 }
-
-static void store_document(struct fixture *f, long long number, int cases) {
-  char *text = malloc(DOCUMENT_HEAD + (size_t)cases * DOCUMENT_CASE);
-  assert_non_null(text);
-  document_write(text, number, cases);
-  assert_string_equal(store(f, text), "");
-  free(text);
-}
-
-/* --- queries --- */
-
-static void begin(struct tb_query *request) {
-  *request = (struct tb_query){0};
-  tc_strbuf_init(&request->answer.body, tc_alloc_system());
-}
-
-static void end(struct tb_query *request) {
-  tc_strbuf_free(&request->answer.body);
-  free(request->answer.problem);
-}
-
-static const struct tb_route routes[] = {
-#define TB_ROUTE(METHOD, path, scope, way, function, help) {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
-#include "dashboard/routes.def"
-#undef TB_ROUTE
-};
 
 /* A step of the database that fails: the n-th since the count was set. */
 static long steps, fails_at;
@@ -164,7 +87,7 @@ static void test_failures(void **state) {
   arguments[3].name = "no such argument", arguments[3].value = key;
   sqlite3_progress_handler(f->store.db, 1, count_step, NULL);
   for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-    if (routes[i].way != TB_WAY_READ || !strcmp(routes[i].path, "/metrics") || !strcmp(routes[i].path, "/api/v1/figures")) continue; /* needs a server; needs no database */
+    if ((routes[i].way != TB_WAY_READ && routes[i].way != TB_WAY_COMPARE) || !strcmp(routes[i].path, "/metrics") || !strcmp(routes[i].path, "/api/v1/figures")) continue; /* needs a server; needs no database */
     arguments[3].name = !strcmp(routes[i].path, "/result") ? "key" : "no such argument";
     check_route(f, &routes[i]);
   }
@@ -263,15 +186,6 @@ static void test_many_documents(void **state) {
 
 /* --- what is taken of a document --- */
 
-static double column(struct fixture *f, const char *sql) {
-  sqlite3_stmt *statement = NULL;
-  assert_int_equal(sqlite3_prepare_v2(f->store.db, sql, -1, &statement, NULL), SQLITE_OK);
-  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-  const double value = sqlite3_column_double(statement, 0);
-  sqlite3_finalize(statement);
-  return value;
-}
-
 /* The value of a point is the one that the gate judges by, however many replicates there are. */
 static void test_value(void **state) {
   struct fixture *f = *state;
@@ -286,8 +200,8 @@ static void test_value(void **state) {
   cJSON *document = cJSON_Parse(made);
   const double expected = tb_history_value(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "cases"), 0), &probed);
   assert_true(probed);
-  assert_true(fabs(column(f, "SELECT value FROM points") / expected - 1) < 1e-12);
-  assert_true(column(f, "SELECT probe FROM points") == 1);
+  assert_true(fabs(number_of(f->store.db, "SELECT value FROM points") / expected - 1) < 1e-12);
+  assert_true(number_of(f->store.db, "SELECT probe FROM points") == 1);
   cJSON_Delete(document);
   free(made);
 }
@@ -323,9 +237,9 @@ static void test_machines(void **state) {
   char *second = with(made, "\"env\":0", "\"env\":80");
   assert_non_null(last);
   assert_string_equal(store(f, second), "");
-  assert_true(column(f, "SELECT count(*) FROM machines") == 2);
-  assert_true(column(f, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h2 · cpu' AND s.name LIKE 'load/case0/%'") == 1);
-  assert_true(column(f, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h1 · cpu'") == 1);
+  assert_true(number_of(f->store.db, "SELECT count(*) FROM machines") == 2);
+  assert_true(number_of(f->store.db, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h2 · cpu' AND s.name LIKE 'load/case0/%'") == 1);
+  assert_true(number_of(f->store.db, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h1 · cpu'") == 1);
   free(all), free(other), free(made), free(second);
 }
 

@@ -13,18 +13,10 @@
 #include <unistd.h>
 
 #include "dashboard/writer.h"
+#include "tests/unit/sql.h"
 
 static void execute(sqlite3 *db, const char *sql) {
   if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-}
-
-static double number_of(sqlite3 *db, const char *sql) {
-  sqlite3_stmt *statement = NULL;
-  assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-  const double value = sqlite3_column_double(statement, 0);
-  sqlite3_finalize(statement);
-  return value;
 }
 
 /* Others see what was committed, also when the transaction does not fit into the cache, so that SQLite reads back what it wrote to the log. */
