@@ -2,7 +2,7 @@ dnl The server behind `tbench serve`: it is left out where its libraries are mis
 AC_DEFUN([TB_CHECK_SERVER], [
   tb_server=yes tb_server_missing=
   PKG_CHECK_MODULES([MICROHTTPD], [libmicrohttpd], [], [tb_server=no tb_server_missing="$tb_server_missing, missing: libmicrohttpd-dev"])
-  PKG_CHECK_MODULES([SQLITE], [sqlite3], [], [tb_server=no tb_server_missing="$tb_server_missing, missing: libsqlite3-dev"])
+  PKG_CHECK_MODULES([SQLITE], [sqlite3 >= 3.35], [], [tb_server=no tb_server_missing="$tb_server_missing, missing: libsqlite3-dev"])
   PKG_CHECK_MODULES([ZSTD], [libzstd], [], [tb_server=no tb_server_missing="$tb_server_missing, missing: libzstd-dev"])
   AM_CONDITIONAL([HAVE_SERVER], [test $tb_server = yes])
   AC_ARG_WITH([dygraphs],
