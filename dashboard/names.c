@@ -30,7 +30,7 @@ bool tb_names_open(struct tb_store *store) {
 }
 
 void tb_store_forget(struct tb_store *store) {
-  store->more_documents = store->more_points = 0;
+  store->more_documents = store->more_points = store->n_measured = 0;
   tb_names_forget(store);
 }
 

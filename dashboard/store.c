@@ -205,13 +205,6 @@ bool tb_store_set_meta(struct tb_store *store, const char *name, int64_t value, 
   return tb_store_run(store, set);
 }
 
-bool tb_store_count(struct tb_store *store) {
-  const bool good = (!store->more_documents || tb_store_set_meta(store, "documents", store->more_documents, true)) &&
-                    (!store->more_points || tb_store_set_meta(store, "points", store->more_points, true));
-  store->more_documents = store->more_points = 0;
-  return good;
-}
-
 /* --- times --- */
 
 int64_t tb_now_ms(void) {

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 
-enum { TB_STORE_VERSION = 4, TB_STORE_DICTIONARY = 32768, TB_STORE_DICTIONARIES = 32 };
+enum { TB_STORE_VERSION = 4, TB_STORE_DICTIONARY = 32768, TB_STORE_DICTIONARIES = 32, TB_STORE_MEASURED = 16 };
 
 enum tb_figure {
 #define TB_FIGURE(column, path, meaning) TB_FIGURE_##column,
@@ -43,7 +43,10 @@ struct tb_store {
   struct tb_names *commits, *machines, *series; /* of the writer */
   void *unpack; /* of the decompressor; made at its first use */
   void *dictionaries[TB_STORE_DICTIONARIES]; /* by number, as the decompressor wants them */
-  int64_t more_documents, more_points; /* since the last tb_store_count */
+  /* What a transaction changes for many of its documents at once: written by tb_store_settle. */
+  int64_t more_documents, more_points;
+  struct { int64_t commit, started; } measured[TB_STORE_MEASURED];
+  int n_measured;
   char error[256];
   int failed; /* SQLite's code of the last failure, SQLITE_ERROR where it has none; 0: none since it was set to 0 */
 };
@@ -71,8 +74,10 @@ bool tb_store_failed(struct tb_store *store, const char *what);
 int64_t tb_store_meta(struct tb_store *store, const char *name);
 bool tb_store_set_meta(struct tb_store *store, const char *name, int64_t value, bool add);
 
-/* Takes what the transaction added to its totals over into meta: once, before its commit. */
-bool tb_store_count(struct tb_store *store);
+/* A commit has a document of that time. */
+bool tb_store_measured(struct tb_store *store, int64_t commit, int64_t started);
+/* Writes totals into meta, and when commits were last measured: before the transaction's end, and before documents are removed. */
+bool tb_store_settle(struct tb_store *store);
 
 /* The newest dictionary, and its number; false where there is none. `out` has TB_STORE_DICTIONARY bytes. */
 bool tb_store_dictionary(struct tb_store *store, int64_t *id, char *out, size_t *length);

@@ -22,15 +22,6 @@ static bool add_document(struct tb_store *store, const struct tb_submission *s, 
   return true;
 }
 
-/* When the commit was last measured. */
-static bool renew_commit(struct tb_store *store, int64_t commit, int64_t started) {
-  sqlite3_stmt *statement = tb_store_get(store, TB_SQL_RENEW_COMMIT);
-  if (!statement) return false;
-  sqlite3_bind_int64(statement, 1, commit);
-  sqlite3_bind_int64(statement, 2, started);
-  return tb_store_run(store, statement);
-}
-
 /* Not a number becomes null. */
 static void bind_figures(sqlite3_stmt *statement, int at, const double *figures) {
   for (int i = 0; i < TB_FIGURE_COUNT; i++)
@@ -100,7 +91,7 @@ enum tb_written tb_submission_apply(struct tb_write *self, struct tb_store *stor
     if ((machines[i] = tb_store_machine_id(store, s->machines[i])) < 0) return TB_WRITTEN_FAILED;
   if (!add_document(store, s, place.commit, machines[0], place.now, &place.document)) return TB_WRITTEN_FAILED;
   if (!place.document) return TB_WRITTEN_THERE;
-  if (!renew_commit(store, place.commit, s->started)) return TB_WRITTEN_FAILED;
+  if (!tb_store_measured(store, place.commit, s->started)) return TB_WRITTEN_FAILED;
   for (size_t i = 0; i < s->n_rows; i++) {
     place.position = (int64_t)i;
     place.series = tb_store_series_id(store, s->rows[i].name, machines[s->rows[i].machine]);

@@ -100,6 +100,7 @@ static int remove_all_points(struct tb_store *store, int64_t before, struct gone
 static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
   struct removal *removal = (struct removal *)self;
   struct gone gone = {.machines.count = 0};
+  if (!tb_store_settle(store)) return TB_WRITTEN_FAILED; /* a commit that goes may give its id to the next one */
   const int left = remove_all_points(store, removal->before, &gone);
   const int documents = left > 0 ? remove_with(store, TB_SQL_OLD_DOCUMENTS, (const int64_t[]){removal->before, PORTION, 0}, &gone) : 0;
   if (left < 0 || documents < 0) return TB_WRITTEN_FAILED;

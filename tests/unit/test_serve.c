@@ -140,7 +140,7 @@ static enum tb_written store(struct fixture *f, const char *text) {
   if (tb_intake_take(f->intake, text, strlen(text), false, NULL, &s, why) != TB_TAKEN_OK) fail_msg("%s", why);
   assert_true(tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_BEGIN)));
   const enum tb_written written = tb_submission_apply(&s->write, &f->store);
-  assert_true(tb_store_count(&f->store) && tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
+  assert_true(tb_store_settle(&f->store) && tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
   free(s);
   return written;
 }

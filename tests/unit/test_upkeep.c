@@ -137,6 +137,7 @@ static void has_no_stray_commit(struct world *w) {
       "SELECT count(*) FROM series WHERE step_commit NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE moved_commit NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE machine NOT IN (SELECT id FROM machines)",
+      "SELECT count(*) FROM commits WHERE latest_started IS NOT (SELECT max(started) FROM documents WHERE commit_id = commits.id)",
   };
   for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
     if (ask(w, queries[i]) > 0) fail_msg("%s: %g", queries[i], ask(w, queries[i]));
@@ -189,6 +190,40 @@ static void test_points_go_first(void **state) {
   assert_int_equal((int)ask(w, "SELECT count(*) FROM machines"), 0);
 }
 
+static void put(struct world *w, struct item *item, char name[NAME], int commit, int64_t started) {
+  snprintf(name, NAME, "commit%d", commit);
+  *item = (struct item){.submission = {.write = {.apply = tb_submission_apply, .done = is_done, .owner = &item->done}, .machines = {"m"}, .n_machines = 1, .packed = "", .commit = name,
+                                       .started = started}};
+  memcpy(item->submission.key, &w->documents, sizeof w->documents);
+  w->documents++;
+  tb_writer_put(w->server->writer, &item->submission.write);
+}
+
+/* Documents and a removal in one transaction: each commit has the time of its newest document, whichever came first, and none has that of one that was
+ * removed, be its id the same. More commits than are put off at a time. */
+static void test_one_transaction(void **state) {
+  enum { COMMITS = TB_STORE_MEASURED + 5, DOCUMENTS = 3 * COMMITS, OLD = DOCUMENTS, LATE, ALL };
+  struct world *w = *state;
+  atomic_bool released = false;
+  struct tb_write holder = {.apply = hold, .done = let_go, .owner = &released};
+  struct item items[ALL];
+  char names[ALL][NAME];
+  add(w, w->now - 10 * day_ms, COMMITS + 1, 1, 1000); /* for which the removal begins */
+  tb_writer_put(w->server->writer, &holder);
+  for (int rounds = 0; tb_writer_waiting(w->server->writer);) wait_a_moment(&rounds);
+  for (int i = 0; i < DOCUMENTS; i++) put(w, &items[i], names[i], i % COMMITS, w->now - i * 7 % 11);
+  put(w, &items[OLD], names[OLD], OLD, w->now - 10 * day_ms);
+  w->settings.retain = 1;
+  tb_upkeep(w->server, &w->reader);
+  put(w, &items[LATE], names[LATE], LATE, w->now - 20 * day_ms);
+  atomic_store(&released, true);
+  for (int i = 0; i < ALL; i++) wait_for(&items[i].done);
+  for (int rounds = 0; atomic_load(&w->server->removing);) wait_a_moment(&rounds);
+  assert_int_equal((int)ask(w, "SELECT count(*) FROM documents"), DOCUMENTS + 1);
+  assert_int_equal((int)ask(w, "SELECT count(latest_started) FROM commits"), COMMITS + 1);
+  has_no_stray_commit(w);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_portions, set_up, tear_down),
@@ -198,6 +233,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_names_go, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_points_go_first, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_one_transaction, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
