@@ -47,7 +47,7 @@ put bin/llvm-config-19 "echo '$PWD/tree'"
 mkdir -p own-tmp
 export TREE=$PWD/tree PATH=$PWD/tree/bin:$PATH
 played=(env -u TEST_FILTER -u TEST_TALLY -u MAKEFLAGS -u MFLAGS -u MAKELEVEL TMPDIR="$PWD/own-tmp")
-fresh() { rm -rf tree/build-test tree/played tree/hangs; }
+fresh() { rm -rf tree/build-test tree/played tree/hangs own-tmp/*; }
 # steps: those that were told to be good, with a line each.
 steps() { sed -n 's/^ok: //p' <<< "$out"; }
 no_scratch() { [ -z "$(ls -A own-tmp)" ] && ! compgen -G 'tree/build-test/tally.*' > /dev/null; }
@@ -96,15 +96,13 @@ fails_at hygiene.tree '^not ok 1 - the tree' 11
 stopped() {
   fresh
   begin "${played[@]}" HANG="$2" env --default-signal=INT bash tree/ci/test
-  for _ in $(seq 3000); do
-    [ "$(cat tree/hangs 2> /dev/null | wc -l)" -eq 1 ] && break
-    sleep 0.1
-  done
+  await "$pid" test -s tree/hangs
   kill -"$1" "$pid"
   end
-  [ "$status" -eq 130 ] && [ -s tree/hangs ] && ! grep -s '^State:' "/proc/$(cat tree/hangs)/status" | grep -qv zombie && no_scratch
+  [ "$status" -eq 130 ] && [ -s tree/hangs ] && await '' all_ended
   tap_result $? "SIG$1 in $2 ends all of it"
 }
+all_ended() { ! grep -s '^State:' "/proc/$(cat tree/hangs)/status" | grep -qv zombie && no_scratch; }
 for part in gcc.all gcc.two dist.distcheck; do stopped INT $part; done
 stopped TERM gcc.two
 tap_end

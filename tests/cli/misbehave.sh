@@ -38,17 +38,10 @@ tap_result $? 'and its time is that of the call it hung in, not of the harness'
 
 # --- endless suites ---
 echo 'while true do end' > endless.lua
-# Where timeout=1 were not heeded, it would be the default's half a minute, or more.
-begun=$SECONDS
 fails 2 'endless.lua: loading it ended in: timeout: no answer within 1 s' "$TBENCH" run suite=./endless.lua timeout=1
-[ $((SECONDS - begun)) -lt 30 ]
-tap_result $? 'timeout= holds while a suite is loaded'
 fails 2 'no answer within 1 s' "$TBENCH" list suite=./endless.lua timeout=1
 echo 'while true do print(("x"):rep(100)) end' > chatter.lua
-begun=$SECONDS
 fails 2 'no answer within 1 s' "$TBENCH" run suite=./chatter.lua timeout=1
-[ $((SECONDS - begun)) -lt 30 ]
-tap_result $? 'a suite that prints for ever ends at its time limit'
 
 # --- what suites print ---
 cat > prints.lua <<'EOF'
