@@ -1,6 +1,7 @@
 /* E-Divisive by energy statistics. Invariants:
- * 1. A cut leaves min_segment points on either side, of the series' ends, of marks and of other cuts.
- * 2. Every cut but a mark has passed its permutation test between its final neighbours, and the test of effect size.
+ * 1. A cut leaves min_segment points on either side, of the series' ends, of marks and of other cuts, where it is tested.
+ * 2. Every cut but a mark has passed its permutation test between its final neighbours, and the test of effect size. Only then
+ *    place_at_ends tells one near an end where the step is.
  * 3. A scan of n points takes n log n: the sum of distances to the points already on one side comes from two Fenwick trees, of counts
  *    and of sums by rank, so a permutation is no more than a shuffle of ranks.
  *

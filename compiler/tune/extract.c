@@ -84,6 +84,8 @@ double tune_span_of_all(const struct tc_graph *g) {
 
 double tune_span(const struct tc_node *input) {
   double elements = 1;
+  for (int d = 0; d < input->meta.ndim; d++)
+    if (tc_sym_hint(input->meta.sizes[d]) == 0) return 0;
   for (int d = 0; d < input->meta.ndim; d++) elements += (double)(tc_sym_hint(input->meta.sizes[d]) - 1) * (double)tc_sym_hint(input->strides[d]);
   return elements * tc_dtype_bytes(input->meta.dtype);
 }
