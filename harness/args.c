@@ -74,7 +74,7 @@ const char *tb_args_value(const struct tb_args *args, const char *name) {
 static tc_status add(struct tc_arena *arena, struct tb_args *out, const char *name, const char *value, struct tc_error *err) {
   if (!*name) return tc_fail(err, TC_ARG, "command line", "'=%s' has no name; write name=value", value);
   if (tb_args_value(out, name))
-    return tc_fail(err, TC_ARG, "command line", "%s is given twice; write all values in one: %s=%s,%s", name, name, tb_args_value(out, name), value);
+    return tc_fail(err, TC_ARG, "command line", "%s is given twice, as %s and as %s; write it once (several values, where it takes them, as %s=A,B)", name, tb_args_value(out, name), value, name);
   const struct tb_arg arg = {name, value};
   return tc_vec_push(tc_arena_alloc(arena), &out->named, arg) ? TC_OK : tc_fail(err, TC_NOMEM, "command line", "out of memory");
 }

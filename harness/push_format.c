@@ -80,6 +80,58 @@ tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *fo
   return tc_fail(err, TC_ARG, "push", "format=%s: to= has no '%s' (%s)", format->name, format->must, format->help);
 }
 
+bool tb_push_replaces(const struct tb_push_format *format) { return !strcmp(format->method, "PUT"); }
+
+/* Base64 as URLs take it (RFC 4648, 5), without '=' at its end. */
+static const char *base64(struct tc_arena *arena, const char *text) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  enum { IN_BITS = 8, OUT_BITS = 6, OUT_MASK = (1 << OUT_BITS) - 1 };
+  char *out = tc_arena_bytes(arena, 2 * strlen(text) + 1), *to = out;
+  unsigned held = 0, bits = 0;
+  for (const char *at = text; out && *at; at++) {
+    held = held << IN_BITS | (unsigned char)*at;
+    for (bits += IN_BITS; bits >= OUT_BITS; bits -= OUT_BITS) *to++ = digits[held >> (bits - OUT_BITS) & OUT_MASK];
+  }
+  if (out && bits) *to++ = digits[held << (OUT_BITS - bits) & OUT_MASK];
+  if (out) *to = '\0';
+  return out;
+}
+
+/* "/text" behind a label's name in a path of the Pushgateway, or, where text has what a path cannot say, "@base64/…". */
+static const char *label_value(struct tc_arena *arena, const char *text) {
+  static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._,-";
+  if (!*text) text = "unknown";
+  if (strspn(text, safe) == strlen(text) && text[strspn(text, ".")]) return tb_format(arena, "/%s", text);
+  const char *encoded = base64(arena, text);
+  return encoded ? tb_format(arena, "@base64/%s", encoded) : NULL;
+}
+
+/* "mlp" or "mlp,pointwise", in the order of the cases. */
+static const char *suites_of(struct tc_arena *arena, const cJSON *result) {
+  const cJSON *cases = tb_doc_at(result, "cases"), *one, *other;
+  const char *all = "";
+  cJSON_ArrayForEach(one, cases) {
+    const char *suite = tb_doc_text(one, "case.suite", "");
+    other = cases->child;
+    while (other != one && strcmp(tb_doc_text(other, "case.suite", ""), suite)) other = other->next;
+    if (other == one && *suite && all) all = tb_format(arena, "%s%s%s", all, *all ? "," : "", suite);
+  }
+  return all;
+}
+
+static const char *replace(struct tc_arena *arena, const char *text, const char *place, const char *value) {
+  const char *at = text && value ? strstr(text, place) : NULL;
+  if (!at) return value ? text : NULL;
+  return tb_format(arena, "%.*s%s%s", (int)(at - text), text, value, at + strlen(place));
+}
+
+const char *tb_push_target_of(struct tc_arena *arena, const char *target, const cJSON *result) {
+  if (!strchr(target, '{')) return target; /* no URL that was given has one */
+  const char *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", ""), *suites = suites_of(arena, result);
+  const char *with_host = replace(arena, target, "{host}", label_value(arena, host));
+  return replace(arena, with_host, "{suites}", suites ? label_value(arena, suites) : NULL);
+}
+
 /* --- what goes --- */
 
 static tc_status add_body(struct tc_arena *arena, const char *text, size_t bytes, tb_push_bodies *bodies, struct tc_error *err) {

@@ -34,6 +34,11 @@ const char *tb_push_file_only(const char *name);
 /* Where documents go whose endpoint is `url`; in the arena. TC_ARG: it lacks what the format must have; TC_NOMEM. */
 tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_url *url, const char **target, struct tc_error *err);
 
+/* Where a result goes: the target, with its host and suites where the format's path has "{host}" and "{suites}"; in the arena. NULL: memory is out. */
+const char *tb_push_target_of(struct tc_arena *arena, const char *target, const cJSON *result);
+/* Whether what comes to a URL replaces what is there. */
+bool tb_push_replaces(const struct tb_push_format *format);
+
 /* A result file: its own bytes, and what they say. */
 struct tb_push_document { const char *text; size_t bytes; const cJSON *result; };
 

@@ -198,6 +198,12 @@ static bool is_answered(const struct exchange *x, CURLcode code) {
   return x->answer->status >= FINAL && x->headed && code != CURLE_ABORTED_BY_CALLBACK;
 }
 
+/* What helps where a certificate is not to be trusted: libcurl's code is the same for a name and for an issuer. */
+static const char *advice_on(const char *what) {
+  if (strcasestr(what, "subject name") || strcasestr(what, "subjectaltname")) return "; the certificate is of another host than to= has: name that one as the certificate does";
+  return "; cacert=FILE names a certificate to trust, where nobody known has issued it";
+}
+
 static void read_answer(struct exchange *x, CURLcode code) {
   struct tb_push_http *h = x->http;
   long status = 0;
@@ -213,8 +219,7 @@ static void read_answer(struct exchange *x, CURLcode code) {
   }
   x->answer->reach = reach_of(code);
   const char *what = x->header_bytes > HEADER_LIMIT ? "its headers are too long" : *x->message ? x->message : h->curl.easy_strerror(code);
-  snprintf(x->answer->text, sizeof x->answer->text, "%s%s", what,
-           x->answer->reach == TB_PUSH_UNTRUSTED ? "; cacert=FILE names a certificate to trust, where nobody known has issued it" : "");
+  snprintf(x->answer->text, sizeof x->answer->text, "%s%s", what, x->answer->reach == TB_PUSH_UNTRUSTED ? advice_on(what) : "");
 }
 
 static void send_request(void *self, const struct tb_push_request *request, struct tb_push_answer *answer) {

@@ -1,4 +1,6 @@
-/* Token, network, spool and sender put together. Invariant: everything is in the spool before anything is sent. */
+/* Token, network, spool and sender put together. Invariants:
+ * 1. A document is in the spool before it is sent, and as long as the spool has room all are before the first is.
+ * 2. Of documents of one call that replace each other at the endpoint, one is sent. */
 #include "harness/pusher.h"
 
 #include <cjson/cJSON.h>
@@ -84,7 +86,7 @@ void tb_pusher_close(struct tb_pusher *p) {
   explicit_bzero(p->token, sizeof p->token);
 }
 
-/* --- what is to be sent --- */
+/* --- telling, and sending --- */
 
 /* Whether a reason was told just before: of many lines with the same one the first is told, and the others are counted. */
 static bool is_told(struct tb_pusher *p, const char *why) {
@@ -108,15 +110,78 @@ static void leave(struct tb_pusher *p, enum tb_left left, const char *file, cons
   if (!is_told(p, why)) tell(p, file, link, why);
 }
 
-static void spool_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const tb_push_bodies *bodies, tb_spool_names *names) {
-  const char *link = bodies->len > 1 ? " is not sent whole, and is as it was: " : " is not sent, and is as it was: ";
-  for (size_t i = 0; i < bodies->len; i++) {
-    struct tb_spool_name name;
-    struct tb_spool_entry entry = {.url = p->target, .format = p->format->name, .source = file, .body = bodies->data[i].text, .bytes = bodies->data[i].bytes};
-    struct tc_error err = {0};
-    if (tb_spool_add(&p->spool, arena, &entry, &name, &err)) leave(p, TB_LEFT_ASIDE, file, link, err.message);
-    else if (!tc_vec_push(tc_arena_alloc(p->arena), names, name)) p->count[TB_FATE_KEPT]++; /* it lies there, and this process does not send it */
+/* A line on what was not sent. */
+static void tell_outcome(struct tb_pusher *p, const struct tb_push_outcome *o) {
+  static const char *const what[TB_FATES] = {"sent: ", "known already: ", "not sent: ", "refused: "};
+  char link[32];
+  if (!*o->why || o->fate == TB_FATE_KNOWN || is_told(p, o->why)) return;
+  snprintf(link, sizeof link, "%s%s", *o->source ? ": " : "", what[o->fate]);
+  tell(p, o->source, link, o->why);
+}
+
+static void deliver_all(struct tb_pusher *p, const tb_spool_names *names) {
+  for (size_t i = 0; i < names->len; i++) {
+    struct tb_push_outcome outcome;
+    tb_push_deliver(&p->push, &names->data[i], &outcome);
+    p->count[outcome.fate]++;
+    tell_outcome(p, &outcome);
   }
+}
+
+void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names) {
+  deliver_all(p, names);
+  if (p->told_again) fprintf(stderr, "tbench %s: %d more for the same reasons\n", p->options.verb, p->told_again);
+  p->told_again = 0;
+}
+
+/* --- what is to be sent --- */
+
+/* Adds an entry; where the spool does not take it, once more when what this call has put there is delivered, which may have made room. */
+static tc_status spool_entry(struct tb_pusher *p, struct tc_arena *arena, struct tb_spool_entry *entry, tb_spool_names *names, struct tc_error *err) {
+  struct tb_spool_name name;
+  tc_status status = tb_spool_add(&p->spool, arena, entry, &name, err);
+  if (status && names->len) {
+    deliver_all(p, names);
+    names->len = 0;
+    status = tb_spool_add(&p->spool, arena, entry, &name, err);
+  }
+  if (status) return status;
+  if (!tc_vec_push(tc_arena_alloc(p->arena), names, name)) p->count[TB_FATE_KEPT]++; /* it lies there, and this process does not send it */
+  return TC_OK;
+}
+
+/* The file of another document of this call that goes to the URL, and would be replaced; NULL: there is none. */
+static const char *claimed_by(const struct tb_pusher *p, const char *url, const char *file) {
+  for (size_t i = 0; i < p->claims.len; i++)
+    if (!strcmp(p->claims.data[i].url, url)) return strcmp(p->claims.data[i].file, file) ? p->claims.data[i].file : NULL;
+  return NULL;
+}
+
+/* False: memory is out. */
+static bool claim(struct tb_pusher *p, const char *url, const char *file) {
+  const struct tb_pusher_claim one = {tc_arena_text(p->arena, url), file};
+  return !tb_push_replaces(p->format) || (one.url && tc_vec_push(tc_arena_alloc(p->arena), &p->claims, one));
+}
+
+/* False: not all of them got there. */
+static bool spool_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const char *url, const tb_push_bodies *bodies, tb_spool_names *names) {
+  const char *link = bodies->len > 1 ? " is not sent whole, and is as it was: " : " is not sent, and is as it was: ";
+  bool all = true;
+  for (size_t i = 0; i < bodies->len; i++) {
+    struct tb_spool_entry entry = {.url = url, .format = p->format->name, .source = file, .body = bodies->data[i].text, .bytes = bodies->data[i].bytes};
+    struct tc_error err = {0};
+    if (spool_entry(p, arena, &entry, names, &err)) leave(p, TB_LEFT_ASIDE, file, link, err.message), all = false;
+  }
+  return all;
+}
+
+static void place_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const cJSON *result, const tb_push_bodies *bodies, tb_spool_names *names) {
+  const char *url = tb_push_target_of(arena, p->target, result), *first = url ? claimed_by(p, url, file) : NULL;
+  if (first) {
+    const char *why = tb_format(arena, "it would replace %s, which goes to %s too: push the one that is to stay", first, url);
+    leave(p, TB_LEFT_UNFIT, file, ": ", why ? why : "it would replace another one");
+  } else if (!url || !claim(p, url, file)) leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
+  else if (!spool_bodies(p, arena, file, url, bodies, names) && p->claims.len) p->claims.len--; /* another one may go there */
 }
 
 static void add_file(struct tb_pusher *p, struct tc_arena *arena, const char *file, tb_spool_names *names) {
@@ -127,7 +192,7 @@ static void add_file(struct tb_pusher *p, struct tc_arena *arena, const char *fi
   cJSON *result = tb_stored_load_result_bytes(arena, file, &document.text, &document.bytes, &err);
   document.result = result;
   if (!result) leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_BROKEN, "", "", err.message);
-  else if (!tb_push_make(arena, p->format, &document, &place, &bodies, &err)) spool_bodies(p, arena, file, &bodies, names);
+  else if (!tb_push_make(arena, p->format, &document, &place, &bodies, &err)) place_bodies(p, arena, file, result, &bodies, names);
   else leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_UNFIT, file, ": ", err.message);
   cJSON_Delete(result);
 }
@@ -193,27 +258,7 @@ tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *n
   return choose_all(p, names, NULL, err);
 }
 
-/* --- sending, and telling --- */
-
-/* A line on what was not sent. */
-static void tell_outcome(struct tb_pusher *p, const struct tb_push_outcome *o) {
-  static const char *const what[TB_FATES] = {"sent: ", "known already: ", "not sent: ", "refused: "};
-  char link[32];
-  if (!*o->why || o->fate == TB_FATE_KNOWN || is_told(p, o->why)) return;
-  snprintf(link, sizeof link, "%s%s", *o->source ? ": " : "", what[o->fate]);
-  tell(p, o->source, link, o->why);
-}
-
-void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names) {
-  for (size_t i = 0; i < names->len; i++) {
-    struct tb_push_outcome outcome;
-    tb_push_deliver(&p->push, &names->data[i], &outcome);
-    p->count[outcome.fate]++;
-    tell_outcome(p, &outcome);
-  }
-  if (p->told_again) fprintf(stderr, "tbench %s: %d more for the same reasons\n", p->options.verb, p->told_again);
-  p->told_again = 0;
-}
+/* --- what came of it --- */
 
 /* How many documents are nowhere but in their files, and why. */
 static void summarise_left(const struct tb_pusher *p, FILE *out) {

@@ -22,6 +22,9 @@ struct tb_pusher_options tb_pusher_defaults(const char *verb);
 /* Why a document did not get into the spool. */
 enum tb_left { TB_LEFT_BROKEN /* its file cannot be read, or is no result */, TB_LEFT_UNFIT /* for the format */, TB_LEFT_ASIDE /* the spool did not take it */, TB_LEFTS };
 
+/* A URL that takes one document of a call, and the file of that one. */
+struct tb_pusher_claim { const char *url, *file; };
+
 struct tb_pusher {
   struct tb_pusher_options options;
   struct tc_arena *arena;
@@ -33,6 +36,7 @@ struct tb_pusher {
   struct tb_disk disk;
   struct tb_spool spool;
   struct tb_push push;
+  TC_VEC(struct tb_pusher_claim) claims; /* of a format that replaces */
   int count[TB_FATES], left[TB_LEFTS];
   char left_why[TB_PUSH_WHY]; /* the spool's first reason; "" where it took all */
   int told_again;             /* lines left out since they would say the same */
@@ -44,8 +48,8 @@ struct tb_pusher {
 tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena, struct tb_interrupt *interrupt, struct tc_error *err);
 void tb_pusher_close(struct tb_pusher *p);
 
-/* Puts a result file into the spool: its entries are appended to `names`. What does not get there is told on standard error and counted, and keeps
- * no other file from going. */
+/* Puts a result file into the spool: its entries are appended to `names`. Where the spool takes no more, those of `names` are delivered first, and are
+ * no longer in it. What does not get there is told on standard error and counted, and keeps no other file from going. */
 void tb_pusher_add(struct tb_pusher *p, const char *file, tb_spool_names *names);
 /* How many documents did not get there. */
 int tb_pusher_left(const struct tb_pusher *p);

@@ -218,7 +218,7 @@ tap_result $? 'an answer that tells the token is blotted, and cannot write to th
 # --- formats ---
 export CONBENCH_PROJECT_REPOSITORY=https://github.com/org/repo CONBENCH_PROJECT_COMMIT=0123456789012345678901234567890123456789
 for row in 'victoriametrics POST /api/v1/import 204' 'influx POST /api/v2/write?bucket=b&precision=ns 204 ?bucket=b' 'influx POST /write?db=d&precision=ns 204 /write?db=d' \
-  'prometheus PUT /metrics/job/tbench 200' 'bencher POST /v0/run?project=p 201 ?project=p' 'lnt POST /api/db_default/v4/nts/runs?merge=replace 301' \
+  'prometheus PUT /metrics/job/tbench/instance/h/suites/s 200' 'bencher POST /v0/run?project=p 201 ?project=p' 'lnt POST /api/db_default/v4/nts/runs?merge=replace 301' \
   'conbench POST /api/benchmark-results/ 201'; do
   read -r format method path answer more <<< "$row"
   reset good
@@ -234,6 +234,22 @@ for row in 'victoriametrics POST /api/v1/import 204' 'influx POST /api/v2/write?
     tap_result $? "$format: $mode is no acknowledgement"
   done
 done
+# What replaces what is there: a group for each host and its suites, and of one call nothing that another document of it would take away.
+sed 's/"suite": "s"/"suite": "t"/g' r1.json > t.json
+sed 's/"host": "h"/"host": "i"/' r1.json > i.json
+reset good
+run push r1.json t.json i.json r1.json to="$to" format=prometheus
+[ "$status" -eq 0 ] && [ "$(sed 's/.* //' e/log | sort -u | wc -l)" -eq 3 ] && grep -q ' PUT /metrics/job/tbench/instance/h/suites/t$' e/log && grep -q '/instance/i/suites/s$' e/log
+tap_result $? 'prometheus: results of other suites and hosts replace none'
+reset good
+run push r1.json r2.json t.json r3.json to="$to" format=prometheus
+[ "$status" -eq 2 ] && [ "$out" = '2 sent, 0 known already, 0 spooled, 0 refused, 2 left out (2 not fit for this format)' ] && [ "$(requests)" -eq 2 ] && [ "$(wc -l < err.text)" -eq 2 ] &&
+  [[ $err == *"r2.json: it would replace r1.json, which goes to $to/metrics/job/tbench/instance/h/suites/s too"* && $err == *'1 more for the same reasons'* ]]
+tap_result $? 'prometheus: what would replace another one of the call is told, and left out'
+reset good
+run push r1.json t.json to="$to/metrics/job/mine" format=prometheus
+[ "$status" -eq 2 ] && [ "$(requests)" -eq 1 ] && [[ $err == *'t.json: it would replace r1.json, which goes to '*'/metrics/job/mine too'* ]]
+tap_result $? 'prometheus: also in a group of to='
 reset 400
 run push r1.json to="$to?project=p" format=bencher branch=feature
 python3 - "$spool" <<'EOL'
@@ -278,10 +294,14 @@ document = json.load(open("r1.json"))
 del document["cases"][1:]
 json.dump(document, open("little.json", "w"))
 EOL
-some_space() { (trap '' XFSZ; ulimit -f 2; exec "$TBENCH" push whole.json little.json r2.json broken.json to="$to" wait=0.01 "$@"); }
+some_space() { (trap '' XFSZ; ulimit -f "${room:-2}"; exec "$TBENCH" push whole.json little.json r2.json broken.json to="$to" wait=0.01 "$@"); }
 run some_space
 [ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 2 not taken by the spool: '*'File too large)' && $err == *'1 more for the same reasons'* ]] && arrived little.json
 tap_result $? 'what has room goes, and all else is counted: exit code 2, for one is broken'
+reset good
+room=8 run some_space format=prometheus
+[ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 1 not fit for this format, 1 not taken by the spool: '* && $err == *'r2.json: it would replace little.json'* ]]
+tap_result $? 'what found no room holds no URL for itself'
 reset 500
 run some_space tries=1
 [ "$status" -eq 2 ] && [[ $out == '0 sent, 0 known already, 1 spooled, 0 refused, 3 left out ('* ]] && [ "$(entries)" -eq 1 ]
@@ -296,6 +316,25 @@ if [ "$(id -u)" -eq 0 ] && mkdir -p small && mount -t tmpfs -o size=64k tmpfs sm
   run push whole.json to="$to" spool=small/spool
   [ "$status" -eq 0 ] && [ "$(stored)" -eq 1 ]
   tap_result $? 'and again, with room'
+  # Room for a few of many: those go, and make room for the next ones.
+  reset good
+  head -c 30000 /dev/zero > small/filled
+  run push r?.json to="$to" spool=small/spool
+  few=$(($(stat -f -c '%f * %S' small) / $(wc -c < r1.json)))
+  [ "$few" -gt 0 ] && [ "$few" -lt 9 ]
+  tap_result $? "of nine, a disk that has room for $few"
+  [ "$status" -eq 0 ] && [ "$out" = '9 sent, 0 known already, 0 spooled, 0 refused' ] && [ -z "$err" ] && arrived r?.json && [ -z "$(find small/spool -type f)" ]
+  tap_result $? 'takes all nine, one after the other'
+  reset 500
+  run push r?.json to="$to" spool=small/spool tries=1
+  kept=$(find small/spool -maxdepth 1 -name '*.entry' | wc -l)
+  [ "$status" -eq 4 ] && [ "$kept" -gt 0 ] && [[ $out == "0 sent, 0 known already, $kept spooled, 0 refused, $((9 - kept)) left out ($((9 - kept)) not taken by the spool: "*'No space left on device)'* ]] && [ "$(requests)" -eq 1 ]
+  tap_result $? 'where the endpoint is down, it keeps what it has room for, and the others are counted'
+  reset good 429:3600
+  rm small/spool/*.entry
+  run push r?.json to="$to" spool=small/spool
+  [ "$status" -eq 4 ] && [ "$(stored)" -eq 1 ] && [[ $out == "1 sent, 0 known already, "*" spooled, 0 refused, "*" left out ("* ]] && [ "$(requests)" -eq 2 ]
+  tap_result $? 'and where it goes down in between'
   umount small
 fi
 fails 4 'the spool /dev/null/x: Not a directory' push r1.json to="$to" spool=/dev/null/x

@@ -98,6 +98,18 @@ if command -v prometheus-pushgateway > /dev/null; then
   out=$(ask "$url/metrics" | grep '^tbench_steady_seconds{')
   [ "$(wc -l <<< "$out")" -eq 4 ] && [ "$(grep -c 'instance="other"' <<< "$out")" -eq 2 ] && [[ $out == *'job="tbench"'* ]]
   tap_result $? 'the Pushgateway has two groups'
+  # Other suites and hosts replace none, one that is run again is replaced: also with names that a path cannot have.
+  sed 's/"suite": "s"/"suite": "t"/g; s,"id": "s/,"id": "t/,g' result.json > suite.json
+  sed 's/"host": "h"/"host": "a\/b ä"/; s/"median_ns": 1000/"median_ns": 3000/' result.json > host.json
+  run "$TBENCH" push suite.json host.json result.json to="$url" format=prometheus tries=1
+  [ "$status" -eq 0 ] && [[ $out == '3 sent, 0 known already, 0 spooled, 0 refused' ]]
+  tap_result $? 'three results of other suites and hosts are taken'
+  sed 's/"median_ns": 1000/"median_ns": 5000/' result.json > again.json
+  run "$TBENCH" push again.json to="$url" format=prometheus tries=1
+  out=$(ask "$url/metrics" | grep '^tbench_steady_seconds{' | grep -v 'instance="other"')
+  [ "$(wc -l <<< "$out")" -eq 6 ] && [ "$(grep -c 'instance="a/b ä"' <<< "$out")" -eq 2 ] && [ "$(grep -c 'suites="t"' <<< "$out")" -ge 2 ] &&
+    [ "$(grep 'instance="h".*suites="s"' <<< "$out" | grep -c ' 5e-06$')" -eq 1 ] && [[ $out == *' 3e-06'* ]]
+  tap_result $? 'and the Pushgateway has all three, each the last of its host and suites'
 else
   skipped 'Prometheus Pushgateway'
 fi

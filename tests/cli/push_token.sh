@@ -69,6 +69,8 @@ if command -v openssl > /dev/null; then
   run push r3.json to="https://127.0.0.1:$port" cacert=stranger.pem
   [ "$status" -eq 4 ] && [ "$(requests wrong)" -eq 0 ] && [[ $err == *'not match'* || $err == *'no alternative'* ]]
   tap_result $? 'a name that is not in the certificate'
+  [[ $err == *'the certificate is of another host than to= has'* && $err != *cacert=* ]]
+  tap_result $? 'is told as such: another cacert= would not help'
 fi
 
 # --- a proxy ---

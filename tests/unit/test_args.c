@@ -133,7 +133,7 @@ static void test_flags_of_verbs(void **state) {
 
 static void test_broken_lines(void **state) {
   static const struct { const char *line, *says; } rows[] = {
-      {"batch=1 batch=2", "twice"},     {"recompile-limit=1 recompile_limit=2", "twice"}, {"=3", "no name"},
+      {"batch=1 batch=2", "batch is given twice, as 1 and as 2; write it once"},     {"recompile-limit=1 recompile_limit=2", "twice"}, {"=3", "no name"},
       {"--out", "needs a value"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,4 +1,4 @@
-/* The parts of push: URLs, targets of formats, what answers mean, entries as bytes, the spool on a real disk, tokens. */
+/* The parts of push: URLs, what answers mean, entries as bytes, the spool on a real disk, tokens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,36 +74,6 @@ static void test_no_urls(void **state) {
     struct tc_error err = {0};
     assert_int_equal(tb_url_parse(arena, secret[i], &url, &err), TC_ARG);
     assert_null(strstr(err.message, "hush"));
-  }
-}
-
-static void test_targets(void **state) {
-  (void)state;
-  static const struct { const char *format, *to, *target; } rows[] = {
-      {"tbench", "http://h", "http://h/api/v1/results"},
-      {"tbench", "http://h/behind/proxy/", "http://h/behind/proxy/api/v1/results"},
-      {"tbench", "http://h/api/v1/results", "http://h/api/v1/results"},
-      {"victoriametrics", "http://h:8428?extra_label=a=b", "http://h:8428/api/v1/import?extra_label=a=b"},
-      {"influx", "http://h?org=o&bucket=b", "http://h/api/v2/write?org=o&bucket=b&precision=ns"},
-      {"influx", "http://h/write?db=d&precision=ns", "http://h/write?db=d&precision=ns"},
-      {"influx", "http://h?org=o", NULL},
-      {"prometheus", "http://h/metrics/job/mine/instance/a", "http://h/metrics/job/mine/instance/a"},
-      {"bencher", "https://api.bencher.dev?project=p", "https://api.bencher.dev/v0/run?project=p"},
-      {"bencher", "https://h/api/v0/run?project=p", "https://h/api/v0/run?project=p"},
-      {"bencher", "https://api.bencher.dev", NULL},
-      {"lnt", "http://h", "http://h/api/db_default/v4/nts/runs?merge=replace"},
-      {"lnt", "http://h/api/db_mine/v4/nts/runs?merge=append", "http://h/api/db_mine/v4/nts/runs?merge=append"},
-      {"lnt", "http://h?select_machine=update", "http://h/api/db_default/v4/nts/runs?select_machine=update&merge=replace"},
-      {"conbench", "http://h", "http://h/api/benchmark-results/"},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    struct tb_url url;
-    struct tc_error err = {0};
-    const char *target = NULL;
-    assert_int_equal(tb_url_parse(arena, rows[i].to, &url, &err), TC_OK);
-    const tc_status status = tb_push_target(arena, tb_push_format_find(rows[i].format), &url, &target, &err);
-    assert_int_equal(status, rows[i].target ? TC_OK : TC_ARG);
-    if (rows[i].target) assert_string_equal(target, rows[i].target);
   }
 }
 
@@ -486,7 +456,7 @@ static void test_defaults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_urls),       cmocka_unit_test(test_no_urls),    cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_urls),       cmocka_unit_test(test_no_urls),
       cmocka_unit_test(test_each_format_has_a_reporter), cmocka_unit_test(test_answers),    cmocka_unit_test(test_reasons),
       cmocka_unit_test(test_acknowledgements),
       cmocka_unit_test(test_entries),    cmocka_unit_test(test_real_spool), cmocka_unit_test(test_folders), cmocka_unit_test(test_lock_of_another_file),
