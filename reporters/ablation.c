@@ -3,14 +3,21 @@
  * replicates, some failed, and no pair is told. */
 #include "reporters/ablation.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "reporters/alike.h"
+
 static const double confidence = 0.95;
-static const char prefix[] = "opt.";
+static const char prefix[] = "opt.", again_param[] = "again" /* as harness/dimension.h has it */;
 
 static bool is_technique(const cJSON *setting) { return setting->string && !strncmp(setting->string, prefix, strlen(prefix)); }
+
+/* Of switches and parameters: what the cases of a pair may differ in. */
+static bool is_apart(const cJSON *setting) { return is_technique(setting) || (setting->string && !strcmp(setting->string, again_param)); }
 
 /* Switches of compile time that are not at their default. */
 static int count_off(const cJSON *switches) {
@@ -21,20 +28,16 @@ static int count_off(const cJSON *switches) {
 }
 
 static bool is_reference(const cJSON *c) { return !count_off(tb_doc_at(c, "case.switches")); }
+static bool is_again(const cJSON *c) { return is_reference(c) && cJSON_GetObjectItemCaseSensitive(tb_doc_at(c, "case.params"), again_param); }
 
-bool tb_ablation_same_set(const struct tb_ablation_row *a, const struct tb_ablation_row *b) {
-  const cJSON *setting;
-  cJSON_ArrayForEach(setting, a->switches) {
-    if (is_technique(setting) && !cJSON_Compare(setting, cJSON_GetObjectItemCaseSensitive(b->switches, setting->string), true)) return false;
-  }
-  return count_off(a->switches) == count_off(b->switches);
-}
+bool tb_ablation_is_floor(const struct tb_ablation_row *row) { return !count_off(row->switches); }
 
 /* Up to NAMED of them by name. */
 static void set_label(struct tb_ablation_row *row) {
   enum { NAMED = 2 };
   const int n = count_off(row->switches);
   const cJSON *setting;
+  if (!n) snprintf(row->label, sizeof row->label, "on / on");
   if (n > NAMED) snprintf(row->label, sizeof row->label, "%d together", n);
   cJSON_ArrayForEach(setting, row->switches) {
     const size_t used = strlen(row->label);
@@ -42,31 +45,116 @@ static void set_label(struct tb_ablation_row *row) {
   }
 }
 
-/* Has b every other switch of a, with its value? */
-static bool has_switches(const cJSON *a, const cJSON *b) {
+/* Has b every other setting of a, with its value? */
+static bool has_settings(const cJSON *a, const cJSON *b) {
   const cJSON *setting;
   cJSON_ArrayForEach(setting, a) {
-    if (!is_technique(setting) && !cJSON_Compare(setting, cJSON_GetObjectItemCaseSensitive(b, setting->string), true)) return false;
+    if (!is_apart(setting) && !cJSON_Compare(setting, cJSON_GetObjectItemCaseSensitive(b, setting->string), true)) return false;
   }
   return true;
 }
+
+static bool same_settings(const cJSON *a, const cJSON *b) { return has_settings(a, b) && has_settings(b, a); }
+
+static bool is_settings(const cJSON *field) { return field->string && (!strcmp(field->string, "switches") || !strcmp(field->string, "params")); }
 
 static bool same_otherwise(const cJSON *a, const cJSON *b) {
   const cJSON *x = tb_doc_at(a, "case"), *y = tb_doc_at(b, "case"), *field;
   cJSON_ArrayForEach(field, x) {
     const cJSON *other = cJSON_GetObjectItemCaseSensitive(y, field->string);
-    if ((!field->string || strcmp(field->string, "switches")) && !cJSON_Compare(field, other, true)) return false;
+    if (!is_settings(field) && !cJSON_Compare(field, other, true)) return false;
   }
-  const cJSON *p = tb_doc_at(x, "switches"), *q = tb_doc_at(y, "switches");
-  return has_switches(p, q) && has_switches(q, p);
+  return same_settings(tb_doc_at(x, "switches"), tb_doc_at(y, "switches")) && same_settings(tb_doc_at(x, "params"), tb_doc_at(y, "params"));
 }
 
-const cJSON *tb_ablation_reference(const cJSON *result, const cJSON *one_case) {
-  const cJSON *c;
-  if (is_reference(one_case)) return NULL;
-  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
-    if (tb_case_right(c) && is_reference(c) && same_otherwise(c, one_case)) return c;
+static const char *host_of(const cJSON *result, const cJSON *c) { return tb_doc_text(tb_case_environment(result, c), "host", ""); }
+
+/* --- which cases are pairs: cases of one key alone are looked at together, so that it takes no longer the more cases there are beside --- */
+
+enum { KEY = 17 /* digits of a number, and the end */, NUMBER = 32 };
+
+/* Equal where two values are, in whatever order their members stand; what the cases of a pair may differ in does not count. */
+static uint64_t hash_of(const cJSON *value) {
+  const cJSON *member;
+  char number[NUMBER];
+  uint64_t sum = 0, place = 0;
+  if (cJSON_IsString(value)) return tc_hash_bytes(cJSON_String, value->valuestring, strlen(value->valuestring));
+  if (cJSON_IsNumber(value)) return tc_hash_bytes(cJSON_Number, number, (size_t)snprintf(number, sizeof number, "%.10g", value->valuedouble));
+  cJSON_ArrayForEach(member, value) {
+    const uint64_t name = member->string ? tc_hash_bytes(0, member->string, strlen(member->string)) : place++;
+    if (!is_apart(member)) sum += tc_hash_u64(name, hash_of(member));
   }
+  return tc_hash_u64(value ? (uint64_t)(value->type & 0xFF /* without flags of the memory */) : 0, sum);
+}
+
+static uint64_t key_of(const cJSON *result, const cJSON *c) {
+  const char *host = host_of(result, c);
+  return tc_hash_u64(hash_of(tb_doc_at(c, "case")), tc_hash_bytes(0, host, strlen(host)));
+}
+
+/* Texts of these numbers, and which are alike; false: memory is out. */
+static bool find_alike(const uint64_t *keys, int count, struct tb_alike *out) {
+  char (*digits)[KEY] = calloc((size_t)count + 1, sizeof *digits);
+  const char **texts = calloc((size_t)count + 1, sizeof *texts);
+  for (int i = 0; digits && texts && i < count; i++) {
+    snprintf(digits[i], sizeof digits[i], "%016" PRIx64, keys[i]);
+    texts[i] = digits[i];
+  }
+  const bool good = digits && texts && tb_alike_make(texts, count, out);
+  free(digits);
+  free(texts);
+  return good;
+}
+
+static bool is_pair(const cJSON *result, const cJSON *on, const cJSON *off) {
+  return on != off && (!is_reference(off) || is_again(off)) && same_otherwise(on, off) && !strcmp(host_of(result, on), host_of(result, off));
+}
+
+/* The cases of a list as an array, which the caller frees; NULL: memory is out. */
+static const cJSON **array_of(const cJSON *list) {
+  const cJSON **cases = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *cases), *one;
+  int n = 0;
+  if (cases) cJSON_ArrayForEach(one, list) cases[n++] = one;
+  return cases;
+}
+
+static bool any_technique(const cJSON *const *cases, int n) {
+  for (int i = 0; i < n; i++)
+    if (!is_reference(cases[i])) return true;
+  return false;
+}
+
+/* Of the cases of one key: the first right one with all switches on is the reference of the others. */
+static void find_references(const cJSON *result, const cJSON *const *cases, int n, const struct tb_alike *alike, int *references) {
+  for (int i = 0; i < n; i++) {
+    int on = -1;
+    if (alike->first[i] != i) continue;
+    for (int k = i; k >= 0 && on < 0; k = alike->next[k])
+      if (tb_case_right(cases[k]) && is_reference(cases[k])) on = k;
+    for (int k = on < 0 ? -1 : i; k >= 0; k = alike->next[k])
+      if (is_pair(result, cases[on], cases[k])) references[k] = on;
+  }
+}
+
+int *tb_ablation_references(const cJSON *result) {
+  const cJSON *list = tb_doc_at(result, "cases");
+  const int n = cJSON_GetArraySize(list);
+  const cJSON **cases = array_of(list);
+  uint64_t *keys = calloc((size_t)n + 1, sizeof *keys);
+  int *references = calloc((size_t)n + 1, sizeof *references);
+  struct tb_alike alike = {0};
+  bool good = cases && keys && references;
+  for (int i = 0; good && i < n; i++) references[i] = -1;
+  if (good && any_technique(cases, n)) { /* most results have none */
+    for (int i = 0; i < n; i++) keys[i] = key_of(result, cases[i]);
+    good = find_alike(keys, n, &alike);
+    if (good) find_references(result, cases, n, &alike, references);
+  }
+  tb_alike_free(&alike);
+  free(cases);
+  free(keys);
+  if (good) return references;
+  free(references);
   return NULL;
 }
 
@@ -98,9 +186,23 @@ static int count_samples(const cJSON *c, const cJSON *on, enum tb_ablation_figur
   return figure == TB_ABLATION_WHOLE && (!n || !starts || starts % n) ? 0 : n;
 }
 
+/* What a sample of the row's case is over; `again` has one for each pair, or none at all. */
+static const cJSON *second_on(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
+  return row->again && row->again != row->off && count_samples(row->again, row->on, figure) ? row->again : NULL;
+}
+
 static int count_pairs(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
-  const int off = count_samples(row->off, row->on, figure), on = count_samples(row->on, row->on, figure);
-  return off < on ? off : on;
+  const cJSON *second = second_on(row, figure);
+  const int off = count_samples(row->off, row->on, figure), on = count_samples(row->on, row->on, figure), again = second ? count_samples(second, row->on, figure) : on;
+  const int fewer = on < again ? on : again;
+  return off < fewer ? off : fewer;
+}
+
+/* Of a row that is not the floor's, the geometric mean of both samples. */
+static double on_at(const struct tb_ablation_row *row, enum tb_ablation_figure figure, int i) {
+  const cJSON *second = second_on(row, figure);
+  const double first = figure_at(row->on, row->on, figure, i);
+  return second ? sqrt(first * figure_at(second, row->on, figure, i)) : first;
 }
 
 static bool fill_pairs(struct tb_ablation_row *row, enum tb_ablation_figure figure) {
@@ -108,17 +210,18 @@ static bool fill_pairs(struct tb_ablation_row *row, enum tb_ablation_figure figu
   row->logs[figure] = calloc((size_t)n + 1, sizeof **row->logs);
   if (!row->logs[figure]) return false;
   for (int i = 0; i < n; i++) {
-    const double off = figure_at(row->off, row->on, figure, i), on = figure_at(row->on, row->on, figure, i);
+    const double off = figure_at(row->off, row->on, figure, i), on = on_at(row, figure, i);
     if (!(off > 0) || !(on > 0)) return true;
     row->logs[figure][row->n_pairs[figure]++] = log(off / on);
   }
   return true;
 }
 
-static bool fill_row(struct tb_ablation_row *row, const cJSON *off, const cJSON *on) {
-  *row = (struct tb_ablation_row){.switches = tb_doc_at(off, "case.switches"), .off = off, .on = on};
+static bool fill_row(struct tb_ablation_row *row, const cJSON *off, const cJSON *on, const cJSON *again) {
+  *row = (struct tb_ablation_row){.switches = tb_doc_at(off, "case.switches"), .off = off, .on = on, .again = again};
   set_label(row);
   row->median_ns = tb_doc_number(cold_of(off, on), "median");
+  row->on_ns = tb_doc_number(cold_of(on, on), "median");
   row->instructions = tb_doc_number(off, "instructions.cold.total") / tb_doc_number(on, "instructions.cold.total");
   return fill_pairs(row, TB_ABLATION_COLD) && fill_pairs(row, TB_ABLATION_WHOLE);
 }
@@ -143,55 +246,89 @@ static void add_to(struct tb_ablation_row *sum, const struct tb_ablation_row *ro
   sum->instructions += log(row->instructions);
 }
 
-static bool fill_overall(struct tb_ablation *a, int n_own, const struct tb_ablation_row *like) {
+/* A row over all of the model's rows with these switches off, which stand in `sets` from the first one on. */
+static bool fill_overall(struct tb_ablation *a, const struct tb_alike *sets, int first) {
   struct tb_ablation_row *sum = &a->rows[a->n_rows++];
   int most = 0, n_added = 0;
-  *sum = (struct tb_ablation_row){.switches = like->switches, .median_ns = NAN};
+  *sum = (struct tb_ablation_row){.switches = a->rows[first].switches, .set = first, .median_ns = NAN, .on_ns = NAN};
   set_label(sum);
-  for (int i = 0; i < n_own; i++)
+  for (int i = first; i >= 0; i = sets->next[i])
     for (int f = 0; f < TB_ABLATION_FIGURES; f++)
       if (a->rows[i].n_pairs[f] > most) most = a->rows[i].n_pairs[f];
   for (int f = 0; f < TB_ABLATION_FIGURES; f++)
     if (!(sum->logs[f] = calloc((size_t)most + 1, sizeof **sum->logs))) return false;
-  for (int i = 0; i < n_own; i++)
-    if (tb_ablation_same_set(&a->rows[i], like)) add_to(sum, &a->rows[i], n_added++);
+  for (int i = first; i >= 0; i = sets->next[i]) add_to(sum, &a->rows[i], n_added++);
   for (int f = 0; f < TB_ABLATION_FIGURES; f++)
     for (int i = 0; i < sum->n_pairs[f]; i++) sum->logs[f][i] /= n_added;
   sum->instructions = exp(sum->instructions / n_added);
   return true;
 }
 
-static bool is_known(const struct tb_ablation *a, int from, const struct tb_ablation_row *like) {
-  for (int i = from; i < a->n_rows; i++)
-    if (tb_ablation_same_set(&a->rows[i], like)) return true;
-  return false;
+static uint64_t set_hash(const cJSON *switches) {
+  const cJSON *setting;
+  uint64_t sum = 0;
+  cJSON_ArrayForEach(setting, switches)
+    if (is_technique(setting)) sum += tc_hash_u64(tc_hash_bytes(0, setting->string, strlen(setting->string)), hash_of(setting));
+  return sum;
+}
+
+/* Numbers the sets of switches by the first row that has each, and adds the rows over all models. */
+static bool number_sets(struct tb_ablation *a) {
+  const int n_own = a->n_rows;
+  uint64_t *keys = calloc((size_t)n_own + 1, sizeof *keys);
+  struct tb_alike sets = {0};
+  for (int i = 0; keys && i < n_own; i++) keys[i] = set_hash(a->rows[i].switches);
+  bool good = keys && find_alike(keys, n_own, &sets);
+  for (int i = 0; good && i < n_own; i++) a->rows[i].set = sets.first[i];
+  for (int i = 0; good && a->n_models > 1 && i < n_own; i++)
+    if (sets.first[i] == i) good = fill_overall(a, &sets, i);
+  tb_alike_free(&sets);
+  free(keys);
+  return good;
 }
 
 /* --- all rows --- */
 
-static bool fill_model(struct tb_ablation *a, const cJSON *cases, const cJSON *on) {
-  const int before = a->n_rows;
-  const cJSON *off;
-  cJSON_ArrayForEach(off, cases) {
-    if (tb_case_right(off) && !is_reference(off) && same_otherwise(off, on) && !fill_row(&a->rows[a->n_rows++], off, on)) return false;
+struct pair { int on, off; };
+
+static int by_model(const void *a, const void *b) {
+  const struct pair *x = a, *y = b;
+  return x->on != y->on ? x->on - y->on : x->off - y->off;
+}
+
+/* The first of a model's pairs, from the one at `from` on, that is of its case measured again; NULL: none is. */
+static const cJSON *find_again(const cJSON *const *cases, const struct pair *pairs, int from, int count) {
+  for (int i = from; i < count && pairs[i].on == pairs[from].on; i++)
+    if (is_again(cases[pairs[i].off])) return cases[pairs[i].off];
+  return NULL;
+}
+
+static bool fill_models(struct tb_ablation *a, const cJSON *const *cases, const int *references, int n) {
+  struct pair *pairs = calloc((size_t)n + 1, sizeof *pairs);
+  const cJSON *again = NULL;
+  int count = 0;
+  bool good = pairs != NULL;
+  for (int i = 0; good && i < n; i++)
+    if (references[i] >= 0 && tb_case_right(cases[i])) pairs[count++] = (struct pair){references[i], i};
+  if (good) qsort(pairs, (size_t)count, sizeof *pairs, by_model);
+  for (int i = 0; good && i < count; i++) {
+    const bool begins = !i || pairs[i].on != pairs[i - 1].on;
+    a->n_models += begins;
+    if (begins) again = find_again(cases, pairs, i, count);
+    good = fill_row(&a->rows[a->n_rows++], cases[pairs[i].off], cases[pairs[i].on], again);
   }
-  a->n_models += a->n_rows > before;
-  return true;
+  free(pairs);
+  return good;
 }
 
 bool tb_ablation_make(const cJSON *result, struct tb_ablation *out) {
-  const cJSON *cases = tb_doc_at(result, "cases"), *on;
-  *out = (struct tb_ablation){.rows = calloc(2 * (size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->rows)};
-  bool good = out->rows != NULL, any = false;
-  if (!good) return false;
-  cJSON_ArrayForEach(on, cases) any |= !is_reference(on);
-  if (!any) return true; /* most results: their cases are not looked at in pairs */
-  cJSON_ArrayForEach(on, cases) {
-    if (tb_case_right(on) && is_reference(on)) good = good && fill_model(out, cases, on);
-  }
-  const int n_own = out->n_rows;
-  for (int i = 0; good && out->n_models > 1 && i < n_own; i++)
-    if (!is_known(out, n_own, &out->rows[i])) good = fill_overall(out, n_own, &out->rows[i]);
+  const cJSON *list = tb_doc_at(result, "cases"), **cases = array_of(list);
+  const int n = cJSON_GetArraySize(list);
+  int *references = tb_ablation_references(result);
+  *out = (struct tb_ablation){.rows = calloc(2 * (size_t)n + 1, sizeof *out->rows)}; /* a case is in one pair at most */
+  const bool good = out->rows && cases && references && fill_models(out, cases, references, n) && number_sets(out);
+  free(cases);
+  free(references);
   return good;
 }
 

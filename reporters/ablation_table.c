@@ -50,8 +50,19 @@ static void put_titles(FILE *out, const struct tb_report_options *options, const
   const char *bold = options->colour ? "\033[1m" : "", *plain = options->colour ? "\033[0m" : "";
   if (row->on) tb_case_group(row->on, group, sizeof group);
   else snprintf(group, sizeof group, "over %d models (geometric mean)", n_models);
-  fprintf(out, "%s%s%s\n%-*s  %*s  %*s  %*s  %*s  %s\n", bold, group, plain, LABEL_WIDTH, "off", RATIO_WIDTH, "cold, off / on [95%]", RATIO_WIDTH,
+  fprintf(out, "%s%s%s", bold, group, plain);
+  if (row->on_ns > 0) fprintf(out, ": %.2f ms cold with all on", row->on_ns / ns_per_ms);
+  fprintf(out, "\n%-*s  %*s  %*s  %*s  %*s  %s\n", LABEL_WIDTH, "off", RATIO_WIDTH, "cold, off / on [95%]", RATIO_WIDTH,
           "start + cold [95%]", NUMBER_WIDTH, "instructions", NUMBER_WIDTH, "cold (ms)", row->on ? "artifact" : "");
+}
+
+/* How the figures are to be read. */
+static void put_legend(FILE *out, const struct tb_ablation *a) {
+  bool floor = false;
+  for (int i = 0; i < a->n_rows; i++) floor |= tb_ablation_is_floor(&a->rows[i]);
+  fputs("above 1: compiling takes that much longer without it. Pairs of one replicate; cold is the whole first call where code has graph breaks\n", out);
+  fprintf(out, "each interval is for itself: of the %d of a column, one in twenty misses by chance. All rows of a model are over the same samples with all on, so they miss together\n", a->n_rows);
+  if (floor) fputs("on / on: all on, measured again: what is not further from 1 than this row is noise. The other rows are over the geometric mean of both\n", out);
 }
 
 /* Cases that are not right have no row here; the console's table has theirs. */
@@ -77,7 +88,7 @@ bool tb_report_ablation(const cJSON *result, const struct tb_report_options *opt
     put_row(out, &a.rows[i], options);
   }
   if (made && !a.n_rows) fputs("no case of this result has a switch opt.* off beside the same case with all of them on\n", out);
-  if (made && a.n_rows) fputs("above 1: compiling takes that much longer without it. Pairs of one replicate; cold is the whole first call where code has graph breaks\n", out);
+  if (made && a.n_rows) put_legend(out, &a);
   if (made) put_untold(out, result);
   tb_ablation_free(&a);
   return made && !ferror(out);

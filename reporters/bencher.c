@@ -3,7 +3,9 @@
  * as long as Bencher takes them, which refuses the whole report otherwise.
  *
  * A benchmark of ours, "tbench/run", has the measure "complete": 1, or 0 where the run was cut, so that a threshold (a static one, lower
- * boundary 1) tells of it. Cases have it too: 0 where their replicates were cut. */
+ * boundary 1) tells of it. Cases have it too: 0 where their replicates were cut.
+ *
+ * A name is there once, and no machine beside it: a case that was measured on two hosts is refused. */
 #include <math.h>
 #include <string.h>
 
@@ -52,8 +54,11 @@ static void put_run(struct tb_json *json, const cJSON *results) {
   tb_emit_close(json, '}');
 }
 
-static void put_case(struct tb_json *json, const cJSON *one_case) {
+static void put_case(const cJSON *result, const cJSON *one_case, void *context) {
+  struct tb_json *json = context;
   char name[CASE + 1];
+  (void)result;
+  if (!tb_case_right(one_case)) return;
   tb_short_text(tb_doc_text(one_case, "id", "?"), CASE, name);
   tb_emit_open(json, name, '{');
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
@@ -67,15 +72,11 @@ static void put_case(struct tb_json *json, const cJSON *one_case) {
 
 bool tb_report_bencher(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   struct tb_json json = {.out = out, .indented = true};
-  (void)options;
+  const char *hosts[2];
+  if (tb_case_of_two_hosts(result, hosts)) return tb_report_lacks_host(options, "a case is", hosts, "a report of Bencher has a name once");
   tb_emit_open(&json, NULL, '{');
   if (tb_doc_count(result)) put_run(&json, result);
-  for (int i = 0; i < tb_doc_count(result); i++) {
-    const cJSON *one_case;
-    cJSON_ArrayForEach(one_case, tb_doc_at(tb_doc_nth(result, i), "cases")) {
-      if (tb_case_right(one_case) && tb_case_is_last(result, i, one_case)) put_case(&json, one_case);
-    }
-  }
+  const bool good = tb_each_last_case(result, put_case, &json);
   tb_emit_close(&json, '}');
-  return !ferror(out);
+  return good && !ferror(out);
 }

@@ -32,7 +32,8 @@ static void cell_pays(const cJSON *c, char *out) {
   char interval[TB_CELL] = "";
   if (infinite && (first >= 1 || (first >= 0 && !isnan(calls)))) snprintf(interval, sizeof interval, " [%.0f, ∞)", ceil(first));
   if (!isnan(first) && !isnan(last)) snprintf(interval, sizeof interval, " [%.0f, %.0f]", ceil(first), ceil(last));
-  if (isnan(calls)) snprintf(out, TB_CELL, "%s%s", isnan(high) ? "–" : high > 1 ? "unsure" : "never", high > 1 ? interval : "");
+  const bool unknown = isnan(high) || (high > 1 && isnan(tb_case_figure(c, "compile.cold_ns.median"))); /* that a call loses is enough to know */
+  if (isnan(calls)) snprintf(out, TB_CELL, "%s%s", unknown ? "–" : high > 1 ? "unsure" : "never", !unknown && high > 1 ? interval : "");
   else snprintf(out, TB_CELL, "%.0f call%s%s", ceil(calls), ceil(calls) == 1 ? "" : "s", interval);
 }
 static void cell_floor(const cJSON *c, char *out) {

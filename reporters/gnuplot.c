@@ -114,15 +114,26 @@ static void page_title(const struct tb_plot_subject *s, char *out, size_t size) 
   if (s->options->history) snprintf(out + used, size - used, ", and %d earlier run%s", s->options->history->n_runs - 1, s->options->history->n_runs == 2 ? "" : "s");
 }
 
-/* Pictures are of cases that are right: how many are not, and why, stands below the title and among what is told. */
+/* "3 cases not drawn: 2 wrong, 1 crashed" behind what is there; nothing where there are none. */
+static void append_untold(const struct tb_untold *untold, const char *what, const char *of, char *out, size_t size) {
+  char why[TB_PLOT_TITLE / 2];
+  const size_t used = strlen(out);
+  if (!untold->total) return;
+  tb_untold_text(untold, why, sizeof why);
+  snprintf(out + used, size - used, "%s%d %s%s%s not drawn: %s", used ? "; " : "", untold->total, what, untold->total == 1 ? "" : "s", of, why);
+}
+
+/* Pictures are of cases that are right: how many are not, and why, stands below the title and among what is told. A history is of those of all
+ * its runs, the newest among them. */
 static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, unsigned wanted) {
+  const unsigned history = s->options->history ? 1u << TB_PLOT_HISTORY : 0;
   struct tb_untold untold = {0};
-  char why[TB_PLOT_TITLE / 2], text[TB_PLOT_TITLE];
+  char text[TB_PLOT_TITLE] = "";
   const cJSON *c;
   cJSON_ArrayForEach(c, tb_doc_at(s->result, "cases")) tb_untold_add(&untold, c);
-  if (!untold.total) return;
-  tb_untold_text(&untold, why, sizeof why);
-  snprintf(text, sizeof text, "%d case%s%s not drawn: %s", untold.total, untold.total == 1 ? "" : "s", wanted == 1u << TB_PLOT_HISTORY ? " of the newest result" : "", why);
+  if (wanted != history) append_untold(&untold, "case", "", text, sizeof text);
+  if (wanted & history) append_untold(&s->options->history->untold, "measurement", " of the history", text, sizeof text);
+  if (!*text) return;
   tb_page_second(page, text);
   tb_page_tell(page, text);
 }

@@ -43,7 +43,8 @@ void tb_page_tell(struct tb_page *page, const char *text);
 /* Head and frame of the script around the panels. */
 void tb_page_script(const struct tb_page *page, const struct tb_plot *plot, const char *title, FILE *out);
 
-/* A single-quoted gnuplot string: ' becomes ’, control characters are dropped, '?' for bytes that are no UTF-8 and for what fonts mostly lack. */
+/* A single-quoted gnuplot string: ' becomes ’, the end of ]]> becomes ›, control characters are dropped, '?' for bytes that are no UTF-8 and
+ * for what fonts mostly lack. */
 void tb_plot_quote(FILE *out, const char *text);
 /* The same as the label of a tic, where % would begin a format. */
 void tb_plot_quote_tic(FILE *out, const char *text);

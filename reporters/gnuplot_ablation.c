@@ -13,6 +13,7 @@ static const double group_height = 0.84, filled = 0.9, bar_fill = 0.75, overall_
 struct chart {
   const struct tb_ablation *a;
   const struct tb_ablation_row **sets; /* a row of each set, in the order of the rows */
+  int *places;                         /* of each set, by its number: where it stands among them */
   int *starts, *n_bars;                /* of each block: its first row, and how many of its rows are in the panel at hand */
   int n_sets, n_blocks;
   bool points;                         /* models are points */
@@ -21,20 +22,14 @@ struct chart {
 
 static bool begins_block(const struct tb_ablation *a, int i) { return !i || a->rows[i].on != a->rows[i - 1].on; }
 
-static int place_of(const struct chart *c, const struct tb_ablation_row *row) {
-  for (int i = 0; i < c->n_sets; i++)
-    if (tb_ablation_same_set(c->sets[i], row)) return i;
-  return -1;
-}
-
 static bool make_chart(const struct tb_plot_subject *s, struct chart *c) {
   const struct tb_ablation *a = s->ablation;
   *c = (struct chart){.a = a, .half_width = s->options->half_width, .sets = calloc((size_t)a->n_rows + 1, sizeof *c->sets),
-                      .starts = calloc((size_t)a->n_rows + 1, sizeof *c->starts), .n_bars = calloc((size_t)a->n_rows + 1, sizeof *c->n_bars)};
-  if (!c->sets || !c->starts || !c->n_bars) return false;
+                      .places = calloc((size_t)a->n_rows + 1, sizeof *c->places), .starts = calloc((size_t)a->n_rows + 1, sizeof *c->starts), .n_bars = calloc((size_t)a->n_rows + 1, sizeof *c->n_bars)};
+  if (!c->sets || !c->places || !c->starts || !c->n_bars) return false;
   for (int i = 0; i < a->n_rows; i++) {
     if (begins_block(a, i)) c->starts[c->n_blocks++] = i;
-    if (place_of(c, &a->rows[i]) < 0) c->sets[c->n_sets++] = &a->rows[i];
+    if (a->rows[i].set == i) c->places[i] = c->n_sets, c->sets[c->n_sets++] = &a->rows[i];
   }
   c->points = a->n_models > BARS_MAX;
   return true;
@@ -42,6 +37,7 @@ static bool make_chart(const struct tb_plot_subject *s, struct chart *c) {
 
 static void free_chart(struct chart *c) {
   free(c->sets);
+  free(c->places);
   free(c->starts);
   free(c->n_bars);
 }
@@ -55,7 +51,7 @@ struct range { double lo, hi; };
 static int put_block(struct tb_page *page, const struct chart *c, int from, int block, int first, int count, struct range *range) {
   int n = 0;
   for (int i = from; i < c->a->n_rows && (i == from || !begins_block(c->a, i)); i++) {
-    const int place = place_of(c, &c->a->rows[i]) - first;
+    const int place = c->places[c->a->rows[i].set] - first;
     const struct tb_ratio r = tb_ablation_ratio(&c->a->rows[i], TB_ABLATION_COLD, c->half_width);
     if (place < 0 || place >= count || !(r.ratio > 0) || !isfinite(r.ratio)) continue;
     fprintf(page->data, "%.6g %.17g", offset_of(c, block) - place, r.ratio);

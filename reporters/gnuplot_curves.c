@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reporters/alike.h"
 #include "reporters/gnuplot.h"
 
 static int by_batch(const void *a, const void *b) {
@@ -10,54 +11,71 @@ static int by_batch(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static bool add_case(struct tb_curves *curves, const cJSON *one, double weight) {
-  char group[TB_PLOT_TITLE / 2], title[TB_PLOT_TITLE];
-  tb_case_group(one, group, sizeof group);
-  snprintf(title, sizeof title, "%s, %.60s", group, tb_case_column(one));
-  int k = 0;
-  while (k < curves->count && strcmp(curves->data[k].title, title)) k++;
-  struct tb_curve *c = &curves->data[k];
-  if (k == curves->count) {
-    *c = (struct tb_curve){.weight = -INFINITY};
-    memcpy(c->title, title, sizeof title);
-    memcpy(c->group, group, sizeof group);
-    curves->count++;
+typedef char curve_title[TB_PLOT_TITLE];
+
+/* A case that a curve may have, and the names that its curve then has. */
+struct point { const cJSON *one; curve_title group, title; double weight; };
+
+/* Which of the points have one title, or, if `groups`, one group. False: memory is out. */
+static bool find_alike(const struct point *points, int count, bool groups, struct tb_alike *out) {
+  const char **texts = calloc((size_t)count + 1, sizeof *texts);
+  for (int i = 0; texts && i < count; i++) texts[i] = groups ? points[i].group : points[i].title;
+  const bool good = texts && tb_alike_make(texts, count, out);
+  free(texts);
+  return good;
+}
+
+/* The curve of all points that are alike, from the first one on. */
+static bool add_curve(struct tb_curves *curves, const struct point *points, const struct tb_alike *titles, int first) {
+  struct tb_curve *c = &curves->data[curves->count++];
+  int n = 0;
+  *c = (struct tb_curve){.weight = -INFINITY};
+  memcpy(c->title, points[first].title, sizeof c->title);
+  memcpy(c->group, points[first].group, sizeof c->group);
+  for (int i = first; i >= 0; i = titles->next[i]) n++;
+  c->cases = calloc((size_t)n, sizeof *c->cases);
+  for (int i = first; c->cases && i >= 0; i = titles->next[i]) {
+    c->cases[c->count++] = points[i].one;
+    c->weight = fmax(c->weight, points[i].weight);
   }
-  const cJSON **more = realloc(c->cases, sizeof *more * ((size_t)c->count + 1));
-  if (!more) return false;
-  c->cases = more;
-  c->cases[c->count++] = one;
-  c->weight = fmax(c->weight, weight);
-  return true;
+  if (c->cases) qsort(c->cases, (size_t)c->count, sizeof *c->cases, by_batch);
+  return c->cases != NULL;
 }
 
 /* Curves of one group stand together, where the first of them stood. */
-static void bring_together(struct tb_curves *curves) {
-  for (int i = 0; i < curves->count; i++) {
-    int end = i + 1;
-    for (int k = i + 1; k < curves->count; k++) {
-      if (strcmp(curves->data[k].group, curves->data[i].group)) continue;
-      const struct tb_curve kept = curves->data[k];
-      memmove(&curves->data[end + 1], &curves->data[end], sizeof kept * (size_t)(k - end));
-      curves->data[end++] = kept;
-    }
-    i = end - 1;
+static bool add_curves(struct tb_curves *curves, const struct point *points, int count) {
+  struct tb_alike titles = {0}, groups = {0};
+  bool good = find_alike(points, count, false, &titles) && find_alike(points, count, true, &groups);
+  for (int i = 0; good && i < count; i++) {
+    if (groups.first[i] != i) continue;
+    for (int k = i; good && k >= 0; k = groups.next[k])
+      if (titles.first[k] == k) good = add_curve(curves, points, &titles, k);
   }
+  tb_alike_free(&titles);
+  tb_alike_free(&groups);
+  return good;
 }
 
 bool tb_curves_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data), const void *data, double (*weigh)(const cJSON *one_case), struct tb_curves *out) {
   const cJSON *one;
-  *out = (struct tb_curves){.data = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->data)};
-  if (!out->data) return false;
-  cJSON_ArrayForEach(one, cases)
-    if (tb_case_right(one) && fits(one, data) && !add_case(out, one, weigh(one))) return false;
-  for (int i = 0; i < out->count; i++) qsort(out->data[i].cases, (size_t)out->data[i].count, sizeof *out->data[i].cases, by_batch);
-  bring_together(out);
-  return true;
+  const size_t room = (size_t)cJSON_GetArraySize(cases) + 1;
+  struct point *points = calloc(room, sizeof *points);
+  int n = 0;
+  *out = (struct tb_curves){.data = calloc(room, sizeof *out->data)};
+  cJSON_ArrayForEach(one, cases) {
+    if (!points || !tb_case_right(one) || !fits(one, data)) continue;
+    struct point *p = &points[n++];
+    *p = (struct point){.one = one, .weight = weigh(one)};
+    tb_case_group(one, p->group, sizeof p->group / 2);
+    snprintf(p->title, sizeof p->title, "%.*s, %.60s", (int)(sizeof p->group / 2), p->group, tb_case_column(one));
+  }
+  const bool good = points && out->data && add_curves(out, points, n);
+  free(points);
+  return good;
 }
 
 void tb_curves_free(struct tb_curves *curves) {
-  for (int i = 0; i < curves->count; i++) free(curves->data[i].cases);
+  for (int i = 0; curves->data && i < curves->count; i++) free(curves->data[i].cases);
   free(curves->data);
   *curves = (struct tb_curves){0};
 }

@@ -83,12 +83,21 @@ static int put_character(FILE *out, const char *text) {
   return length;
 }
 
+/* Would the character at `at` end a "]]>"? gnuplot writes it into an SVG as it stands, where it must not be. What lies between and is dropped
+ * does not keep the two apart. */
+static bool closes(const char *text, const char *at) {
+  if (*at != '>') return false;
+  while (at > text && (unsigned char)at[-1] < ' ') at--;
+  return at > text && at[-1] == ']';
+}
+
 /* A quote becomes an apostrophe: gnuplot takes one at the beginning of a string for its end, doubled or not. */
 static void quote(FILE *out, const char *text, char doubled) {
+  const char *const begin = text;
   fputc('\'', out);
   while (*text) {
-    if (*text == '\'') {
-      fputs("’", out), text++;
+    if (*text == '\'' || closes(begin, text)) {
+      fputs(*text == '>' ? "›" : "’", out), text++;
       continue;
     }
     if (*text == doubled) fputc(*text, out);
@@ -112,9 +121,11 @@ static void put_file(FILE *out, const char *name) {
 }
 
 void tb_plot_column(FILE *out, const char *text) {
+  const char *const begin = text;
   fputc('"', out);
   while (*text) {
     if (*text == '"' || *text == '\\') fputc('_', out), text++;
+    else if (closes(begin, text)) fputs("›", out), text++;
     else text += put_character(out, text);
   }
   fputc('"', out);

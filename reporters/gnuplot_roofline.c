@@ -85,7 +85,7 @@ static void put_titles(struct tb_page *page, const struct machine *m, const char
 
 static void add_panel(struct tb_page *page, const struct machine *m, const struct tb_curves *curves, int first, int count) {
   const double ridge = m->flops_per_s / m->bytes_per_s;
-  struct range r = {ridge, ridge, INFINITY, m->flops_per_s / giga};
+  struct range r = {ridge, ridge, m->flops_per_s / giga, m->flops_per_s / giga}; /* the ridge is in sight in any case, and right of it the roof */
   const int block = page->n_blocks + 1;
   char label[TB_PLOT_TITLE];
   for (int i = 0; i < count; i++) put_curve(page, m, &curves->data[first + i], !i || count <= LABELLED, &r); /* names of many curves' ends would lie upon one another */

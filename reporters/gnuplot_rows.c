@@ -53,9 +53,11 @@ static void put_settings(const cJSON *settings, char *out, size_t size) {
   size_t used = 0;
   *out = '\0';
   cJSON_ArrayForEach(s, settings) {
-    if (used + 1 >= size) break;
+    if (used + 1 >= size || !s->string) break;
     if (cJSON_IsString(s)) snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", s->string, s->valuestring);
-    else snprintf(out + used, size - used, "%s%s=%.6g", used ? " " : "", s->string, cJSON_IsNumber(s) ? s->valuedouble : NAN);
+    else if (cJSON_IsBool(s)) snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", s->string, cJSON_IsTrue(s) ? "true" : "false");
+    else if (cJSON_IsNumber(s) && isfinite(s->valuedouble)) snprintf(out + used, size - used, "%s%s=%.6g", used ? " " : "", s->string, s->valuedouble);
+    else snprintf(out + used, size - used, "%s%s=?", used ? " " : "", s->string);
     used = strlen(out);
   }
 }
@@ -68,7 +70,10 @@ static void part_text(const cJSON *c, enum part part, char *out, size_t size) {
     case COLUMN: snprintf(out, size, "%s", tb_case_column(c)); break;
     case DTYPE: snprintf(out, size, "%s", tb_doc_text(c, "case.dtype", "?")); break;
     case DEVICE: snprintf(out, size, "%s", tb_doc_text(c, "case.device", "?")); break;
-    case THREADS: snprintf(out, size, "%.10g thread%s", threads, threads == 1 ? "" : "s"); break;
+    case THREADS:
+      if (isnan(threads)) snprintf(out, size, "? threads");
+      else snprintf(out, size, "%.10g thread%s", threads, threads == 1 ? "" : "s");
+      break;
     case TOPOLOGY: snprintf(out, size, "%s", tb_doc_text(c, "case.topology", "?")); break;
     case PARAMS: put_settings(tb_doc_at(c, "case.params"), out, size); break;
     case SWITCHES: put_settings(tb_doc_at(c, "case.switches"), out, size); break;

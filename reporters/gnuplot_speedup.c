@@ -2,6 +2,7 @@
  *
  * Data: of a curve batch, speedup, lo, hi; of rows place, speedup, lo, hi. lo and hi are NaN where one replicate gave no interval. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +25,29 @@ static bool has_batch(const cJSON *c, const void *data) {
 
 static bool has_range(const struct tb_curve *c) { return tb_doc_number(c->cases[0], "case.batch") < tb_doc_number(c->cases[c->count - 1], "case.batch"); }
 
-/* Is it a case of none of these curves? */
-static bool is_alone(const cJSON *c, const void *data) {
-  const struct tb_curves *curves = data;
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)*(const cJSON *const *)a, y = (uintptr_t)*(const cJSON *const *)b;
+  return (x > y) - (x < y);
+}
+
+/* The cases of all curves, by address. */
+struct drawn { const cJSON **cases; size_t count; };
+
+static bool list_drawn(const struct tb_curves *curves, struct drawn *out) {
+  size_t room = 1;
+  for (int i = 0; i < curves->count; i++) room += (size_t)curves->data[i].count;
+  *out = (struct drawn){.cases = calloc(room, sizeof *out->cases)};
+  if (!out->cases) return false;
   for (int i = 0; i < curves->count; i++)
-    for (int k = 0; k < curves->data[i].count; k++)
-      if (curves->data[i].cases[k] == c) return false;
-  return has_speedup(c);
+    for (int k = 0; k < curves->data[i].count; k++) out->cases[out->count++] = curves->data[i].cases[k];
+  qsort(out->cases, out->count, sizeof *out->cases, by_address);
+  return true;
+}
+
+/* Is it a case of no curve? */
+static bool is_alone(const cJSON *c, const void *data) {
+  const struct drawn *drawn = data;
+  return has_speedup(c) && !bsearch(&c, drawn->cases, drawn->count, sizeof *drawn->cases, by_address);
 }
 
 /* Takes curves of one batch away: they are rows. */
@@ -192,11 +209,13 @@ bool tb_plot_speedup(struct tb_page *page, const struct tb_plot_subject *s) {
   const cJSON *cases = tb_doc_at(s->result, "cases");
   struct tb_curves curves;
   struct tb_rows rows = {0};
+  struct drawn drawn = {0};
   bool good = tb_curves_make(cases, has_batch, NULL, moved, &curves);
   if (good) {
     drop_single(&curves);
-    good = tb_rows_make(cases, is_alone, &curves, &rows) && add_curves(page, s->result, &curves);
+    good = list_drawn(&curves, &drawn) && tb_rows_make(cases, is_alone, &drawn, &rows) && add_curves(page, s->result, &curves);
   }
+  free(drawn.cases);
   if (good) add_rows(page, s->result, &rows);
   tb_rows_free(&rows);
   tb_curves_free(&curves);

@@ -39,10 +39,11 @@ static void put_incomplete(struct tb_json *json, const cJSON *documents) {
 static void put_context(struct tb_json *json, const cJSON *documents) {
   const cJSON *result = tb_doc_nth(documents, 0);
   const cJSON *environment = cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0);
+  const char *hosts[2], *host = tb_two_hosts(documents, hosts) ? NULL : tb_doc_text(environment, "host", NULL); /* that of all, or none */
   const char *governor = tb_doc_text(environment, "cpu.governor", NULL);
   tb_emit_open(json, "context", '{');
   tb_emit_text(json, "date", tb_doc_text(result, "started", NULL));
-  tb_emit_text(json, "host_name", tb_doc_text(environment, "host", NULL));
+  tb_emit_text(json, "host_name", host);
   tb_emit_text(json, "executable", "tbench");
   tb_emit_number(json, "num_cpus", tb_doc_number(environment, "cpu.pus"));
   if (governor) tb_emit_bool(json, "cpu_scaling_enabled", strcmp(governor, "performance") != 0);

@@ -41,7 +41,7 @@ void tb_html_end(FILE *out) { fputs("</main>\n</body>\n</html>\n", out); }
 
 /* --- groups --- */
 
-struct writing { FILE *out; const struct tb_report_options *options; };
+struct writing { FILE *out; const struct tb_report_options *options; bool good; };
 
 static void put_head(const struct writing *w) {
   fputs("<thead><tr>", w->out);
@@ -67,7 +67,7 @@ static void put_row(const struct writing *w, const cJSON *one_case) {
 }
 
 static void put_group(const cJSON **cases, int count, void *context) {
-  const struct writing *w = context;
+  struct writing *w = context;
   char group[TB_GROUP];
   tb_case_group(cases[0], group, sizeof group);
   fputs("<section>\n<h3>", w->out);
@@ -76,7 +76,7 @@ static void put_group(const cJSON **cases, int count, void *context) {
   put_head(w);
   for (int i = 0; i < count; i++) put_row(w, cases[i]);
   fputs("</tbody></table></div>\n", w->out);
-  tb_html_speedup(w->out, cases, count, group);
+  w->good &= tb_html_speedup(w->out, cases, count, group);
   fputs("</section>\n", w->out);
 }
 
@@ -165,10 +165,10 @@ static bool put_result(struct writing *w, const cJSON *result) {
 }
 
 bool tb_report_html(const cJSON *result, const struct tb_report_options *options, FILE *out) {
-  struct writing w = {out, options};
+  struct writing w = {out, options, true};
   bool good = true;
   tb_html_begin(out, "tbench: results");
   for (int i = 0; i < tb_doc_count(result); i++) good &= put_result(&w, tb_doc_nth(result, i));
   tb_html_end(out);
-  return good && !ferror(out);
+  return good && w.good && !ferror(out);
 }

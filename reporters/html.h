@@ -11,8 +11,8 @@ void tb_html_end(FILE *out);
 
 /* --- html_chart.c --- */
 /* Speedup over batch size with its intervals, a line a mode, from the cases of one group in the order of their batches. Nothing where no
- * case that is right has a speedup. */
-void tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *title);
+ * case that is right has a speedup. False: memory is out. */
+bool tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *title);
 
 /* Where 1, the least and the largest end of intervals lie in a row of small charts. */
 struct tb_html_range { double lo, hi; };

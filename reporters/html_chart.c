@@ -1,8 +1,9 @@
 /* Charts of the page as inline SVG. Axes of ratios and of batch sizes are logarithmic; series differ in colour, dash and marker, so that they can
  * be told apart without colours. Numbers go through `at`, which keeps them finite and on the paper. */
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
+#include "reporters/alike.h"
 #include "reporters/html.h"
 
 enum { WIDTH = 480, HEIGHT = 270, LEFT = 52, RIGHT = 14, TOP = 16, BOTTOM = 42, MARK = 4, WHISKER = 4, LABEL = 6, LINE = 4, SERIES = 6, MODE = 64 };
@@ -105,42 +106,46 @@ static void put_point(FILE *out, const cJSON *c, int series, const struct axis *
   put_marker(out, series, place, at(y, speedup(c)));
 }
 
-static bool in_series(const cJSON *c, const char *mode) { return !isnan(speedup(c)) && !strcmp(tb_case_column(c), mode); }
-
-static void put_series(FILE *out, const cJSON **cases, int count, const char *mode, int series, const struct axis *x, const struct axis *y) {
+/* Those of one mode, from the first one on. */
+static void put_series(FILE *out, const cJSON **points, const struct tb_alike *modes, int first, int series, const struct axis *x, const struct axis *y) {
   char command = 'M';
   fprintf(out, "<g class=\"s%d\"><path class=\"line\" d=\"", series % SERIES);
-  for (int i = 0; i < count; i++) {
-    if (!in_series(cases[i], mode)) continue;
-    fprintf(out, "%c%.1f %.1f", command, at(x, batch_of(cases[i])), at(y, speedup(cases[i])));
+  for (int i = first; i >= 0; i = modes->next[i]) {
+    fprintf(out, "%c%.1f %.1f", command, at(x, batch_of(points[i])), at(y, speedup(points[i])));
     command = 'L';
   }
   fputs("\"/>", out);
-  for (int i = 0; i < count; i++)
-    if (in_series(cases[i], mode)) put_point(out, cases[i], series, x, y);
+  for (int i = first; i >= 0; i = modes->next[i]) put_point(out, points[i], series, x, y);
   fputs("</g>\n", out);
 }
 
-/* Is it the first case of its mode that has a speedup? */
-static bool first_of_mode(const cJSON **cases, int i) {
-  if (isnan(speedup(cases[i]))) return false;
-  for (int k = 0; k < i; k++)
-    if (in_series(cases[k], tb_case_column(cases[i]))) return false;
-  return true;
-}
-
-static void put_legend(FILE *out, const cJSON **cases, int count) {
+static void put_legend(FILE *out, const cJSON **points, int count, const struct tb_alike *modes) {
   int series = 0;
   fputs("<ul class=\"legend\">", out);
   for (int i = 0; i < count; i++) {
-    if (!first_of_mode(cases, i)) continue;
+    if (modes->first[i] != i) continue;
     fprintf(out, "<li><svg class=\"s%d\" width=\"28\" height=\"12\" viewBox=\"0 0 28 12\" aria-hidden=\"true\"><path class=\"line\" d=\"M0 6H28\"/>", series % SERIES);
     put_marker(out, series++, 14, 6);
     fputs("</svg> ", out);
-    tb_html_text(out, tb_case_column(cases[i]));
+    tb_html_text(out, tb_case_column(points[i]));
     fputs("</li>", out);
   }
   fputs("</ul>\n", out);
+}
+
+/* The cases that have a speedup, and which of them are of one mode; the caller frees both. False: memory is out. */
+static bool find_points(const cJSON **cases, int count, const cJSON ***points, int *n, struct tb_alike *modes) {
+  const char **texts = calloc((size_t)count + 1, sizeof *texts);
+  *points = calloc((size_t)count + 1, sizeof **points);
+  *n = 0;
+  for (int i = 0; texts && *points && i < count; i++) {
+    if (isnan(speedup(cases[i]))) continue;
+    texts[*n] = tb_case_column(cases[i]);
+    (*points)[(*n)++] = cases[i];
+  }
+  const bool good = texts && *points && tb_alike_make(texts, *n, modes);
+  free(texts);
+  return good;
 }
 
 /* Cases that are not right have a row of the table, and no point. */
@@ -155,23 +160,35 @@ static void put_untold(FILE *out, const cJSON **cases, int count) {
   fputc('.', out);
 }
 
-void tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *title) {
+static void put_chart(FILE *out, const cJSON **points, int count, const struct tb_alike *modes, const char *title) {
   struct axis x, y;
   int series = 0;
-  find_axes(cases, count, &x, &y);
-  if (!isfinite(x.lo)) return;
+  find_axes(points, count, &x, &y);
   fprintf(out, "<figure>\n<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Speedup over batch size: ", WIDTH, HEIGHT);
   tb_html_text(out, title);
   fputs("</title>\n", out);
   put_y_axis(out, &y);
-  put_x_axis(out, cases, count, &x);
+  put_x_axis(out, points, count, &x);
   for (int i = 0; i < count; i++)
-    if (first_of_mode(cases, i)) put_series(out, cases, count, tb_case_column(cases[i]), series++, &x, &y);
+    if (modes->first[i] == i) put_series(out, points, modes, i, series++, &x, &y);
   fputs("</svg>\n", out);
-  put_legend(out, cases, count);
-  fputs("<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.", out);
-  put_untold(out, cases, count);
-  fputs("</figcaption>\n</figure>\n", out);
+  put_legend(out, points, count, modes);
+}
+
+bool tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *title) {
+  const cJSON **points;
+  struct tb_alike modes = {0};
+  int n;
+  const bool good = find_points(cases, count, &points, &n, &modes);
+  if (good && n) {
+    put_chart(out, points, n, &modes, title);
+    fputs("<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.", out);
+    put_untold(out, cases, count);
+    fputs("</figcaption>\n</figure>\n", out);
+  }
+  tb_alike_free(&modes);
+  free(points);
+  return good;
 }
 
 /* --- intervals in a table --- */

@@ -170,7 +170,7 @@ static void put_totals(FILE *out, const struct totals *totals) {
 
 static void put_suite(FILE *out, const cJSON *document) {
   const cJSON *one, *environment = cJSON_GetArrayItem(tb_doc_at(document, "environments"), 0);
-  const char *host = tb_doc_text(environment, "host", NULL);
+  const char *hosts[2], *host = tb_two_hosts(document, hosts) ? NULL : tb_doc_text(environment, "host", NULL); /* a suite has one host */
   const double started = tb_doc_time(document, "started");
   const bool comparison = is_comparison(document);
   const struct totals totals = count_of(document);

@@ -2,7 +2,7 @@
  * speedup as the score (more is better), and a status that is not 0 for a case that is not right.
  *
  * Runs are ordered by llvm_project_revision, as whole numbers: it is the time of the run, in UTC. The commit stands beside it. A report
- * holds one run on one machine, so it takes one result. Names and hashes are as long as LNT's columns: where it stands on PostgreSQL, a
+ * holds one run on one machine, so it takes one result, of one host. Names and hashes are as long as LNT's columns: where it stands on PostgreSQL, a
  * longer one fails the whole run.
  *
  * A run that did not end says so among its own fields, since the cases that it lacks have no test.
@@ -99,7 +99,9 @@ static void put_hash(struct tb_json *json, const cJSON *result, const cJSON *one
   tb_emit_text(json, "hash", text);
 }
 
-static void put_case(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
+static void put_case(const cJSON *result, const cJSON *one_case, void *context) {
+  struct tb_json *json = context;
+  if (tb_case_absent(one_case)) return;
   tb_emit_open(json, NULL, '{');
   put_text(json, "name", tb_doc_text(one_case, "id", "?"));
   tb_emit_number(json, "execution_status", tb_case_right(one_case) ? PASS : FAIL);
@@ -113,19 +115,18 @@ static void put_case(struct tb_json *json, const cJSON *result, const cJSON *one
 
 bool tb_report_lnt(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   struct tb_json json = {.out = out, .indented = true};
-  const cJSON *one_case;
+  const char *hosts[2];
   if (tb_doc_count(result) != 1) return tb_report_lacks(options, "a report of LNT holds one run: name one file");
   result = tb_doc_nth(result, 0);
   if (!isfinite(tb_doc_time(result, "started"))) return tb_report_lacks(options, "the result does not say when it was started, by which LNT orders its runs");
+  if (tb_two_hosts(result, hosts)) return tb_report_lacks_host(options, "its cases are", hosts, "a report of LNT is of one machine");
   tb_emit_open(&json, NULL, '{');
   tb_emit_text(&json, "format_version", "2");
   put_machine(&json, result);
   put_run(&json, result);
   tb_emit_open(&json, "tests", '[');
-  cJSON_ArrayForEach(one_case, tb_doc_at(result, "cases")) {
-    if (!tb_case_absent(one_case) && tb_case_is_last(result, 0, one_case)) put_case(&json, result, one_case);
-  }
+  const bool good = tb_each_last_case(result, put_case, &json);
   tb_emit_close(&json, ']');
   tb_emit_close(&json, '}');
-  return !ferror(out);
+  return good && !ferror(out);
 }

@@ -45,6 +45,7 @@ struct tb_plot_history {
   const struct tb_plot_series *series;
   int n_runs, n_series;
   double confidence;        /* of lo and hi */
+  struct tb_untold untold;  /* of all runs: measurements of these cases that are no points, since they were not right */
 };
 
 struct tb_plot_options {

@@ -2,9 +2,11 @@
 #include "reporters/series.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "reporters/alike.h"
 #include "reporters/text_out.h"
 
 static const struct { const char *name, *path, *lo, *hi, *samples; enum tb_unit unit; bool higher; const char *help; } single[] = {
@@ -108,19 +110,82 @@ void tb_metric_name(const struct tb_series *series, const char *part, char *out,
 
 /* --- cases --- */
 
-static bool has_id(const cJSON *one_case, const char *id) { return !strcmp(tb_doc_text(one_case, "id", ""), id); }
+/* The cases of all documents, in their order. */
+struct stored { const cJSON *result, *one_case; };
 
-bool tb_case_is_last(const cJSON *documents, int index, const cJSON *one_case) {
-  const char *id = tb_doc_text(one_case, "id", "");
-  for (const cJSON *other = one_case->next; other; other = other->next)
-    if (has_id(other, id)) return false;
-  for (int i = index + 1; i < tb_doc_count(documents); i++) {
-    const cJSON *other;
-    cJSON_ArrayForEach(other, tb_doc_at(tb_doc_nth(documents, i), "cases")) {
-      if (has_id(other, id)) return false;
+static struct stored *all_cases(const cJSON *documents, int *count) {
+  size_t room = 1;
+  for (int i = 0; i < tb_doc_count(documents); i++) room += (size_t)cJSON_GetArraySize(tb_doc_at(tb_doc_nth(documents, i), "cases"));
+  struct stored *all = calloc(room, sizeof *all);
+  *count = 0;
+  for (int i = 0; all && i < tb_doc_count(documents); i++) {
+    const cJSON *result = tb_doc_nth(documents, i), *one;
+    cJSON_ArrayForEach(one, tb_doc_at(result, "cases")) all[(*count)++] = (struct stored){result, one};
+  }
+  return all;
+}
+
+/* Which of them have one id; false: memory is out. */
+static bool find_ids(const struct stored *all, int count, struct tb_alike *out) {
+  const char **ids = calloc((size_t)count + 1, sizeof *ids);
+  for (int i = 0; ids && i < count; i++) ids[i] = tb_doc_text(all[i].one_case, "id", "");
+  const bool good = ids && tb_alike_make(ids, count, out);
+  free(ids);
+  return good;
+}
+
+bool tb_each_last_case(const cJSON *documents, tb_case_visit *visit, void *context) {
+  int n;
+  struct tb_alike alike = {0};
+  struct stored *all = all_cases(documents, &n);
+  const bool good = all && find_ids(all, n, &alike);
+  for (int i = 0; good && i < n; i++)
+    if (alike.next[i] < 0) visit(all[i].result, all[i].one_case, context);
+  tb_alike_free(&alike);
+  free(all);
+  return good;
+}
+
+bool tb_two_hosts(const cJSON *documents, const char *hosts[2]) {
+  hosts[0] = hosts[1] = NULL;
+  for (int i = 0; i < tb_doc_count(documents); i++) {
+    const cJSON *result = tb_doc_nth(documents, i), *one;
+    cJSON_ArrayForEach(one, tb_doc_at(result, "cases")) {
+      const char *host = tb_case_absent(one) ? NULL : tb_doc_text(tb_case_environment(result, one), "host", NULL);
+      if (!host) continue;
+      if (!hosts[0]) hosts[0] = host;
+      else if (strcmp(hosts[0], host) != 0) return hosts[1] = host, true;
     }
   }
-  return true;
+  return false;
+}
+
+/* Has a case of some id another host than the one of that id before it? */
+static bool repeats_elsewhere(const struct stored *all, const struct tb_alike *alike, int n, const char *hosts[2]) {
+  for (int i = 0; i < n; i++) {
+    const int next = alike->next[i];
+    if (next < 0 || tb_case_absent(all[i].one_case) || tb_case_absent(all[next].one_case)) continue;
+    hosts[0] = tb_doc_text(tb_case_environment(all[i].result, all[i].one_case), "host", "");
+    hosts[1] = tb_doc_text(tb_case_environment(all[next].result, all[next].one_case), "host", "");
+    if (strcmp(hosts[0], hosts[1]) != 0) return true;
+  }
+  return false;
+}
+
+bool tb_case_of_two_hosts(const cJSON *documents, const char *hosts[2]) {
+  int n;
+  struct tb_alike alike = {0};
+  struct stored *all = all_cases(documents, &n);
+  const bool found = all && find_ids(all, n, &alike) && repeats_elsewhere(all, &alike, n, hosts);
+  tb_alike_free(&alike);
+  free(all);
+  return found;
+}
+
+bool tb_report_lacks_host(const struct tb_report_options *options, const char *what, const char *const hosts[2], const char *why) {
+  char text[TB_REPORT_FAILURE];
+  snprintf(text, sizeof text, "%s of two hosts, '%.30s' and '%.30s', and %s: csv, influx, prometheus and victoriametrics hold both", what, hosts[0], hosts[1], why);
+  return tb_report_lacks(options, text);
 }
 
 const char *tb_case_error(const cJSON *one_case) {

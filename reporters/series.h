@@ -36,8 +36,16 @@ const char *tb_unit_own(enum tb_unit unit);
 /* Name and base unit as Prometheus has them: "tbench_steady_seconds"; `part` is "", "_lower" or "_upper". */
 void tb_metric_name(const struct tb_series *series, const char *part, char *out, size_t size);
 
-/* Formats that hold a case once take it from the last document that has it. `index` is that of the document which the case is in. */
-bool tb_case_is_last(const cJSON *documents, int index, const cJSON *one_case);
+/* Formats that hold a case once take it from the last document that has it: visits the last case of each id, in the order of the documents.
+ * False: memory is out. */
+typedef void tb_case_visit(const cJSON *result, const cJSON *one_case, void *context);
+bool tb_each_last_case(const cJSON *documents, tb_case_visit *visit, void *context);
+/* Formats of one machine cannot hold cases of two, and formats without one no case that is there for two: are there such, of those that were
+ * meant to run? Then the names of the hosts. */
+bool tb_two_hosts(const cJSON *documents, const char *hosts[2]);
+bool tb_case_of_two_hosts(const cJSON *documents, const char *hosts[2]);
+/* Says in options->failure that `what` ("its cases are") is of them, why this cannot be told, and which formats can; returns false. */
+bool tb_report_lacks_host(const struct tb_report_options *options, const char *what, const char *const hosts[2], const char *why);
 /* Text of its error; NULL: it has none. */
 const char *tb_case_error(const cJSON *one_case);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "reporters/ablation.h"
+#include "reporters/alike.h"
 #include "reporters/table.h"
 
 static const double hundred = 100, much_taken = 0.01 /* of the CPU time */;
@@ -33,47 +34,58 @@ static int by_batch(const void *a, const void *b) {
   return strcmp(tb_doc_text(x, "id", ""), tb_doc_text(y, "id", ""));
 }
 
-/* Right cases of an ablation have rows of its table instead. */
-static bool in_ablation(const cJSON *result, const cJSON *c) { return tb_case_right(c) && tb_ablation_reference(result, c); }
-
 /* Cases that Ctrl-C came before have no row; the summary counts them. */
 static bool not_reached(const cJSON *c) { return cJSON_IsTrue(tb_doc_at(c, "interrupted")); }
 
-/* All cases of a result; the caller frees the array. NULL: memory is out. */
-static const cJSON **all_cases(const cJSON *result, int *count) {
+/* The cases that have rows here: right ones of an ablation have them in its table instead. The caller frees the array; NULL: memory is out. */
+static const cJSON **told_cases(const cJSON *result, int *count, bool *ablation) {
   const cJSON *list = tb_doc_at(result, "cases"), *item;
-  const cJSON **cases = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *cases);
+  const size_t room = (size_t)cJSON_GetArraySize(list) + 1;
+  const cJSON **cases = calloc(room, sizeof *cases);
+  int *references = tb_ablation_references(result);
+  int place = 0;
   *count = 0;
-  if (cases) cJSON_ArrayForEach(item, list) cases[(*count)++] = item;
+  *ablation = false;
+  cJSON_ArrayForEach(item, list) {
+    if (!cases || !references) break;
+    const bool elsewhere = references[place++] >= 0 && tb_case_right(item);
+    *ablation |= elsewhere;
+    if (!elsewhere && !not_reached(item)) cases[(*count)++] = item;
+  }
+  if (!references) free(cases), cases = NULL;
+  free(references);
   return cases;
+}
+
+/* Which of these cases are of one group; false: memory is out. */
+static bool find_groups(const cJSON *const *cases, int count, struct tb_alike *out) {
+  group_name *names = calloc((size_t)count + 1, sizeof *names);
+  const char **texts = calloc((size_t)count + 1, sizeof *texts);
+  for (int i = 0; names && texts && i < count; i++) {
+    name_group(cases[i], names[i]);
+    texts[i] = names[i];
+  }
+  const bool good = names && texts && tb_alike_make(texts, count, out);
+  free(names);
+  free(texts);
+  return good;
 }
 
 bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bool *ablation) {
   int n;
-  const cJSON **cases = all_cases(result, &n), **group = calloc((size_t)n + 1, sizeof *group);
-  bool *done = calloc((size_t)n + 1, sizeof *done);
-  group_name *names = calloc((size_t)n + 1, sizeof *names);
-  const bool good = cases && group && done && names;
-  *ablation = false;
+  struct tb_alike groups = {0};
+  const cJSON **cases = told_cases(result, &n, ablation), **group = cases ? calloc((size_t)n + 1, sizeof *group) : NULL;
+  const bool good = group && find_groups(cases, n, &groups);
   for (int i = 0; good && i < n; i++) {
-    *ablation |= done[i] = in_ablation(result, cases[i]);
-    name_group(cases[i], names[i]);
-  }
-  for (int i = 0; good && i < n; i++) {
-    if (done[i] || not_reached(cases[i])) continue;
     int members = 0;
-    for (int k = i; k < n; k++) {
-      if (done[k] || not_reached(cases[k]) || strcmp(names[i], names[k])) continue;
-      done[k] = true;
-      group[members++] = cases[k];
-    }
+    if (groups.first[i] != i) continue;
+    for (int k = i; k >= 0; k = groups.next[k]) group[members++] = cases[k];
     qsort(group, (size_t)members, sizeof *group, by_batch);
     visit(group, members, context);
   }
+  tb_alike_free(&groups);
   free(cases);
   free(group);
-  free(done);
-  free(names);
   return good;
 }
 

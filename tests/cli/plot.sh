@@ -65,6 +65,12 @@ if command -v gnuplot > /dev/null; then
   run "$TBENCH" plot nights/99.json nights/98.json nights/97.json kind=history,speedup out=three
   [ "$status" -eq 0 ] && [ "$(grep -c '^[0-9]* [0-9.]* "2026-' three.dat)" -eq 6 ] && grep -q 'speedup over batch' three.gp && grep -q '2026-01-03T00:00:00Z, and 2 earlier runs' three.gp
   tap_result $? 'several files are a history, other kinds are of the newest'
+  cp -r nights crashed && rm -f crashed/history.* && sed -i 's|"id":"s/w/b1","env":0,"outcome":"ok"|"id":"s/w/b1","env":0,"outcome":"crashed"|' crashed/8[0-2].json
+  sed -i 's|"id":"s/w/b8","env":0,"outcome":"ok"|"id":"s/w/b8","env":0,"outcome":"wrong"|' crashed/elsewhere.json
+  run "$TBENCH" plot crashed format=svg
+  told='3 measurements of the history not drawn: 3 crashed'
+  [ "$status" -eq 0 ] && [[ $err == *"$told"* ]] && grep -q "$told" crashed/history.svg && [ "$(grep -c '^[0-9]* [0-9.]* "2026-' crashed/history.dat)" -eq 77 ]
+  tap_result $? 'nights that crashed between others are counted in the picture, those of another machine are not'
   run "$TBENCH" plot one.json kind=history out=alone
   [ "$status" -eq 0 ] && [ "$(grep -c '^0 [0-9.]* "2026-03' alone.dat)" -eq 2 ]
   tap_result $? 'a history of one point'

@@ -73,6 +73,20 @@ static void test_rows(void **state) {
   free(script);
 }
 
+/* Parameters stand in the labels as what they are. */
+static void test_row_params(void **state) {
+  struct fixture *f = *state;
+  static const char *const params[] = {"{\"f\":true,\"n\":3,\"s\":\"x\",\"z\":null}", "{\"f\":false,\"n\":0.5,\"s\":\"y\",\"z\":[1]}"};
+  for (int i = 0; i < 2; i++) cJSON_ReplaceItemInObject(cJSON_GetObjectItem(add_case(f, "a", "default", 8, 2), "case"), "params", cJSON_Parse(params[i]));
+  cJSON_ReplaceItemInObject(cJSON_GetObjectItem(cJSON_GetArrayItem(f->cases, 1), "case"), "threads", cJSON_CreateNull());
+  draw(f, 1u << TB_PLOT_SPEEDUP, 0, NULL);
+  char *script = read_text(f->plot.script);
+  assert_non_null(strstr(script, "'a 2 threads f=true n=3 s=x z=? b8' 0"));
+  assert_non_null(strstr(script, "'a ? threads f=false n=0.5 s=y z=? b8' -1"));
+  assert_null(strstr(script, "nan"));
+  free(script);
+}
+
 /* Seven curves a panel at most; beyond eight panels those nearest to 1 are left out, which is told. */
 static void test_many(void **state) {
   struct fixture *f = *state;
@@ -155,6 +169,23 @@ static void test_roofline(void **state) {
   assert_non_null(strstr(f->plot.message, "nothing to draw for kind=roofline"));
 }
 
+/* Points above the roof: it is in sight all the same. */
+static void test_above_roof(void **state) {
+  struct fixture *f = *state;
+  cJSON *machine = cJSON_GetArrayItem(f->environments, 0);
+  cJSON_ReplaceItemInObject(machine, "triad_bytes_per_s", cJSON_CreateNumber(1e6));
+  cJSON_ReplaceItemInObject(machine, "fma_flops_per_s", cJSON_CreateNumber(8e6));
+  add_case(f, "w", "default", 8, 2);
+  draw(f, 1u << TB_PLOT_ROOFLINE, 0, NULL);
+  const struct block b = read_block(f, "w · f32"), roof = read_block(f, "roof");
+  char *script = read_text(f->plot.script);
+  double lo, hi;
+  assert_int_equal(sscanf(strstr(script, "set yrange ["), "set yrange [%lf:%lf]", &lo, &hi), 2);
+  assert_true(b.figures[0][1] == 8 && b.figures[0][1] < hi);
+  assert_true(roof.figures[1][1] == 0.008 && roof.figures[1][1] > lo && roof.figures[2][1] > lo); /* the ridge, and the end to the right */
+  free(script);
+}
+
 /* Whatever a case measured before it was wrong or failed is in no picture; how many these are, and why, is told. */
 static void test_not_right(void **state) {
   struct fixture *f = *state;
@@ -233,7 +264,7 @@ static void test_history(void **state) {
   static const struct tb_plot_segment segments[] = {{0, 1, 2050, NAN, NAN}, {2, 3, 3000, 2900, 3100}}, alone[] = {{1, 3, 5, NAN, NAN}};
   static const struct tb_plot_change changes[] = {{2, 3000 / 2050.0, 0.005, NULL}, {1, 0.9, 0.005, NULL}, {3, NAN, 0, "new 'compiler' {"}};
   const struct tb_plot_series series[] = {{"s/w/b1", false, points, segments, changes, 3, 2, 3}, {"s/one point", true, one, alone, NULL, 1, 1, 0}, {"s/none", true, NULL, NULL, NULL, 0, 0, 0}};
-  const struct tb_plot_history history = {runs, series, 3, 3, 0.95};
+  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = 3, .confidence = 0.95};
   draw(f, 0, 0, &history);
   const struct block p = read_block(f, "s/w/b1"), s = read_block(f, "its segments"), c = read_block(f, "its changes"), single = read_block(f, "s/one point");
   assert_int_equal(p.n_lines, 3);
@@ -250,6 +281,25 @@ static void test_history(void **state) {
   free(data);
 }
 
+/* Nights without a point are told: the newest, and those between. */
+static void test_history_untold(void **state) {
+  struct fixture *f = *state;
+  static const struct tb_plot_point points[] = {{0, 2000}, {2, 3000}};
+  const struct tb_plot_series series[] = {{"s/w/b1", false, points, NULL, NULL, 2, 0, 0}};
+  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = 1, .confidence = 0.95, .untold = {4, 2, {{"crashed", 3}, {"wrong", 1}}}};
+  cJSON_ReplaceItemInObject(add_case(f, "w", "default", 8, 2), "outcome", cJSON_CreateString("wrong"));
+  draw(f, 0, 0, &history);
+  char *script = read_text(f->plot.script);
+  assert_int_equal(count_text(script, "4 measurements of the history not drawn: 3 crashed, 1 wrong"), 1);
+  assert_null(strstr(script, "case not drawn"));
+  free(script);
+  add_case(f, "other", "default", 8, 2);
+  draw(f, 1u << TB_PLOT_HISTORY | 1u << TB_PLOT_SPEEDUP, 0, &history);
+  script = read_text(f->plot.script);
+  assert_int_equal(count_text(script, "1 case not drawn: 1 wrong; 4 measurements of the history not drawn: 3 crashed, 1 wrong"), 1);
+  free(script);
+}
+
 /* The text of a step stands left of it where it would be cut off at the right: within the page, as is that of one that is far from its end. */
 static void test_history_edge(void **state) {
   struct fixture *f = *state;
@@ -262,7 +312,7 @@ static void test_history_edge(void **state) {
     points[i] = (struct tb_plot_point){i, i < 8 ? 1000 : i < RUNS - 2 ? 1329 : 3095};
   }
   const struct tb_plot_series series[] = {{"s/w/b1", true, points, NULL, changes, RUNS, 0, 2}};
-  const struct tb_plot_history history = {many, series, RUNS, 1, 0.95};
+  const struct tb_plot_history history = {.runs = many, .series = series, .n_runs = RUNS, .n_series = 1, .confidence = 0.95};
   draw(f, 1u << TB_PLOT_HISTORY, 1u << TB_PLOT_SVG, &history);
   const struct block c = read_block(f, "its changes");
   assert_true(c.n_lines == 2 && c.figures[0][5] == 1 && c.figures[1][5] == -1);
@@ -291,7 +341,7 @@ static void test_history_many(void **state) {
     snprintf(names[i], sizeof names[i], "name%02d", i);
     series[i] = (struct tb_plot_series){names[i], true, points, NULL, &changes[i], 2, 0, 1};
   }
-  const struct tb_plot_history history = {runs, series, 3, SERIES, 0.95};
+  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = SERIES, .confidence = 0.95};
   draw(f, 1u << TB_PLOT_HISTORY, 0, &history);
   char *data = read_text(f->plot.data);
   for (int i = 0; i < SERIES; i++) assert_int_equal(strstr(data, names[i]) != NULL, (i * 5) % SERIES >= SERIES - 10);
@@ -330,7 +380,7 @@ static void test_ablation(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing), TEST(test_rows), TEST(test_many), TEST(test_left_out_in_picture), TEST(test_compile), TEST(test_roofline), TEST(test_not_right),
-                                     TEST(test_compile_legend), TEST(test_history), TEST(test_history_edge), TEST(test_history_many), TEST(test_ablation)};
+  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing), TEST(test_rows), TEST(test_row_params), TEST(test_many), TEST(test_left_out_in_picture), TEST(test_compile), TEST(test_roofline), TEST(test_above_roof), TEST(test_not_right),
+                                     TEST(test_compile_legend), TEST(test_history), TEST(test_history_untold), TEST(test_history_edge), TEST(test_history_many), TEST(test_ablation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void test_script_alone(void **state) {
 /* Names stay names: nothing is run, no format is taken, the picture is well-formed. */
 static void test_hostile(void **state) {
   struct fixture *f = *state;
-  static const char *const names[] = {"it's {odd} }", "%d %s 100%", "quote\" back\\slash", "<b>&amp;</b> `touch ran`", "'; system('touch ran'); '", "x\ny\tz", "\xff\xc3(\xed\xa0\x80", "漢字 \xe2\x80\xae", "# hash",
+  static const char *const names[] = {"it's {odd} }", "%d %s 100%", "quote\" back\\slash", "<b>&amp;</b> `touch ran`", "'; system('touch ran'); '", "x\ny\tz", "\xff\xc3(\xed\xa0\x80", "漢字 \xe2\x80\xae", "# hash", "a]]>b", "c]]\x01>d",
                                       "a very long name that goes on and on and on, for no reason at all, until nobody reads it any longer, and then further"};
   enum { NAMES = sizeof names / sizeof *names };
   static const struct tb_plot_point points[] = {{0, 2}, {2, 3}};
@@ -41,7 +41,7 @@ static void test_hostile(void **state) {
     changes[i] = (struct tb_plot_change){1, 1.1, 0, names[i]};
     series[i] = (struct tb_plot_series){names[i], true, points, NULL, &changes[i], 2, 0, 1};
   }
-  const struct tb_plot_history history = {runs, series, 3, NAMES, 0.95};
+  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = NAMES, .confidence = 0.95};
   draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE | 1u << TB_PLOT_HISTORY, 0, &history);
   char path[96];
   snprintf(path, sizeof path, "%s/ran", f->folder);
@@ -53,6 +53,9 @@ static void test_hostile(void **state) {
   assert_non_null(strstr(svg, "%d %s 100%"));
   for (const unsigned char *at = (const unsigned char *)svg; *at; at++) assert_true(*at >= ' ' || *at == '\n' || *at == '\t');
   assert_null(strstr(svg, "\xff"));
+  assert_null(strstr(svg, "]]>")); /* no XML has it in a text */
+  assert_non_null(strstr(svg, "a]]›b"));
+  assert_non_null(strstr(svg, "c]]›d"));
   free(svg);
 }
 

@@ -189,8 +189,38 @@ static void test_long_aggregate(void **state) {
   cJSON_Delete(google);
 }
 
+/* A report of one machine cannot hold cases of two: nothing is written of such, and it is said which formats can. */
+static void test_two_hosts(void **state) {
+  (void)state;
+  enum { LNT, BENCHER, FORMATS };
+  static const struct { const char *id, *env, *outcome; bool fits[FORMATS]; } rows[] = {{"a", "0", "ok", {true, true}}, {"a", "1", "ok", {false, false}}, {"a", "1", "crashed", {false, false}},
+                                                                                        {"a", "1", "unsupported", {true, true}}, {"a", "2", "ok", {true, true}}, {"b", "1", "ok", {false, true}}};
+  static const char *const formats[FORMATS] = {"lnt", "bencher"}, *const tell_apart[] = {"csv", "influx", "prometheus", "victoriametrics"};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512], failure[TB_REPORT_FAILURE] = "";
+    const struct tb_report_options options = {.failure = failure};
+    snprintf(text, sizeof text, "{\"started\":\"2026-01-02T01:04:05Z\",\"environments\":[{\"host\":\"first\"},{\"host\":\"second\"},{\"host\":\"first\"}],\"cases\":["
+             "{\"id\":\"a\",\"env\":0,\"outcome\":\"ok\",\"steady\":{\"median_ns\":7}},{\"id\":\"%s\",\"env\":%s,\"outcome\":\"%s\",\"steady\":{\"median_ns\":9}}]}", rows[i].id, rows[i].env, rows[i].outcome);
+    cJSON *document = cJSON_Parse(text);
+    for (size_t k = 0; k < FORMATS; k++) {
+      char *out = NULL;
+      *failure = '\0';
+      assert_int_equal(report_document(tb_reporter_find(formats[k])->write, document, &options, &out), rows[i].fits[k]);
+      if (!rows[i].fits[k]) assert_true(!*out && strstr(failure, "of two hosts, 'first' and 'second'") && strstr(failure, "csv, influx, prometheus and victoriametrics"));
+      free(out);
+    }
+    for (size_t k = 0; k < sizeof tell_apart / sizeof *tell_apart && !rows[i].fits[LNT]; k++) {
+      char *out = NULL;
+      assert_true(report_document(tb_reporter_find(tell_apart[k])->write, document, &options, &out));
+      assert_true(strstr(out, "first") && strstr(out, "second"));
+      free(out);
+    }
+    cJSON_Delete(document);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_text), cmocka_unit_test(test_utc), cmocka_unit_test(test_lnt_hash), cmocka_unit_test(test_conbench_commit), cmocka_unit_test(test_bencher_commit),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_text), cmocka_unit_test(test_utc), cmocka_unit_test(test_lnt_hash), cmocka_unit_test(test_two_hosts), cmocka_unit_test(test_conbench_commit), cmocka_unit_test(test_bencher_commit),
                                      cmocka_unit_test(test_long_names), cmocka_unit_test(test_long_aggregate)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,18 @@ static void test_pay_off_interval(void **state) {
   free(out);
 }
 
+/* What compiling costs was not measured: after how many calls it pays is not a question; that it never does is known. */
+static void test_pay_off_of_nothing(void **state) {
+  (void)state;
+  static const char given[] = "\"cold_ns\":{\"median\":9000000},\"disk_ns\":{\"median\":500000},\"pays_off_after_calls\":9";
+  char *out = report_with("console", given, "\"pays_off_after_calls\":null,\"pays_off_infinite\":false");
+  assert_null(strstr(out, "unsure"));
+  free(out);
+  out = report_with("console", given, "\"cold_ns\":{\"median\":9000000},\"pays_off_after_calls\":null,\"pays_off_infinite\":true");
+  assert_non_null(strstr(out, "unsure"));
+  free(out);
+}
+
 static void test_one_call(void **state) {
   (void)state;
   char *out = report_with("console", "\"pays_off_after_calls\":9", "\"pays_off_after_calls\":0.5");
@@ -187,11 +199,27 @@ static void test_format(void **state) {
   }
 }
 
+/* Intervals of cases that ended early are not those of the column's head: that is told. */
+static void test_comparison_level(void **state) {
+  (void)state;
+  static const struct { const char *level, *told; } rows[] = {{"0.95", NULL}, {"null", NULL}, {"0.9875", "at up to 98.75%, so that 95% hold whenever one ends\n"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[128], *out = NULL;
+    snprintf(text, sizeof text, "{\"cases\":[{\"id\":\"a\",\"time\":{\"confidence\":%s}},{\"id\":\"b\"}]}", rows[i].level);
+    cJSON *doc = cJSON_Parse(text);
+    assert_true(report_document(tb_report_comparison, doc, &(struct tb_report_options){0}, &out));
+    cJSON_Delete(doc);
+    assert_int_equal(strstr(out, "ended early") != NULL, rows[i].told != NULL);
+    if (rows[i].told) assert_non_null(strstr(out, rows[i].told));
+    free(out);
+  }
+}
+
 /* --- ablation --- */
 
 #define ABLATION_CASE(workload, switches, breaks, cold, first, starts, artifact, counted)                                                              \
   "{\"id\":\"" workload "\",\"case\":{\"suite\":\"o\",\"workload\":\"" workload "\",\"dtype\":\"f32\",\"device\":\"cpu\",\"threads\":2,\"topology\":\"machine\"," \
-  "\"params\":{},\"switches\":{" switches "}},\"outcome\":\"ok\",\"compile\":{\"cold_ns\":{\"median\":2e6,\"samples\":" cold "},\"first_call_ns\":"   \
+  "\"params\":{\"p\":1},\"switches\":{" switches "}},\"outcome\":\"ok\",\"compile\":{\"cold_ns\":{\"median\":2e6,\"samples\":" cold "},\"first_call_ns\":"   \
   "{\"median\":5e6,\"samples\":" first "},\"start_ns\":{\"samples\":" starts "}},\"graph\":{\"artifact\":\"" artifact "\",\"breaks\":" breaks "},"            \
   "\"instructions\":{\"cold\":{\"total\":" counted "}}}"
 #define OFF(name) "\"opt." name "\":\"off\""
@@ -220,7 +248,7 @@ static void test_ablation(void **state) {
   assert_non_null(strstr(out, "\nkey_cache                        1.210 [1.210, 1.210]   1.282 [1.282, 1.282]        1.1000          2.00  equal\n"));
   assert_non_null(strstr(out, "\nkey_cache, lazy_dump             1.000 [0.500, 2.000]"));
   assert_non_null(strstr(out, "DIFFERS\n"));
-  assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine · tile=off"));
+  assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine · p=1 · tile=off"));
   assert_non_null(strstr(out, "\nkey_cache                        1.000 [1.000, 1.000]                      –             –          5.00  equal\n")); /* the whole first call */
   assert_non_null(strstr(out, "\ninplace_dce                      1.000 [1.000, 1.000]")); /* it ended later: the first two replicates are pairs */
   assert_non_null(strstr(out, "over 2 models (geometric mean)"));
@@ -230,6 +258,28 @@ static void test_ablation(void **state) {
   out = report("ablation", document, &written);
   assert_non_null(strstr(out, "no case of this result"));
   free(out);
+}
+
+/* All on, measured again: a row of its own, and the others are over both; without samples of its own it is not counted. */
+static void test_ablation_again(void **state) {
+  (void)state;
+  for (int failed = 0; failed < 2; failed++) {
+    cJSON *doc = cJSON_Parse(ablation), *cases = cJSON_GetObjectItem(doc, "cases"), *again = cJSON_Duplicate(cJSON_GetArrayItem(cases, 0), true);
+    cJSON *cold = cJSON_GetObjectItem(cJSON_GetObjectItem(again, "compile"), "cold_ns");
+    char *out = NULL;
+    cJSON_AddNumberToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(again, "case"), "params"), "again", 1);
+    cJSON_ReplaceItemInObject(cold, "samples", cJSON_Parse(failed ? "[]" : "[144,288]"));
+    assert_true(cJSON_AddItemToArray(cases, again));
+    assert_true(report_document(tb_report_ablation, doc, &(struct tb_report_options){.half_width = half_the_range}, &out));
+    cJSON_Delete(doc);
+    assert_non_null(strstr(out, "m · f32 · cpu, 2 threads on machine · p=1: 2.00 ms cold with all on\n"));
+    assert_int_equal(strstr(out, "\non / on                          1.440 [1.440, 1.440]") != NULL, !failed);
+    assert_int_equal(strstr(out, "\nkey_cache                        1.008 [1.008, 1.008]") != NULL, !failed); /* 121 / √(100 · 144) */
+    assert_int_equal(strstr(out, "\nkey_cache                        1.210 [1.210, 1.210]") != NULL, failed);
+    assert_non_null(strstr(out, "\non / on: "));
+    assert_non_null(strstr(out, "each interval is for itself: of the 9 of a column"));
+    free(out);
+  }
 }
 
 /* A case that has not a sample for each replicate: which is whose is not known. */
@@ -265,8 +315,8 @@ static void test_ablation_not_right(void **state) {
 static void test_console_ablation(void **state) {
   (void)state;
   char *out = report_ablation("console");
-  assert_non_null(strstr(out, "lonely · f32 · cpu, 2 threads on machine · opt.key_cache=off"));
-  assert_null(strstr(out, "m · f32 · cpu, 2 threads on machine · opt.key_cache=off"));
+  assert_non_null(strstr(out, "lonely · f32 · cpu, 2 threads on machine · p=1 · opt.key_cache=off"));
+  assert_null(strstr(out, "m · f32 · cpu, 2 threads on machine · p=1 · opt.key_cache=off"));
   assert_non_null(strstr(out, "\nkey_cache, lazy_dump "));
   free(out);
 }
@@ -318,7 +368,7 @@ static void test_environment(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_console), cmocka_unit_test(test_verbose), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_csv), cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_plot),
                                      cmocka_unit_test(test_format),    cmocka_unit_test(test_intervals), cmocka_unit_test(test_interrupted),
-                                     cmocka_unit_test(test_one_call), cmocka_unit_test(test_pay_off_interval),
-                                     cmocka_unit_test(test_ablation), cmocka_unit_test(test_ablation_failed),  cmocka_unit_test(test_ablation_not_right), cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation), cmocka_unit_test(test_environment)};
+                                     cmocka_unit_test(test_one_call), cmocka_unit_test(test_pay_off_interval), cmocka_unit_test(test_pay_off_of_nothing),
+                                     cmocka_unit_test(test_comparison_level), cmocka_unit_test(test_ablation), cmocka_unit_test(test_ablation_again), cmocka_unit_test(test_ablation_failed),  cmocka_unit_test(test_ablation_not_right), cmocka_unit_test(test_console_ablation), cmocka_unit_test(test_plot_ablation), cmocka_unit_test(test_environment)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
