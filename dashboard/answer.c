@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "dashboard/analysis.h"
 #include "dashboard/news.h"
 #include "harness/args.h"
 #include "harness/outcome.h"
+#include "reporters/text_out.h"
 
 enum { RETRY_S = 5 };
 
@@ -75,6 +77,20 @@ bool tb_argument_csv(struct tb_query *request, bool *csv) {
 
 /* --- JSON --- */
 
+/* What is no UTF-8 becomes U+FFFD: a query may have sent it, and JSON has no place for it. */
+static void put_plain(struct tc_strbuf *out, const char *text, size_t length) {
+  static const char unknown[] = "\xEF\xBF\xBD";
+  size_t from = 0;
+  uint32_t character;
+  for (size_t at = 0, n; at < length; at += n) {
+    if ((n = tc_text_character(text + at, length - at, &character))) continue;
+    tc_strbuf_bytes(out, text + from, at - from);
+    tc_strbuf_puts(out, unknown);
+    from = at + (n = 1);
+  }
+  tc_strbuf_bytes(out, text + from, length - from);
+}
+
 void tb_json_put_text(struct tc_strbuf *out, const char *text) {
   if (!text) {
     tc_strbuf_puts(out, "null");
@@ -83,17 +99,22 @@ void tb_json_put_text(struct tc_strbuf *out, const char *text) {
   tc_strbuf_puts(out, "\"");
   while (*text) {
     const size_t plain = strcspn(text, "\"\\\b\f\n\r\t\001\002\003\004\005\006\007\013\016\017\020\021\022\023\024\025\026\027\030\031\032\033\034\035\036\037<>&");
-    tc_strbuf_bytes(out, text, plain);
+    put_plain(out, text, plain);
     text += plain;
     if (*text) tc_strbuf_printf(out, "\\u%04x", (unsigned char)*text++); /* <, > and & too: the text may lie within a page */
   }
   tc_strbuf_puts(out, "\"");
 }
 
+static void put_number(struct tc_strbuf *out, double value) {
+  char text[TB_NUMBER_TEXT];
+  tb_shortest_text(value, text);
+  tc_strbuf_puts(out, text);
+}
+
 void tb_json_put_number(struct tc_strbuf *out, double value) {
-  if (!isfinite(value)) tc_strbuf_puts(out, "null");
-  else if (value == floor(value) && fabs(value) < 1e15) tc_strbuf_printf(out, "%.0f", value);
-  else tc_strbuf_printf(out, "%.9g", value);
+  if (isfinite(value)) put_number(out, value);
+  else tc_strbuf_puts(out, "null");
 }
 
 void tb_json_put_column(struct tc_strbuf *out, sqlite3_stmt *row, int column) {
@@ -151,5 +172,5 @@ void tb_csv_put_text(struct tc_strbuf *out, const char *text) {
 }
 
 void tb_csv_put_number(struct tc_strbuf *out, double value) {
-  if (isfinite(value)) tc_strbuf_printf(out, "%.9g", value);
+  if (isfinite(value)) put_number(out, value);
 }

@@ -21,8 +21,8 @@ bool tb_argument_number(struct tb_query *request, const char *name, int64_t lowe
 /* format=json|csv: whether it is CSV, and then the answer's type is set. False: 400 is answered. */
 bool tb_argument_csv(struct tb_query *request, bool *csv);
 
-/* JSON values. */
-void tb_json_put_text(struct tc_strbuf *out, const char *text);   /* NULL: null */
+/* JSON values. Numbers, here and in CSV, are the shortest text that reads back as the same one. */
+void tb_json_put_text(struct tc_strbuf *out, const char *text);   /* NULL: null; what is no UTF-8: U+FFFD */
 void tb_json_put_number(struct tc_strbuf *out, double value);     /* NaN: null */
 /* A column of a row: null, number or text. */
 void tb_json_put_column(struct tc_strbuf *out, sqlite3_stmt *row, int column);

@@ -44,7 +44,7 @@ static void put_open(struct tc_strbuf *out, struct tb_store *store) {
 
 void tb_api_overview(struct tb_query *request, struct tb_store *store) {
   static const char *const moved[] = {"case", "machine", "verdict", "basis", "move", "lo", "hi", "moved_ms", "commit", "latest_ms", "outcome", "steady_ns", "speedup", "p"};
-  static const char *const failed[] = {"case", "machine", "outcome", "latest_ms", "commit", "since_ms"}, *const verdicts[] = {"verdict", "count"}, *const outcomes[] = {"outcome", "count"};
+  static const char *const failed[] = {"case", "machine", "outcome", "latest_ms", "commit", "since_ms", "since_commit"}, *const verdicts[] = {"verdict", "count"}, *const outcomes[] = {"outcome", "count"};
   static const char *const runs[] = {"key", "started_ms", "commit", "machine", "cases"};
   enum { RUNS = 20 };
   struct tc_strbuf *out = &request->answer.body;

@@ -50,6 +50,10 @@ static bool select_figures(struct tb_query *request, struct selection *out) {
 
 /* --- the points --- */
 
+static void put_csv_figure(struct tc_strbuf *out, sqlite3_stmt *row, int column) {
+  if (sqlite3_column_type(row, column) != SQLITE_NULL) tb_csv_put_number(out, sqlite3_column_double(row, column));
+}
+
 static void put_csv(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows, const struct selection *selection) {
   char started[32];
   tc_strbuf_puts(out, "started,commit,outcome,probe,value,key");
@@ -61,13 +65,13 @@ static void put_csv(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt 
     tc_strbuf_printf(out, "%s,", started);
     tb_csv_put_text(out, (const char *)sqlite3_column_text(rows, 1));
     tc_strbuf_printf(out, ",%s,%lld,", tb_outcome_text((enum tb_outcome)sqlite3_column_int(rows, 2)), (long long)sqlite3_column_int64(rows, 3));
-    if (sqlite3_column_type(rows, 4) != SQLITE_NULL) tc_strbuf_printf(out, "%.9g", sqlite3_column_double(rows, 4));
+    put_csv_figure(out, rows, TB_POINT_VALUE);
     const char *key = (const char *)sqlite3_column_text(rows, 5);
     tc_strbuf_printf(out, ",%s", key ? key : "");
     for (int i = 0; i < TB_FIGURE_COUNT; i++) {
       if (!selection->shown[i]) continue;
       tc_strbuf_puts(out, ",");
-      if (sqlite3_column_type(rows, TB_POINT_FIGURES + i) != SQLITE_NULL) tc_strbuf_printf(out, "%.9g", sqlite3_column_double(rows, TB_POINT_FIGURES + i));
+      put_csv_figure(out, rows, TB_POINT_FIGURES + i);
     }
     tc_strbuf_puts(out, "\n");
   }
@@ -87,12 +91,20 @@ static bool put_points(struct tc_strbuf *out, struct tb_store *store, sqlite3_st
   return tb_json_put_rows(out, store, rows, "points", all, sizeof all / sizeof *all);
 }
 
-sqlite3_stmt *tb_series_points(struct tb_store *store, int64_t series, bool newest_first, int64_t before, int64_t limit) {
+bool tb_series_before(struct tb_query *request, struct tb_series_place *out) {
+  *out = (struct tb_series_place){.started = INT64_MAX};
+  return tb_argument_number(request, "before", 0, INT64_MAX, &out->started) && tb_argument_number(request, "before_document", 0, INT64_MAX, &out->document) &&
+         tb_argument_number(request, "before_position", 0, INT64_MAX, &out->position);
+}
+
+sqlite3_stmt *tb_series_points(struct tb_store *store, int64_t series, bool newest_first, const struct tb_series_place *before, int64_t limit) {
   sqlite3_stmt *rows = tb_store_get(store, newest_first ? TB_SQL_RUNS : TB_SQL_POINTS);
   if (!rows) return NULL;
   sqlite3_bind_int64(rows, 1, series);
-  sqlite3_bind_int64(rows, 2, before);
-  sqlite3_bind_int64(rows, 3, limit);
+  sqlite3_bind_int64(rows, 2, before ? before->started : INT64_MAX);
+  sqlite3_bind_int64(rows, 3, before ? before->document : 0);
+  sqlite3_bind_int64(rows, 4, before ? before->position : 0);
+  sqlite3_bind_int64(rows, 5, limit);
   return rows;
 }
 
@@ -109,11 +121,12 @@ void tb_api_series(struct tb_query *request, struct tb_store *store) {
   struct tc_strbuf *out = &request->answer.body;
   struct tb_series_name series;
   struct selection selection;
-  int64_t limit = POINTS, before = INT64_MAX;
+  struct tb_series_place before;
+  int64_t limit = POINTS;
   bool csv;
-  if (!tb_argument_number(request, "limit", 1, TB_SERIES_MOST, &limit) || !tb_argument_number(request, "before", 0, INT64_MAX, &before)) return;
+  if (!tb_argument_number(request, "limit", 1, TB_SERIES_MOST, &limit) || !tb_series_before(request, &before)) return;
   if (!tb_argument_csv(request, &csv) || !select_figures(request, &selection) || !tb_series_find(request, store, &series)) return;
-  sqlite3_stmt *rows = tb_series_points(store, series.id, false, before, limit);
+  sqlite3_stmt *rows = tb_series_points(store, series.id, false, &before, limit);
   if (!rows) {
     tb_answer_store_failed(request, store);
   } else if (csv) {

@@ -57,6 +57,8 @@ void tb_web_cell_ns(struct tc_strbuf *out, double ns);
 /* A link to another part of a page's list: " · <a …>". Query: pairs of name and value, those with a NULL value are left out. */
 struct tb_web_pair { const char *name, *value; };
 void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path, const struct tb_web_pair *query, int count, const char *text);
+/* The address of such a link, within an attribute; with format= unless it is NULL. */
+void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count, const char *format);
 /* <p class=data>what JSON CSV</p>: links to a route that takes format=. */
 void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, const struct tb_web_pair *query, int count);
 

@@ -50,7 +50,7 @@ void tb_web_cell_ns(struct tc_strbuf *out, double ns) {
   tb_web_ns(out, ns);
 }
 
-static void put_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count, const char *format) {
+void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count, const char *format) {
   const char *before = "?";
   tc_strbuf_puts(out, path);
   for (int i = 0; i < count; i++) {
@@ -64,7 +64,7 @@ static void put_target(struct tc_strbuf *out, const char *path, const struct tb_
 
 void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path, const struct tb_web_pair *query, int count, const char *text) {
   tc_strbuf_printf(out, "<a%s%s href=\"", *attributes ? " " : "", attributes);
-  put_target(out, path, query, count, NULL);
+  tb_web_target(out, path, query, count, NULL);
   tc_strbuf_puts(out, "\">");
   tb_web_text(out, text);
   tc_strbuf_puts(out, "</a>");
@@ -75,7 +75,7 @@ void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, cons
   tc_strbuf_printf(out, "<p class=data>%s", what);
   for (int i = 0; i < TB_COUNT(formats); i++) {
     tc_strbuf_puts(out, " <a href=\"");
-    put_target(out, path, query, count, formats[i].format);
+    tb_web_target(out, path, query, count, formats[i].format);
     tc_strbuf_printf(out, "\">%s</a>", formats[i].name);
   }
   tc_strbuf_puts(out, "</p>\n");

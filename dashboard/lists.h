@@ -11,7 +11,7 @@ sqlite3_stmt *tb_cases_rows(struct tb_query *request, struct tb_store *store, in
 /* Those that match and come before or after a series; machine NULL: before the first one of that name, or after its last. */
 sqlite3_stmt *tb_cases_beside(struct tb_query *request, struct tb_store *store, bool before, const char *name, const char *machine, int64_t limit);
 
-/* Cases whose newest run failed, those first that failed last for the first time. What is not built on its machine did not: it is left out, as is what
+/* Cases whose newest run failed, those first that failed last for the first time; with the commit that each fails since (null: retention removed that run). What is not built on its machine did not: it is left out, as is what
  * is measured no longer (news.h). */
 sqlite3_stmt *tb_failed_rows(struct tb_store *store, int64_t limit);
 /* How many these are, and how many failed when they were last measured. */

@@ -1,4 +1,5 @@
 /* GET /case: one case on a machine: its history, where it changed, its runs, its variants, and what the newest of these runs says of it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,10 @@
 #include "dashboard/series.h"
 
 enum { SHOWN = 60, VARIANTS = 60, NUMBER = 32 };
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define WHOLE_TEXT TEXT(TB_SERIES_MOST)
 
 /* --- charts: what the script makes charts of; each names its figures, and links to them as data --- */
 
@@ -40,46 +45,42 @@ static void put_chart(struct tc_strbuf *out, const struct tb_series_name *series
   for (int i = 0, used = 0; i < chart->n_lines; i++) used += snprintf(lines + used, sizeof lines - (size_t)used, "%s%s", i ? "," : "", tb_figure_name(chart->lines[i]));
   const bool band = chart->low != TB_FIGURE_COUNT;
   snprintf(all, sizeof all, "%s%s%s%s%s", lines, band ? "," : "", figure_name(chart->low), band ? "," : "", figure_name(chart->high));
-  tc_strbuf_printf(out, "<figure class=chart data-title=\"%s\" data-unit=\"%s\" data-figures=\"%s\" data-names=\"%s\" data-low=\"%s\" data-high=\"%s\"%s%s%s data-case=\"", chart->title, chart->unit,
-                   lines, chart->names, figure_name(chart->low), figure_name(chart->high), chart->logarithmic ? " data-log" : "", chart->changes ? " data-changes" : "", chart->value ? " data-probed" : "");
-  tb_web_text(out, series->name);
-  tc_strbuf_puts(out, "\" data-machine=\"");
-  tb_web_text(out, series->machine);
+  tc_strbuf_printf(out, "<figure class=chart data-title=\"%s\" data-unit=\"%s\" data-figures=\"%s\" data-names=\"%s\" data-low=\"%s\" data-high=\"%s\"%s%s%s data-runs=%lld data-series=\"", chart->title, chart->unit,
+                   lines, chart->names, figure_name(chart->low), figure_name(chart->high), chart->logarithmic ? " data-log" : "", chart->changes ? " data-changes" : "", chart->value ? " data-probed" : "",
+                   (long long)series->points);
+  const struct tb_web_pair drawn[] = {{"case", series->name}, {"machine", series->machine}, {"limit", TEXT(TB_SERIES_DRAWN)}};
+  tb_web_target(out, "/api/v1/series", drawn, TB_COUNT(drawn), NULL);
   tc_strbuf_printf(out, "\"><figcaption>%s</figcaption><div class=plot></div>\n", chart->title);
   const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"figures", all}};
   tb_web_data(out, "this chart as data:", "/api/v1/series", query, TB_COUNT(query));
   tc_strbuf_puts(out, "</figure>\n");
 }
 
-/* Which figures the newest points have. True: the newest one's value is over a probe's. */
-static bool find_figures(struct tb_store *store, int64_t series, bool *known) {
-  bool first = true, probed = false;
-  sqlite3_stmt *rows = tb_series_points(store, series, true, INT64_MAX, SHOWN);
-  while (tb_store_step(store, rows)) {
-    for (int i = 0; i < TB_FIGURE_COUNT; i++) known[i] |= sqlite3_column_type(rows, TB_POINT_FIGURES + i) != SQLITE_NULL;
-    if (!first || sqlite3_column_type(rows, TB_POINT_VALUE) == SQLITE_NULL) continue;
-    probed = sqlite3_column_int64(rows, TB_POINT_PROBE) > 0;
-    first = false;
+/* Which figures the points have that charts draw, and over which probe the newest value is; 0: over none. */
+struct known { bool figures[TB_FIGURE_COUNT]; int64_t probe; };
+
+static void find_figures(struct tb_store *store, int64_t series, struct known *known) {
+  enum { PROBE, VALUE, FIGURES }; /* columns */
+  sqlite3_stmt *rows = tb_store_get(store, TB_SQL_DRAWN);
+  if (!rows) return;
+  sqlite3_bind_int64(rows, 1, series);
+  sqlite3_bind_int(rows, 2, TB_SERIES_DRAWN);
+  for (bool newest = true; tb_store_step(store, rows);) {
+    for (int i = 0; i < TB_FIGURE_COUNT; i++) known->figures[i] = known->figures[i] || sqlite3_column_type(rows, FIGURES + i) != SQLITE_NULL;
+    if (!newest || sqlite3_column_type(rows, VALUE) == SQLITE_NULL) continue;
+    known->probe = sqlite3_column_int64(rows, PROBE);
+    newest = false;
   }
-  if (rows) tb_store_done(rows);
-  return probed;
+  tb_store_done(rows);
 }
 
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-#define WHOLE_TEXT TEXT(TB_SERIES_MOST)
-
-/* True: the newest value is over a probe's. */
-static bool put_charts(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series) {
-  bool known[TB_FIGURE_COUNT] = {false};
-  const bool probed = find_figures(store, series->id, known);
-  tc_strbuf_puts(out, "<section class=charts aria-label=charts>\n");
+static void put_charts(struct tc_strbuf *out, const struct tb_series_name *series, const struct known *known) {
+  tc_strbuf_puts(out, "<noscript><p class=quiet>Charts need JavaScript; the <a href=#runs>table of runs</a> has their figures.</p></noscript>\n<section class=charts aria-label=charts>\n");
   for (int i = 0; i < TB_COUNT(charts); i++)
-    if (charts[i].value ? probed : known[charts[i].lines[0]]) put_chart(out, series, &charts[i]);
+    if (charts[i].value ? known->probe > 0 : known->figures[charts[i].lines[0]]) put_chart(out, series, &charts[i]);
   tc_strbuf_puts(out, "</section>\n");
   const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"limit", WHOLE_TEXT}};
   tb_web_data(out, series->points > TB_SERIES_MOST ? "the newest " WHOLE_TEXT " runs of this history as data (older ones: before=):" : "this whole history as data:", "/api/v1/series", query, TB_COUNT(query));
-  return probed;
 }
 
 /* --- machines and variants --- */
@@ -177,8 +178,32 @@ static void put_changes(struct tc_strbuf *out, struct tb_store *store, const str
 
 static double figure_of(sqlite3_stmt *row, enum tb_figure figure) { return tb_column_number(row, TB_POINT_FIGURES + (int)figure); }
 
+static void put_count(struct tc_strbuf *out, double count) {
+  if (isnan(count)) tc_strbuf_puts(out, "–");
+  else tc_strbuf_printf(out, "%.0f", count);
+}
+
+/* What charts draw beside times: each is a column where the case has it. */
+static const struct { const char *title; enum tb_figure figure; void (*put)(struct tc_strbuf *out, double value); } further[] = {
+    {"moved", TB_FIGURE_moved, tb_web_bytes}, {"peak memory", TB_FIGURE_peak, tb_web_bytes},       {"code", TB_FIGURE_code, tb_web_bytes},
+    {"kernels", TB_FIGURE_kernels, put_count}, {"instructions", TB_FIGURE_instructions, put_count},
+};
+
+/* As the chart has it: a value over another probe has another scale. */
+static void put_further(struct tc_strbuf *out, sqlite3_stmt *row, const struct known *known) {
+  if (known->probe > 0) {
+    tc_strbuf_puts(out, "<td class=figure>");
+    tb_web_number(out, sqlite3_column_int64(row, TB_POINT_PROBE) == known->probe ? tb_column_number(row, TB_POINT_VALUE) : NAN);
+  }
+  for (int i = 0; i < TB_COUNT(further); i++) {
+    if (!known->figures[further[i].figure]) continue;
+    tc_strbuf_puts(out, "<td class=figure>");
+    further[i].put(out, figure_of(row, further[i].figure));
+  }
+}
+
 /* All of a run's row but for its last cell, which needs the run before it. */
-static void put_run(struct tc_strbuf *out, sqlite3_stmt *row) {
+static void put_run(struct tc_strbuf *out, sqlite3_stmt *row, const struct known *known) {
   static const enum tb_figure compiles[] = {TB_FIGURE_cold, TB_FIGURE_disk, TB_FIGURE_memory};
   const char *key = tb_column_text(row, TB_POINT_KEY);
   tc_strbuf_puts(out, "<tr>");
@@ -195,28 +220,40 @@ static void put_run(struct tc_strbuf *out, sqlite3_stmt *row) {
   tc_strbuf_puts(out, "<td class=figure>");
   tb_web_interval(out, figure_of(row, TB_FIGURE_speedup), figure_of(row, TB_FIGURE_speedup_lo), figure_of(row, TB_FIGURE_speedup_hi));
   for (int i = 0; i < TB_COUNT(compiles); i++) tb_web_cell_ns(out, figure_of(row, compiles[i]));
+  put_further(out, row, known);
   if (key) tc_strbuf_printf(out, "<td><a href=\"/result?key=%s\">result</a>", key);
   else tc_strbuf_puts(out, "<td>–");
 }
 
-struct shown { int count; int64_t document, oldest; int position; }; /* of the runs of a page: the newest one's document, and its place in it */
+struct shown { int count; struct tb_series_place newest, oldest; }; /* of the runs of a page */
+
+static void begin_runs(struct tc_strbuf *out, const struct known *known) {
+  static const char *const all[] = {"run", "commit", "outcome", "compiled", "5% to 95%", "eager", "speedup", "cold", "warm: disk", "memory"}, *const links[] = {"", ""};
+  const char *columns[TB_COUNT(all) + 1 + TB_COUNT(further) + TB_COUNT(links)];
+  int n = 0;
+  for (; n < TB_COUNT(all); n++) columns[n] = all[n];
+  if (known->probe > 0) columns[n++] = "over probe";
+  for (int i = 0; i < TB_COUNT(further); i++)
+    if (known->figures[further[i].figure]) columns[n++] = further[i].title;
+  for (int i = 0; i < TB_COUNT(links); i++) columns[n++] = links[i];
+  tc_strbuf_puts(out, "<section class=runs><h2 id=runs>Runs</h2>\n");
+  tb_web_table(out, "runs", columns, n);
+}
 
 /* Newest first. */
-static void put_runs(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series, int64_t before, struct shown *shown) {
-  static const char *const columns[] = {"run", "commit", "outcome", "compiled", "5% to 95%", "eager", "speedup", "cold", "warm: disk", "memory", "", ""};
+static void put_runs(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series, const struct tb_series_place *before, const struct known *known, struct shown *shown) {
   sqlite3_stmt *rows = tb_series_points(store, series->id, true, before, SHOWN);
   char *newer = NULL; /* commit of the row that waits for its last cell */
   if (!rows) return;
-  tc_strbuf_puts(out, "<section><h2>Runs</h2>\n");
-  tb_web_table(out, "runs", columns, TB_COUNT(columns));
+  begin_runs(out, known);
   while (tb_store_step(store, rows)) {
     const char *commit = tb_column_text(rows, TB_POINT_COMMIT);
-    if (!shown->count++) shown->document = sqlite3_column_int64(rows, TB_POINT_DOCUMENT), shown->position = sqlite3_column_int(rows, TB_POINT_POSITION);
+    shown->oldest = (struct tb_series_place){sqlite3_column_int64(rows, TB_POINT_STARTED), sqlite3_column_int64(rows, TB_POINT_DOCUMENT), sqlite3_column_int64(rows, TB_POINT_POSITION)};
+    if (!shown->count++) shown->newest = shown->oldest;
     else put_comparison(out, series, commit, newer), tc_strbuf_puts(out, "</tr>\n");
     free(newer);
     newer = strdup(commit);
-    shown->oldest = sqlite3_column_int64(rows, TB_POINT_STARTED);
-    put_run(out, rows);
+    put_run(out, rows, known);
   }
   if (shown->count) tc_strbuf_puts(out, "<td></tr>\n");
   free(newer);
@@ -224,12 +261,14 @@ static void put_runs(struct tc_strbuf *out, struct tb_store *store, const struct
   tb_web_table_end(out);
 }
 
-static void put_neighbours(struct tc_strbuf *out, const struct tb_series_name *series, int64_t before, const struct shown *shown) {
-  char oldest[NUMBER];
-  snprintf(oldest, sizeof oldest, "%lld", (long long)shown->oldest);
-  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"before", oldest}};
+static void put_neighbours(struct tc_strbuf *out, const struct tb_series_name *series, bool newest, const struct shown *shown) {
+  char started[NUMBER], document[NUMBER], position[NUMBER];
+  snprintf(started, sizeof started, "%lld", (long long)shown->oldest.started);
+  snprintf(document, sizeof document, "%lld", (long long)shown->oldest.document);
+  snprintf(position, sizeof position, "%lld", (long long)shown->oldest.position);
+  const struct tb_web_pair query[] = {{"case", series->name}, {"machine", series->machine}, {"before", started}, {"before_document", document}, {"before_position", position}};
   tc_strbuf_puts(out, "<nav class=pages aria-label=\"pages of runs\">");
-  if (before != INT64_MAX) tb_web_link(out, "rel=prev accesskey=p", "/case", query, 2, "← the newest runs");
+  if (!newest) tb_web_link(out, "rel=prev accesskey=p", "/case", query, 2, "← the newest runs");
   if (shown->count == SHOWN) tb_web_link(out, "rel=next accesskey=n", "/case", query, TB_COUNT(query), "older runs →");
   tc_strbuf_puts(out, "</nav></section>\n");
 }
@@ -238,18 +277,21 @@ void tb_page_case(struct tb_query *request, struct tb_store *store) {
   struct tc_strbuf *out = &request->answer.body;
   struct tb_series_name series;
   struct shown shown = {0};
-  int64_t before = INT64_MAX;
-  if (!tb_argument_number(request, "before", 0, INT64_MAX, &before) || !tb_series_find(request, store, &series)) {
+  struct known known = {0};
+  struct tb_series_place before;
+  if (!tb_series_before(request, &before) || !tb_series_find(request, store, &series)) {
     tb_web_error(request);
     return;
   }
   tb_web_begin(request, series.name, "/case");
   put_machines(out, store, &series);
-  const bool probed = put_charts(out, store, &series);
-  put_changes(out, store, &series, probed);
+  find_figures(store, series.id, &known);
+  put_charts(out, &series, &known);
+  put_changes(out, store, &series, known.probe > 0);
   put_variants(out, store, &series);
-  put_runs(out, store, &series, before, &shown);
-  put_neighbours(out, &series, before, &shown);
-  if (shown.count) tb_web_newest(out, store, shown.document, shown.position, before == INT64_MAX);
+  const bool newest = before.started == INT64_MAX;
+  put_runs(out, store, &series, &before, &known, &shown);
+  put_neighbours(out, &series, newest, &shown);
+  if (shown.count) tb_web_newest(out, store, shown.newest.document, (int)shown.newest.position, newest);
   tb_web_end(request);
 }

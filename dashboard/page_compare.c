@@ -65,11 +65,18 @@ static void put_state(struct tc_strbuf *out, const cJSON *one) {
   else tb_web_verdict(out, tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) ? (int)verdict : TB_VERDICT_UNSURE);
 }
 
-static void put_compared(struct tc_strbuf *out, const cJSON *one, const char *machine) {
+struct machines { const char *base, *head; }; /* NULL: any */
+
+/* Where the case is: head's machine may never have had one that head lacks. */
+static const char *machine_of(const cJSON *one, const struct machines *machines) {
+  return tb_doc_text(one, "base_outcome", NULL) && !tb_doc_text(one, "head_outcome", NULL) ? machines->base : machines->head;
+}
+
+static void put_compared(struct tc_strbuf *out, const cJSON *one, const struct machines *machines) {
   tc_strbuf_puts(out, "<tr><td>");
   put_state(out, one);
   tc_strbuf_puts(out, "<td class=name>");
-  tb_web_case(out, tb_doc_text(one, "id", "?"), machine);
+  tb_web_case(out, tb_doc_text(one, "id", "?"), machine_of(one, machines));
   tc_strbuf_puts(out, "<td class=figure>");
   tb_web_move(out, tb_doc_number(one, "time.ratio"), tb_doc_number(one, "time.lo"), tb_doc_number(one, "time.hi"));
   tc_strbuf_puts(out, "<td class=figure>");
@@ -136,7 +143,7 @@ static void put_bars(struct tc_strbuf *out, const cJSON *const *order, int count
   if (n) tb_web_bars(out, n < count ? "The largest changes" : "All cases", "time of a compiled call, head over base; orange: slower, blue: faster, grey: neither is certain", bars, n, &range);
 }
 
-static void put_comparison(struct tc_strbuf *out, const cJSON *document, const char *machine) {
+static void put_comparison(struct tc_strbuf *out, const cJSON *document, const struct machines *machines) {
   static const char *const columns[] = {"verdict", "case", "time, head over base", "base", "head", "remarks"};
   int n;
   const cJSON **order = order_of(document, &n);
@@ -144,7 +151,7 @@ static void put_comparison(struct tc_strbuf *out, const cJSON *document, const c
   put_bars(out, order, n);
   tc_strbuf_puts(out, "<section><h2>Cases: those that fail, then the largest changes</h2>\n");
   tb_web_table(out, "comparison", columns, TB_COUNT(columns));
-  for (int i = 0; i < n; i++) put_compared(out, order[i], machine);
+  for (int i = 0; i < n; i++) put_compared(out, order[i], machines);
   tb_web_table_end(out);
   tc_strbuf_puts(out, "</section>\n");
   free(order);
@@ -166,8 +173,8 @@ void tb_page_compare(struct tb_query *request, struct tb_store *store) {
   tb_web_begin(request, "Compare", "/compare");
   put_form(request, store);
   if (document) {
-    const char *machine = tb_argument(request, "head_machine");
-    put_comparison(&request->answer.body, document, machine ? machine : tb_argument(request, "machine"));
+    const char *base = tb_argument(request, "base_machine"), *head = tb_argument(request, "head_machine"), *both = tb_argument(request, "machine");
+    put_comparison(&request->answer.body, document, &(struct machines){base ? base : both, head ? head : both});
     put_data(request);
   } else {
     tc_strbuf_puts(&request->answer.body, "<p class=quiet>Two commits, or one commit on two machines. Times of two runs are held against each other by the probe that each of them measured.</p>\n");

@@ -37,7 +37,7 @@ static void put_failed(struct tc_strbuf *out, sqlite3_stmt *row) {
   tc_strbuf_puts(out, "<td class=name>");
   tb_web_case(out, tb_column_text(row, 0), tb_column_text(row, 1));
   tb_web_cell_time(out, sqlite3_column_int64(row, 5));
-  tb_web_cell_commit(out, tb_column_text(row, 4));
+  tb_web_cell_commit(out, tb_column_text(row, 6));
   tb_web_cell_time(out, sqlite3_column_int64(row, 3));
   tb_web_cell_machine(out, tb_column_text(row, 1));
 }
@@ -131,7 +131,7 @@ static void put_method(struct tc_strbuf *out) {
 
 void tb_page_overview(struct tb_query *request, struct tb_store *store) {
   static const char *const moved[] = {"verdict", "case", "time, new over old", "newest", "commit", "since", "told by", "machine"};
-  static const char *const failed[] = {"outcome", "case", "since", "commit", "run", "machine"}, *const runs[] = {"run", "commit", "cases", "machine", ""};
+  static const char *const failed[] = {"outcome", "case", "since", "first with commit", "newest run", "machine"}, *const runs[] = {"run", "commit", "cases", "machine", ""};
   struct tc_strbuf *out = &request->answer.body;
   struct tb_open_regressions open;
   tb_web_begin(request, "Overview", "/");

@@ -104,11 +104,12 @@ static const char *const steps[TB_STORE_VERSION] = {
           "UPDATE series SET dirty = coalesce(dirty, latest_started), score = 0;",
     /* What is open is counted for each first page, however many steps there were. */
     [2] = "CREATE INDEX changes_open ON changes(started) WHERE slower = 1 AND closed IS NULL;",
-    /* Runs that were not right lose their figures; since when they fail, when commits were last measured, and what is of many machines is counted. */
+    /* Runs that were not right lose their figures, and what was found in those is looked at anew; since when they fail, when commits were last measured, and what is of many machines is counted. */
     [3] = "UPDATE points SET value = NULL, steady = NULL, steady_p05 = NULL, steady_p95 = NULL, baseline = NULL, speedup = NULL, speedup_lo = NULL, speedup_hi = NULL, noise_floor = NULL,"
           " cold = NULL, disk = NULL, memory = NULL, first_call = NULL, pays_off_calls = NULL, kernels = NULL, graphs = NULL, moved = NULL, peak = NULL, code = NULL, instructions = NULL"
           " WHERE outcome <> 0;"
           "UPDATE series SET latest_steady = NULL, latest_speedup = NULL, latest_lo = NULL, latest_hi = NULL, latest_cold = NULL WHERE latest_outcome <> 0;"
+          "UPDATE series SET dirty = coalesce(dirty, latest_started) WHERE id IN (SELECT series FROM points WHERE outcome <> 0);"
           "ALTER TABLE series ADD COLUMN outcome_started INTEGER;"
           "UPDATE series SET outcome_started = (SELECT min(p.started) FROM points p WHERE p.series = series.id AND p.started > coalesce((SELECT max(q.started) FROM points q"
           " WHERE q.series = series.id AND q.outcome <> series.latest_outcome AND q.started < series.latest_started), -9223372036854775807));"

@@ -107,15 +107,30 @@ static void leave_out(struct tb_row *row) {
   for (int i = 0; i < TB_FIGURE_COUNT; i++) row->figures[i] = NAN;
 }
 
-static bool keep_case(struct maker *m, uint32_t one_case) {
+/* The run was ended before it came to this case: nothing is known of it, and it did not fail. What is right was measured. */
+static bool was_not_reached(const struct tb_tape *tape, uint32_t one_case, int outcome) {
+  return outcome != TB_OUTCOME_OK && tape->nodes[tb_tape_member(tape, one_case, "interrupted")].kind == TB_TAPE_TRUE;
+}
+
+/* As of a file (harness/stored_check.h): what says two things is not believed. */
+static bool agrees(const struct tb_tape *tape, uint32_t one_case) {
+  const uint32_t correctness = tb_tape_member(tape, one_case, "correctness");
+  return !correctness || tape->nodes[correctness].kind != TB_TAPE_OBJECT || tape->nodes[tb_tape_member(tape, correctness, "ok")].kind != TB_TAPE_FALSE;
+}
+
+static bool keep_case(struct maker *m, uint32_t one_case, int64_t position) {
   const struct tb_tape *tape = m->tape;
-  struct tb_row *row = &m->made->rows[m->made->n_rows++];
+  struct tb_row *row = &m->made->rows[m->made->n_rows];
   struct part last = {0};
   const double environment = tb_tape_number(tape, tb_tape_member(tape, one_case, "env"));
   if (!(environment < m->n_environments)) return refuse(m, "$.cases: env is the number of an environment that is not there");
   if (!(row->name = keep_text(m, tb_tape_member(tape, one_case, "id"))) || !*row->name) return refuse(m, "$.cases: an id that is empty, or longer than 1023 bytes");
   row->machine = m->machine_of[(int)environment];
   row->outcome = outcome_of(tape, tb_tape_member(tape, one_case, "outcome"));
+  row->position = position;
+  if (was_not_reached(tape, one_case, row->outcome)) return true;
+  if (row->outcome == TB_OUTCOME_OK && !agrees(tape, one_case)) return refuse(m, "$.cases: the outcome of one is ok, and its results were not right (correctness.ok)");
+  m->made->n_rows++;
   if (!keep_value(m, one_case, row)) return false;
   if (row->outcome != TB_OUTCOME_OK) {
     leave_out(row);
@@ -140,8 +155,9 @@ static bool fill(struct maker *m) {
   for (uint32_t i = tb_tape_first(environments); i < tape->nodes[environments].next; i = tape->nodes[i].next)
     if (!keep_machine(m, i)) return false;
   if (!m->made->n_machines) return refuse(m, "$.environments: expected at least 1 item, found 0");
+  int64_t position = 0;
   for (uint32_t i = tb_tape_first(cases); i < tape->nodes[cases].next; i = tape->nodes[i].next)
-    if (!keep_case(m, i)) return false;
+    if (!keep_case(m, i, position++)) return false;
   return true;
 }
 

@@ -1,4 +1,4 @@
-/* A document that was checked, as the writer stores it: its bytes, compressed, and a row for each case.
+/* A document that was checked, as the writer stores it: its bytes, compressed, and a row for each case that its run came to.
  *
  * Ownership: one block of memory, with all that it points to. */
 #ifndef TB_DASHBOARD_SUBMISSION_H
@@ -11,6 +11,7 @@ enum { TB_SUBMISSION_NAME = 1024, TB_SUBMISSION_MACHINES = 64 };
 
 struct tb_row {
   const char *name;     /* the case's id */
+  int64_t position;     /* of the case in its document */
   int machine;          /* index of the submission's */
   int outcome;          /* as in harness/outcome.def; 0: ok */
   int64_t probe;        /* version of the probe that `value` is over; 0: it is nanoseconds */

@@ -68,8 +68,8 @@ static bool renew(struct tb_store *store, enum tb_statement which, const struct 
   return good;
 }
 
-/* Most often nothing that an index holds changes, and then the indexes are left alone. A series that has a newer point gets one point more,
- * and no other news. */
+/* Most often nothing that an index holds changes, and then the indexes are left alone. A series that has a newer point gets one point more; it may
+ * tell since when the newest one's outcome holds. */
 static bool renew_series(struct tb_store *store, const struct tb_submission *s, const struct tb_row *row, const struct place *place) {
   bool renewed = false;
   if (!renew(store, TB_SQL_RENEW_QUIETLY, s, row, place, &renewed)) return false;
@@ -79,6 +79,7 @@ static bool renew_series(struct tb_store *store, const struct tb_submission *s, 
   sqlite3_bind_int64(grow, 1, place->series);
   sqlite3_bind_int64(grow, 2, s->started);
   sqlite3_bind_int64(grow, 3, place->now);
+  sqlite3_bind_int64(grow, 4, row->outcome);
   return tb_store_run(store, grow);
 }
 
@@ -93,7 +94,7 @@ enum tb_written tb_submission_apply(struct tb_write *self, struct tb_store *stor
   if (!place.document) return TB_WRITTEN_THERE;
   if (!tb_store_measured(store, place.commit, s->started)) return TB_WRITTEN_FAILED;
   for (size_t i = 0; i < s->n_rows; i++) {
-    place.position = (int64_t)i;
+    place.position = s->rows[i].position;
     place.series = tb_store_series_id(store, s->rows[i].name, machines[s->rows[i].machine]);
     if (place.series < 0 || !add_point(store, s, &s->rows[i], &place) || !renew_series(store, s, &s->rows[i], &place)) return TB_WRITTEN_FAILED;
   }

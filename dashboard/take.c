@@ -98,13 +98,24 @@ static void offer_sample(struct tb_server *server, const struct tb_intake *intak
   if (sample) tb_writer_put(server->writer, sample);
 }
 
+/* It would be removed at once, and the sender, who was told that it is stored, would keep none. */
+static bool is_too_old(const struct tb_server *server, const struct tb_submission *s, char *why) {
+  if (s->started >= tb_upkeep_edge(server->settings)) return false;
+  snprintf(why, TB_SCHEMA_WHY, "$.started: longer ago than this server keeps results (retain=%lld, in days)", server->settings->retain);
+  return true;
+}
+
 static enum tb_taken take(struct tb_query *request, bool gzip, struct tb_submission **out, char *why) {
   struct tb_server *server = request->server;
   struct tb_intake *intake = borrow(server);
   snprintf(why, TB_SCHEMA_WHY, "out of memory");
   if (!intake) return TB_TAKEN_NO_MEMORY;
   const char *key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Idempotency-Key");
-  const enum tb_taken taken = tb_intake_take(intake, request->body ? request->body : "", request->body_bytes, gzip, key, out, why);
+  enum tb_taken taken = tb_intake_take(intake, request->body ? request->body : "", request->body_bytes, gzip, key, out, why);
+  if (taken == TB_TAKEN_OK && is_too_old(server, *out, why)) {
+    free(*out);
+    taken = TB_TAKEN_BAD;
+  }
   if (taken == TB_TAKEN_OK) offer_sample(server, intake, *out);
   give_back(server, intake);
   return taken;

@@ -18,8 +18,7 @@
   const requests = new Map();
 
   function fetchSeries(figure) {
-    const query = new URLSearchParams({ case: figure.dataset.case, machine: figure.dataset.machine, limit: '2000' });
-    const url = '/api/v1/series?' + query;
+    const url = figure.dataset.series;
     if (!requests.has(url)) requests.set(url, fetch(url).then(answer => { if (!answer.ok) throw new Error(answer.statusText); return answer.json(); }));
     return requests.get(url);
   }
@@ -33,18 +32,20 @@
   function planOf(figure) {
     const { figures: names, names: shown, unit, low, high, title } = figure.dataset;
     const lines = names.split(',');
-    return { lines, shown: shown ? shown.split(',') : [title], unit, low, high, title, logarithmic: 'log' in figure.dataset, changes: 'changes' in figure.dataset, probed: 'probed' in figure.dataset };
+    return { lines, shown: shown ? shown.split(',') : [title], unit, low, high, title, logarithmic: 'log' in figure.dataset, changes: 'changes' in figure.dataset, probed: 'probed' in figure.dataset, runs: Number(figure.dataset.runs) };
   }
 
-  const failed = point => point.outcome !== 'ok';
+  const absent = point => point.outcome !== 'ok'; /* it has no figures */
+  const unsupported = point => point.outcome === 'unsupported'; /* not built here: that is no failure */
+  const whyNot = point => (unsupported(point) ? '' : 'failed: ') + point.outcome;
 
   /* [date, value…] of each point; a line with a band has [low, value, high] in the place of its value. Lines go on over null, and break at NaN: where a
-   * run failed. */
+   * run has none. */
   function rowsOf(plan, points) {
     return points.map(point => [new Date(point.started_ms)].concat(plan.lines.map(line => {
-      const value = failed(point) ? NaN : point[line];
+      const value = absent(point) ? NaN : point[line];
       if (!plan.low) return value;
-      if (failed(point)) return [NaN, NaN, NaN];
+      if (absent(point)) return [NaN, NaN, NaN];
       return [point[plan.low] === null ? value : point[plan.low], value, point[plan.high] === null ? value : point[plan.high]];
     })));
   }
@@ -64,19 +65,20 @@
     }
   }
 
-  /* A cross on the time axis for each run that failed, and its outcome beside it where there is room. */
-  function drawFailed(points, em, context, area, chart) {
+  /* On the time axis a cross for each run that failed, a ring for one that was not supported, and its outcome beside it where there is room. */
+  function drawAbsent(points, em, context, area, chart) {
     const arm = em / 3, y = area.y + area.h - 2 * arm, end = area.x + area.w;
     let taken = -Infinity;
-    context.strokeStyle = context.fillStyle = style('--slower');
     context.lineWidth = 2;
     context.font = em + 'px sans-serif';
     context.textBaseline = 'alphabetic';
-    for (const point of points.filter(failed)) {
+    for (const point of points.filter(absent)) {
       const x = chart.toDomXCoord(point.started_ms), width = context.measureText(point.outcome).width;
       if (x < area.x - 1 || x > end + 1) continue;
+      context.strokeStyle = context.fillStyle = style(unsupported(point) ? '--quiet' : '--slower');
       context.beginPath();
-      for (const slope of [1, -1]) {
+      if (unsupported(point)) context.arc(x, y, arm, 0, 2 * Math.PI);
+      else for (const slope of [1, -1]) {
         context.moveTo(x - arm, y - slope * arm);
         context.lineTo(x + arm, y + slope * arm);
       }
@@ -150,9 +152,9 @@
   }
 
   function draw(figure, series) {
-    const plan = planOf(figure), known = series.points.filter(point => !failed(point) && plan.lines.some(line => point[line] !== null));
+    const plan = planOf(figure), known = series.points.filter(point => !absent(point) && plan.lines.some(line => point[line] !== null));
     const measured = plan.probed ? known.filter(point => point.probe === known.at(-1).probe) : known; /* those over another probe, or none, have another scale */
-    const drawn = new Set(measured), points = series.points.filter(point => failed(point) || drawn.has(point));
+    const drawn = new Set(measured), points = series.points.filter(point => absent(point) || drawn.has(point));
     const legend = document.createElement('div'), plot = figure.querySelector('.plot');
     legend.className = 'legend';
     legend.setAttribute('aria-live', 'polite');
@@ -163,16 +165,16 @@
     }
     const one = plan.lines.length === 1, most = Math.max(...measured.map(point => point[plan.lines[0]] || 0)), unit = unitFor(plan.unit, most);
     figure.classList.add('drawn');
-    if (one && unit.name) figure.querySelector('figcaption').textContent = plan.title + ' (' + unit.name + (plan.logarithmic ? ', logarithmic' : '') + ')';
-    else if (plan.logarithmic) figure.querySelector('figcaption').textContent = plan.title + ' (logarithmic)';
+    const remarks = [one && unit.name, plan.logarithmic && 'logarithmic', series.points.length < plan.runs && `the newest ${series.points.length} of ${plan.runs} runs`].filter(Boolean);
+    if (remarks.length) figure.querySelector('figcaption').textContent = plan.title + ' (' + remarks.join(', ') + ')';
     if (!one) plot.before(keyOf(plan, measured));
     const changes = plan.changes ? series.changes : [];
-    const failures = points.length - measured.length;
-    legend.textContent = measured.length + ' runs' + (failures ? ', ' + failures + ' that failed (×)' : '') + (plan.low ? '; band: ' + (plan.changes ? '5% to 95% of the samples' : '95% interval') : '') + (changes.length ? '; lines: change points (dashed: faster)' : '');
+    const lacking = points.filter(absent), without = lacking.filter(unsupported).length, failures = lacking.length - without;
+    legend.textContent = measured.length + ' runs' + (failures ? ', ' + failures + ' that failed (×)' : '') + (without ? ', ' + without + ' unsupported (○)' : '') + (plan.low ? '; band: ' + (plan.changes ? '5% to 95% of the samples' : '95% interval') : '') + (changes.length ? '; lines: change points (dashed: faster)' : '');
     const say = row => {
       const point = points[row], when = new Date(point.started_ms).toISOString().slice(0, 16).replace('T', ' ') + ' · ' + point.commit + ' · ';
-      if (failed(point)) {
-        legend.textContent = when + 'failed: ' + point.outcome;
+      if (absent(point)) {
+        legend.textContent = when + whyNot(point);
         return;
       }
       const value = line => point[line] === null ? '–' : told(plan.unit, point[line], 4);
@@ -187,7 +189,7 @@
     const looks = Object.fromEntries(plan.shown.map((name, i) => [name, { strokePattern: dashes[i] }]));
     const chart = new Dygraph(plot, rowsOf(plan, points), Object.assign(paint(), {
       labels: ['run'].concat(plan.shown), series: looks, customBars: Boolean(plan.low), logscale: plan.logarithmic, fillAlpha: 0.22, strokeWidth: 1.5, xRangePad: 8, drawPoints: points.length < 200, pointSize: 2.5,
-      connectSeparatedPoints: true, labelsUTC: true, underlayCallback: (...where) => { drawSteps(changes, ...where); drawFailed(points, em, ...where); }, xAxisHeight: 3.2 * em, animatedZooms: false, rightGap: 12, stepPlot: whole, yRangePad: whole ? 24 : 8,
+      connectSeparatedPoints: true, labelsUTC: true, underlayCallback: (...where) => { drawSteps(changes, ...where); drawAbsent(points, em, ...where); }, xAxisHeight: 3.2 * em, animatedZooms: false, rightGap: 12, stepPlot: whole, yRangePad: whole ? 24 : 8,
       axes: { x: { axisLabelWidth: 4.4 * em, ticker: ticker(em) }, y: { axisLabelWidth: (one ? 4.7 : 5.4) * em, axisLabelFormatter: label, pixelsPerLabel: 2.2 * em } },
       highlightCallback: (event, x, items, row) => say(row),
       pointClickCallback: (event, item) => { const key = points[item.idx].key; if (key) location.href = '/result?key=' + key; },

@@ -20,6 +20,7 @@ from browser import Browser
 LOOKS = ((400, False), (400, True), (1200, False), (1200, True), (3840, False))  # width, dark
 HEIGHT = 900
 LEAST_CONTRAST = 4.5  # WCAG 2.1, text
+COLUMNS = {'over probe': 'value', 'moved': 'moved', 'peak memory': 'peak', 'code': 'code', 'kernels': 'kernels', 'instructions': 'instructions'}  # of the table of runs, and what they are of
 LEAST_APART = 0.12    # distance of two colours, as those see them who cannot tell red from green
 
 # Texts of charts that lie on one another or are cut off, and texts that are hard to read.
@@ -68,10 +69,18 @@ DRAWN = """(figure => {
 })"""
 CHARTS_DONE = "Array.from(document.querySelectorAll('figure.chart')).every(figure => figure.querySelector('.legend'))"
 
+CAPTIONS = "Array.from(document.querySelectorAll('figure.chart figcaption')).map(one => one.textContent)"
+
 
 def check(name, problems):
     problems = problems if isinstance(problems, list) else [] if problems is True else [repr(problems)]
     print('ok' if not problems else 'not ok', name, '; '.join(str(one) for one in problems)[:500].replace('\n', ' '), sep='\t', flush=True)
+
+
+def amount(text):
+    """Of 1.23 kB; nan where there is none."""
+    number, *unit = text.split() if text and text != '–' else ('nan',)
+    return float(number) * {'kB': 1e3, 'MB': 1e6, 'GB': 1e9}.get(''.join(unit), 1)
 
 
 def query(path, **arguments):
@@ -166,6 +175,16 @@ class Reader:
               and 'They are found in the time over that of the probe' in self.get(self.views['case'])[1] else [one['title'] for one in charts])
         check('the overview says how what moved was told from noise', [] if 'Benjamini and Hochberg' in self.get('/')[1] else ['it does not'])
         self.data_of(charts)
+        self.longer()
+
+    def longer(self):
+        """A history that is longer than what is drawn of it, played by the page: it is drawn once more."""
+        plain = self.browser.ask(CAPTIONS)
+        self.browser.ask("(() => { for (const figure of document.querySelectorAll('figure.chart')) { figure.dataset.runs = 5000; figure.querySelector('.legend').remove(); }"
+                         " const script = document.createElement('script'); script.src = document.querySelector('script[src*=page]').src; document.head.append(script); })()")
+        self.browser.wait(CHARTS_DONE)
+        captions, runs = self.browser.ask(CAPTIONS), len(self.json('/api/v1/series?' + urllib.parse.urlparse(self.views['case']).query)['points'])
+        check('a chart of a part of the runs says so, and no other one', [one for one in captions if f'the newest {runs} of 5000 runs)' not in one] + [one for one in plain if 'newest' in one] + ([] if captions else ['none']))
 
     def data_of(self, charts):
         problems = []
@@ -244,7 +263,7 @@ class Reader:
 
     def nights(self):
         """A case that fails now and then: each such run is marked, with its outcome, and no line leads over it."""
-        failures = [number for number, outcome in enumerate(page_documents.NIGHTS) if outcome != 'ok']
+        failures = [number for number, outcome in enumerate(page_documents.NIGHTS) if outcome not in ('ok', 'unsupported')]
         self.visit(self.views['a case of nights'])
         charts = self.browser.ask(f"Array.from(document.querySelectorAll('figure.drawn')).map(figure => Object.assign({DRAWN}(figure), {{ title: figure.dataset.title, legend: figure.querySelector('.legend').textContent,"
                                   " key: Array.from(figure.querySelectorAll('.key li')).map(one => one.textContent), dates: figure.querySelectorAll('.dygraph-axis-label-x').length }))")
@@ -256,7 +275,7 @@ class Reader:
                     centres.append([])
                 centres[-1].append(x)
             centres = [(one[0] + one[-1]) / 2 for one in centres]
-            if len(centres) != len(failures) or f'{len(failures)} that failed' not in chart['legend']:
+            if len(centres) != len(failures) or f'{len(failures)} that failed (×), 1 unsupported (○)' not in chart['legend']:
                 problems.append([chart['title'], chart['legend'], centres])
                 continue
             night = (centres[1] - centres[0]) / (failures[1] - failures[0])
@@ -270,10 +289,11 @@ class Reader:
         check('what a logarithmic axis has no place for is told in the key', [] if 'peak: 0\u202fB' in memory['key'] else memory['key'])
         self.browser.ask("document.querySelector('.plot').focus()")
         said = []
-        for key in ('End', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft'):
+        for key in ('End', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'Home', 'ArrowRight'):
             self.browser.press(key)
             said.append(self.browser.ask("document.activeElement.parentElement.querySelector('.legend').textContent"))
         check('and its outcome is told where one stands on it', [] if 'failed: crashed' in said[0] and 'failed: wrong' in said[3] and 'failed' not in said[1] + said[2] else said)
+        check('what is not supported did not fail', [] if said[5].endswith('· unsupported') else said[5:])
         text = self.browser.ask("document.querySelector('[aria-label=runs]').innerText").split('\n')
         check('and the table has no figures of it', [] if any('wrong' in line for line in text) and not any('wrong' in line and ('ns' in line or 'µs' in line or 'ms' in line) for line in text) else text[:8])
 
@@ -315,7 +335,7 @@ class Reader:
             check(f'{state} regressions are a view of their own', [] if shown == [f'{state.capitalize()} {len(known)}', [state] * len(known)] and known else [shown, len(known)])
         runs = self.get(self.views['case'])[1]
         older = re.search(r'rel=next accesskey=n href="([^"]*)"', runs)
-        times = [re.findall(r'<time datetime=(\S+)', text.split('<h2>Runs</h2>')[1].split('</section>')[0]) for text in (runs, self.get(older.group(1).replace('&amp;', '&'))[1])] if older else []
+        times = [re.findall(r'<time datetime=(\S+)', text.split('<h2 id=runs>Runs</h2>')[1].split('</section>')[0]) for text in (runs, self.get(older.group(1).replace('&amp;', '&'))[1])] if older else []
         check('older runs of a case are on a further page', [] if older and times[1] and max(times[1]) < min(times[0]) else ['none'])
 
     def open_on_overview(self, count, oldest):
@@ -347,6 +367,26 @@ class Reader:
         rows = self.browser.ask("Array.from(document.querySelectorAll('[aria-label=runs] tr')).length")
         text = self.browser.ask("document.querySelector('[aria-label=runs]').innerText")
         check('without JavaScript the table of runs has what the charts show', [] if rows == 61 and ' to ' in text and '[' in text and 'µs' in text + 'µs' else [rows, text[:200]])
+        self.undrawn()
+
+    def undrawn(self):
+        """Each figure of a chart, as its data has it, is in the newest row of the table; and that row's date is seen however far one scrolls."""
+        self.browser.look(400, HEIGHT, scripts=False)
+        problems = []
+        for name in ('case', 'a case with kernels and switches'):
+            self.visit(self.views[name], scripts=False)
+            cells = self.browser.ask("Array.from(document.querySelectorAll('[aria-label=runs] tr')).slice(0, 2).map(row => Array.from(row.children).map(cell => cell.textContent))")
+            shown = dict(zip(*cells))
+            address = urllib.parse.urlparse(self.views[name])
+            point = self.json('/api/v1/series?' + address.query)['points'][-1]
+            known = {column: point[figure] for column, figure in COLUMNS.items() if point[figure] is not None and (figure != 'value' or point['probe'])}
+            problems += [[name, column, shown.get(column), value] for column, value in known.items() if not abs(amount(shown.get(column)) - value) <= 0.01 * value]
+            problems += [] if known else [name + ' has none of them']
+            problems += [name + ' does not say where figures are'] if 'table of runs' not in self.browser.ask("document.querySelector('main').innerText") else []
+            left = self.browser.ask("(() => { const area = document.querySelector('[aria-label=runs]'), cell = area.querySelector('td'); area.scrollLeft = 10000;"
+                                    " return [area.scrollLeft, cell.getBoundingClientRect().left - area.getBoundingClientRect().left]; })()")
+            problems += [] if left[0] > 100 and 0 <= left[1] < 5 else [left]
+        check('and so it has what no other table has: the probe, memory, code, kernels, instructions; the date stays in sight', problems)
 
     def focus(self):
         return self.browser.ask("(() => { const one = document.activeElement, look = getComputedStyle(one); return { tag: one.tagName, text: (one.textContent || '').slice(0, 60), seen: look.outlineStyle !== 'none'"

@@ -335,7 +335,7 @@ for page in / /cases /regressions "/case?case=$hostile" '/compare?base=%3Dcmd()1
   tap_result $? "and no page takes it for its own: $page"
 done
 http GET "/case?case=$hostile"
-[[ $body == *'<h1>&lt;script&gt;alert(1)'* && $body == *'data-case="&lt;script'* && $body == *'2025-01-22'* && $body == *'<table>'* ]]
+[[ $body == *'<h1>&lt;script&gt;alert(1)'* && $body == *' data-series="/api/v1/series?case=%3Cscript'* && $body == *'2025-01-22'* && $body == *'<table>'* ]]
 tap_result $? 'the page of a case has its runs as a table, without JavaScript'
 http GET "/api/v1/series?case=$hostile&format=csv"
 is 'CSV has nothing that a spreadsheet would run' 200 ",\"'=cmd()12\","
@@ -409,5 +409,10 @@ start db=killed.db retain=1
 is_empty() { [ "$(metric documents)" = 0 ] && [ "$(metric points)" = 0 ]; }
 await "$server" is_empty
 tap_result $? 'retain= removes what is too old'
+send document.json
+is 'and takes nothing that would be removed at once' 400 '$.started: longer ago than this server keeps results (retain=1, in days)'
+XDG_STATE_HOME=$PWD/state TBENCH_TOKEN=$token run "$TBENCH" push document.json "to=http://127.0.0.1:$port"
+[ "$status" -ne 0 ] && [[ $out$err == *'longer ago than this server keeps results'* ]] && grep -rqs 'longer ago than this server' state --include='*.reason'
+tap_result $? 'so that tbench push keeps it, with the reason'
 stop
 tap_end

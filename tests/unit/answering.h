@@ -10,7 +10,7 @@
 #include "dashboard/submission.h"
 #include "tests/unit/documents.h"
 
-enum { ARGUMENTS = 4 };
+enum { ARGUMENTS = 5 };
 
 static struct { const char *name, *value; } arguments[ARGUMENTS];
 
@@ -71,6 +71,16 @@ static inline void store_document(struct fixture *f, long long number, int cases
   free(text);
 }
 
+/* A copy of a text with one part of it replaced; free() it. */
+static inline char *with_first(const char *text, const char *what, const char *instead) {
+  const char *at = strstr(text, what);
+  assert_non_null(at);
+  char *made = malloc(strlen(text) + strlen(instead) + 1);
+  assert_non_null(made);
+  sprintf(made, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(what));
+  return made;
+}
+
 /* --- queries --- */
 
 static inline void begin(struct tb_query *request) {
@@ -89,12 +99,16 @@ static const struct tb_route routes[] = {
 #undef TB_ROUTE
 };
 
-/* The answer of a route, in `request`: end it. */
-static inline const char *answer_of(struct fixture *f, const char *path, struct tb_query *request) {
+static inline void ask_route(struct fixture *f, const char *path, struct tb_query *request) {
   begin(request);
   for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
     if (!strcmp(routes[i].path, path)) request->route = &routes[i];
   tb_query_read(request, &f->store);
+}
+
+/* The answer of a route, in `request`: end it. */
+static inline const char *answer_of(struct fixture *f, const char *path, struct tb_query *request) {
+  ask_route(f, path, request);
   assert_int_equal(request->answer.status, MHD_HTTP_OK);
   return tc_strbuf_text(&request->answer.body);
 }

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include "harness/outcome.h"
 #include "tests/unit/answering.h"
+#include "tests/unit/sql.h"
 
 static void open_step(struct fixture *f, int series, int64_t started, const char *closed) {
   char sql[256];
@@ -58,7 +60,102 @@ static void test_commits(void **state) {
   end(&request);
 }
 
+/* --- what fails --- */
+
+/* A run that was ended by hand did not come to all of its cases: they did not fail. What it came to keeps its place in the document. */
+static void test_not_reached(void **state) {
+  struct fixture *f = *state;
+  struct tb_query request;
+  char text[DOCUMENT_HEAD + 3 * DOCUMENT_CASE];
+  document_write(text, 0, 3);
+  char *ended = with_first(text, "\"outcome\":\"ok\",\"error\":null", "\"outcome\":\"error\",\"error\":\"interrupted before it was measured\",\"interrupted\":true");
+  char *failed = with_first(ended, "\"outcome\":\"ok\",\"error\":null", "\"outcome\":\"error\",\"error\":\"out of luck\",\"interrupted\":false");
+  assert_string_equal(store(f, failed), "");
+  assert_true(number_of(f->store.db, "SELECT count(*) FROM series") == 2);
+  assert_true(number_of(f->store.db, "SELECT cases FROM documents") == 2);
+  assert_true(tb_store_meta(&f->store, "points") == 2);
+  assert_true(number_of(f->store.db, "SELECT min(position) * 10 + max(position) FROM points") == 12);
+  const char *answer = answer_of(f, "/api/v1/overview", &request);
+  assert_non_null(strstr(answer, "{\"case\":\"load/case1/"));
+  assert_null(strstr(answer, "case0/"));
+  end(&request);
+  free(ended), free(failed);
+}
+
+/* A result whose rows are of one case: as many as it has outcomes. */
+static void arrive(struct fixture *f, int64_t started, const char *commit, const int *outcomes, int count) {
+  enum { MOST = 2 };
+  static int number;
+  struct tb_row rows[MOST];
+  struct tb_submission s = {.started = started, .commit = commit, .machines = {"m"}, .n_machines = 1, .n_rows = (size_t)count, .rows = rows, .packed = ""};
+  number++;
+  memcpy(s.key, &number, sizeof number);
+  for (int i = 0; i < count; i++) rows[i] = (struct tb_row){.name = "c", .position = i, .outcome = outcomes[i]};
+  assert_int_equal(tb_submission_apply(&s.write, &f->store), TB_WRITTEN_STORED);
+  assert_true(tb_store_settle(&f->store));
+}
+
+struct told { int64_t started; int outcome; };
+
+/* Since when the newest one's outcome holds, of runs in the order that they began in. */
+static int64_t since(const struct told *runs, int count) {
+  int first = count - 1;
+  while (first > 0 && runs[first - 1].outcome == runs[count - 1].outcome) first--;
+  return runs[first].started;
+}
+
+/* Behind those that began no later. */
+static void insert(struct told *runs, int count, struct told run) {
+  int at = count;
+  for (; at > 0 && runs[at - 1].started > run.started; at--) runs[at] = runs[at - 1];
+  runs[at] = run;
+}
+
+/* Since when a case fails does not depend on when its runs came: a spool may be sent late. */
+static void test_any_order(void **state) {
+  enum { ROUNDS = 300, RUNS = 14, SECONDS = 9, OUTCOMES = 3 };
+  struct fixture *f = *state;
+  unsigned random = 7;
+  for (int round = 0; round < ROUNDS; round++) {
+    struct told runs[2 * RUNS];
+    int count = 0;
+    for (int i = 0; i < RUNS; i++) {
+      int outcomes[2];
+      const int rows = 1 + ((random = random * 1103515245 + 12345) >> 16) % 2;
+      const int64_t started = 1000 * (int64_t)((random = random * 1103515245 + 12345) >> 16) % (SECONDS * 1000);
+      for (int k = 0; k < rows; k++) {
+        outcomes[k] = (int)((random = random * 1103515245 + 12345) >> 16) % OUTCOMES;
+        insert(runs, count++, (struct told){started, outcomes[k]});
+      }
+      arrive(f, started, "x", outcomes, rows);
+      const double expected = (double)since(runs, count), found = number_of(f->store.db, "SELECT outcome_started FROM series");
+      if (found != expected) fail_msg("round %d, run %d: since %g, and it is since %g", round, i, found, expected);
+      assert_true(number_of(f->store.db, "SELECT latest_outcome FROM series") == runs[count - 1].outcome);
+    }
+    assert_int_equal(sqlite3_exec(f->store.db, "DELETE FROM points; DELETE FROM documents; DELETE FROM series", NULL, NULL, NULL), SQLITE_OK);
+    tb_store_forget(&f->store);
+  }
+}
+
+/* Beside the time that a case fails since stands the commit of that run, not that of the newest one; none where that run is gone. */
+static void test_who_broke_it(void **state) {
+  static const int right = TB_OUTCOME_OK, wrong = TB_OUTCOME_CRASHED;
+  struct fixture *f = *state;
+  arrive(f, 1000, "good", &right, 1);
+  arrive(f, 4000, "newest", &wrong, 1);
+  arrive(f, 2000, "culprit", &wrong, 1);
+  arrive(f, 2000, "beside", &wrong, 1);
+  overview_has(f, "/api/v1/overview", "\"latest_ms\":4000,\"commit\":\"newest\",\"since_ms\":2000,\"since_commit\":\"culprit\"}");
+  overview_has(f, "/", "<code>culprit</code>");
+  assert_int_equal(sqlite3_exec(f->store.db, "DELETE FROM points WHERE started < 3000", NULL, NULL, NULL), SQLITE_OK);
+  overview_has(f, "/api/v1/overview", "\"commit\":\"newest\",\"since_ms\":2000,\"since_commit\":null}");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_open_regressions, set_up, tear_down), cmocka_unit_test_setup_teardown(test_commits, set_up, tear_down)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_open_regressions, set_up, tear_down), cmocka_unit_test_setup_teardown(test_commits, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_not_reached, set_up, tear_down),      cmocka_unit_test_setup_teardown(test_any_order, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_who_broke_it, set_up, tear_down),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

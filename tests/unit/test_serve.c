@@ -222,7 +222,7 @@ static void check_version_3(struct tb_store *store) {
   static const struct { const char *sql; double expected; } rows[] = {
       {"SELECT count(value) + count(steady) + count(instructions) FROM points WHERE outcome <> 0", 0}, {"SELECT sum(steady) + sum(value) + sum(instructions) FROM points WHERE outcome = 0", 65},
       {"SELECT count(latest_steady) + count(latest_speedup) FROM series WHERE latest_outcome <> 0", 0}, {"SELECT latest_steady FROM series WHERE id = 2", 8},
-      {"SELECT outcome_started FROM series WHERE id = 1", 30}, {"SELECT latest_started FROM commits WHERE id = 1", 40}, {"SELECT latest_started FROM commits WHERE id = 2", 10},
+      {"SELECT dirty FROM series WHERE id = 1", 40}, {"SELECT count(dirty) FROM series", 1}, {"SELECT outcome_started FROM series WHERE id = 1", 30}, {"SELECT latest_started FROM commits WHERE id = 1", 40}, {"SELECT latest_started FROM commits WHERE id = 2", 10},
       {"SELECT count(latest_started) FROM commits", 2}, {"SELECT sum(id) FROM documents WHERE machines > 1", 2}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (number_of(store->db, rows[i].sql) != rows[i].expected) fail_msg("%s: %g", rows[i].sql, number_of(store->db, rows[i].sql));

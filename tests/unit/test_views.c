@@ -21,16 +21,6 @@
 
 enum { COPIES = 4200, RATIOS = 600 };
 
-/* A copy of a text with one part of it replaced; free() it. */
-static char *with(const char *text, const char *what, const char *instead) {
-  const char *at = strstr(text, what);
-  assert_non_null(at);
-  char *made = malloc(strlen(text) + strlen(instead) + 1);
-  assert_non_null(made);
-  sprintf(made, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(what));
-  return made;
-}
-
 /* A step of the database that fails: the n-th since the count was set. */
 static long steps, fails_at;
 static int count_step(void *self) { return (void)self, ++steps == fails_at; }
@@ -40,7 +30,7 @@ static void check_route(struct fixture *f, const struct tb_route *route) {
   enum { TRIES = 60 };
   struct tb_query request;
   static char key[2 * TC_SHA256_BYTES + 1];
-  snprintf(key, sizeof key, "%s", arguments[ARGUMENTS - 1].value);
+  snprintf(key, sizeof key, "%s", arguments[3].value);
   fails_at = 0;
   assert_int_equal(sqlite3_exec(f->store.db, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
   steps = 0;
@@ -146,6 +136,125 @@ static void test_failed(void **state) {
   end(&request);
 }
 
+/* --- a case over time --- */
+
+static const char first_case[] = "load/case0/inductor/default/cpu/f32/b8/machine/t2";
+
+static void set_argument(int at, const char *name, const char *value) { arguments[at].name = name, arguments[at].value = value; }
+
+/* A count is told to its last digit, in CSV and in JSON. */
+static void test_digits(void **state) {
+  static const struct { const char *sql, *told; } counts[] = {{"30912345678", "30912345678"}, {"9007199254740991", "9007199254740991"}, {"1234567890.3", "1234567890.3"}, {"0.1", "0.1"}};
+  struct fixture *f = *state;
+  struct tb_query request;
+  char sql[128], expected[128];
+  store_document(f, 0, 1);
+  set_argument(0, "case", first_case);
+  set_argument(1, "figures", "instructions");
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    snprintf(sql, sizeof sql, "UPDATE points SET instructions = %s, value = %s", counts[i].sql, counts[i].sql);
+    assert_int_equal(sqlite3_exec(f->store.db, sql, NULL, NULL, NULL), SQLITE_OK);
+    set_argument(2, "format", "csv");
+    snprintf(expected, sizeof expected, ",ok,0,%s,", counts[i].told);
+    assert_non_null(strstr(answer_of(f, "/api/v1/series", &request), expected));
+    snprintf(expected, sizeof expected, ",%s\n", counts[i].told);
+    assert_non_null(strstr(tc_strbuf_text(&request.answer.body), expected));
+    end(&request);
+    set_argument(2, "format", "json");
+    snprintf(expected, sizeof expected, "\"instructions\":%s}", counts[i].told);
+    assert_non_null(strstr(answer_of(f, "/api/v1/series", &request), expected));
+    end(&request);
+  }
+}
+
+/* What a query sent may be any bytes; the answer is JSON all the same. */
+static void test_no_utf8(void **state) {
+  struct fixture *f = *state;
+  struct tb_query request;
+  store_document(f, 0, 1);
+  set_argument(0, "case", first_case);
+  set_argument(1, "figures", "\xff\xfe\xc3");
+  ask_route(f, "/api/v1/series", &request);
+  assert_int_equal(request.answer.status, MHD_HTTP_BAD_REQUEST);
+  assert_string_equal(tc_strbuf_text(&request.answer.body), "{\"error\":\"figures: there is no \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD; /api/v1/figures lists them\"}\n");
+  end(&request);
+  begin(&request);
+  tb_json_put_text(&request.answer.body, "h1 · a<b\n\xF0\x9F\x92\xA9");
+  assert_string_equal(tc_strbuf_text(&request.answer.body), "\"h1 · a\\u003cb\\u000a\xF0\x9F\x92\xA9\"");
+  end(&request);
+}
+
+enum { RUNS = 130 };
+
+static struct { char started[32], document[32], position[32]; } go_on;
+
+static void go_on_before(double started, double document, double position) {
+  snprintf(go_on.started, sizeof go_on.started, "%.0f", started);
+  snprintf(go_on.document, sizeof go_on.document, "%.0f", document);
+  snprintf(go_on.position, sizeof go_on.position, "%.0f", position);
+  set_argument(2, "before", go_on.started);
+  set_argument(3, "before_document", go_on.document);
+  set_argument(4, "before_position", go_on.position);
+}
+
+static int count_of(const char *text, const char *what) {
+  int n = 0;
+  for (; (text = strstr(text, what)); text++) n++;
+  return n;
+}
+
+/* Points of a page of the API, whose oldest one comes first. */
+static int read_points(struct fixture *f) {
+  struct tb_query request;
+  cJSON *document = cJSON_Parse(answer_of(f, "/api/v1/series", &request));
+  const cJSON *points = cJSON_GetObjectItem(document, "points"), *oldest = cJSON_GetArrayItem(points, 0);
+  const int count = cJSON_GetArraySize(points);
+  if (count) go_on_before(cJSON_GetObjectItem(oldest, "started_ms")->valuedouble, cJSON_GetObjectItem(oldest, "document")->valuedouble, cJSON_GetObjectItem(oldest, "position")->valuedouble);
+  cJSON_Delete(document);
+  end(&request);
+  return count;
+}
+
+/* Runs of a page of the history; *more: it has a link to older ones. */
+static int read_runs(struct fixture *f, bool *more) {
+  struct tb_query request;
+  const char *text = answer_of(f, "/case", &request), *link = strstr(text, "rel=next");
+  const int count = count_of(text, ">result</a>");
+  double started, document, position;
+  *more = link;
+  if (link) {
+    assert_non_null(link = strstr(link, "before="));
+    assert_int_equal(sscanf(link, "before=%lf&amp;before_document=%lf&amp;before_position=%lf", &started, &document, &position), 3);
+    go_on_before(started, document, position);
+  }
+  end(&request);
+  return count;
+}
+
+/* Runs that began in the same second, and more of them than fit on a page: each is on one page. */
+static void test_same_second(void **state) {
+  struct fixture *f = *state;
+  char text[DOCUMENT_HEAD + DOCUMENT_CASE], seed[32];
+  bool more = true;
+  int runs = 0, points = 0;
+  document_write(text, 0, 1);
+  for (int i = 0; i < RUNS; i++) {
+    snprintf(seed, sizeof seed, "\"seed\":%d", i);
+    char *made = with_first(text, "\"seed\":0", seed);
+    assert_string_equal(store(f, made), "");
+    free(made);
+  }
+  set_argument(0, "case", first_case);
+  for (int pages = 0; more && pages < RUNS; pages++) runs += read_runs(f, &more);
+  assert_int_equal(runs, RUNS);
+  for (int i = 2; i < ARGUMENTS; i++) set_argument(i, NULL, NULL);
+  set_argument(1, "limit", "40");
+  for (int count = 1; count && points <= RUNS; points += count) count = read_points(f);
+  assert_int_equal(points, RUNS);
+  set_argument(3, NULL, NULL), set_argument(4, NULL, NULL); /* a time alone: what began before it */
+  assert_int_equal(read_points(f), 0);
+}
+
 /* --- comparisons --- */
 
 static void test_many_documents(void **state) {
@@ -172,7 +281,7 @@ static void test_many_documents(void **state) {
     document_write(text, 5000 + i, 1);
     char old[64], *made;
     snprintf(old, sizeof old, "\"commit\":\"commit%d\"", (5000 + i) / 1000);
-    made = with(text, old, "\"commit\":\"many\"");
+    made = with_first(text, old, "\"commit\":\"many\"");
     assert_string_equal(store(f, made), "");
     free(made);
   }
@@ -195,7 +304,7 @@ static void test_value(void **state) {
   for (int i = 0; i < RATIOS; i++) at += (size_t)sprintf(probe + at, "%s%.4f", i ? "," : "", i < RATIOS / 3 ? 0.5 : 1.0 + i * 1e-4);
   sprintf(probe + at, "]}");
   document_write(text, 1, 1);
-  char *made = with(text, "\"probe\":null", probe);
+  char *made = with_first(text, "\"probe\":null", probe);
   assert_string_equal(store(f, made), "");
   cJSON *document = cJSON_Parse(made);
   const double expected = tb_history_value(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "cases"), 0), &probed);
@@ -206,6 +315,22 @@ static void test_value(void **state) {
   free(made);
 }
 
+/* What says two things is not believed, and not kept. */
+static void test_disagreement(void **state) {
+  static const char wrong[] = "\"correctness\":{\"max_error\":1,\"bound\":0.1,\"compared\":1,\"ok\":false,\"against\":\"f64\",\"detail\":null}";
+  struct fixture *f = *state;
+  char text[DOCUMENT_HEAD + DOCUMENT_CASE];
+  document_write(text, 0, 1);
+  char *two_things = with_first(text, "\"correctness\":null", wrong);
+  char *told = with_first(two_things, "\"outcome\":\"ok\",\"error\":null", "\"outcome\":\"wrong\",\"error\":\"off\"");
+  char *right = with_first(two_things, "\"ok\":false", "\"ok\":true");
+  assert_non_null(strstr(store(f, two_things), "(correctness.ok)"));
+  assert_true(number_of(f->store.db, "SELECT count(*) FROM documents") == 0);
+  assert_string_equal(store(f, told), "");
+  assert_string_equal(store(f, right), "");
+  free(two_things), free(told), free(right);
+}
+
 /* A clock that goes far ahead would make its results the newest ones for long. */
 static void test_started(void **state) {
   struct fixture *f = *state;
@@ -213,7 +338,7 @@ static void test_started(void **state) {
   document_write(text, 0, 1);
   tb_time_text(tb_now_ms() + 20 * 3600 * 1000LL, now, sizeof now);
   snprintf(started, sizeof started, "\"started\":\"%s\"", now);
-  char *soon = with(text, "\"started\":\"2025-01-01T00:00:00Z\"", started), *late = with(text, "\"started\":\"2025-01-01T00:00:00Z\"", "\"started\":\"2999-01-01T00:00:00Z\"");
+  char *soon = with_first(text, "\"started\":\"2025-01-01T00:00:00Z\"", started), *late = with_first(text, "\"started\":\"2025-01-01T00:00:00Z\"", "\"started\":\"2999-01-01T00:00:00Z\"");
   assert_string_equal(store(f, soon), "");
   assert_non_null(strstr(store(f, late), "$.started: more than a day ahead"));
   free(soon);
@@ -231,10 +356,10 @@ static void test_machines(void **state) {
   assert_true(from && to);
   snprintf(environment, sizeof environment, "%.*s", (int)(to - from), from);
   for (int i = 0; i < SAME; i++) sprintf(all + strlen(all), "%s%s", i ? "," : "", environment);
-  char *other = with(environment, "\"host\":\"h1\"", "\"host\":\"h2\"");
+  char *other = with_first(environment, "\"host\":\"h1\"", "\"host\":\"h2\"");
   strcat(strcat(all, ","), other);
-  char *made = with(text, environment, all), *last = strstr(made, "\"env\":0");
-  char *second = with(made, "\"env\":0", "\"env\":80");
+  char *made = with_first(text, environment, all), *last = strstr(made, "\"env\":0");
+  char *second = with_first(made, "\"env\":0", "\"env\":80");
   assert_non_null(last);
   assert_string_equal(store(f, second), "");
   assert_true(number_of(f->store.db, "SELECT count(*) FROM machines") == 2);
@@ -261,6 +386,8 @@ int main(void) {
       cmocka_unit_test(test_errors),                                     cmocka_unit_test_setup_teardown(test_failed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_many_documents, set_up, tear_down), cmocka_unit_test_setup_teardown(test_value, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_started, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_machines, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_digits, set_up, tear_down),   cmocka_unit_test_setup_teardown(test_no_utf8, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_same_second, set_up, tear_down), cmocka_unit_test_setup_teardown(test_disagreement, set_up, tear_down),
       cmocka_unit_test(test_figures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

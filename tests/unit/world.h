@@ -90,7 +90,7 @@ static inline void add(struct world *w, int64_t started, int commit, int count, 
   w->documents++;
   for (int i = 0; i < count; i++) {
     snprintf(names[i], sizeof *names, "c%d", i);
-    rows[i] = (struct tb_row){.name = names[i], .value = w->values ? w->values[i] : value, .probe = w->probe};
+    rows[i] = (struct tb_row){.name = names[i], .position = i, .value = w->values ? w->values[i] : value, .probe = w->probe};
   }
   item.submission.commit = name;
   item.submission.rows = rows;
