@@ -66,17 +66,57 @@ static enum tb_bad ask_subset(void *self, const bool *in) {
   return tb_bisect_ask(b, &trial, settings ? tb_format(b->run->arena, "base with %s", settings) : NULL);
 }
 
-/* Is head bad also without what was found? Then something else makes it bad as well. */
-static enum tb_bad ask_others(struct tb_bisect *b) {
+/* Slower by more than half of what head is, behind the question that told that it is slower? Where that one does not tell, it is asked for. */
+static enum tb_bad ask_alike(struct tb_bisect *b, const struct tb_trial *trial, const char *what) {
+  if (b->trouble != TB_TROUBLE_SLOWER || !(b->ratio - 1 > b->half.share) || !(b->half.share > 0)) return TB_BAD_NO;
+  if (b->lo - 1 > b->half.share) return TB_BAD_YES;
+  return tb_bisect_ask(b, trial, what);
+}
+
+/* Is head bad also without these settings? Then something else makes it bad as well. */
+static enum tb_bad ask_others(struct tb_bisect *b, const bool *without) {
   struct tb_trial trial = tb_trial_new(b, true);
-  const char *found = settings_text(b, b->found.from_head);
+  const char *settings = settings_text(b, without);
   size_t others = 0;
-  for (size_t i = 0; i < b->differences.len; i++) others += trial.from_head[i] = !b->found.from_head[i];
+  b->others = NULL;
+  b->others_unsure = b->others_alike = false;
+  for (size_t i = 0; i < b->differences.len; i++) others += trial.from_head[i] = !without[i];
   if (!others || others == b->differences.len) return TB_BAD_NO;
-  const enum tb_bad answer = tb_bisect_ask_at_all(b, &trial, found ? tb_format(b->run->arena, "head without %s", found) : NULL);
+  const char *what = settings ? tb_format(b->run->arena, "head without %s", settings) : NULL;
+  const enum tb_bad answer = tb_bisect_ask_at_all(b, &trial, what);
   if (answer == TB_BAD_YES || answer == TB_BAD_UNSURE) b->others = b->evidence;
   b->others_unsure = answer == TB_BAD_UNSURE; /* no doubt of what was found */
+  const enum tb_bad alike = answer == TB_BAD_YES ? ask_alike(b, &trial, what) : TB_BAD_NO;
+  b->others_alike = alike == TB_BAD_YES;
+  if (b->others_alike) b->others = b->evidence;
+  return alike == TB_BAD_STOP ? alike : answer;
+}
+
+static enum tb_bad search_switches(struct tb_bisect *b) {
+  const enum tb_bad answer = tb_search_subset(b, ask_subset, b->found.from_head, (int)b->differences.len);
+  b->doubtful |= answer == TB_BAD_UNSURE;
   return answer;
+}
+
+/* Where head stays as slow without what was found, or nearly: puts that aside, and searches in the rest. */
+static enum tb_bad search_hidden(struct tb_bisect *b) {
+  bool without[TB_SEARCH_ELEMENTS];
+  enum tb_bad answer = ask_others(b, b->found.from_head);
+  if (!b->others_alike || answer == TB_BAD_STOP) return answer;
+  while (b->others_alike) {
+    b->aside_evidence = b->others; /* of all that is aside */
+    puts("     that is more than half of what head is slower by: what was found does not explain it; what else does?");
+    for (size_t i = 0; i < b->differences.len; i++) {
+      b->aside[i] |= b->found.from_head[i];
+      b->found.from_head[i] = !b->aside[i];
+    }
+    answer = search_switches(b);
+    if (answer == TB_BAD_STOP) return answer;
+    for (size_t i = 0; i < b->differences.len; i++) without[i] = b->aside[i] || b->found.from_head[i];
+    answer = ask_others(b, without);
+    if (answer == TB_BAD_STOP) return answer;
+  }
+  return ask_others(b, b->found.from_head); /* does it explain head, with what was put aside still there? */
 }
 
 static enum tb_bad narrow_switches(struct tb_bisect *b) {
@@ -93,9 +133,8 @@ static enum tb_bad narrow_switches(struct tb_bisect *b) {
     puts("     base is no better: the settings in which the sides differ are not it");
     return TB_BAD_YES;
   }
-  answer = tb_search_subset(b, ask_subset, b->found.from_head, (int)b->differences.len);
-  b->doubtful |= answer == TB_BAD_UNSURE;
-  if (answer != TB_BAD_STOP) answer = ask_others(b);
+  answer = search_switches(b);
+  if (answer != TB_BAD_STOP) answer = search_hidden(b);
   return answer == TB_BAD_STOP ? answer : TB_BAD_YES;
 }
 

@@ -8,7 +8,8 @@
  * 3. Once it is known what head is slower by, "slower" is by half of that, so that one cause is told from another; in time of a call, since
  *    what costs a fixed time is a small share where limits make both sides slow. Slower by less is no more than that: it is told.
  * 4. What is named was asked with and without; the answer's command was run, and its exit code looked at.
- * 5. Where head is bad without what is named too, that is told: there is another cause.
+ * 5. Where head is bad without what is named too, that is told: there is another cause. Causes whose costs add up leave half of them at most;
+ *    where more is left, what was found is hidden by something else in head, or hides it: that is searched for in the rest of the switches.
  * Ownership: texts in the run's arena. Threads: one. */
 #ifndef TB_BISECT_H
 #define TB_BISECT_H
@@ -55,7 +56,7 @@ struct tb_bisect {
   int steps, duels;
   const char *evidence;      /* of the newest question: "wrong: result 1: …" */
   enum tb_trouble seen;      /* there, of one of right or wrong */
-  double ratio, base_ns;     /* of the newest duel; base_ns: of a call */
+  double ratio, lo, base_ns; /* of the newest duel, lo: the interval's lower end; base_ns: of a call */
   bool less;                 /* there: slower beyond the threshold, but by less than `half`; answered with NO */
   enum tb_exit stopped;      /* why a question was answered with STOP */
   bool doubtful;             /* some question had no answer */
@@ -69,6 +70,9 @@ struct tb_bisect {
   const char *partly;        /* without them slower too, by less than half of what head is: of that; NULL: it is not, or was not asked */
   const char *others;        /* head without the switches that were found: why it is bad too, or cannot be told; NULL: it is not bad, or was not asked */
   bool others_unsure;        /* it cannot be told */
+  bool others_alike;         /* it is slower by more than half of what head is */
+  bool aside[TB_SEARCH_ELEMENTS]; /* by difference: found before, and head without them is slower by more than half of what it is: they do not explain it */
+  const char *aside_evidence; /* of that; NULL: there are none */
 };
 
 /* --- bisect_trial.c --- */

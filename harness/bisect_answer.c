@@ -23,13 +23,25 @@ static const char *trouble_verb(const struct tb_bisect *b) { return b->trouble =
 
 static const char *shown(const char *value, bool program) { return value ? value : program ? "self" : "its default"; }
 
+static void tell_aside(const struct tb_bisect *b) {
+  for (size_t i = 0; i < b->differences.len; i++) {
+    const struct tb_difference *d = &b->differences.data[i];
+    if (b->aside[i])
+      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which without it is slower than base by more than half as much still\n", "not", d->name, shown(d->head, d->program));
+  }
+  if (b->aside_evidence) printf("             (head without all of that is %s)\n", b->aside_evidence);
+}
+
 static void tell_switches(const struct tb_bisect *b) {
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     if (b->found.from_head[i]) printf("  %-10s %s=%s (base: %s)\n", d->program ? "program" : "switch", d->name, shown(d->head, d->program), shown(d->base, d->program));
   }
-  if (b->others && b->others_unsure) printf("  %-10s whether head without that is %s too could not be told (%s)\n", "and", trouble_text(b), b->others);
+  if (b->aside_evidence && b->others_alike)
+    printf("  %-10s head without that is nearly as slow, or slower, by what is behind \"not\": they hide each other, and all of them are to be mended (%s)\n", "and", b->others);
+  else if (b->others && b->others_unsure) printf("  %-10s whether head without that is %s too could not be told (%s)\n", "and", trouble_text(b), b->others);
   else if (b->others) printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is mended (%s)\n", "and", trouble_text(b), b->others);
+  tell_aside(b);
 }
 
 static void tell_backend(const struct tb_bisect *b) {

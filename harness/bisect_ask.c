@@ -75,6 +75,12 @@ static enum tb_bad failed(struct check *c) {
   return unsupported ? TB_BAD_UNSURE : TB_BAD_YES;
 }
 
+/* Nothing that is compiled can be right then, nor be blamed. */
+static enum tb_bad plain_wrong(struct tb_bisect *b, const char *why) {
+  return stop(b, TB_EXIT_FAILED, tb_format(b->run->arena, "the plain function is wrong, before anything is compiled: %s\n  mend the suite: the function, its check, its tolerance, or what is random or kept "
+                                           "from call to call in it; else it is an eager kernel, which no backend is to blame for", why));
+}
+
 /* Compares the newest outputs. */
 static enum tb_bad compare(struct check *c, struct tc_error *err) {
   struct tb_comparison comparison;
@@ -87,6 +93,7 @@ static enum tb_bad compare(struct check *c, struct tc_error *err) {
   if (over(c->b, status, err)) return TB_BAD_STOP;
   if (c->process[SEAT_COMPILED].outcome) return failed(c);
   if (status) return stop(c->b, TB_EXIT_FAILED, err->message);
+  if (*comparison.baseline) return plain_wrong(c->b, comparison.baseline);
   if (comparison.ok && good) return TB_BAD_NO;
   c->b->seen = TB_TROUBLE_WRONG;
   c->b->evidence = tb_format(c->b->run->arena, "wrong: %s", comparison.ok ? why : comparison.detail);
@@ -130,6 +137,7 @@ static enum tb_bad duel_once(struct tb_bisect *b, const struct tb_case *cases, d
   if (status) return stop(b, TB_EXIT_FAILED, err.message);
   if (d.why) return stop(b, TB_EXIT_FAILED, d.why);
   b->ratio = d.decided ? d.decision.ratio : NAN;
+  b->lo = d.decided ? d.decision.lo : NAN;
   b->base_ns = tb_median(d.base_ns.data, d.base_ns.len);
   b->less = false;
   if (!d.decided) return b->evidence = "not measured", TB_BAD_UNSURE;

@@ -15,7 +15,7 @@ enum tb_bad {
  * found not bad. UNSURE or STOP: that was the answer at *n. */
 enum tb_bad tb_search_least(void *self, enum tb_bad (*ask)(void *self, long long n), long long good, long long bad, long long *n);
 
-/* Takes elements out of in[count] (all true at first, and bad) until no single one can go: what is left is bad (delta debugging, Zeller
+/* Takes elements out of in[count] (those that are true at first are bad together) until no single one can go: what is left is bad (delta debugging, Zeller
  * and Hildebrandt 2002). YES: it is minimal. UNSURE: it is bad, and some question had no answer. At most 64 elements. */
 enum { TB_SEARCH_ELEMENTS = 64 };
 enum tb_bad tb_search_subset(void *self, enum tb_bad (*ask)(void *self, const bool *in), bool *in, int count);

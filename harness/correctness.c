@@ -70,6 +70,18 @@ static void note(struct tb_comparison *c, const char *format, ...) {
   va_end(args);
 }
 
+/* Of the plain function alone. */
+static void note_baseline(struct tb_comparison *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note_baseline(struct tb_comparison *c, const char *format, ...) {
+  char text[TB_DETAIL_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (!*c->baseline) memcpy(c->baseline, text, sizeof text);
+  note(c, "%s", text);
+}
+
 void tb_comparison_add(struct tb_comparison *c, const struct tb_maxima *m, const struct tb_tolerance *t, double baseline_tolerance, bool has_reference,
                        const char *path) {
   const double tolerated = (baseline_tolerance > 0 ? baseline_tolerance : t->baseline) * m->reference;
@@ -80,9 +92,9 @@ void tb_comparison_add(struct tb_comparison *c, const struct tb_maxima *m, const
   }
   if (m->special) note(c, "%s: %s has a NaN or an infinity where %s has none, or the reverse", path, role_words[ROLE_Y], role_words[ROLE_B]);
   if (m->error > bound) note(c, "%s: max|compiled - %s| = %.3g, allowed %.3g", path, has_reference ? "f64" : "baseline", m->error, bound);
-  if (has_reference && m->baseline_special) note(c, "%s: %s itself has a NaN or an infinity where %s has none", path, role_words[ROLE_B], role_words[ROLE_R]);
+  if (has_reference && m->baseline_special) note_baseline(c, "%s: %s itself has a NaN or an infinity where %s has none", path, role_words[ROLE_B], role_words[ROLE_R]);
   if (has_reference && m->baseline_error > tolerated)
-    note(c, "%s: %s itself is off: max|baseline - f64| = %.3g, allowed %.3g", path, role_words[ROLE_B], m->baseline_error, tolerated);
+    note_baseline(c, "%s: %s itself is off: max|baseline - f64| = %.3g, allowed %.3g", path, role_words[ROLE_B], m->baseline_error, tolerated);
 }
 
 /* --- streams --- */
@@ -231,8 +243,11 @@ static tc_status compare_streams(struct streams *s, const char *dtype, double to
   }
 }
 
-static void note_own_check(struct tb_comparison *out, const cJSON *reply) {
-  if (!tb_json_bool(reply, "good", true)) note(out, "%s", tb_json_text(reply, "why", "the suite's check failed"));
+static void note_own_check(struct tb_comparison *out, int role, const cJSON *reply) {
+  if (tb_json_bool(reply, "good", true)) return;
+  const char *why = tb_json_text(reply, "why", "the suite's check failed");
+  if (role == ROLE_B) note_baseline(out, "%s", why);
+  else note(out, "%s", why);
 }
 
 /* One worker ended in mid-stream: the others' streams are read to their ends. */
@@ -248,7 +263,7 @@ static tc_status receive_replies(struct streams *s) {
     if (!s->process[role] || !s->process[role]->pid) continue;
     const tc_status status = tb_process_receive(s->process[role], s->timeout_s, &reply, s->err);
     if (!first) first = status;
-    if (!status && role != ROLE_R) note_own_check(s->out, reply);
+    if (!status && role != ROLE_R) note_own_check(s->out, role, reply);
     cJSON_Delete(reply);
   }
   return first;

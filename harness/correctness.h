@@ -19,6 +19,7 @@ struct tb_comparison {
   bool ok;
   double max_error, bound;       /* of the result that came nearest to its bound, or farthest beyond */
   char detail[TB_DETAIL_BYTES];  /* what is wrong, where ok is false */
+  char baseline[TB_DETAIL_BYTES]; /* what is wrong with the plain function, whatever the compiled one does; "": nothing */
 };
 
 /* `dtype`: of the case, for numbers that are no tensors. `tolerance` 0: the table's. `reference` may be NULL. On a failed

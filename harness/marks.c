@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "harness/args.h"
+#include "harness/regular_file.h"
 #include "harness/text.h"
 
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "history", "out of memory"); }
@@ -45,9 +46,10 @@ static tc_status add_mark(struct tc_arena *arena, const char *path, int number, 
 tc_status tb_marks_read(struct tc_arena *arena, const char *path, bool must, tb_marks *out, struct tc_error *err) {
   char *line = NULL;
   size_t size = 0;
-  FILE *in = fopen(path, "re");
+  const char *why;
+  FILE *in = tb_regular_open(path, &why);
   tc_status status = TC_OK;
-  if (!in && (must || errno != ENOENT)) status = tc_fail(err, TC_ARG, "history", "%s: %s", path, strerror(errno));
+  if (!in && (must || errno != ENOENT)) status = tc_fail(err, TC_ARG, "history", "%s: %s", path, why);
   for (int number = 1; in && !status && getline(&line, &size, in) >= 0; number++) status = add_mark(arena, path, number, line, out, err);
   if (in && !status && ferror(in)) status = tc_fail(err, TC_ARG, "history", "%s: %s", path, strerror(errno));
   if (in) fclose(in);

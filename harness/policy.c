@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "harness/args.h"
+#include "harness/regular_file.h"
 
 enum { MEMORY_MAX = 8 << 20, STEPS_MAX = 1000000, FILE_MAX = 1 << 20, MESSAGE = 256 };
 
@@ -228,8 +229,9 @@ const char *tb_policy_default_text(void) { return (const char *)default_text; }
 
 tc_status tb_policy_load(struct tc_arena *arena, const char *path, struct tb_policy *out, struct tc_error *err) {
   if (!path || !strcmp(path, default_name)) return tb_policy_parse(arena, default_name, tb_policy_default_text(), sizeof default_text - 1, out, err);
-  FILE *in = fopen(path, "re");
-  if (!in) return tc_fail(err, TC_ARG, "policy", "%s: %s", path, strerror(errno));
+  const char *why;
+  FILE *in = tb_regular_open(path, &why);
+  if (!in) return tc_fail(err, TC_ARG, "policy", "%s: %s", path, why);
   char *text = malloc(FILE_MAX + 1);
   errno = 0;
   const size_t length = text ? fread(text, 1, FILE_MAX + 1, in) : 0;

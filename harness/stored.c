@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "harness/args.h"
+#include "harness/regular_file.h"
 #include "harness/result.h"
 #include "harness/stored_check.h"
 #include "harness/text.h"
@@ -16,11 +17,12 @@ enum { RESULT_LIMIT = 1 << 30 };
 
 /* The whole file in the arena, with a zero behind its *size bytes. */
 static char *read_file(struct tc_arena *arena, const char *path, size_t *size, struct tc_error *err) {
-  FILE *in = fopen(path, "rbe");
   struct stat info;
   char *text = NULL;
-  if (!in || fstat(fileno(in), &info)) tc_fail(err, TC_IO, "result", "%s: %s", path, strerror(errno));
-  else if (!S_ISREG(info.st_mode)) tc_fail(err, TC_IO, "result", "%s is no file", path);
+  const char *why;
+  FILE *in = tb_regular_open(path, &why);
+  if (!in) tc_fail(err, errno == EINVAL ? TC_CORRUPT : TC_IO, "result", "%s: %s", path, why);
+  else if (fstat(fileno(in), &info)) tc_fail(err, TC_IO, "result", "%s: %s", path, strerror(errno));
   else if (info.st_size > RESULT_LIMIT) tc_fail(err, TC_LIMIT, "result", "%s is larger than 1 GiB", path);
   else if (!(text = tc_arena_bytes(arena, (size_t)info.st_size + 1))) tc_fail(err, TC_NOMEM, "result", "out of memory for %s", path);
   else text[*size = fread(text, 1, (size_t)info.st_size, in)] = '\0';

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/vec.h"
 #include "harness/args.h"
 #include "harness/build.h"
+#include "harness/regular_file.h"
 
 static const double timeout_default_s = 30;
 static const char suffix[] = ".lua";
@@ -118,10 +120,19 @@ static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct 
   return tc_fail(err, TC_ARG, "suite", "there is no suite '%s'%s%s", name, hint, *hint || !all ? "" : tb_format(arena, "; suites: %s", all));
 }
 
+/* A worker that waits for a pipe would be told as one that is slow. */
+static tc_status check_readable(const char *name, const char *path, struct tc_error *err) {
+  const char *why;
+  FILE *in = tb_regular_open(path, &why);
+  if (!in) return tc_fail(err, TC_ARG, "suite", "suite=%s: the file cannot be read: %s%s%s", name, path == name ? "" : path, path == name ? "" : ": ", why);
+  fclose(in);
+  return TC_OK;
+}
+
 tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **path, struct tc_error *err) {
   if (strchr(name, '/') || tc_text_stem(name, suffix)) {
     *path = name;
-    return access(name, R_OK) ? tc_fail(err, TC_ARG, "suite", "suite=%s: the file cannot be read", name) : TC_OK;
+    return check_readable(name, name, err);
   }
   int count;
   const char **folders = tb_suite_path(arena, &count);
@@ -129,7 +140,7 @@ tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **p
   for (int i = 0; i < count; i++) {
     *path = tb_format(arena, "%s/%s%s", folders[i], name, suffix);
     if (!*path) return no_memory(err);
-    if (!access(*path, R_OK)) return TC_OK;
+    if (!access(*path, R_OK)) return check_readable(name, *path, err);
   }
   return unknown_suite(arena, name, err);
 }

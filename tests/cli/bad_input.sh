@@ -144,6 +144,27 @@ describe long_timeout "name = 'x', timeout = 1e300, $one" 'timeout: expected sec
 describe odd_value "name = 'x', axes = { how = {'a\\xff'} }, $one" 'axes.how[1]: a string value may not'
 describe bad_name "name = 'A b', $one" "name: 'A b'"
 
+# --- a pipe that nobody writes to is waited for nowhere ---
+mkfifo pipe pipe.lua
+is_pipe() { fails 2 'it is a pipe, and has to be a regular file' timeout "$patience" "$TBENCH" "$@"; }
+one_case='"cases": [{"id": "a", "env": 0, "case": {"suite": "s"}, "outcome": "ok", "steady": {"median_ns": 9, "replicates": [{"median_ns": 9}]}}]'
+printf '{"schema": 1, "started": "2026-01-02T00:00:00Z", "finished": "2026-01-02T01:00:00Z", "planned": 1, "environments": [{"host": "h"}], %s}\n' "$one_case" > tonight.json
+is_pipe run suite=./pipe.lua
+is_pipe run suite=pipe
+is_pipe report pipe
+is_pipe compare tonight.json pipe
+is_pipe gate tonight.json against=pipe
+is_pipe gate tonight.json against=tonight.json policy=pipe
+mkdir folder nights
+fails 2 'it is a folder, and has to be a regular file' "$TBENCH" gate tonight.json against=tonight.json policy=folder
+sed 's/01-02/01-01/g' tonight.json > nights/first.json
+mkfifo nights/stray.json
+fails 3 'passed over stray.json: nights/stray.json: it is a pipe' timeout "$patience" "$TBENCH" gate tonight.json against=nights
+[[ $out == *'nights (1 result)'* ]]
+tap_result $? 'one in the folder of a history stops nothing'
+mkfifo nights/marks.txt
+is_pipe gate tonight.json against=nights
+
 # Nothing above left a result behind.
 [ ! -e results ] || [ -z "$(ls -A results)" ]
 tap_result $? 'no result was written'

@@ -59,7 +59,7 @@ tap_result $? 'what base has as well is no switch'
 # --- what is wrong now and then ---
 cat > flaky.lua <<'EOF_LUA'
 local tb = require "tbench"
-local function count() -- processes that have loaded the suite
+local function count() -- processes that have made the workload: the plain function's, the reference's, the compiled one's
   local f <close> = assert(io.open("processes", "a+"))
   f:write("x")
   f:flush()
@@ -69,7 +69,7 @@ end
 return tb.suite { name = "flaky", axes = { heads = { 2 } }, workloads = {
   w = function(case)
     local n = count()
-    return { fn = function(x) return x + case.heads end, args = { tb.randn({ 4 }, case) }, check = function() return n > 3 end }
+    return { fn = function(x) return x + case.heads end, args = { tb.randn({ 4 }, case) }, check = function() return n ~= 3 end }
   end,
 } }
 EOF_LUA
@@ -78,6 +78,22 @@ run "$TBENCH" bisect suite=./flaky.lua
 tap_result $? 'nothing is concluded from a fault that comes and goes'
 fails 2 'the case is right' "$TBENCH" bisect suite=./flaky.lua heads=3
 tap_result $? 'an axis that begins as a side does is none'
+
+# --- the plain function is wrong: nothing that is compiled is to blame ---
+cat > plain.lua <<'EOF_LUA'
+local tb = require "tbench"
+local function workload(fn, check) return function(case) return { fn = fn, args = { tb.randn({ case.batch, 32 }, case) }, check = check } end end
+return tb.suite { name = "plain", axes = { batch = { 8 }, dtype = { "f32" } }, workloads = {
+  check = workload(function(x) return x * 2 end, function() return false, "never good" end),
+  off = workload(tb.disable(function(x) return x * math.random() end)), -- another one in each process
+} }
+EOF_LUA
+fails 4 'the plain function is wrong, before anything is compiled: ' "$TBENCH" bisect suite=./plain.lua workload=check
+[[ $err == *'never good'*'mend the suite'* ]] && [[ $out != *answer* ]]
+tap_result $? 'its check is named, and no backend'
+fails 4 'the plain function is wrong, before anything is compiled: ' "$TBENCH" bisect suite=./plain.lua workload=off head.fuse=off
+[[ $err == *'max|baseline - f64|'*'mend the suite'* ]] && [[ $out != *answer* ]]
+tap_result $? 'nor for one that is off'
 
 # --- the command is one that a shell takes ---
 cp small.lua "it's \$mall.lua"
@@ -94,6 +110,14 @@ tap_result $? "its command: $command"
 run "$TBENCH" bisect "${one[@]}" head.spin_ns=20000000 head.spin_instructions=4000000 seconds=20
 [ "$status" -eq 0 ] && [ "$(grep -c '^  switch ' <<< "$out")" -eq 1 ] && [[ $out == *'and        head without that is slower than base too: there is another cause'* ]]
 tap_result $? 'of two causes one is found, and the other is told of, be it much smaller'
+
+# --- two that hide each other ---
+# Where each instruction is a break, nothing is left to compile, and nothing spins. The spin is found first, since it costs far more than all of head.
+run "$TBENCH" bisect "${one[@]}" head.spin_ns=20000000 head.break_every=1 seconds=20
+[[ $out == *'what was found does not explain it'*answer*'switch     break_every=1'*'they hide each other'*'not        spin_ns=20000000: '*'does not explain head'* ]]
+tap_result $? 'what leaves head as slow is no answer, and the rest is searched'
+[ "$(grep -c '^  switch ' <<< "$out")" -eq 1 ] && [[ $(grep '^reproduce' <<< "$out") == *head.break_every=1* && $(grep '^reproduce' <<< "$out") != *spin_ns* ]]
+tap_result $? 'nor is it in the command'
 
 # --- a slow one: nothing but its switch tells ---
 run "$TBENCH" bisect "${one[@]}" head.spin_ns=5000000 head.llvm_level=2 seconds=20
@@ -140,15 +164,11 @@ fails 2 'backend=peer:some is a peer: only' env TBENCH_SUITES="$PWD" "$TBENCH" b
 fails 2 "it takes no 'format'" "$TBENCH" bisect "${one[@]}" format=json
 
 # --- Ctrl-C ---
-"$TBENCH" bisect "${one[@]}" head.spin_ns=5000000 seconds=60 > interrupted.text 2>&1 &
-search=$!
-for _ in $(seq 200); do
-  grep -q '^  1 ' interrupted.text && break
-  sleep 0.05
-done
-kill -INT $search
-wait $search
-[ $? -eq 130 ]
+begin "$TBENCH" bisect "${one[@]}" head.spin_ns=5000000 seconds=60
+await "$pid" grep -q '^  1 ' out.text
+kill -INT "$pid"
+end
+[ "$status" -eq 130 ]
 tap_result $? 'Ctrl-C ends it with its code'
 [ -z "$(find . -maxdepth 1 -name 'tbench*' -print -quit)" ]
 tap_result $? 'and nothing is left behind'

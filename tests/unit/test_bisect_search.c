@@ -77,6 +77,15 @@ static void test_subset_is_minimal(void **state) {
   assert_true(in[2] || in[7]);
 }
 
+/* A second cause is searched for in what the first one left. */
+static void test_subset_stays_in_what_it_began_with(void **state) {
+  (void)state;
+  bool in[ELEMENTS];
+  for (int i = 0; i < ELEMENTS; i++) in[i] = i != 2 && i != 4;
+  assert_int_equal(tb_search_subset(NULL, holds_either, in, ELEMENTS), TB_BAD_YES);
+  for (int i = 0; i < ELEMENTS; i++) assert_int_equal(in[i], i == 7);
+}
+
 static enum tb_bad never_told(void *self, const bool *in) { return (void)self, (void)in, TB_BAD_UNSURE; }
 
 static void test_subset_says_what_was_not_told(void **state) {
@@ -98,6 +107,7 @@ int main(void) {
       cmocka_unit_test(test_least_ends_at_what_cannot_be_told),
       cmocka_unit_test(test_subset_is_what_is_needed),
       cmocka_unit_test(test_subset_is_minimal),
+      cmocka_unit_test(test_subset_stays_in_what_it_began_with),
       cmocka_unit_test(test_subset_says_what_was_not_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
