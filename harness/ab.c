@@ -1,9 +1,12 @@
 /* Duels in order. Invariant: what is reported as flagged was flagged twice, the second time on pairs of its own. */
 #include "harness/ab.h"
 
+#include <string.h>
+
 #include "harness/text.h"
 
 enum { SEEDS_APART = 1000003 };
+static const double percent = 100;
 
 static const char *cache_dir(struct tb_ab *ab, size_t index, const char *side) { return tb_format(ab->run->arena, "%s/ab%zu-%s", ab->run->cache_root, index, side); }
 
@@ -31,35 +34,60 @@ static void keep(struct tb_compared *one, const struct tb_duel *d) {
   }
 }
 
-tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tc_error *err) {
+static const char *why_unconfirmed(struct tc_arena *arena, const struct tb_decision *fresh, int needed, double floor_limit) {
+  if (fresh->pairs < needed) return tb_format(arena, "time was over with %d fresh pair%s, and at least %d are needed (budget)", fresh->pairs, tb_plural(fresh->pairs), needed);
+  return tb_format(arena, "in the fresh pairs two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)", fresh->floor * percent, floor_limit * percent);
+}
+
+static void take_fresh(struct tb_compared *one, const struct tb_duel *fresh) {
+  one->confirmed = tb_compared_flagged(one);
+  one->base_ns = fresh->base_ns; /* the verdict and its ratio are of the fresh pairs now */
+  one->head_ns = fresh->head_ns;
+  one->fresh_log_ratios = fresh->log_ratios;
+  one->fresh_twin_log_ratios = fresh->twin_log_ratios;
+}
+
+tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, uint64_t seed, const char **unconfirmed, struct tc_error *err) {
   struct tb_compared *one = &ab->comparison->cases.data[index];
+  const double floor_limit = tb_policy_floor_limit(ab->comparison->policy, one->id);
   struct tb_duel fresh;
+  *unconfirmed = NULL;
   const tc_status status = duel(ab, index, pairs, seed, &fresh, err);
   if (status) return status;
   if (fresh.why) return keep(one, &fresh), TC_OK;
   if (!fresh.decided) return TC_OK;
+  const bool settled = fresh.stop_reason && !strcmp(fresh.stop_reason, "decided"), counts = tb_decide_counts(&one->time, &fresh.decision, settled, needed, floor_limit);
+  if (!counts && ab->stored) {
+    *unconfirmed = why_unconfirmed(ab->run->arena, &fresh.decision, needed, floor_limit);
+    return *unconfirmed ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
+  }
   one->time = tb_decide_confirm(&one->time, &fresh.decision);
-  one->confirmed = tb_compared_flagged(one);
-  one->base_ns = fresh.base_ns; /* the verdict and its ratio are of the fresh pairs now */
-  one->head_ns = fresh.head_ns;
-  one->fresh_log_ratios = fresh.log_ratios;
-  one->fresh_twin_log_ratios = fresh.twin_log_ratios;
+  if (!counts && one->time.verdict == TB_VERDICT_SAME) {
+    one->time.verdict = TB_VERDICT_UNSURE;
+    one->time.why = TB_UNSURE_NOT_CONFIRMED;
+  }
+  take_fresh(one, &fresh);
   return TC_OK;
 }
 
-static int confirmation_pairs(const struct tb_ab *ab) {
+/* `needed`: the fewest pairs that count; *wanted: 0: nothing is confirmed. */
+static int needed_pairs(const struct tb_ab *ab, int *wanted) {
   size_t count = 0;
   for (size_t i = 0; i < ab->comparison->cases.len; i++) count += tb_compared_flagged(&ab->comparison->cases.data[i]);
-  const int wanted = (int)tb_policy_value(ab->comparison->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL), least = tb_pairs_needed(tb_confidence_default, count);
-  return !wanted ? 0 : wanted < least ? least : wanted;
+  const int needed = tb_pairs_needed(tb_confidence_default, count);
+  *wanted = (int)tb_policy_value(ab->comparison->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL);
+  if (*wanted && *wanted < needed) *wanted = needed;
+  return needed;
 }
 
 static tc_status confirm_flagged(struct tb_ab *ab, struct tc_error *err) {
-  const int pairs = confirmation_pairs(ab);
+  int pairs;
+  const int needed = needed_pairs(ab, &pairs);
   for (size_t i = 0; i < ab->comparison->cases.len && pairs; i++) {
+    const char *unconfirmed;
     if (!tb_compared_flagged(&ab->comparison->cases.data[i])) continue;
     if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
-    const tc_status status = tb_ab_confirm(ab, i, pairs, (uint64_t)(ab->run->spec.options.seed + SEEDS_APART + (long long)i), err);
+    const tc_status status = tb_ab_confirm(ab, i, pairs, needed, (uint64_t)(ab->run->spec.options.seed + SEEDS_APART + (long long)i), &unconfirmed, err);
     if (status) return status;
   }
   return tb_verdicts_correct(ab->comparison, pairs ? 0 : ab->comparison->cases.len) ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");

@@ -94,37 +94,44 @@ static bool keep_found(struct tb_verdicts *c, struct tb_compared *out, const str
   return good;
 }
 
-static int wanted_pairs(const struct tb_verdicts *c, int flagged_count) {
-  const int wanted = (int)tb_policy_value(c->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL), least = tb_pairs_needed(tb_confidence_default, (size_t)flagged_count);
-  return !wanted ? 0 : wanted < least ? least : wanted;
+static int wanted_pairs(const struct tb_verdicts *c, int needed) {
+  const int wanted = (int)tb_policy_value(c->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL);
+  return !wanted ? 0 : wanted < needed ? needed : wanted;
 }
 
 static tc_status remark(struct tb_verdicts *c, const char *text, struct tc_error *err) {
   return tb_verdicts_remark(c, text) ? TC_OK : no_memory(err);
 }
 
+/* What fresh pairs do not suffice for stands as it was stored. */
+static tc_status keep_or_leave(struct tb_verdicts *c, struct tb_compared *one, const struct tb_compared *found, const char *unconfirmed, struct tc_error *err) {
+  if (unconfirmed) return remark(c, tb_format(c->arena, "%s is %s as stored, unconfirmed: %s", one->id, tb_verdict_word(one->time.verdict), unconfirmed), err);
+  return keep_found(c, one, found) ? TC_OK : no_memory(err);
+}
+
 /* Cases share what is left of the policy's budget, each as long as one of tbench ab at most. */
-static tc_status confirm_cases(struct tb_ab *ab, struct tb_verdicts *c, const size_t *which, int pairs, struct tc_error *err) {
+static tc_status confirm_cases(struct tb_ab *ab, struct tb_verdicts *c, const size_t *which, int needed, struct tc_error *err) {
   struct tb_run *run = ab->run;
-  const int n = run->plan.n_groups;
+  const int n = run->plan.n_groups, pairs = wanted_pairs(c, needed);
   const double seconds_each = strtod(tb_verb_option_find("ab", "seconds")->default_text, NULL);
   const int64_t end = tb_now_ns() + (int64_t)(tb_policy_value(c->policy, TB_POLICY_BUDGET, NULL) * TB_NS_PER_S);
   for (int i = 0; i < n && pairs && !tb_interrupt_poll(&run->interrupt); i++) {
     const double left_s = (double)(end - tb_now_ns()) / TB_NS_PER_S;
-    if (left_s <= 0) return remark(c, tb_format(c->arena, "the policy's budget ended with %d of %d flagged cases confirmed or taken back", i, n), err);
+    if (left_s <= 0) return remark(c, tb_format(c->arena, "the policy's budget ended with %d of %d flagged cases measured again", i, n), err);
     ab->seconds = fmin(seconds_each, left_s / (n - i));
-    const tc_status status = tb_ab_confirm(ab, (size_t)i, pairs, (uint64_t)run->spec.options.seed, err);
+    const char *unconfirmed;
+    tc_status status = tb_ab_confirm(ab, (size_t)i, pairs, needed, (uint64_t)run->spec.options.seed, &unconfirmed, err);
     run->progress.done++;
+    if (!status) status = keep_or_leave(c, &c->cases.data[which[i]], &ab->comparison->cases.data[i], unconfirmed, err);
     if (status) return status;
-    if (!keep_found(c, &c->cases.data[which[i]], &ab->comparison->cases.data[i])) return no_memory(err);
   }
   return TC_OK;
 }
 
 static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const size_t *which, int flagged_count, struct tc_error *err) {
   struct tb_verdicts again = tb_verdicts_new(run->arena, c->policy, c->verb);
-  const int n = run->plan.n_groups, pairs = wanted_pairs(c, flagged_count);
-  struct tb_ab ab = {.run = run, .comparison = &again};
+  const int n = run->plan.n_groups, needed = tb_pairs_needed(tb_confidence_default, (size_t)flagged_count);
+  struct tb_ab ab = {.run = run, .comparison = &again, .stored = true};
   for (int i = 0; i < n; i++) {
     struct tb_compared *copy = tb_verdicts_add(&again, c->cases.data[which[i]].id, c->cases.data[which[i]].base, c->cases.data[which[i]].head);
     if (!copy) return no_memory(err);
@@ -134,10 +141,10 @@ static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const si
   if (n < flagged_count)
     status = remark(c, tb_format(c->arena, "%d flagged case%s not confirmed: the result's command line plans no such case here", flagged_count - n, flagged_count - n == 1 ? " is" : "s are"), err);
   tb_progress_begin(&run->progress, n);
-  if (!status) status = confirm_cases(&ab, c, which, pairs, err);
+  if (!status) status = confirm_cases(&ab, c, which, needed, err);
   tb_progress_end(&run->progress);
   if (tb_interrupt_poll(&run->interrupt)) c->interrupted = true;
-  if (status || !pairs || n < flagged_count) return status;
+  if (status || !wanted_pairs(c, needed) || n < flagged_count) return status;
   return tb_verdicts_correct(c, 0) ? TC_OK : no_memory(err);
 }
 

@@ -11,7 +11,7 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
 
 /* Runs the flagged cases once more, as head's document says it was started (its argv), with `base` and `head` as the programs ("self" or
  * a path; head NULL: this program), their workers taking turns, within the policy's budget. `base` NULL: nothing is confirmed. What could not
- * be confirmed stays flagged, and is told (remarks). TC_ARG: the programs or that command line do not work; TC_INTERRUPTED, TC_NOMEM,
+ * be confirmed, or on pairs too few or too noisy to take it back, stays flagged, and is told (remarks). TC_ARG: the programs or that command line do not work; TC_INTERRUPTED, TC_NOMEM,
  * TC_IO. */
 tc_status tb_confirm_flagged(struct tb_verdicts *c, const cJSON *head_document, const char *base, const char *head, struct tc_error *err);
 

@@ -246,6 +246,11 @@ struct tb_decision tb_decide_confirm(const struct tb_decision *first, const stru
   return d;
 }
 
+bool tb_decide_counts(const struct tb_decision *flagged, const struct tb_decision *fresh, bool settled, int needed, double floor_limit) {
+  if (fresh->pairs < needed && !settled) return false;
+  return fresh->floor <= floor_limit || tb_verdict_flags(tb_decide_confirm(flagged, fresh).verdict); /* a floor that is not known is no limit kept */
+}
+
 int tb_decide_correct(struct tb_decision *decisions, size_t count, size_t family, double confidence) {
   double *p = calloc(count + 1, sizeof *p);
   size_t n = 0, next = 0;

@@ -118,6 +118,10 @@ bool tb_look_settles(const struct tb_decision *decision, double threshold);
  * that was not flagged is given back as it is. */
 struct tb_decision tb_decide_confirm(const struct tb_decision *flagged, const struct tb_decision *fresh);
 
+/* Whether fresh pairs are as many (`needed`: tb_pairs_needed) and as quiet (`floor_limit`) as it takes to take a flag back. They are where they
+ * settled it at a planned look (`settled`); a floor above the limit does not matter to a change that they find again beyond it. */
+bool tb_decide_counts(const struct tb_decision *flagged, const struct tb_decision *fresh, bool settled, int needed, double floor_limit);
+
 /* Holm's correction (multiple.h) of p over the flagged among `count` decisions: one that it takes back becomes UNSURE
  * (TB_UNSURE_CORRECTED), never SAME. `family`: how many could have been flagged, at least as many as are: where p comes from fresh pairs
  * (tb_decide_confirm), those that fresh pairs were measured for, whatever they said; without them the number of cases compared.
@@ -125,7 +129,7 @@ struct tb_decision tb_decide_confirm(const struct tb_decision *flagged, const st
 int tb_decide_correct(struct tb_decision *decisions, size_t count, size_t family, double confidence);
 
 /* Fewest pairs with which a case can still be flagged when `flagged` of them are corrected together: 2 / 2^n <= (1 - confidence) / flagged.
- * The number of pairs to confirm with is never below this. */
+ * The number of pairs to confirm with is never planned below this; fewer, as where time was over, take nothing back (tb_decide_counts). */
 int tb_pairs_needed(double confidence, size_t flagged);
 
 #endif

@@ -137,9 +137,10 @@ const char *tb_exact_line(struct tc_arena *arena, const struct tb_exact_finding 
   const bool share = f->base > 0 && !isnan(f->head) && f->head != f->base;
   const char *change = share ? tb_format(arena, " (%+.3g%%)", 100 * (f->head / f->base - 1)) : "";
   const char *why = f->outcome == TB_EXACT_COLLAPSE ? ": so large a fall means that something was not counted"
-                    : f->outcome == TB_EXACT_MISSING ? ": head has no such figure" : "";
+                    : f->outcome == TB_EXACT_MISSING ? ": head has no such figure" : f->accepted ? ": a mark accepts it"
+                    : f->since ? tb_format(arena, " than at %s, the least since the newest mark", f->since) : "";
   const char *dot = f->member ? "." : "", *member = f->member ? f->member : "";
-  if (!base || !head || !change) return NULL;
+  if (!base || !head || !change || !why) return NULL;
   if (f->outcome == TB_EXACT_SAME && !share) return tb_format(arena, "%s%s%s %s", f->figure->name, dot, member, head);
   return tb_format(arena, "%s%s%s %s -> %s%s: %s%s", f->figure->name, dot, member, base, head, change,
                    tb_exact_outcome_text(f->outcome), why);

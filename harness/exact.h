@@ -14,7 +14,7 @@ enum tb_exact_outcome {
   TB_EXACT_SAME,     /* within the tolerance */
   TB_EXACT_WORSE,    /* more than the tolerance above the baseline: a regression */
   TB_EXACT_BETTER,   /* below: proposes a new baseline, fails nothing */
-  TB_EXACT_CHANGED,  /* other, and neither better nor worse (artifact): told, fails nothing */
+  TB_EXACT_CHANGED,  /* other, and neither better nor worse (artifact), or worse and accepted by a mark: told, fails nothing */
   TB_EXACT_COLLAPSE, /* fell so far that something was not measured: an error */
   TB_EXACT_MISSING,  /* the baseline has it, head has not: not measurable */
   TB_EXACT_NEW,      /* head has it, the baseline has not: told, fails nothing */
@@ -52,6 +52,8 @@ struct tb_exact_finding {
   double base, head;     /* NaN: not there, or no number */
   const char *base_text, *head_text; /* of TEXT; else NULL */
   double tolerance;      /* that was applied */
+  const char *since;     /* of a history: when the result was started that has `base`, where it is not the newest (exact_past.h); else NULL */
+  bool accepted;         /* of a history: CHANGED since a mark accepts what is worse */
 };
 typedef TC_VEC(struct tb_exact_finding) tb_exact_findings;
 

@@ -109,6 +109,24 @@ static bool comparable(const cJSON *a, const cJSON *b) {
   return a_probed == b_probed && (!a_probed || tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version"));
 }
 
+/* Whether a mark of a case lies behind `from` (NULL: anywhere before) and not behind `to`. */
+static bool is_marked(const struct reader *r, const char *id, const char *from, const char *to) {
+  for (size_t i = 0; i < r->history->marks.len; i++) {
+    const struct tb_mark *mark = &r->history->marks.data[i];
+    if (tb_glob(mark->pattern, id) && (!from || strcmp(mark->from, from) > 0) && (!to || strcmp(mark->from, to) <= 0)) return true;
+  }
+  return false;
+}
+
+/* Of the newest case of a series. */
+static bool keep_exact(const struct reader *r, struct tb_history_series *series, const cJSON *document) {
+  const char *started = tb_format(r->history->arena, "%s", tb_doc_text(document, "started", "")), *before = series->newest_started;
+  series->newest_started = started;
+  if (!started || !tb_exact_past_add(r->history->arena, &series->past, series->newest, started, is_marked(r, series->id, before, started))) return false;
+  series->past.accepted = is_marked(r, series->id, started, tb_doc_text(r->head, "started", NULL));
+  return true;
+}
+
 /* `compared`: the case of head, or what head left out. */
 static tc_status take_point(struct reader *r, const cJSON *document, const cJSON *one_case, const cJSON *compared, const char *file) {
   struct tc_arena *arena = r->history->arena;
@@ -118,7 +136,7 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
   if (!series) return no_memory(r);
   cJSON_Delete(series->newest);
   series->newest = cJSON_Duplicate(one_case, true);
-  if (!series->newest) return no_memory(r);
+  if (!series->newest || !keep_exact(r, series, document)) return no_memory(r);
   if (!(value > 0) || !compared || !comparable(one_case, compared)) return TC_OK;
   const struct tb_point point = {value, tb_format(arena, "%s", tb_doc_text(document, "started", "")), tb_format(arena, "%s", tb_doc_text(document, "tbench.commit", "?")), file};
   if (!point.started || !point.commit || !tc_vec_push(tc_arena_alloc(arena), &series->points, point)) return no_memory(r);
@@ -129,8 +147,10 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
 static tc_status take_case(struct reader *r, const cJSON *document, const cJSON *one_case, const char *file) {
   const char *id = tb_doc_text(one_case, "id", NULL);
   const cJSON *compared = head_case_of(r, id);
-  if (!id || tb_index_find(&r->head_ids, id) < 0 || strcmp(tb_doc_text(one_case, "outcome", ""), "ok")) return TC_OK;
+  if (!id || tb_index_find(&r->head_ids, id) < 0) return TC_OK;
   if (!same_machine(tb_case_environment(document, one_case), tb_case_environment(r->head, compared))) return TC_OK;
+  tb_untold_add(&r->history->untold, one_case);
+  if (!tb_case_right(one_case)) return TC_OK;
   return take_point(r, document, one_case, compared, file);
 }
 
@@ -198,9 +218,20 @@ static tc_status pass_over(struct reader *r, const char *file, const char *why) 
   return text && tc_vec_push(tc_arena_alloc(r->history->arena), &r->history->passed_over, text) ? TC_OK : no_memory(r);
 }
 
-struct stored { const char *path, *started; };
+/* identity: what copies of a result have in common and two results have not. */
+struct stored { const char *path, *started, *identity; };
 
-static int by_time(const void *a, const void *b) { return strcmp(((const struct stored *)a)->started, ((const struct stored *)b)->started); }
+static int by_time(const void *a, const void *b) {
+  const struct stored *x = a, *y = b;
+  const int order = strcmp(x->started, y->started), same = order ? order : strcmp(x->identity, y->identity);
+  return same ? same : strcmp(x->path, y->path);
+}
+
+/* Its machine is head's. Two that began in the same second may be of two suites. */
+static const char *identity_of(struct tc_arena *arena, const cJSON *document) {
+  const cJSON *cases = tb_doc_at(document, "cases"), *first = cJSON_GetArrayItem(cases, 0);
+  return tb_format(arena, "%s %.17g %s %d", tb_doc_text(document, "finished", ""), tb_doc_number(document, "seed"), tb_doc_text(first, "id", ""), cJSON_GetArraySize(cases));
+}
 
 /* --- files --- */
 
@@ -219,6 +250,20 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+static tc_status drop_copies(struct reader *r, struct stored *all, size_t *count) {
+  size_t kept = 0;
+  tc_status status = TC_OK;
+  for (size_t i = 0; i < *count && !status; i++) {
+    const struct stored *last = kept ? &all[kept - 1] : NULL;
+    const bool copy = last && !strcmp(last->started, all[i].started) && !strcmp(last->identity, all[i].identity);
+    const char *why = copy ? tb_format(r->history->arena, "it is a copy of %s", base_name(last->path)) : NULL;
+    if (!copy) all[kept++] = all[i];
+    else status = why ? pass_over(r, base_name(all[i].path), why) : no_memory(r);
+  }
+  *count = kept;
+  return status;
+}
+
 /* Reads twice, so that only one document is in memory at a time: first the times, then the points in their order. */
 static tc_status list_files(struct reader *r, struct stored **out, size_t *count) {
   TC_VEC(struct stored) all = {0};
@@ -231,8 +276,8 @@ static tc_status list_files(struct reader *r, struct stored **out, size_t *count
     struct tc_arena *scratch = tc_arena_new(tc_alloc_system());
     cJSON *document = scratch ? tb_stored_load_result(scratch, one.path, &why) : NULL;
     const char *reason = document ? unfit(r, document) : why.message;
-    if (!reason) one.started = tb_format(arena, "%s", tb_doc_text(document, "started", ""));
-    if (!scratch || (!reason && !one.started)) status = no_memory(r);
+    if (!reason) one.started = tb_format(arena, "%s", tb_doc_text(document, "started", "")), one.identity = identity_of(arena, document);
+    if (!scratch || (!reason && (!one.started || !one.identity))) status = no_memory(r);
     else if (reason) status = pass_over(r, base_name(one.path), reason);
     else if (!tc_vec_push(tc_arena_alloc(arena), &all, one)) status = no_memory(r);
     cJSON_Delete(document);
@@ -241,7 +286,7 @@ static tc_status list_files(struct reader *r, struct stored **out, size_t *count
   if (all.len) qsort(all.data, all.len, sizeof *all.data, by_time);
   *out = all.data;
   *count = all.len;
-  return status;
+  return status ? status : drop_copies(r, all.data, count);
 }
 
 static tc_status read_file(struct reader *r, const struct stored *file) {

@@ -6,6 +6,7 @@
  * that have tonight's.
  * A case has vanished where the newest earlier result of that machine with cases of its suite has it, head has cases of that suite,
  * and this one is neither measured nor left out by it.
+ * Copies of a result count once.
  * Known steps are told in FOLDER/marks.txt (marks.h).
  * Ownership: all in the arena, but the documents of `newest` and `vanished`, which tb_history_close deletes. */
 #ifndef TB_HISTORY_H
@@ -15,10 +16,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "harness/exact_past.h"
 #include "harness/index.h"
 #include "harness/marks.h"
 #include "harness/result.h"
 #include "harness/segment.h"
+#include "reporters/reporter.h"
 
 struct tb_point { double value; const char *started, *commit, *file; };
 
@@ -27,6 +30,8 @@ struct tb_history_series {
   bool probed;                     /* values are over the probe's time; else nanoseconds */
   TC_VEC(struct tb_point) points;  /* none: it was never measured as tonight */
   cJSON *newest;                   /* case object of the last time that it was ok */
+  const char *newest_started;
+  struct tb_exact_past past;       /* its exact figures until then */
   struct tb_change *changes;
   size_t n_changes;
   struct tb_forecast forecast;
@@ -39,7 +44,8 @@ struct tb_history {
   tb_marks marks;
   int files;                       /* results that were read */
   cJSON *vanished;                 /* list of {"id": …, "outcome": …} */
-  tb_texts passed_over;            /* "FILE: why": no results, unfinished, damaged, of another machine, not older than head */
+  struct tb_untold untold;         /* cases of these series that were not right in a result that was read, so that it has no point of them */
+  tb_texts passed_over;            /* "FILE: why": no results, unfinished, damaged, of another machine, not older than head, copies */
 };
 
 /* The history before `head`, of its machine and its cases. TC_ARG: the folder cannot be read, a mark is wrong (with its line). */

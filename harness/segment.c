@@ -103,10 +103,12 @@ static struct tb_decision decide(const struct tb_forecast *f, double value, cons
   d.ratio = value / f->median;
   d.why = TB_UNSURE_FEW_PAIRS;
   if (tonight && isnan(tonight->half_width)) return d;
+  d.why = TB_UNSURE_NO_TWINS;
+  if (tonight && isnan(tonight->floor)) return d;
   d.why = TB_UNSURE_NONE;
   const struct error error = error_of(f, tonight);
   const double width = expm1(error.half), scale = error.half / tb_t_quantile(0.5 + f->confidence / 2, error.freedom);
-  d.floor = tonight ? fmax(width, tonight->floor) : width; /* fmax passes over a NaN */
+  d.floor = tonight ? fmax(width, tonight->floor) : width;
   d.limit = fmax(threshold, width);
   d.lo = d.ratio / (1 + width);
   d.hi = d.ratio * (1 + width);

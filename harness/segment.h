@@ -39,7 +39,7 @@ struct tb_decision tb_forecast_decide(const struct tb_forecast *forecast, double
 /* Tonight's value, and how well tonight measured it. As above with a half-width of H = sqrt(h^2 + w^2), h the forecast's and w tonight's, in
  * logarithms: what h has of noise within a night is that of earlier nights. So a loud night is not SLOWER; the price is that of one as loud as
  * those before H counts that noise twice. p is a t with degrees of freedom by Welch and Satterthwaite, and at most 1 - confidence exactly where
- * the interval excludes 1. pairs are tonight's values: fewer than 2 are UNSURE (TB_UNSURE_FEW_PAIRS). The floor is the larger of H and that of
+ * the interval excludes 1. pairs are tonight's values: fewer than 2 are UNSURE (TB_UNSURE_FEW_PAIRS), and so are fewer than 2 twins (TB_UNSURE_NO_TWINS). The floor is the larger of H and that of
  * tonight's twins, and no part of the limit. Above `floor_limit` it is too wide: there SAME says nothing. Where that is so since h is, SAME of a
  * segment that has not SETTLED becomes UNSURE (TB_UNSURE_WIDE_FORECAST), since more points make h narrower; else it stays, with the floor that
  * tells. */

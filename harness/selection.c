@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "harness/folder.h"
 #include "harness/index.h"
 #include "harness/role.h"
@@ -97,6 +98,8 @@ static tc_status compare_all(struct tb_run *run, struct tb_selection *s, const c
 
 /* --- drawing --- */
 
+uint64_t tb_selection_seed(uint64_t seed, const char *started) { return tc_hash_bytes(seed, started, strlen(started)); }
+
 void tb_selection_draw(uint64_t seed, int n, int count, int *scratch, bool *out) {
   struct tb_random random = {seed};
   for (int i = 0; i < n; i++) {
@@ -114,7 +117,7 @@ static tc_status draw_sample(struct tb_run *run, struct tb_selection *s, struct 
   bool *drawn = tc_arena_bytes(run->arena, sizeof *drawn * (cases + 1));
   if (!scratch || !drawn) return no_memory(err);
   s->sampled = rest ? (int)fmax(1, ceil(run->spec.options.share * rest)) : 0;
-  tb_selection_draw((uint64_t)run->spec.options.seed, rest, s->sampled, scratch, drawn);
+  tb_selection_draw(tb_selection_seed((uint64_t)run->spec.options.seed, tb_doc_text(s->earlier, "started", "")), rest, s->sampled, scratch, drawn);
   for (size_t i = 0; i < cases; i++)
     if (!run->plan.cases.data[i].selection && drawn[next++]) run->plan.cases.data[i].selection = sample_word;
   return TC_OK;
@@ -145,10 +148,12 @@ static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const
   return TC_OK;
 }
 
-static void tell(const struct tb_selection *s) {
+static void tell(const struct tb_run *run, const struct tb_selection *s) {
   const size_t rest = (size_t)s->sampled + s->left_out.len;
-  fprintf(stderr, "changed since %s: %d case%s; new: %d; a sample of the %zu unchanged: %d; left out: %zu\n", s->since, s->changed, tb_plural(s->changed), s->fresh,
+  fprintf(stderr, "changed since %s: %d case%s; new: %d; a sample of the %zu unchanged: %d; left out: %zu", s->since, s->changed, tb_plural(s->changed), s->fresh,
           rest, s->sampled, s->left_out.len);
+  if (s->left_out.len) fprintf(stderr, " (drawn by seed=%lld and its start, %s)", (long long)run->spec.options.seed, tb_doc_text(s->earlier, "started", "not known"));
+  fputc('\n', stderr);
 }
 
 tc_status tb_selection_apply(struct tb_run *run, struct tb_selection *s, struct tc_error *err) {
@@ -160,7 +165,7 @@ tc_status tb_selection_apply(struct tb_run *run, struct tb_selection *s, struct 
   tb_progress_end(&run->progress);
   if (!status) status = draw_sample(run, s, err);
   if (!status) status = keep_selected(run, s, artifacts, err);
-  if (!status) tell(s);
+  if (!status) tell(run, s);
   return status;
 }
 

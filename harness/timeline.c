@@ -105,7 +105,7 @@ bool tb_timeline_make(const struct tb_history *h, struct tb_plot_history *out) {
   struct tb_plot_run *plotted = tc_arena_bytes(h->arena, sizeof *plotted * (runs.count + 1));
   if (!plotted) return false;
   for (size_t i = 0; i < runs.count; i++) plotted[i] = (struct tb_plot_run){runs.data[i].started, runs.data[i].commit};
-  *out = (struct tb_plot_history){.runs = plotted, .series = series, .n_runs = (int)runs.count, .confidence = tb_confidence_default};
+  *out = (struct tb_plot_history){.runs = plotted, .series = series, .n_runs = (int)runs.count, .confidence = tb_confidence_default, .untold = h->untold};
   for (size_t i = 0; i < h->series.len; i++)
     if (h->series.data[i].points.len && !add_series(h, &h->series.data[i], &runs, &series[out->n_series++])) return false;
   return true;

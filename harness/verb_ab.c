@@ -116,12 +116,24 @@ static enum tb_exit measure(struct work *w) {
   return tb_verdicts_tell(&w->comparison, &w->telling);
 }
 
-static enum tb_exit run_all(struct work *w) {
+/* Options of tbench run that would change nothing here. */
+static enum tb_exit refuse_others(struct work *w) {
+  static const char of_run[] = "tbench run does", pairs[] = "pairs=N says how many pairs of processes a case has at most", seconds[] = "seconds=N says how long a case may take";
+  static const struct { const char *name, *instead; } none[] = {{"changed-since", of_run}, {"share", of_run}, {"push", of_run}, {"replicates", pairs}, {"replicates_max", pairs},
+    {"quick", seconds}, {"budget", seconds}, {"target", "a case is measured until the policy's threshold is decided (policy=FILE)"}};
+  struct tb_args args;
   struct tc_error err = {0};
   if (w->run.spec.explaining) return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
-  if (*w->run.spec.options.changed_since) return tb_verb_usage(verb_name, "it takes no 'changed-since'; tbench run does");
-  if (*w->run.spec.options.push) return tb_verb_usage(verb_name, "it takes no 'push'; tbench run does");
-  enum tb_exit code = read_options(w);
+  if (tb_args_parse(w->run.arena, w->sides.argc, w->sides.argv, tb_option_alone, NULL, &args, &err)) return tb_verb_usage(verb_name, "%s", err.message);
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    if (tb_args_value(&args, none[i].name)) return tb_verb_usage(verb_name, "it takes no '%s'; %s", none[i].name, none[i].instead);
+  return TB_EXIT_PASS;
+}
+
+static enum tb_exit run_all(struct work *w) {
+  struct tc_error err = {0};
+  enum tb_exit code = refuse_others(w);
+  if (code == TB_EXIT_PASS) code = read_options(w);
   if (code != TB_EXIT_PASS) return code;
   if (tb_sides_apply(w->run.arena, &w->sides, &w->run.plan, &err)) return tb_verb_usage(verb_name, "%s", err.message);
   print_plan(w);

@@ -1,6 +1,7 @@
 /* `tbench gate RESULT.json against=FILE|FOLDER`: may tonight's result pass? */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "harness/confirm.h"
 #include "harness/folder.h"
 #include "harness/history.h"
+#include "harness/history_step.h"
 #include "harness/record.h"
 #include "harness/stored.h"
 #include "harness/text.h"
@@ -32,9 +34,26 @@ struct gate {
 
 /* --- against a file --- */
 
+/* Two measurings never have all figures in common. */
+static bool is_same_result(const cJSON *base, const cJSON *head) {
+  return !strcmp(tb_doc_text(base, "started", ""), tb_doc_text(head, "started", "")) && cJSON_Compare(tb_doc_at(base, "cases"), tb_doc_at(head, "cases"), true);
+}
+
+/* Against itself a result could but pass. */
+static tc_status check_sides(struct gate *g, struct tc_error *err) {
+  const char *base = tb_doc_text(g->base, "started", ""), *head = tb_doc_text(g->head, "started", "");
+  if (is_same_result(g->base, g->head))
+    return tc_fail(err, TC_ARG, "gate", "against=%s is %s itself: name a result of an earlier run (the first baseline is made with update=yes where there is no file yet)", g->against,
+                   g->result);
+  if (!*head || strcmp(head, base) >= 0) return TC_OK;
+  const char *text = tb_format(g->verb->arena, "head's result is older than base's: it was started at %s, base's at %s", head, base);
+  return tb_verdicts_remark(&g->comparison, text) ? TC_OK : tc_fail(err, TC_NOMEM, "gate", "out of memory");
+}
+
 static tc_status compare_file(struct gate *g, struct tc_error *err) {
   g->base = tb_stored_load_result(g->verb->arena, g->against, err);
-  if (!g->base) return err->status;
+  const tc_status status = g->base ? check_sides(g, err) : err->status;
+  if (status) return status;
   g->comparison.base = tb_origin_of(g->against, g->base);
   const bool good = tb_verdicts_add_documents(&g->comparison, g->base, g->head) && tb_verdicts_decide_apart(&g->comparison);
   return good ? TC_OK : tc_fail(err, TC_NOMEM, "gate", "out of memory");
@@ -46,6 +65,7 @@ static bool judge_by_forecast(struct gate *g, const struct tb_history_series *se
   bool probed;
   const double value = tb_history_value(one->head, &probed);
   tb_doubles logs = {0}, twins = {0};
+  one->past = series ? &series->past : NULL;
   if (!series || !tb_compared_measured(one) || !(value > 0)) return true;
   if (!tb_compared_logs(g->verb->arena, one->head, probed, &logs, &twins)) return false;
   const struct tb_spread tonight = tb_spread_of(logs.data, logs.len, twins.data, twins.len, tb_confidence_default);
@@ -53,6 +73,10 @@ static bool judge_by_forecast(struct gate *g, const struct tb_history_series *se
   one->timed = true;
   one->foretold = series->forecast.half_width;
   if (series->forecast.known) one->expected_ns = tb_doc_number(one->head, "steady.median_ns") / one->time.ratio; /* at tonight's speed of the probe */
+  if (tb_history_step(series, tb_policy_threshold(&g->policy, one->id), &one->step)) {
+    const double unit = tb_doc_number(one->head, "steady.median_ns") / value; /* likewise */
+    one->step.before *= unit, one->step.after *= unit;
+  }
   const size_t points = series->forecast.points;
   if (!series->points.len) one->basis = "no points that were measured beside the same probe";
   else if (!points) one->basis = "no points since the newest mark";
@@ -85,10 +109,16 @@ static tc_status compare_history(struct gate *g, struct tc_error *err) {
 
 /* --- update --- */
 
+/* What a link leads to is what is brought up to date: others name it otherwise. */
 static enum tb_exit write_baseline(const struct gate *g, const cJSON *document, const char *path) {
   struct tc_error err = {0};
+  struct stat info;
   if (!document) return tb_verb_failed("gate", "out of memory");
-  if (tb_record_write(document, path, &err)) return tb_verb_failed("gate", "%s", err.message);
+  char *real = lstat(path, &info) ? NULL : realpath(path, NULL);
+  const bool lost = !real && errno != ENOENT, dangling = !real && !lstat(path, &info);
+  const tc_status status = lost || dangling ? tc_fail(&err, TC_IO, "gate", "%s leads to no file that can be written", path) : tb_record_write(document, real ? real : path, &err);
+  free(real);
+  if (status) return tb_verb_failed("gate", "%s", err.message);
   fprintf(stderr, "tbench gate: %s is written, from %s\n", path, g->result);
   return TB_EXIT_PASS;
 }
@@ -127,11 +157,11 @@ static const char *history_path(const struct gate *g) {
 static bool is_only_unknown(const struct tb_verdicts *c, int *short_of, int *unclear) {
   int measured = 0;
   *short_of = *unclear = 0;
-  if (c->exit != TB_EXIT_NOT_MEASURABLE || c->interrupted || c->missing) return false;
+  if (c->tonight != TB_EXIT_NOT_MEASURABLE || c->interrupted || c->missing) return false;
   for (size_t i = 0; i < c->cases.len; i++) {
     const struct tb_compared *one = &c->cases.data[i];
     const bool unknown = tb_verdicts_time_unknown(c, one), unsure = one->time.verdict == TB_VERDICT_UNSURE;
-    if (one->exit != TB_EXIT_PASS && !unknown) return false;
+    if (one->tonight != TB_EXIT_PASS && !unknown) return false;
     if (unknown && unsure && (one->time.why == TB_UNSURE_SHORT_HISTORY || one->time.why == TB_UNSURE_WIDE_FORECAST)) ++*short_of;
     else *unclear += unknown;
     measured += one->head && !strcmp(tb_doc_text(one->head, "outcome", ""), "ok");
@@ -146,7 +176,9 @@ static enum tb_exit update_history(const struct gate *g) {
   if (unknown && (short_of || !unclear)) fputs("tbench gate: the history is too short to judge the result, which begins it or makes it longer\n", stderr);
   if (unknown && unclear)
     fprintf(stderr, "tbench gate: %d case%s too noisy to be judged, or not clear enough; as nothing else speaks against the result, it is added\n", unclear, unclear == 1 ? " is" : "s are");
-  if (g->comparison.exit != TB_EXIT_PASS && !unknown && g->update != TB_UPDATE_ALL) {
+  if (g->comparison.tonight == TB_EXIT_PASS && g->comparison.exit != TB_EXIT_PASS)
+    fputs("tbench gate: a step of the history is open; as nothing else speaks against the result, it is added\n", stderr);
+  if (g->comparison.tonight != TB_EXIT_PASS && !unknown && g->update != TB_UPDATE_ALL) {
     fputs("tbench gate: the result did not pass and is not added to the history; update=all adds it\n", stderr);
     return TB_EXIT_PASS;
   }
@@ -181,12 +213,20 @@ static enum tb_exit judge(struct gate *g, bool is_folder) {
   return tb_exit_worse(told, updated);
 }
 
+/* A baseline may be replaced in its folder whatever its own mode is, but who made it read-only did not want that. */
+static bool is_read_only(const char *path, const struct stat *info) {
+  return S_ISREG(info->st_mode) && (!(info->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) || access(path, W_OK));
+}
+
 static enum tb_exit gate(struct gate *g) {
   struct tc_error err = {0};
   struct stat info;
   g->head = tb_stored_load_result(g->verb->arena, g->result, &err);
   if (!g->head) return tb_verb_usage("gate", "%s", err.message);
-  if (!stat(g->against, &info)) return judge(g, S_ISDIR(info.st_mode));
+  if (!stat(g->against, &info)) {
+    if (g->update != TB_UPDATE_NO && is_read_only(g->against, &info)) return tb_verb_usage("gate", "against=%s is read-only: leave update= out, or make it writable", g->against);
+    return judge(g, S_ISDIR(info.st_mode));
+  }
   if (errno == ENOENT && g->update != TB_UPDATE_NO) return first_baseline(g);
   return tb_verb_usage("gate", "against=%s: %s; the first baseline is made with update=yes", g->against, strerror(errno));
 }

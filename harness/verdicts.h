@@ -10,7 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "harness/decide.h"
-#include "harness/exact.h"
+#include "harness/exact_past.h"
 #include "harness/exitcode.h"
 #include "harness/policy.h"
 #include "harness/result.h"
@@ -30,6 +30,12 @@ struct tb_attribution {
   const char *why;             /* not known: the reason; NULL: it was not asked */
 };
 
+/* Of a history: its level changed since an earlier result (history_step.h). */
+struct tb_step {
+  double before, after;        /* levels, as times of a call at tonight's speed of the probe */
+  const char *since, *commit;  /* of the first result at the new one; since NULL: there is no step */
+};
+
 struct tb_compared {
   const char *id;
   const cJSON *base, *head;  /* NULL: that side has none */
@@ -47,6 +53,8 @@ struct tb_compared {
   double expected_ns;        /* of a history: the time of a call that the forecast expects of head; 0: none */
   double foretold;           /* and to within which share; 0 or NaN: there is no forecast */
   tb_doubles fresh_log_ratios, fresh_twin_log_ratios; /* of the confirmation */
+  struct tb_step step;       /* of a history */
+  const struct tb_exact_past *past; /* of a history: exact figures until then; NULL: none */
   enum tb_outcome failed;    /* of a worker of the duel; with `failure` */
   const char *failure;       /* NULL: none failed */
   const char *stop_reason;   /* of ab; NULL: none */
@@ -56,6 +64,7 @@ struct tb_compared {
   bool required;
   tb_exact_findings exact;
   const char *problem;       /* why it was not compared, or what else is wrong; NULL: nothing */
+  enum tb_exit tonight;      /* without what an open step of the history says */
   enum tb_exit exit;
 };
 
@@ -76,7 +85,7 @@ struct tb_verdicts {
   int repeated;              /* cases that stand in one of the documents a second time */
   tb_texts remarks;          /* of the verb, told as they are */
   tb_texts problems;         /* of the whole, by tb_verdicts_judge: required cases that are nowhere, a result that is not whole */
-  enum tb_exit exit;         /* the worst of all; set by tb_verdicts_judge */
+  enum tb_exit tonight, exit; /* the worst of all; set by tb_verdicts_judge */
 };
 
 struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_policy *policy, const char *verb);

@@ -46,6 +46,7 @@ static void add_exact(cJSON *object, struct tc_arena *arena, const tb_exact_find
     tb_add_text(one, "outcome", tb_exact_outcome_text(f->outcome));
     tb_add_number(one, "base", f->base);
     tb_add_number(one, "head", f->head);
+    tb_add_text(one, "since", f->since);
     tb_add_text(one, "line", tb_exact_line(arena, f));
   }
 }
@@ -60,6 +61,16 @@ static void add_attribution(cJSON *object, const struct tb_attribution *a) {
   if (!a->known) return;
   add_decision(json, "artifact", &a->artifact);
   add_decision(json, "runtime", &a->runtime);
+}
+
+static void add_step(cJSON *object, const struct tb_step *s) {
+  cJSON *json = s->since ? cJSON_AddObjectToObject(object, "step") : cJSON_AddNullToObject(object, "step");
+  if (!s->since) return;
+  tb_add_text(json, "since", s->since);
+  tb_add_text(json, "commit", s->commit);
+  tb_add_number(json, "before_ns", s->before);
+  tb_add_number(json, "after_ns", s->after);
+  tb_add_number(json, "ratio", s->after / s->before);
 }
 
 static const char *presence_text(enum tb_presence presence) {
@@ -112,6 +123,7 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   tb_add_text(json, "stop_reason", one->stop_reason);
   tb_add_text(json, "basis", one->basis);
   tb_add_number(json, "foretold", one->foretold > 0 ? one->foretold : NAN); /* to within which share */
+  add_step(json, &one->step); /* of a history, since a change point; null: none */
   tb_add_numbers(json, "log_ratios", &one->log_ratios);
   tb_add_numbers(json, "twin_log_ratios", &one->twin_log_ratios);
   tb_add_numbers(json, "base_process_ns", &one->base_ns);

@@ -131,9 +131,30 @@ static bool judge_exact(struct tb_verdicts *c, struct tb_compared *one) {
   one->exact.len = 0; /* it may be judged more than once */
   if (!tb_compared_measured(one)) return true;
   if (!tb_exact_compare(c->arena, one->base, one->head, tb_policy_exact_rule, c->policy, &one->exact)) return false;
+  if (one->past) tb_exact_past_hold(one->past, &one->exact);
   const enum tb_exit code = tb_exact_exit(&one->exact);
   worsen(one, code == TB_EXIT_NOT_MEASURABLE && !one->required ? TB_EXIT_PASS : code, NULL);
   return true;
+}
+
+/* --- steps of a history --- */
+
+/* A night that is clearly back at the old level closes the step; else the nights to come do. */
+static bool is_back(const struct tb_verdicts *c, const struct tb_compared *one) {
+  const struct tb_step *s = &one->step;
+  return one->time.verdict == TB_VERDICT_FASTER && one->time.ratio * s->after <= s->before * (1 + tb_policy_threshold(c->policy, one->id));
+}
+
+/* Tonight is held against the nights since the step, which none of them may have shown alone: the cut is what finds it. */
+static bool judge_step(const struct tb_verdicts *c, struct tb_compared *one) {
+  static const double us = 1e-3;
+  const struct tb_step *s = &one->step;
+  const bool slower = s->after > s->before;
+  if (!s->since || !tb_compared_measured(one) || (slower && is_back(c, one))) return true;
+  const char *text = tb_format(c->arena, "%s since %s (commit %.12s), as the history's change point tells: %.4g -> %.4g µs (%+.3g%%)%s", slower ? "slower" : "faster", s->since, s->commit,
+                               s->before * us, s->after * us, (s->after / s->before - 1) * percent, slower ? "; open until it goes back, or a line of marks.txt from that time on accepts it" : "");
+  worsen(one, slower ? TB_EXIT_REGRESSION : TB_EXIT_PASS, text);
+  return text != NULL;
 }
 
 /* --- the whole --- */
@@ -142,11 +163,13 @@ static bool judge_one(struct tb_verdicts *c, struct tb_compared *one) {
   one->required = tb_policy_required(c->policy, one->id);
   one->exit = TB_EXIT_PASS;
   one->problem = NULL;
-  return judge_outcomes(c, one) && judge_time(c, one) && judge_pay_off(c, one) && judge_exact(c, one);
+  if (!judge_outcomes(c, one) || !judge_time(c, one) || !judge_pay_off(c, one) || !judge_exact(c, one)) return false;
+  one->tonight = one->exit;
+  return judge_step(c, one);
 }
 
 bool tb_verdicts_time_unknown(const struct tb_verdicts *c, const struct tb_compared *one) {
-  if (one->exit != TB_EXIT_NOT_MEASURABLE || !one->timed || one->failure || one->control) return false;
+  if (one->tonight != TB_EXIT_NOT_MEASURABLE || !one->timed || one->failure || one->control) return false;
   const bool unknown = one->time.verdict == TB_VERDICT_UNSURE || is_too_noisy(c, one);
   return unknown && tb_exact_exit(&one->exact) != TB_EXIT_NOT_MEASURABLE;
 }
@@ -174,6 +197,7 @@ static const char *nothing_compared(const struct tb_verdicts *c) {
 
 static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit code) {
   if (!problem || !tc_vec_push(tc_arena_alloc(c->arena), &c->problems, problem)) return false;
+  c->tonight = tb_exit_worse(c->tonight, code);
   c->exit = tb_exit_worse(c->exit, code);
   return true;
 }
@@ -213,7 +237,7 @@ bool tb_verdicts_remark_policy(struct tb_verdicts *c) {
 }
 
 bool tb_verdicts_judge(struct tb_verdicts *c) {
-  c->exit = TB_EXIT_PASS;
+  c->tonight = c->exit = TB_EXIT_PASS;
   c->problems.len = 0;
   bool any = false;
   if (!judge_documents(c)) return false;
@@ -221,6 +245,7 @@ bool tb_verdicts_judge(struct tb_verdicts *c) {
     struct tb_compared *one = &c->cases.data[i];
     if (!judge_one(c, one)) return false;
     any = any || compared(c, one);
+    c->tonight = tb_exit_worse(c->tonight, one->tonight);
     c->exit = tb_exit_worse(c->exit, one->exit);
   }
   /* A gate that compared nothing must not pass. */

@@ -32,18 +32,26 @@ enum tb_exit tb_verdicts_check(const char *verb, struct tc_arena *arena, const s
   return TB_EXIT_PASS;
 }
 
-static bool show(const cJSON *document, const struct tb_telling *telling) {
-  const struct tb_report_options options = {.verbose = telling->verbose, .colour = tb_verb_colour(), .result_path = telling->out};
+/* Where that fails, the document lies elsewhere, or nowhere: *written tells. */
+static enum tb_exit save(const struct tb_verdicts *c, const cJSON *document, const char *path, const char **written) {
+  struct tc_error err = {0};
+  if (!tb_record_save(c->arena, document, path, written, &err)) return TB_EXIT_PASS;
+  if (*written) return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison lies in %s instead", err.message, *written);
+  return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison is told here alone", err.message);
+}
+
+static bool show(const cJSON *document, const struct tb_telling *telling, const char *written) {
+  const struct tb_report_options options = {.verbose = telling->verbose, .colour = tb_verb_colour(), .result_path = written};
   return tb_reporter_find(telling->format)->write_comparison(document, &options, stdout) && !fflush(stdout);
 }
 
 enum tb_exit tb_verdicts_tell(const struct tb_verdicts *c, const struct tb_telling *telling) {
-  struct tc_error err = {0};
+  const char *written = NULL;
   cJSON *document = tb_verdicts_json(c);
   if (!document) return tb_exit_worse(c->exit, (enum tb_exit)tb_verb_failed(c->verb, "out of memory"));
   enum tb_exit code = c->exit;
-  if (telling->out && tb_record_write(document, telling->out, &err)) code = tb_exit_worse(code, (enum tb_exit)tb_verb_failed(c->verb, "%s", err.message));
-  if (!show(document, telling)) code = tb_exit_worse(code, TB_EXIT_FAILED);
+  if (telling->out) code = tb_exit_worse(code, save(c, document, telling->out, &written));
+  if (!show(document, telling, written)) code = tb_exit_worse(code, TB_EXIT_FAILED);
   cJSON_Delete(document);
   return code;
 }

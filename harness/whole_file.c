@@ -51,6 +51,13 @@ static void remove_stale(const char *path) {
   closedir(dir);
 }
 
+/* Where the file system has none, there are none to keep. */
+static void keep_permissions(const char *path, int fd) {
+  enum { PERMISSIONS = 0777 };
+  struct stat info;
+  if (!lstat(path, &info) && S_ISREG(info.st_mode)) (void)!fchmod(fd, info.st_mode & PERMISSIONS);
+}
+
 bool tb_whole_begin(const char *path, struct tb_whole_file *out) {
   const int length = (int)folder_length(path);
   *out = (struct tb_whole_file){.path = strdup(path)};
@@ -62,6 +69,7 @@ bool tb_whole_begin(const char *path, struct tb_whole_file *out) {
   remove_stale(path);
   unlink(out->part); /* of a process that had this number, and was killed */
   const int fd = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+  if (fd >= 0) keep_permissions(path, fd);
   if (fd >= 0 && (out->out = fdopen(fd, "w"))) return true;
   if (fd >= 0) {
     close(fd);

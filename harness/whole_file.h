@@ -1,6 +1,7 @@
 /* Files that are there whole or not at all. Invariants:
  * 1. A reader of the path sees the old content or all of the new, whenever the writer is killed or the power goes.
  * 2. Nothing that lies in the folder already is written to, nor what a link there leads to.
+ * 3. A file that takes the place of another has that one's permissions.
  * What a writer that was killed has left beside its file (".NAME.PID.tbench-part") is of no meaning, and is removed by the next one in that folder
  * once it is an hour old. Threads: a path is one thread's. */
 #ifndef TB_WHOLE_FILE_H

@@ -13,6 +13,7 @@ return tb.suite {
       return { fn = function(x) for _ = 1, 24 do x = x * 1.01 + 0.5 end return x end, args = { tb.randn({ 1 << 18 }, case) } }
     end,
     small = function(case) return { fn = function(x) return x + 1 end, args = { tb.randn({ 64 }, case) } } end,
+    sweeps = function(case) return os.execute('rm -rf swept') and { fn = function(x) return x + 1 end, args = { tb.randn({ 64 }, case) } } end,
     leaves = function(case) return { fn = function() os.exit(7) end, args = {} } end,
   },
 }
@@ -37,6 +38,8 @@ fails 2 'attribute=perhaps: use yes or no' "$TBENCH" ab suite=./tiny.lua base=se
 fails 2 'format=csv: use one of console, json, markdown, html, junit' "$TBENCH" ab suite=./tiny.lua base=self format=csv
 fails 2 'none.lua: No such file' "$TBENCH" ab suite=./tiny.lua base=self policy=none.lua
 fails 2 "takes no 'changed-since'" "$TBENCH" ab suite=./tiny.lua base=self changed-since=x.json
+for option in replicates=3 replicates-max=3 target=1% budget=9 --quick share=10%; do fails 2 "takes no '" "$TBENCH" ab suite=./tiny.lua base=self "$option"; done
+fails 2 "takes no 'replicates'; pairs=N says" "$TBENCH" ab suite=./tiny.lua base=self replicates=3
 fails 2 'suite=NAME is missing' "$TBENCH" ab base=self
 ab workload=small,chain base=self dry-run=yes
 [ "$status" -eq 0 ] && [ "$(grep -c 'side=base' <<< "$out")" -eq 2 ] && [ "$(grep -c 'side=head' <<< "$out")" -eq 2 ] && [ ! -e results ]
@@ -76,6 +79,18 @@ for side in base head; do
   [ "$status" -eq 4 ] && [[ $out == *"$side: crashed"* ]]
   tap_result $? "as does a program that is none of ours, as $side"
 done
+# --- what cannot be written where it should be ---
+mkdir elsewhere swept
+echo precious > elsewhere/x.json
+TMPDIR=$PWD/elsewhere ab workload=sweeps base=self pairs=4 out=swept/x.json
+[ "$status" -eq 4 ] && [[ $err == *"swept/x.json was not written: No such file or directory; the comparison lies in $PWD/elsewhere/x-2.json instead"* ]]
+tap_result $? 'a comparison whose folder is gone lies elsewhere'
+[[ ${out##*$'\n'} == *" · $PWD/elsewhere/x-2.json" ]] && has elsewhere/x-2.json '"verdict"' && [ "$(cat elsewhere/x.json)" = precious ]
+tap_result $? 'the last line says where, and what lay there still does'
+full_disk() { (trap '' XFSZ; ulimit -f 2; "$TBENCH" ab suite=./tiny.lua seconds=1 threads=1 workload=small base=self pairs=4 out=lost.json); }
+run full_disk
+[ "$status" -eq 4 ] && [[ $err == *'lost.json was not written: File too large; the comparison is told here alone'* && ${out##*$'\n'} == *' · '* && ${out##*$'\n'} != *lost.json* ]] && [ ! -e lost.json ]
+tap_result $? 'one that lies nowhere is told, and no file'
 run "$TBENCH" report fuse.json
 [ "$status" -eq 0 ] && [[ $out == *SLOWER* && $out == *'head/base [95%]'* ]]
 tap_result $? 'report shows a stored comparison'

@@ -84,7 +84,7 @@ fails 2 'changed-since: none.json: No such file' "$TBENCH" run suite=./tiny.lua 
 fails 2 'changed-since: same.json is a comparison' "$TBENCH" run suite=./tiny.lua changed-since=same.json
 fails 2 'share=3: use a percentage' "$TBENCH" run suite=./tiny.lua changed-since=old.json share=3
 measure changed-since=old.json out=new.json
-[ "$status" -eq 0 ] && [[ $err == *'changed since old.json: 0 cases; new: 1; a sample of the 3 unchanged: 1; left out: 2'* ]] && [[ $out == *'2 more cases were not timed'* ]]
+[ "$status" -eq 0 ] && [[ $err == *'changed since old.json: 0 cases; new: 1; a sample of the 3 unchanged: 1; left out: 2 (drawn by seed=1 and its start, 2'* ]] && [[ $out == *'2 more cases were not timed'* ]]
 tap_result $? 'a new case and a sample are timed, and it says so'
 [ "$(grep -c '"selection":	"sample"' new.json)" -eq 1 ] && [ "$(grep -c '"selection":	"new"' new.json)" -eq 1 ] && grep -q '"planned":	2' new.json &&
   [ "$(sed -n '/"left_out"/,/\]/p' new.json | grep -c '"id"')" -eq 2 ]
@@ -92,6 +92,14 @@ tap_result $? 'the result says which and why'
 run "$TBENCH" compare old.json new.json
 [ "$status" -eq 3 ] && [ "$(grep -c "not timed: head makes base's artifact" <<< "$out")" -eq 2 ] && [[ $out != *vanished* ]]
 tap_result $? 'what was left out has not vanished, and is not compared'
+samples=
+for night in 01 02 02; do
+  sed "s/\"started\":	\"[^\"]*\"/\"started\":	\"2026-01-${night}T00:00:00Z\"/" old.json > night.json
+  measure changed-since=night.json batch=1,2,3 out=sample.json
+  samples+="$(grep -B30 '"selection":	"sample"' sample.json | sed -n 's/.*"id":	".*\/\(b[0-9]\)\/.*/\1/p') "
+done
+[[ $samples =~ ^(b.)\ (b.)\ (b.)\ $ ]] && [ "${BASH_REMATCH[1]}" != "${BASH_REMATCH[2]}" ] && [ "${BASH_REMATCH[2]}" = "${BASH_REMATCH[3]}" ]
+tap_result $? "since another night another sample is drawn, since the same one the same ($samples)"
 measure changed-since=old.json share=99% seed=2 out=all.json
 [ "$status" -eq 0 ] && [[ $err == *'left out: 0'* ]]
 tap_result $? 'share= says how large the sample is'

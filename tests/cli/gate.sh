@@ -91,7 +91,8 @@ tap_result $? 'the first baseline is made with update=yes'
 result noisy.json 2 h 1000 0.1
 gate noisy.json against=base.json; is 3 'too noisy'
 result calm.json 1 h 1000 0.0001 && aa calm.json 0.5
-gate calm.json against=calm.json
+sed 's/-01T00/-02T00/' calm.json > tonight-calm.json
+gate tonight-calm.json against=calm.json
 [ "$status" -eq 3 ] && [[ $out == *'not one case was compared: all are too noisy'* ]]
 tap_result $? 'a result that is too noisy in all cases says so'
 sed 's/"outcome": "ok"/"outcome": "crashed"/' tonight.json > crashed.json
@@ -108,7 +109,8 @@ gate killed.json against=base.json; is 130 'a run that was killed'
 result empty.json 2 h 1000 0.0001 ' '
 gate empty.json against=base.json; is 4 'a result without cases'
 result others.json 2 h 1000 0.0001 'x y'
-gate others.json against=others.json; is 0 '(those cases alone do)'
+result before.json 1 h 1000 0.0001 'x y'
+gate others.json against=before.json; is 0 '(those cases alone do)'
 result twice.json 2 h 1000 0.0001 'a b b'
 gate twice.json against=base.json
 [ "$status" -eq 2 ] && [[ $out == *'1 case stands in a result a second time'* ]]
@@ -242,6 +244,62 @@ gate newer.json against=probe update=yes verbose=yes
 [ "$status" -eq 3 ] && [ -e probe/newer.json ] && [[ $out == *'no points that were measured beside the same probe'* ]]
 tap_result $? 'with another probe the history begins anew'
 
+# --- what a history took in: steps that no single night showed, figures that creep, copies, a night without twins ---
+# level FOLDER FROM TO NS: nights of it
+level() {
+  local night
+  mkdir -p "$1"
+  for ((night = $2; night <= $3; night++)); do result "$1/n$night.json" "$night" h $(($4 + night % 3)) 0.0001; done
+}
+level stepped 1 12 1000 && level stepped 13 20 1045
+result tonight.json 21 h 1046 0.0001
+gate tonight.json against=stepped update=yes out=step.json
+[ "$status" -eq 1 ] && [[ $out == *SAME*'slower since 2026-01-13T00:00:00Z (commit c), as the history'*'1.001 -> 1.046 µs (+4.5%); open until'* ]] && grep -q '"since":	"2026-01-13T00:00:00Z"' step.json
+tap_result $? 'a step to slower that the history itself shows does not pass, though tonight is as expected'
+[ -e stepped/tonight.json ] && [[ $err == *'a step of the history is open'* ]]
+tap_result $? 'its night is added all the same: else the history could not tell that it went back'
+[ "$("$TBENCH" report step.json format=junit | grep -c 'type="regression" message="SAME [^"]*slower since 2026-01-13')" -eq 2 ] && "$TBENCH" report step.json format=markdown | grep -q 'slower since 2026-01-13'
+tap_result $? 'reports tell the step'
+result back.json 22 h 1001 0.0001
+gate back.json against=stepped; is 0 'a night that is clearly back passes'
+echo 'threshold = 0.1' > wide.lua
+gate tonight.json against=stepped policy=wide.lua; is 0 'so does a step within the threshold'
+echo '2026-01-13 * more work' > stepped/marks.txt
+gate tonight.json against=stepped; is 0 'and one that a mark accepts'
+level won 1 12 1000 && level won 13 20 950
+result tonight.json 21 h 951 0.0001
+gate tonight.json against=won
+[ "$status" -eq 0 ] && [[ $out == *'faster since 2026-01-13T00:00:00Z'* ]]
+tap_result $? 'a step to faster is told, and passes'
+# sized FILE NIGHT BYTES: with so much code
+sized() { result "$1" "$2" h $((1000 + $2 % 3)) 0.0001 && sed -i "s/\"kernels\": 4/\"kernels\": 4, \"code_bytes\": $3/" "$1"; }
+mkdir creep
+for night in {1..8}; do sized creep/n$night.json $night 100000; done
+sized second.json 9 100900
+gate second.json against=creep update=yes
+[ "$status" -eq 0 ] && sized third.json 10 101800 && gate third.json against=creep update=yes out=creep.json
+[ "$status" -eq 1 ] && [ ! -e creep/third.json ] && [[ $out == *'code_bytes 100000 -> 101800 (+1.8%): worse than at 2026-01-01T00:00:00Z, the least since the newest mark'* ]] &&
+  grep -q '"since":	"2026-01-01T00:00:00Z"' creep.json
+tap_result $? 'exact figures do not creep within their tolerance'
+sized much.json 10 200000
+echo '2026-01-10 * larger code' > creep/marks.txt
+gate much.json against=creep update=yes
+[ "$status" -eq 3 ] && [ -e creep/much.json ] && [[ $out == *'code_bytes 100900 -> 200000 (+98.2%): changed: a mark accepts it'* ]]
+tap_result $? 'a mark accepts what is worse'
+sized next.json 11 200000
+gate next.json against=creep
+[ "$status" -eq 3 ] && [[ $out != *code_bytes* ]]
+tap_result $? 'and what follows is held against that'
+level doubled 1 8 1000 && cp doubled/n3.json doubled/copy.json
+result tonight.json 20 h 1001 0.0001
+gate tonight.json against=doubled verbose=yes
+[ "$status" -eq 0 ] && [[ $out == *'against 8 points since'* && $err == *'n3.json: it is a copy of copy.json'* ]]
+tap_result $? 'a copy of a result is no night more'
+sed 's/"aa": {[^}]*}/"aa": null/' tonight.json > alone.json
+gate alone.json against=doubled
+[ "$status" -eq 3 ] && [[ $out == *UNSURE*'no noise floor: fewer than 2 pairs of the same program'* ]]
+tap_result $? 'a night without pairs of equal programs does not pass'
+
 # --- confirmation: the flag is of this script's making, and both programs are this one ---
 cat > tiny.lua <<'EOL'
 local tb = require "tbench"
@@ -260,4 +318,38 @@ sed 's/"run"/"ab"/' flagged.json > unsaid.json
 fails 2 'does not say how tbench run made it' "$TBENCH" gate unsaid.json against=old.json base=self
 sed 's/tiny.lua/gone.lua/' flagged.json > gone.json
 fails 2 "command line does not work here" "$TBENCH" gate gone.json against=old.json base=self
+# Each process takes longer to begin than its share of the budget: one quad is all there is time for.
+sed 's/function(case)/function(case) local till = os.clock() + 0.3 repeat until os.clock() > till/' tiny.lua > starved.lua && mv starved.lua tiny.lua
+echo 'confirmation_pairs = 6 budget = 1 floor_limit = 10' > starved.lua
+for update in no yes; do
+  gate flagged.json against=old.json policy=starved.lua base=self "update=$update" out=starved.json
+  [ "$status" -eq 1 ] && [[ $out == *'is SLOWER as stored, unconfirmed: time was over with 2 fresh pairs, and at least 6 are needed'* ]] &&
+    ! grep -q '"fresh_log_ratios":	\[-\?[0-9]' starved.json && grep -q '"median_ns": 1000,' old.json
+  tap_result $? "fresh pairs that are too few take nothing back (update=$update)"
+done
+
+# --- which results, and where a baseline is ---
+gate flagged.json against=flagged.json
+[ "$status" -eq 2 ] && [[ $err == *'against=flagged.json is flagged.json itself: name a result of an earlier run'* ]]
+tap_result $? 'a result is not gated against itself'
+cp flagged.json copied.json
+gate flagged.json against=copied.json; is 2 'nor against a copy'
+gate old.json against=flagged.json
+[ "$status" -eq 0 ] && [[ $out == *"head's result is older than base's: it was started at 2026-01-01T00:00:00Z, base's at 2026-01-02T00:00:00Z"* ]]
+tap_result $? 'a result older than its baseline is told'
+mkdir shared
+cp base.json shared/base.json
+chmod 640 shared/base.json
+ln -s shared/base.json link.json
+gate faster.json against=link.json update=yes
+[ "$status" -eq 0 ] && [ -L link.json ] && grep -q '"median_ns":	900' shared/base.json && [ "$(stat -c %a shared/base.json)" = 640 ]
+tap_result $? 'a baseline behind a link is brought up to date where it is, and keeps its permissions'
+ln -s shared/none.json lost.json
+fails 4 'lost.json leads to no file' "$TBENCH" gate faster.json against=lost.json update=yes
+cp base.json kept.json
+chmod 444 kept.json
+gate faster.json against=kept.json update=yes
+[ "$status" -eq 2 ] && [[ $err == *'against=kept.json is read-only'* ]] && cmp -s base.json kept.json
+tap_result $? 'a read-only one is left alone, and told'
+gate faster.json against=kept.json; is 0 'and can be compared with'
 tap_end

@@ -136,6 +136,23 @@ static void test_confirm(void **state) {
   assert_true(d.verdict == TB_VERDICT_SLOWER && d.why == TB_UNSURE_NONE && d.ratio == weak.ratio);
 }
 
+/* A flag is taken back by pairs that are as many and as quiet as it takes, or that settled it at a look. */
+static void test_counts(void **state) {
+  (void)state;
+  double pairs[8], loud[8];
+  shifted(pairs, quiet, 8, 0.5);
+  for (int i = 0; i < 8; i++) loud[i] = 100 * quiet[i];
+  const struct tb_decision flagged = tb_decide(pairs, 8, quiet, 8, usual), same = tb_decide(quiet, 8, quiet, 8, usual), few = tb_decide(quiet, 2, loud, 2, usual),
+                           wide = tb_decide(quiet, 8, loud, 8, usual), again = tb_decide(pairs, 8, loud, 8, usual), blind = tb_decide(quiet, 8, quiet, 0, usual);
+  assert_true(few.verdict == TB_VERDICT_SAME && wide.verdict == TB_VERDICT_SAME && wide.floor > 0.05 && isnan(blind.floor));
+  assert_true(tb_decide_counts(&flagged, &same, false, 6, 0.05) && tb_decide_counts(&flagged, &same, true, 10, 0.05));
+  assert_false(tb_decide_counts(&flagged, &same, false, 10, 0.05));
+  assert_false(tb_decide_counts(&flagged, &few, false, 6, 1e9));
+  assert_false(tb_decide_counts(&flagged, &wide, false, 6, 0.05));
+  assert_false(tb_decide_counts(&flagged, &blind, false, 6, 0.05));
+  assert_true(again.floor > 0.05 && tb_decide_counts(&flagged, &again, false, 6, 0.05)); /* it found it beyond its floor */
+}
+
 static void test_correct(void **state) {
   (void)state;
   struct tb_decision d[4] = {{.verdict = TB_VERDICT_SLOWER, .p = 0.04}, {.verdict = TB_VERDICT_SAME, .p = 0.9}, {.verdict = TB_VERDICT_FASTER, .p = 0.001},
@@ -267,7 +284,7 @@ static void test_peeking(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_verdicts), cmocka_unit_test(test_floor_raises_limit), cmocka_unit_test(test_twins_that_differ), cmocka_unit_test(test_too_little),
-      cmocka_unit_test(test_outlier),  cmocka_unit_test(test_apart),              cmocka_unit_test(test_confirm),           cmocka_unit_test(test_correct),
+      cmocka_unit_test(test_outlier),  cmocka_unit_test(test_apart),              cmocka_unit_test(test_confirm), cmocka_unit_test(test_counts),           cmocka_unit_test(test_correct),
       cmocka_unit_test(test_pairs_needed), cmocka_unit_test(test_words),          cmocka_unit_test(test_looks),             cmocka_unit_test(test_rates),
       cmocka_unit_test(test_loud_machines), cmocka_unit_test(test_peeking),
   };

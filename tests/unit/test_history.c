@@ -14,6 +14,7 @@
 #include "harness/confirm.h"
 #include "harness/folder.h"
 #include "harness/history.h"
+#include "harness/history_step.h"
 #include "harness/record.h"
 #include "reporters/reporter.h"
 
@@ -238,6 +239,64 @@ static void test_vanished(void **state) {
   assert_string_equal(tb_doc_text(cJSON_GetArrayItem(f->history.vanished, 0), "id", ""), "gone");
 }
 
+/* --- steps --- */
+
+/* Nights of January, so many at each of these levels, with noise that is the same for all. */
+static const struct tb_history_series *load_levels(struct fixture *f, const double *levels, size_t n_levels, const int *counts) {
+  static const double noise[] = {0, 0.002, -0.001, 0.001, -0.002};
+  int night = 0;
+  tb_history_close(&f->history);
+  for (size_t k = 0; k < n_levels; k++) {
+    for (int i = 0; i < counts[k]; i++, night++) {
+      char name[32], started[32];
+      snprintf(name, sizeof name, "n%02d.json", night);
+      snprintf(started, sizeof started, "2026-01-%02dT00:00:00Z", night + 1);
+      store(f, name, new_result(started, "h", levels[k] * (1 + noise[i % 5])));
+    }
+  }
+  return load(f);
+}
+
+/* Against the lowest level since the newest mark: what went half back is open since it began, and what went back is not. */
+static void test_steps(void **state) {
+  static const double threshold = 0.01;
+  static const struct { double levels[3]; int counts[3]; const char *mark, *since; double ratio; } rows[] = {
+      {{1000, 1045, 1045}, {12, 8, 8}, "", "2026-01-13T00:00:00Z", 1.045},
+      {{1000, 1100, 1045}, {10, 10, 10}, "", "2026-01-11T00:00:00Z", 1.045},
+      {{1000, 1045, 1100}, {10, 10, 10}, "", "2026-01-11T00:00:00Z", 1.1},
+      {{1000, 950, 1000}, {10, 10, 10}, "", "2026-01-21T00:00:00Z", 1 / 0.95},
+      {{1000, 1045, 1001}, {10, 10, 10}, "", "2026-01-21T00:00:00Z", 1001 / 1045.},  /* back: told as a win */
+      {{1000, 1000, 950}, {10, 10, 10}, "", "2026-01-21T00:00:00Z", 0.95},
+      {{1000, 950, 950}, {8, 11, 11}, "", NULL, 0},                               /* a win of long ago */
+      {{1000, 1000, 1000}, {10, 10, 10}, "", NULL, 0},
+      {{1000, 1100, 1100}, {10, 10, 10}, "2026-01-11 a* meant\n", NULL, 0},
+      {{1000, 1100, 1100}, {10, 10, 10}, "2026-01-11 b* of another case\n", "2026-01-11T00:00:00Z", 1.1},
+      {{1000, 1100, 1200}, {10, 10, 10}, "2026-01-11 a* meant\n", "2026-01-21T00:00:00Z", 12 / 11.},
+      {{1000, 1000, 1100}, {10, 10, 10}, "2026-02-01 a* tonight is the first\n", NULL, 0}};
+  struct fixture *f = *state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct tb_step step = {0};
+    store_text(f, "marks.txt", rows[i].mark);
+    const struct tb_history_series *s = load_levels(f, rows[i].levels, 3, rows[i].counts);
+    const bool found = tb_history_step(s, threshold, &step);
+    if (found != (rows[i].since != NULL)) fail_msg("row %zu: %d, since %s: %g -> %g", i, found, step.since ? step.since : "-", step.before, step.after);
+    if (!found) continue;
+    if (strcmp(step.since, rows[i].since) || fabs(step.after / step.before - rows[i].ratio) > 0.003) fail_msg("row %zu: since %s: %g -> %g", i, step.since, step.before, step.after);
+    assert_false(tb_history_step(s, 0.5, &step));
+  }
+}
+
+/* What came back to within what medians of so many nights differ by is back, however small the threshold. */
+static void test_back_within_noise(void **state) {
+  static const double threshold = 0.001, levels[] = {1000, 1100, 1002}, half_way[] = {1000, 1100, 1020};
+  static const int counts[] = {10, 10, 10};
+  struct tb_step step;
+  assert_true(tb_history_step(load_levels(*state, levels, 3, counts), threshold, &step));
+  assert_true(step.after < step.before);
+  assert_true(tb_history_step(load_levels(*state, half_way, 3, counts), threshold, &step));
+  assert_true(step.after > step.before);
+}
+
 /* --- baselines --- */
 
 /* Head against base, with this decision of "a". */
@@ -355,7 +414,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
       TEST(test_oldest_first), TEST(test_passes_over), TEST(test_failed_cases_are_no_points), TEST(test_kinds_do_not_mix), TEST(test_values), TEST(test_marks),
-      TEST(test_mark_of_tonight), TEST(test_mark_after_tonight_is_not_yet), TEST(test_wrong_marks), TEST(test_vanished), TEST(test_takes_wins_alone),
+      TEST(test_mark_of_tonight), TEST(test_mark_after_tonight_is_not_yet), TEST(test_wrong_marks), TEST(test_vanished), TEST(test_steps), TEST(test_back_within_noise), TEST(test_takes_wins_alone),
       TEST(test_slow_creep_adds_up), TEST(test_new_failed_and_vanished), TEST(test_update_words), TEST(test_arguments), TEST(test_no_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,10 +65,16 @@ static void test_no_spread(void **state) {
   d = decide(0, 0, 102);
   assert_true(d.verdict == TB_VERDICT_SLOWER && d.p == 0);
   struct tb_forecast none = foretold(0.03, 3);
-  const struct tb_spread tonight = seen(0.01);
+  struct tb_spread tonight = seen(0.01);
   none.known = false;
   d = tb_forecast_decide_within(&none, 100, &tonight, threshold, floor_limit);
   assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_SHORT_HISTORY && d.points == 3);
+  tonight.floor = NAN; /* no twins, or one pair of them */
+  const struct tb_forecast good = foretold(0.03, TB_FORECAST_POINTS_SETTLED);
+  for (double value = 100; value <= 200; value += 50) {
+    d = tb_forecast_decide_within(&good, value, &tonight, threshold, floor_limit);
+    assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_NO_TWINS && d.ratio == value / 100);
+  }
 }
 
 /* A floor that is wide since the forecast is waits for points; one that is wide since tonight is does not become narrower by them. */
