@@ -162,11 +162,19 @@ static tc_status own_dimension(struct maker *m, const struct tb_suite_axis *axis
   return status;
 }
 
+static int count_before(const struct tb_suite *suite, int set) {
+  int n = 0;
+  for (int i = 0; i < set; i++) n += !strcmp(suite->switches[i], suite->switches[set]);
+  return n;
+}
+
 /* Sets of switches; the empty one too. */
 static tc_status sets_dimension(struct maker *m, const struct tb_suite *suite, struct tb_dimension *out) {
   *out = (struct tb_dimension){.values = tc_arena_bytes(m->arena, sizeof *out->values * (size_t)suite->n_switches), .count = suite->n_switches};
   if (!out->values) return no_memory(m->err);
-  for (int i = 0; i < out->count; i++) out->values[i] = (struct tb_value){TB_VALUE_TEXT, suite->switches[i], 0};
+  for (int i = 0; i < suite->n_axes; i++)
+    if (!strcmp(suite->axes[i].name, TB_AGAIN)) return tc_fail(m->err, TC_ARG, "plan", "%s: an axis of a suite with sets of switches is not called %s", suite->name, TB_AGAIN);
+  for (int i = 0; i < out->count; i++) out->values[i] = (struct tb_value){TB_VALUE_TEXT, suite->switches[i], count_before(suite, i)};
   return TC_OK;
 }
 

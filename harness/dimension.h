@@ -6,8 +6,11 @@
 #include "harness/spec.h"
 #include "harness/suite.h"
 
+/* Parameter of the cases of a set of switches that stands in a suite's list before: 1, 2, …: the same case, measured again. */
+#define TB_AGAIN "again"
+
 struct tb_dimension {
-  const char *name; /* NULL: values are sets of switches (switch_set.h) */
+  const char *name; /* NULL: values are sets of switches (switch_set.h), their numbers how often each stands before in the list */
   struct tb_value *values;
   int count, at; /* of an odometer over all of them */
 };

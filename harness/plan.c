@@ -67,11 +67,23 @@ static tc_status set_params(struct maker *m, const struct tb_dimensions *d, stru
   return TC_OK;
 }
 
+/* Where parameters are sorted by name. set_params has left room for one. */
+static tc_status add_again(struct maker *m, double number, struct tb_case *out) {
+  const struct tb_param again = {TB_AGAIN, {TB_VALUE_NUMBER, tb_format(m->arena, "%.0f", number), number}};
+  int at = out->n_params++;
+  if (!again.value.text) return no_memory(m->err);
+  for (; at > 0 && strcmp(out->params[at - 1].name, again.name) > 0; at--) out->params[at] = out->params[at - 1];
+  out->params[at] = again;
+  return TC_OK;
+}
+
 static tc_status set_switches(struct maker *m, const struct tb_dimensions *d, struct tb_case *out) {
   out->config = *m->base;
   for (int i = TB_AXIS_COUNT + d->n_own; i < d->count; i++) {
     const char *name = d->all[i].name, *text = value_of(d, i)->text;
-    const tc_status status = name ? tc_config_set(&out->config, name, text, m->err) : tb_switch_set_apply(m->arena, text, &out->config, m->err);
+    const double before = name ? 0 : value_of(d, i)->number;
+    tc_status status = name ? tc_config_set(&out->config, name, text, m->err) : tb_switch_set_apply(m->arena, text, &out->config, m->err);
+    if (!status && before > 0) status = add_again(m, before, out);
     if (status) return status;
   }
   return TC_OK;

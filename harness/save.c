@@ -3,35 +3,18 @@
  * 2. A name that was made from the time belongs to one run alone. */
 #include "harness/save.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "harness/args.h"
 #include "harness/clock.h"
 #include "harness/record.h"
 #include "harness/run.h"
 
-enum { FILE_MODE = 0666, PAUSE = 20 /* times what the newest write took */ };
-static const char suffix[] = ".json";
+enum { PAUSE = 20 /* times what the newest write took */ };
 
-/* A name that was made from the time may be another run's by now: it is taken by an empty file, or another one is. */
-static const char *take_name(struct tc_arena *arena, const char *path) {
-  const int length = (int)(strlen(path) - strlen(suffix));
-  const char *name = path;
-  for (int i = 2; name; i++) {
-    const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-    if (fd >= 0) close(fd);
-    if (fd >= 0 || errno != EEXIST) return name;
-    name = tb_format(arena, "%.*s-%d%s", length, path, i, suffix);
-  }
-  return path;
-}
-
+/* A name that was made from the time may be another run's by now: then another one is taken. */
 static void take_place(struct tb_run *run) {
   struct tb_save *s = &run->save;
-  if (!s->asked && !s->there) s->path = take_name(run->arena, s->path);
+  if (!s->asked && !s->there) (void)tb_record_take(run->arena, &s->path);
 }
 
 /* The empty file of a name that nothing was written to. */

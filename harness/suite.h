@@ -19,7 +19,7 @@ struct tb_suite {
   int n_modes, n_devices;
   struct tb_suite_axis *modes_of;  /* by workload: modes of its own, in place of the suite's */
   int n_modes_of;
-  const char **switches;           /* sets (switch_set.h), each of which makes cases of its own; none: one empty set */
+  const char **switches;           /* sets (switch_set.h), each of which makes cases of its own, also one that stands there again; none: one empty set */
   int n_switches;
   const char **backends;           /* that can be named once the suite is loaded: those that are built, and what it or a plug-in registers */
   int n_backends;

@@ -17,6 +17,7 @@
 #include "harness/text.h"
 #include "harness/verb.h"
 #include "harness/verbs.h"
+#include "harness/wanted.h"
 #include "reporters/plot.h"
 
 enum { MINUTE = 60 };
@@ -33,13 +34,23 @@ static double expected_seconds(const struct tb_run *run, int replicates) {
   return environment_estimate_s + groups * (first + later * other) + cases * share * (1 + later);
 }
 
+/* Nobody knows how long a compile takes under callgrind before it was tried: the estimate is without. */
+static bool counts_instructions(const struct tb_run *run) {
+  struct tc_error err;
+  struct tb_wanted wanted = {0};
+  for (size_t i = 0; i < run->plan.cases.len; i++)
+    if (!tb_run_wanted(run, &run->plan.cases.data[i], &wanted, &err) && wanted.callgrind) return true;
+  return false;
+}
+
 static void print_plan(const struct tb_run *run) {
   const struct tb_replication *r = &run->replication;
   const int most = tb_replication_most(r), least = tb_replication_least(r), seconds = (int)ceil(expected_seconds(run, least)), longest = (int)ceil(expected_seconds(run, most));
   const size_t cases = run->plan.cases.len;
   fprintf(stderr, "%zu case%s, ", cases, tb_plural((double)cases));
-  if (least < most) fprintf(stderr, "%d to %d replicates, about %02d:%02d to %02d:%02d\n", least, most, seconds / MINUTE, seconds % MINUTE, longest / MINUTE, longest % MINUTE);
-  else fprintf(stderr, "%d replicate%s, about %02d:%02d\n", most, tb_plural(most), seconds / MINUTE, seconds % MINUTE);
+  if (least < most) fprintf(stderr, "%d to %d replicates, about %02d:%02d to %02d:%02d", least, most, seconds / MINUTE, seconds % MINUTE, longest / MINUTE, longest % MINUTE);
+  else fprintf(stderr, "%d replicate%s, about %02d:%02d", most, tb_plural(most), seconds / MINUTE, seconds % MINUTE);
+  fputs(counts_instructions(run) ? ", and what counting under callgrind takes\n" : "\n", stderr);
   if (!run->spec.options.dry_run) return;
   for (size_t i = 0; i < run->plan.cases.len; i++) puts(run->plan.cases.data[i].id);
 }

@@ -28,6 +28,10 @@ run "$TBENCH" run suite=./counted.lua quick=yes counters=none out=none.json
 [ "$status" -eq 0 ] && ! grep -q '"page_faults"' none.json
 tap_result $? 'counters=none counts nothing'
 
+run "$TBENCH" run suite=./counted.lua quick=yes counters=callgrind dry-run=yes
+[ "$status" -eq 0 ] && [[ $err == *', and what counting under callgrind takes'* ]] && run "$TBENCH" run suite=./counted.lua quick=yes dry-run=yes && [[ $err != *callgrind* ]]
+tap_result $? 'the time that is expected is told to be without callgrind, where it counts'
+
 # --- without valgrind ---
 mkdir -p empty
 run env PATH="$PWD/empty" "$TBENCH" run suite=./counted.lua quick=yes counters=callgrind out=without.json

@@ -239,9 +239,32 @@ static void test_modes_of(void **state) {
   f->suite.n_modes_of = 0;
 }
 
+/* A set of switches that a suite lists again makes cases of its own, and groups of their own. */
+static void test_sets_again(void **state) {
+  struct fixture *f = *state;
+  static const char *sets[] = {"", "", "fuse=off", ""}, *sets_of_one[] = {""};
+  static const char *const ids[] = {"demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5", "demo/a/inductor/default/cpu/f32/b1/machine/t4;again=1;alpha=0.5",
+                                    "demo/a/inductor/default/cpu/f32/b1/machine/t4;alpha=0.5;fuse=off", "demo/a/inductor/default/cpu/f32/b1/machine/t4;again=2;alpha=0.5"};
+  struct tb_plan plan;
+  struct tc_error err = {0};
+  f->suite.switches = sets;
+  f->suite.n_switches = 4;
+  assert_int_equal(plan_of(f, "workload=a mode=default batch=1", &plan, &err), TC_OK);
+  assert_ids(&plan, ids, 4);
+  assert_int_equal(plan.n_groups, 4);
+  assert_int_equal(plan.cases.data[0].n_params, 1);
+  assert_int_equal(plan.cases.data[1].n_params, 2);
+  assert_string_equal(plan.cases.data[1].params[0].name, "again");
+  f->suite.switches = sets_of_one;
+  f->suite.n_switches = 1;
+  f->suite.axes[0].name = "again";
+  assert_int_equal(plan_of(f, "", &plan, &err), TC_ARG);
+  assert_non_null(strstr(err.message, "not called again"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {CASE(test_defaults),      CASE(test_command_line_overrides), CASE(test_no_duplicates), CASE(test_without_batch),
                                      CASE(test_unknown_names), cmocka_unit_test(test_order_is_seeded), CASE(test_environment_switches), CASE(test_switches_aside),
-                                     CASE(test_many_cases),    CASE(test_values_fit_ids), CASE(test_modes_of)};
+                                     CASE(test_many_cases),    CASE(test_values_fit_ids), CASE(test_modes_of), CASE(test_sets_again)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,6 +289,14 @@ static void test_failed_write(void **state) {
   assert_non_null(strstr(err.message, "No such file"));
   assert_string_equal(written, tb_format(f->arena, "%s/r.json", elsewhere));
   assert_int_equal(access(written, R_OK), 0);
+  FILE *theirs = fopen(written, "we");
+  assert_true(theirs && fputs("theirs", theirs) >= 0 && !fclose(theirs));
+  for (int i = 2; i < 4; i++) { /* what lies there is another's */
+    assert_int_equal(tb_record_save(f->arena, json, tb_format(f->arena, "%s/no/such/r.json", f->folder), &written, &err), TC_IO);
+    assert_string_equal(written, tb_format(f->arena, "%s/r-%d.json", elsewhere, i));
+    assert_true(holds(written, "{\n"));
+  }
+  assert_true(holds(tb_format(f->arena, "%s/r.json", elsewhere), "theirs"));
   setenv("TMPDIR", "/nonexistent", 1);
   assert_int_equal(tb_record_save(f->arena, json, tb_format(f->arena, "%s/no/such/r.json", f->folder), &written, &err), TC_IO);
   assert_null(written);
