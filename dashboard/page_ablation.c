@@ -147,7 +147,8 @@ static void put_all(struct tc_strbuf *out, const struct tb_stored_ablation *abla
   }
   put_figures(out, ablation->key, figure);
   tc_strbuf_puts(out, "<p class=quiet>Each switch of compile time off, alone and together, in pairs of one replicate. Right of 1: compiling takes that much longer without it. Blue: it is worth it; "
-                      "orange: it costs; grey: the interval holds 1, or there is none.</p>\n");
+                      "orange: it costs; grey: the interval holds 1, or there is none. "
+                      "<q>on / on</q>: all of them on, measured twice; what is no further from 1 is noise.</p>\n");
   put_charts(out, ablation, figure);
   tb_web_data(out, "these charts as data:", "/api/v1/ablation", query, TB_COUNT(query));
   put_table(out, ablation);
