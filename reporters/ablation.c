@@ -12,7 +12,7 @@
 #include "reporters/alike.h"
 
 static const double confidence = 0.95;
-static const char prefix[] = "opt.", again_param[] = "again" /* as harness/dimension.h has it */;
+static const char prefix[] = "opt.", again_param[] = "again" /* as harness/plan/dimension.h has it */;
 
 static bool is_technique(const cJSON *setting) { return setting->string && !strncmp(setting->string, prefix, strlen(prefix)); }
 

@@ -1,4 +1,4 @@
-/* The table of a comparison (harness/verdicts_json.c has the document): a row a case, below it what else was found. */
+/* The table of a comparison (harness/verdict/verdicts_json.c has the document): a row a case, below it what else was found. */
 #include <math.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@ enum kind { FAILED, SLOWER, NOT_TOLD, CHANGED, FASTER, OTHER }; /* in the order 
 
 static bool is_verdict(const cJSON *one, const char *word) { return !strcmp(tb_doc_text(one, "time.verdict", ""), word); }
 
-/* Exit codes of a case: 1 a regression, 3 not measurable, others a failure (harness/exitcode.def). */
+/* Exit codes of a case: 1 a regression, 3 not measurable, others a failure (results/exitcode.def). */
 static enum kind kind_of(const cJSON *one) {
   enum { PASS, REGRESSION, NOT_MEASURABLE = 3 };
   const double exit = tb_doc_number(one, "exit");

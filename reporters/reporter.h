@@ -34,7 +34,7 @@ struct tb_reporter {
   /* Writes the whole report of a result (of TB_REPORT_TOGETHER also: of an array of them). False when the stream failed, memory is out,
    * or the document lacks something: then there is a text in options->failure, and nothing was written. */
   bool (*write)(const cJSON *result, const struct tb_report_options *options, FILE *out);
-  /* The same of what tbench ab, compare and gate found (harness/verdicts_json.c has the document). NULL: the format has no place for it. */
+  /* The same of what tbench ab, compare and gate found (harness/verdict/verdicts_json.c has the document). NULL: the format has no place for it. */
   bool (*write_comparison)(const cJSON *document, const struct tb_report_options *options, FILE *out);
 };
 
@@ -54,7 +54,7 @@ bool tb_report_comparison_junit(const cJSON *document, const struct tb_report_op
 bool tb_report_comparison_html(const cJSON *document, const struct tb_report_options *options, FILE *out);
 
 /* --- explanation.c --- */
-/* One page of what tbench explain tells (harness/explanation.h has the document): the source of each case, with its breaks, graphs
+/* One page of what tbench explain tells (harness/cli/explanation.h has the document): the source of each case, with its breaks, graphs
  * and guards beside the lines. It needs nothing else. False when the stream failed. */
 bool tb_explanation_html(const cJSON *document, FILE *out);
 

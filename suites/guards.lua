@@ -1,5 +1,5 @@
 -- What guards cost as a model grows: every field that a call reads is a guard, and one addition is all the work. What a case takes
--- beyond that of modules=1, over its `guards` beyond the other's, is the time of a guard; tests/device/bench_guards measures it apart.
+-- beyond that of modules=1, over its `guards` beyond the other's, is the time of a guard; tests/bench/bench_guards measures it apart.
 local tb = require "tbench"
 
 -- Fields of a module, of the kinds that models have: numbers, booleans, strings and functions.

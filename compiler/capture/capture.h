@@ -7,7 +7,7 @@
 #define TC_CAPTURE_CAPTURE_H
 
 #include "base/vec.h"
-#include "capture/resume.h"
+#include "capture/bytecode/resume.h"
 #include "guards/guards.h"
 #include "ir/graph.h"
 

@@ -32,7 +32,7 @@
  *   V p_fix_log(c,x,r)     r; but NaN where x is NaN or negative, -inf where x is 0, inf where x is inf (AVX-512: vfixupimm)
  *
  * Accuracy: bounds on the error in units in the last place of the result's type, as measured against a wider type (f32: every
- * 29th bit pattern, f64: random arguments); tests/ops/test_polynomials.c checks them on every run, on fewer arguments.
+ * 29th bit pattern, f64: random arguments); tests/compiler/ops/test_polynomials.c checks them on every run, on fewer arguments.
  *
  *            f32      f64     domain of the bound
  *   exp      1.1      1.1     all

@@ -23,7 +23,7 @@ struct settings {
 };
 
 static const unsigned char nn_source[] = {
-#include "nn.lua.inc"
+#include "lua/tensor/nn.lua.inc"
 };
 
 static const struct tc_codegen *const codegens[] = {&tc_codegen_llvm, NULL};

@@ -1,7 +1,7 @@
 """What the adapters of peers share: the protocol of a worker of tbench, and its timing. The standard library only.
 
 An adapter is a subclass of Peer and the line `serve(NAME())`. tbench starts it as `python3 NAME_adapter.py threads=… cache_dir=…` with a
-socket for requests at descriptor 3 and a pipe for values at descriptor 4 (harness/protocol.h, harness/exchange.h, harness/peer.h
+socket for requests at descriptor 3 and a pipe for values at descriptor 4 (harness/wire/protocol.h, harness/wire/exchange.h, harness/plan/peer.h
 describe both). Invariants:
 1. Each request gets exactly one reply.
 2. A timed loop holds the calls and nothing else; a call has ended when its result can be read.

@@ -69,7 +69,7 @@ for name in $fuels; do
   run env "$(variable "$name")=1" "$TBENCH" lua models.lua
   [ "$status" -eq 0 ]
   tap_result $? "right with $name=1"
-  # Each is reached by some model; whether stores bypass the caches depends on how large those are (tests/ir/test_fuel has it).
+  # Each is reached by some model; whether stores bypass the caches depends on how large those are (tests/compiler/sched/test_fuel has it).
   run env "$(variable "$name")=0" "$TBENCH" lua models.lua artifacts
   [ "$status" -eq 0 ] && { [ "$out" != "$expected" ] || [ "$name" = fuel.stream ]; }
   tap_result $? "right with $name=0, which leaves something out"

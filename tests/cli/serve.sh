@@ -3,7 +3,7 @@
 # shellcheck source=tests/cli/tap.sh
 . "${srcdir:?}/tests/cli/tap.sh"
 
-load=${builddir:?}/tests/device/bench_serve
+load=${builddir:?}/tests/bench/bench_serve
 server_of() { # the program itself, not the verb that starts it: its number is that of the process
   local folder
   folder=$(dirname "$TBENCH")

@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/cli/tap.sh"
 
 program=$(dirname "$TBENCH")/tbench-serve
-load=${builddir:?}/tests/device/bench_serve
+load=${builddir:?}/tests/bench/bench_serve
 if [ ! -x "$program" ]; then
   echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev)"
   exit 0

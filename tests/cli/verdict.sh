@@ -3,7 +3,7 @@
 # shellcheck source=tests/cli/tap.sh
 . "${srcdir:?}/tests/cli/tap.sh"
 
-mkdir -p tests/device
+mkdir -p tests/bench
 # A run: its file holds lines of a path and its value; what its words plant is found.
 cat > program <<'EOL'
 #!/bin/bash
@@ -17,15 +17,15 @@ done
 printf 'time.verdict %s\nexact.instructions.outcome %s\nbase_ns 1000\nexact.instructions.base 1000\ntime.ratio 1\ntime.lo 1\ntime.hi 1\n' "${verdict:-SAME}" "${worse:-same}" > "$out"
 [ ! -e load.ends ] || { kill "$(< load.pid)"; rm load.pid; for ((i = 0; i < 6000; i++)); do kill -0 "$(< load.begun)" 2> /dev/null || break; sleep 0.05; done; }
 EOL
-cat > tests/device/bench_verdict <<'EOL'
+cat > tests/bench/bench_verdict <<'EOL'
 #!/bin/bash
 case $1 in
   value) sed -n "s/^$3 //p" "$2" ;;
   resample) [ ! -e resample.says ] || { . ./resample.says; exit 0; }; if [ "$3" = 0 ]; then echo "SAME $2"; else echo "SLOWER $2"; fi ;;
 esac
 EOL
-printf '#!/bin/bash\necho $$ | tee load.begun > load.pid\nwhile [ -e load.pid ]; do sleep 0.05; done\n' > tests/device/bench_load
-chmod +x program tests/device/bench_*
+printf '#!/bin/bash\necho $$ | tee load.begun > load.pid\nwhile [ -e load.pid ]; do sleep 0.05; done\n' > tests/bench/bench_load
+chmod +x program tests/bench/bench_*
 verdict() { run "$srcdir/ci/verdict" state tbench=./program aa=4 planted=4 instructions=4 decisions=10 load=none "$@"; }
 valgrind=none
 command -v valgrind > /dev/null && valgrind=there
@@ -66,7 +66,7 @@ fails 2 'aa=many: a number of runs' "$srcdir/ci/verdict" other aa=many
 run "$srcdir/ci/verdict" loaded tbench=./program aa=1 planted=0 instructions=0 decisions=0 load=0
 [ "$status" -eq 2 ] && [[ $err == *'there is no load on CPU 0 (any more)'* ]] && [ ! -e loaded/aa/0001.json ]
 tap_result $? 'a run whose load ended is not kept'
-printf '#!/bin/bash\nexit 1\n' > tests/device/bench_load
+printf '#!/bin/bash\nexit 1\n' > tests/bench/bench_load
 run "$srcdir/ci/verdict" loaded tbench=./program aa=1 planted=0 instructions=0 decisions=0 load=0
 [ "$status" -eq 2 ] && [[ $err == *'there is no load on CPU 0'* ]] && [ ! -e loaded/aa/0001.json ]
 tap_result $? 'nor is one begun without'

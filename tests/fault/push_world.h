@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/push.h"
-#include "harness/random.h"
+#include "harness/push/push.h"
+#include "results/stats/random.h"
 
 enum { WORLD_FILES = 64, WORLD_NAMES = 64, WORLD_CHANGES = 256, WORLD_OPEN = 16, WORLD_NAME = 96, WORLD_BYTES = 4096, WORLD_DOCUMENTS = 8 };
 /* Folders, each in the next one; what is above the last one is always there. */

@@ -1,7 +1,7 @@
 /* Memory runs out inside eager kernels: each says so, gives back what it took, and works again afterwards. */
 #include <stdlib.h>
 
-#include "tests/ops/eager.h"
+#include "tests/compiler/ops/eager.h"
 
 struct meter { struct tc_alloc alloc; long left; };
 

@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dashboard/digest.h"
-#include "dashboard/server.h"
+#include "dashboard/store/digest.h"
+#include "dashboard/server/server.h"
 #include "tests/fuzz/requests.h"
-#include "tests/unit/documents.h"
+#include "tests/dashboard/documents.h"
 
 enum { CACHE_KIB = 1024, MOST_BYTES = 1 << 15, MOST_DOCUMENTS = 200, MOST_ARGUMENTS = 100, SEEDS = 3, ANSWER = 1 << 16, PATH = 64, PIECES = 4 /* bits of the first byte */, FROM_AFAR = 4, WAIT_MS = 15000, END_MS = 1000, SHORT = 200 /* rounds that wait for nothing */ };
 

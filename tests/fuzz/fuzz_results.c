@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "dashboard/intake.h"
+#include "dashboard/ingest/intake.h"
 
 enum { MOST_BYTES = 1 << 16, MOST_VALUES = 4096, MOST_CASES = 64, CACHE_KIB = 1024, GZIP_WINDOW = 15 + 16, DEFLATE_MEMORY = 8 };
 

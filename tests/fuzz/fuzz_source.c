@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/capture/resume_driver.h"
+#include "tests/compiler/capture/resume_driver.h"
 #include "tests/fuzz/pieces.h"
 
 enum { MOST_INSTRUCTIONS = 4000, EACH_INSTRUCTIONS = 100, MOST_DEPTH = 40, MOST_BYTES = 1 << 24 };

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "tests/fuzz/requests.h"
-#include "tests/unit/documents.h"
+#include "tests/dashboard/documents.h"
 
 enum { PATH = 4096, MOST_PACKED = 4096, GZIP_WINDOW = 15 + 16, DEFLATE_MEMORY = 8 };
 

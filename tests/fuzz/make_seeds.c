@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/resume.h"
+#include "capture/bytecode/resume.h"
 
 struct seeds { const char *folder; int number; const char *text; lua_State *L; };
 

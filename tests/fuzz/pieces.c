@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/flow.h"
+#include "capture/bytecode/flow.h"
 
 enum { MOST_OPEN = 3 }; /* open values that a step is made with, from -1 (none) on */
 

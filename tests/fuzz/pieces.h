@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_PIECES_H
 #define TESTS_FUZZ_PIECES_H
 
-#include "capture/resume.h"
+#include "capture/bytecode/resume.h"
 
 /* Told of each chunk that was made of `proto`; NULL: nobody is. */
 typedef void tests_chunk_made(void *data, const struct tc_proto *proto, const struct tc_strbuf *chunk);

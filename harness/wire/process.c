@@ -1,0 +1,275 @@
+/* Asking workers, and ending them. Invariants:
+ * 1. Every wait has an end: the reply, the worker's death, the time limit, or the user.
+ * 2. The end of a worker, however it comes, is the end of all that it started: it leads its own process group, and the group is
+ *    killed while the dead leader still holds its number. */
+#include "harness/wire/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/text.h"
+
+enum { STOP_GRACE_MS = 300, INTERRUPT_GRACE_S = 5, POLL_MAX_MS = 3600 * 1000, READ_BYTES = 8192, READS_MAX = 32 /* more than a pipe holds */ };
+
+/* --- failing --- */
+
+/* The request that was asked has come to its end, with an answer or without one: until now the worker had the time, also one that ran
+ * into its time limit. */
+static void book_request(struct tb_process *p) {
+  if (p->ledger && p->asked < TB_REQUEST_COUNT) tb_ledger_answered(p->ledger, p->asked, p->asked_ns, tb_now_ns());
+  p->asked = TB_REQUEST_COUNT;
+}
+
+tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct tc_error *err, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(p->why, sizeof p->why, format, args);
+  va_end(args);
+  tb_text_clean(p->why, TB_TEXT_LINE);
+  p->outcome = outcome;
+  book_request(p);
+  return tc_fail(err, TC_IO, "worker", "%s: %s", tb_outcome_text(outcome), p->why);
+}
+
+static void reap(struct tb_process *p, int *status) {
+  while (waitpid(p->pid, status, 0) < 0 && errno == EINTR) {}
+  p->pid = 0;
+}
+
+static void kill_process(struct tb_process *p) {
+  if (!p->pid) return;
+  int status;
+  kill(-p->pid, SIGKILL);
+  reap(p, &status);
+}
+
+/* Last line that the worker printed, for an error line. */
+static const char *last_words(struct tb_process *p) {
+  while (p->tail_bytes && p->tail[p->tail_bytes - 1] == '\n') p->tail_bytes--;
+  p->tail[p->tail_bytes] = '\0';
+  const char *line = strrchr(p->tail, '\n');
+  return line ? line + 1 : p->tail;
+}
+
+/* What it printed so far; a worker that prints for ever must not keep the harness here. */
+static void take_text(struct tb_process *p) {
+  char chunk[READ_BYTES];
+  for (int reads = 0; reads < READS_MAX; reads++) {
+    const ssize_t got = read(p->text, chunk, sizeof chunk);
+    if (got <= 0) return;
+    if (p->echo) (void)!write(STDERR_FILENO, chunk, (size_t)got);
+    tb_speech_take(&p->speech, chunk, (size_t)got);
+    for (ssize_t i = 0; i < got; i++) {
+      if (p->tail_bytes + 1 >= sizeof p->tail) { /* keep the newer half */
+        memmove(p->tail, p->tail + sizeof p->tail / 2, sizeof p->tail / 2);
+        p->tail_bytes -= sizeof p->tail / 2;
+      }
+      p->tail[p->tail_bytes++] = chunk[i];
+    }
+  }
+}
+
+long long tb_memory_kills(void) {
+  FILE *in = fopen("/proc/vmstat", "re");
+  char name[64];
+  long long value, kills = -1;
+  while (in && fscanf(in, "%63s %lld", name, &value) == 2)
+    if (!strcmp(name, "oom_kill")) kills = value;
+  if (in) fclose(in);
+  return kills;
+}
+
+/* The control socket closed: what happened to the worker? */
+static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
+  int status = 0;
+  kill(-p->pid, SIGKILL); /* a helper that it left behind, or itself if it only closed the socket */
+  reap(p, &status);
+  take_text(p);
+  const char *words = last_words(p), *colon = *words ? ": " : "";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && tb_memory_kills() != p->memory_kills)
+    return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon, words);
+  if (WIFSIGNALED(status))
+    return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s", WTERMSIG(status), strsignal(WTERMSIG(status)), colon, words);
+  return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker left with status %d before it was told to%s%s", WEXITSTATUS(status), colon, words);
+}
+
+/* --- waiting --- */
+
+static tc_status fail_early_reply(struct tb_process *p, struct tc_error *err);
+
+/* Waits until `fd` can be read. The deadline shrinks when Ctrl-C comes. */
+static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, struct tc_error *err) {
+  int64_t deadline = tb_now_ns() + (int64_t)(timeout_s * TB_NS_PER_S);
+  bool hurried = false;
+  for (;;) {
+    if (p->interrupt) {
+      const int signals = tb_interrupt_poll(p->interrupt);
+      if (signals > 1) return kill_process(p), book_request(p), tc_fail(err, TC_INTERRUPTED, "harness", "interrupted");
+      const int64_t grace = tb_now_ns() + (int64_t)INTERRUPT_GRACE_S * TB_NS_PER_S;
+      if (signals && !hurried && grace < deadline) deadline = grace;
+      hurried = signals > 0;
+    }
+    const int64_t left = deadline - tb_now_ns();
+    if (left <= 0) {
+      kill_process(p);
+      take_text(p);
+      return hurried ? tb_process_fail(p, TB_OUTCOME_TIMEOUT, err, "interrupted")
+                     : tb_process_fail(p, TB_OUTCOME_TIMEOUT, err, "no answer within %.3g s (timeout=SECONDS gives more)", timeout_s);
+    }
+    struct pollfd fds[] = {{fd, POLLIN, 0}, {p->text, POLLIN, 0}, {p->interrupt ? p->interrupt->fd : -1, POLLIN, 0}, {p->control, fd == p->exchange ? POLLIN : 0, 0}};
+    const int64_t wait_ms = left / TB_NS_PER_MS + 1;
+    const int ready = poll(fds, sizeof fds / sizeof *fds, wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS);
+    if (ready < 0 && errno != EINTR) return tb_process_fail(p, TB_OUTCOME_ERROR, err, "poll: %s", strerror(errno));
+    if (fds[1].revents & POLLIN) take_text(p);
+    if (fds[1].revents & POLLHUP && !(fds[1].revents & POLLIN)) { /* it closed its output: do not spin on that */
+      close(p->text);
+      p->text = -1;
+    }
+    if (fds[0].revents) return TC_OK;
+    if (fds[3].revents & POLLIN) return fail_early_reply(p, err);
+    if (fds[3].revents & (POLLHUP | POLLERR)) return fail_dead(p, err);
+  }
+}
+
+tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double timeout_s, struct tc_error *err) {
+  if (!p->pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
+  for (char *at = data; bytes;) {
+    const ssize_t got = read(p->exchange, at, bytes);
+    if (got > 0) {
+      at += got;
+      bytes -= (size_t)got;
+      continue;
+    }
+    if (got == 0) return fail_dead(p, err);
+    if (errno != EAGAIN && errno != EINTR) return tb_process_fail(p, TB_OUTCOME_ERROR, err, "exchange pipe: %s", strerror(errno));
+    const tc_status status = wait_readable(p, p->exchange, timeout_s, err);
+    if (status) return status;
+  }
+  return TC_OK;
+}
+
+/* --- asking --- */
+
+cJSON *tb_process_request(enum tb_request request) {
+  cJSON *json = cJSON_CreateObject();
+  if (json) cJSON_AddStringToObject(json, "op", tb_request_name(request));
+  return json;
+}
+
+tc_status tb_process_send(struct tb_process *p, cJSON *request, struct tc_error *err) {
+  if (!p->pid) {
+    cJSON_Delete(request);
+    return tc_fail(err, TC_IO, "worker", "%s", p->why);
+  }
+  if (!tb_request_parse(tb_json_text(request, "op", ""), &p->asked)) p->asked = TB_REQUEST_COUNT;
+  p->asked_ns = tb_now_ns();
+  const bool sent = tb_message_write(p->control, request);
+  const bool made = request != NULL;
+  cJSON_Delete(request);
+  if (sent) return TC_OK;
+  return made ? fail_dead(p, err) : tb_process_fail(p, TB_OUTCOME_ERROR, err, "the harness is out of memory");
+}
+
+static enum tb_outcome outcome_of_kind(const char *kind) {
+  if (!strcmp(kind, "unsupported")) return TB_OUTCOME_UNSUPPORTED;
+  return strcmp(kind, "oom") ? TB_OUTCOME_ERROR : TB_OUTCOME_OOM;
+}
+
+/* A reply that is no "ok" becomes the process' outcome. */
+static tc_status judge(struct tb_process *p, cJSON *reply, struct tc_error *err) {
+  if (tb_json_bool(reply, "ok", false)) return TC_OK;
+  const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
+  const char *trace = tb_json_text(error, "trace", NULL);
+  free(p->trace);
+  p->trace = trace ? strdup(trace) : NULL;
+  if (p->trace) tb_text_clean(p->trace, TB_TEXT_LINES);
+  const tc_status status = tb_process_fail(p, outcome_of_kind(tb_json_text(error, "kind", "error")), err, "%s", tb_json_text(error, "text", "no reason given"));
+  cJSON_Delete(reply);
+  return status;
+}
+
+tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **reply, struct tc_error *err) {
+  *reply = NULL;
+  if (!p->pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
+  for (;;) {
+    bool bad;
+    cJSON *message = tb_message_take(&p->inbox, &bad);
+    if (bad) return kill_process(p), tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
+    if (message) {
+      book_request(p);
+      const tc_status status = judge(p, message, err);
+      if (!status) *reply = message;
+      return status;
+    }
+    char chunk[READ_BYTES];
+    const ssize_t got = recv(p->control, chunk, sizeof chunk, MSG_DONTWAIT);
+    if (got > 0) {
+      tc_strbuf_bytes(&p->inbox, chunk, (size_t)got);
+      if (p->inbox.failed) return kill_process(p), tb_process_fail(p, TB_OUTCOME_ERROR, err, "the harness is out of memory");
+      continue;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) return fail_dead(p, err);
+    const tc_status status = wait_readable(p, p->control, timeout_s, err);
+    if (status) return status;
+  }
+}
+
+tc_status tb_process_ask(struct tb_process *p, cJSON *request, double timeout_s, cJSON **reply, struct tc_error *err) {
+  *reply = NULL;
+  const tc_status status = tb_process_send(p, request, err);
+  return status ? status : tb_process_receive(p, timeout_s, reply, err);
+}
+
+/* It answered before it had sent all values: with its error, then. */
+static tc_status fail_early_reply(struct tb_process *p, struct tc_error *err) {
+  cJSON *reply;
+  const tc_status status = tb_process_receive(p, INTERRUPT_GRACE_S, &reply, err);
+  if (status) return status;
+  cJSON_Delete(reply);
+  return tb_process_fail(p, TB_OUTCOME_ERROR, err, "the worker sent fewer values than it announced");
+}
+
+/* --- ending --- */
+
+static bool has_left(const struct tb_process *p) {
+  siginfo_t info = {0};
+  return !waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == p->pid;
+}
+
+/* Gives a worker that was told to leave some time for it. */
+static void let_leave(const struct tb_process *p) {
+  const int64_t deadline = tb_now_ns() + (int64_t)STOP_GRACE_MS * TB_NS_PER_MS;
+  while (!has_left(p) && tb_now_ns() < deadline) {
+    struct pollfd gone = {p->control, 0, 0};
+    if (poll(&gone, 1, 1) > 0) tb_sleep_ns(TB_NS_PER_MS / 4);
+  }
+}
+
+void tb_process_stop(struct tb_process *p) {
+  const int64_t before = tb_now_ns();
+  if (p->pid) {
+    cJSON *request = tb_process_request(TB_REQUEST_quit);
+    if (tb_message_write(p->control, request)) let_leave(p);
+    cJSON_Delete(request);
+    kill_process(p); /* also when it has left: its background processes have not */
+  }
+  take_text(p);
+  tb_speech_end(&p->speech);
+  if (p->control >= 0) close(p->control);
+  if (p->exchange >= 0) close(p->exchange);
+  if (p->text >= 0) close(p->text);
+  p->control = p->exchange = p->text = -1;
+  tc_strbuf_free(&p->inbox);
+  free(p->trace);
+  p->trace = NULL;
+  if (p->ledger) p->ledger->stop_ns += (double)(tb_now_ns() - before);
+  p->ledger = NULL; /* stopped twice, it is counted once */
+}
