@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "dashboard/server/answer.h"
-#include "dashboard/pages/html.h"
 #include "dashboard/api/lists.h"
 #include "results/stats/stats.h"
 

@@ -182,4 +182,3 @@ void tb_web_case(struct tc_strbuf *out, const char *name, const char *machine) {
 }
 
 double tb_column_number(sqlite3_stmt *row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column); }
-const char *tb_column_text(sqlite3_stmt *row, int column) { return (const char *)sqlite3_column_text(row, column); }

@@ -66,6 +66,5 @@ void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, cons
 
 /* Columns of a row. */
 double tb_column_number(sqlite3_stmt *row, int column); /* NaN: null */
-const char *tb_column_text(sqlite3_stmt *row, int column); /* NULL: null */
 
 #endif

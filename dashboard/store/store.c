@@ -227,3 +227,5 @@ void tb_time_text(int64_t ms, char *out, size_t size) {
   struct tm tm;
   if (!gmtime_r(&seconds, &tm) || !strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm)) snprintf(out, size, "?");
 }
+
+const char *tb_column_text(sqlite3_stmt *row, int column) { return (const char *)sqlite3_column_text(row, column); }

@@ -65,6 +65,8 @@ static inline void tb_store_done(sqlite3_stmt *statement) {
 }
 /* Whether there is a next row. False at the end, and on a failure, also of tb_store_get (NULL): then `failed` is set. */
 bool tb_store_step(struct tb_store *store, sqlite3_stmt *rows);
+/* A text of the row that a step gave; NULL: null. The statement's, until its next step. */
+const char *tb_column_text(sqlite3_stmt *row, int column);
 /* Runs a statement that gives no rows, and ends its use. */
 bool tb_store_run(struct tb_store *store, sqlite3_stmt *statement);
 /* Keeps SQLite's message; returns false. */

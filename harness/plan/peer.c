@@ -1,6 +1,5 @@
-/* Peers: their adapters and their inputs. Invariants:
- * 1. A case carries the adapter's name, never its folder: results of two machines can be compared.
- * 2. The inputs are written before any call is made on them, by a process of their own, which has ended before the peer starts. */
+/* Peers: their adapters. Invariants:
+ * 1. A case carries the adapter's name, never its folder: results of two machines can be compared. */
 #include "harness/plan/peer.h"
 
 #include <stdio.h>
@@ -10,7 +9,6 @@
 
 #include "base/text.h"
 #include "harness/base/args.h"
-#include "harness/run/role.h"
 #include "harness/plan/suite.h"
 #include "harness/base/value.h"
 
@@ -86,43 +84,4 @@ tc_status tb_peer_launch(struct tc_arena *arena, const struct tb_case *kase, str
   launch->program = given && *given ? given : "python3";
   launch->script = kase->peer;
   return search(arena, "adapter.py", &launch->library, &file, err);
-}
-
-/* --- inputs --- */
-
-/* Asks a worker that has made the workload for the file. */
-static tc_status ask(struct tb_process *writer, const char *path, double timeout_s, struct tc_error *err) {
-  cJSON *reply, *request = tb_process_request(TB_REQUEST_inputs);
-  cJSON_AddStringToObject(request, "path", path);
-  tc_status status = tb_process_ask(writer, request, timeout_s, &reply, err);
-  if (status) return status;
-  const char *why = tb_json_text(reply, "why", NULL);
-  if (why) status = tb_process_fail(writer, TB_OUTCOME_UNSUPPORTED, err, "no inputs for a peer: %s", why);
-  cJSON_Delete(reply);
-  return status;
-}
-
-tc_status tb_peer_inputs(struct tb_run *run, const struct tb_case *kase, double timeout_s, const char **path, struct tb_process *process,
-                         struct tc_error *err) {
-  struct tb_process writer;
-  struct tb_prepared prepared;
-  *path = run->inputs.path;
-  if (*path && run->inputs.group == kase->group) return TC_OK;
-  *path = tb_format(run->arena, "%s/inputs", run->cache_root);
-  if (!*path) return no_memory(err);
-  run->inputs.path = NULL;
-  const struct tb_launch launch = tb_run_launch(run, kase, NULL);
-  tc_status status = tb_role_launch(run, kase, TB_ROLE_BASELINE, &launch, timeout_s, &writer, &prepared, err);
-  if (!status) status = ask(&writer, *path, timeout_s, err);
-  if (!status) {
-    run->inputs.path = *path;
-    run->inputs.group = kase->group;
-  } else {
-    tb_process_clear(process);
-    process->outcome = writer.outcome;
-    memcpy(process->why, writer.why, sizeof process->why);
-    unlink(*path);
-  }
-  tb_process_stop(&writer);
-  return status;
 }

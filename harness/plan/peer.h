@@ -13,7 +13,7 @@
 #ifndef TB_PEER_H
 #define TB_PEER_H
 
-#include "harness/run/run.h"
+#include "harness/plan/plan.h"
 
 struct tb_peer {
   const char *label; /* "peer:NAME", as cases carry it */
@@ -28,9 +28,5 @@ tc_status tb_peer_find(struct tc_arena *arena, const char *backend, struct tb_pe
 tc_status tb_peer_set_backend(struct tc_arena *arena, const char *backend, struct tb_case *kase, struct tc_error *err);
 /* How a case's adapter is run: program, script and library of a launch. TC_NOMEM. */
 tc_status tb_peer_launch(struct tc_arena *arena, const struct tb_case *kase, struct tb_launch *launch, struct tc_error *err);
-/* Makes the file of the case's inputs, unless the newest one is its group's: *path, in the arena. Where that fails, `process` is one
- * that never started, with the outcome and the reason. */
-tc_status tb_peer_inputs(struct tb_run *run, const struct tb_case *kase, double timeout_s, const char **path, struct tb_process *process,
-                         struct tc_error *err);
 
 #endif

@@ -11,9 +11,10 @@
 
 #include <math.h>
 
+#include "harness/wire/exchange.h"
 #include "harness/wire/process.h"
 
-enum { TB_DETAIL_BYTES = 300, TB_DIGEST_BYTES = 20 };
+enum { TB_DETAIL_BYTES = 300 };
 
 struct tb_comparison {
   bool ok;

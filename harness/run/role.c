@@ -7,6 +7,7 @@
 
 #include "base/sanitized.h"
 #include "harness/plan/peer.h"
+#include "harness/run/peer_inputs.h"
 
 static const double timeout_default_s = 60;
 static const double no_bound = 1e15;

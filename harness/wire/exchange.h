@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 
+enum { TB_DIGEST_BYTES = 20 /* text of a digest of results and arguments */ };
+
 enum tb_item_kind {
   TB_ITEM_END,
   TB_ITEM_TENSOR,

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "harness/base/args.h"
-#include "harness/worker/luacall.h"
 #include "harness/base/value.h"
 
 static const char prefix[] = "plugin.";
@@ -64,12 +63,4 @@ tc_status tb_plugin_take(const char *name, const char *value, struct tb_plugins 
   if (out->count == TB_PLUGINS_MAX) return tc_fail(err, TC_LIMIT, "worker", "more than %d plug-ins", TB_PLUGINS_MAX);
   out->items[out->count++] = (struct tb_plugin){name + strlen(prefix), value};
   return TC_OK;
-}
-
-void tb_plugins_register(lua_State *L, const struct tb_plugins *plugins) {
-  for (int i = 0; i < plugins->count; i++) {
-    lua_pushstring(L, plugins->items[i].name);
-    lua_pushstring(L, plugins->items[i].path);
-    tb_lua_call_function(L, "register_backend", 2, 0);
-  }
 }

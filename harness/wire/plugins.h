@@ -6,8 +6,6 @@
 #ifndef TB_PLUGINS_H
 #define TB_PLUGINS_H
 
-#include <lua.h>
-
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -23,7 +21,5 @@ tc_status tb_plugins_parse(struct tc_arena *arena, const char *text, struct tb_p
 const char *tb_plugin_word(struct tc_arena *arena, const struct tb_plugin *plugin);
 /* Takes such a word back, as the worker got it: *taken: it was one. TC_LIMIT: it is one too many. */
 tc_status tb_plugin_take(const char *name, const char *value, struct tb_plugins *out, bool *taken, struct tc_error *err);
-/* Registers them in a state with the module open. Raises. */
-void tb_plugins_register(lua_State *L, const struct tb_plugins *plugins);
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "harness/run/correctness.h"
 #include "harness/worker/description.h"
 #include "harness/worker/inputs.h"
 #include "harness/worker/luacall.h"

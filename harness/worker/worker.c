@@ -22,6 +22,7 @@
 #include "results/exitcode.h"
 #include "harness/wire/plugins.h"
 #include "harness/wire/protocol.h"
+#include "harness/worker/luacall.h"
 #include "harness/worker/serve.h"
 #include "harness/machine/topology.h"
 #include "tcompile.h"
@@ -93,12 +94,20 @@ static void limit_resources(long long memory_mb) {
   }
 }
 
+static void register_plugins(lua_State *L, const struct tb_plugins *plugins) {
+  for (int i = 0; i < plugins->count; i++) {
+    lua_pushstring(L, plugins->items[i].name);
+    lua_pushstring(L, plugins->items[i].path);
+    tb_lua_call_function(L, "register_backend", 2, 0);
+  }
+}
+
 /* Opening modules and registering plug-ins may raise. */
 static int open_protected(lua_State *L) {
   const struct tb_plugins *plugins = lua_touserdata(L, 1);
   luaL_openlibs(L);
   luaL_requiref(L, "tbench", luaopen_tbench, 0);
-  tb_plugins_register(L, plugins);
+  register_plugins(L, plugins);
   return 0;
 }
 

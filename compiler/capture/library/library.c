@@ -102,6 +102,8 @@ bool tc_capture_is_protected_call(lua_State *L, int index) {
   return false;
 }
 
+bool tc_library_is_protected(tc_library_fn library) { return library == tc_library_pcall || library == tc_library_xpcall; }
+
 static bool is_named(const struct row *row, const char *name) { return name && !strcmp(row->table, "tbench") && !strcmp(row->name, name); }
 
 tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name) {

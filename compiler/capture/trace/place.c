@@ -5,7 +5,6 @@
  *     a continuation has beside the code of its function does not count.
  *  2. Tracing is deterministic: a second capture of the same call counts as the first did, so that it can end where that broke.
  *  3. A frame is not cut before the instruction that sets up its variable arguments. */
-#include "capture/library/library.h"
 #include "capture/trace/trace.h"
 
 /* How many values the instruction takes as open results; -1: it takes none. */
@@ -22,7 +21,7 @@ static int open_values(const struct tc_activation *a, uint32_t code) {
 }
 
 static bool is_protected_call(const struct tc_tracked *v) {
-  return v->kind == TC_IS_NATIVE && (v->native->library == tc_library_pcall || v->native->library == tc_library_xpcall);
+  return v->kind == TC_IS_NATIVE && tc_library_is_protected(v->native->library);
 }
 
 /* Register of the Lua function that a call runs: what is called, or what a protected call calls in its turn. -1: the instruction is no

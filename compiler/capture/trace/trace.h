@@ -283,6 +283,8 @@ tc_status tc_is_laid_out(struct tc_trace *t, struct tc_traced_tensor *x, bool *c
 /* The known function behind the C function at an index of the Lua stack, by identity; NULL. */
 tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name);
 
+/* Whether it is pcall or xpcall. */
+bool tc_library_is_protected(tc_library_fn library);
 /* Pushes the known function of Lua's library, as a fresh state has it. */
 bool tc_library_push(struct tc_trace *t, const char *table, const char *name);
 

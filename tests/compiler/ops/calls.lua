@@ -17,7 +17,7 @@ local function pick(t) return t[random(#t)] end
 
 -- ways to call: { kind, name, parameters }; no bf16, which kernels round less often than plain code
 local calls, skipped = {}, { bfloat16 = true }
-for line in io.lines(tests .. "/../compiler/ops/functions.def") do
+for line in io.lines(tests .. "/../../compiler/ops/functions.def") do
   local name, method, func, functional = line:match "^TC_FN%(([%w_]+),%s*(%d),%s*(%d),%s*(%d)"
   if name and not skipped[name] then
     local parameters = {}
