@@ -1,11 +1,12 @@
 /* The pipeline: from a captured graph to a compiled object.
  *
- * 1. Each stage of passes.def is one line of compile_inductor; `stage` alone times, verifies what the row says of its borders
- *    (switch `verify`), and stops at the first failure.
+ * 1. Each stage of passes.def is one line of compile_inductor; `stage` alone times, verifies what the row
+ *    says of its borders (switch `verify`), and stops at the first failure.
  * 2. The graph's arena ends with the compile; a graph that runs operation by operation keeps it.
- * To add a stage: a row in passes.def, a function here, a line in compile_inductor. To add a spec: spec_NAME below. */
-#include "base/clock.h"
+ * To add a stage: a row in passes.def, a function here, a line in compile_inductor. To add a spec: spec_NAME
+ * below. */
 #include "pipeline.h"
+#include "base/clock.h"
 
 #include <string.h>
 
@@ -45,28 +46,38 @@ static tc_status run_load(struct compile *c);
 
 typedef tc_status spec(const struct compile *c);
 static tc_status spec_NONE(const struct compile *c) { return (void)c, TC_OK; }
-static tc_status spec_CAPTURED(const struct compile *c) { return tc_graph_verify(c->graph, TC_SPEC_CAPTURED, c->err); }
-static tc_status spec_DECOMPOSED(const struct compile *c) { return tc_graph_verify(c->graph, TC_SPEC_DECOMPOSED, c->err); }
+static tc_status spec_CAPTURED(const struct compile *c) {
+  return tc_graph_verify(c->graph, TC_SPEC_CAPTURED, c->err);
+}
+static tc_status spec_DECOMPOSED(const struct compile *c) {
+  return tc_graph_verify(c->graph, TC_SPEC_DECOMPOSED, c->err);
+}
 static tc_status spec_LOWERED(const struct compile *c) { return tc_loops_verify(c->loops, c->err); }
 static tc_status spec_SCHEDULED(const struct compile *c) {
   tc_status status = TC_OK;
-  for (int i = 0; !status && i < c->list->n_codes; i++) status = tc_kernel_verify(c->list->codes[i].kernel, c->err);
+  for (int i = 0; !status && i < c->list->n_codes; i++)
+    status = tc_kernel_verify(c->list->codes[i].kernel, c->err);
   return status;
 }
 static tc_status spec_CODE(const struct compile *c) {
   for (int i = 0; i < c->list->n_codes; i++)
-    if (!c->list->codes[i].generator || !c->blobs.count) return tc_fail(c->err, TC_VERIFY, "pipeline", "%s has no code", c->list->codes[i].symbol);
+    if (!c->list->codes[i].generator || !c->blobs.count)
+      return tc_fail(c->err, TC_VERIFY, "pipeline", "%s has no code", c->list->codes[i].symbol);
   return TC_OK;
 }
 
-static const struct { const char *name; spec *in, *out; } pass_rows[] = {
+static const struct {
+  const char *name;
+  spec *in, *out;
+} pass_rows[] = {
 #define TC_PASS(name, in, out, help) {#name, spec_##in, spec_##out},
 #include "passes.def"
 #undef TC_PASS
 };
 const char *tc_pass_name(enum tc_pass pass) { return pass_rows[pass].name; }
 
-/* A record of the stage that just ended, for whoever asks when each ran. Off (opt.lazy_timing): for nobody, too. */
+/* A record of the stage that just ended, for whoever asks when each ran. Off (opt.lazy_timing): for nobody,
+ * too. */
 static void record_stage(struct compile *c, struct tc_arena *arena, const struct tc_stage_record *record) {
   if (!c->report->texts && c->ctx->config.opt_lazy_timing) return;
   if (!c->records.len) c->start_ns = record->began_ns;
@@ -84,7 +95,8 @@ static tc_status stage(struct compile *c, enum tc_pass pass, tc_status (*run)(st
   tc_status status = verify ? pass_rows[pass].in(c) : TC_OK;
   if (status) return status;
   struct tc_arena *const arena = c->graph->arena;
-  const struct tc_stage_record record = {.stage = pass_rows[pass].name, .began_ns = tc_now_ns(), .bytes = tc_arena_used(arena)};
+  const struct tc_stage_record record = {
+      .stage = pass_rows[pass].name, .began_ns = tc_now_ns(), .bytes = tc_arena_used(arena)};
   tc_stage_enter(c->ctx, pass_rows[pass].name);
   status = run(c);
   tc_stage_leave(c->ctx);
@@ -112,7 +124,8 @@ static tc_status run_decompose(struct compile *c) {
   return status;
 }
 
-/* May the artifact serve the sizes that the graph was captured with? Another first batch may have decided otherwise. */
+/* May the artifact serve the sizes that the graph was captured with? Another first batch may have decided
+ * otherwise. */
 static bool facts_fit(const struct compile *c, const struct tc_compiled *known) {
   const struct tc_sym_fact *facts;
   const int n_facts = tc_compiled_facts(known, &facts), n_sizes = tc_symtab_sizes(c->graph->tab);
@@ -127,13 +140,15 @@ static bool facts_fit(const struct compile *c, const struct tc_compiled *known) 
 /* What a search finds is for a number of threads; what is made without one runs on any. */
 static tc_status make_key(struct compile *c, struct tc_error *err) {
   struct tc_context *ctx = c->ctx;
-  const tc_status status = tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens, TC_ARTIFACT_ABI, &c->key, err);
-  if (!status && !strcmp(ctx->config.matmul, TC_PRODUCT_SEARCH)) tc_cache_key_for_threads(&c->key, ctx->device->threads);
+  const tc_status status = tc_cache_key_of(c->graph, &ctx->config, &ctx->device->target, ctx->codegens,
+                                           TC_ARTIFACT_ABI, &c->key, err);
+  if (!status && !strcmp(ctx->config.matmul, TC_PRODUCT_SEARCH))
+    tc_cache_key_for_threads(&c->key, ctx->device->threads);
   return status;
 }
 
-/* For one question to a cache: the key that run_key made. Off (opt.key_cache): the graph is hashed anew (where memory is out for it,
- * the old one serves: it is the same). */
+/* For one question to a cache: the key that run_key made. Off (opt.key_cache): the graph is hashed anew
+ * (where memory is out for it, the old one serves: it is the same). */
 static const struct tc_cache_key *key_of(struct compile *c) {
   struct tc_error unused;
   if (!c->ctx->config.opt_key_cache) (void)make_key(c, &unused);
@@ -194,7 +209,8 @@ static tc_status run_key(struct compile *c) {
 }
 
 /* A compile that a search tries: of nobody's interest beside it, and in no cache. */
-static tc_status compile_trial(void *self, struct tc_graph *graph, const struct tc_config *config, struct tc_compiled **out, struct tc_error *err) {
+static tc_status compile_trial(void *self, struct tc_graph *graph, const struct tc_config *config,
+                               struct tc_compiled **out, struct tc_error *err) {
   struct compile *c = self;
   struct tc_context *ctx = tc_arena_bytes(c->graph->arena, sizeof *ctx); /* what is compiled refers to it */
   struct tc_compile_report report = {0};
@@ -232,7 +248,8 @@ static tc_status take_facts(struct compile *c) {
   return TC_OK;
 }
 
-/* How products are computed, where not all are the library's: so that nobody has to choose again to tell of it. */
+/* How products are computed, where not all are the library's: so that nobody has to choose again to tell of
+ * it. */
 static tc_status take_products(struct compile *c) {
   struct tc_launch_list *list = c->list;
   const struct tc_graph *g = c->graph;
@@ -243,14 +260,17 @@ static tc_status take_products(struct compile *c) {
   }
   if (!own) return TC_OK;
   list->products = TC_NEW_ARRAY(tc_arena_alloc(g->arena), unsigned char, (size_t)n);
-  if (!list->products) return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for how products are computed");
+  if (!list->products)
+    return tc_fail(c->err, TC_NOMEM, "pipeline", "out of memory for how products are computed");
   for (size_t i = 0; i < g->nodes.len; i++)
-    if (g->nodes.data[i]->op == TC_OP_matmul) list->products[list->n_products++] = (unsigned char)g->nodes.data[i]->product;
+    if (g->nodes.data[i]->op == TC_OP_matmul)
+      list->products[list->n_products++] = (unsigned char)g->nodes.data[i]->product;
   return TC_OK;
 }
 
 static tc_status run_schedule(struct compile *c) {
-  const tc_status status = tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
+  const tc_status status =
+      tc_schedule(c->graph, c->loops, &c->ctx->device->target, &c->ctx->config, &c->list, c->err);
   if (status) return status;
   tc_text_fuel(c->ctx, c->graph, c->list->fuel);
   if (c->report->fuel) tc_fuel_report(c->list->fuel, c->report->fuel);
@@ -264,7 +284,8 @@ static tc_status run_codegen(struct compile *c) {
   struct tc_code_text code;
   tc_strbuf_init(&code.code, ctx->alloc);
   tc_strbuf_init(&code.assembly, ctx->alloc);
-  const tc_status status = tc_emit_kernels(ctx->alloc, ctx->codegens, &ctx->device->target, &ctx->config, c->list, &c->blobs, show ? &code : NULL, c->err);
+  const tc_status status = tc_emit_kernels(ctx->alloc, ctx->codegens, &ctx->device->target, &ctx->config,
+                                           c->list, &c->blobs, show ? &code : NULL, c->err);
   ctx->counters.llvm_modules += (uint64_t)c->blobs.count;
   if (!status) tc_text_kernels(ctx, c->report->texts, c->graph, c->list, &code);
   tc_strbuf_free(&code.code);
@@ -298,10 +319,13 @@ static tc_status run_load(struct compile *c) {
   const tc_status status = load_artifact(c, (const unsigned char *)bytes.data, bytes.len);
   if (!status && ctx->cache) (void)tc_cache_memory_put(ctx->cache, key_of(c), c->result);
   unsigned char *exact = NULL;
-  if (!status && ctx->cache && ctx->config.cache) exact = ctx->alloc->resize(ctx->alloc->self, bytes.data, bytes.cap, bytes.len);
+  if (!status && ctx->cache && ctx->config.cache)
+    exact = ctx->alloc->resize(ctx->alloc->self, bytes.data, bytes.cap, bytes.len);
   if (exact && tc_cache_disk_defer(ctx->cache, key_of(c), exact, bytes.len)) return status;
-  if (exact) tc_free_bytes(ctx->alloc, exact, bytes.len);
-  else tc_strbuf_free(&bytes);
+  if (exact)
+    tc_free_bytes(ctx->alloc, exact, bytes.len);
+  else
+    tc_strbuf_free(&bytes);
   return status;
 }
 
@@ -323,8 +347,10 @@ static void summarise(struct compile *c) {
   r->bytes_moved = r->flops = 0;
   for (int i = 0; i < list->n_launches; i++) {
     const struct tc_launch *l = &list->launches[i];
-    if (l->kind == TC_LAUNCH_KERNEL) r->kernels++;
-    else r->library_calls++;
+    if (l->kind == TC_LAUNCH_KERNEL)
+      r->kernels++;
+    else
+      r->library_calls++;
     r->bytes_moved += l->bytes;
     r->flops += l->flops;
   }
@@ -338,11 +364,12 @@ static void summarise(struct compile *c) {
 static void recall_products(const struct compile *c) {
   const struct tc_launch_list *list = tc_compiled_list(c->result);
   for (size_t i = 0, n = 0; i < c->graph->nodes.len && n < (size_t)list->n_products; i++)
-    if (c->graph->nodes.data[i]->op == TC_OP_matmul) c->graph->nodes.data[i]->product = (enum tc_product)list->products[n++];
+    if (c->graph->nodes.data[i]->op == TC_OP_matmul)
+      c->graph->nodes.data[i]->product = (enum tc_product)list->products[n++];
 }
 
-/* The texts of what a cache had: the stages that it saved run once more, for them alone. Nothing is searched again: a search might
- * end otherwise, and what is told would not be what runs. */
+/* The texts of what a cache had: the stages that it saved run once more, for them alone. Nothing is searched
+ * again: a search might end otherwise, and what is told would not be what runs. */
 static void retell(const struct compile *c) {
   const struct tc_counters counters = c->ctx->counters;
   struct tc_compile_report report = {.texts = c->report->texts, .fuel = c->report->fuel};
@@ -356,9 +383,10 @@ static void retell(const struct compile *c) {
   c->ctx->counters = counters;
 }
 
-tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph, struct tc_compiled **out,
-                           struct tc_compile_report *report, struct tc_error *err) {
-  struct compile c = {.ctx = ctx, .graph = graph, .first_fact = tc_sym_fact_count(graph->tab), .report = report, .err = err};
+tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph,
+                           struct tc_compiled **out, struct tc_compile_report *report, struct tc_error *err) {
+  struct compile c = {
+      .ctx = ctx, .graph = graph, .first_fact = tc_sym_fact_count(graph->tab), .report = report, .err = err};
   struct tc_arena *arena = graph->arena;
   tc_status status = TC_OK;
   tc_symtab_mark_facts(graph->tab);
@@ -385,7 +413,10 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
 
 /* --- tables --- */
 
-static const struct { const char *name, *help; bool built; } backend_rows[] = {
+static const struct {
+  const char *name, *help;
+  bool built;
+} backend_rows[] = {
 #define TC_BACKEND(name, built, help) {#name, help, built},
 #include "backends.def"
 #undef TC_BACKEND

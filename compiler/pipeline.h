@@ -42,13 +42,14 @@ struct tc_compile_report {
   enum tc_cache_answer answer;
   int graph_ops, kernels, library_calls;
   uint64_t bytes_moved, flops, peak_bytes, peak_bytes_without_reuse, code_bytes;
-  struct tc_fuel_report *fuel;    /* likewise: what its optional transformations were; filled by the backend inductor */
+  struct tc_fuel_report
+      *fuel; /* likewise: what its optional transformations were; filled by the backend inductor */
   struct tc_compile_texts *texts; /* set by who asks for them, before the compile; NULL: nobody does */
 };
 
 /* Compiles a captured graph for the context's device. Takes over the graph's arena in every case.
  * report->stage_ns of other stages are left as they are. */
-tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph, struct tc_compiled **out,
-                           struct tc_compile_report *report, struct tc_error *err);
+tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, struct tc_graph *graph,
+                           struct tc_compiled **out, struct tc_compile_report *report, struct tc_error *err);
 
 #endif

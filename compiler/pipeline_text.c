@@ -13,7 +13,8 @@ static void put_heading(struct tc_strbuf *out, const char *what, const struct tc
   }
 }
 
-static void log_text(const struct tc_context *ctx, enum tc_log_channel channel, const char *what, const struct tc_graph *graph, struct tc_strbuf *text) {
+static void log_text(const struct tc_context *ctx, enum tc_log_channel channel, const char *what,
+                     const struct tc_graph *graph, struct tc_strbuf *text) {
   struct tc_strbuf heading;
   if (!tc_log_on(&ctx->log, channel)) return;
   tc_strbuf_init(&heading, ctx->alloc);
@@ -28,8 +29,10 @@ static void append(struct tc_strbuf *out, const char *title, struct tc_strbuf *t
   if (bytes && text->len) tc_strbuf_printf(out, "-- %s\n%s\n", title, bytes);
 }
 
-/* Is a text to be made, for the log or for a caller? Off (opt.lazy_dump): it is made at each stage, whether or not anyone reads it. */
-static bool wants_text(const struct tc_context *ctx, const struct tc_compile_texts *texts, enum tc_log_channel channel) {
+/* Is a text to be made, for the log or for a caller? Off (opt.lazy_dump): it is made at each stage, whether
+ * or not anyone reads it. */
+static bool wants_text(const struct tc_context *ctx, const struct tc_compile_texts *texts,
+                       enum tc_log_channel channel) {
   return texts || tc_log_on(&ctx->log, channel) || !ctx->config.opt_lazy_dump;
 }
 
@@ -42,7 +45,8 @@ void tc_text_captured(const struct tc_context *ctx, const struct tc_graph *graph
   tc_strbuf_free(&text);
 }
 
-void tc_text_decomposed(const struct tc_context *ctx, struct tc_compile_texts *texts, const struct tc_graph *graph) {
+void tc_text_decomposed(const struct tc_context *ctx, struct tc_compile_texts *texts,
+                        const struct tc_graph *graph) {
   struct tc_strbuf text;
   if (!wants_text(ctx, texts, TC_LOG_GRAPH)) return;
   tc_strbuf_init(&text, ctx->alloc);
@@ -52,7 +56,8 @@ void tc_text_decomposed(const struct tc_context *ctx, struct tc_compile_texts *t
   tc_strbuf_free(&text);
 }
 
-void tc_text_lowered(const struct tc_context *ctx, struct tc_compile_texts *texts, const struct tc_graph *graph, const struct tc_loops *loops) {
+void tc_text_lowered(const struct tc_context *ctx, struct tc_compile_texts *texts,
+                     const struct tc_graph *graph, const struct tc_loops *loops) {
   struct tc_strbuf text;
   if (!wants_text(ctx, texts, TC_LOG_GRAPH)) return;
   tc_strbuf_init(&text, ctx->alloc);
@@ -62,9 +67,12 @@ void tc_text_lowered(const struct tc_context *ctx, struct tc_compile_texts *text
   tc_strbuf_free(&text);
 }
 
-bool tc_text_wants_code(const struct tc_context *ctx, const struct tc_compile_texts *texts) { return texts || tc_log_on(&ctx->log, TC_LOG_KERNELS); }
+bool tc_text_wants_code(const struct tc_context *ctx, const struct tc_compile_texts *texts) {
+  return texts || tc_log_on(&ctx->log, TC_LOG_KERNELS);
+}
 
-void tc_text_kernels(const struct tc_context *ctx, struct tc_compile_texts *texts, const struct tc_graph *graph, const struct tc_launch_list *list,
+void tc_text_kernels(const struct tc_context *ctx, struct tc_compile_texts *texts,
+                     const struct tc_graph *graph, const struct tc_launch_list *list,
                      struct tc_code_text *code) {
   struct tc_strbuf text;
   if (!wants_text(ctx, texts, TC_LOG_KERNELS)) return;
@@ -73,9 +81,12 @@ void tc_text_kernels(const struct tc_context *ctx, struct tc_compile_texts *text
   for (int i = 0; i < list->n_codes; i++) tc_kernel_print(&text, list->codes[i].kernel);
   log_text(ctx, TC_LOG_KERNELS, "launch list and kernels", graph, &text);
   log_text(ctx, TC_LOG_KERNELS, "code", graph, &code->code);
-  if (texts) append(&texts->after_fusion, "what a call launches, and the kernels that operations were fused into", &text);
+  if (texts)
+    append(&texts->after_fusion, "what a call launches, and the kernels that operations were fused into",
+           &text);
   if (texts && code->code.len) tc_strbuf_bytes(&texts->code.code, code->code.data, code->code.len);
-  if (texts && code->assembly.len) tc_strbuf_bytes(&texts->code.assembly, code->assembly.data, code->assembly.len);
+  if (texts && code->assembly.len)
+    tc_strbuf_bytes(&texts->code.assembly, code->assembly.data, code->assembly.len);
   tc_strbuf_free(&text);
 }
 
@@ -91,7 +102,8 @@ void tc_text_fuel(const struct tc_context *ctx, const struct tc_graph *graph, co
   tc_strbuf_free(&text);
 }
 
-static void log_answer(const struct tc_context *ctx, const struct tc_graph *graph, const struct tc_cache_key *key, enum tc_cache_answer answer) {
+static void log_answer(const struct tc_context *ctx, const struct tc_graph *graph,
+                       const struct tc_cache_key *key, enum tc_cache_answer answer) {
   struct tc_strbuf text;
   if (!tc_log_on(&ctx->log, TC_LOG_CACHE)) return;
   tc_strbuf_init(&text, ctx->alloc);
@@ -107,20 +119,24 @@ static void log_answer(const struct tc_context *ctx, const struct tc_graph *grap
   tc_strbuf_free(&text);
 }
 
-void tc_text_asked(const struct tc_context *ctx, const struct tc_graph *graph, const struct tc_cache_key *key, const struct tc_compiled *compiled,
-                   enum tc_cache_answer answer) {
+void tc_text_asked(const struct tc_context *ctx, const struct tc_graph *graph, const struct tc_cache_key *key,
+                   const struct tc_compiled *compiled, enum tc_cache_answer answer) {
   struct tc_strbuf text;
   log_answer(ctx, graph, key, answer);
   const struct tc_launch_list *list = compiled ? tc_compiled_list(compiled) : NULL;
   if (!list || !tc_log_on(&ctx->log, TC_LOG_KERNELS)) return;
   tc_strbuf_init(&text, ctx->alloc);
   tc_launch_print(&text, list);
-  log_text(ctx, TC_LOG_KERNELS, answer == TC_CACHE_DISK ? "launch list; its kernels were on disk" : "launch list; its kernels are in memory", graph, &text);
+  log_text(ctx, TC_LOG_KERNELS,
+           answer == TC_CACHE_DISK ? "launch list; its kernels were on disk"
+                                   : "launch list; its kernels are in memory",
+           graph, &text);
   tc_strbuf_free(&text);
 }
 
 void tc_text_times(struct tc_compile_texts *texts, size_t count, const struct tc_stage_record *records) {
   for (size_t i = 0; texts && i < count; i++)
-    tc_strbuf_printf(&texts->times, "%s{\"stage\": \"%s\", \"began_ns\": %.0f, \"took_ns\": %.0f, \"bytes\": %zu}", i ? ", " : "", records[i].stage,
-                     records[i].began_ns, records[i].took_ns, records[i].bytes);
+    tc_strbuf_printf(
+        &texts->times, "%s{\"stage\": \"%s\", \"began_ns\": %.0f, \"took_ns\": %.0f, \"bytes\": %zu}",
+        i ? ", " : "", records[i].stage, records[i].began_ns, records[i].took_ns, records[i].bytes);
 }

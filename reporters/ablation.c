@@ -1,6 +1,6 @@
-/* Pairs of cases that differ in switches of compile time (opt.*) alone, and what their cold compiles took. Invariant: a pair is of one
- * replicate. Cases end after different numbers of them: the first ones of both are pairs. Where a case has not a sample for each of its
- * replicates, some failed, and no pair is told. */
+/* Pairs of cases that differ in switches of compile time (opt.*) alone, and what their cold compiles took.
+ * Invariant: a pair is of one replicate. Cases end after different numbers of them: the first ones of both
+ * are pairs. Where a case has not a sample for each of its replicates, some failed, and no pair is told. */
 #include "reporters/ablation.h"
 
 #include <inttypes.h>
@@ -14,10 +14,14 @@
 static const double confidence = 0.95;
 static const char prefix[] = "opt.", again_param[] = "again" /* as harness/plan/dimension.h has it */;
 
-static bool is_technique(const cJSON *setting) { return setting->string && !strncmp(setting->string, prefix, strlen(prefix)); }
+static bool is_technique(const cJSON *setting) {
+  return setting->string && !strncmp(setting->string, prefix, strlen(prefix));
+}
 
 /* Of switches and parameters: what the cases of a pair may differ in. */
-static bool is_apart(const cJSON *setting) { return is_technique(setting) || (setting->string && !strcmp(setting->string, again_param)); }
+static bool is_apart(const cJSON *setting) {
+  return is_technique(setting) || (setting->string && !strcmp(setting->string, again_param));
+}
 
 /* Switches of compile time that are not at their default. */
 static int count_off(const cJSON *switches) {
@@ -28,7 +32,9 @@ static int count_off(const cJSON *switches) {
 }
 
 static bool is_reference(const cJSON *c) { return !count_off(tb_doc_at(c, "case.switches")); }
-static bool is_again(const cJSON *c) { return is_reference(c) && cJSON_GetObjectItemCaseSensitive(tb_doc_at(c, "case.params"), again_param); }
+static bool is_again(const cJSON *c) {
+  return is_reference(c) && cJSON_GetObjectItemCaseSensitive(tb_doc_at(c, "case.params"), again_param);
+}
 
 bool tb_ablation_is_floor(const struct tb_ablation_row *row) { return !count_off(row->switches); }
 
@@ -41,7 +47,9 @@ static void set_label(struct tb_ablation_row *row) {
   if (n > NAMED) snprintf(row->label, sizeof row->label, "%d together", n);
   cJSON_ArrayForEach(setting, row->switches) {
     const size_t used = strlen(row->label);
-    if (n <= NAMED && is_technique(setting)) snprintf(row->label + used, sizeof row->label - used, "%s%s", used ? ", " : "", setting->string + strlen(prefix));
+    if (n <= NAMED && is_technique(setting))
+      snprintf(row->label + used, sizeof row->label - used, "%s%s", used ? ", " : "",
+               setting->string + strlen(prefix));
   }
 }
 
@@ -49,14 +57,18 @@ static void set_label(struct tb_ablation_row *row) {
 static bool has_settings(const cJSON *a, const cJSON *b) {
   const cJSON *setting;
   cJSON_ArrayForEach(setting, a) {
-    if (!is_apart(setting) && !cJSON_Compare(setting, cJSON_GetObjectItemCaseSensitive(b, setting->string), true)) return false;
+    if (!is_apart(setting) &&
+        !cJSON_Compare(setting, cJSON_GetObjectItemCaseSensitive(b, setting->string), true))
+      return false;
   }
   return true;
 }
 
 static bool same_settings(const cJSON *a, const cJSON *b) { return has_settings(a, b) && has_settings(b, a); }
 
-static bool is_settings(const cJSON *field) { return field->string && (!strcmp(field->string, "switches") || !strcmp(field->string, "params")); }
+static bool is_settings(const cJSON *field) {
+  return field->string && (!strcmp(field->string, "switches") || !strcmp(field->string, "params"));
+}
 
 static bool same_otherwise(const cJSON *a, const cJSON *b) {
   const cJSON *x = tb_doc_at(a, "case"), *y = tb_doc_at(b, "case"), *field;
@@ -64,22 +76,30 @@ static bool same_otherwise(const cJSON *a, const cJSON *b) {
     const cJSON *other = cJSON_GetObjectItemCaseSensitive(y, field->string);
     if (!is_settings(field) && !cJSON_Compare(field, other, true)) return false;
   }
-  return same_settings(tb_doc_at(x, "switches"), tb_doc_at(y, "switches")) && same_settings(tb_doc_at(x, "params"), tb_doc_at(y, "params"));
+  return same_settings(tb_doc_at(x, "switches"), tb_doc_at(y, "switches")) &&
+         same_settings(tb_doc_at(x, "params"), tb_doc_at(y, "params"));
 }
 
-static const char *host_of(const cJSON *result, const cJSON *c) { return tb_doc_text(tb_case_environment(result, c), "host", ""); }
+static const char *host_of(const cJSON *result, const cJSON *c) {
+  return tb_doc_text(tb_case_environment(result, c), "host", "");
+}
 
-/* --- which cases are pairs: cases of one key alone are looked at together, so that it takes no longer the more cases there are beside --- */
+/* --- which cases are pairs: cases of one key alone are looked at together, so that it takes no longer the
+ * more cases there are beside --- */
 
 enum { KEY = 17 /* digits of a number, and the end */, NUMBER = 32 };
 
-/* Equal where two values are, in whatever order their members stand; what the cases of a pair may differ in does not count. */
+/* Equal where two values are, in whatever order their members stand; what the cases of a pair may differ in
+ * does not count. */
 static uint64_t hash_of(const cJSON *value) {
   const cJSON *member;
   char number[NUMBER];
   uint64_t sum = 0, place = 0;
-  if (cJSON_IsString(value)) return tc_hash_bytes(cJSON_String, value->valuestring, strlen(value->valuestring));
-  if (cJSON_IsNumber(value)) return tc_hash_bytes(cJSON_Number, number, (size_t)snprintf(number, sizeof number, "%.10g", value->valuedouble));
+  if (cJSON_IsString(value))
+    return tc_hash_bytes(cJSON_String, value->valuestring, strlen(value->valuestring));
+  if (cJSON_IsNumber(value))
+    return tc_hash_bytes(cJSON_Number, number,
+                         (size_t)snprintf(number, sizeof number, "%.10g", value->valuedouble));
   cJSON_ArrayForEach(member, value) {
     const uint64_t name = member->string ? tc_hash_bytes(0, member->string, strlen(member->string)) : place++;
     if (!is_apart(member)) sum += tc_hash_u64(name, hash_of(member));
@@ -94,7 +114,7 @@ static uint64_t key_of(const cJSON *result, const cJSON *c) {
 
 /* Texts of these numbers, and which are alike; false: memory is out. */
 static bool find_alike(const uint64_t *keys, int count, struct tb_alike *out) {
-  char (*digits)[KEY] = calloc((size_t)count + 1, sizeof *digits);
+  char(*digits)[KEY] = calloc((size_t)count + 1, sizeof *digits);
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   for (int i = 0; digits && texts && i < count; i++) {
     snprintf(digits[i], sizeof digits[i], "%016" PRIx64, keys[i]);
@@ -107,7 +127,8 @@ static bool find_alike(const uint64_t *keys, int count, struct tb_alike *out) {
 }
 
 static bool is_pair(const cJSON *result, const cJSON *on, const cJSON *off) {
-  return on != off && (!is_reference(off) || is_again(off)) && same_otherwise(on, off) && !strcmp(host_of(result, on), host_of(result, off));
+  return on != off && (!is_reference(off) || is_again(off)) && same_otherwise(on, off) &&
+         !strcmp(host_of(result, on), host_of(result, off));
 }
 
 /* The cases of a list as an array, which the caller frees; NULL: memory is out. */
@@ -125,7 +146,8 @@ static bool any_technique(const cJSON *const *cases, int n) {
 }
 
 /* Of the cases of one key: the first right one with all switches on is the reference of the others. */
-static void find_references(const cJSON *result, const cJSON *const *cases, int n, const struct tb_alike *alike, int *references) {
+static void find_references(const cJSON *result, const cJSON *const *cases, int n,
+                            const struct tb_alike *alike, int *references) {
   for (int i = 0; i < n; i++) {
     int on = -1;
     if (alike->first[i] != i) continue;
@@ -162,20 +184,27 @@ int *tb_ablation_references(const cJSON *result) {
 
 static bool has_breaks(const cJSON *c) { return cJSON_GetArraySize(tb_doc_at(c, "graph.breaks")) > 0; }
 
-static const cJSON *cold_of(const cJSON *c, const cJSON *on) { return tb_doc_at(c, has_breaks(on) ? "compile.first_call_ns" : "compile.cold_ns"); }
+static const cJSON *cold_of(const cJSON *c, const cJSON *on) {
+  return tb_doc_at(c, has_breaks(on) ? "compile.first_call_ns" : "compile.cold_ns");
+}
 
 static double sample(const cJSON *samples, int i) {
   const cJSON *at = cJSON_GetArrayItem(samples, i);
   return cJSON_IsNumber(at) ? at->valuedouble : NAN;
 }
 
-static int count_colds(const cJSON *c, const cJSON *on) { return cJSON_GetArraySize(tb_doc_at(cold_of(c, on), "samples")); }
+static int count_colds(const cJSON *c, const cJSON *on) {
+  return cJSON_GetArraySize(tb_doc_at(cold_of(c, on), "samples"));
+}
 
-/* Sample i of a case's figure. Starts are told of each fresh process of a replicate, that of the cold call first. */
+/* Sample i of a case's figure. Starts are told of each fresh process of a replicate, that of the cold call
+ * first. */
 static double figure_at(const cJSON *c, const cJSON *on, enum tb_ablation_figure figure, int i) {
   const cJSON *starts = tb_doc_at(c, "compile.start_ns.samples");
   const double cold = sample(tb_doc_at(cold_of(c, on), "samples"), i);
-  return figure == TB_ABLATION_COLD ? cold : cold + sample(starts, i * (cJSON_GetArraySize(starts) / count_colds(c, on)));
+  return figure == TB_ABLATION_COLD
+             ? cold
+             : cold + sample(starts, i * (cJSON_GetArraySize(starts) / count_colds(c, on)));
 }
 
 /* Samples of a case's figure; 0 where not each replicate has one. */
@@ -188,12 +217,14 @@ static int count_samples(const cJSON *c, const cJSON *on, enum tb_ablation_figur
 
 /* What a sample of the row's case is over; `again` has one for each pair, or none at all. */
 static const cJSON *second_on(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
-  return row->again && row->again != row->off && count_samples(row->again, row->on, figure) ? row->again : NULL;
+  return row->again && row->again != row->off && count_samples(row->again, row->on, figure) ? row->again
+                                                                                            : NULL;
 }
 
 static int count_pairs(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
   const cJSON *second = second_on(row, figure);
-  const int off = count_samples(row->off, row->on, figure), on = count_samples(row->on, row->on, figure), again = second ? count_samples(second, row->on, figure) : on;
+  const int off = count_samples(row->off, row->on, figure), on = count_samples(row->on, row->on, figure),
+            again = second ? count_samples(second, row->on, figure) : on;
   const int fewer = on < again ? on : again;
   return off < fewer ? off : fewer;
 }
@@ -218,15 +249,18 @@ static bool fill_pairs(struct tb_ablation_row *row, enum tb_ablation_figure figu
 }
 
 static bool fill_row(struct tb_ablation_row *row, const cJSON *off, const cJSON *on, const cJSON *again) {
-  *row = (struct tb_ablation_row){.switches = tb_doc_at(off, "case.switches"), .off = off, .on = on, .again = again};
+  *row = (struct tb_ablation_row){
+      .switches = tb_doc_at(off, "case.switches"), .off = off, .on = on, .again = again};
   set_label(row);
   row->median_ns = tb_doc_number(cold_of(off, on), "median");
   row->on_ns = tb_doc_number(cold_of(on, on), "median");
-  row->instructions = tb_doc_number(off, "instructions.cold.total") / tb_doc_number(on, "instructions.cold.total");
+  row->instructions =
+      tb_doc_number(off, "instructions.cold.total") / tb_doc_number(on, "instructions.cold.total");
   return fill_pairs(row, TB_ABLATION_COLD) && fill_pairs(row, TB_ABLATION_WHOLE);
 }
 
-struct tb_ratio tb_ablation_ratio(const struct tb_ablation_row *row, enum tb_ablation_figure figure, tb_half_width_function *half_width) {
+struct tb_ratio tb_ablation_ratio(const struct tb_ablation_row *row, enum tb_ablation_figure figure,
+                                  tb_half_width_function *half_width) {
   const int n = row->n_pairs[figure];
   double mean = 0;
   for (int i = 0; i < n; i++) mean += row->logs[figure][i] / n;
@@ -250,7 +284,8 @@ static void add_to(struct tb_ablation_row *sum, const struct tb_ablation_row *ro
 static bool fill_overall(struct tb_ablation *a, const struct tb_alike *sets, int first) {
   struct tb_ablation_row *sum = &a->rows[a->n_rows++];
   int most = 0, n_added = 0;
-  *sum = (struct tb_ablation_row){.switches = a->rows[first].switches, .set = first, .median_ns = NAN, .on_ns = NAN};
+  *sum = (struct tb_ablation_row){
+      .switches = a->rows[first].switches, .set = first, .median_ns = NAN, .on_ns = NAN};
   set_label(sum);
   for (int i = first; i >= 0; i = sets->next[i])
     for (int f = 0; f < TB_ABLATION_FIGURES; f++)
@@ -267,8 +302,8 @@ static bool fill_overall(struct tb_ablation *a, const struct tb_alike *sets, int
 static uint64_t set_hash(const cJSON *switches) {
   const cJSON *setting;
   uint64_t sum = 0;
-  cJSON_ArrayForEach(setting, switches)
-    if (is_technique(setting)) sum += tc_hash_u64(tc_hash_bytes(0, setting->string, strlen(setting->string)), hash_of(setting));
+  cJSON_ArrayForEach(setting, switches) if (is_technique(setting)) sum +=
+      tc_hash_u64(tc_hash_bytes(0, setting->string, strlen(setting->string)), hash_of(setting));
   return sum;
 }
 
@@ -289,14 +324,17 @@ static bool number_sets(struct tb_ablation *a) {
 
 /* --- all rows --- */
 
-struct pair { int on, off; };
+struct pair {
+  int on, off;
+};
 
 static int by_model(const void *a, const void *b) {
   const struct pair *x = a, *y = b;
   return x->on != y->on ? x->on - y->on : x->off - y->off;
 }
 
-/* The first of a model's pairs, from the one at `from` on, that is of its case measured again; NULL: none is. */
+/* The first of a model's pairs, from the one at `from` on, that is of its case measured again; NULL: none
+ * is. */
 static const cJSON *find_again(const cJSON *const *cases, const struct pair *pairs, int from, int count) {
   for (int i = from; i < count && pairs[i].on == pairs[from].on; i++)
     if (is_again(cases[pairs[i].off])) return cases[pairs[i].off];
@@ -325,8 +363,10 @@ bool tb_ablation_make(const cJSON *result, struct tb_ablation *out) {
   const cJSON *list = tb_doc_at(result, "cases"), **cases = array_of(list);
   const int n = cJSON_GetArraySize(list);
   int *references = tb_ablation_references(result);
-  *out = (struct tb_ablation){.rows = calloc(2 * (size_t)n + 1, sizeof *out->rows)}; /* a case is in one pair at most */
-  const bool good = out->rows && cases && references && fill_models(out, cases, references, n) && number_sets(out);
+  *out = (struct tb_ablation){
+      .rows = calloc(2 * (size_t)n + 1, sizeof *out->rows)}; /* a case is in one pair at most */
+  const bool good =
+      out->rows && cases && references && fill_models(out, cases, references, n) && number_sets(out);
   free(cases);
   free(references);
   return good;

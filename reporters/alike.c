@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct placed { const char *text; int place; };
+struct placed {
+  const char *text;
+  int place;
+};
 
 static int by_text(const void *a, const void *b) {
   const struct placed *x = a, *y = b;

@@ -1,5 +1,5 @@
-/* Which of many texts are equal. By sorting: of n texts some n log n are held against one another, whatever a document holds, so that
- * nobody keeps a server busy with names. */
+/* Which of many texts are equal. By sorting: of n texts some n log n are held against one another, whatever a
+ * document holds, so that nobody keeps a server busy with names. */
 #ifndef TB_REPORTERS_ALIKE_H
 #define TB_REPORTERS_ALIKE_H
 

@@ -1,11 +1,17 @@
-/* The table of a comparison (harness/verdict/verdicts_json.c has the document): a row a case, below it what else was found. */
+/* The table of a comparison (harness/verdict/verdicts_json.c has the document): a row a case, below it what
+ * else was found. */
 #include <math.h>
 #include <string.h>
 
 #include "reporters/table.h"
 #include "reporters/text_out.h"
 
-enum { CELL = 96, COUNT = 5, HISTORY_COUNT = 11, TIME = 10 /* a column's width; its title has one byte more than characters */ };
+enum {
+  CELL = 96,
+  COUNT = 5,
+  HISTORY_COUNT = 11,
+  TIME = 10 /* a column's width; its title has one byte more than characters */
+};
 static const double ns_per_us = 1e3, percent = 100;
 
 static void put_line(FILE *out, const char *text) { tb_put_text(out, text, tb_escape_line); }
@@ -29,8 +35,10 @@ static int longest_id(const cJSON *cases) {
 static void put_time(double ns, FILE *out) {
   char text[CELL];
   tb_format3(ns / ns_per_us, text, sizeof text);
-  if (isnan(ns)) fprintf(out, "  %*s", TIME, "-");
-  else fprintf(out, "  %*s", TIME, text);
+  if (isnan(ns))
+    fprintf(out, "  %*s", TIME, "-");
+  else
+    fprintf(out, "  %*s", TIME, text);
 }
 
 static const char *colour_of(const char *verdict) {
@@ -54,33 +62,41 @@ static void put_count(const cJSON *one, bool of_history, FILE *out) {
   const double points = tb_doc_number(one, "time.points"), pairs = tb_doc_number(one, "time.pairs");
   const int width = of_history ? HISTORY_COUNT : COUNT;
   char text[CELL] = "-";
-  if (!isnan(points)) snprintf(text, sizeof text, "%.0f point%s", points, points == 1 ? "" : "s");
-  else if (!isnan(pairs)) snprintf(text, sizeof text, of_history ? "%.0f pairs" : "%.0f", pairs);
+  if (!isnan(points))
+    snprintf(text, sizeof text, "%.0f point%s", points, points == 1 ? "" : "s");
+  else if (!isnan(pairs))
+    snprintf(text, sizeof text, of_history ? "%.0f pairs" : "%.0f", pairs);
   fprintf(out, "  %*s", width, text);
 }
 
 static bool is_of_history(const cJSON *cases) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, cases)
-    if (!isnan(tb_doc_number(one, "time.points"))) return true;
+  cJSON_ArrayForEach(one, cases) if (!isnan(tb_doc_number(one, "time.points"))) return true;
   return false;
 }
 
-static void put_row(const cJSON *one, int width, bool of_history, const struct tb_report_options *options, FILE *out) {
+static void put_row(const cJSON *one, int width, bool of_history, const struct tb_report_options *options,
+                    FILE *out) {
   char text[CELL];
   const char *id = tb_doc_text(one, "id", "?");
   put_line(out, id);
   fprintf(out, "%*s", width - tb_screen_width(id), "");
   put_time(tb_doc_number(one, "base_ns"), out);
   put_time(tb_doc_number(one, "head_ns"), out);
-  const double ratio = tb_doc_number(one, "time.ratio"), lo = tb_doc_number(one, "time.lo"), hi = tb_doc_number(one, "time.hi");
-  if (isnan(ratio)) snprintf(text, sizeof text, "-");
-  else if (isnan(lo)) snprintf(text, sizeof text, "%.3f", ratio);
-  else snprintf(text, sizeof text, "%.3f [%.3f, %.3f]", ratio, lo, hi);
+  const double ratio = tb_doc_number(one, "time.ratio"), lo = tb_doc_number(one, "time.lo"),
+               hi = tb_doc_number(one, "time.hi");
+  if (isnan(ratio))
+    snprintf(text, sizeof text, "-");
+  else if (isnan(lo))
+    snprintf(text, sizeof text, "%.3f", ratio);
+  else
+    snprintf(text, sizeof text, "%.3f [%.3f, %.3f]", ratio, lo, hi);
   fprintf(out, "  %21s", text);
   const double floor = tb_doc_number(one, "time.floor");
-  if (isnan(floor)) fprintf(out, "  %6s", "-");
-  else fprintf(out, "  %5.2f%%", floor * percent);
+  if (isnan(floor))
+    fprintf(out, "  %6s", "-");
+  else
+    fprintf(out, "  %5.2f%%", floor * percent);
   put_count(one, of_history, out);
   put_verdict(one, options, out);
   fputc('\n', out);
@@ -107,8 +123,10 @@ static void put_findings(const cJSON *one, const struct tb_report_options *optio
   const char *basis = tb_doc_text(one, "basis", NULL);
   if (problem) put_indented(out, "", problem);
   if (basis && options->verbose) put_indented(out, "against ", basis);
-  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact"))
-    if (options->verbose || strcmp(tb_doc_text(finding, "outcome", ""), "same")) put_indented(out, "", tb_doc_text(finding, "line", "?"));
+  cJSON_ArrayForEach(finding,
+                     tb_doc_at(one, "exact")) if (options->verbose ||
+                                                  strcmp(tb_doc_text(finding, "outcome", ""), "same"))
+      put_indented(out, "", tb_doc_text(finding, "line", "?"));
   if (!cJSON_IsObject(attribution)) return;
   const char *why = tb_doc_text(attribution, "why_not", NULL);
   if (why) {
@@ -127,13 +145,19 @@ static void put_lines(FILE *out, const cJSON *texts) {
   }
 }
 
-/* Cases of ab may end early: their intervals are wider than the head of the column says, so that it holds whenever they end. */
+/* Cases of ab may end early: their intervals are wider than the head of the column says, so that it holds
+ * whenever they end. */
 static void put_levels(const cJSON *cases, FILE *out) {
   static const double level = 0.95, close = 1e-9;
   double most = level;
   const cJSON *one;
-  cJSON_ArrayForEach(one, cases) most = fmax(most, tb_doc_at(one, "time.confidence") ? tb_doc_number(one, "time.confidence") : level);
-  if (most > level + close) fprintf(out, "intervals of cases that ended early are made at up to %.4g%%, so that 95%% hold whenever one ends\n", most * percent);
+  cJSON_ArrayForEach(one, cases) most =
+      fmax(most, tb_doc_at(one, "time.confidence") ? tb_doc_number(one, "time.confidence") : level);
+  if (most > level + close)
+    fprintf(
+        out,
+        "intervals of cases that ended early are made at up to %.4g%%, so that 95%% hold whenever one ends\n",
+        most * percent);
 }
 
 bool tb_report_comparison(const cJSON *document, const struct tb_report_options *options, FILE *out) {
@@ -142,8 +166,9 @@ bool tb_report_comparison(const cJSON *document, const struct tb_report_options 
   put_origin(document, "base", out);
   put_origin(document, "head", out);
   const bool of_history = is_of_history(cases);
-  fprintf(out, "\n%-*s  %*s  %*s  %21s  %6s  %*s  verdict\n", width, "case", TIME + 1, "base (µs)", TIME + 1, "head (µs)", "head/base [95%]", "floor",
-          of_history ? HISTORY_COUNT : COUNT, of_history ? "rests on" : "pairs");
+  fprintf(out, "\n%-*s  %*s  %*s  %21s  %6s  %*s  verdict\n", width, "case", TIME + 1, "base (µs)", TIME + 1,
+          "head (µs)", "head/base [95%]", "floor", of_history ? HISTORY_COUNT : COUNT,
+          of_history ? "rests on" : "pairs");
   cJSON_ArrayForEach(one, cases) {
     put_row(one, width, of_history, options, out);
     put_findings(one, options, out);

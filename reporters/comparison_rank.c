@@ -7,7 +7,9 @@
 
 enum kind { FAILED, SLOWER, NOT_TOLD, CHANGED, FASTER, OTHER }; /* in the order of the ranking */
 
-static bool is_verdict(const cJSON *one, const char *word) { return !strcmp(tb_doc_text(one, "time.verdict", ""), word); }
+static bool is_verdict(const cJSON *one, const char *word) {
+  return !strcmp(tb_doc_text(one, "time.verdict", ""), word);
+}
 
 /* Exit codes of a case: 1 a regression, 3 not measurable, others a failure (results/exitcode.def). */
 static enum kind kind_of(const cJSON *one) {
@@ -37,7 +39,8 @@ struct tb_ranked *tb_comparison_ranked(const cJSON *document, int *count) {
   cJSON_ArrayForEach(one, cases) {
     const enum kind kind = kind_of(one);
     const double distance = fabs(log(tb_doc_number(one, "time.ratio")));
-    ranked[*count] = (struct tb_ranked){one, (int)kind, kind != OTHER && isfinite(distance) ? distance : 0, *count};
+    ranked[*count] =
+        (struct tb_ranked){one, (int)kind, kind != OTHER && isfinite(distance) ? distance : 0, *count};
     (*count)++;
   }
   qsort(ranked, (size_t)*count, sizeof *ranked, by_rank);
@@ -45,10 +48,14 @@ struct tb_ranked *tb_comparison_ranked(const cJSON *document, int *count) {
 }
 
 void tb_comparison_interval(const cJSON *one, char out[TB_CELL]) {
-  const double ratio = tb_doc_number(one, "time.ratio"), lo = tb_doc_number(one, "time.lo"), hi = tb_doc_number(one, "time.hi");
-  if (!isfinite(ratio)) snprintf(out, TB_CELL, "–");
-  else if (!isfinite(lo) || !isfinite(hi)) snprintf(out, TB_CELL, "%.3f", ratio);
-  else snprintf(out, TB_CELL, "%.3f [%.3f, %.3f]", ratio, lo, hi);
+  const double ratio = tb_doc_number(one, "time.ratio"), lo = tb_doc_number(one, "time.lo"),
+               hi = tb_doc_number(one, "time.hi");
+  if (!isfinite(ratio))
+    snprintf(out, TB_CELL, "–");
+  else if (!isfinite(lo) || !isfinite(hi))
+    snprintf(out, TB_CELL, "%.3f", ratio);
+  else
+    snprintf(out, TB_CELL, "%.3f [%.3f, %.3f]", ratio, lo, hi);
 }
 
 const char *tb_comparison_verdict(const cJSON *one) {
@@ -60,7 +67,8 @@ const char *tb_comparison_verdict(const cJSON *one) {
 /* A text that is there already is not told twice. */
 static void append(char *out, size_t size, const char *text) {
   const size_t used = strlen(out);
-  if (text && !strstr(out, text) && used + 1 < size) snprintf(out + used, size - used, "%s%s", used ? "; " : "", text);
+  if (text && !strstr(out, text) && used + 1 < size)
+    snprintf(out + used, size - used, "%s%s", used ? "; " : "", text);
 }
 
 void tb_comparison_reason(const cJSON *one, char *out, size_t size) {
@@ -69,7 +77,8 @@ void tb_comparison_reason(const cJSON *one, char *out, size_t size) {
   append(out, size, tb_doc_text(one, "time.why", NULL));
   append(out, size, tb_doc_text(one, "problem", NULL));
   cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) {
-    if (!strcmp(tb_doc_text(finding, "outcome", ""), "worse")) append(out, size, tb_doc_text(finding, "line", "?"));
+    if (!strcmp(tb_doc_text(finding, "outcome", ""), "worse"))
+      append(out, size, tb_doc_text(finding, "line", "?"));
   }
 }
 
@@ -86,8 +95,10 @@ void tb_put_verdicts(FILE *out, const cJSON *document) {
     separator = " · ";
   }
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) others += !tb_doc_at(one, "time.verdict");
-  if (others) fprintf(out, "%s%d without a verdict", separator, others);
-  else if (!*separator) fputs("no cases", out);
+  if (others)
+    fprintf(out, "%s%d without a verdict", separator, others);
+  else if (!*separator)
+    fputs("no cases", out);
 }
 
 void tb_put_origin(FILE *out, const cJSON *document, const char *side, tb_text_put *put) {

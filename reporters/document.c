@@ -6,8 +6,12 @@
 #include "base/text.h"
 #include "reporters/reporter.h"
 
-int tb_doc_count(const cJSON *documents) { return cJSON_IsArray(documents) ? cJSON_GetArraySize(documents) : 1; }
-const cJSON *tb_doc_nth(const cJSON *documents, int index) { return cJSON_IsArray(documents) ? cJSON_GetArrayItem(documents, index) : documents; }
+int tb_doc_count(const cJSON *documents) {
+  return cJSON_IsArray(documents) ? cJSON_GetArraySize(documents) : 1;
+}
+const cJSON *tb_doc_nth(const cJSON *documents, int index) {
+  return cJSON_IsArray(documents) ? cJSON_GetArrayItem(documents, index) : documents;
+}
 
 bool tb_report_lacks(const struct tb_report_options *options, const char *what) {
   if (options->failure) snprintf(options->failure, TB_REPORT_FAILURE, "%s", what);
@@ -54,7 +58,8 @@ const char *tb_doc_commit(const cJSON *result) {
 
 const char *tb_doc_whole_commit(const cJSON *result) {
   enum { SHA1 = 40 };
-  const char *whole = tb_doc_text(result, "tbench.commit_whole", NULL), *commit = whole ? whole : tb_doc_commit(result);
+  const char *whole = tb_doc_text(result, "tbench.commit_whole", NULL),
+             *commit = whole ? whole : tb_doc_commit(result);
   return commit && strlen(commit) == SHA1 && tc_text_hex(commit) == SHA1 ? commit : NULL;
 }
 
@@ -62,17 +67,25 @@ const char *tb_doc_whole_commit(const cJSON *result) {
 
 bool tb_case_right(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "ok"); }
 
-double tb_case_figure(const cJSON *one_case, const char *path) { return tb_case_right(one_case) ? tb_doc_number(one_case, path) : NAN; }
+double tb_case_figure(const cJSON *one_case, const char *path) {
+  return tb_case_right(one_case) ? tb_doc_number(one_case, path) : NAN;
+}
 
-static bool was_not_reached(const cJSON *one_case) { return cJSON_IsTrue(tb_doc_at(one_case, "interrupted")); }
+static bool was_not_reached(const cJSON *one_case) {
+  return cJSON_IsTrue(tb_doc_at(one_case, "interrupted"));
+}
 
-bool tb_case_absent(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "unsupported") || was_not_reached(one_case); }
+bool tb_case_absent(const cJSON *one_case) {
+  return !strcmp(tb_doc_text(one_case, "outcome", ""), "unsupported") || was_not_reached(one_case);
+}
 
 void tb_untold_add(struct tb_untold *u, const cJSON *one_case) {
   char word[TB_UNTOLD_WORD];
   int k = 0;
   if (tb_case_right(one_case)) return;
-  snprintf(word, sizeof word, "%s", was_not_reached(one_case) ? "interrupted" : tb_doc_text(one_case, "outcome", "without an outcome"));
+  snprintf(word, sizeof word, "%s",
+           was_not_reached(one_case) ? "interrupted"
+                                     : tb_doc_text(one_case, "outcome", "without an outcome"));
   while (k < u->n_kinds && strcmp(u->kinds[k].outcome, word)) k++;
   u->total++;
   if (k == TB_UNTOLD_KINDS) return; /* the total has it */
@@ -113,10 +126,15 @@ int tb_result_missing(const cJSON *result) {
 bool tb_result_incomplete(const cJSON *result, char *out, size_t size) {
   const bool open = tb_result_open(result), interrupted = cJSON_IsTrue(tb_doc_at(result, "interrupted"));
   const int missing = tb_result_missing(result);
-  const char *why = open ? "the run did not end" : interrupted ? "the run was interrupted" : "the result is not whole";
+  const char *why = open          ? "the run did not end"
+                    : interrupted ? "the run was interrupted"
+                                  : "the result is not whole";
   *out = '\0';
-  if (missing) snprintf(out, size, "%s: %d of %d planned cases %s not measured", why, missing, planned_cases(result), missing == 1 ? "was" : "were");
-  else if (open || interrupted) snprintf(out, size, "%s: replicates may be missing", why);
+  if (missing)
+    snprintf(out, size, "%s: %d of %d planned cases %s not measured", why, missing, planned_cases(result),
+             missing == 1 ? "was" : "were");
+  else if (open || interrupted)
+    snprintf(out, size, "%s: replicates may be missing", why);
   return *out != '\0';
 }
 
@@ -144,10 +162,14 @@ static void append_params(const cJSON *params, char *out, size_t size) {
   cJSON_ArrayForEach(p, params) {
     char text[128];
     if (!p->string) return; /* no object */
-    if (cJSON_IsString(p)) snprintf(text, sizeof text, " · %s=%s", p->string, p->valuestring);
-    else if (cJSON_IsBool(p)) snprintf(text, sizeof text, " · %s=%s", p->string, cJSON_IsTrue(p) ? "true" : "false");
-    else if (cJSON_IsNumber(p) && isfinite(p->valuedouble)) snprintf(text, sizeof text, " · %s=%.10g", p->string, p->valuedouble);
-    else snprintf(text, sizeof text, " · %s=?", p->string);
+    if (cJSON_IsString(p))
+      snprintf(text, sizeof text, " · %s=%s", p->string, p->valuestring);
+    else if (cJSON_IsBool(p))
+      snprintf(text, sizeof text, " · %s=%s", p->string, cJSON_IsTrue(p) ? "true" : "false");
+    else if (cJSON_IsNumber(p) && isfinite(p->valuedouble))
+      snprintf(text, sizeof text, " · %s=%.10g", p->string, p->valuedouble);
+    else
+      snprintf(text, sizeof text, " · %s=?", p->string);
     append(out, size, text);
   }
 }
@@ -156,15 +178,19 @@ void tb_case_group(const cJSON *one_case, char *out, size_t size) {
   char threads[32] = "?";
   const double count = tb_doc_number(one_case, "case.threads");
   if (!isnan(count)) snprintf(threads, sizeof threads, "%.10g", count);
-  snprintf(out, size, "%s · %s · %s, %s thread%s on %s", tb_doc_text(one_case, "case.workload", "?"), tb_doc_text(one_case, "case.dtype", "?"),
-           tb_doc_text(one_case, "case.device", "?"), threads, count == 1 ? "" : "s", tb_doc_text(one_case, "case.topology", "?"));
+  snprintf(out, size, "%s · %s · %s, %s thread%s on %s", tb_doc_text(one_case, "case.workload", "?"),
+           tb_doc_text(one_case, "case.dtype", "?"), tb_doc_text(one_case, "case.device", "?"), threads,
+           count == 1 ? "" : "s", tb_doc_text(one_case, "case.topology", "?"));
   append_params(tb_doc_at(one_case, "case.params"), out, size);
   append_params(tb_doc_at(one_case, "case.switches"), out, size);
 }
 
 void tb_format3(double value, char *out, size_t size) {
   const double a = fabs(value);
-  if (isnan(value)) snprintf(out, size, "–");
-  else if (isinf(value)) snprintf(out, size, "inf");
-  else snprintf(out, size, "%.*f", a < 9.995 ? 2 : a < 99.95 ? 1 : 0, value);
+  if (isnan(value))
+    snprintf(out, size, "–");
+  else if (isinf(value))
+    snprintf(out, size, "inf");
+  else
+    snprintf(out, size, "%.*f", a < 9.995 ? 2 : a < 99.95 ? 1 : 0, value);
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const struct tb_reporter reporters[] = {
-#define TB_REPORTER(name, function, comparison, several, help) {#name, help, TB_REPORT_##several, function, comparison},
+#define TB_REPORTER(name, function, comparison, several, help)                                               \
+  {#name, help, TB_REPORT_##several, function, comparison},
 #include "reporters/reporters.def"
 #undef TB_REPORTER
 };

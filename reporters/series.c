@@ -9,21 +9,35 @@
 #include "reporters/alike.h"
 #include "reporters/text_out.h"
 
-static const struct { const char *name, *path, *lo, *hi, *samples; enum tb_unit unit; bool higher; const char *help; } single[] = {
-#define LOWER false
+static const struct {
+  const char *name, *path, *lo, *hi, *samples;
+  enum tb_unit unit;
+  bool higher;
+  const char *help;
+} single[] = {
+#define LOWER  false
 #define HIGHER true
-#define TB_METRIC(name, path, lo, hi, samples, unit, better, help) {#name, path, lo, hi, samples, TB_UNIT_##unit, better, help},
+#define TB_METRIC(name, path, lo, hi, samples, unit, better, help)                                           \
+  {#name, path, lo, hi, samples, TB_UNIT_##unit, better, help},
 #include "reporters/metrics.def"
 };
-static const struct { const char *prefix, *path, *member; enum tb_unit unit; bool higher; const char *help; } many[] = {
-#define TB_METRICS(prefix, path, member, unit, better, help) {#prefix, path, member, TB_UNIT_##unit, better, help},
+static const struct {
+  const char *prefix, *path, *member;
+  enum tb_unit unit;
+  bool higher;
+  const char *help;
+} many[] = {
+#define TB_METRICS(prefix, path, member, unit, better, help)                                                 \
+  {#prefix, path, member, TB_UNIT_##unit, better, help},
 #include "reporters/metrics.def"
 #undef LOWER
 #undef HIGHER
 };
 enum { N_SINGLE = sizeof single / sizeof *single, N_MANY = sizeof many / sizeof *many };
 
-static double value_of(const cJSON *item) { return cJSON_IsNumber(item) ? item->valuedouble : cJSON_IsArray(item) ? cJSON_GetArraySize(item) : NAN; }
+static double value_of(const cJSON *item) {
+  return cJSON_IsNumber(item) ? item->valuedouble : cJSON_IsArray(item) ? cJSON_GetArraySize(item) : NAN;
+}
 
 static bool take_single(const cJSON *one_case, size_t row, struct tb_series *s) {
   const double value = value_of(tb_doc_at(one_case, single[row].path));
@@ -79,21 +93,28 @@ bool tb_series_next(const cJSON *one_case, struct tb_series *s) {
     const size_t row = s->row - N_SINGLE;
     const cJSON *object = tb_doc_at(one_case, many[row].path);
     s->member = s->member ? s->member->next : cJSON_IsObject(object) ? object->child : NULL;
-    if (!s->member) s->row++;
-    else if (take_member(row, s)) return true;
+    if (!s->member)
+      s->row++;
+    else if (take_member(row, s))
+      return true;
   }
   return false;
 }
 
-int tb_series_samples(const struct tb_series *series) { return cJSON_IsArray(series->samples) ? cJSON_GetArraySize(series->samples) : 0; }
+int tb_series_samples(const struct tb_series *series) {
+  return cJSON_IsArray(series->samples) ? cJSON_GetArraySize(series->samples) : 0;
+}
 
 double tb_series_sample(const struct tb_series *series, int index) {
   const cJSON *item = cJSON_GetArrayItem(series->samples, index);
-  return cJSON_IsObject(item) ? tb_doc_number(item, "median_ns") : cJSON_IsNumber(item) ? item->valuedouble : NAN;
+  return cJSON_IsObject(item)   ? tb_doc_number(item, "median_ns")
+         : cJSON_IsNumber(item) ? item->valuedouble
+                                : NAN;
 }
 
 const char *tb_unit_base(enum tb_unit unit, double *divisor) {
-  static const char *const names[] = {"_seconds", "_ratio", "", "_bytes", "_bytes_per_second", "_flops_per_second"};
+  static const char *const names[] = {"_seconds",          "_ratio",           "", "_bytes",
+                                      "_bytes_per_second", "_flops_per_second"};
   *divisor = unit == TB_UNIT_NS ? 1e9 : 1;
   return names[unit];
 }
@@ -111,11 +132,14 @@ void tb_metric_name(const struct tb_series *series, const char *part, char *out,
 /* --- cases --- */
 
 /* The cases of all documents, in their order. */
-struct stored { const cJSON *result, *one_case; };
+struct stored {
+  const cJSON *result, *one_case;
+};
 
 static struct stored *all_cases(const cJSON *documents, int *count) {
   size_t room = 1;
-  for (int i = 0; i < tb_doc_count(documents); i++) room += (size_t)cJSON_GetArraySize(tb_doc_at(tb_doc_nth(documents, i), "cases"));
+  for (int i = 0; i < tb_doc_count(documents); i++)
+    room += (size_t)cJSON_GetArraySize(tb_doc_at(tb_doc_nth(documents, i), "cases"));
   struct stored *all = calloc(room, sizeof *all);
   *count = 0;
   for (int i = 0; all && i < tb_doc_count(documents); i++) {
@@ -151,17 +175,21 @@ bool tb_two_hosts(const cJSON *documents, const char *hosts[2]) {
   for (int i = 0; i < tb_doc_count(documents); i++) {
     const cJSON *result = tb_doc_nth(documents, i), *one;
     cJSON_ArrayForEach(one, tb_doc_at(result, "cases")) {
-      const char *host = tb_case_absent(one) ? NULL : tb_doc_text(tb_case_environment(result, one), "host", NULL);
+      const char *host =
+          tb_case_absent(one) ? NULL : tb_doc_text(tb_case_environment(result, one), "host", NULL);
       if (!host) continue;
-      if (!hosts[0]) hosts[0] = host;
-      else if (strcmp(hosts[0], host) != 0) return hosts[1] = host, true;
+      if (!hosts[0])
+        hosts[0] = host;
+      else if (strcmp(hosts[0], host) != 0)
+        return hosts[1] = host, true;
     }
   }
   return false;
 }
 
 /* Has a case of some id another host than the one of that id before it? */
-static bool repeats_elsewhere(const struct stored *all, const struct tb_alike *alike, int n, const char *hosts[2]) {
+static bool repeats_elsewhere(const struct stored *all, const struct tb_alike *alike, int n,
+                              const char *hosts[2]) {
   for (int i = 0; i < n; i++) {
     const int next = alike->next[i];
     if (next < 0 || tb_case_absent(all[i].one_case) || tb_case_absent(all[next].one_case)) continue;
@@ -182,9 +210,13 @@ bool tb_case_of_two_hosts(const cJSON *documents, const char *hosts[2]) {
   return found;
 }
 
-bool tb_report_lacks_host(const struct tb_report_options *options, const char *what, const char *const hosts[2], const char *why) {
+bool tb_report_lacks_host(const struct tb_report_options *options, const char *what,
+                          const char *const hosts[2], const char *why) {
   char text[TB_REPORT_FAILURE];
-  snprintf(text, sizeof text, "%s of two hosts, '%.30s' and '%.30s', and %s: csv, influx, prometheus and victoriametrics hold both", what, hosts[0], hosts[1], why);
+  snprintf(
+      text, sizeof text,
+      "%s of two hosts, '%.30s' and '%.30s', and %s: csv, influx, prometheus and victoriametrics hold both",
+      what, hosts[0], hosts[1], why);
   return tb_report_lacks(options, text);
 }
 
@@ -194,27 +226,45 @@ const char *tb_case_error(const cJSON *one_case) {
 }
 
 const char *tb_run_host(const cJSON *result, char made[TB_TAG_TEXT + 1]) {
-  tb_short_text(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", ""), TB_TAG_TEXT, made);
+  tb_short_text(tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", ""),
+                TB_TAG_TEXT, made);
   return *made ? made : NULL;
 }
 
 /* --- tags --- */
 
 enum tag_home { OF_CASE, OF_ENVIRONMENT };
-static const struct { const char *name, *path; enum tag_home home; } tags[] = {
-    {"id", "id", OF_CASE}, {"host", "host", OF_ENVIRONMENT}, {"suite", "case.suite", OF_CASE}, {"workload", "case.workload", OF_CASE},
-    {"backend", "case.backend", OF_CASE}, {"mode", "case.mode", OF_CASE}, {"device", "case.device", OF_CASE}, {"dtype", "case.dtype", OF_CASE},
-    {"batch", "case.batch", OF_CASE}, {"topology", "case.topology", OF_CASE}, {"threads", "case.threads", OF_CASE}, {"side", "case.side", OF_CASE}};
-static const struct { const char *prefix, *path; } tag_objects[] = {{"param_", "case.params"}, {"switch_", "case.switches"}};
+static const struct {
+  const char *name, *path;
+  enum tag_home home;
+} tags[] = {{"id", "id", OF_CASE},
+            {"host", "host", OF_ENVIRONMENT},
+            {"suite", "case.suite", OF_CASE},
+            {"workload", "case.workload", OF_CASE},
+            {"backend", "case.backend", OF_CASE},
+            {"mode", "case.mode", OF_CASE},
+            {"device", "case.device", OF_CASE},
+            {"dtype", "case.dtype", OF_CASE},
+            {"batch", "case.batch", OF_CASE},
+            {"topology", "case.topology", OF_CASE},
+            {"threads", "case.threads", OF_CASE},
+            {"side", "case.side", OF_CASE}};
+static const struct {
+  const char *prefix, *path;
+} tag_objects[] = {{"param_", "case.params"}, {"switch_", "case.switches"}};
 enum { N_TAGS = sizeof tags / sizeof *tags, N_TAG_OBJECTS = sizeof tag_objects / sizeof *tag_objects };
 
 /* False: it has no value that a tag could have. */
 static bool take_text(const cJSON *item, struct tb_tag *tag) {
   tag->text = tag->made;
-  if (cJSON_IsString(item)) tb_short_text(item->valuestring, TB_TAG_TEXT, tag->made);
-  else if (cJSON_IsBool(item)) tag->text = cJSON_IsTrue(item) ? "true" : "false";
-  else if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) tb_shortest_text(item->valuedouble, tag->made);
-  else return false;
+  if (cJSON_IsString(item))
+    tb_short_text(item->valuestring, TB_TAG_TEXT, tag->made);
+  else if (cJSON_IsBool(item))
+    tag->text = cJSON_IsTrue(item) ? "true" : "false";
+  else if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
+    tb_shortest_text(item->valuedouble, tag->made);
+  else
+    return false;
   return *tag->text != '\0';
 }
 
@@ -237,15 +287,22 @@ bool tb_tag_next(const cJSON *result, const cJSON *one_case, struct tb_tag *tag)
     const size_t row = tag->row++;
     tag->prefix = "";
     tag->name = tags[row].name;
-    if (take_text(tb_doc_at(tags[row].home == OF_CASE ? one_case : tb_case_environment(result, one_case), tags[row].path), tag)) return true;
+    if (take_text(tb_doc_at(tags[row].home == OF_CASE ? one_case : tb_case_environment(result, one_case),
+                            tags[row].path),
+                  tag))
+      return true;
   }
   while (tag->row < N_TAGS + N_TAG_OBJECTS) {
     const size_t row = tag->row - N_TAGS;
-    const cJSON *object = tb_doc_at(one_case, tag_objects[row].path), *first = cJSON_IsObject(object) ? object->child : NULL;
+    const cJSON *object = tb_doc_at(one_case, tag_objects[row].path),
+                *first = cJSON_IsObject(object) ? object->child : NULL;
     tag->member = tag->member ? tag->member->next : first;
     tag->prefix = tag_objects[row].prefix;
-    if (!tag->member) tag->row++;
-    else if ((tag->name = tag->member->string) && *tag->name && take_text(tag->member, tag) && !repeats(tag->member, first)) return true;
+    if (!tag->member)
+      tag->row++;
+    else if ((tag->name = tag->member->string) && *tag->name && take_text(tag->member, tag) &&
+             !repeats(tag->member, first))
+      return true;
   }
   return false;
 }

@@ -1,5 +1,5 @@
-/* What a result has to tell of a case, for formats that hold figures with names: the figures of metrics.def, and the tags that tell
- * one case from another.
+/* What a result has to tell of a case, for formats that hold figures with names: the figures of metrics.def,
+ * and the tags that tell one case from another.
  *
  * Figures are told of cases that are right alone (tb_case_right). What was not measured has no figure.
  * Ownership: all borrowed from the document; valid until the next step. Threads: pure. */
@@ -8,22 +8,30 @@
 
 #include "reporters/reporter.h"
 
-enum tb_unit { TB_UNIT_NS, TB_UNIT_RATIO, TB_UNIT_NUMBER, TB_UNIT_BYTES, TB_UNIT_BYTES_PER_S, TB_UNIT_FLOPS_PER_S };
+enum tb_unit {
+  TB_UNIT_NS,
+  TB_UNIT_RATIO,
+  TB_UNIT_NUMBER,
+  TB_UNIT_BYTES,
+  TB_UNIT_BYTES_PER_S,
+  TB_UNIT_FLOPS_PER_S
+};
 
 enum { TB_SERIES_NAME = 96 };
 struct tb_series {
-  char name[TB_SERIES_NAME];  /* "steady", "stage_capture": [a-zA-Z0-9_] */
+  char name[TB_SERIES_NAME]; /* "steady", "stage_capture": [a-zA-Z0-9_] */
   const char *help;
   enum tb_unit unit;
   bool higher_is_better;
-  double value;               /* finite */
-  double lo, hi;              /* NaN: it has no bounds */
-  const cJSON *samples;       /* of its repetitions; NULL: none */
-  size_t row;                 /* where the next one is looked for; 0 before the first */
-  const cJSON *member;        /* the same, within a row of TB_METRICS */
+  double value;         /* finite */
+  double lo, hi;        /* NaN: it has no bounds */
+  const cJSON *samples; /* of its repetitions; NULL: none */
+  size_t row;           /* where the next one is looked for; 0 before the first */
+  const cJSON *member;  /* the same, within a row of TB_METRICS */
 };
 
-/* The next figure of a case, in the order of metrics.def; false: there is none, or it may not be told. Begin with { .row = 0 }. */
+/* The next figure of a case, in the order of metrics.def; false: there is none, or it may not be told. Begin
+ * with { .row = 0 }. */
 bool tb_series_next(const cJSON *one_case, struct tb_series *series);
 /* Value of a repetition; NaN: no number. */
 double tb_series_sample(const struct tb_series *series, int index);
@@ -36,20 +44,23 @@ const char *tb_unit_own(enum tb_unit unit);
 /* Name and base unit as Prometheus has them: "tbench_steady_seconds"; `part` is "", "_lower" or "_upper". */
 void tb_metric_name(const struct tb_series *series, const char *part, char *out, size_t size);
 
-/* Formats that hold a case once take it from the last document that has it: visits the last case of each id, in the order of the documents.
- * False: memory is out. */
+/* Formats that hold a case once take it from the last document that has it: visits the last case of each id,
+ * in the order of the documents. False: memory is out. */
 typedef void tb_case_visit(const cJSON *result, const cJSON *one_case, void *context);
 bool tb_each_last_case(const cJSON *documents, tb_case_visit *visit, void *context);
-/* Formats of one machine cannot hold cases of two, and formats without one no case that is there for two: are there such, of those that were
- * meant to run? Then the names of the hosts. */
+/* Formats of one machine cannot hold cases of two, and formats without one no case that is there for two: are
+ * there such, of those that were meant to run? Then the names of the hosts. */
 bool tb_two_hosts(const cJSON *documents, const char *hosts[2]);
 bool tb_case_of_two_hosts(const cJSON *documents, const char *hosts[2]);
-/* Says in options->failure that `what` ("its cases are") is of them, why this cannot be told, and which formats can; returns false. */
-bool tb_report_lacks_host(const struct tb_report_options *options, const char *what, const char *const hosts[2], const char *why);
+/* Says in options->failure that `what` ("its cases are") is of them, why this cannot be told, and which
+ * formats can; returns false. */
+bool tb_report_lacks_host(const struct tb_report_options *options, const char *what,
+                          const char *const hosts[2], const char *why);
 /* Text of its error; NULL: it has none. */
 const char *tb_case_error(const cJSON *one_case);
 
-/* Endpoints drop a series, or refuse a line, whose tags are too long (VictoriaMetrics: 4 KiB, InfluxDB: 64 KiB): longer texts are shortened. */
+/* Endpoints drop a series, or refuse a line, whose tags are too long (VictoriaMetrics: 4 KiB, InfluxDB: 64
+ * KiB): longer texts are shortened. */
 enum { TB_TAG_TEXT = 1024, TB_TAG_NAME = TB_SERIES_NAME + 8 /* prefix and name */ };
 struct tb_tag {
   const char *prefix, *name; /* "param_", "switch_" or "" */
@@ -58,8 +69,9 @@ struct tb_tag {
   size_t row;
   const cJSON *member;
 };
-/* The next tag of a case, in a fixed order, then its parameters and switches; "id" and "host" are the first two. False: there is none.
- * Two parameters whose names differ by odd characters alone give one tag, the first: the id still tells them apart. */
+/* The next tag of a case, in a fixed order, then its parameters and switches; "id" and "host" are the first
+ * two. False: there is none. Two parameters whose names differ by odd characters alone give one tag, the
+ * first: the id still tells them apart. */
 bool tb_tag_next(const cJSON *result, const cJSON *one_case, struct tb_tag *tag);
 /* The tag of a run: the host of its first environment; NULL: unknown. */
 const char *tb_run_host(const cJSON *result, char made[TB_TAG_TEXT + 1]);

@@ -37,7 +37,8 @@ static int by_batch(const void *a, const void *b) {
 /* Cases that Ctrl-C came before have no row; the summary counts them. */
 static bool not_reached(const cJSON *c) { return cJSON_IsTrue(tb_doc_at(c, "interrupted")); }
 
-/* The cases that have rows here: right ones of an ablation have them in its table instead. The caller frees the array; NULL: memory is out. */
+/* The cases that have rows here: right ones of an ablation have them in its table instead. The caller frees
+ * the array; NULL: memory is out. */
 static const cJSON **told_cases(const cJSON *result, int *count, bool *ablation) {
   const cJSON *list = tb_doc_at(result, "cases"), *item;
   const size_t room = (size_t)cJSON_GetArraySize(list) + 1;
@@ -74,7 +75,8 @@ static bool find_groups(const cJSON *const *cases, int count, struct tb_alike *o
 bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bool *ablation) {
   int n;
   struct tb_alike groups = {0};
-  const cJSON **cases = told_cases(result, &n, ablation), **group = cases ? calloc((size_t)n + 1, sizeof *group) : NULL;
+  const cJSON **cases = told_cases(result, &n, ablation),
+              **group = cases ? calloc((size_t)n + 1, sizeof *group) : NULL;
   const bool good = group && find_groups(cases, n, &groups);
   for (int i = 0; good && i < n; i++) {
     int members = 0;
@@ -91,7 +93,8 @@ bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bo
 
 /* --- the summary --- */
 
-/* What right cases were held against: cases with a comparison with the plain function alone are told apart. */
+/* What right cases were held against: cases with a comparison with the plain function alone are told
+ * apart. */
 static void put_against(FILE *out, const cJSON *cases) {
   const cJSON *c;
   int f64 = 0, baseline = 0;
@@ -101,9 +104,12 @@ static void put_against(FILE *out, const cJSON *cases) {
     f64 += !strcmp(against, "f64");
     baseline += !strcmp(against, "baseline");
   }
-  if (!baseline) fputs(" (against f64)", out);
-  else if (!f64) fputs(" (against the baseline)", out);
-  else fprintf(out, " (%d against f64, %d against the baseline)", f64, baseline);
+  if (!baseline)
+    fputs(" (against f64)", out);
+  else if (!f64)
+    fputs(" (against the baseline)", out);
+  else
+    fprintf(out, " (%d against f64, %d against the baseline)", f64, baseline);
 }
 
 void tb_put_summary(FILE *out, const cJSON *result) {
@@ -120,12 +126,19 @@ void tb_put_summary(FILE *out, const cJSON *result) {
   fprintf(out, "%d of %d right", right, reached + missing);
   put_against(out, cases);
   if (compared < reached) fprintf(out, ", %d not compared", reached - compared);
-  if (missing) fprintf(out, ", %d not measured%s", missing, cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)" : tb_result_open(result) ? " (the run did not end)" : "");
+  if (missing)
+    fprintf(out, ", %d not measured%s", missing,
+            cJSON_IsTrue(tb_doc_at(result, "interrupted")) ? " (interrupted)"
+            : tb_result_open(result)                       ? " (the run did not end)"
+                                                           : "");
 }
 
 /* --- notes --- */
 
-struct telling { tb_note_visit *visit; void *context; };
+struct telling {
+  tb_note_visit *visit;
+  void *context;
+};
 
 static void tell(const struct telling *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void tell(const struct telling *t, const char *format, ...) {
@@ -149,9 +162,12 @@ static void tell_warnings(const struct telling *t, const cJSON *result) {
 
 /* What took CPU time away while the run went on. */
 static void tell_disturbance(const struct telling *t, const cJSON *result) {
-  const double others = tb_doc_number(result, "disturbance.others_share"), stolen = tb_doc_number(result, "disturbance.steal_share");
-  if (others > much_taken) tell(t, "other processes took %.0f%% of the machine's CPU time during the run", hundred * others);
-  if (stolen > much_taken) tell(t, "the hypervisor took %.0f%% of the machine's CPU time during the run", hundred * stolen);
+  const double others = tb_doc_number(result, "disturbance.others_share"),
+               stolen = tb_doc_number(result, "disturbance.steal_share");
+  if (others > much_taken)
+    tell(t, "other processes took %.0f%% of the machine's CPU time during the run", hundred * others);
+  if (stolen > much_taken)
+    tell(t, "the hypervisor took %.0f%% of the machine's CPU time during the run", hundred * stolen);
 }
 
 /* How many causes of noise there are; doctor has them with what mends each. */
@@ -162,7 +178,9 @@ static void tell_noise(const struct telling *t, const cJSON *result) {
     worse += !strcmp(tb_doc_text(cause, "state", ""), "worse");
     unknown += !strcmp(tb_doc_text(cause, "state", ""), "unknown");
   }
-  if (worse || unknown) tell(t, "%d cause%s of noise, %d more cannot be seen here: tbench doctor tells what mends them", worse, worse == 1 ? "" : "s", unknown);
+  if (worse || unknown)
+    tell(t, "%d cause%s of noise, %d more cannot be seen here: tbench doctor tells what mends them", worse,
+         worse == 1 ? "" : "s", unknown);
 }
 
 /* An interval over the blocks of one pair of processes does not know how pairs differ. */
@@ -175,7 +193,11 @@ static void tell_intervals(const struct telling *t, const cJSON *result) {
     any |= !strcmp(over, "blocks");
     all &= !*over || !strcmp(over, "blocks");
   }
-  if (any) tell(t, "%sintervals are over the blocks of one pair of processes; more replicates also show how processes differ", all ? "" : "some ");
+  if (any)
+    tell(t,
+         "%sintervals are over the blocks of one pair of processes; more replicates also show how processes "
+         "differ",
+         all ? "" : "some ");
 }
 
 void tb_each_note(const cJSON *result, tb_note_visit *visit, void *context) {
@@ -185,7 +207,9 @@ void tb_each_note(const cJSON *result, tb_note_visit *visit, void *context) {
   tell_noise(&t, result);
   tell_intervals(&t, result);
   const int left_out = cJSON_GetArraySize(tb_doc_at(result, "left_out"));
-  if (left_out) tell(&t, "%d more case%s not timed: the compiler makes the same of %s as in %s", left_out, left_out == 1 ? " was" : "s were",
-                     left_out == 1 ? "it" : "them", tb_doc_text(result, "changed_since", "?"));
+  if (left_out)
+    tell(&t, "%d more case%s not timed: the compiler makes the same of %s as in %s", left_out,
+         left_out == 1 ? " was" : "s were", left_out == 1 ? "it" : "them",
+         tb_doc_text(result, "changed_since", "?"));
   if (tb_result_open(result)) tell(&t, "the run did not end: cases and replicates are missing");
 }

@@ -18,8 +18,8 @@ bool tb_column_shown(const struct tb_report_options *options, int index);
 
 /* The cases of one group, by batch; the array is the caller's. */
 typedef void tb_group_visit(const cJSON **cases, int count, void *context);
-/* Visits the groups in the order of their first cases. Cases that Ctrl-C came before are left out, and right ones that the table of an
- * ablation has; `ablation`: whether there is one. False: memory is out. */
+/* Visits the groups in the order of their first cases. Cases that Ctrl-C came before are left out, and right
+ * ones that the table of an ablation has; `ablation`: whether there is one. False: memory is out. */
 bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bool *ablation);
 /* "3 of 4 right (against f64), 1 not measured (interrupted)": no end of line. */
 void tb_put_summary(FILE *out, const cJSON *result);
@@ -31,17 +31,25 @@ int tb_screen_width(const char *text);
 
 /* --- comparisons --- */
 
-/* Cases of a comparison in the order of what matters: what failed first, then what moved, by how far; then all others as they stand. */
-struct tb_ranked { const cJSON *one; int kind; double distance; int place; };
+/* Cases of a comparison in the order of what matters: what failed first, then what moved, by how far; then
+ * all others as they stand. */
+struct tb_ranked {
+  const cJSON *one;
+  int kind;
+  double distance;
+  int place;
+};
 /* The caller frees it; NULL: memory is out. */
 struct tb_ranked *tb_comparison_ranked(const cJSON *document, int *count);
 /* Is it a case that people should look at: it failed, moved, or could not be told where it had to be? */
 bool tb_comparison_moved(const cJSON *one);
 /* "0.950 [0.940, 0.960]"; "–": not known. */
 void tb_comparison_interval(const cJSON *one, char out[TB_CELL]);
-/* What is to be said of its verdict: why it is unsure, what is wrong, which exact figures are worse; "" where there is nothing. */
+/* What is to be said of its verdict: why it is unsure, what is wrong, which exact figures are worse; "" where
+ * there is nothing. */
 void tb_comparison_reason(const cJSON *one, char *out, size_t size);
-/* FASTER, SLOWER, SAME, UNSURE; or what stands in its place: vanished, new, left out, "crashed on both sides", not compared. */
+/* FASTER, SLOWER, SAME, UNSURE; or what stands in its place: vanished, new, left out, "crashed on both
+ * sides", not compared. */
 const char *tb_comparison_verdict(const cJSON *one);
 /* "2 SLOWER · 1 SAME · 1 without a verdict" */
 void tb_put_verdicts(FILE *out, const cJSON *document);

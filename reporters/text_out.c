@@ -1,4 +1,5 @@
-/* Escapes, numbers, times, and JSON. To add a format's escape: a function here that tells what each character becomes. */
+/* Escapes, numbers, times, and JSON. To add a format's escape: a function here that tells what each character
+ * becomes. */
 #include "reporters/text_out.h"
 
 #include <math.h>
@@ -18,9 +19,12 @@ void tb_put_text(FILE *out, const char *text, tb_escape *escape) {
     uint32_t character = REPLACEMENT;
     const size_t length = tc_text_character(text, TC_CHARACTER_BYTES, &character);
     const char *instead = escape(length ? character : REPLACEMENT, buffer);
-    if (instead) fputs(instead, out);
-    else if (length) fwrite(text, 1, length, out);
-    else fputs(unknown_character, out);
+    if (instead)
+      fputs(instead, out);
+    else if (length)
+      fwrite(text, 1, length, out);
+    else
+      fputs(unknown_character, out);
     text += length ? length : 1;
   }
 }
@@ -30,7 +34,9 @@ void tb_html_text(FILE *out, const char *text) { tb_put_text(out, text, tb_escap
 /* --- escapes --- */
 
 static bool is_control(uint32_t c) { return c < FIRST_PRINTED || (c >= DELETE && c <= LAST_CONTROL); }
-static bool is_word(uint32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+static bool is_word(uint32_t c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 const char *tb_escape_markup(uint32_t c, char *buffer) {
   (void)buffer;
@@ -40,15 +46,18 @@ const char *tb_escape_markup(uint32_t c, char *buffer) {
     case '>': return "&gt;";
     case '"': return "&quot;";
     case '\'': return "&#39;";
-    case '\t': case '\n': return NULL;
+    case '\t':
+    case '\n': return NULL;
     default: return is_control(c) || c == 0xFFFE || c == 0xFFFF ? unknown_character : NULL;
   }
 }
 
 const char *tb_escape_json(uint32_t c, char *buffer) {
   if (c != '"' && c != '\\' && !is_control(c)) return NULL;
-  if (is_control(c)) snprintf(buffer, TB_ESCAPE_ROOM, "\\u%04x", (unsigned)c);
-  else snprintf(buffer, TB_ESCAPE_ROOM, "\\%c", (char)c);
+  if (is_control(c))
+    snprintf(buffer, TB_ESCAPE_ROOM, "\\u%04x", (unsigned)c);
+  else
+    snprintf(buffer, TB_ESCAPE_ROOM, "\\%c", (char)c);
   return buffer;
 }
 
@@ -63,7 +72,8 @@ const char *tb_escape_help(uint32_t c, char *buffer) {
   return c == '\\' ? "\\\\" : is_control(c) && c != '\t' ? unknown_character : NULL;
 }
 
-/* Readers do not agree on a backslash that is no escape, and none takes a line's end: the one becomes a slash, the other a space. */
+/* Readers do not agree on a backslash that is no escape, and none takes a line's end: the one becomes a
+ * slash, the other a space. */
 const char *tb_escape_influx(uint32_t c, char *buffer) {
   if (c == '\\') return "/";
   if (is_control(c)) return "\\ ";
@@ -77,7 +87,8 @@ const char *tb_escape_line(uint32_t c, char *buffer) {
   return is_control(c) ? " " : NULL;
 }
 
-/* A character reference never means anything to Markdown, so all that could is one; line ends would end a cell. */
+/* A character reference never means anything to Markdown, so all that could is one; line ends would end a
+ * cell. */
 const char *tb_escape_markdown(uint32_t c, char *buffer) {
   if (is_control(c)) return c == '\t' || c == '\n' || c == '\r' ? " " : unknown_character;
   if (c > LAST_ASCII || !strchr("\\`*_[]<>#|~&$@", (int)c)) return NULL;
@@ -112,7 +123,9 @@ double tb_doc_time(const cJSON *item, const char *path) {
   static const int64_t year_1 = -62135596800;
   const char *text = tb_doc_text(item, path, "");
   struct tb_time time;
-  return tb_time_read(text, strlen(text), &time) && time.seconds >= year_1 ? (double)time.seconds + time.nanoseconds / 1e9 : NAN;
+  return tb_time_read(text, strlen(text), &time) && time.seconds >= year_1
+             ? (double)time.seconds + time.nanoseconds / 1e9
+             : NAN;
 }
 
 void tb_utc_text(double seconds, char out[TB_UTC_TEXT]) {

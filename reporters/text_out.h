@@ -1,6 +1,6 @@
-/* Texts and numbers on a stream, as formats want them. A document may come from anywhere: any byte may stand in its texts, so each is
- * decoded, what is no UTF-8 becomes U+FFFD, and each character goes through the escape of its format.
- * Threads: pure apart from the stream. */
+/* Texts and numbers on a stream, as formats want them. A document may come from anywhere: any byte may stand
+ * in its texts, so each is decoded, what is no UTF-8 becomes U+FFFD, and each character goes through the
+ * escape of its format. Threads: pure apart from the stream. */
 #ifndef TB_REPORTERS_TEXT_OUT_H
 #define TB_REPORTERS_TEXT_OUT_H
 
@@ -8,7 +8,8 @@
 
 #include "reporters/reporter.h"
 
-/* What stands for a character; NULL: it stands for itself. The text is valid until the next call with the same `buffer`. */
+/* What stands for a character; NULL: it stands for itself. The text is valid until the next call with the
+ * same `buffer`. */
 enum { TB_ESCAPE_ROOM = 16 };
 typedef const char *tb_escape(uint32_t character, char buffer[TB_ESCAPE_ROOM]);
 
@@ -29,8 +30,12 @@ enum { TB_NUMBER_TEXT = 32 };
 void tb_shortest_text(double value, char out[TB_NUMBER_TEXT]);
 void tb_put_number(FILE *out, double value);
 
-/* An RFC 3339 time, as 2026-11-20T14:02:11Z, with a fraction and an offset where there are such: seconds since 1970. False: it is none. */
-struct tb_time { int64_t seconds; int nanoseconds; };
+/* An RFC 3339 time, as 2026-11-20T14:02:11Z, with a fraction and an offset where there are such: seconds
+ * since 1970. False: it is none. */
+struct tb_time {
+  int64_t seconds;
+  int nanoseconds;
+};
 bool tb_time_read(const char *text, size_t length, struct tb_time *out);
 /* The same of a text at a path, with its fraction; NaN: there is none. */
 double tb_doc_time(const cJSON *item, const char *path);
@@ -38,8 +43,9 @@ double tb_doc_time(const cJSON *item, const char *path);
 enum { TB_UTC_TEXT = 40 };
 void tb_utc_text(double seconds, char out[TB_UTC_TEXT]);
 
-/* A name for a format that holds so many bytes: the text, or, where it is longer, its begin, '-', and digits of its hash, which tell it from
- * others of the same begin. `most` is TB_SHORT_LEAST or more; `out` has room for most + 1. The same text gives the same name, always. */
+/* A name for a format that holds so many bytes: the text, or, where it is longer, its begin, '-', and digits
+ * of its hash, which tell it from others of the same begin. `most` is TB_SHORT_LEAST or more; `out` has room
+ * for most + 1. The same text gives the same name, always. */
 enum { TB_SHORT_DIGITS = 16, TB_SHORT_LEAST = 2 * TB_SHORT_DIGITS };
 void tb_short_text(const char *text, size_t most, char *out);
 
@@ -48,12 +54,13 @@ struct tb_json {
   FILE *out;
   bool indented; /* else all of it on one line */
   int depth;
-  bool filled;   /* what is open has a member already */
+  bool filled; /* what is open has a member already */
 };
 void tb_emit_open(struct tb_json *json, const char *key, char bracket); /* '{' or '[' */
-void tb_emit_close(struct tb_json *json, char bracket);                 /* '}' or ']'; behind the last one comes a line's end */
-void tb_emit_text(struct tb_json *json, const char *key, const char *text);   /* NULL: left out */
-void tb_emit_number(struct tb_json *json, const char *key, double value);     /* not finite: left out */
+void tb_emit_close(struct tb_json *json,
+                   char bracket); /* '}' or ']'; behind the last one comes a line's end */
+void tb_emit_text(struct tb_json *json, const char *key, const char *text); /* NULL: left out */
+void tb_emit_number(struct tb_json *json, const char *key, double value);   /* not finite: left out */
 void tb_emit_bool(struct tb_json *json, const char *key, bool value);
 
 #endif

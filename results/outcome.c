@@ -1,7 +1,10 @@
 /* Projections of outcome.def. */
 #include "results/outcome.h"
 
-static const struct { const char *text, *help; enum tb_exit exit_code; } rows[] = {
+static const struct {
+  const char *text, *help;
+  enum tb_exit exit_code;
+} rows[] = {
 #define TB_OUTCOME(NAME, text, exit_name, help) {text, help, TB_EXIT_##exit_name},
 #include "results/outcome.def"
 #undef TB_OUTCOME

@@ -24,9 +24,9 @@ static inline void tc_free_bytes(const struct tc_alloc *a, void *block, size_t b
 /* Zeroed; NULL when memory is out or the product overflows. */
 void *tc_new_zeroed(const struct tc_alloc *a, size_t count, size_t size);
 
-#define TC_NEW(alloc, type) ((type *)tc_new_zeroed((alloc), 1, sizeof(type)))
-#define TC_NEW_ARRAY(alloc, type, count) ((type *)tc_new_zeroed((alloc), (count), sizeof(type)))
-#define TC_FREE(alloc, pointer) tc_free_bytes((alloc), (pointer), sizeof *(pointer))
+#define TC_NEW(alloc, type)                  ((type *)tc_new_zeroed((alloc), 1, sizeof(type)))
+#define TC_NEW_ARRAY(alloc, type, count)     ((type *)tc_new_zeroed((alloc), (count), sizeof(type)))
+#define TC_FREE(alloc, pointer)              tc_free_bytes((alloc), (pointer), sizeof *(pointer))
 #define TC_FREE_ARRAY(alloc, pointer, count) tc_free_bytes((alloc), (pointer), sizeof *(pointer) * (count))
 
 #endif

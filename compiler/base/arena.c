@@ -1,5 +1,6 @@
-/* Chunks grow with the arena: a large one is filled from its start, so it asks for huge pages, of which each is cleared by one fault
- * instead of by hundreds. What is not reached of a chunk is not touched, and so costs nothing. */
+/* Chunks grow with the arena: a large one is filled from its start, so it asks for huge pages, of which each
+ * is cleared by one fault instead of by hundreds. What is not reached of a chunk is not touched, and so costs
+ * nothing. */
 #include "base/arena.h"
 
 #include <stdbool.h>
@@ -11,7 +12,8 @@ enum {
   ARENA_ALIGN = 16,
   ARENA_FIRST_CHUNK = 16 << 10,
   ARENA_LARGEST_CHUNK = 16 << 20,
-  ARENA_HUGE_PAGE = 2 << 20, /* of most machines; where pages have another size, it is advice that helps less */
+  ARENA_HUGE_PAGE =
+      2 << 20, /* of most machines; where pages have another size, it is advice that helps less */
 };
 
 struct chunk {
@@ -73,7 +75,8 @@ static void *resize_in_arena(void *self, void *block, size_t old_bytes, size_t n
 struct tc_arena *tc_arena_new(const struct tc_alloc *parent) {
   struct tc_arena *arena = TC_NEW(parent, struct tc_arena);
   if (!arena) return NULL;
-  *arena = (struct tc_arena){.as_alloc = {resize_in_arena, arena}, .parent = parent, .next_chunk = ARENA_FIRST_CHUNK};
+  *arena = (struct tc_arena){
+      .as_alloc = {resize_in_arena, arena}, .parent = parent, .next_chunk = ARENA_FIRST_CHUNK};
   return arena;
 }
 

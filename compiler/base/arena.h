@@ -18,8 +18,8 @@ void *tc_arena_bytes(struct tc_arena *arena, size_t bytes);
 /* The arena as an allocator (freeing gives back only the newest block): for TC_NEW, TC_VEC, … */
 const struct tc_alloc *tc_arena_alloc(struct tc_arena *arena);
 const struct tc_alloc *tc_arena_parent(const struct tc_arena *arena); /* what its chunks come from */
-char *tc_arena_text(struct tc_arena *arena, const char *text); /* copy of a C string */
-size_t tc_arena_used(const struct tc_arena *arena);            /* bytes handed out */
-bool tc_arena_failed(const struct tc_arena *arena);            /* has it ever refused an allocation? */
+char *tc_arena_text(struct tc_arena *arena, const char *text);        /* copy of a C string */
+size_t tc_arena_used(const struct tc_arena *arena);                   /* bytes handed out */
+bool tc_arena_failed(const struct tc_arena *arena);                   /* has it ever refused an allocation? */
 
 #endif

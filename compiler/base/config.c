@@ -15,13 +15,14 @@ enum { COMPILE, OPENING };
 
 static const char unlimited[] = "unlimited";
 
-#define ANY {.most = INT64_MAX}
+#define ANY              {.most = INT64_MAX}
 #define RANGE(low, high) {.least = low, .most = high}
-#define UNITS {.words = unlimited, .most = INT64_MAX}
-#define ONE_OF(all) {.words = all, .most = INT64_MAX}
-#define LIST_OF(all) {.words = all, .list = true, .most = INT64_MAX}
+#define UNITS            {.words = unlimited, .most = INT64_MAX}
+#define ONE_OF(all)      {.words = all, .most = INT64_MAX}
+#define LIST_OF(all)     {.words = all, .list = true, .most = INT64_MAX}
 static const struct tc_config_row rows[] = {
-#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == RUN, key == ASIDE, acts == OPENING, takes},
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help)                                           \
+  {name, help, #dflt, TC_CONFIG_##type, key == KEY, key == RUN, key == ASIDE, acts == OPENING, takes},
 #include "base/config.def"
 #undef TC_CONFIG
 };
@@ -56,7 +57,9 @@ void tc_config_default(struct tc_config *config) {
 }
 
 static void *slot(struct tc_config *config, int index) { return (char *)config + offsets[index]; }
-static const void *const_slot(const struct tc_config *config, int index) { return (const char *)config + offsets[index]; }
+static const void *const_slot(const struct tc_config *config, int index) {
+  return (const char *)config + offsets[index];
+}
 
 static bool parse_bool(const char *text, bool *value) {
   static const char *const yes[] = {"on", "yes", "true", "1"}, *const no[] = {"off", "no", "false", "0"};
@@ -95,17 +98,24 @@ static bool fits_words(const struct tc_config_takes *takes, const char *text) {
 }
 
 static tc_status bad_number(const struct tc_config_row *row, const char *text, struct tc_error *err) {
-  if (row->takes.words) return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of 0 or more, or %s", row->name, text, row->takes.words);
-  if (row->takes.most == INT64_MAX) return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of %lld or more", row->name, text, (long long)row->takes.least);
-  return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number from %lld to %lld", row->name, text, (long long)row->takes.least, (long long)row->takes.most);
+  if (row->takes.words)
+    return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of 0 or more, or %s", row->name, text,
+                   row->takes.words);
+  if (row->takes.most == INT64_MAX)
+    return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number of %lld or more", row->name, text,
+                   (long long)row->takes.least);
+  return tc_fail(err, TC_ARG, "config", "%s=%s: use a whole number from %lld to %lld", row->name, text,
+                 (long long)row->takes.least, (long long)row->takes.most);
 }
 
 tc_status tc_config_set(struct tc_config *config, const char *name, const char *text, struct tc_error *err) {
   const int index = tc_config_find(name);
-  if (index < 0) return tc_fail(err, TC_ARG, "config", "there is no switch '%s'; `tbench help switches` lists them", name);
+  if (index < 0)
+    return tc_fail(err, TC_ARG, "config", "there is no switch '%s'; `tbench help switches` lists them", name);
   switch (rows[index].type) {
     case TC_CONFIG_BOOL:
-      if (!parse_bool(text, slot(config, index))) return tc_fail(err, TC_ARG, "config", "%s=%s: use on or off", name, text);
+      if (!parse_bool(text, slot(config, index)))
+        return tc_fail(err, TC_ARG, "config", "%s=%s: use on or off", name, text);
       break;
     case TC_CONFIG_INT: {
       int64_t value;
@@ -113,13 +123,16 @@ tc_status tc_config_set(struct tc_config *config, const char *name, const char *
         *(int64_t *)slot(config, index) = TC_CONFIG_UNLIMITED;
         break;
       }
-      if (!parse_int(text, &value) || value < rows[index].takes.least || value > rows[index].takes.most) return bad_number(&rows[index], text, err);
+      if (!parse_int(text, &value) || value < rows[index].takes.least || value > rows[index].takes.most)
+        return bad_number(&rows[index], text, err);
       *(int64_t *)slot(config, index) = value;
       break;
     }
     case TC_CONFIG_TEXT: {
       const struct tc_config_takes *takes = &rows[index].takes;
-      if (!fits_words(takes, text)) return tc_fail(err, TC_ARG, "config", "%s=%s: use %s%s", name, text, takes->list ? "any of " : "one of ", takes->words);
+      if (!fits_words(takes, text))
+        return tc_fail(err, TC_ARG, "config", "%s=%s: use %s%s", name, text,
+                       takes->list ? "any of " : "one of ", takes->words);
       *(const char **)slot(config, index) = text;
       break;
     }
@@ -131,7 +144,8 @@ tc_status tc_config_from_environment(struct tc_config *config, struct tc_error *
   for (int i = 0; i < tc_config_count(); i++) {
     char variable[64] = "TB_";
     size_t n = strlen(variable);
-    for (const char *c = rows[i].name; *c && n + 1 < sizeof variable; c++) variable[n++] = *c == '.' ? '_' : (char)toupper((unsigned char)*c);
+    for (const char *c = rows[i].name; *c && n + 1 < sizeof variable; c++)
+      variable[n++] = *c == '.' ? '_' : (char)toupper((unsigned char)*c);
     variable[n] = '\0';
     const char *text = getenv(variable);
     if (!text) continue;
@@ -146,8 +160,10 @@ void tc_config_get(const struct tc_config *config, int index, struct tc_strbuf *
   switch (rows[index].type) {
     case TC_CONFIG_BOOL: tc_strbuf_puts(out, *(const bool *)at ? "on" : "off"); break;
     case TC_CONFIG_INT:
-      if (rows[index].takes.words && *(const int64_t *)at == TC_CONFIG_UNLIMITED) tc_strbuf_puts(out, rows[index].takes.words);
-      else tc_strbuf_printf(out, "%lld", (long long)*(const int64_t *)at);
+      if (rows[index].takes.words && *(const int64_t *)at == TC_CONFIG_UNLIMITED)
+        tc_strbuf_puts(out, rows[index].takes.words);
+      else
+        tc_strbuf_printf(out, "%lld", (long long)*(const int64_t *)at);
       break;
     case TC_CONFIG_TEXT: tc_strbuf_puts(out, *(const char *const *)at); break;
   }
@@ -175,7 +191,8 @@ static uint64_t hash_row(uint64_t hash, const struct tc_config *config, int inde
   switch (rows[index].type) {
     case TC_CONFIG_BOOL: return tc_hash_u64(hash, *(const bool *)at);
     case TC_CONFIG_INT: return tc_hash_u64(hash, (uint64_t)*(const int64_t *)at);
-    case TC_CONFIG_TEXT: return tc_hash_bytes(hash, *(const char *const *)at, strlen(*(const char *const *)at));
+    case TC_CONFIG_TEXT:
+      return tc_hash_bytes(hash, *(const char *const *)at, strlen(*(const char *const *)at));
   }
   return hash;
 }

@@ -13,16 +13,17 @@ enum { TC_CONFIG_UNLIMITED = -1 }; /* of an INT that takes UNITS */
 enum tc_config_type { TC_CONFIG_BOOL, TC_CONFIG_INT, TC_CONFIG_TEXT };
 
 struct tc_config {
-#define TC_CONFIG_CTYPE_BOOL bool
-#define TC_CONFIG_CTYPE_INT int64_t
-#define TC_CONFIG_CTYPE_TEXT const char *
+#define TC_CONFIG_CTYPE_BOOL                                       bool
+#define TC_CONFIG_CTYPE_INT                                        int64_t
+#define TC_CONFIG_CTYPE_TEXT                                       const char *
 #define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) TC_CONFIG_CTYPE_##type field;
 #include "base/config.def"
 #undef TC_CONFIG
 };
 
 struct tc_config_takes {
-  const char *words;   /* of a TEXT: "a, b"; NULL: any text. Of an INT that takes UNITS: the word for TC_CONFIG_UNLIMITED; else NULL */
+  const char *words;   /* of a TEXT: "a, b"; NULL: any text. Of an INT that takes UNITS: the word for
+                          TC_CONFIG_UNLIMITED; else NULL */
   bool list;           /* several words, joined by commas, or none */
   int64_t least, most; /* of an INT; most is INT64_MAX where there is no upper end */
 };
@@ -31,8 +32,8 @@ struct tc_config_row {
   const char *name, *help, *default_text;
   enum tc_config_type type;
   bool in_key;
-  bool in_run; /* changes how an artifact is run, and not the artifact */
-  bool aside; /* changes neither the artifact nor what a benchmark measures */
+  bool in_run;     /* changes how an artifact is run, and not the artifact */
+  bool aside;      /* changes neither the artifact nor what a benchmark measures */
   bool at_opening; /* read once, when the module opens */
   struct tc_config_takes takes;
 };

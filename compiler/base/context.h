@@ -17,18 +17,21 @@ struct tc_codegen;
 struct tc_cache;
 
 /* Philox 4x32-10 generator state: an operation that draws takes one `next` and adds one. */
-struct tc_rng { uint64_t seed, next; };
+struct tc_rng {
+  uint64_t seed, next;
+};
 
 /* Counted by the compiler itself; the harness asserts the state of a compile on them. */
 enum { TC_MAX_BREAK_REASONS = 32 };
 struct tc_counters {
   uint64_t compiles, cache_misses, disk_hits, memory_hits, disk_bad_entries;
   uint64_t guard_failures, recompiles, graph_breaks, eager_fallbacks, llvm_modules;
-  uint64_t searches; /* matrix products that were tried in each way (tune/) */
+  uint64_t searches;                     /* matrix products that were tried in each way (tune/) */
   uint64_t breaks[TC_MAX_BREAK_REASONS]; /* graph_breaks by reason: enum tc_break_reason */
 };
 
-/* Who is told which stage of a compile runs, as to count instructions by stage. Stages lie in one another; names are static. */
+/* Who is told which stage of a compile runs, as to count instructions by stage. Stages lie in one another;
+ * names are static. */
 struct tc_stage_watch {
   void *self;
   void (*enter)(void *self, const char *stage);
@@ -41,10 +44,11 @@ struct tc_context {
   struct tc_log log;
   struct tc_rng rng;
   struct tc_counters counters;
-  struct tc_device *device;             /* the default device (cpu) */
+  struct tc_device *device;                 /* the default device (cpu) */
   const struct tc_codegen *const *codegens; /* in order of preference, NULL-terminated */
-  struct tc_cache *cache;               /* NULL: no cache */
-  const struct tc_stage_watch *watch;   /* NULL: nobody; what it costs then is this test. While somebody counts, times mean nothing. */
+  struct tc_cache *cache;                   /* NULL: no cache */
+  const struct tc_stage_watch
+      *watch; /* NULL: nobody; what it costs then is this test. While somebody counts, times mean nothing. */
 };
 
 static inline void tc_stage_enter(const struct tc_context *ctx, const char *stage) {

@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const struct { const char *name, *text; } status_rows[] = {
+static const struct {
+  const char *name, *text;
+} status_rows[] = {
 #define TC_STATUS(name, text) {#name, text},
 #include "base/status.def"
 #undef TC_STATUS

@@ -16,9 +16,9 @@ enum { TC_ERROR_TEXT = 512, TC_ERROR_WHERE = 128 };
 
 struct tc_error {
   tc_status status;
-  const char *stage;             /* static string: "ops", "capture", "lower", … */
-  char where[TC_ERROR_WHERE];    /* op, or source:line; may be empty */
-  char message[TC_ERROR_TEXT];   /* one line, no newline */
+  const char *stage;           /* static string: "ops", "capture", "lower", … */
+  char where[TC_ERROR_WHERE];  /* op, or source:line; may be empty */
+  char message[TC_ERROR_TEXT]; /* one line, no newline */
 };
 
 /* Static text of a status; never NULL. */

@@ -45,7 +45,8 @@ void tc_fuel_print(struct tc_strbuf *out, const struct tc_fuel_report *report) {
   for (int i = 0; i < TC_FUEL_COUNT; i++) {
     if (!report->spent[i]) continue;
     tc_strbuf_printf(out, "%s%s %lld", before, names[i], (long long)report->spent[i]);
-    if (*report->last[i]) tc_strbuf_printf(out, " (the last that fuel.%s allows: %s)", names[i], report->last[i]);
+    if (*report->last[i])
+      tc_strbuf_printf(out, " (the last that fuel.%s allows: %s)", names[i], report->last[i]);
     before = ", ";
   }
   if (!*before) tc_strbuf_puts(out, "none");

@@ -1,8 +1,8 @@
 /* Fuel: how many optional transformations of each kind (fuel.def) a compile may still make.
  *
- * Each asks in one place, right before it is made. So the first N are the same whatever the limit is beyond N, and a search over N finds
- * the one that made a program wrong or slower (tbench bisect). Without a limit a question is a comparison and a count.
- * Ownership: the arena of the compile. Threads: one. */
+ * Each asks in one place, right before it is made. So the first N are the same whatever the limit is beyond
+ * N, and a search over N finds the one that made a program wrong or slower (tbench bisect). Without a limit a
+ * question is a comparison and a count. Ownership: the arena of the compile. Threads: one. */
 #ifndef TC_BASE_FUEL_H
 #define TC_BASE_FUEL_H
 
@@ -21,7 +21,8 @@ struct tc_fuel {
   struct tc_arena *arena;
   int64_t limit[TC_FUEL_COUNT]; /* TC_CONFIG_UNLIMITED: none */
   int64_t spent[TC_FUEL_COUNT];
-  const char *last[TC_FUEL_COUNT]; /* what the unit was that took the last of a limited fuel; NULL: there is some left, or memory was out */
+  const char *last[TC_FUEL_COUNT]; /* what the unit was that took the last of a limited fuel; NULL: there is
+                                      some left, or memory was out */
 };
 
 /* With the switches' limits. NULL when memory is out. */
@@ -36,9 +37,12 @@ static inline bool tc_fuel_spend(struct tc_fuel *fuel, enum tc_fuel_kind kind) {
 }
 
 /* Was the unit that was just spent the last of a limited fuel? Then it is to be told. */
-static inline bool tc_fuel_ended(const struct tc_fuel *fuel, enum tc_fuel_kind kind) { return fuel && fuel->spent[kind] == fuel->limit[kind]; }
+static inline bool tc_fuel_ended(const struct tc_fuel *fuel, enum tc_fuel_kind kind) {
+  return fuel && fuel->spent[kind] == fuel->limit[kind];
+}
 /* For people: where memory is out, it is left out. */
-void tc_fuel_tell(struct tc_fuel *fuel, enum tc_fuel_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void tc_fuel_tell(struct tc_fuel *fuel, enum tc_fuel_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* What outlives the compile, for who asks. Copied. */
 enum { TC_FUEL_TEXT = 160 };
@@ -47,7 +51,8 @@ struct tc_fuel_report {
   char last[TC_FUEL_COUNT][TC_FUEL_TEXT]; /* "": not told */
 };
 void tc_fuel_report(const struct tc_fuel *fuel, struct tc_fuel_report *out);
-/* "inline 3, fuse 17 (the last that fuel.fuse allows: relu (v4) into sum (v5))", appended; "none" where nothing was spent. */
+/* "inline 3, fuse 17 (the last that fuel.fuse allows: relu (v4) into sum (v5))", appended; "none" where
+ * nothing was spent. */
 void tc_fuel_print(struct tc_strbuf *out, const struct tc_fuel_report *report);
 
 #endif

@@ -24,7 +24,8 @@ tc_status tc_log_parse(struct tc_log *log, const char *channels, struct tc_error
     for (int i = 0; i < TC_LOG_COUNT; i++)
       if (strlen(channel_names[i]) == length && !strncmp(channel_names[i], at, length)) found = i;
     if (found < 0)
-      return tc_fail(err, TC_ARG, "config", "logs: unknown channel '%.*s'; use %s", (int)length, at, tc_log_names);
+      return tc_fail(err, TC_ARG, "config", "logs: unknown channel '%.*s'; use %s", (int)length, at,
+                     tc_log_names);
     log->channels |= 1u << found;
     at += length + (at[length] == ',');
   }
@@ -41,7 +42,8 @@ void tc_log_line(const struct tc_log *log, enum tc_log_channel channel, const ch
   fprintf(stderr, "[%s] %s\n", channel_names[channel], line);
 }
 
-void tc_log_text(const struct tc_log *log, enum tc_log_channel channel, const char *heading, const char *text) {
+void tc_log_text(const struct tc_log *log, enum tc_log_channel channel, const char *heading,
+                 const char *text) {
   if (!tc_log_on(log, channel)) return;
   fprintf(stderr, "[%s] %s\n%s", channel_names[channel], heading, text);
 }

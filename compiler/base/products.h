@@ -8,13 +8,17 @@ enum tc_product {
 #undef TC_PRODUCT
   TC_PRODUCTS
 };
-/* What matmul= takes beside them: the fastest, by trying; and what the mode says (the library, where there is none). */
+/* What matmul= takes beside them: the fastest, by trying; and what the mode says (the library, where there is
+ * none). */
 #define TC_PRODUCT_SEARCH "search"
-#define TC_PRODUCT_AUTO "auto"
+#define TC_PRODUCT_AUTO   "auto"
 
 extern const char tc_product_names[]; /* "auto, library, …, search" */
 
-struct tc_product_row { const char *name; int rows, columns; };
+struct tc_product_row {
+  const char *name;
+  int rows, columns;
+};
 const struct tc_product_row *tc_product_row(enum tc_product product);
 /* The row of this name; -1: none has it. */
 int tc_product_find(const char *name);

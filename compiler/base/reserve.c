@@ -11,7 +11,8 @@
 static void may_be_taken(void *block, size_t bytes) {
 #ifdef MADV_FREE
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  const uintptr_t first = ((uintptr_t)block + page - 1) & ~(page - 1), end = ((uintptr_t)block + bytes) & ~(page - 1);
+  const uintptr_t first = ((uintptr_t)block + page - 1) & ~(page - 1),
+                  end = ((uintptr_t)block + bytes) & ~(page - 1);
   if (first < end) (void)madvise((void *)first, end - first, MADV_FREE);
 #else
   (void)block;
@@ -27,7 +28,8 @@ static void *remove_at(struct tc_reserve *r, int i) {
   return block;
 }
 
-/* The block that was kept last of those of the size: its pages are the likeliest to be there. NULL when there is none. */
+/* The block that was kept last of those of the size: its pages are the likeliest to be there. NULL when there
+ * is none. */
 static void *take(struct tc_reserve *r, size_t bytes) {
   void *block = NULL;
   pthread_mutex_lock(&r->lock);

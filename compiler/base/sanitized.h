@@ -1,4 +1,5 @@
-/* Is this built with a sanitizer, which takes memory for its own and sees a wrong access only to what was really freed? */
+/* Is this built with a sanitizer, which takes memory for its own and sees a wrong access only to what was
+ * really freed? */
 #ifndef TC_BASE_SANITIZED_H
 #define TC_BASE_SANITIZED_H
 

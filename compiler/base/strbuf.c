@@ -5,7 +5,9 @@
 
 enum { STRBUF_FIRST = 128 };
 
-void tc_strbuf_init(struct tc_strbuf *buf, const struct tc_alloc *alloc) { *buf = (struct tc_strbuf){.alloc = alloc}; }
+void tc_strbuf_init(struct tc_strbuf *buf, const struct tc_alloc *alloc) {
+  *buf = (struct tc_strbuf){.alloc = alloc};
+}
 
 void tc_strbuf_free(struct tc_strbuf *buf) {
   tc_free_bytes(buf->alloc, buf->data, buf->cap);

@@ -14,7 +14,8 @@ enum { MEMORY_ENTRIES = 2 };
 enum { MEMORY_ENTRIES = 256 };
 #endif
 
-static const char *const part_names[TC_KEY_PARTS] = {"graph", "shapes", "configuration", "target", "generator", "artifact ABI"};
+static const char *const part_names[TC_KEY_PARTS] = {"graph",  "shapes",    "configuration",
+                                                     "target", "generator", "artifact ABI"};
 
 static bool is_home(const char *path) { return path && path[0] == '/' && path[1]; }
 
@@ -27,7 +28,8 @@ static void default_directory(char path[CACHE_PATH]) {
     snprintf(path, CACHE_PATH, "%s/tbench", xdg);
     return;
   }
-  if (!is_home(home)) home = !getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &user) && user ? user->pw_dir : NULL;
+  if (!is_home(home))
+    home = !getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &user) && user ? user->pw_dir : NULL;
   if (is_home(home)) snprintf(path, CACHE_PATH, "%.*s/.cache/tbench", CACHE_PATH / 2, home);
 }
 
@@ -36,8 +38,10 @@ struct tc_cache *tc_cache_open(const struct tc_alloc *alloc, const char *directo
   if (!cache) return NULL;
   cache->alloc = alloc;
   cache->bound_bytes = bound_mb < INT64_MAX >> 20 ? bound_mb << 20 : INT64_MAX;
-  if (*directory) snprintf(cache->directory, sizeof cache->directory, "%s", directory);
-  else default_directory(cache->directory);
+  if (*directory)
+    snprintf(cache->directory, sizeof cache->directory, "%s", directory);
+  else
+    default_directory(cache->directory);
   return cache;
 }
 
@@ -76,7 +80,8 @@ static bool replace(struct tc_cache *cache, const struct tc_cache_key *key, stru
   return false;
 }
 
-bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_compiled *compiled) {
+bool tc_cache_memory_put(struct tc_cache *cache, const struct tc_cache_key *key,
+                         struct tc_compiled *compiled) {
   if (replace(cache, key, compiled)) return true;
   if (cache->memory.len == MEMORY_ENTRIES) { /* the oldest goes */
     tc_compiled_release(cache->memory.data[0].compiled);
@@ -99,21 +104,24 @@ static int parts_that_differ(const uint64_t a[TC_KEY_PARTS], const uint64_t b[TC
   return n;
 }
 
-static void consider(const struct tc_cache_key *key, const uint64_t candidate[TC_KEY_PARTS], int *fewest, uint64_t nearest[TC_KEY_PARTS]) {
+static void consider(const struct tc_cache_key *key, const uint64_t candidate[TC_KEY_PARTS], int *fewest,
+                     uint64_t nearest[TC_KEY_PARTS]) {
   const int n = parts_that_differ(key->part, candidate);
   if (n >= *fewest) return;
   *fewest = n;
   memcpy(nearest, candidate, sizeof(uint64_t) * TC_KEY_PARTS);
 }
 
-static void consider_disk(struct tc_cache *cache, const struct tc_cache_key *key, int *fewest, uint64_t nearest[TC_KEY_PARTS]) {
+static void consider_disk(struct tc_cache *cache, const struct tc_cache_key *key, int *fewest,
+                          uint64_t nearest[TC_KEY_PARTS]) {
   struct entry_list list = {0};
   if (cache_list(cache, &list, NULL)) return;
   for (size_t i = 0; i < list.len; i++) {
     char path[CACHE_PATH + CACHE_NAME];
     snprintf(path, sizeof path, "%s/%s", cache->directory, list.data[i].name);
     struct entry_head head;
-    if (cache_read_head(path, &head) && cache_kind_of(&head) == TC_CACHE_ARTIFACTS) consider(key, head.part, fewest, nearest);
+    if (cache_read_head(path, &head) && cache_kind_of(&head) == TC_CACHE_ARTIFACTS)
+      consider(key, head.part, fewest, nearest);
   }
   cache_list_free(cache, &list);
 }
@@ -121,7 +129,8 @@ static void consider_disk(struct tc_cache *cache, const struct tc_cache_key *key
 void tc_cache_explain_miss(struct tc_cache *cache, const struct tc_cache_key *key, struct tc_strbuf *out) {
   int fewest = TC_KEY_PARTS + 1;
   uint64_t nearest[TC_KEY_PARTS];
-  for (size_t i = 0; i < cache->memory.len; i++) consider(key, cache->memory.data[i].key.part, &fewest, nearest);
+  for (size_t i = 0; i < cache->memory.len; i++)
+    consider(key, cache->memory.data[i].key.part, &fewest, nearest);
   consider_disk(cache, key, &fewest, nearest);
   if (fewest > TC_KEY_PARTS) {
     tc_strbuf_puts(out, "the cache is empty");

@@ -6,7 +6,8 @@
 
 static struct choice_entry *find(struct tc_cache *cache, const struct tc_cache_key *key) {
   for (size_t i = 0; i < cache->choices.len; i++)
-    if (!memcmp(cache->choices.data[i].digest, key->digest, sizeof key->digest)) return &cache->choices.data[i];
+    if (!memcmp(cache->choices.data[i].digest, key->digest, sizeof key->digest))
+      return &cache->choices.data[i];
   return NULL;
 }
 
@@ -21,7 +22,8 @@ static void remember(struct tc_cache *cache, const struct tc_cache_key *key, con
   (void)tc_vec_push(cache->alloc, &cache->choices, entry); /* where memory is out it is found out again */
 }
 
-bool tc_cache_choice_get(struct tc_cache *cache, const struct tc_cache_key *key, bool disk, char name[TC_CACHE_CHOICE]) {
+bool tc_cache_choice_get(struct tc_cache *cache, const struct tc_cache_key *key, bool disk,
+                         char name[TC_CACHE_CHOICE]) {
   const struct choice_entry *known = find(cache, key);
   unsigned char *bytes = NULL;
   size_t size = 0;
@@ -38,7 +40,8 @@ bool tc_cache_choice_get(struct tc_cache *cache, const struct tc_cache_key *key,
   return good;
 }
 
-void tc_cache_choice_put(struct tc_cache *cache, const struct tc_cache_key *key, const char *name, bool disk) {
+void tc_cache_choice_put(struct tc_cache *cache, const struct tc_cache_key *key, const char *name,
+                         bool disk) {
   const size_t size = strlen(name);
   remember(cache, key, name);
   unsigned char *bytes = disk ? cache->alloc->resize(cache->alloc->self, NULL, 0, size) : NULL;
@@ -51,7 +54,8 @@ void tc_cache_share_choices(struct tc_cache *cache) {
   if (!cache->shared) cache->shared = tc_cache_open(cache->alloc, "", cache->bound_bytes >> 20);
 }
 
-bool tc_cache_shared_choice_get(struct tc_cache *cache, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE]) {
+bool tc_cache_shared_choice_get(struct tc_cache *cache, const struct tc_cache_key *key,
+                                char name[TC_CACHE_CHOICE]) {
   return cache->shared && tc_cache_choice_get(cache->shared, key, true, name);
 }
 

@@ -9,7 +9,8 @@ enum { HEX = 16 };
 
 static uint64_t hash_text(uint64_t hash, const char *text) { return tc_hash_bytes(hash, text, strlen(text)); }
 
-/* Symbols by structure: constants by value, others by their text. Hints do not enter: facts of the artifact say whether it serves. */
+/* Symbols by structure: constants by value, others by their text. Hints do not enter: facts of the artifact
+ * say whether it serves. */
 static bool add_sym(struct tc_strbuf *out, tc_sym s) {
   if (tc_sym_is_const(s)) {
     const int64_t value = tc_sym_value(s);
@@ -53,14 +54,18 @@ static uint64_t hash_target(const struct tc_target *t) {
 
 uint64_t tc_cache_generators(const struct tc_codegen *const *codegens) {
   uint64_t generators = TC_SCHED_VERSION;
-  for (int i = 0; codegens[i]; i++) generators = hash_text(hash_text(generators, codegens[i]->name), codegens[i]->version);
+  for (int i = 0; codegens[i]; i++)
+    generators = hash_text(hash_text(generators, codegens[i]->name), codegens[i]->version);
   return generators;
 }
 
 /* What the key is made of: `structure` and `shapes` as bytes. */
-struct description { struct tc_strbuf structure, shapes; };
+struct description {
+  struct tc_strbuf structure, shapes;
+};
 
-/* Sizes of nodes are added as their operations are. Off (opt.fused_passes): a walk for the operations, and one for the sizes. */
+/* Sizes of nodes are added as their operations are. Off (opt.fused_passes): a walk for the operations, and
+ * one for the sizes. */
 static void describe(struct description *d, const struct tc_graph *g, const struct tc_config *config) {
   const bool fused = config->opt_fused_passes;
   for (size_t i = 0; i < g->nodes.len; i++) {
@@ -71,28 +76,33 @@ static void describe(struct description *d, const struct tc_graph *g, const stru
   for (size_t i = 0; i < g->outputs.len; i++) add_int(&d->structure, g->outputs.data[i]->id);
 }
 
-/* Off (opt.lazy_dump): the graph's text, as people read it, and what it leaves out. It holds the sizes too, so that an entry which
- * differs in them alone cannot be told from others. */
+/* Off (opt.lazy_dump): the graph's text, as people read it, and what it leaves out. It holds the sizes too,
+ * so that an entry which differs in them alone cannot be told from others. */
 static void describe_as_text(struct description *d, const struct tc_graph *g) {
   tc_graph_print_plain(&d->structure, g);
   for (size_t i = 0; i < g->nodes.len; i++) add_int(&d->structure, g->nodes.data[i]->draw);
 }
 
-tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *config, const struct tc_target *target,
-                          const struct tc_codegen *const *codegens, int artifact_abi, struct tc_cache_key *key, struct tc_error *err) {
+tc_status tc_cache_key_of(const struct tc_graph *g, const struct tc_config *config,
+                          const struct tc_target *target, const struct tc_codegen *const *codegens,
+                          int artifact_abi, struct tc_cache_key *key, struct tc_error *err) {
   struct description d;
   tc_strbuf_init(&d.structure, tc_arena_alloc(g->arena));
   tc_strbuf_init(&d.shapes, tc_arena_alloc(g->arena));
-  if (config->opt_lazy_dump) describe(&d, g, config);
-  else describe_as_text(&d, g);
-  add_int(&d.structure, g->draws); /* dead nodes drew too */
+  if (config->opt_lazy_dump)
+    describe(&d, g, config);
+  else
+    describe_as_text(&d, g);
+  add_int(&d.structure, g->draws);             /* dead nodes drew too */
   add_int(&d.shapes, tc_symtab_sizes(g->tab)); /* so many values a call gives */
-  if (d.structure.failed || d.shapes.failed) return tc_fail(err, TC_NOMEM, "cache", "out of memory for the cache key");
+  if (d.structure.failed || d.shapes.failed)
+    return tc_fail(err, TC_NOMEM, "cache", "out of memory for the cache key");
   key->part[TC_KEY_GRAPH] = tc_hash_bytes(0, d.structure.data, d.structure.len);
   key->part[TC_KEY_SHAPES] = tc_hash_bytes(0, d.shapes.data, d.shapes.len);
   key->part[TC_KEY_CONFIG] = tc_config_key(config);
   key->part[TC_KEY_TARGET] = hash_target(target);
-  key->part[TC_KEY_GENERATOR] = *config->generator ? strtoull(config->generator, NULL, HEX) : tc_cache_generators(codegens);
+  key->part[TC_KEY_GENERATOR] =
+      *config->generator ? strtoull(config->generator, NULL, HEX) : tc_cache_generators(codegens);
   key->part[TC_KEY_ABI] = (uint64_t)artifact_abi;
   key->run = tc_config_run_key(config);
   key->kind = TC_CACHE_ARTIFACTS;

@@ -5,9 +5,9 @@
  *
  *     void kernel(void *const *buffers, const int64_t *sizes, int64_t first, int64_t last);
  *
- * buffers[i] is kernel->buffers[i]'s first element (aligned to its dtype at least; fresh storages to
- * 64 bytes); sizes[] are the graph's size variables; [first, last) are items (see sched/kernel.h). A blob calls nothing but memcpy,
- * memset, memmove and the functions of codegen/far.h, by name. */
+ * buffers[i] is kernel->buffers[i]'s first element (aligned to its dtype at least; fresh storages to 64
+ * bytes); sizes[] are the graph's size variables; [first, last) are items (see sched/kernel.h). A blob calls
+ * nothing but memcpy, memset, memmove and the functions of codegen/far.h, by name. */
 #ifndef TC_CODEGEN_CODEGEN_H
 #define TC_CODEGEN_CODEGEN_H
 
@@ -22,28 +22,40 @@
 
 typedef void (*tc_cpu_kernel)(void *const *buffers, const int64_t *sizes, int64_t first, int64_t last);
 
-struct tc_blob { unsigned char *bytes; size_t size; const struct tc_alloc *alloc; }; /* an ELF relocatable object on CPU */
-static inline void tc_blob_free(struct tc_blob *b) { tc_free_bytes(b->alloc, b->bytes, b->size); b->bytes = 0; b->size = 0; }
+struct tc_blob {
+  unsigned char *bytes;
+  size_t size;
+  const struct tc_alloc *alloc;
+}; /* an ELF relocatable object on CPU */
+static inline void tc_blob_free(struct tc_blob *b) {
+  tc_free_bytes(b->alloc, b->bytes, b->size);
+  b->bytes = 0;
+  b->size = 0;
+}
 
 struct tc_module; /* the generator's own */
 
 struct tc_codegen {
-  const char *name;      /* "llvm" */
-  const char *version;   /* enters the cache key: changes whenever emitted code may change */
+  const char *name;    /* "llvm" */
+  const char *version; /* enters the cache key: changes whenever emitted code may change */
   /* Can this generator make the kernel for the target? If not, `why` says what is missing. */
-  bool (*supports)(const struct tc_target *target, const struct tc_kernel *kernel, char *why, size_t why_bytes);
-  tc_status (*begin)(const struct tc_alloc *alloc, const struct tc_target *target, const struct tc_config *config, struct tc_module **out,
-                     struct tc_error *err);
+  bool (*supports)(const struct tc_target *target, const struct tc_kernel *kernel, char *why,
+                   size_t why_bytes);
+  tc_status (*begin)(const struct tc_alloc *alloc, const struct tc_target *target,
+                     const struct tc_config *config, struct tc_module **out, struct tc_error *err);
   tc_status (*emit)(struct tc_module *module, const struct tc_kernel *kernel, struct tc_error *err);
-  /* Appends the module as assembly, before `finish`; NULL: the generator has none. For people: a failure leaves it out. */
+  /* Appends the module as assembly, before `finish`; NULL: the generator has none. For people: a failure
+   * leaves it out. */
   void (*assembly)(struct tc_module *module, struct tc_strbuf *text);
   /* Frees the module, also after a failure. `text` (may be NULL) receives the generator's readable form. */
-  tc_status (*finish)(struct tc_module *module, struct tc_blob *out, struct tc_strbuf *text, struct tc_error *err);
+  tc_status (*finish)(struct tc_module *module, struct tc_blob *out, struct tc_strbuf *text,
+                      struct tc_error *err);
   /* Frees a module without finishing it. */
   void (*discard)(struct tc_module *module);
 };
 
 extern const struct tc_codegen tc_codegen_llvm; /* codegen/llvm */
-extern const struct tc_codegen tc_codegen_null; /* codegen/null: an interpreter's program, for tests without LLVM */
+extern const struct tc_codegen
+    tc_codegen_null; /* codegen/null: an interpreter's program, for tests without LLVM */
 
 #endif

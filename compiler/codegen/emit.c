@@ -44,7 +44,8 @@ static void *job_thread(void *argument) {
   return NULL;
 }
 
-static const struct tc_codegen *choose(const struct tc_codegen *const *codegens, const struct tc_target *target, const struct tc_kernel *kernel,
+static const struct tc_codegen *choose(const struct tc_codegen *const *codegens,
+                                       const struct tc_target *target, const struct tc_kernel *kernel,
                                        struct tc_error *err) {
   char why[WHY_BYTES] = "no generator is built in";
   for (int i = 0; codegens[i]; i++)
@@ -84,7 +85,8 @@ static void take_text(struct tc_strbuf *out, const struct tc_strbuf *from) {
   if (from->len) tc_strbuf_bytes(out, from->data, from->len);
 }
 
-static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, struct tc_code_text *text, struct tc_error *err) {
+static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, struct tc_code_text *text,
+                         struct tc_error *err) {
   tc_status status = TC_OK;
   for (int i = 0; i < count; i++) {
     if (jobs[i].status && !status) {
@@ -101,14 +103,16 @@ static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, stru
 }
 
 /* All kernels of one generator. */
-static tc_status emit_with(const struct job *model, const struct tc_kernel **kernels, int n, int threads, struct tc_blobs *out,
-                           struct tc_code_text *text, struct tc_error *err) {
+static tc_status emit_with(const struct job *model, const struct tc_kernel **kernels, int n, int threads,
+                           struct tc_blobs *out, struct tc_code_text *text, struct tc_error *err) {
   struct job jobs[TC_MAX_MODULES];
   const int room = TC_MAX_MODULES - out->count;
   int count = threads < n ? threads : n;
   if (count > room) count = room;
-  if (count < 1) return tc_fail(err, TC_LIMIT, "codegen", "more than %d modules in one compile", TC_MAX_MODULES);
-  const struct tc_kernel **shares = TC_NEW_ARRAY(model->alloc, const struct tc_kernel *, (size_t)count * (size_t)n);
+  if (count < 1)
+    return tc_fail(err, TC_LIMIT, "codegen", "more than %d modules in one compile", TC_MAX_MODULES);
+  const struct tc_kernel **shares =
+      TC_NEW_ARRAY(model->alloc, const struct tc_kernel *, (size_t)count *(size_t)n);
   if (!shares) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
   for (int i = 0; i < count; i++) {
     jobs[i] = *model;
@@ -123,8 +127,9 @@ static tc_status emit_with(const struct job *model, const struct tc_kernel **ker
   return collect(jobs, count, out, text, err);
 }
 
-tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen *const *codegens, const struct tc_target *target,
-                          const struct tc_config *config, struct tc_launch_list *list, struct tc_blobs *out, struct tc_code_text *text,
+tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen *const *codegens,
+                          const struct tc_target *target, const struct tc_config *config,
+                          struct tc_launch_list *list, struct tc_blobs *out, struct tc_code_text *text,
                           struct tc_error *err) {
   out->count = 0;
   if (!list->n_codes) return TC_OK;
@@ -133,8 +138,10 @@ tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen 
   tc_status status = TC_OK;
   for (int i = 0; i < list->n_codes && !status; i++) {
     const struct tc_codegen *chosen = choose(codegens, target, list->codes[i].kernel, err);
-    if (chosen) list->codes[i].generator = chosen->name;
-    else status = TC_CODEGEN;
+    if (chosen)
+      list->codes[i].generator = chosen->name;
+    else
+      status = TC_CODEGEN;
   }
   const int wanted = config->compile_threads ? (int)config->compile_threads : target->threads;
   const int threads = wanted > TC_MAX_MODULES ? TC_MAX_MODULES : wanted < 1 ? 1 : wanted;
@@ -142,7 +149,11 @@ tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen 
     int n = 0;
     for (int i = 0; i < list->n_codes; i++)
       if (list->codes[i].generator == codegens[g]->name) kernels[n++] = list->codes[i].kernel;
-    const struct job model = {.alloc = alloc, .codegen = codegens[g], .target = target, .config = config, .want_text = text != NULL};
+    const struct job model = {.alloc = alloc,
+                              .codegen = codegens[g],
+                              .target = target,
+                              .config = config,
+                              .want_text = text != NULL};
     if (n) status = emit_with(&model, kernels, n, threads, out, text, err);
   }
   TC_FREE_ARRAY(alloc, kernels, (size_t)list->n_codes);

@@ -1,18 +1,22 @@
 /* Transcendental functions over vectors, written once: a template of straight-line text.
  *
- * The eager kernels include it with compiler intrinsics as primitives; the LLVM emitter includes it with primitives
- * that build IR. So eager and compiled code compute the same values, operation by operation. It has no include
- * guard: define the macros below, include, undefine, and include again for the other element width. There are no
- * branches and no loops: special cases are selected by masks. One thing is left to the includer: an angle that is too large for
- * the vectors' reduction (p_far_turns), which hardly ever comes and takes a call.
+ * The eager kernels include it with compiler intrinsics as primitives; the LLVM emitter includes it with
+ * primitives that build IR. So eager and compiled code compute the same values, operation by operation. It
+ * has no include guard: define the macros below, include, undefine, and include again for the other element
+ * width. There are no branches and no loops: special cases are selected by masks. One thing is left to the
+ * includer: an angle that is too large for the vectors' reduction (p_far_turns), which hardly ever comes and
+ * takes a call.
  *
  * The includer defines
  *   POLY_F64        0: 32-bit floats, 1: 64-bit floats
  *   POLY_NAME(x)    decorates a function's name
- *   POLY_CTX        type of the first argument of every primitive and function (an IR builder, or an int nobody reads)
- *   POLY_V          vector of floats;  POLY_I: vector of integers of the same lanes and width;  POLY_M: mask of lanes
+ *   POLY_CTX        type of the first argument of every primitive and function (an IR builder, or an int
+ *   nobody reads)
+ *   POLY_V          vector of floats;  POLY_I: vector of integers of the same lanes and width;  POLY_M: mask
+ *   of lanes
  *   POLY_FN         (optional) how a function is declared; default: static inline
- *   POLY_SCALE, POLY_FROM_INT, POLY_FIX_LOG  (optional) defined: p_scale, p_from_int, p_fix_log exist; without them the
+ *   POLY_SCALE, POLY_FROM_INT, POLY_FIX_LOG  (optional) defined: p_scale, p_from_int, p_fix_log exist;
+ *   without them the
  *                   same values are computed in more steps
  * and these primitives (rounding to nearest even, denormals kept, no contraction and no reassociation):
  *   V p_const(c, double)   a float constant in every lane     I p_iconst(c, int64_t)  an integer constant
@@ -26,13 +30,17 @@
  *   I p_iadd(c,i,j)  p_isub  p_iand  p_ixor   modulo 2^width
  *   I p_ishl(c,i,int count)  p_ishr (zeros come in)
  *   M p_iodd(c,i)          is the lowest bit set?
- *   V p_scale(c,a,n)       a · 2^n for an integral float n, rounded once, to 0 and infinity as it must (AVX-512: vscalef)
+ *   V p_scale(c,a,n)       a · 2^n for an integral float n, rounded once, to 0 and infinity as it must
+ *   (AVX-512: vscalef)
  *   V p_from_int(c,i)      a signed integer as a float
- *   p_far_turns(c,far,x,turns,&r,&odd)  where a lane of `far` is set, r and odd are replaced: tc_far_turns of codegen/far.h
- *   V p_fix_log(c,x,r)     r; but NaN where x is NaN or negative, -inf where x is 0, inf where x is inf (AVX-512: vfixupimm)
+ *   p_far_turns(c,far,x,turns,&r,&odd)  where a lane of `far` is set, r and odd are replaced: tc_far_turns of
+ *   codegen/far.h
+ *   V p_fix_log(c,x,r)     r; but NaN where x is NaN or negative, -inf where x is 0, inf where x is inf
+ *   (AVX-512: vfixupimm)
  *
- * Accuracy: bounds on the error in units in the last place of the result's type, as measured against a wider type (f32: every
- * 29th bit pattern, f64: random arguments); tests/compiler/ops/test_polynomials.c checks them on every run, on fewer arguments.
+ * Accuracy: bounds on the error in units in the last place of the result's type, as measured against a wider
+ * type (f32: every 29th bit pattern, f64: random arguments); tests/compiler/ops/test_polynomials.c checks
+ * them on every run, on fewer arguments.
  *
  *            f32      f64     domain of the bound
  *   exp      1.1      1.1     all
@@ -46,12 +54,13 @@
  *   rsqrt    1.5      1.5     all (a square root, then a division)
  *   pow      0.51     1.3     all (f32: pow_of_f32 in 64-bit lanes)
  *
- * sin, cos and tan give NaN for NaN and infinite arguments only. Signs of zero are kept; exp and sigmoid reach 0 through the
- * denormals.
+ * sin, cos and tan give NaN for NaN and infinite arguments only. Signs of zero are kept; exp and sigmoid
+ * reach 0 through the denormals.
  *
- * Methods: Cody and Waite's reduction in two or three parts with FMA (the quotient by adding 1.5·2^p, whose low bits then
- * hold the integer), Payne and Hanek's for angles beyond TC_FAR_F32 and TC_FAR_F64; minimax polynomials by Remez exchange, the low
- * coefficients rounded first and the others fitted again; evaluated in Estrin's order, since these chains wait on latency. */
+ * Methods: Cody and Waite's reduction in two or three parts with FMA (the quotient by adding 1.5·2^p, whose
+ * low bits then hold the integer), Payne and Hanek's for angles beyond TC_FAR_F32 and TC_FAR_F64; minimax
+ * polynomials by Remez exchange, the low coefficients rounded first and the others fitted again; evaluated in
+ * Estrin's order, since these chains wait on latency. */
 
 #include "codegen/far.h"
 
@@ -61,61 +70,65 @@
 #endif
 
 /* Shorthand, undefined at the end. */
-#define K(value) p_const(c, (value))
-#define ADD(a, b) p_add(c, (a), (b))
-#define SUB(a, b) p_sub(c, (a), (b))
-#define MUL(a, b) p_mul(c, (a), (b))
-#define FMA(a, b, x) p_fma(c, (a), (b), (x))
+#define K(value)         p_const(c, (value))
+#define ADD(a, b)        p_add(c, (a), (b))
+#define SUB(a, b)        p_sub(c, (a), (b))
+#define MUL(a, b)        p_mul(c, (a), (b))
+#define FMA(a, b, x)     p_fma(c, (a), (b), (x))
 #define PICK(mask, a, b) p_select(c, (mask), (a), (b))
-#define POLY_INFINITY (__builtin_inf())
-#define POLY_NAN (__builtin_nan(""))
+#define POLY_INFINITY    (__builtin_inf())
+#define POLY_NAN         (__builtin_nan(""))
 
 #if POLY_F64
-#define POLY_MANTISSA 52
-#define POLY_MAGIC 6755399441055744.0 /* 1.5·2^52: adding it rounds to an integer, kept in the low bits */
-#define POLY_BIAS 1023
-#define POLY_SIGN INT64_MIN
-#define POLY_EXPONENT ((int64_t)0xFFF0000000000000)
-#define POLY_SQRT_HALF 0x3FE6A09E667F3BCD /* lower end of the reduced argument of log: sqrt(1/2) */
-#define POLY_TINY 2.2250738585072014e-308
-#define POLY_TINY_SCALE 18014398509481984.0 /* 2^54 */
+#define POLY_MANTISSA      52
+#define POLY_MAGIC         6755399441055744.0 /* 1.5·2^52: adding it rounds to an integer, kept in the low bits */
+#define POLY_BIAS          1023
+#define POLY_SIGN          INT64_MIN
+#define POLY_EXPONENT      ((int64_t)0xFFF0000000000000)
+#define POLY_SQRT_HALF     0x3FE6A09E667F3BCD /* lower end of the reduced argument of log: sqrt(1/2) */
+#define POLY_TINY          2.2250738585072014e-308
+#define POLY_TINY_SCALE    18014398509481984.0 /* 2^54 */
 #define POLY_TINY_EXPONENT 54
-#define LN2_HIGH 0.6931471805598903 /* 42 bits: its product with an exponent is exact */
-#define LN2_LOW 5.497923018708371e-14
-#define LOG2_E 1.4426950408889634
-#define PI_1 3.141592653589793 /* pi in parts, each rounded towards 0: their products with a zero keep the sign of x */
-#define PI_2 1.224646799147353e-16
-#define PI_3 2.1657133478438278e-32
+#define LN2_HIGH           0.6931471805598903 /* 42 bits: its product with an exponent is exact */
+#define LN2_LOW            5.497923018708371e-14
+#define LOG2_E             1.4426950408889634
+#define PI_1                                                                                                 \
+  3.141592653589793 /* pi in parts, each rounded towards 0: their products with a zero keep the sign of x */
+#define PI_2        1.224646799147353e-16
+#define PI_3        2.1657133478438278e-32
 #define ONE_OVER_PI 0.3183098861837907
 #else
-#define POLY_MANTISSA 23
-#define POLY_MAGIC 12582912.0 /* 1.5·2^23 */
-#define POLY_BIAS 127
-#define POLY_SIGN INT64_C(0x80000000)
-#define POLY_EXPONENT INT64_C(0xFF800000)
-#define POLY_SQRT_HALF 0x3F400000 /* 0.75 */
-#define POLY_TINY 1.1754943508222875e-38
-#define POLY_TINY_SCALE 33554432.0 /* 2^25 */
+#define POLY_MANTISSA      23
+#define POLY_MAGIC         12582912.0 /* 1.5·2^23 */
+#define POLY_BIAS          127
+#define POLY_SIGN          INT64_C(0x80000000)
+#define POLY_EXPONENT      INT64_C(0xFF800000)
+#define POLY_SQRT_HALF     0x3F400000 /* 0.75 */
+#define POLY_TINY          1.1754943508222875e-38
+#define POLY_TINY_SCALE    33554432.0 /* 2^25 */
 #define POLY_TINY_EXPONENT 25
-#define LN2_HIGH 0.6931471824645996
-#define LN2_LOW -1.9046542121259336e-09
-#define LOG2_E 1.4426950216293335
-#define PI_1 3.141592502593994
-#define PI_2 1.5099578831723193e-07
-#define PI_3 1.078060505991553e-14
-#define ONE_OVER_PI 0.31830987334251404
+#define LN2_HIGH           0.6931471824645996
+#define LN2_LOW            -1.9046542121259336e-09
+#define LOG2_E             1.4426950216293335
+#define PI_1               3.141592502593994
+#define PI_2               1.5099578831723193e-07
+#define PI_3               1.078060505991553e-14
+#define ONE_OVER_PI        0.31830987334251404
 #endif
 
 /* a0 + a1·x + … in Estrin's order; x2 = x², x4 = x⁴. */
-#define POLY2(x, a0, a1) FMA(x, K(a1), K(a0))
-#define POLY3(x, x2, a0, a1, a2) FMA(x2, K(a2), POLY2(x, a0, a1))
-#define POLY4(x, x2, a0, a1, a2, a3) FMA(x2, POLY2(x, a2, a3), POLY2(x, a0, a1))
-#define POLY5(x, x2, x4, a0, a1, a2, a3, a4) FMA(x4, K(a4), POLY4(x, x2, a0, a1, a2, a3))
+#define POLY2(x, a0, a1)                         FMA(x, K(a1), K(a0))
+#define POLY3(x, x2, a0, a1, a2)                 FMA(x2, K(a2), POLY2(x, a0, a1))
+#define POLY4(x, x2, a0, a1, a2, a3)             FMA(x2, POLY2(x, a2, a3), POLY2(x, a0, a1))
+#define POLY5(x, x2, x4, a0, a1, a2, a3, a4)     FMA(x4, K(a4), POLY4(x, x2, a0, a1, a2, a3))
 #define POLY6(x, x2, x4, a0, a1, a2, a3, a4, a5) FMA(x4, POLY2(x, a4, a5), POLY4(x, x2, a0, a1, a2, a3))
-#define POLY7(x, x2, x4, a0, a1, a2, a3, a4, a5, a6) FMA(x4, POLY3(x, x2, a4, a5, a6), POLY4(x, x2, a0, a1, a2, a3))
-#define POLY8(x, x2, x4, a0, a1, a2, a3, a4, a5, a6, a7) FMA(x4, POLY4(x, x2, a4, a5, a6, a7), POLY4(x, x2, a0, a1, a2, a3))
+#define POLY7(x, x2, x4, a0, a1, a2, a3, a4, a5, a6)                                                         \
+  FMA(x4, POLY3(x, x2, a4, a5, a6), POLY4(x, x2, a0, a1, a2, a3))
+#define POLY8(x, x2, x4, a0, a1, a2, a3, a4, a5, a6, a7)                                                     \
+  FMA(x4, POLY4(x, x2, a4, a5, a6, a7), POLY4(x, x2, a0, a1, a2, a3))
 
-/* a · 2^n; `biased` holds n in its low bits, as left by adding POLY_MAGIC. In two steps, so that the result may be denormal. */
+/* a · 2^n; `biased` holds n in its low bits, as left by adding POLY_MAGIC. In two steps, so that the result
+ * may be denormal. */
 POLY_FN POLY_V POLY_NAME(ldexp)(POLY_CTX c, POLY_V a, POLY_V n) {
 #ifdef POLY_SCALE
   return p_scale(c, a, n);
@@ -134,12 +147,13 @@ POLY_FN POLY_V POLY_NAME(ldexp)(POLY_CTX c, POLY_V a, POLY_V n) {
 POLY_FN POLY_V POLY_NAME(expm1_reduced)(POLY_CTX c, POLY_V r) {
   const POLY_V r2 = MUL(r, r), r4 = MUL(r2, r2);
 #if POLY_F64
-  const POLY_V low = POLY8(r, r2, r4, 0.5000000000000012, 0.16666666666666385, 0.04166666666651915, 0.008333333333507657,
-                           0.0013888888946919844, 0.0001984126948617186, 2.4801489352386363e-05, 2.7557597176842097e-06);
+  const POLY_V low =
+      POLY8(r, r2, r4, 0.5000000000000012, 0.16666666666666385, 0.04166666666651915, 0.008333333333507657,
+            0.0013888888946919844, 0.0001984126948617186, 2.4801489352386363e-05, 2.7557597176842097e-06);
   const POLY_V q = FMA(MUL(r4, r4), POLY2(r, 2.763168730555804e-07, 2.499899590024881e-08), low);
 #else
-  const POLY_V q = POLY5(r, r2, r4, 0.4999999403953552, 0.16666509211063385, 0.041668009012937546, 0.008370008319616318,
-                         0.0013847793452441692);
+  const POLY_V q = POLY5(r, r2, r4, 0.4999999403953552, 0.16666509211063385, 0.041668009012937546,
+                         0.008370008319616318, 0.0013847793452441692);
 #endif
   return FMA(r2, q, r);
 }
@@ -173,13 +187,14 @@ POLY_FN POLY_V POLY_NAME(exp)(POLY_CTX c, POLY_V x) {
   return POLY_NAME(exp_below)(c, p_min(c, high, x));
 }
 
-/* The bits of 2^e as an offset of the exponent field, for positive normal x = m·2^e with m in the reduced interval of log. */
+/* The bits of 2^e as an offset of the exponent field, for positive normal x = m·2^e with m in the reduced
+ * interval of log. */
 POLY_FN POLY_I POLY_NAME(exponent_offset)(POLY_CTX c, POLY_V x) {
   return p_iand(c, p_isub(c, p_bits(c, x), p_iconst(c, POLY_SQRT_HALF)), p_iconst(c, POLY_EXPONENT));
 }
 
-/* e · EXPONENT_UNIT as a float, from e's offset, which is e·2^p. Without a conversion: added to 1.0's exponent it becomes a
- * small non-negative integer, which 1.5·2^p takes up. */
+/* e · EXPONENT_UNIT as a float, from e's offset, which is e·2^p. Without a conversion: added to 1.0's
+ * exponent it becomes a small non-negative integer, which 1.5·2^p takes up. */
 #ifdef POLY_FROM_INT
 #define EXPONENT_UNIT ((double)(INT64_C(1) << POLY_MANTISSA))
 #else
@@ -211,20 +226,23 @@ POLY_FN POLY_V POLY_NAME(log_reduced)(POLY_CTX c, POLY_V f, POLY_V e) {
   const POLY_V s = p_div(c, f, ADD(f, K(2.0)));
   const POLY_V z = MUL(s, s), z2 = MUL(z, z), z4 = MUL(z2, z2);
   const POLY_V half = MUL(MUL(f, f), K(0.5));
-  const POLY_V series = MUL(z, POLY7(z, z2, z4, 0.6666666666666735, 0.39999999999411096, 0.28571428743262023, 0.2222219847604077,
-                                     0.1818356973721844, 0.153139033111462, 0.14797507065607862));
+  const POLY_V series =
+      MUL(z, POLY7(z, z2, z4, 0.6666666666666735, 0.39999999999411096, 0.28571428743262023,
+                   0.2222219847604077, 0.1818356973721844, 0.153139033111462, 0.14797507065607862));
   const POLY_V small = SUB(half, FMA(s, ADD(half, series), MUL(e, K(LN2_LOW / EXPONENT_UNIT))));
   return FMA(e, K(LN2_HIGH / EXPONENT_UNIT), SUB(f, small));
 #else
   const POLY_V f2 = MUL(f, f), f4 = MUL(f2, f2);
-  const POLY_V p = POLY8(f, f2, f4, 0.3333345055580139, -0.25000104308128357, 0.1999083161354065, -0.16647052764892578, 0.14478208124637604,
-                         -0.13163001835346222, 0.10467477887868881, -0.04510538652539253);
+  const POLY_V p =
+      POLY8(f, f2, f4, 0.3333345055580139, -0.25000104308128357, 0.1999083161354065, -0.16647052764892578,
+            0.14478208124637604, -0.13163001835346222, 0.10467477887868881, -0.04510538652539253);
   const POLY_V y = FMA(f2, FMA(f, p, K(-0.5)), f);
   return FMA(e, K(LN2_HIGH / EXPONENT_UNIT), y);
 #endif
 }
 
-/* The result where the argument is ordinary; else inf for inf, -inf for 0, NaN for NaN and negative arguments. */
+/* The result where the argument is ordinary; else inf for inf, -inf for 0, NaN for NaN and negative
+ * arguments. */
 POLY_FN POLY_V POLY_NAME(log_special)(POLY_CTX c, POLY_V x, POLY_V result) {
 #ifdef POLY_FIX_LOG
   return p_fix_log(c, x, result);
@@ -245,24 +263,28 @@ POLY_FN POLY_V POLY_NAME(log1p)(POLY_CTX c, POLY_V x) {
   const POLY_V one = K(1.0), u = ADD(x, one);
   const POLY_I offset = POLY_NAME(exponent_offset)(c, u);
   const POLY_V m = p_from_bits(c, p_isub(c, p_bits(c, u), offset));
-  const POLY_V half_lost = MUL(SUB(x, SUB(u, one)), K(0.5)); /* what 1 + x dropped, halved, so that 2^(1-e) is never below 0 */
+  const POLY_V half_lost =
+      MUL(SUB(x, SUB(u, one)), K(0.5)); /* what 1 + x dropped, halved, so that 2^(1-e) is never below 0 */
   const POLY_I two = p_ishl(c, p_iconst(c, POLY_BIAS + 1), POLY_MANTISSA);
   const POLY_V scale = p_from_bits(c, p_isub(c, two, offset));
   const POLY_V f = FMA(half_lost, scale, SUB(m, one));
-  const POLY_V result = POLY_NAME(log_special)(c, u, POLY_NAME(log_reduced)(c, f, POLY_NAME(exponent_float)(c, offset)));
+  const POLY_V result =
+      POLY_NAME(log_special)(c, u, POLY_NAME(log_reduced)(c, f, POLY_NAME(exponent_float)(c, offset)));
   return PICK(p_eq(c, x, K(0.0)), x, result); /* -0 stays -0 */
 }
 
-/* sin r for |r| a little over pi/2, negated where the lowest bit of `biased` is set. The series adds +0, so that its product with a
- * zero r has r's sign, and -0 stays -0. */
+/* sin r for |r| a little over pi/2, negated where the lowest bit of `biased` is set. The series adds +0, so
+ * that its product with a zero r has r's sign, and -0 stays -0. */
 POLY_FN POLY_V POLY_NAME(sin_half_turn)(POLY_CTX c, POLY_V r, POLY_V biased) {
   const POLY_V s = MUL(r, r), s2 = MUL(s, s);
 #if POLY_F64
   const POLY_V s4 = MUL(s2, s2);
-  const POLY_V p = POLY8(s, s2, s4, -0.16666666666666666, 0.008333333333333174, -0.0001984126984120141, 2.7557319209775195e-06,
-                         -2.5052106746133326e-08, 1.6058933250043565e-10, -7.64282140459428e-13, 2.7193643492025205e-15);
+  const POLY_V p = POLY8(s, s2, s4, -0.16666666666666666, 0.008333333333333174, -0.0001984126984120141,
+                         2.7557319209775195e-06, -2.5052106746133326e-08, 1.6058933250043565e-10,
+                         -7.64282140459428e-13, 2.7193643492025205e-15);
 #else
-  const POLY_V p = POLY4(s, s2, -0.16666658222675323, 0.008333024568855762, -0.0001980621018446982, 2.597770162537927e-06);
+  const POLY_V p =
+      POLY4(s, s2, -0.16666658222675323, 0.008333024568855762, -0.0001980621018446982, 2.597770162537927e-06);
 #endif
   const POLY_I flip = p_ishl(c, p_bits(c, biased), POLY_F64 ? 63 : 31);
   const POLY_V turned = p_from_bits(c, p_ixor(c, p_bits(c, r), flip));
@@ -277,7 +299,9 @@ POLY_FN POLY_V POLY_NAME(turn_reduce)(POLY_CTX c, POLY_V x, POLY_V n, double fra
 }
 
 /* Lanes in which |x| is too large for turn_reduce: infinities too, but not NaN, which it passes on. */
-POLY_FN POLY_M POLY_NAME(is_far)(POLY_CTX c, POLY_V x) { return p_lt(c, K(POLY_F64 ? TC_FAR_F64 : TC_FAR_F32), p_abs(c, x)); }
+POLY_FN POLY_M POLY_NAME(is_far)(POLY_CTX c, POLY_V x) {
+  return p_lt(c, K(POLY_F64 ? TC_FAR_F64 : TC_FAR_F32), p_abs(c, x));
+}
 
 POLY_FN POLY_V POLY_NAME(sin)(POLY_CTX c, POLY_V x) {
   POLY_V biased = FMA(x, K(ONE_OVER_PI), K(POLY_MAGIC));
@@ -313,15 +337,16 @@ POLY_FN POLY_V POLY_NAME(tan)(POLY_CTX c, POLY_V x) {
   const POLY_V s = MUL(r, r);
 #if POLY_F64
   const POLY_V s2 = MUL(s, s), s4 = MUL(s2, s2);
-  const POLY_V sine = POLY6(s, s2, s4, -0.1666666666666662, 0.008333333333319651, -0.00019841269827578, 2.7557312913047805e-06,
-                            -2.505063551440449e-08, 1.5889660656974234e-10);
-  const POLY_V cosine = POLY6(s, s2, s4, 0.04166666666666658, -0.0013888888888870913, 2.480158728741989e-05, -2.755731374255896e-07,
-                              2.087563878949677e-09, -1.1355204147234248e-11);
+  const POLY_V sine = POLY6(s, s2, s4, -0.1666666666666662, 0.008333333333319651, -0.00019841269827578,
+                            2.7557312913047805e-06, -2.505063551440449e-08, 1.5889660656974234e-10);
+  const POLY_V cosine = POLY6(s, s2, s4, 0.04166666666666658, -0.0013888888888870913, 2.480158728741989e-05,
+                              -2.755731374255896e-07, 2.087563878949677e-09, -1.1355204147234248e-11);
   const POLY_V top = MUL(r, FMA(s, sine, K(1.0)));
   const POLY_V bottom = FMA(s2, cosine, FMA(s, K(-0.5), K(1.0)));
 #else
   const POLY_V top = MUL(r, FMA(s, K(-0.10016319900751114), K(1.0)));
-  const POLY_V bottom = POLY4(s, MUL(s, s), 1.0, -0.43349653482437134, 0.011165457777678967, 0.00010965873661916703);
+  const POLY_V bottom =
+      POLY4(s, MUL(s, s), 1.0, -0.43349653482437134, 0.011165457777678967, 0.00010965873661916703);
 #endif
   const POLY_M odd = p_iodd(c, p_bits(c, biased));
   return p_div(c, PICK(odd, bottom, top), PICK(odd, p_neg(c, top), bottom));
@@ -354,25 +379,32 @@ POLY_FN POLY_V POLY_NAME(erf)(POLY_CTX c, POLY_V x) {
   const POLY_V one = K(1.0), s = MUL(x, x), s2 = MUL(s, s), s4 = MUL(s2, s2), size = p_abs(c, x);
 #if POLY_F64
   const POLY_V split = K(1.5), s8 = MUL(s4, s4);
-  const POLY_V head_low = POLY8(s, s2, s4, 0.12837916709551245, -0.37612638903181517, 0.1128379167089168, -0.026866170638037475,
-                                0.005223977583918568, -0.0008548325561739446, 0.00012055299502012122, -1.4925127260295016e-05);
-  const POLY_V head_high = POLY6(s, s2, s4, 1.6456383483049481e-06, -1.6321242889552673e-07, 1.45605223506986e-08, -1.1333632908014713e-09,
-                                 6.894101472409064e-11, -2.3856848936174344e-12);
+  const POLY_V head_low =
+      POLY8(s, s2, s4, 0.12837916709551245, -0.37612638903181517, 0.1128379167089168, -0.026866170638037475,
+            0.005223977583918568, -0.0008548325561739446, 0.00012055299502012122, -1.4925127260295016e-05);
+  const POLY_V head_high =
+      POLY6(s, s2, s4, 1.6456383483049481e-06, -1.6321242889552673e-07, 1.45605223506986e-08,
+            -1.1333632908014713e-09, 6.894101472409064e-11, -2.3856848936174344e-12);
   const POLY_V head = FMA(s8, head_high, head_low);
-  const POLY_V v = FMA(p_min(c, K(6.0), size), K(0.4444444444444444), K(-1.6666666666666667)); /* [1.5, 6] to [-1, 1] */
+  const POLY_V v =
+      FMA(p_min(c, K(6.0), size), K(0.4444444444444444), K(-1.6666666666666667)); /* [1.5, 6] to [-1, 1] */
   const POLY_V v2 = MUL(v, v), v4 = MUL(v2, v2), v8 = MUL(v4, v4);
-  const POLY_V low = POLY8(v, v2, v4, 0.1355136585462996, -0.29539282767739466, 0.23873530237838844, -0.05339532208351479,
-                           -0.04249309394132094, 0.030084992463214662, -0.0014558365118825882, -0.005010811126508295);
-  const POLY_V high = POLY8(v, v2, v4, 0.0015842090844153446, 0.00031392354805081233, -0.00026251886001431437, 6.074885318348561e-06,
-                            1.3580381372155783e-05, -1.4778645380944741e-05, -6.228907419616892e-06, -5.188761645495109e-07);
+  const POLY_V low =
+      POLY8(v, v2, v4, 0.1355136585462996, -0.29539282767739466, 0.23873530237838844, -0.05339532208351479,
+            -0.04249309394132094, 0.030084992463214662, -0.0014558365118825882, -0.005010811126508295);
+  const POLY_V high = POLY8(v, v2, v4, 0.0015842090844153446, 0.00031392354805081233, -0.00026251886001431437,
+                            6.074885318348561e-06, 1.3580381372155783e-05, -1.4778645380944741e-05,
+                            -6.228907419616892e-06, -5.188761645495109e-07);
   const POLY_V root = FMA(v8, high, low);
 #else
   const POLY_V split = K(1.25);
-  const POLY_V head = POLY7(s, s2, s4, 0.12837913632392883, -0.37612470984458923, 0.11282142996788025, -0.026803718879818916,
-                            0.005108632147312164, -0.0007418617024086416, 6.186668906593695e-05);
+  const POLY_V head =
+      POLY7(s, s2, s4, 0.12837913632392883, -0.37612470984458923, 0.11282142996788025, -0.026803718879818916,
+            0.005108632147312164, -0.0007418617024086416, 6.186668906593695e-05);
   const POLY_V v = p_min(c, K(4.0), size), v2 = MUL(v, v), v4 = MUL(v2, v2);
-  const POLY_V root = POLY7(v, v2, v4, 1.0014904737472534, -0.14739787578582764, -0.05801111087203026, -0.013989793136715889,
-                            0.014033031649887562, -0.0027149501256644726, 0.000172040265169926);
+  const POLY_V root =
+      POLY7(v, v2, v4, 1.0014904737472534, -0.14739787578582764, -0.05801111087203026, -0.013989793136715889,
+            0.014033031649887562, -0.0027149501256644726, 0.000172040265169926);
 #endif
   const POLY_V root2 = MUL(root, root), root4 = MUL(root2, root2);
   const POLY_V tail = FMA(p_neg(c, root4), root4, one);
@@ -389,12 +421,14 @@ POLY_FN POLY_V POLY_NAME(pow_special)(POLY_CTX c, POLY_V x, POLY_V y, POLY_V siz
   const POLY_V ax = p_abs(c, x), ay = p_abs(c, y);
   const POLY_V half = MUL(y, K(0.5));
   const POLY_M integral = p_eq(c, p_floor(c, y), y); /* infinities too: even */
-  const POLY_M odd = p_mand(c, p_mand(c, integral, p_lt(c, ay, infinity)), p_mnot(c, p_eq(c, p_floor(c, half), half)));
+  const POLY_M odd =
+      p_mand(c, p_mand(c, integral, p_lt(c, ay, infinity)), p_mnot(c, p_eq(c, p_floor(c, half), half)));
   const POLY_M grows = p_lt(c, one, ax), positive = p_lt(c, zero, y);
   /* |x| of 0 or infinity, or |y| infinite: 0, 1 or infinity, as |x| > 1 and y > 0 agree. */
   const POLY_M agree = p_mor(c, p_mand(c, grows, positive), p_mnot(c, p_mor(c, grows, positive)));
   const POLY_V extreme = PICK(p_eq(c, ax, one), one, PICK(agree, infinity, zero));
-  const POLY_M ordinary = p_mand(c, p_mand(c, p_lt(c, zero, ax), p_lt(c, ax, infinity)), p_lt(c, ay, infinity));
+  const POLY_M ordinary =
+      p_mand(c, p_mand(c, p_lt(c, zero, ax), p_lt(c, ax, infinity)), p_lt(c, ay, infinity));
   POLY_V result = PICK(ordinary, size, extreme);
   result = PICK(p_mand(c, p_mand(c, ordinary, p_lt(c, x, zero)), p_mnot(c, integral)), nan, result);
   const POLY_I sign = p_iand(c, p_bits(c, x), p_iconst(c, POLY_SIGN));
@@ -413,8 +447,8 @@ POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
   const POLY_V s_low = p_div(c, FMA(p_neg(c, s), d_low, FMA(p_neg(c, s), d, f)), d);
   const POLY_V z = MUL(s, s), z_low = FMA(ADD(s, s), s_low, FMA(s, s, p_neg(c, z)));
   const POLY_V z2 = MUL(z, z), z4 = MUL(z2, z2);
-  const POLY_V q = POLY7(z, z2, z4, 0.4000000000000227, 0.2857142857009193, 0.22222222521347915, 0.18181784237532564, 0.1538676351087592,
-                         0.13256669280277114, 0.1319774639802208);
+  const POLY_V q = POLY7(z, z2, z4, 0.4000000000000227, 0.2857142857009193, 0.22222222521347915,
+                         0.18181784237532564, 0.1538676351087592, 0.13256669280277114, 0.1319774639802208);
   /* w = 2/3 + z·q in two parts, p = z·w, then log m = 2s + s·p. */
   const POLY_V w = FMA(z, q, K(0.6666666666666666));
   const POLY_V w_low = ADD(FMA(z, q, SUB(K(0.6666666666666666), w)), K(3.700743415417188e-17));
@@ -423,11 +457,14 @@ POLY_FN POLY_V POLY_NAME(pow)(POLY_CTX c, POLY_V x, POLY_V y) {
   const POLY_V two_s = ADD(s, s);
   /* e·ln2 is exact in its high part; every sum keeps what it drops. */
   const POLY_V base = MUL(e, K(LN2_HIGH / EXPONENT_UNIT));
-  const POLY_V sum1 = ADD(base, two_s), drop1 = ADD(SUB(base, SUB(sum1, SUB(sum1, base))), SUB(two_s, SUB(sum1, base)));
-  const POLY_V sum2 = ADD(sum1, t), drop2 = ADD(SUB(sum1, SUB(sum2, SUB(sum2, sum1))), SUB(t, SUB(sum2, sum1)));
+  const POLY_V sum1 = ADD(base, two_s),
+               drop1 = ADD(SUB(base, SUB(sum1, SUB(sum1, base))), SUB(two_s, SUB(sum1, base)));
+  const POLY_V sum2 = ADD(sum1, t),
+               drop2 = ADD(SUB(sum1, SUB(sum2, SUB(sum2, sum1))), SUB(t, SUB(sum2, sum1)));
   const POLY_V rest = ADD(ADD(drop1, drop2), FMA(e, K(LN2_LOW / EXPONENT_UNIT), FMA(K(2.0), s_low, t_low)));
   const POLY_V high = ADD(sum2, rest), low = SUB(rest, SUB(high, sum2));
-  /* y·log x in two parts, then e^ that. The bounds keep the reduction finite: beyond them it is 0 or infinity. */
+  /* y·log x in two parts, then e^ that. The bounds keep the reduction finite: beyond them it is 0 or
+   * infinity. */
   const POLY_V product = MUL(y, high);
   const POLY_V bounded = p_max(c, K(-746.0), p_min(c, K(710.0), product));
   const POLY_V product_low = FMA(y, low, FMA(y, high, p_neg(c, product)));

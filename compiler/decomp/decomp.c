@@ -3,17 +3,20 @@
  * Invariants: 1. Afterwards no operation with a rule is left: what a rule emits is decomposed in turn.
  * 2. Inputs, outputs, and the number and order of random draws are those of the captured graph.
  * 3. The new nodes bear the source line of the operation they come from.
- * The uses that say which nodes are dead are counted as nodes are emitted, and dead nodes are taken out in place. Off
- * (opt.fused_passes): uses are counted by a walk of their own. Off (opt.inplace_dce): the graph is copied without its dead nodes.
- * A new decomposition: name it in ops.def, declare it in rules.h, write it beside its kind. */
+ * The uses that say which nodes are dead are counted as nodes are emitted, and dead nodes are taken out in
+ * place. Off (opt.fused_passes): uses are counted by a walk of their own. Off (opt.inplace_dce): the graph is
+ * copied without its dead nodes. A new decomposition: name it in ops.def, declare it in rules.h, write it
+ * beside its kind. */
 #include "decomp/decomp.h"
 
 #include "decomp/rules.h"
 
 enum { MAX_DEPTH = 8 }; /* rules emit composites a few levels deep; more is a rule that calls itself */
 
-static const struct { tc_decomp_rule rule; } rule_rows[] = {
-#define tc_decomp_NONE NULL
+static const struct {
+  tc_decomp_rule rule;
+} rule_rows[] = {
+#define tc_decomp_NONE                                                    NULL
 #define TC_OP(name, arity, shape, dtype, eager, vjp, decomp, lower, KIND) {tc_decomp_##decomp},
 #include "ops/ops.def"
 #undef TC_OP
@@ -30,26 +33,29 @@ struct decomposer {
   bool counts_uses;
 };
 
-static tc_status emit_primitive(struct decomposer *d, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs, struct tc_value **out,
-                                struct tc_error *err) {
+static tc_status emit_primitive(struct decomposer *d, tc_op op, int n_in, struct tc_value *const *in,
+                                const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
   const tc_status status = tc_emit(&d->graph.builder, op, n_in, in, attrs, out, err);
   for (int i = 0; i < n_in && d->counts_uses && !status; i++) tc_node_of(in[i])->uses++;
   return status;
 }
 
-static tc_status emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs, struct tc_value **out,
-                      struct tc_error *err) {
+static tc_status emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,
+                      const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
   struct decomposer *d = (struct decomposer *)b;
   static const struct tc_attrs none = {0};
   const tc_decomp_rule rule = tc_decomp_rule_of(op);
   if (!rule) return emit_primitive(d, op, n_in, in, attrs, out, err);
-  if (d->depth == MAX_DEPTH) return tc_fail(err, TC_LIMIT, "decomp", "%s: its decomposition is nested too deeply", tc_op_row(op)->name);
+  if (d->depth == MAX_DEPTH)
+    return tc_fail(err, TC_LIMIT, "decomp", "%s: its decomposition is nested too deeply",
+                   tc_op_row(op)->name);
   struct tc_rule r = {b, TC_OK, err};
   d->depth++;
   *out = rule(&r, n_in, in, attrs ? attrs : &none);
   d->depth--;
   if (r.status || *out) return r.status;
-  return tc_fail(err, TC_ARG, "decomp", "%s: its decomposition gives nothing for these operands", tc_op_row(op)->name);
+  return tc_fail(err, TC_ARG, "decomp", "%s: its decomposition gives nothing for these operands",
+                 tc_op_row(op)->name);
 }
 
 static void meta(struct tc_builder *b, const struct tc_value *value, struct tc_meta *out) {
@@ -58,10 +64,13 @@ static void meta(struct tc_builder *b, const struct tc_value *value, struct tc_m
 
 static const struct tc_builder_methods decomposer_methods = {.emit = emit, .meta = meta};
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "decomp", "out of memory for the graph"); }
+static tc_status no_memory(struct tc_error *err) {
+  return tc_fail(err, TC_NOMEM, "decomp", "out of memory for the graph");
+}
 
 /* Node `old` in the new graph; `made` has what its operands became. */
-static tc_status rewrite(struct decomposer *d, const struct tc_node *old, struct tc_value *const *made, struct tc_value **out, struct tc_error *err) {
+static tc_status rewrite(struct decomposer *d, const struct tc_node *old, struct tc_value *const *made,
+                         struct tc_value **out, struct tc_error *err) {
   struct tc_value *in[TC_MAX_INPUTS];
   if (old->op == TC_OP_input) {
     struct tc_node *node = tc_graph_input(d->graph.graph, &old->meta, old->strides);
@@ -98,16 +107,20 @@ static tc_status rewrite_all(struct decomposer *d, const struct tc_graph *g, str
   return TC_OK;
 }
 
-tc_status tc_decompose(struct tc_graph *g, const struct tc_config *config, struct tc_graph **out, struct tc_error *err) {
-  struct decomposer d = {.builder = {&decomposer_methods, g->tab, TC_F32}, .counts_uses = config->opt_fused_passes};
+tc_status tc_decompose(struct tc_graph *g, const struct tc_config *config, struct tc_graph **out,
+                       struct tc_error *err) {
+  struct decomposer d = {.builder = {&decomposer_methods, g->tab, TC_F32},
+                         .counts_uses = config->opt_fused_passes};
   struct tc_graph *to = tc_graph_sibling(g);
   if (!to) return no_memory(err);
   tc_graph_builder_init(&d.graph, to);
   const tc_status status = rewrite_all(&d, g, err);
   if (status) return status;
   if (!d.counts_uses) tc_graph_count_uses(to);
-  if (config->opt_inplace_dce) tc_graph_remove_unused(to);
-  else if (!(to = tc_graph_without_unused(to))) return no_memory(err);
+  if (config->opt_inplace_dce)
+    tc_graph_remove_unused(to);
+  else if (!(to = tc_graph_without_unused(to)))
+    return no_memory(err);
   *out = to;
   return TC_OK;
 }

@@ -13,20 +13,23 @@ static struct tc_dims last_dims(struct tc_rule *r, struct tc_value *x, const str
 }
 
 /* x / √(power + eps), where power is the mean of x². */
-static struct tc_value *scale_to_unit(struct tc_rule *r, struct tc_value *x, struct tc_value *power, double eps) {
+static struct tc_value *scale_to_unit(struct tc_rule *r, struct tc_value *x, struct tc_value *power,
+                                      double eps) {
   struct tc_value *safe = tc_r2(r, TC_OP_add, power, tc_r_scalar(r, tc_r_meta(r, power).dtype, eps));
   return tc_r2(r, TC_OP_mul, x, tc_r1(r, TC_OP_rsqrt, safe));
 }
 
 /* The weight and the bias that follow x among the operands. */
-static struct tc_value *apply_affine(struct tc_rule *r, struct tc_value *x, tc_dtype wide, struct tc_value *const *in, const struct tc_attrs *attrs) {
+static struct tc_value *apply_affine(struct tc_rule *r, struct tc_value *x, tc_dtype wide,
+                                     struct tc_value *const *in, const struct tc_attrs *attrs) {
   int next = 1;
   if (!tc_sym_is(attrs->ints[1], 0)) x = tc_r2(r, TC_OP_mul, x, tc_r_cast(r, in[next++], wide));
   if (!tc_sym_is(attrs->ints[2], 0)) x = tc_r2(r, TC_OP_add, x, tc_r_cast(r, in[next++], wide));
   return x;
 }
 
-struct tc_value *tc_decomp_layer_norm(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_layer_norm(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                      const struct tc_attrs *attrs) {
   (void)n_in;
   const struct tc_wide x = tc_widen(r, in[0]);
   const struct tc_dims dims = last_dims(r, in[0], attrs);
@@ -36,7 +39,8 @@ struct tc_value *tc_decomp_layer_norm(struct tc_rule *r, int n_in, struct tc_val
   return tc_r_cast(r, apply_affine(r, unit, x.wide, in, attrs), x.narrow);
 }
 
-struct tc_value *tc_decomp_rms_norm(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_rms_norm(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                    const struct tc_attrs *attrs) {
   (void)n_in;
   const struct tc_wide x = tc_widen(r, in[0]);
   const struct tc_dims dims = last_dims(r, in[0], attrs);
@@ -50,7 +54,8 @@ static struct tc_value *reshape(struct tc_rule *r, struct tc_value *x, int ndim,
 }
 
 /* One product of two matrices, whatever the rank of x: its leading dimensions are one on the way. */
-struct tc_value *tc_decomp_linear(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_linear(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                  const struct tc_attrs *attrs) {
   (void)attrs;
   const struct tc_meta meta = tc_r_meta(r, in[0]), weight = tc_r_meta(r, in[1]);
   if (r->status) return NULL;
@@ -68,8 +73,10 @@ struct tc_value *tc_decomp_linear(struct tc_rule *r, int n_in, struct tc_value *
   return reshape(r, out, meta.ndim, sizes);
 }
 
-struct tc_value *tc_decomp_sdpa(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_sdpa(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                const struct tc_attrs *attrs) {
   const bool causal = !tc_sym_is(attrs->ints[0], 0);
-  struct tc_value *weights = tc_attention_weights(r, in[0], in[1], n_in == 4 ? in[3] : NULL, causal, attrs->nums[0]);
+  struct tc_value *weights =
+      tc_attention_weights(r, in[0], in[1], n_in == 4 ? in[3] : NULL, causal, attrs->nums[0]);
   return tc_r2(r, TC_OP_matmul, weights, in[2]);
 }

@@ -10,15 +10,18 @@ static struct tc_value *half_gate(struct tc_rule *r, const struct tc_wide *x, st
 }
 
 /* x · Φ(x) = x / 2 · (1 + erf(x / √2)) */
-struct tc_value *tc_decomp_gelu(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_gelu(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                const struct tc_attrs *attrs) {
   (void)n_in, (void)attrs;
   static const double sqrt_half = 0.70710678118654752440;
   const struct tc_wide x = tc_widen(r, in[0]);
-  return half_gate(r, &x, tc_r1(r, TC_OP_erf, tc_r2(r, TC_OP_mul, x.value, tc_r_scalar(r, x.wide, sqrt_half))));
+  return half_gate(r, &x,
+                   tc_r1(r, TC_OP_erf, tc_r2(r, TC_OP_mul, x.value, tc_r_scalar(r, x.wide, sqrt_half))));
 }
 
 /* x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) */
-struct tc_value *tc_decomp_gelu_tanh(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_gelu_tanh(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                     const struct tc_attrs *attrs) {
   (void)n_in, (void)attrs;
   static const double cubic = 0.044715, sqrt_two_over_pi = 0.79788456080286535588;
   const struct tc_wide x = tc_widen(r, in[0]);
@@ -30,14 +33,16 @@ struct tc_value *tc_decomp_gelu_tanh(struct tc_rule *r, int n_in, struct tc_valu
   return half_gate(r, &x, tc_r1(r, TC_OP_tanh, scaled));
 }
 
-struct tc_value *tc_decomp_silu(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_silu(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                const struct tc_attrs *attrs) {
   (void)n_in, (void)attrs;
   const struct tc_wide x = tc_widen(r, in[0]);
   return tc_r_cast(r, tc_r2(r, TC_OP_mul, x.value, tc_r1(r, TC_OP_sigmoid, x.value)), x.narrow);
 }
 
 /* log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)); above 20 it is x. */
-struct tc_value *tc_decomp_softplus(struct tc_rule *r, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs) {
+struct tc_value *tc_decomp_softplus(struct tc_rule *r, int n_in, struct tc_value *const *in,
+                                    const struct tc_attrs *attrs) {
   (void)n_in, (void)attrs;
   enum { THRESHOLD = 20 };
   const struct tc_wide x = tc_widen(r, in[0]);

@@ -22,14 +22,22 @@ static bool tensor_bytes(tc_dtype dtype, int ndim, const int64_t *sizes, int64_t
   return empty || !overflow;
 }
 
-tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, const int64_t *sizes, struct tc_tensor *out, struct tc_error *err) {
+tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, const int64_t *sizes,
+                        struct tc_tensor *out, struct tc_error *err) {
   int64_t bytes;
-  if (ndim > TC_MAX_DIMS) return tc_fail(err, TC_LIMIT, "device", "a tensor of %d dimensions; at most %d are supported", ndim, TC_MAX_DIMS);
+  if (ndim > TC_MAX_DIMS)
+    return tc_fail(err, TC_LIMIT, "device", "a tensor of %d dimensions; at most %d are supported", ndim,
+                   TC_MAX_DIMS);
   for (int d = 0; d < ndim; d++)
-    if (sizes[d] < 0) return tc_fail(err, TC_SHAPE, "device", "size %lld of dimension %d is negative", (long long)sizes[d], d + 1);
-  if (!tensor_bytes(dtype, ndim, sizes, &bytes)) return tc_fail(err, TC_LIMIT, "device", "a tensor has more bytes than 63 bits can count");
+    if (sizes[d] < 0)
+      return tc_fail(err, TC_SHAPE, "device", "size %lld of dimension %d is negative", (long long)sizes[d],
+                     d + 1);
+  if (!tensor_bytes(dtype, ndim, sizes, &bytes))
+    return tc_fail(err, TC_LIMIT, "device", "a tensor has more bytes than 63 bits can count");
   out->storage = device->methods->alloc(device, (size_t)bytes);
-  if (!out->storage) return tc_fail(err, TC_NOMEM, "device", "no memory for a tensor of %lld bytes on %s", (long long)bytes, device->methods->name);
+  if (!out->storage)
+    return tc_fail(err, TC_NOMEM, "device", "no memory for a tensor of %lld bytes on %s", (long long)bytes,
+                   device->methods->name);
 #ifdef TC_HOSTILE
   memset(out->storage->data, POISON, (size_t)bytes);
 #endif
@@ -40,7 +48,8 @@ tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, cons
   for (int d = ndim - 1; d >= 0; d--) {
     out->sizes[d] = sizes[d];
     out->strides[d] = stride;
-    if (sizes[d] > 1 && __builtin_mul_overflow(stride, sizes[d], &stride)) stride = 1; /* only of an empty tensor, which has no use for it */
+    if (sizes[d] > 1 && __builtin_mul_overflow(stride, sizes[d], &stride))
+      stride = 1; /* only of an empty tensor, which has no use for it */
   }
   return TC_OK;
 }

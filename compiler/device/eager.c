@@ -3,13 +3,18 @@
  * Invariants:
  *  1. A value owns one storage reference unless it is `borrowed`; tc_eager_end drops the owned ones.
  *  2. Views share the storage of their operand. `reshape` copies where strides cannot express it.
- *  3. A MUTATE operation writes its first operand, bumps that storage's version once, and gives back a view of it.
+ *  3. A MUTATE operation writes its first operand, bumps that storage's version once, and gives back a view
+ *     of it.
  *  4. A random operation takes one draw of the context's generator, whatever becomes of it.
- *  5. No slot is cleared: a slot is meaningful below `count` alone (eager calls of one element are counted in nanoseconds).
- * A new operation needs nothing here: a VIEW adds its rule to tc_view_of, anything else a kernel to the device's registry. */
+ *  5. No slot is cleared: a slot is meaningful below `count` alone (eager calls of one element are counted in
+ *     nanoseconds).
+ * A new operation needs nothing here: a VIEW adds its rule to tc_view_of, anything else a kernel to the
+ * device's registry. */
 #include "device/eager.h"
 
-static struct tc_eager_value *slot_of(const struct tc_value *value) { return (struct tc_eager_value *)(uintptr_t)value; }
+static struct tc_eager_value *slot_of(const struct tc_value *value) {
+  return (struct tc_eager_value *)(uintptr_t)value;
+}
 static struct tc_value *value_of(struct tc_eager_value *slot) { return (struct tc_value *)slot; }
 
 static struct tc_eager_value *slot_at(struct tc_eager *e, int number) {
@@ -34,12 +39,13 @@ static struct tc_value *keep_slot(struct tc_eager *e, struct tc_eager_value *slo
   return value_of(slot);
 }
 
-static tc_status run_kernel(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                            struct tc_tensor *out, struct tc_error *err) {
+static tc_status run_kernel(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
+                            const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err) {
   struct tc_device *device = ctx->device;
   const tc_eager_fn kernel = device->eager[op];
   if (!kernel) {
-    return tc_fail(err, TC_UNSUPPORTED, "device", "%s: the device %s has no kernel for it", tc_op_row(op)->name, device->methods->name);
+    return tc_fail(err, TC_UNSUPPORTED, "device", "%s: the device %s has no kernel for it",
+                   tc_op_row(op)->name, device->methods->name);
   }
   struct tc_eager_call call = {.op = op, .n_in = n_in, .in = in, .attrs = attrs, .out = out};
   if (tc_op_row(op)->kind == TC_KIND_RANDOM) {
@@ -49,14 +55,16 @@ static tc_status run_kernel(struct tc_context *ctx, tc_op op, int n_in, const st
   return kernel(device, &call, err);
 }
 
-static tc_status allocate(struct tc_context *ctx, const struct tc_meta *meta, struct tc_tensor *out, struct tc_error *err) {
+static tc_status allocate(struct tc_context *ctx, const struct tc_meta *meta, struct tc_tensor *out,
+                          struct tc_error *err) {
   int64_t sizes[TC_MAX_DIMS];
   for (int d = 0; d < meta->ndim; d++) sizes[d] = tc_sym_value(meta->sizes[d]);
   return tc_tensor_new(ctx->device, meta->dtype, meta->ndim, sizes, out, err);
 }
 
-static tc_status run_fresh(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                           const struct tc_meta *meta, struct tc_tensor *out, struct tc_error *err) {
+static tc_status run_fresh(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
+                           const struct tc_attrs *attrs, const struct tc_meta *meta, struct tc_tensor *out,
+                           struct tc_error *err) {
   tc_status status = allocate(ctx, meta, out, err);
   if (status) return status;
   status = run_kernel(ctx, op, n_in, in, attrs, out, err);
@@ -64,31 +72,36 @@ static tc_status run_fresh(struct tc_context *ctx, tc_op op, int n_in, const str
   return status;
 }
 
-static tc_status run_view(struct tc_context *ctx, tc_op op, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                          const struct tc_meta *meta, struct tc_tensor *out, struct tc_error *err) {
+static tc_status run_view(struct tc_context *ctx, tc_op op, const struct tc_tensor *const *in,
+                          const struct tc_attrs *attrs, const struct tc_meta *meta, struct tc_tensor *out,
+                          struct tc_error *err) {
   if (op != TC_OP_reshape) return tc_view_of(op, in[0], attrs, meta, out, err);
   const tc_status status = tc_view_of(op, in[0], attrs, meta, out, NULL);
   return status == TC_SHAPE ? run_fresh(ctx, op, 1, in, attrs, meta, out, err) : status;
 }
 
 static bool same_view(const struct tc_tensor *a, const struct tc_tensor *b) {
-  if (a->storage != b->storage || a->dtype != b->dtype || a->ndim != b->ndim || a->offset != b->offset) return false;
+  if (a->storage != b->storage || a->dtype != b->dtype || a->ndim != b->ndim || a->offset != b->offset)
+    return false;
   for (int d = 0; d < a->ndim; d++)
     if (a->sizes[d] != b->sizes[d] || a->strides[d] != b->strides[d]) return false;
   return true;
 }
 
-/* An operand that shares the written storage through another view is copied first, so that what is read is what was there before. */
-static tc_status run_mutate(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                            struct tc_tensor *out, struct tc_error *err) {
+/* An operand that shares the written storage through another view is copied first, so that what is read is
+ * what was there before. */
+static tc_status run_mutate(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
+                            const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err) {
   const struct tc_tensor *target = in[0], *operands[TC_MAX_INPUTS];
   struct tc_tensor copies[TC_MAX_INPUTS];
   int n_copies = 0;
   tc_status status = TC_OK;
   for (int d = 0; d < target->ndim; d++) {
     if (target->sizes[d] > 1 && target->strides[d] == 0) {
-      return tc_fail(err, TC_ARG, "device", "%s: the tensor is expanded, so several of its elements are one in memory; clone it before writing",
-                     tc_op_row(op)->name);
+      return tc_fail(
+          err, TC_ARG, "device",
+          "%s: the tensor is expanded, so several of its elements are one in memory; clone it before writing",
+          tc_op_row(op)->name);
     }
   }
   operands[0] = target;
@@ -110,13 +123,14 @@ done:
   return status;
 }
 
-tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                       struct tc_tensor *out, struct tc_error *err) {
+tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
+                       const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err) {
   struct tc_meta metas[TC_MAX_INPUTS], meta;
   const struct tc_meta *in_metas[TC_MAX_INPUTS];
   const enum tc_op_kind kind = tc_op_row(op)->kind;
   if (n_in > TC_MAX_INPUTS) {
-    return tc_fail(err, TC_LIMIT, "device", "%s: %d operands; at most %d are supported", tc_op_row(op)->name, n_in, TC_MAX_INPUTS);
+    return tc_fail(err, TC_LIMIT, "device", "%s: %d operands; at most %d are supported", tc_op_row(op)->name,
+                   n_in, TC_MAX_INPUTS);
   }
   for (int i = 0; i < n_in; i++) {
     tc_meta_of_tensor(in[i], &metas[i]);
@@ -129,18 +143,23 @@ tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct 
   return run_fresh(ctx, op, n_in, in, attrs, &meta, out, err);
 }
 
-static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs, struct tc_value **out,
-                            struct tc_error *err) {
+static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,
+                            const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
   struct tc_eager *e = (struct tc_eager *)b;
   const struct tc_tensor *operands[TC_MAX_INPUTS];
   const struct tc_attrs none = {0};
   if (n_in > TC_MAX_INPUTS) {
-    return tc_fail(err, TC_LIMIT, "device", "%s: %d operands; at most %d are supported", tc_op_row(op)->name, n_in, TC_MAX_INPUTS);
+    return tc_fail(err, TC_LIMIT, "device", "%s: %d operands; at most %d are supported", tc_op_row(op)->name,
+                   n_in, TC_MAX_INPUTS);
   }
   for (int i = 0; i < n_in; i++) operands[i] = &slot_of(in[i])->tensor;
   struct tc_eager_value *slot = next_slot(e);
-  if (!slot) { return tc_fail(err, TC_LIMIT, "device", "%s: one call makes more than %d values, or memory is out", tc_op_row(op)->name, TC_MAX_CALL_VALUES); }
-  const tc_status status = tc_eager_run(e->ctx, op, n_in, operands, attrs ? attrs : &none, &slot->tensor, err);
+  if (!slot) {
+    return tc_fail(err, TC_LIMIT, "device", "%s: one call makes more than %d values, or memory is out",
+                   tc_op_row(op)->name, TC_MAX_CALL_VALUES);
+  }
+  const tc_status status =
+      tc_eager_run(e->ctx, op, n_in, operands, attrs ? attrs : &none, &slot->tensor, err);
   if (status) return status;
   *out = keep_slot(e, slot, false);
   return TC_OK;

@@ -17,7 +17,10 @@ struct tc_eager {
   struct tc_context *ctx;
   int count;
   TC_VEC(struct tc_eager_value *) more; /* beyond those inside */
-  struct tc_eager_value { struct tc_tensor tensor; bool borrowed; } inline_values[TC_EAGER_INLINE];
+  struct tc_eager_value {
+    struct tc_tensor tensor;
+    bool borrowed;
+  } inline_values[TC_EAGER_INLINE];
 };
 
 void tc_eager_begin(struct tc_eager *e, struct tc_context *ctx);
@@ -27,7 +30,7 @@ struct tc_tensor tc_eager_take(const struct tc_value *value);
 void tc_eager_end(struct tc_eager *e);
 
 /* One operation on tensors, without a builder: infers, allocates, runs. *out is the caller's. */
-tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                       struct tc_tensor *out, struct tc_error *err);
+tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
+                       const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err);
 
 #endif

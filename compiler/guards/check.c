@@ -1,8 +1,9 @@
 /* Running of guard programs.
  *
- * Invariants: raw accesses alone; nothing here allocates, raises, or enters Lua code; both stacks are left as they were. The
- * stack that a check needs on the guards' thread was reserved by tc_guards_seal. Tests push nothing on the stack of the call, and
- * leave that thread's stack as it was; what was read stays on it until it is taken off. */
+ * Invariants: raw accesses alone; nothing here allocates, raises, or enters Lua code; both stacks are left as
+ * they were. The stack that a check needs on the guards' thread was reserved by tc_guards_seal. Tests push
+ * nothing on the stack of the call, and leave that thread's stack as it was; what was read stays on it until
+ * it is taken off. */
 #include "guards/program.h"
 
 /* The value that is tested. */
@@ -18,7 +19,8 @@ static bool equal_bytes(lua_State *L, int at, const struct tc_fact *fact) {
 }
 
 static inline bool equal_text(const struct tc_guards *g, lua_State *L, int at, const struct tc_guard_op *op) {
-  return lua_tolstring(L, at, NULL) == op->expected.pointer || equal_bytes(L, at, &g->facts.data[op->fact - 1]);
+  return lua_tolstring(L, at, NULL) == op->expected.pointer ||
+         equal_bytes(L, at, &g->facts.data[op->fact - 1]);
 }
 
 static inline bool equal_integer(lua_State *L, int at, const struct tc_guard_op *op) {
@@ -75,16 +77,21 @@ static bool check_keys(struct looked_at v, const struct tc_guard_op *op) {
 static inline const struct tc_tensor *tensor_at(const struct tc_host *host, lua_State *L, int at) {
   if (!host->object_bytes) return host->tensor_at(L, at);
   const struct tc_host_object *object = lua_touserdata(L, at);
-  return object && lua_rawlen(L, at) == host->object_bytes && object->tag == host->object_tag ? &object->tensor : NULL;
+  return object && lua_rawlen(L, at) == host->object_bytes && object->tag == host->object_tag
+             ? &object->tensor
+             : NULL;
 }
 
-static inline const struct tc_tensor *tensor_like(const struct tc_guards *g, lua_State *L, int at, const struct tc_fact_tensor *expected) {
+static inline const struct tc_tensor *tensor_like(const struct tc_guards *g, lua_State *L, int at,
+                                                  const struct tc_fact_tensor *expected) {
   const struct tc_tensor *t = tensor_at(g->host, L, at);
-  const bool alike = t && t->dtype == expected->dtype && t->ndim == expected->ndim && t->storage && t->storage->device == expected->device;
+  const bool alike = t && t->dtype == expected->dtype && t->ndim == expected->ndim && t->storage &&
+                     t->storage->device == expected->device;
   return alike ? t : NULL;
 }
 
-static inline bool check_tensor(const struct tc_guards *g, lua_State *L, int at, const struct tc_guard_op *op, const struct tc_tensor **inputs) {
+static inline bool check_tensor(const struct tc_guards *g, lua_State *L, int at, const struct tc_guard_op *op,
+                                const struct tc_tensor **inputs) {
   const struct tc_fact_tensor *expected = op->expected.tensor;
   const struct tc_tensor *t = tensor_like(g, L, at, expected);
   if (!t) return false;
@@ -108,7 +115,9 @@ static bool check_sizes(const struct tc_guards *g, struct looked_at v, const str
   struct tc_fact_dims *dims = expected->dims;
   if (!t) return false;
   for (int d = 0; d < expected->ndim; d++) {
-    if (dims->ids[d] < 0 ? t->sizes[d] != expected->sizes[d] : !set_size(values->sizes, dims->ids[d], t->sizes[d])) return false;
+    if (dims->ids[d] < 0 ? t->sizes[d] != expected->sizes[d]
+                         : !set_size(values->sizes, dims->ids[d], t->sizes[d]))
+      return false;
     if (tc_sym_is_const(dims->strides[d]) && t->strides[d] != expected->strides[d]) return false;
   }
   dims->now = t;
@@ -121,7 +130,8 @@ static bool check_strides(const struct tc_fact_tensor *expected, const int64_t *
   for (int d = 0; d < expected->ndim; d++) {
     int64_t stride;
     if (tc_sym_is_const(dims->strides[d])) continue;
-    if (!tc_sym_eval_checked(dims->strides[d], sizes, &stride) || stride != dims->now->strides[d]) return false;
+    if (!tc_sym_eval_checked(dims->strides[d], sizes, &stride) || stride != dims->now->strides[d])
+      return false;
   }
   return true;
 }
@@ -129,13 +139,15 @@ static bool check_strides(const struct tc_fact_tensor *expected, const int64_t *
 static bool read_scalar(struct looked_at v, union tc_guard_scalar *out) {
   if (v.type != LUA_TNUMBER) return false;
   if (!out) return true;
-  if (lua_isinteger(v.L, v.at)) out->integer = lua_tointeger(v.L, v.at);
-  else out->number = lua_tonumber(v.L, v.at);
+  if (lua_isinteger(v.L, v.at))
+    out->integer = lua_tointeger(v.L, v.at);
+  else
+    out->number = lua_tonumber(v.L, v.at);
   return true;
 }
 
-static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at v,
-                  const struct tc_guard_values *values) {
+static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op,
+                  struct looked_at v, const struct tc_guard_values *values) {
   switch ((enum tc_guard_test)op->test) {
     case TC_TEST_NOTHING: return true;
     case TC_TEST_KEEP: return lua_copy(v.L, v.at, op->other), true;
@@ -146,7 +158,8 @@ static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const
     case TC_TEST_STRING: return v.type == LUA_TSTRING && equal_text(g, v.L, v.at, op);
     case TC_TEST_IDENTITY: return v.type == op->type && lua_topointer(v.L, v.at) == op->expected.pointer;
     case TC_TEST_METATABLE: return check_metatable(v.L, v.at, op->expected.pointer);
-    case TC_TEST_LENGTH: return v.type == LUA_TTABLE && (int64_t)lua_rawlen(v.L, v.at) == op->expected.integer;
+    case TC_TEST_LENGTH:
+      return v.type == LUA_TTABLE && (int64_t)lua_rawlen(v.L, v.at) == op->expected.integer;
     case TC_TEST_SEQUENCE: return v.type == LUA_TTABLE && tc_guards_is_sequence(v.L, v.at);
     case TC_TEST_KEYS: return check_keys(v, op);
     case TC_TEST_TENSOR: return check_tensor(g, v.L, v.at, op, values->inputs);
@@ -154,13 +167,17 @@ static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const
     case TC_TEST_STRIDES: return check_strides(op->expected.tensor, values->sizes);
     case TC_TEST_NUMBER: return v.type == LUA_TNUMBER && (lua_isinteger(v.L, v.at) != 0) == (op->type != 0);
     case TC_TEST_DEFINED: return v.type != LUA_TNIL;
-    case TC_TEST_SIZE: return v.type == LUA_TNUMBER && lua_isinteger(v.L, v.at) && set_size(values->sizes, op->other, lua_tointeger(v.L, v.at));
+    case TC_TEST_SIZE:
+      return v.type == LUA_TNUMBER && lua_isinteger(v.L, v.at) &&
+             set_size(values->sizes, op->other, lua_tointeger(v.L, v.at));
     case TC_TEST_SCALAR: return read_scalar(v, values->scalars ? &values->scalars[op->other] : NULL);
     case TC_TEST_SAME: return lua_rawequal(v.L, v.at, op->other);
     case TC_TEST_DISTINCT: return !lua_rawequal(v.L, v.at, op->other);
     case TC_TEST_SHAPE: return tc_sym_fact_true(&g->facts.data[op->fact - 1].shape, values->sizes);
     case TC_TEST_ARGS: return frame->n_args == op->expected.integer;
-    case TC_TEST_CODE: return lua_topointer(v.L, v.at) == op->expected.pointer || tc_guards_has_code(v.L, v.at, &g->facts.data[op->fact - 1]);
+    case TC_TEST_CODE:
+      return lua_topointer(v.L, v.at) == op->expected.pointer ||
+             tc_guards_has_code(v.L, v.at, &g->facts.data[op->fact - 1]);
     case TC_TEST_ONE_VARIABLE: return tc_guards_is_one_variable(v.L, v.at, op->other, op->expected.integer);
     case TC_TEST_TWO_VARIABLES: return !tc_guards_is_one_variable(v.L, v.at, op->other, op->expected.integer);
     case TC_TEST_DEFAULT_DTYPE: return (int64_t)g->host->default_dtype(g->thread) == op->expected.integer;
@@ -177,7 +194,8 @@ static bool move_roots(const struct tc_guards *g, const struct tc_frame *frame) 
   return true;
 }
 
-static inline struct looked_at look_at_arg(const struct tc_guards *g, const struct tc_frame *frame, int number) {
+static inline struct looked_at look_at_arg(const struct tc_guards *g, const struct tc_frame *frame,
+                                           int number) {
   const int at = frame->first_arg + number;
   if (number >= frame->n_args) return (struct looked_at){g->thread, TC_GUARDS_NIL, LUA_TNIL};
   return (struct looked_at){frame->L, at, lua_type(frame->L, at)};
@@ -196,7 +214,8 @@ static inline int read_key(lua_State *G, const struct tc_guard_op *op) {
 }
 
 /* What an operation looks at; false: there is no stack. */
-static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op, struct looked_at *v) {
+static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_op *op,
+                       struct looked_at *v) {
   lua_State *const G = g->thread;
   switch ((enum tc_guard_read)op->read) {
     case TC_READ_NOTHING:
@@ -211,9 +230,7 @@ static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, 
       lua_pushinteger(G, g->host->tensor_at(G, op->parent)->sizes[op->key]);
       *v = (struct looked_at){G, op->at, LUA_TNUMBER};
       return true;
-    case TC_READ_LENGTH: /* a table */
-      tc_guards_push_length(G, op->parent, op->key);
-      break;
+    case TC_READ_LENGTH: /* a table */ tc_guards_push_length(G, op->parent, op->key); break;
     case TC_READ_ARG: *v = look_at_arg(g, frame, op->key); return true;
     case TC_READ_FUNCTION: *v = (struct looked_at){frame->L, frame->function, LUA_TFUNCTION}; return true;
     case TC_READ_EXPR: compute(G, op); break;
@@ -226,19 +243,26 @@ static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, 
 }
 
 /* The fact, from 1, that fails; 0: none; -1: no stack. What the program has most of is done on the spot. */
-static int run(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *values) {
+static int run(const struct tc_guards *g, const struct tc_frame *frame,
+               const struct tc_guard_values *values) {
   lua_State *const G = g->thread;
   struct looked_at v = {G, TC_GUARDS_NIL, LUA_TNIL};
   for (const struct tc_guard_op *op = g->ops;; op++) {
     bool good = true;
     switch ((enum tc_guard_code)op->code) {
       case TC_CODE_KEY_TYPE: good = read_key(G, op) == op->type; break;
-      case TC_CODE_KEY_BOOLEAN: good = read_key(G, op) == LUA_TBOOLEAN && lua_toboolean(G, op->at) == op->expected.integer; break;
+      case TC_CODE_KEY_BOOLEAN:
+        good = read_key(G, op) == LUA_TBOOLEAN && lua_toboolean(G, op->at) == op->expected.integer;
+        break;
       case TC_CODE_KEY_INTEGER: good = read_key(G, op) == LUA_TNUMBER && equal_integer(G, op->at, op); break;
       case TC_CODE_KEY_FLOAT: good = read_key(G, op) == LUA_TNUMBER && equal_float(G, op->at, op); break;
       case TC_CODE_KEY_STRING: good = read_key(G, op) == LUA_TSTRING && equal_text(g, G, op->at, op); break;
-      case TC_CODE_KEY_IDENTITY: good = read_key(G, op) == op->type && lua_topointer(G, op->at) == op->expected.pointer; break;
-      case TC_CODE_KEY_TENSOR: good = read_key(G, op) == LUA_TUSERDATA && check_tensor(g, G, op->at, op, values->inputs); break;
+      case TC_CODE_KEY_IDENTITY:
+        good = read_key(G, op) == op->type && lua_topointer(G, op->at) == op->expected.pointer;
+        break;
+      case TC_CODE_KEY_TENSOR:
+        good = read_key(G, op) == LUA_TUSERDATA && check_tensor(g, G, op->at, op, values->inputs);
+        break;
       case TC_CODE_INTEGER_TYPE: good = lua_rawgeti(G, op->parent, op->key) == op->type; break;
       case TC_CODE_METATABLE: good = check_metatable(G, op->at, op->expected.pointer); break;
       case TC_CODE_POP: lua_settop(G, op->at); break;

@@ -1,15 +1,21 @@
-/* Functions that are guarded by their code, not by their identity: closures that a program makes anew at each call. What they capture
- * is read from each of them, like the fields of a table.
+/* Functions that are guarded by their code, not by their identity: closures that a program makes anew at each
+ * call. What they capture is read from each of them, like the fields of a table.
  *
  * Invariants:
- *  1. Two functions have the same code if lua_dump gives the same bytes for both, with lines and names: so they raise the same errors too.
- *  2. A function that is the guarded one itself is known by its address. Of another one the lines are compared before the bytes are,
- *     which are compared as they come: nothing is allocated.
- *  3. Which upvalues are one variable is a fact about pairs of functions whose code or identity is guarded too. */
+ *  1. Two functions have the same code if lua_dump gives the same bytes for both, with lines and names: so
+ *     they raise the same errors too.
+ *  2. A function that is the guarded one itself is known by its address. Of another one the lines are
+ *     compared before the bytes are, which are compared as they come: nothing is allocated.
+ *  3. Which upvalues are one variable is a fact about pairs of functions whose code or identity is guarded
+ *     too. */
 #include "base/strbuf.h"
 #include "guards/program.h"
 
-struct tc_fact_code { int first_line, last_line; size_t length; const char *bytes; };
+struct tc_fact_code {
+  int first_line, last_line;
+  size_t length;
+  const char *bytes;
+};
 
 static int append_bytes(lua_State *L, const void *bytes, size_t count, void *out) {
   struct tc_strbuf *text = out;
@@ -19,7 +25,10 @@ static int append_bytes(lua_State *L, const void *bytes, size_t count, void *out
 }
 
 /* What is left of the bytes that are to come. */
-struct expected { const char *at; size_t left; };
+struct expected {
+  const char *at;
+  size_t left;
+};
 
 static int compare_bytes(lua_State *L, const void *bytes, size_t count, void *data) {
   struct expected *expected = data;
@@ -53,7 +62,9 @@ static bool has_code(lua_State *L, int index, const struct tc_fact_code *code) {
   return same;
 }
 
-bool tc_guards_has_code(lua_State *G, int at, const struct tc_fact *fact) { return has_code(G, at, fact->code); }
+bool tc_guards_has_code(lua_State *G, int at, const struct tc_fact *fact) {
+  return has_code(G, at, fact->code);
+}
 
 bool tc_guards_same_code(const struct tc_guards *g, int at, int other) {
   lua_State *G = g->thread;
@@ -76,8 +87,12 @@ void tc_guards_code(struct tc_guards *g, lua_State *L, int source, int index) {
     g->failed = true;
     return;
   }
-  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_CODE, .source = source, .type = LUA_TFUNCTION, .other = tc_guards_anchor(g, L, index),
-                                          .pointer = lua_topointer(L, index), .code = code});
+  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_CODE,
+                                          .source = source,
+                                          .type = LUA_TFUNCTION,
+                                          .other = tc_guards_anchor(g, L, index),
+                                          .pointer = lua_topointer(L, index),
+                                          .code = code});
 }
 
 void tc_guards_function_by_code(struct tc_guards *g) {
@@ -85,7 +100,9 @@ void tc_guards_function_by_code(struct tc_guards *g) {
   if (source >= 0) g->sources.data[source].facts |= 1u << TC_GUARD_CODE;
 }
 
-bool tc_guards_is_by_code(const struct tc_guards *g, int source) { return source >= 0 && g->sources.data[source].facts >> TC_GUARD_CODE & 1; }
+bool tc_guards_is_by_code(const struct tc_guards *g, int source) {
+  return source >= 0 && g->sources.data[source].facts >> TC_GUARD_CODE & 1;
+}
 
 bool tc_guards_in_code(const struct tc_guards *g, int source) {
   const struct tc_source *s = source >= 0 ? &g->sources.data[source] : NULL;
@@ -96,10 +113,14 @@ bool tc_guards_in_code(const struct tc_guards *g, int source) {
 
 enum { NUMBER_BITS = 8 }; /* an upvalue has a number below 256 */
 
-static void add_variables(struct tc_guards *g, enum tc_guard_kind kind, int source, int number, int other, int other_number) {
+static void add_variables(struct tc_guards *g, enum tc_guard_kind kind, int source, int number, int other,
+                          int other_number) {
   const int64_t numbers = (int64_t)number << NUMBER_BITS | other_number;
-  if (source < 0 || other < 0) g->failed = true;
-  else tc_guards_add_fact(g, &(struct tc_fact){.kind = kind, .source = source, .other = other, .integer = numbers});
+  if (source < 0 || other < 0)
+    g->failed = true;
+  else
+    tc_guards_add_fact(g,
+                       &(struct tc_fact){.kind = kind, .source = source, .other = other, .integer = numbers});
 }
 
 void tc_guards_one_variable(struct tc_guards *g, int source, int number, int other, int other_number) {

@@ -1,10 +1,11 @@
 /* Choice among several programs of one function.
  *
  * Invariants:
- *  1. A *probe* is a source about which programs demand different values (an argument's shape, a scalar), or the number of
- *     arguments. A program that demands a value of each probe has a key, the hash of those values; the others have none.
- *  2. A program with another key than the call's does not hold, but for the chance of a hash: so it is tried last, and what is
- *     found never depends on keys.
+ *  1. A *probe* is a source about which programs demand different values (an argument's shape, a scalar), or
+ *     the number of arguments. A program that demands a value of each probe has a key, the hash of those
+ *     values; the others have none.
+ *  2. A program with another key than the call's does not hold, but for the chance of a hash: so it is tried
+ *     last, and what is found never depends on keys.
  *  3. Whatever is found has passed its whole check. */
 #include <stdlib.h>
 
@@ -13,7 +14,9 @@
 
 enum { MOST_PROBES = 3, NUMBER_OF_ARGS = -1, HASHED_TEXT = 64 /* bytes at the front of a string */ };
 
-struct probe { int program, source; };
+struct probe {
+  int program, source;
+};
 
 struct tc_guard_dispatch {
   const struct tc_alloc *alloc;
@@ -30,14 +33,19 @@ struct tc_guard_dispatch {
 
 static uint64_t hash_tensor(tc_dtype dtype, int ndim, const int64_t *sizes, const int64_t *strides) {
   uint64_t hash = tc_hash_u64(LUA_TUSERDATA, (uint64_t)dtype << 8 | (uint64_t)ndim);
-  for (int d = 0; d < ndim; d++) hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)sizes[d]), (uint64_t)strides[d]);
+  for (int d = 0; d < ndim; d++)
+    hash = tc_hash_u64(tc_hash_u64(hash, (uint64_t)sizes[d]), (uint64_t)strides[d]);
   return hash;
 }
 static uint64_t hash_text(const char *text, size_t length) {
   return tc_hash_bytes(length, text, length < HASHED_TEXT ? length : HASHED_TEXT);
 }
-static uint64_t hash_scalar(int type, bool is_integer, int64_t bits) { return tc_hash_u64(tc_hash_u64((uint64_t)type, is_integer), (uint64_t)bits); }
-static uint64_t hash_object(int type, const void *pointer) { return tc_hash_u64((uint64_t)type, (uint64_t)(uintptr_t)pointer); }
+static uint64_t hash_scalar(int type, bool is_integer, int64_t bits) {
+  return tc_hash_u64(tc_hash_u64((uint64_t)type, is_integer), (uint64_t)bits);
+}
+static uint64_t hash_object(int type, const void *pointer) {
+  return tc_hash_u64((uint64_t)type, (uint64_t)(uintptr_t)pointer);
+}
 
 /* What a value hashes to for which the fact holds; false: many values may. */
 static bool hash_demand(const struct tc_guards *g, const struct tc_fact *fact, uint64_t *hash) {
@@ -45,9 +53,11 @@ static bool hash_demand(const struct tc_guards *g, const struct tc_fact *fact, u
   switch (fact->kind) {
     case TC_GUARD_ABSENT: return *hash = hash_scalar(LUA_TNIL, false, 0), true;
     case TC_GUARD_EQUAL:
-      *hash = fact->type == LUA_TSTRING ? hash_text(fact->pointer, fact->length) : hash_scalar(fact->type, fact->is_integer, fact->integer);
+      *hash = fact->type == LUA_TSTRING ? hash_text(fact->pointer, fact->length)
+                                        : hash_scalar(fact->type, fact->is_integer, fact->integer);
       return true;
-    case TC_GUARD_IDENTITY: return *hash = hash_object(fact->type, fact->pointer), !g->host->tensor_at(g->thread, fact->other);
+    case TC_GUARD_IDENTITY:
+      return *hash = hash_object(fact->type, fact->pointer), !g->host->tensor_at(g->thread, fact->other);
     case TC_GUARD_TENSOR:
       if (t->dims) return false;
       return *hash = hash_tensor(t->dtype, t->ndim, t->sizes, t->strides), true;
@@ -86,7 +96,8 @@ static uint64_t hash_value(const struct tc_guards *g, lua_State *L, int at) {
 static uint64_t hash_present(const struct tc_guards *g, const struct tc_frame *frame, int source) {
   if (source == NUMBER_OF_ARGS) return (uint64_t)frame->n_args;
   const struct tc_source *s = &g->sources.data[source];
-  if (s->kind == TC_SOURCE_ARG && s->number < frame->n_args) return hash_value(g, frame->L, frame->first_arg + s->number);
+  if (s->kind == TC_SOURCE_ARG && s->number < frame->n_args)
+    return hash_value(g, frame->L, frame->first_arg + s->number);
   tc_guards_evaluate(g, frame, source);
   const uint64_t hash = hash_value(g, g->thread, lua_gettop(g->thread));
   lua_settop(g->thread, g->n_anchors);
@@ -96,7 +107,10 @@ static uint64_t hash_present(const struct tc_guards *g, const struct tc_frame *f
 /* --- choosing the probes --- */
 
 /* A program demands a value of a source; the source is known by its hash, which programs share. */
-struct demand { uint64_t source_hash, value; int program, source, depth; };
+struct demand {
+  uint64_t source_hash, value;
+  int program, source, depth;
+};
 typedef TC_VEC(struct demand) demand_list;
 
 static int by_source(const void *left, const void *right) {
@@ -115,7 +129,10 @@ static bool collect(const struct tc_guard_dispatch *d, demand_list *all) {
     for (size_t i = 0; i < g->facts.len; i++) {
       const struct tc_fact *fact = &g->facts.data[i];
       const struct tc_source *s = fact->source >= 0 ? &g->sources.data[fact->source] : NULL;
-      struct demand demand = {.source_hash = s ? s->identity : 0, .program = p, .source = s ? fact->source : NUMBER_OF_ARGS, .depth = s ? s->depth : 0};
+      struct demand demand = {.source_hash = s ? s->identity : 0,
+                              .program = p,
+                              .source = s ? fact->source : NUMBER_OF_ARGS,
+                              .depth = s ? s->depth : 0};
       if (!hash_demand(g, fact, &demand.value)) continue;
       if (!tc_vec_push(d->alloc, all, demand)) return false;
     }
@@ -125,7 +142,8 @@ static bool collect(const struct tc_guard_dispatch *d, demand_list *all) {
 }
 
 /* The keys that programs would have with one more probe, `group` (its demands, by program), into `keys`. */
-static int extend_keys(const struct tc_guard_dispatch *d, const struct demand *group, size_t n, uint64_t *keys, bool *has_key) {
+static int extend_keys(const struct tc_guard_dispatch *d, const struct demand *group, size_t n,
+                       uint64_t *keys, bool *has_key) {
   int n_keyed = 0;
   memset(has_key, 0, sizeof *has_key * (size_t)d->count);
   for (size_t i = 0; i < n; i++) {
@@ -153,7 +171,8 @@ static double cost_of(int count, const uint64_t *keys, const bool *has_key, uint
 }
 
 /* Adds the probe that helps most; false when none does. The last two are room. */
-static bool add_probe(struct tc_guard_dispatch *d, const demand_list *all, uint64_t *keys, bool *has_key, uint64_t *room) {
+static bool add_probe(struct tc_guard_dispatch *d, const demand_list *all, uint64_t *keys, bool *has_key,
+                      uint64_t *room) {
   double least = cost_of(d->count, d->keys, d->has_key, room);
   const struct demand *best = NULL;
   size_t best_count = 0;
@@ -202,14 +221,16 @@ static bool fill(struct tc_guard_dispatch *d, struct tc_guards *const *programs)
   for (size_t p = 0; p < n; p++) d->has_key[p] = true; /* the empty key, until there are probes */
   if (!choose_probes(d)) return false;
   for (int p = 0; p < d->count; p++) {
-    if (!d->has_key[p]) d->keyless[d->n_keyless++] = p;
-    else if (!tc_slots_add(d->alloc, &d->by_key, d->keys[p], p)) return false;
+    if (!d->has_key[p])
+      d->keyless[d->n_keyless++] = p;
+    else if (!tc_slots_add(d->alloc, &d->by_key, d->keys[p], p))
+      return false;
   }
   return true;
 }
 
-tc_status tc_guards_dispatch_build(const struct tc_alloc *alloc, int count, struct tc_guards *const *programs, struct tc_guard_dispatch **out,
-                                   struct tc_error *err) {
+tc_status tc_guards_dispatch_build(const struct tc_alloc *alloc, int count, struct tc_guards *const *programs,
+                                   struct tc_guard_dispatch **out, struct tc_error *err) {
   struct tc_guard_dispatch *d = TC_NEW(alloc, struct tc_guard_dispatch);
   *out = NULL;
   if (d) *d = (struct tc_guard_dispatch){.alloc = alloc, .count = count};
@@ -233,7 +254,8 @@ void tc_guards_dispatch_free(struct tc_guard_dispatch *d) {
 }
 
 /* Those with the key, of which the one that holds comes first the next time. */
-static int find_by_key(struct tc_guard_dispatch *d, uint64_t key, const struct tc_frame *frame, const struct tc_guard_values *values, int *tried) {
+static int find_by_key(struct tc_guard_dispatch *d, uint64_t key, const struct tc_frame *frame,
+                       const struct tc_guard_values *values, int *tried) {
   struct tc_slot *first = NULL;
   size_t at = tc_slots_first(&d->by_key, key);
   for (int p; (p = tc_slots_item(&d->by_key, at, key, &at)) >= 0;) {
@@ -248,7 +270,8 @@ static int find_by_key(struct tc_guard_dispatch *d, uint64_t key, const struct t
   return -1;
 }
 
-static int find_keyless(struct tc_guard_dispatch *d, const struct tc_frame *frame, const struct tc_guard_values *values, int *tried) {
+static int find_keyless(struct tc_guard_dispatch *d, const struct tc_frame *frame,
+                        const struct tc_guard_values *values, int *tried) {
   for (int i = 0; i < d->n_keyless; i++) {
     const int p = d->keyless[i];
     ++*tried;
@@ -259,7 +282,8 @@ static int find_keyless(struct tc_guard_dispatch *d, const struct tc_frame *fram
   return -1;
 }
 
-static int find_elsewhere(struct tc_guard_dispatch *d, uint64_t key, const struct tc_frame *frame, const struct tc_guard_values *values, int *tried) {
+static int find_elsewhere(struct tc_guard_dispatch *d, uint64_t key, const struct tc_frame *frame,
+                          const struct tc_guard_values *values, int *tried) {
   for (int p = 0; p < d->count; p++) {
     if (!d->has_key[p] || d->keys[p] == key) continue;
     ++*tried;
@@ -268,10 +292,12 @@ static int find_elsewhere(struct tc_guard_dispatch *d, uint64_t key, const struc
   return -1;
 }
 
-int tc_guards_dispatch_find(struct tc_guard_dispatch *d, const struct tc_frame *frame, const struct tc_guard_values *values, int *tried) {
+int tc_guards_dispatch_find(struct tc_guard_dispatch *d, const struct tc_frame *frame,
+                            const struct tc_guard_values *values, int *tried) {
   int checks = 0;
   uint64_t key = 0;
-  for (int i = 0; i < d->n_probes; i++) key = tc_hash_u64(key, hash_present(d->programs[d->probes[i].program], frame, d->probes[i].source));
+  for (int i = 0; i < d->n_probes; i++)
+    key = tc_hash_u64(key, hash_present(d->programs[d->probes[i].program], frame, d->probes[i].source));
   int found = find_by_key(d, key, frame, values, &checks);
   if (found < 0) found = find_keyless(d, frame, values, &checks);
   if (found < 0) found = find_elsewhere(d, key, frame, values, &checks);
@@ -282,7 +308,9 @@ int tc_guards_dispatch_find(struct tc_guard_dispatch *d, const struct tc_frame *
 void tc_guards_dispatch_text(const struct tc_guard_dispatch *d, struct tc_strbuf *out) {
   for (int i = 0; i < d->n_probes; i++) {
     if (i) tc_strbuf_puts(out, ", ");
-    if (d->probes[i].source == NUMBER_OF_ARGS) tc_strbuf_puts(out, "number of arguments");
-    else tc_guards_source_text(d->programs[d->probes[i].program], d->probes[i].source, out);
+    if (d->probes[i].source == NUMBER_OF_ARGS)
+      tc_strbuf_puts(out, "number of arguments");
+    else
+      tc_guards_source_text(d->programs[d->probes[i].program], d->probes[i].source, out);
   }
 }

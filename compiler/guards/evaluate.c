@@ -1,4 +1,5 @@
-/* The present value of a single source, without a check: paths that lead nowhere and operands that are no numbers give nil.
+/* The present value of a single source, without a check: paths that lead nowhere and operands that are no
+ * numbers give nil.
  *
  * Invariants: as in check.c; the stack that it needs was reserved by tc_guards_seal. */
 #include <math.h>
@@ -9,8 +10,10 @@ void tc_guards_push_root(const struct tc_frame *frame, const struct tc_source *s
   switch (s->kind) {
     case TC_SOURCE_FUNCTION: lua_pushvalue(frame->L, frame->function); return;
     case TC_SOURCE_ARG:
-      if (s->number < frame->n_args) lua_pushvalue(frame->L, frame->first_arg + s->number);
-      else lua_pushnil(frame->L);
+      if (s->number < frame->n_args)
+        lua_pushvalue(frame->L, frame->first_arg + s->number);
+      else
+        lua_pushnil(frame->L);
       return;
     default: /* of the function */
       if (!lua_getupvalue(frame->L, frame->function, s->number)) lua_pushnil(frame->L);
@@ -18,7 +21,8 @@ void tc_guards_push_root(const struct tc_frame *frame, const struct tc_source *s
 }
 
 static bool works_on_bits(int op) {
-  return op == LUA_OPBAND || op == LUA_OPBOR || op == LUA_OPBXOR || op == LUA_OPSHL || op == LUA_OPSHR || op == LUA_OPBNOT;
+  return op == LUA_OPBAND || op == LUA_OPBOR || op == LUA_OPBXOR || op == LUA_OPSHL || op == LUA_OPSHR ||
+         op == LUA_OPBNOT;
 }
 
 static bool is_integral(lua_State *L, int at) {
@@ -45,7 +49,8 @@ static lua_Number log_of(lua_Number x, lua_Number base) {
 
 static lua_Number function_of(int op, lua_Number x, lua_Number y) {
   switch (op) {
-#define TC_GUARD_FUNCTION(NAME, name, value) case TC_GUARD_OP_##NAME: return value;
+#define TC_GUARD_FUNCTION(NAME, name, value)                                                                 \
+  case TC_GUARD_OP_##NAME: return value;
 #include "guards/functions.def"
 #undef TC_GUARD_FUNCTION
     case TC_GUARD_OP_ATAN: return atan2(x, y);
@@ -78,8 +83,10 @@ static void step(const struct tc_guards *g, const struct tc_source *s) {
   const int parent = lua_gettop(G);
   if (s->kind == TC_SOURCE_DIM) {
     const struct tc_tensor *tensor = g->host->tensor_at(G, parent);
-    if (tensor && s->number < tensor->ndim) lua_pushinteger(G, tensor->sizes[s->number]);
-    else lua_pushnil(G);
+    if (tensor && s->number < tensor->ndim)
+      lua_pushinteger(G, tensor->sizes[s->number]);
+    else
+      lua_pushnil(G);
     lua_replace(G, parent);
     return;
   }

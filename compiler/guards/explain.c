@@ -4,8 +4,10 @@
 #include "guards/program.h"
 
 static void print_size(const struct tc_fact_tensor *t, int d, struct tc_strbuf *out) {
-  if (t->dims && t->dims->ids[d] >= 0) tc_strbuf_printf(out, "s%d", t->dims->ids[d]);
-  else tc_strbuf_printf(out, "%lld", (long long)t->sizes[d]);
+  if (t->dims && t->dims->ids[d] >= 0)
+    tc_strbuf_printf(out, "s%d", t->dims->ids[d]);
+  else
+    tc_strbuf_printf(out, "%lld", (long long)t->sizes[d]);
 }
 
 static void print_layout(const struct tc_fact_tensor *t, struct tc_strbuf *out) {
@@ -17,8 +19,10 @@ static void print_layout(const struct tc_fact_tensor *t, struct tc_strbuf *out) 
   tc_strbuf_puts(out, "] strides [");
   for (int d = 0; d < t->ndim; d++) {
     if (d) tc_strbuf_puts(out, ", ");
-    if (t->dims) tc_sym_print(out, t->dims->strides[d]);
-    else tc_strbuf_printf(out, "%lld", (long long)t->strides[d]);
+    if (t->dims)
+      tc_sym_print(out, t->dims->strides[d]);
+    else
+      tc_strbuf_printf(out, "%lld", (long long)t->strides[d]);
   }
   tc_strbuf_puts(out, "]");
 }
@@ -26,16 +30,22 @@ static void print_layout(const struct tc_fact_tensor *t, struct tc_strbuf *out) 
 static void print_equal(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
   lua_Number number;
   memcpy(&number, &fact->integer, sizeof number);
-  if (fact->type == LUA_TBOOLEAN) tc_strbuf_puts(out, fact->integer ? "true" : "false");
-  else if (fact->type == LUA_TSTRING) tc_guards_value_text(g, fact->other, out);
-  else if (fact->is_integer) tc_strbuf_printf(out, "%lld", (long long)fact->integer);
-  else tc_guards_float_text(number, out);
+  if (fact->type == LUA_TBOOLEAN)
+    tc_strbuf_puts(out, fact->integer ? "true" : "false");
+  else if (fact->type == LUA_TSTRING)
+    tc_guards_value_text(g, fact->other, out);
+  else if (fact->is_integer)
+    tc_strbuf_printf(out, "%lld", (long long)fact->integer);
+  else
+    tc_guards_float_text(number, out);
 }
 
 static void print_shape(const struct tc_sym_fact *shape, struct tc_strbuf *out) {
   tc_sym_print(out, shape->a);
-  if (shape->less) tc_strbuf_puts(out, shape->holds ? " < " : " >= ");
-  else tc_strbuf_puts(out, shape->holds ? " == " : " ~= ");
+  if (shape->less)
+    tc_strbuf_puts(out, shape->holds ? " < " : " >= ");
+  else
+    tc_strbuf_puts(out, shape->holds ? " == " : " ~= ");
   tc_sym_print(out, shape->b);
 }
 
@@ -99,8 +109,10 @@ void tc_guards_print_fact(const struct tc_guards *g, const struct tc_fact *fact,
   const char *source_text = tc_strbuf_text(&source), *expected_text = tc_strbuf_text(&expected);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats are the rows of guards.def */
-  if (source_text && expected_text) tc_strbuf_printf(out, formats[fact->kind], source_text, expected_text);
-  else out->failed = true;
+  if (source_text && expected_text)
+    tc_strbuf_printf(out, formats[fact->kind], source_text, expected_text);
+  else
+    out->failed = true;
 #pragma GCC diagnostic pop
   tc_strbuf_free(&source);
   tc_strbuf_free(&expected);
@@ -116,8 +128,10 @@ void tc_guards_keep_text(struct tc_guards *g) {
 }
 
 static void put_fact(const struct tc_guards *g, size_t number, struct tc_strbuf *out) {
-  if (number < g->texts.len) tc_strbuf_puts(out, g->texts.data[number]);
-  else tc_guards_print_fact(g, &g->facts.data[number], out);
+  if (number < g->texts.len)
+    tc_strbuf_puts(out, g->texts.data[number]);
+  else
+    tc_guards_print_fact(g, &g->facts.data[number], out);
 }
 
 /* --- present values --- */
@@ -127,7 +141,8 @@ static void print_tensor(const struct tc_fact *fact, const struct tc_tensor *ten
   memcpy(now.sizes, tensor->sizes, sizeof now.sizes);
   memcpy(now.strides, tensor->strides, sizeof now.strides);
   print_layout(&now, out);
-  if (fact->kind == TC_GUARD_TENSOR && tensor->storage && tensor->storage->device != fact->tensor->device) tc_strbuf_puts(out, " on another device");
+  if (fact->kind == TC_GUARD_TENSOR && tensor->storage && tensor->storage->device != fact->tensor->device)
+    tc_strbuf_puts(out, " on another device");
 }
 
 static void print_keys(const struct tc_guards *g, int table, struct tc_strbuf *out) {
@@ -143,22 +158,31 @@ static void print_keys(const struct tc_guards *g, int table, struct tc_strbuf *o
   if (!any) tc_strbuf_puts(out, "none");
 }
 
-static void print_metatable(const struct tc_guards *g, int at, const struct tc_fact *fact, struct tc_strbuf *out) {
+static void print_metatable(const struct tc_guards *g, int at, const struct tc_fact *fact,
+                            struct tc_strbuf *out) {
   lua_State *G = g->thread;
-  if (!lua_getmetatable(G, at)) tc_strbuf_puts(out, "nil");
-  else tc_strbuf_puts(out, fact->other && lua_rawequal(G, -1, fact->other) ? "the same" : fact->other ? "another" : "a table");
+  if (!lua_getmetatable(G, at))
+    tc_strbuf_puts(out, "nil");
+  else
+    tc_strbuf_puts(out, fact->other && lua_rawequal(G, -1, fact->other) ? "the same"
+                        : fact->other                                   ? "another"
+                                                                        : "a table");
 }
 
 /* How the two values of a fact on a pair stand to each other. */
-static void print_pair(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, int at, struct tc_strbuf *out) {
+static void print_pair(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact,
+                       int at, struct tc_strbuf *out) {
   lua_State *G = g->thread;
   tc_guards_evaluate(g, frame, fact->other);
   if (fact->kind == TC_GUARD_ONE_VARIABLE || fact->kind == TC_GUARD_TWO_VARIABLES)
-    tc_strbuf_puts(out, tc_guards_is_one_variable(G, at, lua_gettop(G), fact->integer) ? "one variable" : "not one variable");
-  else tc_strbuf_puts(out, lua_rawequal(G, at, -1) ? "the same" : "not the same");
+    tc_strbuf_puts(out, tc_guards_is_one_variable(G, at, lua_gettop(G), fact->integer) ? "one variable"
+                                                                                       : "not one variable");
+  else
+    tc_strbuf_puts(out, lua_rawequal(G, at, -1) ? "the same" : "not the same");
 }
 
-static void print_present(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, struct tc_strbuf *out) {
+static void print_present(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact,
+                          struct tc_strbuf *out) {
   lua_State *G = g->thread;
   tc_guards_evaluate(g, frame, fact->source);
   const int at = lua_gettop(G);
@@ -179,8 +203,10 @@ static void print_present(const struct tc_guards *g, const struct tc_frame *fram
     tc_strbuf_puts(out, same ? "the same code" : "other code");
   } else if (fact->kind == TC_GUARD_IDENTITY) {
     const bool alike = lua_type(G, at) == lua_type(G, fact->other) && !lua_rawequal(G, at, fact->other);
-    if (alike) tc_strbuf_printf(out, "another %s", tensor ? "tensor" : lua_typename(G, lua_type(G, at)));
-    else tc_guards_value_text(g, at, out);
+    if (alike)
+      tc_strbuf_printf(out, "another %s", tensor ? "tensor" : lua_typename(G, lua_type(G, at)));
+    else
+      tc_guards_value_text(g, at, out);
   } else if (tensor) {
     print_tensor(fact, tensor, out);
   } else {
@@ -208,11 +234,14 @@ static void read_sizes(const struct tc_guards *g, const struct tc_frame *frame) 
 
 static void print_symbol(const struct tc_guards *g, tc_sym symbol, struct tc_strbuf *out) {
   int64_t value;
-  if (tc_sym_eval_checked(symbol, g->sizes, &value)) tc_strbuf_printf(out, "%lld", (long long)value);
-  else tc_strbuf_puts(out, "no value");
+  if (tc_sym_eval_checked(symbol, g->sizes, &value))
+    tc_strbuf_printf(out, "%lld", (long long)value);
+  else
+    tc_strbuf_puts(out, "no value");
 }
 
-static void print_present_of_none(const struct tc_guards *g, const struct tc_frame *frame, const struct tc_fact *fact, struct tc_strbuf *out) {
+static void print_present_of_none(const struct tc_guards *g, const struct tc_frame *frame,
+                                  const struct tc_fact *fact, struct tc_strbuf *out) {
   switch (fact->kind) {
     case TC_GUARD_ARGS: tc_strbuf_printf(out, "%d", frame->n_args); break;
     case TC_GUARD_DEFAULT_DTYPE: tc_strbuf_puts(out, tc_dtype_name(g->host->default_dtype(g->thread))); break;
@@ -224,15 +253,18 @@ static void print_present_of_none(const struct tc_guards *g, const struct tc_fra
   }
 }
 
-void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, int guard, struct tc_strbuf *out) {
+void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, int guard,
+                       struct tc_strbuf *out) {
   for (size_t i = 0; i < g->facts.len; i++) {
     const struct tc_fact *fact = &g->facts.data[i];
     if (guard && (int)i + 1 != guard) continue;
     put_fact(g, i, out);
     if (frame) {
       tc_strbuf_puts(out, " (now: ");
-      if (fact->source >= 0) print_present(g, frame, fact, out);
-      else print_present_of_none(g, frame, fact, out);
+      if (fact->source >= 0)
+        print_present(g, frame, fact, out);
+      else
+        print_present_of_none(g, frame, fact, out);
       tc_strbuf_puts(out, ")");
     }
     if (!guard) tc_strbuf_puts(out, "\n");
@@ -250,7 +282,8 @@ void tc_guards_input_text(const struct tc_guards *g, int input, struct tc_strbuf
   }
 }
 
-static void print_open_sizes(const struct tc_guards *g, const struct tc_fact *fact, const char **before, struct tc_strbuf *out) {
+static void print_open_sizes(const struct tc_guards *g, const struct tc_fact *fact, const char **before,
+                             struct tc_strbuf *out) {
   for (int d = 0; fact->tensor->dims && d < fact->tensor->ndim; d++) {
     if (fact->tensor->dims->ids[d] < 0) continue;
     tc_strbuf_puts(out, *before);

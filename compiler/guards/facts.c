@@ -1,16 +1,19 @@
-/* Facts of guard programs. Each is kept once, but for those that callers add once by themselves (pairs). Their text is made when it is
- * asked for. Off (opt.guard_strings): as each fact is added, and kept with it. */
+/* Facts of guard programs. Each is kept once, but for those that callers add once by themselves (pairs).
+ * Their text is made when it is asked for. Off (opt.guard_strings): as each fact is added, and kept with
+ * it. */
 #include "base/hash.h"
 #include "guards/program.h"
 
 void tc_guards_add_fact(struct tc_guards *g, const struct tc_fact *fact) {
   if (fact->source >= 0) g->sources.data[fact->source].facts |= 1u << fact->kind;
-  if (!tc_vec_push(g->alloc, &g->facts, *fact)) g->failed = true;
-  else if (g->tells_at_once) tc_guards_keep_text(g);
+  if (!tc_vec_push(g->alloc, &g->facts, *fact))
+    g->failed = true;
+  else if (g->tells_at_once)
+    tc_guards_keep_text(g);
 }
 
-/* Is there nothing to add: no source, or a fact of this kind already? (A source has one value, so facts of one kind about it
- * are equal.) */
+/* Is there nothing to add: no source, or a fact of this kind already? (A source has one value, so facts of
+ * one kind about it are equal.) */
 static bool is_known(struct tc_guards *g, int source, enum tc_guard_kind kind) {
   if (source < 0) return g->failed = true;
   return g->sources.data[source].facts >> kind & 1;
@@ -25,7 +28,9 @@ void tc_guards_type(struct tc_guards *g, int source, int type) {
   if (is_known(g, source, TC_GUARD_TYPE) || is_pinned(g, source)) return;
   /* Of a table, whose fields may be read on the strength of this fact, only its identity says as much. */
   uint32_t implying = 1u << TC_GUARD_IDENTITY;
-  if (type != LUA_TTABLE) implying |= 1u << TC_GUARD_EQUAL | 1u << TC_GUARD_TENSOR | 1u << TC_GUARD_ABSENT | 1u << TC_GUARD_NUMBER | 1u << TC_GUARD_CODE;
+  if (type != LUA_TTABLE)
+    implying |= 1u << TC_GUARD_EQUAL | 1u << TC_GUARD_TENSOR | 1u << TC_GUARD_ABSENT | 1u << TC_GUARD_NUMBER |
+                1u << TC_GUARD_CODE;
   if (g->sources.data[source].facts & implying) return;
   tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_TYPE, .source = source, .type = type});
 }
@@ -51,8 +56,11 @@ void tc_guards_equal(struct tc_guards *g, lua_State *L, int source, int index) {
 
 void tc_guards_identity(struct tc_guards *g, lua_State *L, int source, int index) {
   if (is_known(g, source, TC_GUARD_IDENTITY) || is_pinned(g, source)) return;
-  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_IDENTITY, .source = source, .type = lua_type(L, index), .other = tc_guards_anchor(g, L, index),
-                                .pointer = lua_topointer(L, index)});
+  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_IDENTITY,
+                                          .source = source,
+                                          .type = lua_type(L, index),
+                                          .other = tc_guards_anchor(g, L, index),
+                                          .pointer = lua_topointer(L, index)});
 }
 
 void tc_guards_metatable(struct tc_guards *g, lua_State *L, int source, int index) {
@@ -86,32 +94,41 @@ void tc_guards_keys(struct tc_guards *g, lua_State *L, int source, int index, in
     tc_guards_anchor(g, L, lua_gettop(L));
     lua_pop(L, 1);
   }
-  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_KEYS, .source = source, .other = first, .integer = count});
+  tc_guards_add_fact(
+      g, &(struct tc_fact){.kind = TC_GUARD_KEYS, .source = source, .other = first, .integer = count});
 }
 
 void tc_guards_number(struct tc_guards *g, int source, bool is_integer) {
   if (is_known(g, source, TC_GUARD_NUMBER) || g->sources.data[source].facts >> TC_GUARD_EQUAL & 1) return;
   if (g->sources.data[source].kind == TC_SOURCE_CONSTANT) return;
   g->sources.data[source].is_integer = is_integer;
-  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_NUMBER, .source = source, .type = LUA_TNUMBER, .is_integer = is_integer});
+  tc_guards_add_fact(
+      g, &(struct tc_fact){
+             .kind = TC_GUARD_NUMBER, .source = source, .type = LUA_TNUMBER, .is_integer = is_integer});
 }
 
 void tc_guards_defined(struct tc_guards *g, int source) {
-  if (!is_known(g, source, TC_GUARD_DEFINED)) tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_DEFINED, .source = source});
+  if (!is_known(g, source, TC_GUARD_DEFINED))
+    tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_DEFINED, .source = source});
 }
 
 /* Facts on pairs are not told apart by their source's bits: callers ask once a pair. */
 static void add_pair(struct tc_guards *g, enum tc_guard_kind kind, int source, int other) {
-  if (source < 0 || other < 0) g->failed = true;
-  else if (source != other) tc_guards_add_fact(g, &(struct tc_fact){.kind = kind, .source = source, .other = other});
+  if (source < 0 || other < 0)
+    g->failed = true;
+  else if (source != other)
+    tc_guards_add_fact(g, &(struct tc_fact){.kind = kind, .source = source, .other = other});
 }
 
 void tc_guards_same(struct tc_guards *g, int source, int other) { add_pair(g, TC_GUARD_SAME, source, other); }
-void tc_guards_distinct(struct tc_guards *g, int source, int other) { add_pair(g, TC_GUARD_DISTINCT, source, other); }
+void tc_guards_distinct(struct tc_guards *g, int source, int other) {
+  add_pair(g, TC_GUARD_DISTINCT, source, other);
+}
 
 /* --- tensors, sizes, scalars --- */
 
-/* What a fact on a tensor holds; NULL: it is known, or memory is out. add_tensor adds the fact when the dimensions are filled in. */
+/* What a fact on a tensor holds; NULL: it is known, or memory is out. add_tensor adds the fact when the
+ * dimensions are filled in. */
 static struct tc_fact_tensor *new_tensor(struct tc_guards *g, int source, const struct tc_tensor *tensor) {
   if (is_known(g, source, TC_GUARD_TENSOR)) return NULL;
   struct tc_fact_tensor *expected = TC_NEW(tc_arena_alloc(g->arena), struct tc_fact_tensor);
@@ -119,7 +136,8 @@ static struct tc_fact_tensor *new_tensor(struct tc_guards *g, int source, const 
     g->failed = true;
     return NULL;
   }
-  *expected = (struct tc_fact_tensor){.dtype = tensor->dtype, .ndim = tensor->ndim, .input = -1, .device = tensor->storage->device};
+  *expected = (struct tc_fact_tensor){
+      .dtype = tensor->dtype, .ndim = tensor->ndim, .input = -1, .device = tensor->storage->device};
   memcpy(expected->sizes, tensor->sizes, sizeof *tensor->sizes * (size_t)tensor->ndim);
   memcpy(expected->strides, tensor->strides, sizeof *tensor->strides * (size_t)tensor->ndim);
   return expected;
@@ -144,11 +162,14 @@ static tc_sym keep_symbol(struct tc_guards *g, tc_sym symbol) {
 }
 
 static void note_size(struct tc_guards *g, int id) {
-  if (id >= TC_MAX_GUARD_SIZES) g->failed = true;
-  else if (id >= g->n_sizes) g->n_sizes = id + 1;
+  if (id >= TC_MAX_GUARD_SIZES)
+    g->failed = true;
+  else if (id >= g->n_sizes)
+    g->n_sizes = id + 1;
 }
 
-void tc_guards_tensor_dynamic(struct tc_guards *g, int source, const struct tc_tensor *tensor, const int *size_ids, const tc_sym *strides) {
+void tc_guards_tensor_dynamic(struct tc_guards *g, int source, const struct tc_tensor *tensor,
+                              const int *size_ids, const tc_sym *strides) {
   struct tc_fact_tensor *expected = new_tensor(g, source, tensor);
   struct tc_fact_dims *dims = expected ? TC_NEW(tc_arena_alloc(g->arena), struct tc_fact_dims) : NULL;
   if (!dims) {
@@ -160,16 +181,20 @@ void tc_guards_tensor_dynamic(struct tc_guards *g, int source, const struct tc_t
     dims->ids[d] = size_ids[d];
     if (size_ids[d] >= 0) note_size(g, size_ids[d]);
     dims->strides[d] = strides ? keep_symbol(g, strides[d]) : tc_sym_const(tensor->strides[d]);
-    if (!tc_sym_is_const(dims->strides[d])) dims->late_strides = true;
-    else expected->strides[d] = tc_sym_value(dims->strides[d]);
+    if (!tc_sym_is_const(dims->strides[d]))
+      dims->late_strides = true;
+    else
+      expected->strides[d] = tc_sym_value(dims->strides[d]);
   }
   add_tensor(g, source, expected);
 }
 
 void tc_guards_input(struct tc_guards *g, int source) {
   struct tc_fact_tensor *tensor = source < 0 ? NULL : g->sources.data[source].tensor;
-  if (tensor) tensor->input = g->n_inputs++;
-  else g->failed = true;
+  if (tensor)
+    tensor->input = g->n_inputs++;
+  else
+    g->failed = true;
 }
 
 /* Facts of one kind that may be several: of a source, or of none. */
@@ -188,12 +213,14 @@ void tc_guards_size(struct tc_guards *g, int source, int id) {
 }
 
 void tc_guards_scalar(struct tc_guards *g, int source, int index) {
-  if (is_known(g, source, TC_GUARD_SCALAR) && (source < 0 || has_fact(g, TC_GUARD_SCALAR, source, index))) return;
+  if (is_known(g, source, TC_GUARD_SCALAR) && (source < 0 || has_fact(g, TC_GUARD_SCALAR, source, index)))
+    return;
   tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SCALAR, .source = source, .other = index});
 }
 
 void tc_guards_shape_fact(struct tc_guards *g, const struct tc_sym_fact *given) {
-  const struct tc_sym_fact shape = {given->less, given->holds, keep_symbol(g, given->a), keep_symbol(g, given->b)};
+  const struct tc_sym_fact shape = {given->less, given->holds, keep_symbol(g, given->a),
+                                    keep_symbol(g, given->b)};
   if (g->failed) return;
   const uint64_t hash = tc_hash_mix(tc_hash_mix(shape.less, shape.a.bits), shape.b.bits);
   size_t at = tc_slots_first(&g->shape_index, hash);
@@ -201,19 +228,23 @@ void tc_guards_shape_fact(struct tc_guards *g, const struct tc_sym_fact *given) 
     const struct tc_sym_fact *known = &g->facts.data[i].shape;
     if (known->less == shape.less && tc_sym_same(known->a, shape.a) && tc_sym_same(known->b, shape.b)) return;
   }
-  if (!tc_slots_add(tc_arena_alloc(g->arena), &g->shape_index, hash, (int)g->facts.len)) g->failed = true;
-  else tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SHAPE, .source = TC_NO_SOURCE, .shape = shape});
+  if (!tc_slots_add(tc_arena_alloc(g->arena), &g->shape_index, hash, (int)g->facts.len))
+    g->failed = true;
+  else
+    tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SHAPE, .source = TC_NO_SOURCE, .shape = shape});
 }
 
 /* --- facts without a source --- */
 
 void tc_guards_args(struct tc_guards *g, int count) {
-  if (!has_fact(g, TC_GUARD_ARGS, TC_NO_SOURCE, 0)) tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_ARGS, .source = TC_NO_SOURCE, .integer = count});
+  if (!has_fact(g, TC_GUARD_ARGS, TC_NO_SOURCE, 0))
+    tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_ARGS, .source = TC_NO_SOURCE, .integer = count});
 }
 
 void tc_guards_default_dtype(struct tc_guards *g, tc_dtype dtype) {
   if (has_fact(g, TC_GUARD_DEFAULT_DTYPE, TC_NO_SOURCE, 0)) return;
-  tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_DEFAULT_DTYPE, .source = TC_NO_SOURCE, .integer = dtype});
+  tc_guards_add_fact(
+      g, &(struct tc_fact){.kind = TC_GUARD_DEFAULT_DTYPE, .source = TC_NO_SOURCE, .integer = dtype});
 }
 
 int tc_guards_count(const struct tc_guards *g) { return (int)g->facts.len; }

@@ -1,11 +1,13 @@
-/* What tc_guards_seal does: which sources a check reads, which of them are roots or kept, and where each of them lies; the
- * lists of children and of facts; room for the program. The invariants stand in program.h. */
+/* What tc_guards_seal does: which sources a check reads, which of them are roots or kept, and where each of
+ * them lies; the lists of children and of facts; room for the program. The invariants stand in program.h. */
 #include "base/hash.h"
 #include "guards/program.h"
 
-/* Does the check of it start without another source's check: roots, and what lies in pinned objects and in the function. */
+/* Does the check of it start without another source's check: roots, and what lies in pinned objects and in
+ * the function. */
 static bool is_top(const struct tc_guards *g, const struct tc_source *s) {
-  if (!tc_guards_is_inner(s)) return s->kind == TC_SOURCE_FUNCTION || s->kind == TC_SOURCE_ARG || s->kind == TC_SOURCE_OBJECT;
+  if (!tc_guards_is_inner(s))
+    return s->kind == TC_SOURCE_FUNCTION || s->kind == TC_SOURCE_ARG || s->kind == TC_SOURCE_OBJECT;
   const enum tc_source_kind parent = g->sources.data[s->parent].kind;
   return parent == TC_SOURCE_FUNCTION || parent == TC_SOURCE_OBJECT;
 }
@@ -19,7 +21,8 @@ static void keep_operand(struct tc_source *s) {
   if (!tc_guards_is_anchored(s)) s->kept = 1; /* its place comes later */
 }
 
-/* Which sources a check reads, from the facts down to the roots: parents and operands come before what rests on them. */
+/* Which sources a check reads, from the facts down to the roots: parents and operands come before what rests
+ * on them. */
 static void mark_needed(struct tc_guards *g) {
   struct tc_source *sources = g->sources.data;
   for (size_t i = 0; i < g->facts.len; i++) {
@@ -45,14 +48,18 @@ static void count_lists(struct tc_guards *g) {
   for (size_t i = 0; i < g->sources.len; i++) {
     struct tc_source *s = &g->sources.data[i];
     if (!s->needed) continue;
-    if (is_top(g, s)) g->n_top++;
-    else if (tc_guards_is_inner(s)) g->sources.data[s->parent].n_children++;
+    if (is_top(g, s))
+      g->n_top++;
+    else if (tc_guards_is_inner(s))
+      g->sources.data[s->parent].n_children++;
     if (s->kind == TC_SOURCE_EXPR) g->n_late++;
   }
   for (size_t i = 0; i < g->facts.len; i++) {
     const struct tc_fact *fact = &g->facts.data[i];
-    if (tc_guards_is_pair(fact->kind)) g->n_late++;
-    else if (fact->source >= 0) g->sources.data[fact->source].n_facts++;
+    if (tc_guards_is_pair(fact->kind))
+      g->n_late++;
+    else if (fact->source >= 0)
+      g->sources.data[fact->source].n_facts++;
   }
 }
 
@@ -67,10 +74,13 @@ static void fill_lists(struct tc_guards *g) {
     s->n_children = s->n_facts = 0; /* counted again below */
   }
   for (size_t i = 0; i < g->sources.len; i++) {
-    struct tc_source *s = &g->sources.data[i], *parent = tc_guards_is_inner(s) ? &g->sources.data[s->parent] : NULL;
+    struct tc_source *s = &g->sources.data[i],
+                     *parent = tc_guards_is_inner(s) ? &g->sources.data[s->parent] : NULL;
     if (!s->needed) continue;
-    if (is_top(g, s)) s->position = top++;
-    else if (parent) s->position = parent->first_child + parent->n_children++;
+    if (is_top(g, s))
+      s->position = top++;
+    else if (parent)
+      s->position = parent->first_child + parent->n_children++;
     else {
       if (s->kind == TC_SOURCE_EXPR) g->late[late++] = (int)i;
       continue;
@@ -79,15 +89,22 @@ static void fill_lists(struct tc_guards *g) {
   }
   for (size_t i = 0; i < g->facts.len; i++) {
     const struct tc_fact *fact = &g->facts.data[i];
-    if (tc_guards_is_pair(fact->kind)) g->late[late++] = ~(int)i;
-    else if (fact->source >= 0) g->own_facts[g->sources.data[fact->source].first_fact + g->sources.data[fact->source].n_facts++] = (int)i;
+    if (tc_guards_is_pair(fact->kind))
+      g->late[late++] = ~(int)i;
+    else if (fact->source >= 0)
+      g->own_facts[g->sources.data[fact->source].first_fact + g->sources.data[fact->source].n_facts++] =
+          (int)i;
   }
 }
 
 /* Does one of its facts push values to be tested? */
-static bool pushes(const struct tc_source *s) { return s->facts & (1u << TC_GUARD_SEQUENCE | 1u << TC_GUARD_KEYS | 1u << TC_GUARD_METATABLE | 1u << TC_GUARD_CODE); }
+static bool pushes(const struct tc_source *s) {
+  return s->facts &
+         (1u << TC_GUARD_SEQUENCE | 1u << TC_GUARD_KEYS | 1u << TC_GUARD_METATABLE | 1u << TC_GUARD_CODE);
+}
 
-/* Gives roots and kept values their places. An argument stays where it is, unless something else rests on it. */
+/* Gives roots and kept values their places. An argument stays where it is, unless something else rests on
+ * it. */
 static void place_values(struct tc_guards *g) {
   for (size_t i = 0; i < g->sources.len; i++) {
     struct tc_source *s = &g->sources.data[i];
@@ -100,13 +117,14 @@ static void place_values(struct tc_guards *g) {
     s->kept = 0;
   }
   for (size_t i = 0; i < g->sources.len; i++)
-    if (g->sources.data[i].needed && g->sources.data[i].kept) g->sources.data[i].kept = g->n_anchors + g->n_roots + ++g->n_kept;
+    if (g->sources.data[i].needed && g->sources.data[i].kept)
+      g->sources.data[i].kept = g->n_anchors + g->n_roots + ++g->n_kept;
 }
 
 /* Leaves before what has children, and of them first the arguments that stay where they are. */
 static void sort_top(struct tc_guards *g) {
   int at = 0, *sorted = g->path; /* which is long enough, and free now */
-  for (int class = 0; class < 3; class++) {
+  for (int class = 0; class < 3; class ++) {
     for (int i = 0; i < g->n_top; i++) {
       const struct tc_source *s = &g->sources.data[g->children[i]];
       if ((s->n_children ? 2 : s->place ? 1 : 0) == class) sorted[at++] = g->children[i];
@@ -144,8 +162,8 @@ static void forget_program(struct tc_guards *g) {
 
 static bool demands_same(const struct tc_fact_tensor *a, const struct tc_fact_tensor *b) {
   const size_t bytes = sizeof *a->sizes * (size_t)a->ndim;
-  return a->dtype == b->dtype && a->ndim == b->ndim && a->device == b->device && !memcmp(a->sizes, b->sizes, bytes) &&
-         !memcmp(a->strides, b->strides, bytes);
+  return a->dtype == b->dtype && a->ndim == b->ndim && a->device == b->device &&
+         !memcmp(a->sizes, b->sizes, bytes) && !memcmp(a->strides, b->strides, bytes);
 }
 
 /* Finds the first among tensors of fixed sizes that demand the same: of many parameters, few shapes. */
@@ -155,7 +173,8 @@ static bool find_alike(struct tc_guards *g) {
     struct tc_fact_tensor *tensor = g->facts.data[i].kind == TC_GUARD_TENSOR ? g->facts.data[i].tensor : NULL;
     if (!tensor || tensor->dims) continue;
     const size_t bytes = sizeof *tensor->sizes * (size_t)tensor->ndim;
-    const uint64_t hash = tc_hash_bytes(tc_hash_bytes((uint64_t)tensor->dtype, tensor->sizes, bytes), tensor->strides, bytes);
+    const uint64_t hash =
+        tc_hash_bytes(tc_hash_bytes((uint64_t)tensor->dtype, tensor->sizes, bytes), tensor->strides, bytes);
     size_t at = tc_slots_first(&index, hash);
     tensor->like = tensor;
     for (int k; tensor->like == tensor && (k = tc_slots_item(&index, at, hash, &at)) >= 0;)
@@ -171,8 +190,10 @@ static bool lay_out(struct tc_guards *g) {
   forget_program(g);
   mark_needed(g);
   count_lists(g);
-  g->most_ops = (int)(3 * n + 2 * n_facts + 3); /* reading, keeping and popping; facts, tensors' twice; the move; the end */
-  g->ops = tc_arena_bytes(g->arena, sizeof *g->ops * (size_t)g->most_ops); /* not cleared: most of it stays untouched */
+  g->most_ops = (int)(3 * n + 2 * n_facts +
+                      3); /* reading, keeping and popping; facts, tensors' twice; the move; the end */
+  g->ops = tc_arena_bytes(g->arena,
+                          sizeof *g->ops * (size_t)g->most_ops); /* not cleared: most of it stays untouched */
   g->children = TC_NEW_ARRAY(alloc, int, n);
   g->own_facts = TC_NEW_ARRAY(alloc, int, n_facts);
   g->roots = TC_NEW_ARRAY(alloc, int, n);
@@ -181,7 +202,9 @@ static bool lay_out(struct tc_guards *g) {
   g->path = TC_NEW_ARRAY(alloc, int, n);
   g->sizes = TC_NEW_ARRAY(alloc, int64_t, (size_t)g->n_sizes + 1);
   int *below = TC_NEW_ARRAY(alloc, int, n);
-  if (!g->ops || !g->children || !g->own_facts || !g->roots || !g->late || !g->late_done || !g->path || !g->sizes || !below) return false;
+  if (!g->ops || !g->children || !g->own_facts || !g->roots || !g->late || !g->late_done || !g->path ||
+      !g->sizes || !below)
+    return false;
   if (!find_alike(g)) return false;
   fill_lists(g);
   place_values(g);

@@ -8,7 +8,9 @@ static bool is_size(const struct tc_guards *g, int source, int id) {
   return tensor && tensor->dims && tensor->dims->ids[s->number] == id;
 }
 
-static bool is_constant(const struct tc_guards *g, int source) { return source >= 0 && g->sources.data[source].kind == TC_SOURCE_CONSTANT; }
+static bool is_constant(const struct tc_guards *g, int source) {
+  return source >= 0 && g->sources.data[source].kind == TC_SOURCE_CONSTANT;
+}
 
 /* The source is `size == constant`. */
 static bool compares(const struct tc_guards *g, const struct tc_source *s, int id) {

@@ -1,5 +1,5 @@
-/* The program of a check: made by a walk over the lists of layout.c, and anew when their order changes. It allocates nothing, and
- * needs no more C stack for a longer path. */
+/* The program of a check: made by a walk over the lists of layout.c, and anew when their order changes. It
+ * allocates nothing, and needs no more C stack for a longer path. */
 #include <math.h>
 
 #include "guards/program.h"
@@ -59,9 +59,12 @@ static void set_test(struct tc_guard_op *op, const struct tc_guards *g, int item
   if (op->test == TC_TEST_FLOAT) op->type = is_whole(fact->integer);
   if (op->test == TC_TEST_NUMBER) op->type = fact->is_integer;
   op->other = op->test == TC_TEST_TENSOR ? fact->tensor->input : fact->other;
-  if (fact->kind == TC_GUARD_TENSOR) op->expected.tensor = op->test == TC_TEST_TENSOR ? fact->tensor->like : fact->tensor;
-  else if (fact->kind != TC_GUARD_SHAPE && fact->pointer) op->expected.pointer = fact->pointer;
-  else op->expected.integer = fact->integer;
+  if (fact->kind == TC_GUARD_TENSOR)
+    op->expected.tensor = op->test == TC_TEST_TENSOR ? fact->tensor->like : fact->tensor;
+  else if (fact->kind != TC_GUARD_SHAPE && fact->pointer)
+    op->expected.pointer = fact->pointer;
+  else
+    op->expected.integer = fact->integer;
 }
 
 /* The facts of a source, the first together with its reading, `op`. */
@@ -103,8 +106,8 @@ static struct tc_guard_op *emit_read(struct tc_guards *g, struct tc_source *s, i
 
 static void emit_source(struct tc_guards *g, struct tc_source *s, int *walk) {
   struct tc_guard_op *op = emit_read(g, s, walk);
-  const bool reads = op->read == TC_READ_KEY || op->read == TC_READ_INTEGER || op->read == TC_READ_UPVALUE || op->read == TC_READ_DIM ||
-                     op->read == TC_READ_LENGTH;
+  const bool reads = op->read == TC_READ_KEY || op->read == TC_READ_INTEGER || op->read == TC_READ_UPVALUE ||
+                     op->read == TC_READ_DIM || op->read == TC_READ_LENGTH;
   if (!s->n_facts && !reads) g->n_ops--;
   emit_facts(g, s, op);
   s->ready = true;
@@ -114,7 +117,8 @@ static void emit_source(struct tc_guards *g, struct tc_source *s, int *walk) {
   op->other = s->kept;
 }
 
-/* A source and all below it. The way back up is in the sources themselves: g->path holds the next child of each level. */
+/* A source and all below it. The way back up is in the sources themselves: g->path holds the next child of
+ * each level. */
 static void emit_tree(struct tc_guards *g, int item, int walk) {
   const int base = walk;
   int level = 0, *next = g->path;
@@ -173,7 +177,8 @@ static void emit_sourceless(struct tc_guards *g, enum tc_guard_kind kind) {
     if (fact->kind != kind) continue;
     struct tc_guard_op *op = emit(g, TC_READ_NOTHING, 0);
     set_test(op, g, (int)i);
-    if (kind == TC_GUARD_TENSOR) op->test = fact->tensor->dims && fact->tensor->dims->late_strides ? TC_TEST_STRIDES : TC_TEST_NOTHING;
+    if (kind == TC_GUARD_TENSOR)
+      op->test = fact->tensor->dims && fact->tensor->dims->late_strides ? TC_TEST_STRIDES : TC_TEST_NOTHING;
     if (op->test == TC_TEST_NOTHING) g->n_ops--;
   }
 }
@@ -181,8 +186,10 @@ static void emit_sourceless(struct tc_guards *g, enum tc_guard_kind kind) {
 /* The code of an operation by what it reads and tests. */
 static enum tc_guard_code code_of(const struct tc_guard_op *op) {
   static const uint8_t of_key[] = {
-      [TC_TEST_TYPE] = TC_CODE_KEY_TYPE,     [TC_TEST_BOOLEAN] = TC_CODE_KEY_BOOLEAN,   [TC_TEST_INTEGER] = TC_CODE_KEY_INTEGER, [TC_TEST_FLOAT] = TC_CODE_KEY_FLOAT,
-      [TC_TEST_STRING] = TC_CODE_KEY_STRING, [TC_TEST_IDENTITY] = TC_CODE_KEY_IDENTITY, [TC_TEST_TENSOR] = TC_CODE_KEY_TENSOR,
+      [TC_TEST_TYPE] = TC_CODE_KEY_TYPE,       [TC_TEST_BOOLEAN] = TC_CODE_KEY_BOOLEAN,
+      [TC_TEST_INTEGER] = TC_CODE_KEY_INTEGER, [TC_TEST_FLOAT] = TC_CODE_KEY_FLOAT,
+      [TC_TEST_STRING] = TC_CODE_KEY_STRING,   [TC_TEST_IDENTITY] = TC_CODE_KEY_IDENTITY,
+      [TC_TEST_TENSOR] = TC_CODE_KEY_TENSOR,
   };
   if (op->read == TC_READ_KEY) return op->test < sizeof of_key ? of_key[op->test] : TC_CODE_OTHER;
   if (op->read == TC_READ_INTEGER && op->test == TC_TEST_TYPE) return TC_CODE_INTEGER_TYPE;
@@ -219,8 +226,8 @@ void tc_guards_emit(struct tc_guards *g) {
 
 /* --- the order --- */
 
-/* What is in front: leaves before what has children, those that failed more often first, arguments that stay on their stack
- * before others. */
+/* What is in front: leaves before what has children, those that failed more often first, arguments that stay
+ * on their stack before others. */
 static bool goes_before(const struct tc_source *a, const struct tc_source *b, bool top) {
   if (top && (a->n_children > 0) != (b->n_children > 0)) return a->n_children == 0;
   if (a->fails != b->fails) return a->fails > b->fails;

@@ -1,7 +1,8 @@
 /* An index from hashes to item numbers, for hash-consing: the owner keeps the items and compares them.
  *
  * A walk over the candidates of a hash:
- *     for (size_t at = tc_slots_first(&s, hash); (item = tc_slots_item(&s, at, hash, &at)) >= 0;) if (items[item] is it) …
+ *     for (size_t at = tc_slots_first(&s, hash); (item = tc_slots_item(&s, at, hash, &at)) >= 0;) if
+ *     (items[item] is it) …
  * Nothing is ever removed. Memory comes from the allocator given at each growth (an arena is fine). */
 #ifndef TC_GUARDS_SLOTS_H
 #define TC_GUARDS_SLOTS_H
@@ -12,14 +13,23 @@
 
 #include "base/alloc.h"
 
-struct tc_slot { uint64_t hash; int32_t item; };
-struct tc_slots { struct tc_slot *data; size_t cap, len; };
+struct tc_slot {
+  uint64_t hash;
+  int32_t item;
+};
+struct tc_slots {
+  struct tc_slot *data;
+  size_t cap, len;
+};
 
 enum { TC_SLOTS_FIRST = 16, TC_SLOT_FREE = -1 };
 
-static inline size_t tc_slots_first(const struct tc_slots *s, uint64_t hash) { return s->cap ? (size_t)hash & (s->cap - 1) : 0; }
+static inline size_t tc_slots_first(const struct tc_slots *s, uint64_t hash) {
+  return s->cap ? (size_t)hash & (s->cap - 1) : 0;
+}
 
-/* The next item with this hash at or after position `at`; *next is where to go on. TC_SLOT_FREE: there is none. */
+/* The next item with this hash at or after position `at`; *next is where to go on. TC_SLOT_FREE: there is
+ * none. */
 static inline int tc_slots_item(const struct tc_slots *s, size_t at, uint64_t hash, size_t *next) {
   if (!s->cap) return TC_SLOT_FREE;
   for (; s->data[at].item != TC_SLOT_FREE; at = (at + 1) & (s->cap - 1)) {

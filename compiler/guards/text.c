@@ -39,8 +39,10 @@ void tc_guards_value_text(const struct tc_guards *g, int at, struct tc_strbuf *o
     case LUA_TNIL: tc_strbuf_puts(out, "nil"); break;
     case LUA_TBOOLEAN: tc_strbuf_puts(out, lua_toboolean(G, at) ? "true" : "false"); break;
     case LUA_TNUMBER:
-      if (lua_isinteger(G, at)) tc_strbuf_printf(out, "%lld", (long long)lua_tointeger(G, at));
-      else tc_guards_float_text(lua_tonumber(G, at), out);
+      if (lua_isinteger(G, at))
+        tc_strbuf_printf(out, "%lld", (long long)lua_tointeger(G, at));
+      else
+        tc_guards_float_text(lua_tonumber(G, at), out);
       break;
     case LUA_TSTRING: {
       size_t length;
@@ -55,7 +57,8 @@ void tc_guards_value_text(const struct tc_guards *g, int at, struct tc_strbuf *o
 
 static void print_source(const struct tc_guards *g, int item, int steps, struct tc_strbuf *out);
 
-static void print_field(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
+static void print_field(const struct tc_guards *g, const struct tc_source *source, int steps,
+                        struct tc_strbuf *out) {
   const struct tc_source *parent = &g->sources.data[source->parent];
   const bool is_global = parent->kind == TC_SOURCE_UPVALUE && parent->name && !strcmp(parent->name, "_ENV");
   const bool named = source->name && tc_guards_is_name(source->name);
@@ -75,7 +78,8 @@ static void print_field(const struct tc_guards *g, const struct tc_source *sourc
   }
 }
 
-static void print_object(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
+static void print_object(const struct tc_guards *g, const struct tc_source *source, int steps,
+                         struct tc_strbuf *out) {
   const bool is_metatable = source->parent >= 0 && lua_type(g->thread, source->number) == LUA_TTABLE &&
                             !(g->sources.data[source->parent].facts >> TC_GUARD_IDENTITY & 1);
   if (source->parent < 0) {
@@ -88,9 +92,11 @@ static void print_object(const struct tc_guards *g, const struct tc_source *sour
 }
 
 static const char *const operators[] = {
-    [LUA_OPADD] = "+",   [LUA_OPSUB] = "-",   [LUA_OPMUL] = "*",  [LUA_OPMOD] = "%",  [LUA_OPPOW] = "^",  [LUA_OPDIV] = "/",
-    [LUA_OPIDIV] = "//", [LUA_OPBAND] = "&",  [LUA_OPBOR] = "|",  [LUA_OPBXOR] = "~", [LUA_OPSHL] = "<<", [LUA_OPSHR] = ">>",
-    [LUA_OPUNM] = "-",   [LUA_OPBNOT] = "~",  [TC_GUARD_OP_EQ] = "==", [TC_GUARD_OP_LT] = "<", [TC_GUARD_OP_LE] = "<=",
+    [LUA_OPADD] = "+",       [LUA_OPSUB] = "-",  [LUA_OPMUL] = "*",       [LUA_OPMOD] = "%",
+    [LUA_OPPOW] = "^",       [LUA_OPDIV] = "/",  [LUA_OPIDIV] = "//",     [LUA_OPBAND] = "&",
+    [LUA_OPBOR] = "|",       [LUA_OPBXOR] = "~", [LUA_OPSHL] = "<<",      [LUA_OPSHR] = ">>",
+    [LUA_OPUNM] = "-",       [LUA_OPBNOT] = "~", [TC_GUARD_OP_EQ] = "==", [TC_GUARD_OP_LT] = "<",
+    [TC_GUARD_OP_LE] = "<=",
 };
 
 static void print_operand(const struct tc_guards *g, int item, int steps, struct tc_strbuf *out) {
@@ -100,12 +106,14 @@ static void print_operand(const struct tc_guards *g, int item, int steps, struct
   if (brackets) tc_strbuf_puts(out, ")");
 }
 
-static void print_function(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
+static void print_function(const struct tc_guards *g, const struct tc_source *source, int steps,
+                           struct tc_strbuf *out) {
   static const char *const names[] = {
 #define TC_GUARD_FUNCTION(NAME, name, value) [TC_GUARD_OP_##NAME - TC_GUARD_OP_LE] = #name,
 #include "guards/functions.def"
 #undef TC_GUARD_FUNCTION
-      [TC_GUARD_OP_ATAN - TC_GUARD_OP_LE] = "atan", [TC_GUARD_OP_LOG_OF - TC_GUARD_OP_LE] = "log",
+      [TC_GUARD_OP_ATAN - TC_GUARD_OP_LE] = "atan",
+      [TC_GUARD_OP_LOG_OF - TC_GUARD_OP_LE] = "log",
   };
   tc_strbuf_printf(out, "math.%s(", names[source->number - TC_GUARD_OP_LE]);
   print_source(g, source->parent, steps, out);
@@ -116,7 +124,8 @@ static void print_function(const struct tc_guards *g, const struct tc_source *so
   tc_strbuf_puts(out, ")");
 }
 
-static void print_expr(const struct tc_guards *g, const struct tc_source *source, int steps, struct tc_strbuf *out) {
+static void print_expr(const struct tc_guards *g, const struct tc_source *source, int steps,
+                       struct tc_strbuf *out) {
   if (tc_guards_is_function(source->number)) {
     print_function(g, source, steps, out);
     return;
@@ -141,12 +150,16 @@ static void print_source(const struct tc_guards *g, int item, int steps, struct 
   switch (source->kind) {
     case TC_SOURCE_FUNCTION: tc_strbuf_puts(out, "the function"); break;
     case TC_SOURCE_ARG:
-      if (source->name) tc_strbuf_puts(out, source->name);
-      else tc_strbuf_printf(out, "argument %d", source->number + 1);
+      if (source->name)
+        tc_strbuf_puts(out, source->name);
+      else
+        tc_strbuf_printf(out, "argument %d", source->number + 1);
       break;
     case TC_SOURCE_UPVALUE:
-      if (source->name && *source->name) tc_strbuf_puts(out, source->name);
-      else tc_strbuf_printf(out, "upvalue %d", source->number);
+      if (source->name && *source->name)
+        tc_strbuf_puts(out, source->name);
+      else
+        tc_strbuf_printf(out, "upvalue %d", source->number);
       break;
     case TC_SOURCE_FIELD: print_field(g, source, steps, out); break;
     case TC_SOURCE_DIM:

@@ -33,8 +33,10 @@ static void *put(char **at, const void *data, size_t bytes) {
   return copied;
 }
 
-/* A node, its operands and its attributes in one block: graphs are long, and what a node takes of memory is what they cost. */
-static struct tc_node *new_node(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs) {
+/* A node, its operands and its attributes in one block: graphs are long, and what a node takes of memory is
+ * what they cost. */
+static struct tc_node *new_node(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in,
+                                const struct tc_attrs *attrs) {
   static const struct tc_attrs none;
   if (!attrs) attrs = &none;
   const size_t in_bytes = sizeof *in * (size_t)n_in, ints_bytes = sizeof *attrs->ints * (size_t)attrs->n_ints,
@@ -60,10 +62,11 @@ struct tc_node *tc_graph_input(struct tc_graph *g, const struct tc_meta *meta, c
   return tc_vec_push(tc_arena_alloc(g->arena), &g->inputs, node) ? node : NULL;
 }
 
-tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs, struct tc_node **out,
-                       struct tc_error *err) {
+tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in,
+                       const struct tc_attrs *attrs, struct tc_node **out, struct tc_error *err) {
   if (n_in > TC_MAX_INPUTS)
-    return tc_fail(err, TC_LIMIT, "ir", "%s: %d operands; at most %d are supported", tc_op_row(op)->name, n_in, TC_MAX_INPUTS);
+    return tc_fail(err, TC_LIMIT, "ir", "%s: %d operands; at most %d are supported", tc_op_row(op)->name,
+                   n_in, TC_MAX_INPUTS);
   const struct tc_meta *metas[TC_MAX_INPUTS];
   for (int i = 0; i < n_in; i++) metas[i] = &in[i]->meta;
   static const struct tc_attrs none = {0};
@@ -78,7 +81,9 @@ tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *c
   return TC_OK;
 }
 
-bool tc_graph_output(struct tc_graph *g, struct tc_node *node) { return tc_vec_push(tc_arena_alloc(g->arena), &g->outputs, node); }
+bool tc_graph_output(struct tc_graph *g, struct tc_node *node) {
+  return tc_vec_push(tc_arena_alloc(g->arena), &g->outputs, node);
+}
 
 void tc_graph_count_uses(struct tc_graph *g) {
   for (size_t i = 0; i < g->nodes.len; i++) g->nodes.data[i]->uses = 0;
@@ -111,10 +116,12 @@ void tc_graph_remove_unused(struct tc_graph *g) {
 }
 
 /* A copy of the node in `to`, whose operands are `copies` of its own, by id. */
-static struct tc_node *copy_node(struct tc_graph *to, const struct tc_node *node, struct tc_node *const *copies) {
+static struct tc_node *copy_node(struct tc_graph *to, const struct tc_node *node,
+                                 struct tc_node *const *copies) {
   struct tc_node *in[TC_MAX_INPUTS];
   for (int k = 0; k < node->n_in; k++) in[k] = copies[node->in[k]->id];
-  struct tc_node *fresh = node->op == TC_OP_input ? tc_graph_input(to, &node->meta, node->strides) : new_node(to, node->op, node->n_in, in, &node->attrs);
+  struct tc_node *fresh = node->op == TC_OP_input ? tc_graph_input(to, &node->meta, node->strides)
+                                                  : new_node(to, node->op, node->n_in, in, &node->attrs);
   if (!fresh || (node->op != TC_OP_input && !append(to, fresh))) return NULL;
   fresh->meta = node->meta;
   fresh->draw = node->draw;
@@ -146,11 +153,12 @@ struct tc_graph *tc_graph_without_unused(struct tc_graph *g) {
   return to;
 }
 
-static tc_status record(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs,
-                        struct tc_value **out, struct tc_error *err) {
+static tc_status record(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,
+                        const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
   struct tc_graph_builder *gb = (struct tc_graph_builder *)b;
   if (n_in > TC_MAX_INPUTS)
-    return tc_fail(err, TC_LIMIT, "ir", "%s: %d operands; at most %d are supported", tc_op_row(op)->name, n_in, TC_MAX_INPUTS);
+    return tc_fail(err, TC_LIMIT, "ir", "%s: %d operands; at most %d are supported", tc_op_row(op)->name,
+                   n_in, TC_MAX_INPUTS);
   struct tc_node *nodes[TC_MAX_INPUTS], *node;
   for (int i = 0; i < n_in; i++) nodes[i] = tc_node_of(in[i]);
   const tc_status status = tc_graph_add(gb->graph, op, n_in, nodes, attrs, &node, err);
@@ -168,7 +176,9 @@ static void node_meta(struct tc_builder *b, const struct tc_value *value, struct
 
 /* Is the eager value known to be stored row by row? Then `contiguous` gives it back, as it does eagerly. */
 static bool stored_in_rows(const struct tc_graph *g, const struct tc_node *node) {
-  while (node->op == TC_OP_view || node->op == TC_OP_reshape || node->op == TC_OP_squeeze || node->op == TC_OP_unsqueeze) node = node->in[0];
+  while (node->op == TC_OP_view || node->op == TC_OP_reshape || node->op == TC_OP_squeeze ||
+         node->op == TC_OP_unsqueeze)
+    node = node->in[0];
   if (node->op != TC_OP_input) return tc_op_row(node->op)->kind != TC_KIND_VIEW;
   tc_sym expected = tc_sym_const(1);
   for (int d = node->meta.ndim - 1; d >= 0; d--) {

@@ -5,7 +5,8 @@
  *
  *     graph {
  *       v0 = input [0] : f32[8, 1024] strides [1024, 1]
- *       v1 = full [3, 0] (2.5) : f32[]        -- attributes: ints in [], nums in (); ops.def says what they mean
+ *       v1 = full [3, 0] (2.5) : f32[]        -- attributes: ints in [], nums in (); ops.def says what they
+ *       mean
  *       v2 = add v0 v1 : f32[8, 1024]
  *       return v2
  *     }
@@ -20,18 +21,18 @@
 
 struct tc_node {
   tc_op op;
-  int id;           /* position in graph->nodes */
+  int id; /* position in graph->nodes */
   int n_in;
   struct tc_node **in;
   struct tc_attrs attrs;
   struct tc_meta meta;
-  tc_sym *strides;  /* INPUT nodes only: element strides, else NULL */
-  int draw;         /* RANDOM: how many draws of the graph come before it */
-  int line;         /* in source, or 0 */
-  const char *source; /* chunk name, or NULL */
-  int uses;         /* set by tc_graph_count_uses */
+  tc_sym *strides;         /* INPUT nodes only: element strides, else NULL */
+  int draw;                /* RANDOM: how many draws of the graph come before it */
+  int line;                /* in source, or 0 */
+  const char *source;      /* chunk name, or NULL */
+  int uses;                /* set by tc_graph_count_uses */
   enum tc_product product; /* matmul: how it is computed; set by tune/ */
-  void *scratch;    /* of the pass that runs; meaningless between passes */
+  void *scratch;           /* of the pass that runs; meaningless between passes */
 };
 
 struct tc_graph {
@@ -49,8 +50,8 @@ struct tc_graph *tc_graph_new(struct tc_arena *arena);
 struct tc_graph *tc_graph_sibling(struct tc_graph *g);
 struct tc_node *tc_graph_input(struct tc_graph *g, const struct tc_meta *meta, const tc_sym *strides);
 /* Infers the meta and appends. `attrs` and `in` are copied. */
-tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, const struct tc_attrs *attrs, struct tc_node **out,
-                       struct tc_error *err);
+tc_status tc_graph_add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in,
+                       const struct tc_attrs *attrs, struct tc_node **out, struct tc_error *err);
 bool tc_graph_output(struct tc_graph *g, struct tc_node *node);
 void tc_graph_count_uses(struct tc_graph *g); /* outputs count as uses */
 /* Removes nodes that no output needs (inputs stay), by their uses, which are counted; renumbers. */
@@ -72,7 +73,8 @@ static inline struct tc_value *tc_value_of(struct tc_node *node) { return (struc
 void tc_graph_print(struct tc_strbuf *out, const struct tc_graph *g);
 /* Without lines of the source: equal graphs have equal text, wherever they come from. */
 void tc_graph_print_plain(struct tc_strbuf *out, const struct tc_graph *g);
-tc_status tc_graph_parse(struct tc_arena *arena, const char *text, struct tc_graph **out, struct tc_error *err);
+tc_status tc_graph_parse(struct tc_arena *arena, const char *text, struct tc_graph **out,
+                         struct tc_error *err);
 
 /* The specs of the stages (see passes.def): what holds of a graph at each border. */
 enum tc_graph_spec { TC_SPEC_CAPTURED, TC_SPEC_DECOMPOSED };

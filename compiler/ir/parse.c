@@ -21,7 +21,8 @@ static int line_of(const struct parser *p) {
 }
 
 static bool fail(struct parser *p, const char *what) {
-  if (!p->status) p->status = tc_fail(p->err, TC_PARSE, "ir", "line %d: %s at '%.24s'", line_of(p), what, p->at);
+  if (!p->status)
+    p->status = tc_fail(p->err, TC_PARSE, "ir", "line %d: %s at '%.24s'", line_of(p), what, p->at);
   return false;
 }
 
@@ -36,7 +37,8 @@ static bool accept(struct parser *p, const char *token) {
   skip(p);
   const size_t n = strlen(token);
   if (strncmp(p->at, token, n)) return false;
-  if (isalnum((unsigned char)token[n - 1]) && (isalnum((unsigned char)p->at[n]) || p->at[n] == '_')) return false;
+  if (isalnum((unsigned char)token[n - 1]) && (isalnum((unsigned char)p->at[n]) || p->at[n] == '_'))
+    return false;
   p->at += n;
   return true;
 }
@@ -122,7 +124,8 @@ static struct tc_node *parse_input(struct parser *p) {
   tc_sym number, strides[TC_MAX_DIMS];
   int n;
   if (!syms(p, 1, &number, &n) || !need(p, ":") || !meta(p, &m)) return NULL;
-  if (n != 1 || !tc_sym_is(number, (int64_t)p->g->inputs.len)) return fail(p, "inputs are numbered in order"), NULL;
+  if (n != 1 || !tc_sym_is(number, (int64_t)p->g->inputs.len))
+    return fail(p, "inputs are numbered in order"), NULL;
   if (accept(p, "strides")) {
     if (!syms(p, TC_MAX_DIMS, strides, &n)) return NULL;
     if (n != m.ndim) return fail(p, "as many strides as sizes are needed"), NULL;
@@ -145,7 +148,8 @@ static struct tc_node *parse_operation(struct parser *p, tc_op op) {
   double numbers[TC_MAX_ATTRS];
   struct tc_attrs attrs = {.ints = ints, .nums = numbers};
   while (operand_number(p, &number)) {
-    if (number < 0 || number >= (long)p->values.len || n_in == TC_MAX_INPUTS) return fail(p, "unknown operand"), NULL;
+    if (number < 0 || number >= (long)p->values.len || n_in == TC_MAX_INPUTS)
+      return fail(p, "unknown operand"), NULL;
     in[n_in++] = p->values.data[number];
   }
   skip(p);
@@ -154,7 +158,9 @@ static struct tc_node *parse_operation(struct parser *p, tc_op op) {
   const tc_status status = tc_graph_add(p->g, op, n_in, in, &attrs, &node, p->err);
   if (status) return p->status = status, NULL;
   struct tc_meta m;
-  if (accept(p, ":") && (!meta(p, &m) || (!same_meta(&m, &node->meta) && !fail(p, "the shape or dtype differs from what the operation's rules give"))))
+  if (accept(p, ":") &&
+      (!meta(p, &m) || (!same_meta(&m, &node->meta) &&
+                        !fail(p, "the shape or dtype differs from what the operation's rules give"))))
     return NULL;
   return node;
 }
@@ -179,7 +185,8 @@ static bool results(struct parser *p) {
   return true;
 }
 
-tc_status tc_graph_parse(struct tc_arena *arena, const char *text, struct tc_graph **out, struct tc_error *err) {
+tc_status tc_graph_parse(struct tc_arena *arena, const char *text, struct tc_graph **out,
+                         struct tc_error *err) {
   struct parser p = {.g = tc_graph_new(arena), .at = text, .text = text, .err = err};
   if (!p.g) return tc_fail(err, TC_NOMEM, "ir", "out of memory for the graph");
   bool good = need(&p, "graph") && need(&p, "{");

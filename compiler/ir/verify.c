@@ -13,7 +13,8 @@ static tc_status bad(const struct tc_node *node, struct tc_error *err, const cha
 static tc_status ordered(const struct tc_graph *g, const struct tc_node *node, struct tc_error *err) {
   for (int i = 0; i < node->n_in; i++) {
     const struct tc_node *in = node->in[i];
-    if (in->id >= node->id || g->nodes.data[in->id] != in) return bad(node, err, "an operand does not stand before it");
+    if (in->id >= node->id || g->nodes.data[in->id] != in)
+      return bad(node, err, "an operand does not stand before it");
   }
   return TC_OK;
 }
@@ -21,7 +22,8 @@ static tc_status ordered(const struct tc_graph *g, const struct tc_node *node, s
 static tc_status arity(const struct tc_graph *g, const struct tc_node *node, struct tc_error *err) {
   (void)g;
   const int expected = tc_op_row(node->op)->arity;
-  return expected == TC_VARIADIC || expected == node->n_in ? TC_OK : bad(node, err, "wrong number of operands");
+  return expected == TC_VARIADIC || expected == node->n_in ? TC_OK
+                                                           : bad(node, err, "wrong number of operands");
 }
 
 static tc_status inferred(const struct tc_graph *g, const struct tc_node *node, struct tc_error *err) {
@@ -38,7 +40,9 @@ static tc_status inferred(const struct tc_graph *g, const struct tc_node *node, 
 
 static tc_status functional(const struct tc_graph *g, const struct tc_node *node, struct tc_error *err) {
   (void)g;
-  return tc_op_row(node->op)->kind == TC_KIND_MUTATE ? bad(node, err, "a graph has no operation that writes its operand") : TC_OK;
+  return tc_op_row(node->op)->kind == TC_KIND_MUTATE
+             ? bad(node, err, "a graph has no operation that writes its operand")
+             : TC_OK;
 }
 
 /* The decomposition column of ops.def. */
@@ -55,7 +59,8 @@ static tc_status primitive(const struct tc_graph *g, const struct tc_node *node,
 
 static const rule captured_rules[] = {ordered, arity, inferred, functional, NULL};
 static const rule decomposed_rules[] = {ordered, arity, inferred, functional, primitive, NULL};
-static const rule *const specs[] = {[TC_SPEC_CAPTURED] = captured_rules, [TC_SPEC_DECOMPOSED] = decomposed_rules};
+static const rule *const specs[] = {
+    [TC_SPEC_CAPTURED] = captured_rules, [TC_SPEC_DECOMPOSED] = decomposed_rules};
 
 tc_status tc_graph_verify(const struct tc_graph *g, enum tc_graph_spec spec, struct tc_error *err) {
   for (size_t i = 0; i < g->nodes.len; i++) {
@@ -67,7 +72,8 @@ tc_status tc_graph_verify(const struct tc_graph *g, enum tc_graph_spec spec, str
   }
   for (size_t i = 0; i < g->outputs.len; i++) {
     const struct tc_node *out = g->outputs.data[i];
-    if (out->id >= (int)g->nodes.len || g->nodes.data[out->id] != out) return bad(out, err, "a result is not of this graph");
+    if (out->id >= (int)g->nodes.len || g->nodes.data[out->id] != out)
+      return bad(out, err, "a result is not of this graph");
   }
   return TC_OK;
 }

@@ -42,12 +42,13 @@ tc_status lower_pad(struct tc_lowering *l, const struct tc_node *node) {
   }
   const struct tc_expr *value = tc_lower_read_if(l, node->in[0], at, inside);
   if (value && node->attrs.nums[0] != 0)
-    value = tc_expr_3(l->exprs, TC_E_SELECT, inside, value, tc_expr_num(l->exprs, value->dtype, node->attrs.nums[0]));
+    value = tc_expr_3(l->exprs, TC_E_SELECT, inside, value,
+                      tc_expr_num(l->exprs, value->dtype, node->attrs.nums[0]));
   return tc_lower_define(l, node, loop, value);
 }
 
-/* What a cat's loop joins, along `dim`: operands from `first` on, or (with groups) loops that join some operands each. Unit u lies from
- * starts[u] to starts[u + 1]. */
+/* What a cat's loop joins, along `dim`: operands from `first` on, or (with groups) loops that join some
+ * operands each. Unit u lies from starts[u] to starts[u + 1]. */
 struct cat {
   const struct tc_node *node;
   int dim, n, first;
@@ -56,13 +57,17 @@ struct cat {
 };
 
 /* Unit `u` at positions `full`, where it has them. */
-static const struct tc_expr *cat_unit(struct tc_lowering *l, const struct cat *cat, int u, const tc_sym *full) {
+static const struct tc_expr *cat_unit(struct tc_lowering *l, const struct cat *cat, int u,
+                                      const tc_sym *full) {
   const tc_sym start = cat->starts[u];
   const struct tc_expr *inside = index_within(l, full[cat->dim], start, cat->starts[u + 1]);
   const struct tc_loop *group = cat->groups[u];
   tc_sym at[TC_MAX_DIMS];
-  for (int d = 0; d < cat->node->meta.ndim; d++) at[d] = d == cat->dim ? tc_sym_sub(l->tab, full[d], start) : full[d];
-  if (!group) return tc_expr_cast(l->exprs, tc_lower_read_if(l, cat->node->in[cat->first + u], at, inside), cat->node->meta.dtype);
+  for (int d = 0; d < cat->node->meta.ndim; d++)
+    at[d] = d == cat->dim ? tc_sym_sub(l->tab, full[d], start) : full[d];
+  if (!group)
+    return tc_expr_cast(l->exprs, tc_lower_read_if(l, cat->node->in[cat->first + u], at, inside),
+                        cat->node->meta.dtype);
   struct tc_index index = {0};
   const tc_sym size = tc_sym_sub(l->tab, cat->starts[u + 1], start);
   for (int d = 0; d < cat->node->meta.ndim; d++)
@@ -70,24 +75,30 @@ static const struct tc_expr *cat_unit(struct tc_lowering *l, const struct cat *c
   return inside ? tc_loops_load(l->loops, group, &index, NULL, inside) : NULL;
 }
 
-/* Units first … last - 1, chosen by halving: select(i < start of the second half, first half, second half). */
-static const struct tc_expr *cat_units(struct tc_lowering *l, const struct cat *cat, int first, int last, const tc_sym *full) {
+/* Units first … last - 1, chosen by halving: select(i < start of the second half, first half, second
+ * half). */
+static const struct tc_expr *cat_units(struct tc_lowering *l, const struct cat *cat, int first, int last,
+                                       const tc_sym *full) {
   if (last - first == 1) return cat_unit(l, cat, first, full);
   const int middle = first + (last - first) / 2;
-  const struct tc_expr *low = cat_units(l, cat, first, middle, full), *high = cat_units(l, cat, middle, last, full);
+  const struct tc_expr *low = cat_units(l, cat, first, middle, full),
+                       *high = cat_units(l, cat, middle, last, full);
   if (!low || !high) return NULL;
-  const struct tc_expr *is_low =
-      tc_expr_2(l->exprs, TC_E_LT, tc_expr_index(l->exprs, full[cat->dim]), tc_expr_index(l->exprs, cat->starts[middle]));
+  const struct tc_expr *is_low = tc_expr_2(l->exprs, TC_E_LT, tc_expr_index(l->exprs, full[cat->dim]),
+                                           tc_expr_index(l->exprs, cat->starts[middle]));
   return is_low ? tc_expr_3(l->exprs, TC_E_SELECT, is_low, low, high) : NULL;
 }
 
-enum { CAT_GROUP = 32 }; /* operands that one loop joins, or loads that they make of it together: a kernel's are limited */
+enum {
+  CAT_GROUP = 32
+}; /* operands that one loop joins, or loads that they make of it together: a kernel's are limited */
 
 /* Operands [first, first + n), where the first one begins at 0. */
 static struct cat cat_of(struct tc_lowering *l, const struct tc_node *node, int first, int n) {
   struct cat cat = {.node = node, .dim = (int)tc_attr_int(&node->attrs, 0), .n = n, .first = first};
   cat.starts[0] = tc_sym_const(0);
-  for (int u = 0; u < n; u++) cat.starts[u + 1] = tc_sym_add(l->tab, cat.starts[u], node->in[first + u]->meta.sizes[cat.dim]);
+  for (int u = 0; u < n; u++)
+    cat.starts[u + 1] = tc_sym_add(l->tab, cat.starts[u], node->in[first + u]->meta.sizes[cat.dim]);
   return cat;
 }
 
@@ -109,13 +120,15 @@ static int loads_of(const struct tc_lowering *l, struct tc_walk *walk, const str
   const struct tc_loop *loop = l->of_node[node->id];
   if (!loop || loop->kind != TC_LOOP_POINTWISE) return 1;
   int loads = 0;
-  if (!tc_walk_begin(walk, TC_WALK_PRE, tc_expr_count(l->exprs)) || !tc_walk_from(walk, loop->value)) return 1;
+  if (!tc_walk_begin(walk, TC_WALK_PRE, tc_expr_count(l->exprs)) || !tc_walk_from(walk, loop->value))
+    return 1;
   for (const struct tc_expr *e; (e = tc_walk_next(walk));) loads += e->op == TC_E_LOAD;
   return loads < 1 ? 1 : loads;
 }
 
 /* How many operands from `first` on one loop joins. */
-static int group_at(const struct tc_lowering *l, struct tc_walk *walk, const struct tc_node *node, int first) {
+static int group_at(const struct tc_lowering *l, struct tc_walk *walk, const struct tc_node *node,
+                    int first) {
   int n = 1;
   for (int loads = loads_of(l, walk, node->in[first]); first + n < node->n_in; n++)
     if ((loads += loads_of(l, walk, node->in[first + n])) > CAT_GROUP) break;
@@ -123,7 +136,8 @@ static int group_at(const struct tc_lowering *l, struct tc_walk *walk, const str
 }
 
 /* The groups' loops come first: a loop reads smaller ids. */
-static bool make_groups(struct tc_lowering *l, const struct tc_node *node, struct tc_walk *walk, struct cat *cat) {
+static bool make_groups(struct tc_lowering *l, const struct tc_node *node, struct tc_walk *walk,
+                        struct cat *cat) {
   for (int first = 0, n; first < node->n_in; first += n, cat->n++) {
     n = group_at(l, walk, node, first);
     const struct cat group = cat_of(l, node, first, n);
@@ -149,10 +163,12 @@ tc_status lower_tri(struct tc_lowering *l, const struct tc_node *node) {
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
   if (!loop) return l->status;
   const int rank = node->meta.ndim;
-  const struct tc_expr *distance = tc_expr_index(l->exprs, tc_sym_sub(l->tab, full[rank - 1], full[rank - 2]));
+  const struct tc_expr *distance =
+      tc_expr_index(l->exprs, tc_sym_sub(l->tab, full[rank - 1], full[rank - 2]));
   const struct tc_expr *kept = tc_expr_2(l->exprs, node->op == TC_OP_tril ? TC_E_LE : TC_E_GE, distance,
                                          tc_expr_index(l->exprs, node->attrs.ints[0]));
   const struct tc_expr *value = tc_lower_read(l, node->in[0], full);
   if (!value) return l->status;
-  return tc_lower_define(l, node, loop, tc_expr_3(l->exprs, TC_E_SELECT, kept, value, tc_expr_num(l->exprs, value->dtype, 0)));
+  return tc_lower_define(
+      l, node, loop, tc_expr_3(l->exprs, TC_E_SELECT, kept, value, tc_expr_num(l->exprs, value->dtype, 0)));
 }

@@ -1,7 +1,8 @@
 /* Expressions: the hash-consed table, the short constructors, and printing.
  *
  * 1. Equal expressions are one node; an operand's id is smaller than its user's.
- * 2. Every node went through tc_expr_fold (lower/expr_fold.c) first, so no foldable node is interned (but where fuel.rewrite is spent).
+ * 2. Every node went through tc_expr_fold (lower/expr_fold.c) first, so no foldable node is interned (but
+ *    where fuel.rewrite is spent).
  * 3. A failed allocation gives NULL, which every constructor passes on. */
 #include "lower/expr_internal.h"
 
@@ -15,7 +16,7 @@ struct tc_expr_table {
   struct tc_arena *arena;
   int count;
   size_t cap;
-  const struct tc_expr **slots; /* open addressing */
+  const struct tc_expr **slots;       /* open addressing */
   const struct tc_patterns *patterns; /* NULL: rewrites are code */
   struct tc_fuel *fuel;               /* NULL: unlimited */
   TC_VEC(const struct tc_expr *) by_id;
@@ -24,13 +25,19 @@ struct tc_expr_table {
 enum { EXPR_TABLE_FIRST = 64 };
 enum expr_class { CLASS_SAME, CLASS_BOOL, CLASS_SELF };
 
-static const struct { const char *name; int arity; enum expr_class result; } expr_rows[TC_E_COUNT] = {
+static const struct {
+  const char *name;
+  int arity;
+  enum expr_class result;
+} expr_rows[TC_E_COUNT] = {
 #define TC_EXPR(NAME, operands, result) [TC_E_##NAME] = {#NAME, operands, CLASS_##result},
 #include "lower/expr.def"
 #undef TC_EXPR
 };
 
-const char *tc_expr_op_name(enum tc_expr_op op) { return (unsigned)op < TC_E_COUNT ? expr_rows[op].name : "?"; }
+const char *tc_expr_op_name(enum tc_expr_op op) {
+  return (unsigned)op < TC_E_COUNT ? expr_rows[op].name : "?";
+}
 int tc_expr_arity(enum tc_expr_op op) { return (unsigned)op < TC_E_COUNT ? expr_rows[op].arity : 0; }
 
 struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena) {
@@ -39,7 +46,9 @@ struct tc_expr_table *tc_expr_table_new(struct tc_arena *arena) {
   return table;
 }
 
-bool tc_expr_table_parse(struct tc_expr_table *table) { return (table->patterns = tc_patterns_parse(table->arena)) != NULL; }
+bool tc_expr_table_parse(struct tc_expr_table *table) {
+  return (table->patterns = tc_patterns_parse(table->arena)) != NULL;
+}
 void tc_expr_table_share(struct tc_expr_table *table, const struct tc_expr_table *other) {
   table->patterns = other->patterns;
   table->fuel = other->fuel;
@@ -56,15 +65,17 @@ static uint64_t number_bits(double value) {
 }
 
 static uint64_t expr_hash(const struct tc_expr *e) {
-  uint64_t h = tc_hash_u64((uint64_t)e->op << 8 | (uint64_t)e->dtype, (uint64_t)(uint32_t)e->buffer << 32 | (uint32_t)e->acc);
+  uint64_t h = tc_hash_u64((uint64_t)e->op << 8 | (uint64_t)e->dtype,
+                           (uint64_t)(uint32_t)e->buffer << 32 | (uint32_t)e->acc);
   for (int i = 0; i < TC_EXPR_ARGS; i++) h = tc_hash_u64(h, e->args[i] ? (uint64_t)e->args[i]->id + 1 : 0);
   h = tc_hash_u64(h, e->address.bits);
   return tc_hash_u64(h, number_bits(e->number) ^ (uint64_t)e->integer);
 }
 
 static bool expr_equal(const struct tc_expr *a, const struct tc_expr *b) {
-  return a->op == b->op && a->dtype == b->dtype && a->args[0] == b->args[0] && a->args[1] == b->args[1] && a->args[2] == b->args[2] &&
-         a->buffer == b->buffer && a->acc == b->acc && tc_sym_same(a->address, b->address) && a->integer == b->integer &&
+  return a->op == b->op && a->dtype == b->dtype && a->args[0] == b->args[0] && a->args[1] == b->args[1] &&
+         a->args[2] == b->args[2] && a->buffer == b->buffer && a->acc == b->acc &&
+         tc_sym_same(a->address, b->address) && a->integer == b->integer &&
          number_bits(a->number) == number_bits(b->number);
 }
 
@@ -100,8 +111,8 @@ const struct tc_expr *tc_expr_intern(struct tc_expr_table *table, const struct t
 
 /* A symbol that an operator needs must be valid, and its operands must be there (LOAD's may be NULL). */
 static bool well_formed(const struct tc_expr *e) {
-  const bool needs_address =
-      e->op == TC_E_LOAD || e->op == TC_E_INDEX || e->op == TC_E_CHECK || e->op == TC_E_UNIFORM || e->op == TC_E_NORMAL;
+  const bool needs_address = e->op == TC_E_LOAD || e->op == TC_E_INDEX || e->op == TC_E_CHECK ||
+                             e->op == TC_E_UNIFORM || e->op == TC_E_NORMAL;
   if (needs_address && !tc_sym_valid(e->address)) return false;
   if (e->op == TC_E_LOAD) return true;
   for (int i = 0; i < tc_expr_arity(e->op); i++)
@@ -119,15 +130,19 @@ const struct tc_expr *tc_expr_make(struct tc_expr_table *table, const struct tc_
 
 const struct tc_expr *tc_expr_num(struct tc_expr_table *table, tc_dtype dtype, double value) {
   struct tc_expr e = {.op = TC_E_CONST, .dtype = tc_compute_dtype(dtype)};
-  if (e.dtype == TC_F64) e.number = value;
-  else if (e.dtype == TC_F32) e.number = (double)(float)value;
-  else e.integer = e.dtype == TC_BOOL ? value != 0 : (int64_t)value;
+  if (e.dtype == TC_F64)
+    e.number = value;
+  else if (e.dtype == TC_F32)
+    e.number = (double)(float)value;
+  else
+    e.integer = e.dtype == TC_BOOL ? value != 0 : (int64_t)value;
   return tc_expr_intern(table, &e);
 }
 
 const struct tc_expr *tc_expr_int(struct tc_expr_table *table, tc_dtype dtype, int64_t value) {
   if (tc_dtype_is_float(dtype)) return tc_expr_num(table, dtype, (double)value);
-  const struct tc_expr e = {.op = TC_E_CONST, .dtype = dtype, .integer = dtype == TC_BOOL ? value != 0 : value};
+  const struct tc_expr e = {
+      .op = TC_E_CONST, .dtype = dtype, .integer = dtype == TC_BOOL ? value != 0 : value};
   return tc_expr_intern(table, &e);
 }
 
@@ -136,22 +151,24 @@ const struct tc_expr *tc_expr_index(struct tc_expr_table *table, tc_sym value) {
   return tc_expr_make(table, &e);
 }
 
-static const struct tc_expr *make_op(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b,
-                                     const struct tc_expr *c) {
+static const struct tc_expr *make_op(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a,
+                                     const struct tc_expr *b, const struct tc_expr *c) {
   const struct tc_expr *last = c ? c : b ? b : a;
   if (!last) return NULL;
-  const struct tc_expr e = {.op = op, .dtype = expr_rows[op].result == CLASS_BOOL ? TC_BOOL : last->dtype, .args = {a, b, c}};
+  const struct tc_expr e = {
+      .op = op, .dtype = expr_rows[op].result == CLASS_BOOL ? TC_BOOL : last->dtype, .args = {a, b, c}};
   return tc_expr_make(table, &e);
 }
 
 const struct tc_expr *tc_expr_1(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a) {
   return make_op(table, op, a, NULL, NULL);
 }
-const struct tc_expr *tc_expr_2(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b) {
+const struct tc_expr *tc_expr_2(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a,
+                                const struct tc_expr *b) {
   return a && b ? make_op(table, op, a, b, NULL) : NULL;
 }
-const struct tc_expr *tc_expr_3(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b,
-                                const struct tc_expr *c) {
+const struct tc_expr *tc_expr_3(struct tc_expr_table *table, enum tc_expr_op op, const struct tc_expr *a,
+                                const struct tc_expr *b, const struct tc_expr *c) {
   return a && b && c ? make_op(table, op, a, b, c) : NULL;
 }
 
@@ -168,11 +185,14 @@ static void print_lower(struct tc_strbuf *out, const char *text) {
 }
 
 static void print_operand(struct tc_strbuf *out, const struct tc_expr *e, const bool *named) {
-  if (named && named[e->id]) tc_strbuf_printf(out, "v%d", e->id);
-  else tc_expr_print_named(out, e, named);
+  if (named && named[e->id])
+    tc_strbuf_printf(out, "v%d", e->id);
+  else
+    tc_expr_print_named(out, e, named);
 }
 
-static void print_operands(struct tc_strbuf *out, const struct tc_expr *e, const bool *named, const char *before) {
+static void print_operands(struct tc_strbuf *out, const struct tc_expr *e, const bool *named,
+                           const char *before) {
   for (int i = 0; i < TC_EXPR_ARGS; i++) {
     if (!e->args[i]) continue;
     tc_strbuf_puts(out, before);
@@ -198,8 +218,10 @@ static void print_load(struct tc_strbuf *out, const struct tc_expr *e, const boo
 void tc_expr_print_named(struct tc_strbuf *out, const struct tc_expr *e, const bool *named) {
   switch (e->op) {
     case TC_E_CONST:
-      if (tc_dtype_is_float(e->dtype)) tc_strbuf_printf(out, "%.9g", e->number);
-      else tc_strbuf_printf(out, "%lld", (long long)e->integer);
+      if (tc_dtype_is_float(e->dtype))
+        tc_strbuf_printf(out, "%.9g", e->number);
+      else
+        tc_strbuf_printf(out, "%lld", (long long)e->integer);
       return;
     case TC_E_INDEX:
       tc_strbuf_puts(out, "index(");
@@ -233,7 +255,8 @@ void tc_expr_print_named(struct tc_strbuf *out, const struct tc_expr *e, const b
 void tc_expr_print(struct tc_strbuf *out, const struct tc_expr *e) { tc_expr_print_named(out, e, NULL); }
 
 const char *tc_reduction_name(enum tc_reduction r) {
-  static const char *const names[] = {[TC_RED_SUM] = "sum", [TC_RED_PROD] = "prod", [TC_RED_MAX] = "max",       [TC_RED_MIN] = "min",
-                                      [TC_RED_ANY] = "any", [TC_RED_ALL] = "all",   [TC_RED_ARGMAX] = "argmax", [TC_RED_ARGMIN] = "argmin"};
+  static const char *const names[] = {
+      [TC_RED_SUM] = "sum", [TC_RED_PROD] = "prod", [TC_RED_MAX] = "max",       [TC_RED_MIN] = "min",
+      [TC_RED_ANY] = "any", [TC_RED_ALL] = "all",   [TC_RED_ARGMAX] = "argmax", [TC_RED_ARGMIN] = "argmin"};
   return names[r];
 }

@@ -3,7 +3,8 @@
  * 1. A float result is rounded to the node's dtype, as the machine would; F32 sums, products and
  *    quotients of F32 values are exact enough in double to round once to the right F32.
  * 2. Transcendental functions never fold: the generated code's polynomials decide their last bit.
- * 3. x + 0 and x · 0 are not identities (−0, NaN); x − 0, x · 1, x / 1 are. Identities are rows of rewrites.def. */
+ * 3. x + 0 and x · 0 are not identities (−0, NaN); x − 0, x · 1, x / 1 are. Identities are rows of
+ *    rewrites.def. */
 #include <math.h>
 
 #include "lower/expr_internal.h"
@@ -64,22 +65,28 @@ static bool fold_compare(enum tc_expr_op op, const struct tc_expr *a, const stru
   }
 }
 
-static const struct tc_expr *number(struct tc_expr_table *table, tc_dtype dtype, double value) { return tc_expr_num(table, dtype, value); }
+static const struct tc_expr *number(struct tc_expr_table *table, tc_dtype dtype, double value) {
+  return tc_expr_num(table, dtype, value);
+}
 static const struct tc_expr *integer(struct tc_expr_table *table, tc_dtype dtype, int64_t value) {
   return tc_expr_int(table, dtype, value);
 }
 
 static const struct tc_expr *fold_constants(struct tc_expr_table *table, const struct tc_expr *e) {
   const struct tc_expr *a = e->args[0], *b = e->args[1];
-  if (!is_const(a) || (b && !is_const(b)) || e->args[2] || e->op == TC_E_CAST || e->op == TC_E_CHECK || e->op == TC_E_LOAD) return NULL;
+  if (!is_const(a) || (b && !is_const(b)) || e->args[2] || e->op == TC_E_CAST || e->op == TC_E_CHECK ||
+      e->op == TC_E_LOAD)
+    return NULL;
   double real;
   int64_t whole;
   bool truth;
   if (b && fold_compare(e->op, a, b, &truth)) return integer(table, TC_BOOL, truth);
   if (is_float(a) && e->op == TC_E_ISNAN) return integer(table, TC_BOOL, isnan(a->number));
   if (is_float(a) && e->op == TC_E_ISINF) return integer(table, TC_BOOL, isinf(a->number));
-  if (is_float(a) && tc_dtype_is_float(e->dtype) && fold_float(e->op, a->number, b ? b->number : 0, &real)) return number(table, e->dtype, real);
-  if (!is_float(a) && !tc_dtype_is_float(e->dtype) && fold_integer(e->op, a->integer, b ? b->integer : 0, &whole))
+  if (is_float(a) && tc_dtype_is_float(e->dtype) && fold_float(e->op, a->number, b ? b->number : 0, &real))
+    return number(table, e->dtype, real);
+  if (!is_float(a) && !tc_dtype_is_float(e->dtype) &&
+      fold_integer(e->op, a->integer, b ? b->integer : 0, &whole))
     return integer(table, e->dtype, whole);
   return NULL;
 }
@@ -90,7 +97,8 @@ static const struct tc_expr *fold_cast(struct tc_expr_table *table, const struct
   const struct tc_expr *a = e->args[0];
   if (a->dtype == e->dtype) return a;
   /* There and back: F32 → F64 → F32 keeps every bit. */
-  if (a->op == TC_E_CAST && e->dtype == TC_F32 && a->dtype == TC_F64 && a->args[0]->dtype == TC_F32) return a->args[0];
+  if (a->op == TC_E_CAST && e->dtype == TC_F32 && a->dtype == TC_F64 && a->args[0]->dtype == TC_F32)
+    return a->args[0];
   if (!is_const(a)) return NULL;
   if (!is_float(a)) return integer(table, e->dtype, a->integer);
   if (tc_dtype_is_float(e->dtype)) return number(table, e->dtype, a->number);
@@ -111,8 +119,10 @@ static const struct tc_expr *fold_bounds(struct tc_expr_table *table, const stru
   int64_t low[2], high[2];
   for (int i = 0; i < 2; i++) {
     const struct tc_expr *a = e->args[i];
-    if (a->op == TC_E_CONST && a->dtype == TC_I64) low[i] = high[i] = a->integer;
-    else if (a->op != TC_E_INDEX || !tc_sym_bounds(a->address, &low[i], &high[i])) return NULL;
+    if (a->op == TC_E_CONST && a->dtype == TC_I64)
+      low[i] = high[i] = a->integer;
+    else if (a->op != TC_E_INDEX || !tc_sym_bounds(a->address, &low[i], &high[i]))
+      return NULL;
   }
   const bool swap = e->op == TC_E_GT || e->op == TC_E_GE;
   const int a = swap, b = !swap;
@@ -127,17 +137,21 @@ static const struct tc_expr *fold_bounds(struct tc_expr_table *table, const stru
   return NULL;
 }
 
-static const struct tc_expr *rewritten(struct tc_expr_table *table, const struct tc_patterns *patterns, struct tc_fuel *fuel, const struct tc_expr *e) {
+static const struct tc_expr *rewritten(struct tc_expr_table *table, const struct tc_patterns *patterns,
+                                       struct tc_fuel *fuel, const struct tc_expr *e) {
   const struct tc_expr *to = patterns ? tc_rewrite_by_patterns(table, patterns, e) : tc_rewrite(table, e);
   if (!to || !tc_fuel_spend(fuel, TC_FUEL_rewrite)) return NULL;
-  if (tc_fuel_ended(fuel, TC_FUEL_rewrite)) tc_fuel_tell(fuel, TC_FUEL_rewrite, "%s becomes %s", tc_expr_op_name(e->op), tc_expr_op_name(to->op));
+  if (tc_fuel_ended(fuel, TC_FUEL_rewrite))
+    tc_fuel_tell(fuel, TC_FUEL_rewrite, "%s becomes %s", tc_expr_op_name(e->op), tc_expr_op_name(to->op));
   return to;
 }
 
-static const struct tc_expr *fold_identity(struct tc_expr_table *table, const struct tc_patterns *patterns, struct tc_fuel *fuel, const struct tc_expr *e) {
+static const struct tc_expr *fold_identity(struct tc_expr_table *table, const struct tc_patterns *patterns,
+                                           struct tc_fuel *fuel, const struct tc_expr *e) {
   const struct tc_expr *a = e->args[0];
   switch (e->op) {
-    case TC_E_INDEX: return tc_sym_is_const(e->address) ? integer(table, TC_I64, tc_sym_value(e->address)) : NULL;
+    case TC_E_INDEX:
+      return tc_sym_is_const(e->address) ? integer(table, TC_I64, tc_sym_value(e->address)) : NULL;
     case TC_E_LOAD: return fold_load(table, e);
     case TC_E_CAST: return fold_cast(table, e);
     case TC_E_DIVISOR: return is_const(a) && a->integer ? a : NULL;
@@ -149,7 +163,8 @@ static const struct tc_expr *fold_identity(struct tc_expr_table *table, const st
   }
 }
 
-const struct tc_expr *tc_expr_fold(struct tc_expr_table *table, const struct tc_patterns *patterns, struct tc_fuel *fuel, const struct tc_expr *proto) {
+const struct tc_expr *tc_expr_fold(struct tc_expr_table *table, const struct tc_patterns *patterns,
+                                   struct tc_fuel *fuel, const struct tc_expr *proto) {
   if (proto->op == TC_E_CONST) return NULL;
   const struct tc_expr *folded = fold_constants(table, proto);
   return folded ? folded : fold_identity(table, patterns, fuel, proto);

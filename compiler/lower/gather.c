@@ -3,11 +3,12 @@
 #include "lower/rules.h"
 
 /* source at `at`, where dimension `dim` is given by the index expression. */
-static const struct tc_expr *read_indexed(struct tc_lowering *l, const struct tc_node *source, int dim, tc_sym *at,
-                                          const struct tc_expr *index) {
+static const struct tc_expr *read_indexed(struct tc_lowering *l, const struct tc_node *source, int dim,
+                                          tc_sym *at, const struct tc_expr *index) {
   if (!index) return NULL;
   const tc_sym size = source->meta.sizes[dim];
-  const struct tc_expr check = {.op = TC_E_CHECK, .dtype = TC_I64, .args = {tc_expr_cast(l->exprs, index, TC_I64)}, .address = size};
+  const struct tc_expr check = {
+      .op = TC_E_CHECK, .dtype = TC_I64, .args = {tc_expr_cast(l->exprs, index, TC_I64)}, .address = size};
   /* A dimension of size 1 keeps a free variable too, so that its index is checked. */
   at[dim] = tc_sym_index(l->tab, size);
   return tc_lower_read_at(l, source, at, at[dim], tc_expr_make(l->exprs, &check));

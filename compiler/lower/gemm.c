@@ -2,16 +2,18 @@
 #include "lower/rules.h"
 
 /* The operand's tuple of (batch…, i, j), where the product's batch is `batch`. */
-static void operand_at(const struct tc_node *operand, int rank, const tc_sym *batch, tc_sym i, tc_sym j, tc_sym *at) {
+static void operand_at(const struct tc_node *operand, int rank, const tc_sym *batch, tc_sym i, tc_sym j,
+                       tc_sym *at) {
   const int own = operand->meta.ndim, shift = rank - own;
-  for (int d = 0; d < own - 2; d++) at[d] = tc_sym_is(operand->meta.sizes[d], 1) ? tc_sym_const(0) : batch[d + shift];
+  for (int d = 0; d < own - 2; d++)
+    at[d] = tc_sym_is(operand->meta.sizes[d], 1) ? tc_sym_const(0) : batch[d + shift];
   at[own - 2] = i;
   at[own - 1] = j;
 }
 
 /* The operand's element at (batch…, i, j). */
-static bool operand_view(struct tc_lowering *l, const struct tc_node *operand, int rank, const tc_sym *batch, tc_sym i, tc_sym j,
-                         struct tc_view *view) {
+static bool operand_view(struct tc_lowering *l, const struct tc_node *operand, int rank, const tc_sym *batch,
+                         tc_sym i, tc_sym j, struct tc_view *view) {
   tc_sym at[TC_MAX_DIMS];
   operand_at(operand, rank, batch, i, j, at);
   struct tc_index index;
@@ -52,7 +54,8 @@ tc_status lower_matmul(struct tc_lowering *l, const struct tc_node *node) {
   tc_sym full[TC_MAX_DIMS];
   for (int d = 0; d < rank; d++) full[d] = tc_loops_var(l->loops, node->meta.sizes[d]);
   struct tc_view a_view = {0}, b_view = {0};
-  if (!operand_view(l, a, rank, full, full[rank - 2], k, &a_view) || !operand_view(l, b, rank, full, k, full[rank - 1], &b_view))
+  if (!operand_view(l, a, rank, full, full[rank - 2], k, &a_view) ||
+      !operand_view(l, b, rank, full, k, full[rank - 1], &b_view))
     return tc_lower_failed(l);
   /* Made after its operands, so that it reads smaller ids; its variables are those of the views. */
   tc_sym own[TC_MAX_DIMS];

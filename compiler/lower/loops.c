@@ -29,8 +29,8 @@ tc_sym tc_loops_numel(struct tc_symtab *tab, int n, const tc_sym *sizes) {
   return product;
 }
 
-struct tc_loop *tc_loops_add(struct tc_loops *loops, enum tc_loop_kind kind, tc_dtype dtype, int ndim, const tc_sym *sizes,
-                             const struct tc_node *node) {
+struct tc_loop *tc_loops_add(struct tc_loops *loops, enum tc_loop_kind kind, tc_dtype dtype, int ndim,
+                             const tc_sym *sizes, const struct tc_node *node) {
   struct tc_loop *loop = TC_NEW(tc_arena_alloc(loops->arena), struct tc_loop);
   if (!loop) return NULL;
   loop->kind = kind;
@@ -54,7 +54,8 @@ static uint64_t index_hash(const struct tc_index *index) {
 }
 
 static bool index_equal(const struct tc_index *a, const struct tc_index *b) {
-  return a->n == b->n && tc_sym_same(a->free, b->free) && tc_sym_same(a->linear, b->linear) && !memcmp(a->at, b->at, sizeof *a->at * (size_t)a->n);
+  return a->n == b->n && tc_sym_same(a->free, b->free) && tc_sym_same(a->linear, b->linear) &&
+         !memcmp(a->at, b->at, sizeof *a->at * (size_t)a->n);
 }
 
 static size_t index_place(const struct tc_loops *loops, const struct tc_index *index) {
@@ -70,7 +71,8 @@ static bool index_grow(struct tc_loops *loops) {
   if (!slots) return false;
   loops->index_slots = slots;
   loops->index_cap = cap;
-  for (size_t i = 0; i < loops->indices.len; i++) slots[index_place(loops, &loops->indices.data[i])] = (int)i + 1;
+  for (size_t i = 0; i < loops->indices.len; i++)
+    slots[index_place(loops, &loops->indices.data[i])] = (int)i + 1;
   return true;
 }
 
@@ -86,8 +88,9 @@ int tc_loops_index(struct tc_loops *loops, const struct tc_index *index) {
   return loops->index_slots[at] - 1;
 }
 
-const struct tc_expr *tc_loops_load(struct tc_loops *loops, const struct tc_loop *loop, const struct tc_index *index,
-                                    const struct tc_expr *offset, const struct tc_expr *predicate) {
+const struct tc_expr *tc_loops_load(struct tc_loops *loops, const struct tc_loop *loop,
+                                    const struct tc_index *index, const struct tc_expr *offset,
+                                    const struct tc_expr *predicate) {
   const int id = tc_loops_index(loops, index);
   if (id < 0) return NULL;
   const struct tc_expr load = {.op = TC_E_LOAD,
@@ -119,8 +122,10 @@ static void print_view(struct tc_strbuf *out, const struct tc_loops *loops, cons
   tc_strbuf_puts(out, "]");
 }
 
-static void print_loads(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk, const struct tc_expr *value) {
-  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(loops->exprs)) || !tc_walk_from(walk, value)) out->failed = true;
+static void print_loads(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk,
+                        const struct tc_expr *value) {
+  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(loops->exprs)) || !tc_walk_from(walk, value))
+    out->failed = true;
   for (const struct tc_expr *e; (e = tc_walk_next(walk));) {
     if (e->op != TC_E_LOAD) continue;
     tc_strbuf_printf(out, "    at %lld: ", (long long)tc_sym_value(e->address));
@@ -130,7 +135,8 @@ static void print_loads(struct tc_strbuf *out, const struct tc_loops *loops, str
   if (walk->failed) out->failed = true;
 }
 
-static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk, const struct tc_loop *loop) {
+static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk,
+                       const struct tc_loop *loop) {
   static const char *const kinds[] = {"input", "pointwise", "reduction", "gemm"};
   tc_strbuf_printf(out, "  b%d = %s %s(", loop->id, kinds[loop->kind], tc_dtype_name(loop->dtype));
   print_dims(out, loop->ndim, loop->vars, loop->sizes);

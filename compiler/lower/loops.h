@@ -22,7 +22,8 @@ struct tc_index {
   int n;
   tc_sym at[TC_MAX_DIMS];
   tc_sym free;   /* INVALID, or the variable that a LOAD's operand 0 stands for */
-  tc_sym linear; /* INVALID, or the element's address in the loop's memory where it is known more simply than by the tuple */
+  tc_sym linear; /* INVALID, or the element's address in the loop's memory where it is known more simply than
+                    by the tuple */
 };
 
 /* Part of a loop's value as a tensor of its own: element (vars) is loop element `index`. */
@@ -35,19 +36,19 @@ struct tc_view {
 struct tc_loop {
   enum tc_loop_kind kind;
   int id;
-  tc_dtype dtype;            /* as stored */
+  tc_dtype dtype; /* as stored */
   const struct tc_node *node;
   int ndim;
   tc_sym sizes[TC_MAX_DIMS], vars[TC_MAX_DIMS];
-  int input;                 /* INPUT: its number */
+  int input;                   /* INPUT: its number */
   tc_sym strides[TC_MAX_DIMS]; /* INPUT */
   const struct tc_expr *value; /* POINTWISE, REDUCTION */
   enum tc_reduction reduction;
-  int n_inner;               /* REDUCTION: dimensions reduced; GEMM: 1, the sum's */
+  int n_inner; /* REDUCTION: dimensions reduced; GEMM: 1, the sum's */
   tc_sym inner_sizes[TC_MAX_DIMS], inner_vars[TC_MAX_DIMS];
-  struct tc_view a, b;       /* GEMM: over vars and inner_vars[0] */
-  int row_dim, col_dim;      /* GEMM: which of dims is the row, the column; -1 where that size is 1 */
-  enum tc_product product;   /* REDUCTION: of a matrix product that is computed so; else 0 */
+  struct tc_view a, b;     /* GEMM: over vars and inner_vars[0] */
+  int row_dim, col_dim;    /* GEMM: which of dims is the row, the column; -1 where that size is 1 */
+  enum tc_product product; /* REDUCTION: of a matrix product that is computed so; else 0 */
 };
 
 struct tc_loops {
@@ -65,13 +66,14 @@ struct tc_loops {
 
 struct tc_loops *tc_loops_new(struct tc_graph *g);
 /* A fresh loop of a node, with the variables of its sizes; NULL when memory is out. `node` may be NULL. */
-struct tc_loop *tc_loops_add(struct tc_loops *loops, enum tc_loop_kind kind, tc_dtype dtype, int ndim, const tc_sym *sizes,
-                             const struct tc_node *node);
+struct tc_loop *tc_loops_add(struct tc_loops *loops, enum tc_loop_kind kind, tc_dtype dtype, int ndim,
+                             const tc_sym *sizes, const struct tc_node *node);
 /* Id of the interned tuple; -1 when memory is out or a symbol is INVALID. */
 int tc_loops_index(struct tc_loops *loops, const struct tc_index *index);
 /* LOAD of a loop at an index tuple; `offset` and `predicate` may be NULL. */
-const struct tc_expr *tc_loops_load(struct tc_loops *loops, const struct tc_loop *loop, const struct tc_index *index,
-                                    const struct tc_expr *offset, const struct tc_expr *predicate);
+const struct tc_expr *tc_loops_load(struct tc_loops *loops, const struct tc_loop *loop,
+                                    const struct tc_index *index, const struct tc_expr *offset,
+                                    const struct tc_expr *predicate);
 static inline const struct tc_index *tc_load_index(const struct tc_loops *loops, const struct tc_expr *load) {
   return &loops->indices.data[tc_sym_value(load->address)];
 }

@@ -10,14 +10,15 @@
 #ifndef TC_LOWER_LOWER_H
 #define TC_LOWER_LOWER_H
 
+#include "base/config.h"
 #include "ir/graph.h"
 #include "lower/expr.h"
-#include "base/config.h"
 
 struct tc_loops; /* opaque outside lower/ and sched/: see lower/loops.h */
 
 /* `g` satisfies TC_SPEC_DECOMPOSED. Everything is in g's arena. */
-tc_status tc_lower(struct tc_graph *g, const struct tc_config *config, struct tc_loops **out, struct tc_error *err);
+tc_status tc_lower(struct tc_graph *g, const struct tc_config *config, struct tc_loops **out,
+                   struct tc_error *err);
 void tc_loops_print(struct tc_strbuf *out, const struct tc_loops *loops);
 
 /* Specification of lowered loops: see verify.c. */

@@ -6,7 +6,9 @@
 #include "lower/rules.h"
 
 enum operand_class { OPERANDS_RESULT, OPERANDS_SHARED, OPERANDS_BOOL };
-struct pointwise_row { uint8_t expr, operands; };
+struct pointwise_row {
+  uint8_t expr, operands;
+};
 
 static const struct pointwise_row rows[TC_OP_COUNT] = {
     [TC_OP_cast] = {TC_E_CAST, OPERANDS_RESULT},
@@ -64,7 +66,8 @@ static enum tc_expr_op boolean_op(enum tc_expr_op op) {
 }
 
 /* Powers with a constant exponent that is cheaper as arithmetic; NULL for the others. */
-static const struct tc_expr *power(struct tc_lowering *l, const struct tc_expr *x, const struct tc_expr *exponent) {
+static const struct tc_expr *power(struct tc_lowering *l, const struct tc_expr *x,
+                                   const struct tc_expr *exponent) {
   if (!x || !exponent || exponent->op != TC_E_CONST || !tc_dtype_is_float(x->dtype)) return NULL;
   struct tc_expr_table *t = l->exprs;
   if (exponent->number == 0.5) return tc_expr_1(t, TC_E_SQRT, x);
@@ -77,11 +80,13 @@ static const struct tc_expr *power(struct tc_lowering *l, const struct tc_expr *
   return NULL;
 }
 
-static const struct tc_expr *read_operand(struct tc_lowering *l, const struct tc_node *node, int i, const tc_sym *full) {
+static const struct tc_expr *read_operand(struct tc_lowering *l, const struct tc_node *node, int i,
+                                          const tc_sym *full) {
   const struct tc_node *operand = node->in[i];
   const int shift = node->meta.ndim - operand->meta.ndim;
   tc_sym at[TC_MAX_DIMS];
-  for (int d = 0; d < operand->meta.ndim; d++) at[d] = tc_sym_is(operand->meta.sizes[d], 1) ? tc_sym_const(0) : full[d + shift];
+  for (int d = 0; d < operand->meta.ndim; d++)
+    at[d] = tc_sym_is(operand->meta.sizes[d], 1) ? tc_sym_const(0) : full[d + shift];
   return tc_lower_read(l, operand, at);
 }
 
@@ -96,17 +101,20 @@ static tc_dtype operand_dtype(const struct tc_node *node, int i) {
 }
 
 /* By an integer of 0 no number is right: the kernel says so. */
-static const struct tc_expr *divide(struct tc_lowering *l, enum tc_expr_op op, const struct tc_expr *a, const struct tc_expr *b) {
+static const struct tc_expr *divide(struct tc_lowering *l, enum tc_expr_op op, const struct tc_expr *a,
+                                    const struct tc_expr *b) {
   struct tc_expr divisor = {.op = TC_E_DIVISOR, .dtype = TC_I64, .args = {b}};
   divisor.acc = op == TC_E_FLOORDIV ? TC_FLAG_FLOOR_DIVIDE : TC_FLAG_REMAINDER;
   return tc_expr_2(l->exprs, op, a, b && b->dtype == TC_I64 ? tc_expr_make(l->exprs, &divisor) : b);
 }
 
-static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *node, const struct tc_expr *const *in) {
+static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *node,
+                                   const struct tc_expr *const *in) {
   enum tc_expr_op op = (enum tc_expr_op)rows[node->op].expr;
   const bool rounds = op == TC_E_CAST && node->meta.dtype == TC_BF16 && node->in[0]->meta.dtype != TC_BF16;
   if (op == TC_E_CAST) return rounds ? tc_expr_1(l->exprs, TC_E_ROUND, in[0]) : in[0];
-  if ((op == TC_E_ISNAN || op == TC_E_ISINF) && in[0] && !tc_dtype_is_float(in[0]->dtype)) return tc_expr_int(l->exprs, TC_BOOL, 0);
+  if ((op == TC_E_ISNAN || op == TC_E_ISINF) && in[0] && !tc_dtype_is_float(in[0]->dtype))
+    return tc_expr_int(l->exprs, TC_BOOL, 0);
   if (op == TC_E_POW) {
     const struct tc_expr *simple = power(l, in[0], in[1]);
     if (simple) return simple;
@@ -122,11 +130,13 @@ static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *
 
 tc_status lower_pointwise(struct tc_lowering *l, const struct tc_node *node) {
   if (rows[node->op].expr == TC_E_CONST) /* zero: no row */
-    return l->status = tc_fail(l->err, TC_UNSUPPORTED, "lower", "%s has no row in lower/pointwise.c", tc_op_row(node->op)->name);
+    return l->status = tc_fail(l->err, TC_UNSUPPORTED, "lower", "%s has no row in lower/pointwise.c",
+                               tc_op_row(node->op)->name);
   tc_sym full[TC_MAX_DIMS];
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
   if (!loop) return l->status;
   const struct tc_expr *in[TC_EXPR_ARGS] = {0};
-  for (int i = 0; i < node->n_in; i++) in[i] = tc_expr_cast(l->exprs, read_operand(l, node, i, full), operand_dtype(node, i));
+  for (int i = 0; i < node->n_in; i++)
+    in[i] = tc_expr_cast(l->exprs, read_operand(l, node, i, full), operand_dtype(node, i));
   return tc_lower_define(l, node, loop, apply(l, node, in));
 }

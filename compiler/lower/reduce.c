@@ -4,9 +4,13 @@
  * A reduction over dimensions of size 1 alone is pointwise. */
 #include "lower/rules.h"
 
-static const struct { bool here; enum tc_reduction reduction; } rows[TC_OP_COUNT] = {
-    [TC_OP_sum] = {true, TC_RED_SUM},       [TC_OP_prod] = {true, TC_RED_PROD},     [TC_OP_amax] = {true, TC_RED_MAX},
-    [TC_OP_amin] = {true, TC_RED_MIN},      [TC_OP_any] = {true, TC_RED_ANY},       [TC_OP_all] = {true, TC_RED_ALL},
+static const struct {
+  bool here;
+  enum tc_reduction reduction;
+} rows[TC_OP_COUNT] = {
+    [TC_OP_sum] = {true, TC_RED_SUM},       [TC_OP_prod] = {true, TC_RED_PROD},
+    [TC_OP_amax] = {true, TC_RED_MAX},      [TC_OP_amin] = {true, TC_RED_MIN},
+    [TC_OP_any] = {true, TC_RED_ANY},       [TC_OP_all] = {true, TC_RED_ALL},
     [TC_OP_argmax] = {true, TC_RED_ARGMAX}, [TC_OP_argmin] = {true, TC_RED_ARGMIN},
 };
 

@@ -41,8 +41,10 @@ static const struct tc_expr *next_after_operands(struct tc_walk *walk) {
     struct tc_walk_step *top = &walk->stack.data[walk->stack.len - 1];
     const struct tc_expr *e = top->e;
     if (top->next == NOT_ENTERED) {
-      if (enter(walk, e)) top->next = 0;
-      else walk->stack.len--;
+      if (enter(walk, e))
+        top->next = 0;
+      else
+        walk->stack.len--;
     } else if (top->next == TC_EXPR_ARGS) {
       walk->stack.len--;
       return e;

@@ -1,11 +1,13 @@
-/* Walks over expressions with a stack of their own, so that no depth of a graph meets the end of the machine's.
+/* Walks over expressions with a stack of their own, so that no depth of a graph meets the end of the
+ * machine's.
  *
  *     if (!tc_walk_begin(&walk, TC_WALK_POST, count) || !tc_walk_from(&walk, root)) → out of memory
  *     while ((e = tc_walk_next(&walk))) …
  *     if (walk.failed) → out of memory
  *
- * Each expression is met once a walk, operands in order; one walk at a time. More roots may follow where the last one is
- * finished. Where the order does not matter, a loop over ids does the same: operands have smaller ones. */
+ * Each expression is met once a walk, operands in order; one walk at a time. More roots may follow where the
+ * last one is finished. Where the order does not matter, a loop over ids does the same: operands have smaller
+ * ones. */
 #ifndef TC_LOWER_WALK_H
 #define TC_LOWER_WALK_H
 
@@ -14,7 +16,10 @@
 
 enum tc_walk_order { TC_WALK_PRE, TC_WALK_POST }; /* before its operands, or after them */
 
-struct tc_walk_step { const struct tc_expr *e; int next; };
+struct tc_walk_step {
+  const struct tc_expr *e;
+  int next;
+};
 struct tc_walk {
   const struct tc_alloc *alloc; /* set it; all else begins as 0 */
   enum tc_walk_order order;

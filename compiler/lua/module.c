@@ -1,12 +1,13 @@
 /* The Lua module `tbench`: one context a Lua state.
  *
  * Invariants:
- *  1. The module lies in a userdata in the registry, made before any tensor: Lua finalizes in reverse order, so that it closes
- *     the device and the cache after the last tensor has gone. After that its functions raise.
+ *  1. The module lies in a userdata in the registry, made before any tensor: Lua finalizes in reverse order,
+ *     so that it closes the device and the cache after the last tensor has gone. After that its functions
+ *     raise.
  *  2. Opening twice gives a new table over the same context.
- *  3. The table and all below it are plain tables with plain fields, so that capture reads them without running code. What loads late
- *     (tb.nn, opt.lazy_library) comes with the first field that the table lacks, and the metatable that saw to it goes then; capture
- *     asks for it by tc_host. */
+ *  3. The table and all below it are plain tables with plain fields, so that capture reads them without
+ *     running code. What loads late (tb.nn, opt.lazy_library) comes with the first field that the table
+ *     lacks, and the metatable that saw to it goes then; capture asks for it by tc_host. */
 #include <string.h>
 
 #include "base/sanitized.h"
@@ -100,7 +101,8 @@ static int module_gc(lua_State *L) {
   return 0;
 }
 
-/* Off (opt.lazy_library): a module of code begun once, so that the generator's registries and target are there before anyone compiles. */
+/* Off (opt.lazy_library): a module of code begun once, so that the generator's registries and target are
+ * there before anyone compiles. */
 static tc_status warm_generators(const struct tc_context *ctx, struct tc_error *err) {
   tc_status status = TC_OK;
   for (int i = 0; codegens[i] && !status; i++) {
@@ -114,7 +116,8 @@ static tc_status warm_generators(const struct tc_context *ctx, struct tc_error *
 /* Large blocks that are kept for the next compile: what a capture of some 100,000 operations fills. */
 enum { KEPT_BYTES = TC_SANITIZED ? 0 : 128 << 20 };
 
-static tc_status open_context(struct tc_lua_module *m, const struct settings *settings, struct tc_error *err) {
+static tc_status open_context(struct tc_lua_module *m, const struct settings *settings,
+                              struct tc_error *err) {
   struct tc_context *ctx = &m->ctx;
   const struct tc_alloc *alloc = tc_alloc_system();
   tc_reserve_open(&m->reserve, alloc, KEPT_BYTES);
@@ -169,7 +172,8 @@ static void add_functions(lua_State *L, bool functional) {
 
 /* Runs nn.lua with (module, functional); it returns the table nn. Stack: module table at the top. */
 static void add_nn(lua_State *L) {
-  if (luaL_loadbufferx(L, (const char *)nn_source, sizeof nn_source, TC_LUA_NN_CHUNK, "t") != LUA_OK) lua_error(L);
+  if (luaL_loadbufferx(L, (const char *)nn_source, sizeof nn_source, TC_LUA_NN_CHUNK, "t") != LUA_OK)
+    lua_error(L);
   lua_pushvalue(L, -2);
   lua_newtable(L);
   add_functions(L, true);

@@ -34,15 +34,18 @@ struct tc_param_name tc_call_param(const struct tc_call *c, int arg) {
 
 static const char *kind_text(const struct tc_arg *arg) {
   static const char *const texts[] = {
-      [TC_ARG_NIL] = "nil",        [TC_ARG_BOOL] = "a boolean", [TC_ARG_INT] = "an integer", [TC_ARG_NUM] = "a number",
-      [TC_ARG_TEXT] = "a string", [TC_ARG_VALUE] = "a tensor", [TC_ARG_LIST] = "a table", [TC_ARG_WIDE] = "an integer of more than 62 bits",
+      [TC_ARG_NIL] = "nil",        [TC_ARG_BOOL] = "a boolean",
+      [TC_ARG_INT] = "an integer", [TC_ARG_NUM] = "a number",
+      [TC_ARG_TEXT] = "a string",  [TC_ARG_VALUE] = "a tensor",
+      [TC_ARG_LIST] = "a table",   [TC_ARG_WIDE] = "an integer of more than 62 bits",
   };
   return texts[arg->kind];
 }
 
 void *tc_call_bad_arg(struct tc_call *c, int arg, const char *wanted) {
   const struct tc_param_name name = tc_call_param(c, arg);
-  return tc_call_fail(c, TC_ARG, "argument %d (%.*s) must be %s, got %s", arg + 1, name.length, name.text, wanted, kind_text(&c->args[arg]));
+  return tc_call_fail(c, TC_ARG, "argument %d (%.*s) must be %s, got %s", arg + 1, name.length, name.text,
+                      wanted, kind_text(&c->args[arg]));
 }
 
 struct tc_value *tc_call_tensor(struct tc_call *c, int arg) {
@@ -50,7 +53,9 @@ struct tc_value *tc_call_tensor(struct tc_call *c, int arg) {
   return tc_call_bad_arg(c, arg, "a tensor");
 }
 
-struct tc_value *tc_call_optional(struct tc_call *c, int arg) { return tc_call_given(c, arg) ? tc_call_tensor(c, arg) : NULL; }
+struct tc_value *tc_call_optional(struct tc_call *c, int arg) {
+  return tc_call_given(c, arg) ? tc_call_tensor(c, arg) : NULL;
+}
 
 bool tc_call_bool(struct tc_call *c, int arg, bool otherwise) {
   if (!tc_call_given(c, arg)) return otherwise;
@@ -97,7 +102,8 @@ tc_sym tc_call_sym(struct tc_call *c, int arg) {
 
 tc_sym tc_call_bound(struct tc_call *c, int arg) {
   const struct tc_arg *given = &c->args[arg];
-  const tc_sym s = given->kind == TC_ARG_WIDE ? tc_sym_const(given->wide > 0 ? TC_CALL_FAR : -TC_CALL_FAR) : tc_call_sym(c, arg);
+  const tc_sym s = given->kind == TC_ARG_WIDE ? tc_sym_const(given->wide > 0 ? TC_CALL_FAR : -TC_CALL_FAR)
+                                              : tc_call_sym(c, arg);
   if (tc_sym_is_const(s) && tc_sym_value(s) > TC_CALL_FAR) return tc_sym_const(TC_CALL_FAR);
   return tc_sym_is_const(s) && tc_sym_value(s) < -TC_CALL_FAR ? tc_sym_const(-TC_CALL_FAR) : s;
 }
@@ -112,7 +118,8 @@ const char *tc_call_text(struct tc_call *c, int arg, const char *otherwise) {
 tc_dtype tc_call_dtype(struct tc_call *c, int arg, tc_dtype otherwise) {
   const char *text = tc_call_text(c, arg, NULL);
   tc_dtype dtype = otherwise;
-  if (text && !tc_dtype_parse(text, &dtype)) tc_call_fail(c, TC_ARG, "'%s' is no dtype; there are f32, f64, bf16, i64 and bool", text);
+  if (text && !tc_dtype_parse(text, &dtype))
+    tc_call_fail(c, TC_ARG, "'%s' is no dtype; there are f32, f64, bf16, i64 and bool", text);
   return dtype;
 }
 
@@ -126,8 +133,8 @@ static int resolve_dim(struct tc_call *c, tc_sym passed, int ndim) {
     return -1;
   }
   if (dim < -limit || dim > limit) {
-    tc_call_fail(c, TC_SHAPE, "dimension %lld is out of range for %d dimension%s (1 to %d, or -1 to -%d)", (long long)dim, ndim, ndim == 1 ? "" : "s",
-                 limit, limit);
+    tc_call_fail(c, TC_SHAPE, "dimension %lld is out of range for %d dimension%s (1 to %d, or -1 to -%d)",
+                 (long long)dim, ndim, ndim == 1 ? "" : "s", limit, limit);
     return -1;
   }
   return (int)(dim > 0 ? dim - 1 : limit + dim);
@@ -171,8 +178,10 @@ int tc_call_ints(struct tc_call *c, int arg, int limit, tc_sym *ints) {
   for (int i = 0; i < count; i++) {
     ints[i] = whole_number(&items[i]);
     if (tc_sym_valid(ints[i])) continue;
-    if (is_list) tc_call_fail(c, TC_ARG, "an integer is needed, got %s", kind_text(&items[i]));
-    else tc_call_bad_arg(c, arg, "an integer or a list of integers");
+    if (is_list)
+      tc_call_fail(c, TC_ARG, "an integer is needed, got %s", kind_text(&items[i]));
+    else
+      tc_call_bad_arg(c, arg, "an integer or a list of integers");
     return 0;
   }
   return count;
@@ -186,10 +195,12 @@ tc_sym tc_call_index(struct tc_call *c, tc_sym index, tc_sym size, int dim) {
     tc_call_fail(c, TC_INDEX, "index 0: indices count from 1 (or from the end: -1 is the last)");
     return zero;
   }
-  const tc_sym start = tc_sym_decide_lt(tab, zero, index) ? tc_sym_sub(tab, index, tc_sym_const(1)) : tc_sym_add(tab, size, index);
-  if (tc_sym_valid(start) && !tc_sym_decide_lt(tab, start, zero) && tc_sym_decide_lt(tab, start, size)) return start;
-  tc_call_fail(c, TC_INDEX, "index %lld is out of range for dimension %d of size %lld", (long long)tc_sym_hint(index), dim + 1,
-               (long long)tc_sym_hint(size));
+  const tc_sym start = tc_sym_decide_lt(tab, zero, index) ? tc_sym_sub(tab, index, tc_sym_const(1))
+                                                          : tc_sym_add(tab, size, index);
+  if (tc_sym_valid(start) && !tc_sym_decide_lt(tab, start, zero) && tc_sym_decide_lt(tab, start, size))
+    return start;
+  tc_call_fail(c, TC_INDEX, "index %lld is out of range for dimension %d of size %lld",
+               (long long)tc_sym_hint(index), dim + 1, (long long)tc_sym_hint(size));
   return zero;
 }
 
@@ -202,7 +213,8 @@ int tc_call_tensors(struct tc_call *c, int arg) {
   if (given->list.count == 0) tc_call_fail(c, TC_ARG, "the list of tensors is empty");
   for (int i = 0; i < given->list.count; i++) {
     if (given->list.items[i].kind != TC_ARG_VALUE) {
-      tc_call_fail(c, TC_ARG, "item %d of the list must be a tensor, got %s", i + 1, kind_text(&given->list.items[i]));
+      tc_call_fail(c, TC_ARG, "item %d of the list must be a tensor, got %s", i + 1,
+                   kind_text(&given->list.items[i]));
       return 0;
     }
   }
@@ -229,11 +241,13 @@ const char *tc_call_shape(struct tc_call *c, struct tc_value *value, char *text)
   return text;
 }
 
-struct tc_value *tc_call_emit_ints(struct tc_call *c, tc_op op, struct tc_value *x, int n, const tc_sym *ints) {
+struct tc_value *tc_call_emit_ints(struct tc_call *c, tc_op op, struct tc_value *x, int n,
+                                   const tc_sym *ints) {
   return tc_rn(&c->r, op, 1, &x, &(struct tc_attrs){ints, n, NULL, 0});
 }
 
-struct tc_value *tc_call_slice(struct tc_call *c, struct tc_value *x, int dim, tc_sym start, tc_sym length, tc_sym step) {
+struct tc_value *tc_call_slice(struct tc_call *c, struct tc_value *x, int dim, tc_sym start, tc_sym length,
+                               tc_sym step) {
   const tc_sym ints[] = {tc_sym_const(dim), start, length, step};
   return tc_call_emit_ints(c, TC_OP_slice, x, 4, ints);
 }

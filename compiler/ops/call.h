@@ -20,15 +20,19 @@ struct tc_call {
 };
 typedef struct tc_value *(*tc_fn)(struct tc_call *c);
 
-#define TC_FN(name, method, function, functional, list, implementation, op, signature, help) \
+#define TC_FN(name, method, function, functional, list, implementation, op, signature, help)                 \
   struct tc_value *tc_fn_##implementation(struct tc_call *c);
 #include "ops/functions.def"
 #undef TC_FN
 
 /* Records "name: message" unless something failed before; returns NULL. */
-void *tc_call_fail(struct tc_call *c, tc_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void *tc_call_fail(struct tc_call *c, tc_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Name of a parameter in the signature, for messages: print with "%.*s". */
-struct tc_param_name { const char *text; int length; };
+struct tc_param_name {
+  const char *text;
+  int length;
+};
 struct tc_param_name tc_call_param(const struct tc_call *c, int arg);
 /* Records "name: argument 2 (dim) must be …, got a string". */
 void *tc_call_bad_arg(struct tc_call *c, int arg, const char *wanted);
@@ -43,12 +47,15 @@ double tc_call_number(struct tc_call *c, int arg, double otherwise);
 const char *tc_call_text(struct tc_call *c, int arg, const char *otherwise);
 tc_dtype tc_call_dtype(struct tc_call *c, int arg, tc_dtype otherwise);
 tc_sym tc_call_sym(struct tc_call *c, int arg); /* an integer that may be symbolic */
-/* As tc_call_sym, of a bound that may lie far outside: it is cut to TC_CALL_FAR, beyond all sizes, whose sums stay symbols. */
+/* As tc_call_sym, of a bound that may lie far outside: it is cut to TC_CALL_FAR, beyond all sizes, whose sums
+ * stay symbols. */
 #define TC_CALL_FAR ((int64_t)1 << 59)
 tc_sym tc_call_bound(struct tc_call *c, int arg);
 
 /* An integer that each call has another value of. */
-static inline bool tc_call_is_symbol(const struct tc_arg *arg) { return arg->kind == TC_ARG_INT && !tc_sym_is_const(arg->integer); }
+static inline bool tc_call_is_symbol(const struct tc_arg *arg) {
+  return arg->kind == TC_ARG_INT && !tc_sym_is_const(arg->integer);
+}
 /* The value of a symbol, for what needs a number: the hint, which becomes a guard. */
 int64_t tc_call_constant(struct tc_call *c, tc_sym s);
 
@@ -73,12 +80,14 @@ const char *tc_call_shape(struct tc_call *c, struct tc_value *value, char *text)
 struct tc_operand {
   struct tc_value *value; /* NULL: the number `scalar` */
   const struct tc_arg *scalar;
-  struct tc_meta meta;    /* of the value */
+  struct tc_meta meta; /* of the value */
 };
 /* Fills *operand; false (recorded) if the argument is neither a tensor nor a number nor a bool. */
 bool tc_call_operand(struct tc_call *c, int arg, struct tc_operand *operand);
 /* The result type of operands noted one after the other; starts as TC_PROMOTION. */
-struct tc_promotion { int with_dims, without_dims, scalars; };
+struct tc_promotion {
+  int with_dims, without_dims, scalars;
+};
 #define TC_PROMOTION ((struct tc_promotion){TC_DTYPE_COUNT, TC_DTYPE_COUNT, TC_DTYPE_COUNT})
 void tc_promote(const struct tc_builder *b, struct tc_promotion *p, const struct tc_operand *operand);
 tc_dtype tc_promoted(const struct tc_promotion *p);
@@ -88,7 +97,8 @@ tc_dtype tc_result_type(const struct tc_builder *b, int count, const struct tc_o
 /* The operand in a dtype: a cast, or a 0-dimensional constant. */
 struct tc_value *tc_call_as(struct tc_call *c, const struct tc_operand *operand, tc_dtype dtype);
 /* A tensor of one number. */
-struct tc_value *tc_call_full(struct tc_call *c, const struct tc_arg *value, tc_dtype dtype, int ndim, const tc_sym *sizes);
+struct tc_value *tc_call_full(struct tc_call *c, const struct tc_arg *value, tc_dtype dtype, int ndim,
+                              const tc_sym *sizes);
 /* A number argument as a 0-dimensional constant of the dtype. */
 struct tc_value *tc_call_scalar(struct tc_call *c, const struct tc_arg *arg, tc_dtype dtype);
 /* A number (or bool) argument as a real number. */
@@ -99,8 +109,10 @@ static inline tc_dtype tc_float_dtype(const struct tc_builder *b, tc_dtype dtype
 }
 
 /* What several files emit. Sizes and dims as ops.def has them (from 0). */
-struct tc_value *tc_call_emit_ints(struct tc_call *c, tc_op op, struct tc_value *x, int n, const tc_sym *ints);
-struct tc_value *tc_call_slice(struct tc_call *c, struct tc_value *x, int dim, tc_sym start, tc_sym length, tc_sym step);
+struct tc_value *tc_call_emit_ints(struct tc_call *c, tc_op op, struct tc_value *x, int n,
+                                   const tc_sym *ints);
+struct tc_value *tc_call_slice(struct tc_call *c, struct tc_value *x, int dim, tc_sym start, tc_sym length,
+                               tc_sym step);
 struct tc_value *tc_call_reshape(struct tc_call *c, struct tc_value *x, int ndim, const tc_sym *sizes);
 /* The product of two tensors by the rules of matmul (vectors, matrices, batches). */
 struct tc_value *tc_call_matmul(struct tc_call *c, struct tc_value *x, struct tc_value *y);

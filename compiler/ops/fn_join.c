@@ -30,15 +30,19 @@ struct tc_value *tc_fn_narrow(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
   struct tc_symtab *tab = tc_call_tab(c);
   const int dim = real_dim(c, x, 1);
-  const tc_sym size = size_of(c, x, dim), length = tc_call_sym(c, 3), passed = tc_call_sym(c, 2), zero = tc_sym_const(0);
+  const tc_sym size = size_of(c, x, dim), length = tc_call_sym(c, 3), passed = tc_call_sym(c, 2),
+               zero = tc_sym_const(0);
   if (c->r.status) return NULL;
   /* An empty run may start just behind the end. */
-  const bool behind = tc_sym_is(length, 0) && tc_sym_decide_eq(tab, passed, tc_sym_add(tab, size, tc_sym_const(1)));
+  const bool behind =
+      tc_sym_is(length, 0) && tc_sym_decide_eq(tab, passed, tc_sym_add(tab, size, tc_sym_const(1)));
   const tc_sym start = behind ? size : tc_call_index(c, passed, size, dim);
   const tc_sym end = tc_sym_add(tab, start, length);
-  if (!c->r.status && (tc_sym_decide_lt(tab, length, zero) || !tc_sym_valid(end) || tc_sym_decide_lt(tab, size, end)))
-    return tc_call_fail(c, TC_INDEX, "%lld elements from %lld on do not lie in dimension %d of size %lld", (long long)tc_sym_hint(length),
-                        (long long)tc_sym_hint(passed), dim + 1, (long long)tc_sym_hint(size));
+  if (!c->r.status &&
+      (tc_sym_decide_lt(tab, length, zero) || !tc_sym_valid(end) || tc_sym_decide_lt(tab, size, end)))
+    return tc_call_fail(c, TC_INDEX, "%lld elements from %lld on do not lie in dimension %d of size %lld",
+                        (long long)tc_sym_hint(length), (long long)tc_sym_hint(passed), dim + 1,
+                        (long long)tc_sym_hint(size));
   return tc_call_slice(c, x, dim, start, length, tc_sym_const(1));
 }
 
@@ -47,7 +51,9 @@ static tc_sym bound_from_1(struct tc_call *c, int arg, tc_sym size, tc_sym other
   struct tc_symtab *tab = tc_call_tab(c);
   if (!tc_call_given(c, arg)) return otherwise;
   const tc_sym passed = tc_call_bound(c, arg);
-  return tc_sym_decide_lt(tab, passed, tc_sym_const(0)) ? tc_sym_add(tab, tc_sym_add(tab, size, passed), tc_sym_const(1)) : passed;
+  return tc_sym_decide_lt(tab, passed, tc_sym_const(0))
+             ? tc_sym_add(tab, tc_sym_add(tab, size, passed), tc_sym_const(1))
+             : passed;
 }
 
 /* As string.sub: both bounds are included, clipped to the dimension; a stop before start is empty. */
@@ -66,7 +72,8 @@ struct tc_value *tc_fn_slice(struct tc_call *c) {
   if (tc_sym_decide_lt(tab, start, one)) start = one;
   if (tc_sym_decide_lt(tab, size, stop)) stop = size;
   if (tc_sym_decide_lt(tab, stop, start)) return tc_call_slice(c, x, dim, zero, zero, one);
-  const tc_sym length = tc_sym_add(tab, tc_sym_div(tab, tc_sym_sub(tab, stop, start), tc_sym_const(step)), one);
+  const tc_sym length =
+      tc_sym_add(tab, tc_sym_div(tab, tc_sym_sub(tab, stop, start), tc_sym_const(step)), one);
   return tc_call_slice(c, x, dim, tc_sym_sub(tab, start, one), length, tc_sym_const(step));
 }
 
@@ -80,7 +87,8 @@ static void split_equally(struct tc_call *c, struct tc_value *x, int dim, tc_sym
   if (tc_sym_is(size, 0)) tc_call_push(c, tc_call_slice(c, x, dim, start, start, one));
   while (!c->r.status && tc_sym_decide_lt(tab, start, size)) {
     const tc_sym end = tc_sym_add(tab, start, piece);
-    const tc_sym rest = tc_sym_sub(tab, size, start), length = tc_sym_always_le(end, size) ? piece : tc_sym_min(tab, piece, rest);
+    const tc_sym rest = tc_sym_sub(tab, size, start),
+                 length = tc_sym_always_le(end, size) ? piece : tc_sym_min(tab, piece, rest);
     tc_call_push(c, tc_call_slice(c, x, dim, start, length, one));
     start = end;
   }
@@ -92,8 +100,8 @@ static void split_by_list(struct tc_call *c, struct tc_value *x, int dim, const 
   const int count = tc_call_ints(c, 1, TC_MAX_RESULTS, lengths);
   for (int i = 0; i < count; i++) start = tc_sym_add(tab, start, lengths[i]);
   if (!c->r.status && !tc_sym_decide_eq(tab, start, size_of(c, x, dim)))
-    tc_call_fail(c, TC_SHAPE, "the %d sizes sum to %lld, and dimension %d has size %lld", list->list.count, (long long)tc_sym_hint(start), dim + 1,
-                 (long long)tc_sym_hint(size_of(c, x, dim)));
+    tc_call_fail(c, TC_SHAPE, "the %d sizes sum to %lld, and dimension %d has size %lld", list->list.count,
+                 (long long)tc_sym_hint(start), dim + 1, (long long)tc_sym_hint(size_of(c, x, dim)));
   start = tc_sym_const(0);
   for (int i = 0; i < count && !c->r.status; i++) {
     tc_call_push(c, tc_call_slice(c, x, dim, start, lengths[i], tc_sym_const(1)));
@@ -139,11 +147,11 @@ struct tc_value *tc_fn_unbind(struct tc_call *c) {
 struct joining {
   struct tc_call *c;
   const struct tc_arg *items;
-  int next;         /* item */
-  bool stacks;      /* each gets a new dimension */
-  bool all_empty;   /* of cat: nothing is left out */
+  int next;       /* item */
+  bool stacks;    /* each gets a new dimension */
+  bool all_empty; /* of cat: nothing is left out */
   int dim;
-  tc_dtype dtype;   /* of all */
+  tc_dtype dtype; /* of all */
 };
 
 /* A tensor of shape [0] joins anything (PyTorch keeps this from its beginnings). */
@@ -183,17 +191,18 @@ static tc_dtype common_dtype(struct tc_call *c, int count) {
   return tc_promoted(&promotion);
 }
 
-/* Do the sizes of an item fit the first's? An operation says so itself of its own operands; here the items of a tree are told by
- * their places in the list. */
+/* Do the sizes of an item fit the first's? An operation says so itself of its own operands; here the items of
+ * a tree are told by their places in the list. */
 static void check_item(struct tc_call *c, const struct joining *j, struct tc_value *first, int item) {
   struct tc_value *x = j->items[item].value;
   const struct tc_meta a = tc_r_meta(&c->r, first), b = tc_r_meta(&c->r, x);
   bool fits = a.ndim == b.ndim;
-  for (int d = 0; d < a.ndim && fits; d++) fits = (!j->stacks && d == j->dim) || tc_sym_decide_eq(tc_call_tab(c), a.sizes[d], b.sizes[d]);
+  for (int d = 0; d < a.ndim && fits; d++)
+    fits = (!j->stacks && d == j->dim) || tc_sym_decide_eq(tc_call_tab(c), a.sizes[d], b.sizes[d]);
   if (fits || (!j->stacks && is_left_out(c, x))) return;
   char text[2][TC_SHAPE_TEXT];
-  tc_call_fail(c, TC_SHAPE, "item %d of the list is %s, which does not fit the first, %s", item + 1, tc_call_shape(c, x, text[0]),
-               tc_call_shape(c, first, text[1]));
+  tc_call_fail(c, TC_SHAPE, "item %d of the list is %s, which does not fit the first, %s", item + 1,
+               tc_call_shape(c, x, text[0]), tc_call_shape(c, first, text[1]));
 }
 
 struct tc_value *tc_fn_cat(struct tc_call *c) {
@@ -216,9 +225,11 @@ struct tc_value *tc_fn_cat(struct tc_call *c) {
 struct tc_value *tc_fn_stack(struct tc_call *c) {
   const int count = tc_call_tensors(c, 0);
   if (c->r.status) return NULL;
-  struct joining j = {.c = c, .items = c->args[0].list.items, .stacks = true, .dtype = common_dtype(c, count)};
+  struct joining j = {
+      .c = c, .items = c->args[0].list.items, .stacks = true, .dtype = common_dtype(c, count)};
   j.dim = tc_call_dim(c, 1, tc_r_meta(&c->r, j.items[0].value).ndim + 1, 0);
-  for (int i = 0; i < count && count > TC_MAX_INPUTS && !c->r.status; i++) check_item(c, &j, j.items[0].value, i);
+  for (int i = 0; i < count && count > TC_MAX_INPUTS && !c->r.status; i++)
+    check_item(c, &j, j.items[0].value, i);
   return c->r.status ? NULL : join(&j, count);
 }
 
@@ -228,11 +239,14 @@ struct tc_value *tc_fn_stack(struct tc_call *c) {
 static struct tc_value *index_tensor(struct tc_call *c, int arg) {
   struct tc_value *index = tc_call_tensor(c, arg);
   const tc_dtype dtype = tc_r_meta(&c->r, index).dtype;
-  if (index && dtype != TC_I64) return tc_call_fail(c, TC_DTYPE, "the index must be i64, not %s; cast with :long()", tc_dtype_name(dtype));
+  if (index && dtype != TC_I64)
+    return tc_call_fail(c, TC_DTYPE, "the index must be i64, not %s; cast with :long()",
+                        tc_dtype_name(dtype));
   return tc_r2(&c->r, TC_OP_sub, index, tc_r_scalar(&c->r, TC_I64, 1));
 }
 
-static struct tc_value *emit_by_index(struct tc_call *c, struct tc_value *x, struct tc_value *index, int dim) {
+static struct tc_value *emit_by_index(struct tc_call *c, struct tc_value *x, struct tc_value *index,
+                                      int dim) {
   struct tc_value *const in[] = {x, index};
   const tc_sym ints[] = {tc_sym_const(dim)};
   return tc_rn(&c->r, c->op, 2, in, &(struct tc_attrs){ints, 1, NULL, 0});
@@ -253,7 +267,8 @@ struct tc_value *tc_fn_index_select(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0), *index = index_tensor(c, 2);
   const tc_sym zero[] = {tc_sym_const(0)};
   const int dim = real_dim(c, x, 1);
-  if (index && tc_r_meta(&c->r, index).ndim == 0) index = tc_call_emit_ints(c, TC_OP_unsqueeze, index, 1, zero);
+  if (index && tc_r_meta(&c->r, index).ndim == 0)
+    index = tc_call_emit_ints(c, TC_OP_unsqueeze, index, 1, zero);
   return emit_by_index(c, x, index, dim);
 }
 

@@ -21,7 +21,8 @@ static struct tc_value *squeeze(struct tc_call *c, struct tc_value *x, int dim) 
 /* A batch times one matrix is one product of a taller matrix. */
 static struct tc_value *matmul_folded(struct tc_call *c, struct tc_value *x, struct tc_value *y) {
   const struct tc_meta a = tc_r_meta(&c->r, x), b = tc_r_meta(&c->r, y);
-  if (c->r.status || a.ndim < 3 || b.ndim != 2 || !tc_sym_decide_eq(tc_call_tab(c), a.sizes[a.ndim - 1], b.sizes[0]))
+  if (c->r.status || a.ndim < 3 || b.ndim != 2 ||
+      !tc_sym_decide_eq(tc_call_tab(c), a.sizes[a.ndim - 1], b.sizes[0]))
     return tc_r2(&c->r, TC_OP_matmul, x, y);
   tc_sym rows = tc_sym_const(1), sizes[TC_MAX_DIMS];
   for (int d = 0; d < a.ndim - 1; d++) rows = tc_sym_mul(tc_call_tab(c), rows, a.sizes[d]);
@@ -34,7 +35,9 @@ static struct tc_value *matmul_folded(struct tc_call *c, struct tc_value *x, str
 struct tc_value *tc_call_matmul(struct tc_call *c, struct tc_value *x, struct tc_value *y) {
   const struct tc_meta a = tc_r_meta(&c->r, x), b = tc_r_meta(&c->r, y);
   if (c->r.status) return NULL;
-  if (a.ndim == 0 || b.ndim == 0) return tc_call_fail(c, TC_SHAPE, "both operands must have at least 1 dimension; use mul for a 0-dimensional one");
+  if (a.ndim == 0 || b.ndim == 0)
+    return tc_call_fail(c, TC_SHAPE,
+                        "both operands must have at least 1 dimension; use mul for a 0-dimensional one");
   /* A vector is a row on the left and a column on the right; its dimension is dropped from the result. */
   if (a.ndim == 1) x = unsqueeze(c, x, 0);
   if (b.ndim == 1) y = unsqueeze(c, y, 1);
@@ -56,9 +59,11 @@ static struct tc_value *matmul_of_rank(struct tc_call *c, int ndim) {
   char left[TC_SHAPE_TEXT], right[TC_SHAPE_TEXT];
   if (c->r.status) return NULL;
   if (a.ndim != ndim || b.ndim != ndim)
-    return tc_call_fail(c, TC_SHAPE, "%s and %s: both operands must have %d dimensions", tc_call_shape(c, x, left), tc_call_shape(c, y, right), ndim);
+    return tc_call_fail(c, TC_SHAPE, "%s and %s: both operands must have %d dimensions",
+                        tc_call_shape(c, x, left), tc_call_shape(c, y, right), ndim);
   if (ndim == 3 && !tc_sym_decide_eq(tc_call_tab(c), a.sizes[0], b.sizes[0]))
-    return tc_call_fail(c, TC_SHAPE, "%s and %s: the batch sizes differ", tc_call_shape(c, x, left), tc_call_shape(c, y, right));
+    return tc_call_fail(c, TC_SHAPE, "%s and %s: the batch sizes differ", tc_call_shape(c, x, left),
+                        tc_call_shape(c, y, right));
   return tc_r2(&c->r, TC_OP_matmul, x, y);
 }
 
@@ -80,15 +85,19 @@ static int normalized_dims(struct tc_call *c, struct tc_value *x, int arg) {
   const struct tc_meta meta = tc_r_meta(&c->r, x);
   if (c->r.status) return 0;
   bool equal = count >= 1 && count <= meta.ndim;
-  for (int d = 0; equal && d < count; d++) equal = tc_sym_decide_eq(tc_call_tab(c), sizes[d], meta.sizes[meta.ndim - count + d]);
-  if (!equal) tc_call_fail(c, TC_SHAPE, "normalized_shape is not the last sizes of %s", tc_call_shape(c, x, text));
+  for (int d = 0; equal && d < count; d++)
+    equal = tc_sym_decide_eq(tc_call_tab(c), sizes[d], meta.sizes[meta.ndim - count + d]);
+  if (!equal)
+    tc_call_fail(c, TC_SHAPE, "normalized_shape is not the last sizes of %s", tc_call_shape(c, x, text));
   return count;
 }
 
-static struct tc_value *norm(struct tc_call *c, struct tc_value *x, struct tc_value *weight, struct tc_value *bias, double eps) {
+static struct tc_value *norm(struct tc_call *c, struct tc_value *x, struct tc_value *weight,
+                             struct tc_value *bias, double eps) {
   struct tc_value *in[3] = {x};
   int count = 1;
-  const tc_sym ints[] = {tc_sym_const(normalized_dims(c, x, 1)), tc_sym_const(weight != NULL), tc_sym_const(bias != NULL)};
+  const tc_sym ints[] = {tc_sym_const(normalized_dims(c, x, 1)), tc_sym_const(weight != NULL),
+                         tc_sym_const(bias != NULL)};
   const double nums[] = {eps};
   if (weight) in[count++] = weight;
   if (bias) in[count++] = bias;
@@ -116,7 +125,8 @@ struct tc_value *tc_call_dropout(struct tc_call *c, struct tc_value *x, double p
   tc_sym ints[1 + TC_MAX_DIMS] = {tc_sym_const(TC_F32)};
   memcpy(ints + 1, meta.sizes, (size_t)meta.ndim * sizeof *ints);
   if (r->status) return NULL;
-  if (!tc_dtype_is_float(meta.dtype)) return tc_call_fail(c, TC_DTYPE, "%s: takes a floating-point dtype", tc_dtype_name(meta.dtype));
+  if (!tc_dtype_is_float(meta.dtype))
+    return tc_call_fail(c, TC_DTYPE, "%s: takes a floating-point dtype", tc_dtype_name(meta.dtype));
   struct tc_value *drawn = tc_rn(r, TC_OP_rand, 0, NULL, &(struct tc_attrs){ints, 1 + meta.ndim, NULL, 0});
   struct tc_value *kept = tc_r_cast(r, tc_r2(r, TC_OP_ge, drawn, tc_r_scalar(r, TC_F32, p)), meta.dtype);
   struct tc_value *rest = tc_r2(r, TC_OP_mul, x, kept);
@@ -160,8 +170,10 @@ struct tc_value *tc_fn_attention(struct tc_call *c) {
   if (q.ndim < 2) return tc_call_fail(c, TC_SHAPE, "query, key and value must have at least 2 dimensions");
   double scale = tc_call_number(c, ARG_SCALE, 0);
   const bool by_width = !tc_call_given(c, ARG_SCALE), symbolic = !tc_sym_is_const(q.sizes[q.ndim - 1]);
-  if (by_width && symbolic && q.dtype != TC_BF16) query = scaled_query(c, query, &q), scale = 1; /* bf16 would round the query */
-  else if (by_width) scale = 1 / sqrt((double)tc_call_constant(c, q.sizes[q.ndim - 1]));
+  if (by_width && symbolic && q.dtype != TC_BF16)
+    query = scaled_query(c, query, &q), scale = 1; /* bf16 would round the query */
+  else if (by_width)
+    scale = 1 / sqrt((double)tc_call_constant(c, q.sizes[q.ndim - 1]));
   if (p > 0) {
     struct tc_value *weights = tc_attention_weights(&c->r, query, key, mask, causal, scale);
     return tc_r2(&c->r, TC_OP_matmul, tc_call_dropout(c, weights, p), value);

@@ -14,7 +14,8 @@ static void *fail_dtype(struct tc_call *c, tc_dtype dtype, const char *why) {
 
 struct tc_value *tc_fn_unary_number(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
-  if (tc_r_meta(&c->r, x).dtype == TC_BOOL && x) return fail_dtype(c, TC_BOOL, "takes numbers; for a mask use logical_not, or cast");
+  if (tc_r_meta(&c->r, x).dtype == TC_BOOL && x)
+    return fail_dtype(c, TC_BOOL, "takes numbers; for a mask use logical_not, or cast");
   return tc_r1(&c->r, c->op, x);
 }
 
@@ -30,13 +31,17 @@ static struct tc_value *as_real(struct tc_call *c, struct tc_value *x) {
   return x ? tc_r_cast(&c->r, x, tc_float_dtype(c->r.b, tc_r_meta(&c->r, x).dtype)) : NULL;
 }
 
-struct tc_value *tc_fn_unary_real(struct tc_call *c) { return tc_r1(&c->r, c->op, as_real(c, tc_call_tensor(c, 0))); }
+struct tc_value *tc_fn_unary_real(struct tc_call *c) {
+  return tc_r1(&c->r, c->op, as_real(c, tc_call_tensor(c, 0)));
+}
 
 /* A floating-point operand, which PyTorch does not promote to here. */
 static struct tc_value *float_tensor(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
   const tc_dtype dtype = tc_r_meta(&c->r, x).dtype;
-  return x && !tc_dtype_is_float(dtype) ? fail_dtype(c, dtype, "takes a floating-point dtype; cast to f32, f64 or bf16") : x;
+  return x && !tc_dtype_is_float(dtype)
+             ? fail_dtype(c, dtype, "takes a floating-point dtype; cast to f32, f64 or bf16")
+             : x;
 }
 
 struct tc_value *tc_fn_unary_float(struct tc_call *c) { return tc_r1(&c->r, c->op, float_tensor(c)); }
@@ -69,7 +74,9 @@ struct tc_value *tc_fn_unary_test(struct tc_call *c) {
   return tc_dtype_is_float(tc_r_meta(&c->r, x).dtype) ? tc_r1(&c->r, c->op, x) : tc_r2(&c->r, TC_OP_ne, x, x);
 }
 
-struct tc_value *tc_fn_logical_not(struct tc_call *c) { return tc_r1(&c->r, TC_OP_logical_not, tc_r_cast(&c->r, tc_call_tensor(c, 0), TC_BOOL)); }
+struct tc_value *tc_fn_logical_not(struct tc_call *c) {
+  return tc_r1(&c->r, TC_OP_logical_not, tc_r_cast(&c->r, tc_call_tensor(c, 0), TC_BOOL));
+}
 
 struct tc_value *tc_fn_square(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
@@ -79,7 +86,10 @@ struct tc_value *tc_fn_square(struct tc_call *c) {
 
 /* ---- two operands ---- */
 
-struct pair { struct tc_operand operands[2]; tc_dtype dtype; };
+struct pair {
+  struct tc_operand operands[2];
+  tc_dtype dtype;
+};
 
 /* Reads the first two arguments; one of them is a tensor. */
 static bool read_pair(struct tc_call *c, struct pair *p) {
@@ -89,8 +99,10 @@ static bool read_pair(struct tc_call *c, struct pair *p) {
     tc_call_bad_arg(c, 0, "a tensor (or the other operand must be one)");
     return false;
   }
-  if (x->value && y->value && x->meta.dtype == y->meta.dtype) p->dtype = x->meta.dtype; /* the common case */
-  else p->dtype = tc_result_type(c->r.b, 2, p->operands);
+  if (x->value && y->value && x->meta.dtype == y->meta.dtype)
+    p->dtype = x->meta.dtype; /* the common case */
+  else
+    p->dtype = tc_result_type(c->r.b, 2, p->operands);
   return true;
 }
 
@@ -113,7 +125,8 @@ static tc_op bool_meaning(tc_op op) {
 static struct tc_value *arithmetic(struct tc_call *c, const struct pair *p, tc_op op) {
   if (p->dtype != TC_BOOL) return emit_pair(c, p, op, p->dtype);
   const tc_op meaning = bool_meaning(op);
-  if (meaning == (tc_op)TC_OP_NONE) return fail_dtype(c, TC_BOOL, "is not defined for two bools; cast to i64, or use a logical operation");
+  if (meaning == (tc_op)TC_OP_NONE)
+    return fail_dtype(c, TC_BOOL, "is not defined for two bools; cast to i64, or use a logical operation");
   return emit_pair(c, p, meaning, TC_BOOL);
 }
 
@@ -122,24 +135,29 @@ struct tc_value *tc_fn_arithmetic(struct tc_call *c) {
   return read_pair(c, &p) ? arithmetic(c, &p, c->op) : NULL;
 }
 
-static bool is_bool(const struct tc_operand *o) { return o->value ? o->meta.dtype == TC_BOOL : o->scalar->kind == TC_ARG_BOOL; }
+static bool is_bool(const struct tc_operand *o) {
+  return o->value ? o->meta.dtype == TC_BOOL : o->scalar->kind == TC_ARG_BOOL;
+}
 
 /* add and sub, with alpha. */
 struct tc_value *tc_fn_add(struct tc_call *c) {
   struct pair p;
   if (!read_pair(c, &p)) return NULL;
   if (c->op == TC_OP_sub && (is_bool(&p.operands[0]) || is_bool(&p.operands[1])))
-    return fail_dtype(c, TC_BOOL, "subtraction is not defined for bools; use logical_xor, or logical_not to invert a mask");
+    return fail_dtype(
+        c, TC_BOOL, "subtraction is not defined for bools; use logical_xor, or logical_not to invert a mask");
   if (!tc_call_given(c, 2)) return arithmetic(c, &p, c->op);
   if (p.dtype == TC_BOOL) return fail_dtype(c, TC_BOOL, "alpha needs numbers");
-  if (c->args[2].kind == TC_ARG_NUM && !tc_dtype_is_float(p.dtype)) return fail_dtype(c, p.dtype, "alpha must be an integer for integer operands");
+  if (c->args[2].kind == TC_ARG_NUM && !tc_dtype_is_float(p.dtype))
+    return fail_dtype(c, p.dtype, "alpha must be an integer for integer operands");
   struct tc_value *other = tc_call_as(c, &p.operands[1], p.dtype);
   other = tc_r2(&c->r, TC_OP_mul, other, tc_call_scalar(c, &c->args[2], p.dtype));
   return tc_r2(&c->r, c->op, tc_call_as(c, &p.operands[0], p.dtype), other);
 }
 
 /* Toward zero: the floor, plus one where the quotient is negative and not exact. */
-static struct tc_value *divide_trunc(struct tc_call *c, struct tc_value *x, struct tc_value *y, tc_dtype dtype) {
+static struct tc_value *divide_trunc(struct tc_call *c, struct tc_value *x, struct tc_value *y,
+                                     tc_dtype dtype) {
   struct tc_rule *r = &c->r;
   struct tc_value *zero = tc_r_scalar(r, dtype, 0);
   if (tc_dtype_is_float(dtype)) {
@@ -159,9 +177,11 @@ struct tc_value *tc_fn_div(struct tc_call *c) {
   if (!read_pair(c, &p)) return NULL;
   if (!rounding) return emit_pair(c, &p, TC_OP_div, tc_float_dtype(c->r.b, p.dtype));
   if (!strcmp(rounding, "floor")) return arithmetic(c, &p, TC_OP_floor_divide);
-  if (strcmp(rounding, "trunc")) return tc_call_fail(c, TC_ARG, "rounding_mode is 'floor', 'trunc' or nil, not '%s'", rounding);
+  if (strcmp(rounding, "trunc"))
+    return tc_call_fail(c, TC_ARG, "rounding_mode is 'floor', 'trunc' or nil, not '%s'", rounding);
   if (p.dtype == TC_BOOL) return fail_dtype(c, TC_BOOL, "is not defined for two bools; cast to i64");
-  return divide_trunc(c, tc_call_as(c, &p.operands[0], p.dtype), tc_call_as(c, &p.operands[1], p.dtype), p.dtype);
+  return divide_trunc(c, tc_call_as(c, &p.operands[0], p.dtype), tc_call_as(c, &p.operands[1], p.dtype),
+                      p.dtype);
 }
 
 struct tc_value *tc_fn_compare(struct tc_call *c) {
@@ -195,7 +215,8 @@ struct tc_value *tc_fn_pow(struct tc_call *c) {
   if (p.operands[1].value) return emit_pair(c, &p, TC_OP_pow, p.dtype);
   if (tc_call_is_symbol(p.operands[1].scalar)) return emit_pair(c, &p, TC_OP_pow, p.dtype);
   const double exponent = tc_call_real(c, p.operands[1].scalar);
-  if (!tc_dtype_is_float(p.dtype) && exponent < 0) return tc_call_fail(c, TC_ARG, "integers to negative integer powers are not allowed");
+  if (!tc_dtype_is_float(p.dtype) && exponent < 0)
+    return tc_call_fail(c, TC_ARG, "integers to negative integer powers are not allowed");
   struct tc_value *x = tc_call_as(c, &p.operands[0], p.dtype);
   struct tc_value *simple = simple_power(c, x, p.dtype, exponent);
   return simple || c->r.status ? simple : tc_r2(&c->r, TC_OP_pow, x, tc_call_as(c, &p.operands[1], p.dtype));
@@ -224,7 +245,9 @@ struct tc_value *tc_fn_clamp(struct tc_call *c) {
 static struct tc_value *mask_tensor(struct tc_call *c, int arg) {
   struct tc_value *mask = tc_call_tensor(c, arg);
   const tc_dtype dtype = tc_r_meta(&c->r, mask).dtype;
-  return mask && dtype != TC_BOOL ? fail_dtype(c, dtype, "the condition must be bool; compare, or cast with :bool()") : mask;
+  return mask && dtype != TC_BOOL
+             ? fail_dtype(c, dtype, "the condition must be bool; compare, or cast with :bool()")
+             : mask;
 }
 
 struct tc_value *tc_fn_where(struct tc_call *c) {

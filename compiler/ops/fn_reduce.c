@@ -6,7 +6,8 @@ enum { ARG_DIM = 1, ARG_KEEPDIM = 2, ARG_LAST = 3 };
 static tc_dtype dtype_of(struct tc_call *c, struct tc_value *x) { return tc_r_meta(&c->r, x).dtype; }
 
 /* Reduces over the dims of an argument (nil: all). */
-static struct tc_value *reduce_nums(struct tc_call *c, tc_op op, struct tc_value *x, bool keepdim, int n_nums, const double *nums) {
+static struct tc_value *reduce_nums(struct tc_call *c, tc_op op, struct tc_value *x, bool keepdim, int n_nums,
+                                    const double *nums) {
   int dims[TC_MAX_DIMS];
   tc_sym ints[1 + TC_MAX_DIMS] = {tc_sym_const(keepdim)};
   const int count = tc_call_dims(c, ARG_DIM, tc_r_meta(&c->r, x).ndim, dims);
@@ -21,7 +22,8 @@ static struct tc_value *reduce(struct tc_call *c, tc_op op, struct tc_value *x) 
 /* sum and prod: bools and integers add up in i64. */
 struct tc_value *tc_fn_sum(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
-  const tc_dtype given = dtype_of(c, x), dtype = tc_call_dtype(c, ARG_LAST, tc_dtype_is_float(given) ? given : TC_I64);
+  const tc_dtype given = dtype_of(c, x),
+                 dtype = tc_call_dtype(c, ARG_LAST, tc_dtype_is_float(given) ? given : TC_I64);
   x = tc_r_cast(&c->r, x, dtype);
   if (dtype == TC_BOOL) x = tc_r_cast(&c->r, x, TC_I64);
   return tc_r_cast(&c->r, reduce(c, c->op, x), dtype);
@@ -32,7 +34,8 @@ static struct tc_value *float_operand(struct tc_call *c, int dtype_arg) {
   struct tc_value *x = tc_call_tensor(c, 0);
   const tc_dtype given = dtype_of(c, x), dtype = dtype_arg ? tc_call_dtype(c, dtype_arg, given) : given;
   if (x && !tc_dtype_is_float(dtype))
-    return tc_call_fail(c, TC_DTYPE, "%s: takes a floating-point dtype; cast first%s", tc_dtype_name(dtype), dtype_arg ? ", or name a dtype" : "");
+    return tc_call_fail(c, TC_DTYPE, "%s: takes a floating-point dtype; cast first%s", tc_dtype_name(dtype),
+                        dtype_arg ? ", or name a dtype" : "");
   return tc_r_cast(&c->r, x, dtype);
 }
 
@@ -58,7 +61,8 @@ struct tc_value *tc_fn_extreme(struct tc_call *c) {
 }
 
 /* The index, from 1, of the extreme along one dimension. */
-static struct tc_value *argument_along(struct tc_call *c, tc_op op, struct tc_value *x, int dim, bool keepdim) {
+static struct tc_value *argument_along(struct tc_call *c, tc_op op, struct tc_value *x, int dim,
+                                       bool keepdim) {
   if (dtype_of(c, x) == TC_BOOL) x = tc_r_cast(&c->r, x, TC_I64);
   const int count = tc_r_meta(&c->r, x).ndim ? 1 : 0;
   struct tc_value *index = tc_r_reduce(&c->r, op, x, count, &dim, keepdim);
@@ -69,7 +73,8 @@ struct tc_value *tc_fn_argument(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
   const bool keepdim = tc_call_bool(c, ARG_KEEPDIM, false);
   const struct tc_meta meta = tc_r_meta(&c->r, x);
-  if (tc_call_given(c, ARG_DIM)) return argument_along(c, c->op, x, tc_call_dim(c, ARG_DIM, meta.ndim, 0), keepdim);
+  if (tc_call_given(c, ARG_DIM))
+    return argument_along(c, c->op, x, tc_call_dim(c, ARG_DIM, meta.ndim, 0), keepdim);
   if (meta.ndim == 0) return argument_along(c, c->op, x, 0, false);
   const tc_sym count = tc_meta_numel(tc_call_tab(c), &meta);
   struct tc_value *index = argument_along(c, c->op, tc_call_reshape(c, x, 1, &count), 0, false);
@@ -105,7 +110,9 @@ struct tc_value *tc_fn_max(struct tc_call *c) {
   return NULL;
 }
 
-struct tc_value *tc_fn_truth(struct tc_call *c) { return reduce(c, c->op, tc_r_cast(&c->r, tc_call_tensor(c, 0), TC_BOOL)); }
+struct tc_value *tc_fn_truth(struct tc_call *c) {
+  return reduce(c, c->op, tc_r_cast(&c->r, tc_call_tensor(c, 0), TC_BOOL));
+}
 
 struct tc_value *tc_fn_softmax(struct tc_call *c) {
   enum { ARG_DTYPE = 2 };

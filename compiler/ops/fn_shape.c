@@ -9,7 +9,8 @@ static tc_sym product(struct tc_call *c, int count, const tc_sym *sizes) {
   return result;
 }
 
-static void *fail_sizes(struct tc_call *c, tc_status status, const char *what, int count, const tc_sym *sizes, tc_sym total) {
+static void *fail_sizes(struct tc_call *c, tc_status status, const char *what, int count, const tc_sym *sizes,
+                        tc_sym total) {
   struct tc_strbuf text;
   tc_strbuf_init(&text, tc_alloc_system());
   for (int i = 0; i < count; i++) {
@@ -30,7 +31,8 @@ static bool resolve_sizes(struct tc_call *c, int count, tc_sym *sizes, tc_sym to
   tc_sym known = tc_sym_const(1);
   for (int i = 0; i < count; i++) {
     if (!tc_sym_is(sizes[i], -1)) {
-      if (tc_sym_is_const(sizes[i]) && tc_sym_value(sizes[i]) < 0) return fail_sizes(c, TC_ARG, "a size is negative", count, sizes, total);
+      if (tc_sym_is_const(sizes[i]) && tc_sym_value(sizes[i]) < 0)
+        return fail_sizes(c, TC_ARG, "a size is negative", count, sizes, total);
       known = tc_sym_mul(tc_call_tab(c), known, sizes[i]);
     } else if (unknown >= 0) {
       return fail_sizes(c, TC_ARG, "only one size can be -1", count, sizes, total);
@@ -79,8 +81,10 @@ struct tc_value *tc_fn_unflatten(struct tc_call *c) {
   tc_sym parts[TC_MAX_DIMS], sizes[TC_MAX_DIMS];
   const int count = tc_call_ints(c, 2, TC_MAX_DIMS, parts), ndim = meta.ndim - 1 + count;
   if (c->r.status) return NULL;
-  if (meta.ndim == 0 || count == 0) return tc_call_fail(c, TC_ARG, "needs a dimension and at least one size for it");
-  if (ndim > TC_MAX_DIMS) return tc_call_fail(c, TC_LIMIT, "%d dimensions, at most %d are supported", ndim, TC_MAX_DIMS);
+  if (meta.ndim == 0 || count == 0)
+    return tc_call_fail(c, TC_ARG, "needs a dimension and at least one size for it");
+  if (ndim > TC_MAX_DIMS)
+    return tc_call_fail(c, TC_LIMIT, "%d dimensions, at most %d are supported", ndim, TC_MAX_DIMS);
   if (!resolve_sizes(c, count, parts, meta.sizes[dim])) return NULL;
   if (!tc_sym_decide_eq(tc_call_tab(c), product(c, count, parts), meta.sizes[dim]))
     return fail_sizes(c, TC_SHAPE, "the sizes do not make up the dimension", count, parts, meta.sizes[dim]);
@@ -92,7 +96,8 @@ struct tc_value *tc_fn_unflatten(struct tc_call *c) {
 
 /* ---- order of dimensions ---- */
 
-static struct tc_value *emit_dims(struct tc_call *c, tc_op op, struct tc_value *x, int count, const int *dims) {
+static struct tc_value *emit_dims(struct tc_call *c, tc_op op, struct tc_value *x, int count,
+                                  const int *dims) {
   tc_sym ints[TC_MAX_DIMS];
   for (int i = 0; i < count; i++) ints[i] = tc_sym_const(dims[i]);
   return tc_call_emit_ints(c, op, x, count, ints);
@@ -140,7 +145,8 @@ struct tc_value *tc_fn_expand(struct tc_call *c) {
   const int count = tc_call_ints(c, 1, TC_MAX_DIMS, sizes), added = count - meta.ndim;
   for (int i = 0; i < count; i++) {
     if (!tc_sym_is(sizes[i], -1)) continue;
-    if (i < added) return tc_call_fail(c, TC_ARG, "size %d is -1, but there is no such dimension yet to keep", i + 1);
+    if (i < added)
+      return tc_call_fail(c, TC_ARG, "size %d is -1, but there is no such dimension yet to keep", i + 1);
     if (added >= 0) sizes[i] = meta.sizes[i - added];
   }
   return tc_call_emit_ints(c, TC_OP_expand, x, count, sizes);
@@ -159,7 +165,9 @@ struct tc_value *tc_fn_squeeze(struct tc_call *c) {
   int dims[TC_MAX_DIMS], kept = 0;
   const int count = tc_call_dims(c, 1, meta.ndim, dims);
   for (int i = 0; i < count; i++)
-    if (tc_sym_is(meta.sizes[dims[i]], 1) || tc_sym_decide_eq(tc_call_tab(c), meta.sizes[dims[i]], tc_sym_const(1))) dims[kept++] = dims[i];
+    if (tc_sym_is(meta.sizes[dims[i]], 1) ||
+        tc_sym_decide_eq(tc_call_tab(c), meta.sizes[dims[i]], tc_sym_const(1)))
+      dims[kept++] = dims[i];
   return kept ? emit_dims(c, TC_OP_squeeze, x, kept, dims) : x;
 }
 
@@ -177,7 +185,8 @@ static struct tc_value *cut(struct tc_call *c, struct tc_value *x, int ndim, tc_
   const tc_sym zero = tc_sym_const(0);
   for (int d = 0; d < ndim && x; d++) {
     tc_sym *before = &amounts[2 * d], *after = &amounts[2 * d + 1];
-    const bool cuts_before = tc_sym_decide_lt(tab, *before, zero), cuts_after = tc_sym_decide_lt(tab, *after, zero);
+    const bool cuts_before = tc_sym_decide_lt(tab, *before, zero),
+               cuts_after = tc_sym_decide_lt(tab, *after, zero);
     if (!cuts_before && !cuts_after) continue;
     const tc_sym start = cuts_before ? tc_sym_sub(tab, zero, *before) : zero;
     tc_sym length = tc_sym_sub(tab, tc_r_meta(&c->r, x).sizes[d], start);
@@ -198,8 +207,11 @@ struct tc_value *tc_fn_pad(struct tc_call *c) {
   const char *mode = tc_call_text(c, ARG_MODE, "constant");
   const double nums[] = {tc_call_number(c, ARG_VALUE, 0)};
   if (c->r.status) return NULL;
-  if (strcmp(mode, "constant")) return tc_call_fail(c, TC_UNSUPPORTED, "mode '%s' is not supported; there is 'constant'", mode);
-  if (count % 2 || count > 2 * ndim) return tc_call_fail(c, TC_ARG, "pad takes a before and an after for at most %d dimensions, got %d numbers", ndim, count);
+  if (strcmp(mode, "constant"))
+    return tc_call_fail(c, TC_UNSUPPORTED, "mode '%s' is not supported; there is 'constant'", mode);
+  if (count % 2 || count > 2 * ndim)
+    return tc_call_fail(
+        c, TC_ARG, "pad takes a before and an after for at most %d dimensions, got %d numbers", ndim, count);
   for (int d = 0; d < ndim; d++) {
     const int from = 2 * (ndim - 1 - d); /* the list starts at the last dimension */
     amounts[2 * d] = from < count ? given[from] : tc_sym_const(0);

@@ -19,8 +19,8 @@ enum {
 
 static const struct tc_function functions[FN_COUNT];
 
-static tc_status run(int index, tc_fn implementation, tc_op op, struct tc_builder *b, const struct tc_arg *args, struct tc_results *results,
-                     struct tc_error *err) {
+static tc_status run(int index, tc_fn implementation, tc_op op, struct tc_builder *b,
+                     const struct tc_arg *args, struct tc_results *results, struct tc_error *err) {
   struct tc_call c = {{b, TC_OK, err}, &functions[index], op, args, results};
   results->count = 0;
   struct tc_value *value = implementation(&c);
@@ -28,17 +28,17 @@ static tc_status run(int index, tc_fn implementation, tc_op op, struct tc_builde
   return c.r.status;
 }
 
-#define TC_FN(name, method, function, functional, list, implementation, op, signature, help)                                     \
-  static tc_status run_##name(struct tc_builder *b, const struct tc_arg *args, int n_args, struct tc_results *results,           \
-                              struct tc_error *err) {                                                                            \
-    (void)n_args;                                                                                                                \
-    return run(FN_##name, tc_fn_##implementation, (tc_op)TC_OP_##op, b, args, results, err);                                     \
+#define TC_FN(name, method, function, functional, list, implementation, op, signature, help)                 \
+  static tc_status run_##name(struct tc_builder *b, const struct tc_arg *args, int n_args,                   \
+                              struct tc_results *results, struct tc_error *err) {                            \
+    (void)n_args;                                                                                            \
+    return run(FN_##name, tc_fn_##implementation, (tc_op)TC_OP_##op, b, args, results, err);                 \
   }
 #include "ops/functions.def"
 #undef TC_FN
 
 static const struct tc_function functions[FN_COUNT] = {
-#define TC_FN(name, method, function, functional, list, implementation, op, signature, help) \
+#define TC_FN(name, method, function, functional, list, implementation, op, signature, help)                 \
   {#name, signature, help, method, function, functional, list, run_##name},
 #include "ops/functions.def"
 #undef TC_FN
@@ -55,7 +55,10 @@ const struct tc_function *tc_function_find(const char *name) {
 }
 
 const struct tc_function *tc_function_for_event(const char *event) {
-  static const struct { const char *event; int function; } rows[] = {
+  static const struct {
+    const char *event;
+    int function;
+  } rows[] = {
       {"__add", FN_add},       {"__sub", FN_sub},           {"__mul", FN_mul}, {"__div", FN_div},
       {"__mod", FN_remainder}, {"__idiv", FN_floor_divide}, {"__pow", FN_pow}, {"__unm", FN_neg},
   };
@@ -66,7 +69,11 @@ const struct tc_function *tc_function_for_event(const char *event) {
 
 /* ---- the binder ---- */
 
-struct param { const char *name; int length; bool optional, rest, any_name; };
+struct param {
+  const char *name;
+  int length;
+  bool optional, rest, any_name;
+};
 
 /* Reads the next parameter of a signature; false at its end. */
 static bool next_param(const char **cursor, struct param *p) {
@@ -93,14 +100,15 @@ static struct tc_arg rest_as_list(const struct tc_arg *rest, int count) {
 }
 
 struct binding {
-  int count;        /* parameters */
-  int used;         /* positional arguments */
+  int count; /* parameters */
+  int used;  /* positional arguments */
   bool any_name;
   struct param params[TC_MAX_ARGS]; /* filled only when `names` is asked for */
 };
 
 /* Places the positional arguments. A parameter that is missing and not optional is left to the caller. */
-static int place(const struct tc_function *f, const struct tc_arg *positional, int n, struct tc_arg *bound, struct binding *to, bool names) {
+static int place(const struct tc_function *f, const struct tc_arg *positional, int n, struct tc_arg *bound,
+                 struct binding *to, bool names) {
   const char *cursor = f->signature;
   struct param p;
   int missing = -1;
@@ -120,8 +128,10 @@ static int place(const struct tc_function *f, const struct tc_arg *positional, i
       by_name_only = true;
       continue;
     }
-    if (!by_name_only && to->used < n) bound[at] = positional[to->used++];
-    else bound[at].kind = TC_ARG_NIL;
+    if (!by_name_only && to->used < n)
+      bound[at] = positional[to->used++];
+    else
+      bound[at].kind = TC_ARG_NIL;
     if (!p.optional && bound[at].kind == TC_ARG_NIL && missing < 0) missing = at;
   }
   return missing;
@@ -130,29 +140,34 @@ static int place(const struct tc_function *f, const struct tc_arg *positional, i
 static tc_status fail_missing(const struct tc_function *f, int missing, struct tc_error *err) {
   const struct tc_call c = {.f = f};
   const struct tc_param_name name = tc_call_param(&c, missing);
-  return tc_fail(err, TC_ARG, "ops", "%s: argument %d (%.*s) is missing; it takes (%s)", f->name, missing + 1, name.length, name.text, f->signature);
+  return tc_fail(err, TC_ARG, "ops", "%s: argument %d (%.*s) is missing; it takes (%s)", f->name, missing + 1,
+                 name.length, name.text, f->signature);
 }
 
-static tc_status place_named(const struct tc_function *f, const struct tc_named_arg *named, struct tc_arg *bound, const struct binding *to,
-                             struct tc_error *err) {
+static tc_status place_named(const struct tc_function *f, const struct tc_named_arg *named,
+                             struct tc_arg *bound, const struct binding *to, struct tc_error *err) {
   const int length = (int)strlen(named->name);
   for (int i = 0; i < to->count; i++) {
     const struct param *p = &to->params[i];
     if (p->rest || p->length != length || memcmp(p->name, named->name, (size_t)length)) continue;
-    if (bound[i].kind != TC_ARG_NIL) return tc_fail(err, TC_ARG, "ops", "%s: %s is given twice", f->name, named->name);
+    if (bound[i].kind != TC_ARG_NIL)
+      return tc_fail(err, TC_ARG, "ops", "%s: %s is given twice", f->name, named->name);
     bound[i] = named->arg;
     return TC_OK;
   }
   if (to->any_name) return TC_OK;
-  return tc_fail(err, TC_ARG, "ops", "%s: there is no argument '%s'; it takes (%s)", f->name, named->name, f->signature);
+  return tc_fail(err, TC_ARG, "ops", "%s: there is no argument '%s'; it takes (%s)", f->name, named->name,
+                 f->signature);
 }
 
-tc_status tc_function_bind(const struct tc_function *f, const struct tc_arg *positional, int n_positional, const struct tc_named_arg *named,
-                           int n_named, struct tc_arg bound[TC_MAX_ARGS], struct tc_error *err) {
+tc_status tc_function_bind(const struct tc_function *f, const struct tc_arg *positional, int n_positional,
+                           const struct tc_named_arg *named, int n_named, struct tc_arg bound[TC_MAX_ARGS],
+                           struct tc_error *err) {
   struct binding to;
   int missing = place(f, positional, n_positional, bound, &to, n_named > 0);
   if (to.used < n_positional)
-    return tc_fail(err, TC_ARG, "ops", "%s: takes at most %d arguments, got %d; it takes (%s)", f->name, to.used, n_positional, f->signature);
+    return tc_fail(err, TC_ARG, "ops", "%s: takes at most %d arguments, got %d; it takes (%s)", f->name,
+                   to.used, n_positional, f->signature);
   for (int i = 0; i < n_named; i++) {
     const tc_status status = place_named(f, &named[i], bound, &to, err);
     if (status) return status;

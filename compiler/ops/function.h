@@ -9,7 +9,16 @@
 
 #include "ops/builder.h"
 
-enum tc_arg_kind { TC_ARG_NIL, TC_ARG_BOOL, TC_ARG_INT, TC_ARG_NUM, TC_ARG_TEXT, TC_ARG_VALUE, TC_ARG_LIST, TC_ARG_WIDE };
+enum tc_arg_kind {
+  TC_ARG_NIL,
+  TC_ARG_BOOL,
+  TC_ARG_INT,
+  TC_ARG_NUM,
+  TC_ARG_TEXT,
+  TC_ARG_VALUE,
+  TC_ARG_LIST,
+  TC_ARG_WIDE
+};
 
 struct tc_arg {
   enum tc_arg_kind kind;
@@ -20,7 +29,10 @@ struct tc_arg {
     double number;
     const char *text;
     struct tc_value *value;
-    struct { const struct tc_arg *items; int count; } list; /* a Lua sequence */
+    struct {
+      const struct tc_arg *items;
+      int count;
+    } list; /* a Lua sequence */
   };
 };
 
@@ -32,19 +44,27 @@ static inline struct tc_arg tc_arg_integer(int64_t value) {
 }
 
 /* An argument given by name ({dim=-1}); keys of a call's trailing option table. */
-struct tc_named_arg { const char *name; struct tc_arg arg; };
+struct tc_named_arg {
+  const char *name;
+  struct tc_arg arg;
+};
 
-struct tc_results { int count; struct tc_value *values[TC_MAX_RESULTS]; };
+struct tc_results {
+  int count;
+  struct tc_value *values[TC_MAX_RESULTS];
+};
 
 struct tc_function {
   const char *name;      /* "softmax" */
-  const char *signature; /* "x, dim, dtype=nil"; "..." takes the rest (x:view(2, 3) or x:view({2, 3})): see functions.def */
+  const char *signature; /* "x, dim, dtype=nil"; "..." takes the rest (x:view(2, 3) or x:view({2, 3})): see
+                            functions.def */
   const char *help;      /* one line */
   bool is_method;        /* x:softmax(…) */
   bool is_function;      /* tb.softmax(…) */
   bool is_functional;    /* tb.nn.functional.softmax(…) */
   bool as_list;          /* results come as one Lua table (split, chunk, unbind) */
-  tc_status (*run)(struct tc_builder *b, const struct tc_arg *args, int n_args, struct tc_results *results, struct tc_error *err);
+  tc_status (*run)(struct tc_builder *b, const struct tc_arg *args, int n_args, struct tc_results *results,
+                   struct tc_error *err);
 };
 
 int tc_function_count(void);
@@ -58,7 +78,8 @@ enum { TC_MAX_ARGS = 16 };
 /* Orders positional and named arguments by the signature, fills defaults (NIL), checks counts and
  * names. bound[] has room for TC_MAX_ARGS, and every parameter has its place there, whatever was passed;
  * a "..." parameter becomes one LIST over the rest of `positional` (which must live as long as bound). */
-tc_status tc_function_bind(const struct tc_function *f, const struct tc_arg *positional, int n_positional, const struct tc_named_arg *named,
-                           int n_named, struct tc_arg bound[TC_MAX_ARGS], struct tc_error *err);
+tc_status tc_function_bind(const struct tc_function *f, const struct tc_arg *positional, int n_positional,
+                           const struct tc_named_arg *named, int n_named, struct tc_arg bound[TC_MAX_ARGS],
+                           struct tc_error *err);
 
 #endif

@@ -21,8 +21,11 @@ static const struct tc_op_row op_rows[] = {
 #undef TC_OP
 };
 
-static const struct { tc_infer_rule shape, dtype; } op_rules[] = {
-#define TC_OP(name, arity, shape, dtype, eager, vjp, decomp, lower, KIND) {tc_shape_##shape, tc_dtype_##dtype},
+static const struct {
+  tc_infer_rule shape, dtype;
+} op_rules[] = {
+#define TC_OP(name, arity, shape, dtype, eager, vjp, decomp, lower, KIND)                                    \
+  {tc_shape_##shape, tc_dtype_##dtype},
 #include "ops/ops.def"
 #undef TC_OP
 };
@@ -38,17 +41,20 @@ int tc_op_find(const char *name) {
 static tc_status check_operands(const struct tc_infer *c) {
   const int arity = op_rows[c->op].arity;
   if (arity == TC_VARIADIC) {
-    if (c->n_in < 1) return tc_fail(c->err, TC_ARG, "ops", "%s: takes at least one operand", op_rows[c->op].name);
+    if (c->n_in < 1)
+      return tc_fail(c->err, TC_ARG, "ops", "%s: takes at least one operand", op_rows[c->op].name);
     if (c->n_in > TC_MAX_INPUTS)
-      return tc_fail(c->err, TC_LIMIT, "ops", "%s: %d operands, at most %d can be taken at once", op_rows[c->op].name, c->n_in, TC_MAX_INPUTS);
+      return tc_fail(c->err, TC_LIMIT, "ops", "%s: %d operands, at most %d can be taken at once",
+                     op_rows[c->op].name, c->n_in, TC_MAX_INPUTS);
   } else if (c->n_in != arity) {
-    return tc_fail(c->err, TC_ARG, "ops", "%s: takes %d operands, got %d", op_rows[c->op].name, arity, c->n_in);
+    return tc_fail(c->err, TC_ARG, "ops", "%s: takes %d operands, got %d", op_rows[c->op].name, arity,
+                   c->n_in);
   }
   return TC_OK;
 }
 
-tc_status tc_op_infer(struct tc_symtab *tab, tc_op op, int n_in, const struct tc_meta *const *in, const struct tc_attrs *attrs,
-                      struct tc_meta *out, struct tc_error *err) {
+tc_status tc_op_infer(struct tc_symtab *tab, tc_op op, int n_in, const struct tc_meta *const *in,
+                      const struct tc_attrs *attrs, struct tc_meta *out, struct tc_error *err) {
   static const struct tc_attrs none = {0};
   const struct tc_infer c = {tab, op, n_in, in, attrs ? attrs : &none, out, err};
   if (op_rows[op].arity != n_in) {
@@ -92,14 +98,17 @@ static void print_operands(struct tc_strbuf *out, const struct tc_infer *c, bool
   tc_strbuf_printf(out, "%s: ", op_rows[c->op].name);
   for (int i = 0; i < c->n_in && i < SHOWN; i++) {
     if (i) tc_strbuf_puts(out, i + 1 == c->n_in ? " and " : ", ");
-    if (dtypes) tc_strbuf_puts(out, tc_dtype_name(c->in[i]->dtype));
-    else print_sizes(out, c->in[i]->ndim, c->in[i]->sizes);
+    if (dtypes)
+      tc_strbuf_puts(out, tc_dtype_name(c->in[i]->dtype));
+    else
+      print_sizes(out, c->in[i]->ndim, c->in[i]->sizes);
   }
   if (c->n_in > SHOWN) tc_strbuf_puts(out, ", …");
   if (c->n_in) tc_strbuf_puts(out, ": ");
 }
 
-static tc_status fail_with_operands(const struct tc_infer *c, tc_status status, bool dtypes, const char *format, va_list args) {
+static tc_status fail_with_operands(const struct tc_infer *c, tc_status status, bool dtypes,
+                                    const char *format, va_list args) {
   if (!c->err) return status;
   char message[TC_ERROR_TEXT];
   vsnprintf(message, sizeof message, format, args);

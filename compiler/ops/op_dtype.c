@@ -21,7 +21,8 @@ tc_status tc_dtype_attr0(const struct tc_infer *c) {
   if (c->attrs->n_ints < 1 || !tc_sym_is_const(c->attrs->ints[0]))
     return tc_infer_fail(c, TC_ARG, "the dtype is missing");
   const int64_t dtype = tc_attr_int(c->attrs, 0);
-  if (dtype < 0 || dtype >= TC_DTYPE_COUNT) return tc_infer_fail(c, TC_ARG, "%lld is no dtype", (long long)dtype);
+  if (dtype < 0 || dtype >= TC_DTYPE_COUNT)
+    return tc_infer_fail(c, TC_ARG, "%lld is no dtype", (long long)dtype);
   c->out->dtype = (tc_dtype)dtype;
   return TC_OK;
 }
@@ -36,14 +37,16 @@ tc_status tc_dtype_first(const struct tc_infer *c) {
 tc_status tc_dtype_number(const struct tc_infer *c) {
   const tc_status status = one_dtype(c);
   if (status) return status;
-  if (c->out->dtype == TC_BOOL) return tc_infer_fail_dtype(c, "takes numbers, not bool; cast to i64 or use a logical operation");
+  if (c->out->dtype == TC_BOOL)
+    return tc_infer_fail_dtype(c, "takes numbers, not bool; cast to i64 or use a logical operation");
   return TC_OK;
 }
 
 tc_status tc_dtype_real(const struct tc_infer *c) {
   const tc_status status = one_dtype(c);
   if (status) return status;
-  if (!tc_dtype_is_float(c->out->dtype)) return tc_infer_fail_dtype(c, "takes a floating-point dtype; cast to f32, f64 or bf16");
+  if (!tc_dtype_is_float(c->out->dtype))
+    return tc_infer_fail_dtype(c, "takes a floating-point dtype; cast to f32, f64 or bf16");
   return TC_OK;
 }
 
@@ -55,7 +58,8 @@ tc_status tc_dtype_boolean(const struct tc_infer *c) {
 
 tc_status tc_dtype_where(const struct tc_infer *c) {
   if (c->in[0]->dtype != TC_BOOL) return tc_infer_fail_dtype(c, "the condition must be bool");
-  if (c->in[1]->dtype != c->in[2]->dtype) return tc_infer_fail_dtype(c, "the dtypes of the two choices differ; cast one of them");
+  if (c->in[1]->dtype != c->in[2]->dtype)
+    return tc_infer_fail_dtype(c, "the dtypes of the two choices differ; cast one of them");
   c->out->dtype = c->in[1]->dtype;
   return TC_OK;
 }

@@ -8,10 +8,12 @@
 /* ---- shared ---- */
 
 tc_status tc_infer_dim(const struct tc_infer *c, int attr, int limit, int *dim) {
-  if (attr >= c->attrs->n_ints || !tc_sym_is_const(c->attrs->ints[attr])) return tc_infer_fail(c, TC_ARG, "a dimension is missing");
+  if (attr >= c->attrs->n_ints || !tc_sym_is_const(c->attrs->ints[attr]))
+    return tc_infer_fail(c, TC_ARG, "a dimension is missing");
   const int64_t value = tc_attr_int(c->attrs, attr);
   if (value < 0 || value >= limit)
-    return tc_infer_fail(c, TC_SHAPE, "dimension %lld does not exist; there are %d", (long long)value + 1, limit);
+    return tc_infer_fail(c, TC_SHAPE, "dimension %lld does not exist; there are %d", (long long)value + 1,
+                         limit);
   *dim = (int)value;
   return TC_OK;
 }
@@ -54,7 +56,8 @@ tc_status tc_infer_check_sizes(const struct tc_infer *c) {
     const tc_sym size = c->out->sizes[d];
     if (!tc_sym_valid(size)) return tc_infer_fail(c, TC_LIMIT, "size %d of the result is too large", d + 1);
     if (tc_sym_is_const(size) ? tc_sym_value(size) < 0 : tc_sym_decide_lt(c->tab, size, tc_sym_const(0)))
-      return tc_infer_fail(c, TC_SHAPE, "size %d of the result would be %lld", d + 1, (long long)tc_sym_hint(size));
+      return tc_infer_fail(c, TC_SHAPE, "size %d of the result would be %lld", d + 1,
+                           (long long)tc_sym_hint(size));
     count = tc_sym_mul(c->tab, count, size);
   }
   if (!tc_sym_valid(count)) return tc_infer_fail(c, TC_LIMIT, "the result would have too many elements");
@@ -72,7 +75,8 @@ static void copy_shape(struct tc_meta *out, const struct tc_meta *from) {
 static tc_status sizes_from_attrs(const struct tc_infer *c, int first) {
   const int count = c->attrs->n_ints - first;
   if (count < 0) return tc_infer_fail(c, TC_ARG, "attributes are missing");
-  if (count > TC_MAX_DIMS) return tc_infer_fail(c, TC_LIMIT, "%d dimensions, at most %d are supported", count, TC_MAX_DIMS);
+  if (count > TC_MAX_DIMS)
+    return tc_infer_fail(c, TC_LIMIT, "%d dimensions, at most %d are supported", count, TC_MAX_DIMS);
   c->out->ndim = count;
   for (int d = 0; d < count; d++) c->out->sizes[d] = c->attrs->ints[first + d];
   return tc_infer_check_sizes(c);
@@ -86,12 +90,14 @@ tc_status tc_shape_full(const struct tc_infer *c) {
 }
 
 tc_status tc_shape_arange(const struct tc_infer *c) {
-  if (c->attrs->n_ints != 2 || c->attrs->n_nums != 2) return tc_infer_fail(c, TC_ARG, "takes dtype and count, start and step");
+  if (c->attrs->n_ints != 2 || c->attrs->n_nums != 2)
+    return tc_infer_fail(c, TC_ARG, "takes dtype and count, start and step");
   return sizes_from_attrs(c, 1);
 }
 
 tc_status tc_shape_random(const struct tc_infer *c) {
-  if (!tc_dtype_is_float(c->out->dtype)) return tc_infer_fail(c, TC_DTYPE, "%s: takes a floating-point dtype", tc_dtype_name(c->out->dtype));
+  if (!tc_dtype_is_float(c->out->dtype))
+    return tc_infer_fail(c, TC_DTYPE, "%s: takes a floating-point dtype", tc_dtype_name(c->out->dtype));
   return sizes_from_attrs(c, 1);
 }
 
@@ -124,20 +130,24 @@ tc_status tc_shape_diagonal(const struct tc_infer *c) {
 }
 
 static tc_status fail_broadcast(const struct tc_infer *c) {
-  return tc_infer_fail(c, TC_SHAPE, "the sizes can not be broadcast together: aligned at the last dimension, each pair must be equal or contain a 1");
+  return tc_infer_fail(c, TC_SHAPE,
+                       "the sizes can not be broadcast together: aligned at the last dimension, each pair "
+                       "must be equal or contain a 1");
 }
 
 tc_status tc_shape_broadcast(const struct tc_infer *c) {
   copy_shape(c->out, c->in[0]);
   for (int i = 1; i < c->n_in; i++)
-    if (!tc_broadcast_into(c->tab, c->in[i]->sizes, c->in[i]->ndim, c->out->sizes, &c->out->ndim)) return fail_broadcast(c);
+    if (!tc_broadcast_into(c->tab, c->in[i]->sizes, c->in[i]->ndim, c->out->sizes, &c->out->ndim))
+      return fail_broadcast(c);
   return TC_OK;
 }
 
 tc_status tc_shape_copy_(const struct tc_infer *c) {
   copy_shape(c->out, c->in[0]);
   int ndim = c->out->ndim;
-  if (c->in[1]->ndim > ndim) return tc_infer_fail(c, TC_SHAPE, "the source has more dimensions than the target");
+  if (c->in[1]->ndim > ndim)
+    return tc_infer_fail(c, TC_SHAPE, "the source has more dimensions than the target");
   for (int d = 0; d < c->in[1]->ndim; d++) {
     const tc_sym to = c->in[0]->sizes[ndim - 1 - d], from = c->in[1]->sizes[c->in[1]->ndim - 1 - d];
     if (!tc_sym_is(from, 1) && !tc_sym_decide_eq(c->tab, from, to))
@@ -149,7 +159,9 @@ tc_status tc_shape_copy_(const struct tc_infer *c) {
 /* ---- reductions, normalisation ---- */
 
 /* argmax of nothing, amax of nothing: there is no value to give. */
-static bool needs_element(tc_op op) { return op == TC_OP_amax || op == TC_OP_amin || op == TC_OP_argmax || op == TC_OP_argmin; }
+static bool needs_element(tc_op op) {
+  return op == TC_OP_amax || op == TC_OP_amin || op == TC_OP_argmax || op == TC_OP_argmin;
+}
 
 /* Reads ints = keepdim, dims… as a set of bits. */
 static tc_status read_reduced(const struct tc_infer *c, unsigned *reduced) {
@@ -163,7 +175,8 @@ static tc_status read_reduced(const struct tc_infer *c, unsigned *reduced) {
     if (*reduced >> dim & 1) return tc_infer_fail(c, TC_ARG, "dimension %d is named twice", dim + 1);
     *reduced |= 1u << dim;
     if (needs_element(c->op) && tc_size_is(c, x->sizes[dim], 0))
-      return tc_infer_fail(c, TC_SHAPE, "dimension %d has size 0, and there is no element to choose", dim + 1);
+      return tc_infer_fail(c, TC_SHAPE, "dimension %d has size 0, and there is no element to choose",
+                           dim + 1);
   }
   return TC_OK;
 }
@@ -176,8 +189,10 @@ tc_status tc_shape_reduce(const struct tc_infer *c) {
   const struct tc_meta *x = c->in[0];
   int ndim = 0;
   for (int d = 0; d < x->ndim; d++) {
-    if (!(reduced >> d & 1)) c->out->sizes[ndim++] = x->sizes[d];
-    else if (keepdim) c->out->sizes[ndim++] = tc_sym_const(1);
+    if (!(reduced >> d & 1))
+      c->out->sizes[ndim++] = x->sizes[d];
+    else if (keepdim)
+      c->out->sizes[ndim++] = tc_sym_const(1);
   }
   c->out->ndim = ndim;
   return TC_OK;
@@ -186,17 +201,24 @@ tc_status tc_shape_reduce(const struct tc_infer *c) {
 tc_status tc_shape_norm(const struct tc_infer *c) {
   const struct tc_attrs *a = c->attrs;
   if (a->n_ints != 3 || a->n_nums != 1 || !tc_sym_is_const(a->ints[0]))
-    return tc_infer_fail(c, TC_ARG, "takes the count of normalised dimensions, has weight, has bias, and eps");
+    return tc_infer_fail(c, TC_ARG,
+                         "takes the count of normalised dimensions, has weight, has bias, and eps");
   const struct tc_meta *x = c->in[0];
   const int64_t count = tc_attr_int(a, 0);
   if (count < 1 || count > x->ndim)
-    return tc_infer_fail(c, TC_SHAPE, "%lld dimensions are to be normalised; the operand has %d", (long long)count, x->ndim);
+    return tc_infer_fail(c, TC_SHAPE, "%lld dimensions are to be normalised; the operand has %d",
+                         (long long)count, x->ndim);
   const int operands = 1 + !tc_sym_is(a->ints[1], 0) + !tc_sym_is(a->ints[2], 0);
-  if (c->n_in != operands) return tc_infer_fail(c, TC_ARG, "%d operands are announced, %d are given", operands, c->n_in);
+  if (c->n_in != operands)
+    return tc_infer_fail(c, TC_ARG, "%d operands are announced, %d are given", operands, c->n_in);
   for (int i = 1; i < c->n_in; i++) {
     bool equal = c->in[i]->ndim == count;
-    for (int d = 0; equal && d < count; d++) equal = tc_sym_decide_eq(c->tab, c->in[i]->sizes[d], x->sizes[x->ndim - (int)count + d]);
-    if (!equal) return tc_infer_fail(c, TC_SHAPE, "operand %d must have the shape of the last %d dimensions of the first", i + 1, (int)count);
+    for (int d = 0; equal && d < count; d++)
+      equal = tc_sym_decide_eq(c->tab, c->in[i]->sizes[d], x->sizes[x->ndim - (int)count + d]);
+    if (!equal)
+      return tc_infer_fail(c, TC_SHAPE,
+                           "operand %d must have the shape of the last %d dimensions of the first", i + 1,
+                           (int)count);
   }
   copy_shape(c->out, x);
   return TC_OK;

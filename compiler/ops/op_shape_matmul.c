@@ -3,14 +3,17 @@
 
 #include "ops/rules.h"
 
-static bool equal_sizes(const struct tc_infer *c, tc_sym a, tc_sym b) { return tc_sym_same(a, b) || tc_sym_decide_eq(c->tab, a, b); }
+static bool equal_sizes(const struct tc_infer *c, tc_sym a, tc_sym b) {
+  return tc_sym_same(a, b) || tc_sym_decide_eq(c->tab, a, b);
+}
 
 static tc_sym size_from_end(const struct tc_meta *meta, int back) { return meta->sizes[meta->ndim - back]; }
 
 /* "the inner sizes 3 and 4 differ" */
 static tc_status fail_inner(const struct tc_infer *c, const char *what, tc_sym a, tc_sym b) {
   if (tc_sym_is_const(a) && tc_sym_is_const(b))
-    return tc_infer_fail(c, TC_SHAPE, "the %s %lld and %lld differ", what, (long long)tc_sym_value(a), (long long)tc_sym_value(b));
+    return tc_infer_fail(c, TC_SHAPE, "the %s %lld and %lld differ", what, (long long)tc_sym_value(a),
+                         (long long)tc_sym_value(b));
   return tc_infer_fail(c, TC_SHAPE, "the %s differ", what);
 }
 
@@ -20,7 +23,8 @@ static bool broadcast_batch(const struct tc_infer *c, const struct tc_meta *x) {
 }
 
 static tc_status fail_batch(const struct tc_infer *c) {
-  return tc_infer_fail(c, TC_SHAPE, "the batch dimensions (all but the last two) can not be broadcast together");
+  return tc_infer_fail(c, TC_SHAPE,
+                       "the batch dimensions (all but the last two) can not be broadcast together");
 }
 
 static tc_status append_sizes(const struct tc_infer *c, tc_sym rows, tc_sym columns) {
@@ -31,7 +35,8 @@ static tc_status append_sizes(const struct tc_infer *c, tc_sym rows, tc_sym colu
 
 tc_status tc_shape_matmul(const struct tc_infer *c) {
   const struct tc_meta *a = c->in[0], *b = c->in[1];
-  if (a->ndim < 2 || b->ndim < 2) return tc_infer_fail(c, TC_SHAPE, "both operands must have at least 2 dimensions");
+  if (a->ndim < 2 || b->ndim < 2)
+    return tc_infer_fail(c, TC_SHAPE, "both operands must have at least 2 dimensions");
   const tc_sym inner_a = size_from_end(a, 1), inner_b = size_from_end(b, 2);
   if (!equal_sizes(c, inner_a, inner_b)) return fail_inner(c, "inner sizes", inner_a, inner_b);
   c->out->ndim = 0;
@@ -40,12 +45,14 @@ tc_status tc_shape_matmul(const struct tc_infer *c) {
 }
 
 tc_status tc_shape_linear(const struct tc_infer *c) {
-  if (c->n_in < 2 || c->n_in > 3) return tc_fail(c->err, TC_ARG, "ops", "linear: takes 2 or 3 operands, got %d", c->n_in);
+  if (c->n_in < 2 || c->n_in > 3)
+    return tc_fail(c->err, TC_ARG, "ops", "linear: takes 2 or 3 operands, got %d", c->n_in);
   const struct tc_meta *x = c->in[0], *weight = c->in[1];
   if (x->ndim < 1) return tc_infer_fail(c, TC_SHAPE, "the input must have at least 1 dimension");
   if (weight->ndim != 2) return tc_infer_fail(c, TC_SHAPE, "the weight must have 2 dimensions (out, in)");
   const tc_sym features = size_from_end(x, 1);
-  if (!equal_sizes(c, features, weight->sizes[1])) return fail_inner(c, "features of input and weight,", features, weight->sizes[1]);
+  if (!equal_sizes(c, features, weight->sizes[1]))
+    return fail_inner(c, "features of input and weight,", features, weight->sizes[1]);
   if (c->n_in == 3 && (c->in[2]->ndim != 1 || !equal_sizes(c, c->in[2]->sizes[0], weight->sizes[0])))
     return tc_infer_fail(c, TC_SHAPE, "the bias must have 1 dimension with the size of the weight's first");
   c->out->ndim = x->ndim;
@@ -55,7 +62,8 @@ tc_status tc_shape_linear(const struct tc_infer *c) {
 }
 
 /* The mask broadcasts to [batch…, L, S]. */
-static tc_status check_mask(const struct tc_infer *c, const struct tc_meta *mask, tc_sym rows, tc_sym columns) {
+static tc_status check_mask(const struct tc_infer *c, const struct tc_meta *mask, tc_sym rows,
+                            tc_sym columns) {
   const struct tc_meta *out = c->out; /* the batch dimensions so far */
   bool fits = mask->ndim <= out->ndim + 2;
   for (int back = 1; fits && back <= mask->ndim; back++) {
@@ -63,14 +71,19 @@ static tc_status check_mask(const struct tc_infer *c, const struct tc_meta *mask
     const tc_sym have = size_from_end(mask, back);
     fits = tc_sym_is(have, 1) || equal_sizes(c, have, want);
   }
-  return fits ? TC_OK : tc_infer_fail(c, TC_SHAPE, "the mask does not broadcast to the scores [batch…, queries, keys]");
+  return fits ? TC_OK
+              : tc_infer_fail(c, TC_SHAPE,
+                              "the mask does not broadcast to the scores [batch…, queries, keys]");
 }
 
 tc_status tc_shape_sdpa(const struct tc_infer *c) {
-  if (c->n_in < 3 || c->n_in > 4) return tc_fail(c->err, TC_ARG, "ops", "sdpa: takes 3 or 4 operands, got %d", c->n_in);
-  if (c->attrs->n_ints != 1 || c->attrs->n_nums != 1) return tc_infer_fail(c, TC_ARG, "takes causal and scale");
+  if (c->n_in < 3 || c->n_in > 4)
+    return tc_fail(c->err, TC_ARG, "ops", "sdpa: takes 3 or 4 operands, got %d", c->n_in);
+  if (c->attrs->n_ints != 1 || c->attrs->n_nums != 1)
+    return tc_infer_fail(c, TC_ARG, "takes causal and scale");
   const struct tc_meta *q = c->in[0], *k = c->in[1], *v = c->in[2];
-  if (q->ndim < 2 || k->ndim < 2 || v->ndim < 2) return tc_infer_fail(c, TC_SHAPE, "query, key and value must have at least 2 dimensions");
+  if (q->ndim < 2 || k->ndim < 2 || v->ndim < 2)
+    return tc_infer_fail(c, TC_SHAPE, "query, key and value must have at least 2 dimensions");
   if (!equal_sizes(c, size_from_end(q, 1), size_from_end(k, 1)))
     return fail_inner(c, "sizes of query and key,", size_from_end(q, 1), size_from_end(k, 1));
   if (!equal_sizes(c, size_from_end(k, 2), size_from_end(v, 2)))

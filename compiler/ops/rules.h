@@ -21,15 +21,18 @@ struct tc_infer {
 typedef tc_status (*tc_infer_rule)(const struct tc_infer *c);
 
 /* "matmul: [2, 3] and [4, 5]: ", then the message. */
-tc_status tc_infer_fail(const struct tc_infer *c, tc_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+tc_status tc_infer_fail(const struct tc_infer *c, tc_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The same with dtypes instead of shapes: "add: f32 and i64: …". */
-tc_status tc_infer_fail_dtype(const struct tc_infer *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tc_status tc_infer_fail_dtype(const struct tc_infer *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-#define TC_INFER_RULES_SHAPE(X)                                                                                       \
-  X(input) X(full) X(arange) X(random) X(same) X(along) X(dims) X(diagonal) X(broadcast) X(reduce) X(norm) X(matmul)  \
-  X(linear) X(sdpa) X(view) X(expand) X(permute) X(slice) X(squeeze) X(unsqueeze) X(pad) X(cat) X(embedding)          \
-  X(gather) X(index_select) X(copy_)
-#define TC_INFER_RULES_DTYPE(X) \
+#define TC_INFER_RULES_SHAPE(X)                                                                              \
+  X(input)                                                                                                   \
+  X(full) X(arange) X(random) X(same) X(along) X(dims) X(diagonal) X(broadcast) X(reduce) X(norm) X(matmul)  \
+      X(linear) X(sdpa) X(view) X(expand) X(permute) X(slice) X(squeeze) X(unsqueeze) X(pad) X(cat)          \
+          X(embedding) X(gather) X(index_select) X(copy_)
+#define TC_INFER_RULES_DTYPE(X)                                                                              \
   X(input) X(attr0) X(number) X(real) X(boolean) X(where) X(sum) X(index) X(same) X(first) X(embedding)
 
 #define TC_DECLARE(name) tc_status tc_shape_##name(const struct tc_infer *c);
@@ -45,7 +48,8 @@ TC_INFER_RULES_DTYPE(TC_DECLARE)
 tc_status tc_infer_dim(const struct tc_infer *c, int attr, int limit, int *dim);
 /* Is the size this number? Of symbols it is decided. */
 static inline bool tc_size_is(const struct tc_infer *c, tc_sym size, int64_t number) {
-  return tc_sym_is_const(size) ? tc_sym_value(size) == number : tc_sym_decide_eq(c->tab, size, tc_sym_const(number));
+  return tc_sym_is_const(size) ? tc_sym_value(size) == number
+                               : tc_sym_decide_eq(c->tab, size, tc_sym_const(number));
 }
 /* The broadcast of two sizes; INVALID when they do not fit. */
 tc_sym tc_broadcast_size(struct tc_symtab *tab, tc_sym a, tc_sym b);

@@ -7,7 +7,8 @@
 /* The strides with which `to_sizes` walks the same elements in the same row-major order; false when
  * there are none. The operand's dimensions are taken from the last in blocks without gaps (each
  * stride is the inner stride times the inner size); each block must be split by whole new sizes. */
-static bool strides_of_reshape(const struct tc_tensor *x, int to_ndim, const int64_t *to_sizes, int64_t *to_strides) {
+static bool strides_of_reshape(const struct tc_tensor *x, int to_ndim, const int64_t *to_sizes,
+                               int64_t *to_strides) {
   if (tc_tensor_numel(x) == 0) {
     tc_contiguous_strides(to_ndim, to_sizes, to_strides);
     return true;
@@ -69,7 +70,8 @@ static void view_unsqueeze(const struct tc_tensor *x, const struct tc_attrs *att
   for (int d = dim; d < x->ndim; d++) out->strides[d + 1] = x->strides[d];
 }
 
-static tc_status fail_strides(tc_op op, const struct tc_tensor *x, const struct tc_meta *meta, struct tc_error *err) {
+static tc_status fail_strides(tc_op op, const struct tc_tensor *x, const struct tc_meta *meta,
+                              struct tc_error *err) {
   if (!err) return TC_SHAPE;
   struct tc_strbuf text;
   struct tc_meta from;
@@ -77,7 +79,8 @@ static tc_status fail_strides(tc_op op, const struct tc_tensor *x, const struct 
   tc_strbuf_init(&text, tc_alloc_system());
   tc_strbuf_printf(&text, "%s: ", tc_op_row(op)->name);
   tc_meta_print(&text, &from);
-  for (int d = 0; d < x->ndim; d++) tc_strbuf_printf(&text, d ? ", %lld" : " with strides [%lld", (long long)x->strides[d]);
+  for (int d = 0; d < x->ndim; d++)
+    tc_strbuf_printf(&text, d ? ", %lld" : " with strides [%lld", (long long)x->strides[d]);
   tc_strbuf_puts(&text, "] can not be seen without a copy as ");
   tc_meta_print(&text, meta);
   const char *line = tc_strbuf_text(&text);
@@ -86,8 +89,8 @@ static tc_status fail_strides(tc_op op, const struct tc_tensor *x, const struct 
   return TC_SHAPE;
 }
 
-tc_status tc_view_of(tc_op op, const struct tc_tensor *x, const struct tc_attrs *attrs, const struct tc_meta *meta, struct tc_tensor *out,
-                     struct tc_error *err) {
+tc_status tc_view_of(tc_op op, const struct tc_tensor *x, const struct tc_attrs *attrs,
+                     const struct tc_meta *meta, struct tc_tensor *out, struct tc_error *err) {
   struct tc_tensor view = {.storage = x->storage, .dtype = x->dtype, .ndim = meta->ndim, .offset = x->offset};
   for (int d = 0; d < meta->ndim; d++) view.sizes[d] = tc_sym_value(meta->sizes[d]);
   switch (op) {

@@ -11,11 +11,13 @@
 #include "sched/launch.h"
 
 /* Appends to `out` (sticky failure: check tc_strbuf_text… or out->failed). */
-void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list, const struct tc_blobs *blobs);
+void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
+                       const struct tc_blobs *blobs);
 
 /* The list lies in `arena`; the blobs are copies owned by the caller (tc_blobs_free). */
-tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc, const unsigned char *bytes, size_t size,
-                           struct tc_launch_list **list, struct tc_blobs *blobs, struct tc_error *err);
+tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc, const unsigned char *bytes,
+                           size_t size, struct tc_launch_list **list, struct tc_blobs *blobs,
+                           struct tc_error *err);
 
 /* Do slots, operands and results lie within their memory? All symbols of the list are constants. */
 bool tc_artifact_fits(const struct tc_launch_list *list);

@@ -111,8 +111,10 @@ static void get_kernel_launch(struct reader *r, struct tc_launch *l, const struc
   for (int i = 0; i < code->n_buffers && !r->bad; i++) {
     const int64_t slot = get_int(r);
     const bool scratch = code->roles[i] == TC_ROLE_SCRATCH;
-    if (scratch ? slot != -1 : slot < 0 || slot >= list->n_slots) r->bad = true;
-    else l->slots[i] = (int)slot;
+    if (scratch ? slot != -1 : slot < 0 || slot >= list->n_slots)
+      r->bad = true;
+    else
+      l->slots[i] = (int)slot;
   }
 }
 
@@ -129,8 +131,10 @@ static void get_launch(struct reader *r, struct tc_launch *l, int index, const s
   l->items = need_sym(r);
   l->work = need_sym(r);
   if (r->bad) return;
-  if (l->kind == TC_LAUNCH_GEMM) get_gemm(r, &l->gemm, list->n_slots);
-  else get_kernel_launch(r, l, list);
+  if (l->kind == TC_LAUNCH_GEMM)
+    get_gemm(r, &l->gemm, list->n_slots);
+  else
+    get_kernel_launch(r, l, list);
 }
 
 static void get_code(struct reader *r, struct tc_code *c) {
@@ -148,7 +152,9 @@ static void get_code(struct reader *r, struct tc_code *c) {
 
 static void get_slot(struct reader *r, struct tc_slot *s, const struct tc_launch_list *list) {
   s->kind = (enum tc_slot_kind)get_below(r, TC_SLOT_RNG + 1);
-  const int limit = s->kind == TC_SLOT_INPUT ? list->n_inputs : s->kind == TC_SLOT_OUTPUT ? list->n_allocated : list->n_slots + 1;
+  const int limit = s->kind == TC_SLOT_INPUT    ? list->n_inputs
+                    : s->kind == TC_SLOT_OUTPUT ? list->n_allocated
+                                                : list->n_slots + 1;
   s->index = get_below(r, limit);
   s->dtype = (tc_dtype)get_below(r, TC_DTYPE_COUNT);
   s->elements = get_sym(r);
@@ -170,7 +176,8 @@ static void get_tiles(struct reader *r, struct tc_tiles *t, int after, const str
   t->rows = need_positive(r);
   t->step = get_int(r);
   t->bytes = need_sym(r);
-  if (t->first < after || t->count < 1 || t->count > list->n_launches - t->first || t->step < 1) r->bad = true;
+  if (t->first < after || t->count < 1 || t->count > list->n_launches - t->first || t->step < 1)
+    r->bad = true;
 }
 
 /* The memory of a tile exists only while its entries run. */
@@ -212,8 +219,10 @@ static void get_sizes(struct reader *r, struct tc_launch_list *list) {
   list->size_hints = ARRAY(r, int64_t, list->n_sizes);
   for (int i = 0; i < list->n_sizes && !r->bad; i++) {
     list->size_hints[i] = get_int(r);
-    if (list->size_hints[i] < TC_SYM_SIZE_MIN || list->size_hints[i] > TC_SYM_SIZE_MAX) r->bad = true;
-    else if (!tc_sym_valid(tc_sym_size(r->tab, i, list->size_hints[i]))) r->bad = r->no_memory = true;
+    if (list->size_hints[i] < TC_SYM_SIZE_MIN || list->size_hints[i] > TC_SYM_SIZE_MAX)
+      r->bad = true;
+    else if (!tc_sym_valid(tc_sym_size(r->tab, i, list->size_hints[i])))
+      r->bad = r->no_memory = true;
   }
 }
 
@@ -239,8 +248,10 @@ static void get_products(struct reader *r, struct tc_launch_list *list) {
   }
 }
 
-static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_launch_list *list, struct tc_blobs *blobs) {
-  int *const counts[] = {&list->n_codes, &list->n_slots, &list->n_launches, &list->n_outputs, &list->n_allocated, &list->n_inputs, &list->n_tiles};
+static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_launch_list *list,
+                     struct tc_blobs *blobs) {
+  int *const counts[] = {&list->n_codes,     &list->n_slots,  &list->n_launches, &list->n_outputs,
+                         &list->n_allocated, &list->n_inputs, &list->n_tiles};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] = get_count(r);
   list->n_sizes = get_count(r);
   r->constant = list->n_sizes == 0;
@@ -273,8 +284,9 @@ static void get_list(struct reader *r, const struct tc_alloc *alloc, struct tc_l
   if (r->at != r->end || (!r->bad && r->constant && !tc_artifact_fits(list))) r->bad = true;
 }
 
-tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc, const unsigned char *bytes, size_t size,
-                           struct tc_launch_list **list, struct tc_blobs *blobs, struct tc_error *err) {
+tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc, const unsigned char *bytes,
+                           size_t size, struct tc_launch_list **list, struct tc_blobs *blobs,
+                           struct tc_error *err) {
   struct reader r = {bytes, bytes + size, arena, tc_symtab_new(tc_arena_alloc(arena)), false, false, false};
   *list = TC_NEW(tc_arena_alloc(arena), struct tc_launch_list);
   blobs->count = 0;
@@ -282,6 +294,7 @@ tc_status tc_artifact_read(struct tc_arena *arena, const struct tc_alloc *alloc,
   get_list(&r, alloc, *list, blobs);
   if (!r.bad) return TC_OK;
   tc_blobs_free(blobs);
-  return r.no_memory ? tc_fail(err, TC_NOMEM, "runtime", "out of memory for an artifact")
-                     : tc_fail(err, TC_CORRUPT, "runtime", "the artifact is damaged at byte %td", r.at - bytes);
+  return r.no_memory
+             ? tc_fail(err, TC_NOMEM, "runtime", "out of memory for an artifact")
+             : tc_fail(err, TC_CORRUPT, "runtime", "the artifact is damaged at byte %td", r.at - bytes);
 }

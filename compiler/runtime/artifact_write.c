@@ -16,7 +16,9 @@ static void put_u64(struct tc_strbuf *out, uint64_t value) {
   tc_strbuf_bytes(out, bytes, n);
 }
 
-static void put_int(struct tc_strbuf *out, int64_t value) { put_u64(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63)); }
+static void put_int(struct tc_strbuf *out, int64_t value) {
+  put_u64(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+}
 
 static void put_text(struct tc_strbuf *out, const char *text) {
   const size_t n = strlen(text);
@@ -36,8 +38,10 @@ static void put_sym(struct tc_strbuf *out, tc_sym s) {
   tc_strbuf_init(&text, out->alloc);
   tc_sym_print(&text, s);
   const char *printed = tc_strbuf_text(&text);
-  if (printed) put_text(out, printed);
-  else out->failed = true;
+  if (printed)
+    put_text(out, printed);
+  else
+    out->failed = true;
   tc_strbuf_free(&text);
 }
 
@@ -131,9 +135,11 @@ static void put_facts(struct tc_strbuf *out, const struct tc_launch_list *list) 
   }
 }
 
-void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list, const struct tc_blobs *blobs) {
-  const int counts[] = {list->n_codes, list->n_slots, list->n_launches, list->n_outputs, list->n_allocated, list->n_inputs, list->n_tiles, list->n_sizes,
-                        list->draws, list->n_graph_ops, blobs->count};
+void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
+                       const struct tc_blobs *blobs) {
+  const int counts[] = {list->n_codes,     list->n_slots,     list->n_launches, list->n_outputs,
+                        list->n_allocated, list->n_inputs,    list->n_tiles,    list->n_sizes,
+                        list->draws,       list->n_graph_ops, blobs->count};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) put_u64(out, (uint64_t)counts[i]);
   for (int i = 0; i < list->n_sizes; i++) put_int(out, list->size_hints[i]);
   put_facts(out, list);
@@ -153,4 +159,6 @@ void tc_artifact_write(struct tc_strbuf *out, const struct tc_launch_list *list,
   }
 }
 
-void tc_artifact_name(const void *bytes, size_t size, char text[TC_SHA256_HEX]) { tc_sha256_of(bytes, size, text); }
+void tc_artifact_name(const void *bytes, size_t size, char text[TC_SHA256_HEX]) {
+  tc_sha256_of(bytes, size, text);
+}

@@ -5,7 +5,10 @@
 #include "runtime/artifact.h"
 
 /* The symbols of a list are walked in pairs: the list's own, and its place in the copy. */
-struct binder { const int64_t *sizes; bool overflows; };
+struct binder {
+  const int64_t *sizes;
+  bool overflows;
+};
 
 static tc_sym at_sizes(struct binder *b, tc_sym s) {
   int64_t value;
@@ -19,7 +22,8 @@ static void bind_all(struct binder *b, int n, const tc_sym *from, tc_sym *to) {
   for (int i = 0; i < n; i++) to[i] = at_sizes(b, from[i]);
 }
 
-static void bind_operand(struct binder *b, int n_batch, const struct tc_gemm_operand *from, struct tc_gemm_operand *to) {
+static void bind_operand(struct binder *b, int n_batch, const struct tc_gemm_operand *from,
+                         struct tc_gemm_operand *to) {
   to->offset = at_sizes(b, from->offset);
   to->row_stride = at_sizes(b, from->row_stride);
   to->col_stride = at_sizes(b, from->col_stride);
@@ -61,7 +65,8 @@ static void bind_output(struct binder *b, const struct tc_output *from, struct t
 static void bind_list(struct binder *b, const struct tc_launch_list *from, struct tc_launch_list *to) {
   to->pool_bytes = at_sizes(b, from->pool_bytes);
   bind_all(b, from->n_allocated, from->allocated_bytes, to->allocated_bytes);
-  for (int i = 0; i < from->n_codes; i++) bind_all(b, from->codes[i].n_buffers, from->codes[i].scratch_bytes, to->codes[i].scratch_bytes);
+  for (int i = 0; i < from->n_codes; i++)
+    bind_all(b, from->codes[i].n_buffers, from->codes[i].scratch_bytes, to->codes[i].scratch_bytes);
   for (int i = 0; i < from->n_slots; i++) {
     to->slots[i].elements = at_sizes(b, from->slots[i].elements);
     to->slots[i].offset = at_sizes(b, from->slots[i].offset);
@@ -90,8 +95,9 @@ struct tc_launch_list *tc_bound_new(struct tc_arena *arena, const struct tc_laun
   if (!to) return NULL;
   *to = *list;
   to->n_sizes = to->n_facts = 0;
-  if (!COPY(a, to, codes, list->n_codes) || !COPY(a, to, slots, list->n_slots) || !COPY(a, to, launches, list->n_launches) ||
-      !COPY(a, to, tiles, list->n_tiles) || !COPY(a, to, outputs, list->n_outputs) || !COPY(a, to, allocated_bytes, list->n_allocated))
+  if (!COPY(a, to, codes, list->n_codes) || !COPY(a, to, slots, list->n_slots) ||
+      !COPY(a, to, launches, list->n_launches) || !COPY(a, to, tiles, list->n_tiles) ||
+      !COPY(a, to, outputs, list->n_outputs) || !COPY(a, to, allocated_bytes, list->n_allocated))
     return NULL;
   for (int i = 0; i < list->n_codes; i++)
     if (!COPY(a, &to->codes[i], scratch_bytes, list->codes[i].n_buffers)) return NULL;
@@ -104,14 +110,21 @@ bool tc_facts_hold(const struct tc_sym_fact *facts, int count, const int64_t *si
   return true;
 }
 
-tc_status tc_bound_fill(struct tc_launch_list *bound, const struct tc_launch_list *list, const int64_t *sizes, struct tc_error *err) {
+tc_status tc_bound_fill(struct tc_launch_list *bound, const struct tc_launch_list *list, const int64_t *sizes,
+                        struct tc_error *err) {
   struct binder b = {.sizes = sizes};
   for (int i = 0; i < list->n_sizes; i++)
     if (sizes[i] < TC_SYM_SIZE_MIN || sizes[i] > TC_SYM_SIZE_MAX)
-      return tc_fail(err, TC_LIMIT, "runtime", "a dimension of size %lld: compiled code for changing sizes takes %d to 2^40", (long long)sizes[i], TC_SYM_SIZE_MIN);
+      return tc_fail(err, TC_LIMIT, "runtime",
+                     "a dimension of size %lld: compiled code for changing sizes takes %d to 2^40",
+                     (long long)sizes[i], TC_SYM_SIZE_MIN);
   if (!tc_facts_hold(list->facts, list->n_facts, sizes))
-    return tc_fail(err, TC_SHAPE, "runtime", "the sizes of the call are not such as the code was compiled for: its guards are incomplete");
+    return tc_fail(
+        err, TC_SHAPE, "runtime",
+        "the sizes of the call are not such as the code was compiled for: its guards are incomplete");
   bind_list(&b, list, bound);
-  if (b.overflows || !tc_artifact_fits(bound)) return tc_fail(err, TC_LIMIT, "runtime", "a tensor of the graph is larger than 2^61 bytes at these sizes");
+  if (b.overflows || !tc_artifact_fits(bound))
+    return tc_fail(err, TC_LIMIT, "runtime",
+                   "a tensor of the graph is larger than 2^61 bytes at these sizes");
   return TC_OK;
 }

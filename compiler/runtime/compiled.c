@@ -1,9 +1,10 @@
 /* Compiled objects and their calls.
  *
- * 1. What does not change between calls (entry points, sizes of outputs) is computed once; with size variables, whenever a call's
- *    sizes differ from those of the call before.
- * 2. A call allocates only its outputs; the pool is made at the first call, kept, and made anew where sizes need a larger one.
- *    With record=on it allocates only those whose memory of the call before somebody still holds.
+ * 1. What does not change between calls (entry points, sizes of outputs) is computed once; with size
+ *    variables, whenever a call's sizes differ from those of the call before.
+ * 2. A call allocates only its outputs; the pool is made at the first call, kept, and made anew where sizes
+ *    need a larger one. With record=on it allocates only those whose memory of the call before somebody still
+ *    holds.
  * 3. A failed call gives back everything it allocated. */
 #include "runtime/compiled.h"
 
@@ -15,7 +16,9 @@
 #include "runtime/graph_run.h"
 
 /* A slowdown on purpose, to test verdicts: switches spin_ns and spin_instructions. */
-struct tc_planted { int64_t ns, instructions; };
+struct tc_planted {
+  int64_t ns, instructions;
+};
 
 struct tc_compiled {
   _Atomic int references;
@@ -25,7 +28,7 @@ struct tc_compiled {
   struct tc_launch_list *list;
   struct tc_launch_list *bound; /* what runs: `list` itself, or its copy at `sizes` */
   int n_sizes;
-  int64_t *sizes;               /* that `bound` is filled with, if is_bound */
+  int64_t *sizes; /* that `bound` is filled with, if is_bound */
   bool is_bound;
   int n_facts;
   struct tc_sym_fact *facts;
@@ -43,9 +46,9 @@ struct tc_compiled {
   bool records;                 /* switch record: runs are recorded, and results' memory is taken again */
   struct tc_recorded *recorded; /* of the bound list; NULL: not yet */
   bool watch;
-  bool is_prelude;              /* one of both is on: the one test that a run pays for them */
+  bool is_prelude; /* one of both is on: the one test that a run pays for them */
   uint64_t first_launch_ns;
-  uint64_t code_bytes;          /* of the objects that were loaded */
+  uint64_t code_bytes; /* of the objects that were loaded */
   char artifact[TC_SHA256_HEX];
 };
 
@@ -57,7 +60,9 @@ static uint64_t now_ns(void) {
 
 /* --- what comes before a run --- */
 
-static void set_prelude(struct tc_compiled *c) { c->is_prelude = c->watch || c->planted.ns || c->planted.instructions; }
+static void set_prelude(struct tc_compiled *c) {
+  c->is_prelude = c->watch || c->planted.ns || c->planted.instructions;
+}
 
 static void plant(struct tc_compiled *c) {
   c->planted = (struct tc_planted){c->ctx->config.spin_ns, c->ctx->config.spin_instructions};
@@ -103,7 +108,8 @@ static bool sizes_valid(const struct tc_launch_list *list) {
   for (int i = 0; i < list->n_outputs; i++) {
     const struct tc_output *o = &list->outputs[i];
     valid = valid && tc_sym_valid(o->offset);
-    for (int d = 0; d < o->ndim; d++) valid = valid && tc_sym_valid(o->sizes[d]) && tc_sym_valid(o->strides[d]);
+    for (int d = 0; d < o->ndim; d++)
+      valid = valid && tc_sym_valid(o->sizes[d]) && tc_sym_valid(o->strides[d]);
   }
   for (int i = 0; i < list->n_launches; i++) {
     const struct tc_launch *l = &list->launches[i];
@@ -116,7 +122,8 @@ static bool sizes_valid(const struct tc_launch_list *list) {
 static void fill_sizes(struct tc_compiled *c) {
   c->pool_bytes = tc_sym_eval(c->bound->pool_bytes, NULL);
   for (int i = 0; i < c->bound->n_outputs; i++) fill_template(&c->bound->outputs[i], NULL, &c->templates[i]);
-  for (int i = 0; i < c->bound->n_allocated; i++) c->output_bytes[i] = tc_sym_eval(c->bound->allocated_bytes[i], NULL);
+  for (int i = 0; i < c->bound->n_allocated; i++)
+    c->output_bytes[i] = tc_sym_eval(c->bound->allocated_bytes[i], NULL);
 }
 
 static tc_status prepare_sizes(struct tc_compiled *c, struct tc_error *err) {
@@ -130,13 +137,15 @@ static tc_status prepare_sizes(struct tc_compiled *c, struct tc_error *err) {
   }
   c->sizes = TC_NEW_ARRAY(tc_arena_alloc(c->arena), int64_t, (size_t)c->n_sizes);
   c->bound = tc_bound_new(c->arena, c->list);
-  return c->sizes && c->bound ? TC_OK : tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
+  return c->sizes && c->bound ? TC_OK
+                              : tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
 }
 
 static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
   const struct tc_launch_list *list = c->list;
   const struct tc_alloc *a = tc_arena_alloc(c->arena);
-  if (!sizes_valid(list)) return tc_fail(err, TC_LIMIT, "runtime", "a tensor of the graph is larger than 2^61 bytes");
+  if (!sizes_valid(list))
+    return tc_fail(err, TC_LIMIT, "runtime", "a tensor of the graph is larger than 2^61 bytes");
   c->codes = TC_NEW_ARRAY(a, tc_cpu_kernel, (size_t)list->n_codes);
   c->templates = TC_NEW_ARRAY(a, struct tc_tensor, (size_t)list->n_outputs);
   c->output_bytes = TC_NEW_ARRAY(a, int64_t, (size_t)list->n_allocated);
@@ -147,7 +156,8 @@ static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
     return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
   for (int i = 0; i < list->n_codes; i++) {
     c->codes[i] = find_symbol(c, list->codes[i].symbol);
-    if (!c->codes[i]) return tc_fail(err, TC_CORRUPT, "runtime", "the code has no kernel %s", list->codes[i].symbol);
+    if (!c->codes[i])
+      return tc_fail(err, TC_CORRUPT, "runtime", "the code has no kernel %s", list->codes[i].symbol);
   }
   return prepare_sizes(c, err);
 }
@@ -159,7 +169,8 @@ static void forget(struct tc_compiled *c) {
 
 /* Makes `bound` the list at these sizes. */
 static tc_status bind(struct tc_compiled *c, const int64_t *sizes, struct tc_error *err) {
-  if (!sizes) return tc_fail(err, TC_ARG, "runtime", "the call gives no sizes, and the graph has %d", c->n_sizes);
+  if (!sizes)
+    return tc_fail(err, TC_ARG, "runtime", "the call gives no sizes, and the graph has %d", c->n_sizes);
   const size_t bytes = sizeof *sizes * (size_t)c->n_sizes;
   if (c->is_bound && !memcmp(c->sizes, sizes, bytes)) return TC_OK;
   forget(c);
@@ -176,8 +187,9 @@ static void unload_all(struct tc_compiled *c) {
   c->n_loaded = 0;
 }
 
-tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct tc_launch_list *list, const struct tc_blobs *blobs,
-                          const char artifact[TC_SHA256_HEX], struct tc_compiled **out, struct tc_error *err) {
+tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct tc_launch_list *list,
+                          const struct tc_blobs *blobs, const char artifact[TC_SHA256_HEX],
+                          struct tc_compiled **out, struct tc_error *err) {
   struct tc_compiled *c = TC_NEW(ctx->alloc, struct tc_compiled);
   if (!c) return tc_fail(err, TC_NOMEM, "runtime", "out of memory for the compiled object");
   c->references = 1;
@@ -203,7 +215,8 @@ tc_status tc_compiled_new(struct tc_context *ctx, struct tc_arena *arena, struct
   return TC_OK;
 }
 
-tc_status tc_compiled_from_graph(struct tc_context *ctx, struct tc_graph *g, int first_fact, struct tc_compiled **out, struct tc_error *err) {
+tc_status tc_compiled_from_graph(struct tc_context *ctx, struct tc_graph *g, int first_fact,
+                                 struct tc_compiled **out, struct tc_error *err) {
   const int n_facts = tc_sym_fact_count(g->tab) - first_fact;
   struct tc_sym_fact *facts = TC_NEW_ARRAY(tc_arena_alloc(g->arena), struct tc_sym_fact, (size_t)n_facts + 1);
   struct tc_compiled *c = facts ? TC_NEW(ctx->alloc, struct tc_compiled) : NULL;
@@ -253,7 +266,9 @@ static tc_status grow_pool(struct tc_compiled *c, struct tc_error *err) {
   if (c->pool) tc_storage_release(c->pool);
   c->pool = device->methods->alloc(device, (size_t)c->pool_bytes);
   c->pool_held = c->pool ? c->pool_bytes : 0;
-  return c->pool ? TC_OK : tc_fail(err, TC_NOMEM, "runtime", "out of memory: %lld bytes for intermediates", (long long)c->pool_bytes);
+  return c->pool ? TC_OK
+                 : tc_fail(err, TC_NOMEM, "runtime", "out of memory: %lld bytes for intermediates",
+                           (long long)c->pool_bytes);
 }
 
 /* Memory of the call before serves again once nobody else holds it, and unless it is much too large. */
@@ -286,7 +301,8 @@ static tc_status allocate(struct tc_compiled *c, struct tc_error *err) {
 }
 
 /* Each output holds a reference to its storage; the call's own references go, if runs are not recorded. */
-static void hand_out(struct tc_compiled *c, const struct tc_tensor *const *inputs, struct tc_tensor *outputs) {
+static void hand_out(struct tc_compiled *c, const struct tc_tensor *const *inputs,
+                     struct tc_tensor *outputs) {
   const struct tc_launch_list *list = c->list;
   for (int i = 0; i < list->n_outputs; i++) {
     const struct tc_slot *slot = &list->slots[list->outputs[i].slot];
@@ -308,11 +324,14 @@ static tc_status flagged(struct tc_compiled *c, struct tc_error *err) {
   memcpy(flags, &c->status_word, sizeof flags);
   c->status_word = 0;
   if (flags[TC_FLAG_INDEX])
-    return tc_fail(err, TC_INDEX, "runtime", "an index of embedding, gather or index_select is out of range (found in the compiled kernel)");
+    return tc_fail(
+        err, TC_INDEX, "runtime",
+        "an index of embedding, gather or index_select is out of range (found in the compiled kernel)");
   return tc_division_by_zero(flags[TC_FLAG_FLOOR_DIVIDE] ? TC_OP_floor_divide : TC_OP_remainder, err);
 }
 
-static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs, struct tc_error *err) {
+static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes,
+                      struct tc_tensor *outputs, struct tc_error *err) {
   const struct tc_launch_list *list = c->bound;
   struct tc_device *device = c->ctx->device;
   tc_status status = c->n_sizes ? bind(c, sizes, err) : TC_OK;
@@ -320,9 +339,16 @@ static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inpu
   if (status) return status;
   for (int i = 0; i < list->n_inputs; i++) c->input_data[i] = tc_tensor_data(inputs[i]);
   struct tc_rng *rng = &c->ctx->rng;
-  struct tc_run run = {.list = list, .inputs = c->input_data, .outputs = c->output_data, .pool = c->pool ? c->pool->data : NULL,
-                       .sizes = sizes, .codes = c->codes, .status = &c->status_word, .rng = {rng->seed, rng->next}};
-  if (c->records && !c->recorded) (void)device->methods->record(device, &run, &c->recorded, err); /* without memory for it: as it is */
+  struct tc_run run = {.list = list,
+                       .inputs = c->input_data,
+                       .outputs = c->output_data,
+                       .pool = c->pool ? c->pool->data : NULL,
+                       .sizes = sizes,
+                       .codes = c->codes,
+                       .status = &c->status_word,
+                       .rng = {rng->seed, rng->next}};
+  if (c->records && !c->recorded)
+    (void)device->methods->record(device, &run, &c->recorded, err); /* without memory for it: as it is */
   run.recorded = c->recorded;
   rng->next += (uint64_t)list->draws;
   if (c->is_prelude) prelude(c);
@@ -336,8 +362,8 @@ static tc_status call(struct tc_compiled *c, const struct tc_tensor *const *inpu
   return TC_OK;
 }
 
-tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes, struct tc_tensor *outputs,
-                          struct tc_error *err) {
+tc_status tc_compiled_run(struct tc_compiled *c, const struct tc_tensor *const *inputs, const int64_t *sizes,
+                          struct tc_tensor *outputs, struct tc_error *err) {
   if (!c->graph) return call(c, inputs, sizes, outputs, err);
   if (c->is_prelude) prelude(c);
   return tc_graph_run(c->ctx, c->graph, inputs, c->n_sizes ? sizes : NULL, outputs, err);
@@ -350,8 +376,12 @@ int tc_compiled_facts(const struct tc_compiled *c, const struct tc_sym_fact **fa
   return c->n_facts;
 }
 
-int tc_compiled_inputs(const struct tc_compiled *c) { return c->graph ? (int)c->graph->inputs.len : c->list->n_inputs; }
-int tc_compiled_outputs(const struct tc_compiled *c) { return c->graph ? (int)c->graph->outputs.len : c->list->n_outputs; }
+int tc_compiled_inputs(const struct tc_compiled *c) {
+  return c->graph ? (int)c->graph->inputs.len : c->list->n_inputs;
+}
+int tc_compiled_outputs(const struct tc_compiled *c) {
+  return c->graph ? (int)c->graph->outputs.len : c->list->n_outputs;
+}
 const struct tc_launch_list *tc_compiled_list(const struct tc_compiled *c) { return c->list; }
 const char *tc_compiled_artifact(const struct tc_compiled *c) { return c->artifact; }
 uint64_t tc_compiled_code_bytes(const struct tc_compiled *c) { return c->code_bytes; }

@@ -6,9 +6,9 @@
 #include "base/context.h"
 #include "ir/graph.h"
 
-/* inputs[] are borrowed; outputs[] are the caller's afterwards (nothing after a failure). sizes[]: the values of the graph's size
- * variables; NULL where it has none. */
-tc_status tc_graph_run(struct tc_context *ctx, struct tc_graph *g, const struct tc_tensor *const *inputs, const int64_t *sizes,
-                       struct tc_tensor *outputs, struct tc_error *err);
+/* inputs[] are borrowed; outputs[] are the caller's afterwards (nothing after a failure). sizes[]: the values
+ * of the graph's size variables; NULL where it has none. */
+tc_status tc_graph_run(struct tc_context *ctx, struct tc_graph *g, const struct tc_tensor *const *inputs,
+                       const int64_t *sizes, struct tc_tensor *outputs, struct tc_error *err);
 
 #endif

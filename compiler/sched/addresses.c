@@ -1,11 +1,13 @@
 /* The addresses of a kernel in the making: each symbol once, as it was built and as the kernel will have it.
  *
- * Choosing the loops replaces variables in all of them; nothing else of the draft is rewritten until the kernel is finished. */
+ * Choosing the loops replaces variables in all of them; nothing else of the draft is rewritten until the
+ * kernel is finished. */
 #include "sched/draft.h"
 
 static size_t address_place(const struct tc_draft *d, tc_sym from) {
   size_t at = tc_hash_u64(from.bits, 0) & (d->address_cap - 1);
-  while (d->address_slots[at] && !tc_sym_same(d->addresses.data[d->address_slots[at] - 1].from, from)) at = (at + 1) & (d->address_cap - 1);
+  while (d->address_slots[at] && !tc_sym_same(d->addresses.data[d->address_slots[at] - 1].from, from))
+    at = (at + 1) & (d->address_cap - 1);
   return at;
 }
 
@@ -14,7 +16,8 @@ static bool address_grow(struct tc_draft *d) {
   d->address_cap = d->address_cap ? d->address_cap * 2 : FIRST;
   d->address_slots = TC_NEW_ARRAY(d->scratch, int, d->address_cap);
   if (!d->address_slots) return false;
-  for (size_t i = 0; i < d->addresses.len; i++) d->address_slots[address_place(d, d->addresses.data[i].from)] = (int)i + 1;
+  for (size_t i = 0; i < d->addresses.len; i++)
+    d->address_slots[address_place(d, d->addresses.data[i].from)] = (int)i + 1;
   return true;
 }
 
@@ -40,14 +43,17 @@ tc_sym tc_draft_address(const struct tc_draft *d, tc_sym built) {
 }
 
 /* Symbols on which a data-dependent offset depends; `walk` is not the one that is under way. */
-static bool note_offsets(struct tc_draft *d, struct tc_walk *walk, const struct tc_expr *offset, struct tc_draft_address *a) {
+static bool note_offsets(struct tc_draft *d, struct tc_walk *walk, const struct tc_expr *offset,
+                         struct tc_draft_address *a) {
   if (!tc_walk_begin(walk, TC_WALK_PRE, tc_expr_count(d->table)) || !tc_walk_from(walk, offset)) return false;
   for (const struct tc_expr *e; (e = tc_walk_next(walk));) {
     bool known = !tc_sym_valid(e->address) || e->op == TC_E_CHECK;
     for (int i = 0; i < a->n_offsets && !known; i++) known = tc_sym_same(a->offsets[i], e->address);
     if (known) continue;
-    if (a->n_offsets == TC_MAX_DIMS) a->any_offset = true;
-    else a->offsets[a->n_offsets++] = e->address;
+    if (a->n_offsets == TC_MAX_DIMS)
+      a->any_offset = true;
+    else
+      a->offsets[a->n_offsets++] = e->address;
   }
   return !walk->failed;
 }

@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-struct pairing { const struct tc_cluster *a, *b; int of_a[TC_MAX_DIMS], of_b[TC_MAX_DIMS]; };
+struct pairing {
+  const struct tc_cluster *a, *b;
+  int of_a[TC_MAX_DIMS], of_b[TC_MAX_DIMS];
+};
 
 static int dim_of(const struct tc_cluster *c, tc_sym var) {
   for (int i = 0; i < c->n_dims; i++)
@@ -26,7 +29,8 @@ static bool pair(struct pairing *p, int a, int b) {
   return true;
 }
 
-/* The reader's variable in its cluster for coordinate `dim` of a read; INVALID when it is no plain variable. */
+/* The reader's variable in its cluster for coordinate `dim` of a read; INVALID when it is no plain
+ * variable. */
 tc_sym tc_read_at(const struct tc_sched *s, int reader, const struct tc_read *read, int dim) {
   const tc_sym at = s->loops->indices.data[read->index].at[dim];
   tc_sym vars[TC_MAX_DIMS];
@@ -37,7 +41,8 @@ tc_sym tc_read_at(const struct tc_sched *s, int reader, const struct tc_read *re
 }
 
 /* All reads of `from` by members of `reader` pair dims; swapped: the reader is p->b. */
-static bool pair_reads(const struct tc_sched *s, struct pairing *p, const struct tc_cluster *reader, const struct tc_cluster *from) {
+static bool pair_reads(const struct tc_sched *s, struct pairing *p, const struct tc_cluster *reader,
+                       const struct tc_cluster *from) {
   for (size_t m = 0; m < reader->members.len; m++) {
     const int id = reader->members.data[m];
     const struct tc_info *info = &s->info[id];
@@ -46,7 +51,8 @@ static bool pair_reads(const struct tc_sched *s, struct pairing *p, const struct
       if (s->info[read->loop].cluster < 0 || s->clusters.data[s->info[read->loop].cluster] != from) continue;
       if (read->indexed) return false;
       for (int d = 0; d < tc_loop_at(s, read->loop)->ndim; d++) {
-        const int mine = dim_of(reader, tc_read_at(s, id, read, d)), theirs = dim_of(from, s->info[read->loop].bind[d]);
+        const int mine = dim_of(reader, tc_read_at(s, id, read, d)),
+                  theirs = dim_of(from, s->info[read->loop].bind[d]);
         if (!(reader == p->a ? pair(p, mine, theirs) : pair(p, theirs, mine))) return false;
       }
     }
@@ -96,8 +102,10 @@ static bool any_reduced(const struct tc_cluster *c) {
 }
 
 /* `big` has every dimension; those that `small` lacks must be what is reduced. */
-static bool reduced_dims(const struct tc_cluster *big, const struct tc_cluster *small, const int *of_big, bool *reduced) {
-  const bool lacks = small->n_dims < big->n_dims, big_reduces = any_reduced(big), small_reduces = any_reduced(small);
+static bool reduced_dims(const struct tc_cluster *big, const struct tc_cluster *small, const int *of_big,
+                         bool *reduced) {
+  const bool lacks = small->n_dims < big->n_dims, big_reduces = any_reduced(big),
+             small_reduces = any_reduced(small);
   for (int i = 0; i < big->n_dims; i++) {
     const bool here = big->reduced[i], there = of_big[i] < 0 || small->reduced[of_big[i]];
     if (big_reduces && (small_reduces || lacks) && here != there) return false;
@@ -106,14 +114,16 @@ static bool reduced_dims(const struct tc_cluster *big, const struct tc_cluster *
   return !(lacks && small_reduces);
 }
 
-/* Without reductions, values of a row are worth a row kernel only where the row is the trailing dimensions. */
+/* Without reductions, values of a row are worth a row kernel only where the row is the trailing
+ * dimensions. */
 static bool is_trailing(const struct tc_cluster *c, const bool *reduced) {
   for (int i = 1; i < c->n_dims; i++)
     if (reduced[i - 1] && !reduced[i]) return false;
   return true;
 }
 
-bool tc_cluster_align(const struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, struct tc_alignment *out) {
+bool tc_cluster_align(const struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b,
+                      struct tc_alignment *out) {
   struct pairing p = {.a = a, .b = b};
   memset(p.of_a, -1, sizeof p.of_a);
   memset(p.of_b, -1, sizeof p.of_b);

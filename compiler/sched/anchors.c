@@ -5,13 +5,16 @@
  *    or a division or function of a smaller operand that is broadcast.
  * 3. A pointwise loop with several readers is an anchor unless it is about as cheap as a load; fusion may
  *    still put all readers into one kernel, and then it needs no memory.
- * 4. Where all that would be inlined into a loop passes the limits of a kernel, the loop's operands are anchors.
+ * 4. Where all that would be inlined into a loop passes the limits of a kernel, the loop's operands are
+ *    anchors.
  * 5. With fuse=off every loop is an anchor. */
 #include "sched/inline.h"
 
-enum { CHEAP = 4,           /* recompute in several kernels: a load and two simple operations */
-       BROADCAST_COST = 8,  /* compute once, not once for each reader's element: a division, a function */
-       STENCIL_BUDGET = 32  /* extra cost of recomputing a stencil's operand */ };
+enum {
+  CHEAP = 4,          /* recompute in several kernels: a load and two simple operations */
+  BROADCAST_COST = 8, /* compute once, not once for each reader's element: a division, a function */
+  STENCIL_BUDGET = 32 /* extra cost of recomputing a stencil's operand */
+};
 
 /* --- order and readers --- */
 
@@ -19,7 +22,8 @@ enum { CHEAP = 4,           /* recompute in several kernels: a load and two simp
 static bool note_operands(struct tc_sched *s, const struct tc_loop *loop) {
   struct tc_info *info = &s->info[loop->id];
   info->first_operand = (int)s->operands.len;
-  if (loop->kind == TC_LOOP_GEMM && (!tc_vec_push(s->alloc, &s->operands, loop->a.loop) || !tc_vec_push(s->alloc, &s->operands, loop->b.loop)))
+  if (loop->kind == TC_LOOP_GEMM && (!tc_vec_push(s->alloc, &s->operands, loop->a.loop) ||
+                                     !tc_vec_push(s->alloc, &s->operands, loop->b.loop)))
     return false;
   if (loop->value && !tc_sched_walk(s, TC_WALK_PRE, loop->value)) return false;
   for (const struct tc_expr *e; loop->value && (e = tc_walk_next(&s->walk));)
@@ -28,8 +32,13 @@ static bool note_operands(struct tc_sched *s, const struct tc_loop *loop) {
   return !s->walk.failed;
 }
 
-struct visit { int loop, next; };
-struct visits { struct visit *data; size_t len, cap; };
+struct visit {
+  int loop, next;
+};
+struct visits {
+  struct visit *data;
+  size_t len, cap;
+};
 
 static bool enter(struct tc_sched *s, struct visits *stack, int id) {
   const struct visit fresh = {id, 0};
@@ -38,7 +47,8 @@ static bool enter(struct tc_sched *s, struct visits *stack, int id) {
   return note_operands(s, tc_loop_at(s, id)) && tc_vec_push(s->alloc, stack, fresh);
 }
 
-/* The order of loops (ids do not tell it: later stages add loops that earlier ones read). As deep as the graph. */
+/* The order of loops (ids do not tell it: later stages add loops that earlier ones read). As deep as the
+ * graph. */
 static bool visit(struct tc_sched *s, struct visits *stack, int root) {
   if (!enter(s, stack, root)) return false;
   while (stack->len) {
@@ -56,7 +66,8 @@ static bool visit(struct tc_sched *s, struct visits *stack, int root) {
 }
 
 static int64_t points(const struct tc_sched *s, const struct tc_loop *loop) {
-  const tc_sym n = tc_sym_mul(s->tab, tc_loops_numel(s->tab, loop->ndim, loop->sizes), tc_loops_numel(s->tab, loop->n_inner, loop->inner_sizes));
+  const tc_sym n = tc_sym_mul(s->tab, tc_loops_numel(s->tab, loop->ndim, loop->sizes),
+                              tc_loops_numel(s->tab, loop->n_inner, loop->inner_sizes));
   return tc_sym_valid(n) ? tc_sym_hint(n) : INT64_MAX;
 }
 
@@ -102,7 +113,8 @@ static bool is_anchor(const struct tc_sched *s, const struct tc_loop *loop) {
   return (int64_t)info->cost * (info->n_tuples - 1) > STENCIL_BUDGET;
 }
 
-/* Adds what the operands that are inlined into the loop cost; with `refuse` takes it off again, and makes them anchors. */
+/* Adds what the operands that are inlined into the loop cost; with `refuse` takes it off again, and makes
+ * them anchors. */
 static void inlined_operands(struct tc_sched *s, const struct tc_loop *loop, bool refuse) {
   struct tc_info *info = &s->info[loop->id];
   const int sign = refuse ? -1 : 1;
@@ -122,15 +134,17 @@ static void decide(struct tc_sched *s) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
     struct tc_info *info = &s->info[loop->id];
     if (loop->value) inlined_operands(s, loop, false);
-    if (loop->value && (info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s))) inlined_operands(s, loop, true);
+    if (loop->value && (info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s)))
+      inlined_operands(s, loop, true);
     info->anchor |= is_anchor(s, loop) || !tc_sched_may(s, TC_FUEL_inline, loop, "within its readers", NULL);
   }
 }
 
 /* --- flat values --- */
 
-static const struct tc_expr *flatten_load(struct tc_inliner *in, const struct tc_expr *load, const struct tc_index *at,
-                                          const struct tc_expr *offset, const struct tc_expr *predicate) {
+static const struct tc_expr *flatten_load(struct tc_inliner *in, const struct tc_expr *load,
+                                          const struct tc_index *at, const struct tc_expr *offset,
+                                          const struct tc_expr *predicate) {
   struct tc_sched *s = in->self;
   const struct tc_loop *loop = tc_loop_at(s, load->buffer);
   if (s->info[loop->id].anchor) return tc_loops_load(in->loops, loop, at, offset, predicate);
@@ -158,7 +172,8 @@ static bool flatten(struct tc_sched *s, struct tc_inliner *in, const struct tc_l
 
 static bool note_gemm_reads(struct tc_sched *s, const struct tc_loop *loop) {
   const struct tc_read a = {loop->a.loop, loop->a.index, false}, b = {loop->b.loop, loop->b.index, false};
-  return tc_vec_push(s->alloc, &s->info[loop->id].reads, a) && tc_vec_push(s->alloc, &s->info[loop->id].reads, b);
+  return tc_vec_push(s->alloc, &s->info[loop->id].reads, a) &&
+         tc_vec_push(s->alloc, &s->info[loop->id].reads, b);
 }
 
 tc_status tc_sched_anchors(struct tc_sched *s) {

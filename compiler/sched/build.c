@@ -19,8 +19,9 @@ static int buffer_of(struct tc_draft *d, int loop, enum tc_buffer_role role) {
   return tc_vec_push(d->scratch, &d->buffers, b) ? (int)d->buffers.len - 1 : -1;
 }
 
-static const struct tc_expr *load_buffer(struct tc_draft *d, const struct tc_expr *load, const struct tc_index *at,
-                                         const struct tc_expr *offset, const struct tc_expr *predicate) {
+static const struct tc_expr *load_buffer(struct tc_draft *d, const struct tc_expr *load,
+                                         const struct tc_index *at, const struct tc_expr *offset,
+                                         const struct tc_expr *predicate) {
   struct tc_expr_table *table = d->table;
   struct tc_expr e = {.op = TC_E_LOAD, .dtype = load->dtype, .args = {NULL, predicate}};
   e.buffer = buffer_of(d, load->buffer, TC_ROLE_READ);
@@ -36,8 +37,9 @@ static const struct tc_expr *load_buffer(struct tc_draft *d, const struct tc_exp
   return tc_expr_make(table, &e);
 }
 
-static const struct tc_expr *build_load(struct tc_inliner *in, const struct tc_expr *load, const struct tc_index *at,
-                                        const struct tc_expr *offset, const struct tc_expr *predicate) {
+static const struct tc_expr *build_load(struct tc_inliner *in, const struct tc_expr *load,
+                                        const struct tc_index *at, const struct tc_expr *offset,
+                                        const struct tc_expr *predicate) {
   struct tc_draft *d = in->self;
   const int member = member_at(d, load->buffer);
   if (member < 0) return load_buffer(d, load, at, offset, predicate);
@@ -58,9 +60,11 @@ static const struct tc_expr *bound_value(struct tc_draft *d, int loop) {
 
 static bool add_reduction(struct tc_draft *d, int member) {
   const struct tc_loop *loop = tc_loop_at(d->s, d->cluster->members.data[member]);
-  struct tc_draft_item item = {.reduction = true, .op = loop->reduction, .acc = d->acc_of[member], .buffer = -1};
+  struct tc_draft_item item = {
+      .reduction = true, .op = loop->reduction, .acc = d->acc_of[member], .buffer = -1};
   item.value = bound_value(d, loop->id);
-  if (item.op == TC_RED_ARGMAX || item.op == TC_RED_ARGMIN) item.address = d->s->info[loop->id].bind[loop->ndim];
+  if (item.op == TC_RED_ARGMAX || item.op == TC_RED_ARGMIN)
+    item.address = d->s->info[loop->id].bind[loop->ndim];
   return item.value && tc_vec_push(d->scratch, &d->items, item);
 }
 
@@ -89,7 +93,8 @@ static bool add_store(struct tc_draft *d, int member) {
   }
   if (d->cluster->planted && !d->planted) item.value = plant(d, item.value);
   d->has_row |= item.row;
-  return item.value && item.buffer >= 0 && tc_sym_valid(item.address) && tc_vec_push(d->scratch, &d->items, item);
+  return item.value && item.buffer >= 0 && tc_sym_valid(item.address) &&
+         tc_vec_push(d->scratch, &d->items, item);
 }
 
 /* --- passes --- */
@@ -141,15 +146,22 @@ static bool add_operator_buffers(struct tc_draft *d) {
   if (!tc_draft_walk(d, TC_WALK_PRE)) return false;
   for (const struct tc_expr *e; (e = tc_walk_next(&d->walk));) {
     if (tc_expr_raises(e) && !need_role(d, TC_ROLE_STATUS, TC_I64, STATUS_WORDS)) return false;
-    if ((e->op == TC_E_UNIFORM || e->op == TC_E_NORMAL) && !need_role(d, TC_ROLE_RNG, TC_I64, RNG_WORDS)) return false;
+    if ((e->op == TC_E_UNIFORM || e->op == TC_E_NORMAL) && !need_role(d, TC_ROLE_RNG, TC_I64, RNG_WORDS))
+      return false;
   }
   return !d->walk.failed;
 }
 
-tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch, struct tc_draft *d) {
+tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch,
+                         struct tc_draft *d) {
   const struct tc_alloc *alloc = tc_arena_alloc(scratch);
-  *d = (struct tc_draft){.s = s, .scratch = alloc, .cluster = cluster, .table = tc_expr_table_new(scratch), .walk = {.alloc = alloc}};
-  d->in = (struct tc_inliner){.loops = s->loops, .table = d->table, .alloc = alloc, .load = build_load, .self = d};
+  *d = (struct tc_draft){.s = s,
+                         .scratch = alloc,
+                         .cluster = cluster,
+                         .table = tc_expr_table_new(scratch),
+                         .walk = {.alloc = alloc}};
+  d->in = (struct tc_inliner){
+      .loops = s->loops, .table = d->table, .alloc = alloc, .load = build_load, .self = d};
   const int n = (int)cluster->members.len;
   d->acc_of = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
   d->acc_pass = TC_NEW_ARRAY(d->scratch, int, (size_t)n);
@@ -159,7 +171,8 @@ tc_status tc_draft_build(struct tc_sched *s, struct tc_cluster *cluster, struct 
     const enum tc_product product = tc_loop_at(s, cluster->members.data[i])->product;
     if (product) d->product = product;
   }
-  for (int i = 0; i < n; i++) d->acc_of[i] = tc_loop_at(s, cluster->members.data[i])->kind == TC_LOOP_REDUCTION ? d->n_accs++ : -1;
+  for (int i = 0; i < n; i++)
+    d->acc_of[i] = tc_loop_at(s, cluster->members.data[i])->kind == TC_LOOP_REDUCTION ? d->n_accs++ : -1;
   for (int i = 0; i < n; i++)
     if (d->acc_of[i] >= 0 && !add_reduction(d, i)) return tc_sched_failed(s);
   for (int i = 0; i < n; i++)

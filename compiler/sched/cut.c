@@ -1,12 +1,16 @@
-/* Cuts: a dim along which a value is made of parts, as that of a concatenation, becomes a loop for each part (index set splitting: Griebl,
- * Feautrier and Lengauer, 2000). Uncut, each element is computed in all ways, and all but one are thrown away.
+/* Cuts: a dim along which a value is made of parts, as that of a concatenation, becomes a loop for each part
+ * (index set splitting: Griebl, Feautrier and Lengauer, 2000). Uncut, each element is computed in all ways,
+ * and all but one are thrown away.
  *
- * 1. Comparisons of a dim's variable with what is no variable are the borders. Between two borders each of them is decided: what is
- *    selected stands alone there, and loads have no predicate.
- * 2. The dim is the one along which vectors lie, where parts fill vectors or are many, or an outer one, where a part is some of the rows.
- * 3. Borders that are symbols must be in order whatever the sizes are. Part by part the same elements get the same values as without.
- * 4. Kernels of one pass without reductions are cut, where that writes at most GROWTH times the code: what does not differ from part
- *    to part is written for each of them. Those of several results are cut where it writes no more, loops counted. Parts that differ in constants alone are one (cut_turns.c). */
+ * 1. Comparisons of a dim's variable with what is no variable are the borders. Between two borders each of
+ *    them is decided: what is selected stands alone there, and loads have no predicate.
+ * 2. The dim is the one along which vectors lie, where parts fill vectors or are many, or an outer one, where
+ *    a part is some of the rows.
+ * 3. Borders that are symbols must be in order whatever the sizes are. Part by part the same elements get the
+ *    same values as without.
+ * 4. Kernels of one pass without reductions are cut, where that writes at most GROWTH times the code: what
+ *    does not differ from part to part is written for each of them. Those of several results are cut where it
+ *    writes no more, loops counted. Parts that differ in constants alone are one (cut_turns.c). */
 #include "sched/cut.h"
 
 enum { GROWTH = 2, MOST_PARTS = 256, LOOP_WEIGHT = 8 /* of a phase's loops, in operations */ };
@@ -20,22 +24,27 @@ static bool uses_dim(const struct tc_kernel_dim *dims, int n, tc_sym s) {
 }
 
 /* s < 0, as a condition on one of the dims. */
-static bool take_condition(const struct tc_draft *d, tc_sym s, const struct tc_kernel_dim *dims, int n, struct tc_cut_condition *out) {
+static bool take_condition(const struct tc_draft *d, tc_sym s, const struct tc_kernel_dim *dims, int n,
+                           struct tc_cut_condition *out) {
   struct tc_symtab *tab = d->s->tab;
   for (int i = 0; i < n; i++) {
     tc_sym step, rest;
     if (!tc_sym_uses(s, dims[i].var)) continue;
-    if (!tc_sym_affine(tab, s, dims[i].var, &step, &rest) || (!tc_sym_is(step, 1) && !tc_sym_is(step, -1))) return false;
+    if (!tc_sym_affine(tab, s, dims[i].var, &step, &rest) || (!tc_sym_is(step, 1) && !tc_sym_is(step, -1)))
+      return false;
     if (uses_dim(d->outer, d->n_outer, rest) || uses_dim(d->inner, d->n_inner, rest)) return false;
     const bool falls = tc_sym_is(step, -1); /* rest - var < 0: not var < rest + 1 */
     const tc_sym at = falls ? tc_sym_add(tab, rest, tc_sym_const(1)) : tc_sym_sub(tab, tc_sym_const(0), rest);
-    *out = (struct tc_cut_condition){.known = tc_sym_valid(at), .contrary = falls, .border = -1, .var = dims[i].var, .at = at};
+    *out = (struct tc_cut_condition){
+        .known = tc_sym_valid(at), .contrary = falls, .border = -1, .var = dims[i].var, .at = at};
     return out->known;
   }
   return false;
 }
 
-static bool is_index(const struct tc_expr *e) { return e && (e->op == TC_E_INDEX || (e->op == TC_E_CONST && e->dtype == TC_I64)); }
+static bool is_index(const struct tc_expr *e) {
+  return e && (e->op == TC_E_INDEX || (e->op == TC_E_CONST && e->dtype == TC_I64));
+}
 
 static tc_sym symbol_of(const struct tc_draft *d, const struct tc_expr *e) {
   return e->op == TC_E_INDEX ? tc_draft_address(d, e->address) : tc_sym_const(e->integer);
@@ -47,9 +56,11 @@ static void find_condition(const struct tc_draft *d, const struct tc_expr *e, st
   const bool less = e->op == TC_E_LT || e->op == TC_E_LE, more = e->op == TC_E_GT || e->op == TC_E_GE;
   if ((!less && !more) || !is_index(e->args[0]) || !is_index(e->args[1])) return;
   const tc_sym a = symbol_of(d, e->args[less ? 0 : 1]), b = symbol_of(d, e->args[less ? 1 : 0]);
-  const tc_sym distance = tc_sym_sub(tab, tc_sym_sub(tab, a, b), tc_sym_const(e->op == TC_E_LE || e->op == TC_E_GE));
+  const tc_sym distance =
+      tc_sym_sub(tab, tc_sym_sub(tab, a, b), tc_sym_const(e->op == TC_E_LE || e->op == TC_E_GE));
   if (!tc_sym_valid(distance)) return;
-  if (!take_condition(d, distance, d->outer, d->n_outer, out)) take_condition(d, distance, d->inner, d->n_inner, out);
+  if (!take_condition(d, distance, d->outer, d->n_outer, out))
+    take_condition(d, distance, d->inner, d->n_inner, out);
 }
 
 /* --- the dim --- */
@@ -62,7 +73,9 @@ static bool may_cut(const struct tc_draft *d, tc_sym var) {
 }
 
 static tc_sym vector_var(const struct tc_draft *d) {
-  return d->lanes == TC_LANES_OUTER ? d->outer[d->n_outer - 1].var : d->n_inner ? d->inner[d->n_inner - 1].var : TC_SYM_INVALID;
+  return d->lanes == TC_LANES_OUTER ? d->outer[d->n_outer - 1].var
+         : d->n_inner               ? d->inner[d->n_inner - 1].var
+                                    : TC_SYM_INVALID;
 }
 
 /* The dim that most comparisons are of; INVALID: none. */
@@ -72,7 +85,8 @@ static tc_sym most_compared(const struct tc_cutter *c) {
   for (int i = 0; i < c->d->n_outer + c->d->n_inner; i++) {
     const tc_sym var = i < c->d->n_outer ? c->d->outer[i].var : c->d->inner[i - c->d->n_outer].var;
     int count = 0;
-    for (int id = 0; id < c->n; id++) count += c->conditions[id].known && tc_sym_same(c->conditions[id].var, var);
+    for (int id = 0; id < c->n; id++)
+      count += c->conditions[id].known && tc_sym_same(c->conditions[id].var, var);
     if (count > most && may_cut(c->d, var)) most = count, best = var;
   }
   return best;
@@ -88,7 +102,8 @@ static bool note_border(struct tc_cutter *c, tc_sym at) {
   for (size_t i = 0; i < c->borders.len; i++)
     if (tc_sym_same(c->borders.data[i], at)) return true;
   if (!tc_vec_push(c->alloc, &c->borders, at)) return false;
-  for (size_t i = c->borders.len - 1; i > 0 && tc_sym_hint(c->borders.data[i - 1]) > tc_sym_hint(c->borders.data[i]); i--) {
+  for (size_t i = c->borders.len - 1;
+       i > 0 && tc_sym_hint(c->borders.data[i - 1]) > tc_sym_hint(c->borders.data[i]); i--) {
     const tc_sym swap = c->borders.data[i];
     c->borders.data[i] = c->borders.data[i - 1];
     c->borders.data[i - 1] = swap;
@@ -99,7 +114,9 @@ static bool note_border(struct tc_cutter *c, tc_sym at) {
 static bool in_order(const struct tc_cutter *c) {
   for (size_t i = 0; i + 1 < c->borders.len; i++) {
     const tc_sym a = c->borders.data[i], b = c->borders.data[i + 1];
-    if (tc_sym_is_const(a) && tc_sym_is_const(b) ? tc_sym_value(a) >= tc_sym_value(b) : !tc_sym_always_le(a, b)) return false;
+    if (tc_sym_is_const(a) && tc_sym_is_const(b) ? tc_sym_value(a) >= tc_sym_value(b)
+                                                 : !tc_sym_always_le(a, b))
+      return false;
   }
   return true;
 }
@@ -109,7 +126,8 @@ static bool find_borders(struct tc_cutter *c) {
   for (int id = 0; id < c->n; id++) {
     struct tc_cut_condition *x = &c->conditions[id];
     if (!x->known || !(x->known = tc_sym_same(x->var, c->var))) continue;
-    if (!is_behind(c, x->at) && !is_before(x->at) && c->borders.len < MOST_PARTS && !note_border(c, x->at)) return false;
+    if (!is_behind(c, x->at) && !is_before(x->at) && c->borders.len < MOST_PARTS && !note_border(c, x->at))
+      return false;
   }
   for (int id = 0; id < c->n; id++) {
     struct tc_cut_condition *x = &c->conditions[id];
@@ -122,17 +140,21 @@ static bool find_borders(struct tc_cutter *c) {
 
 /* --- values of a part --- */
 
-static const struct tc_expr *truth(struct tc_cutter *c, bool value) { return tc_expr_int(c->d->table, TC_BOOL, value); }
+static const struct tc_expr *truth(struct tc_cutter *c, bool value) {
+  return tc_expr_int(c->d->table, TC_BOOL, value);
+}
 
 static const struct tc_expr *value_in_part(struct tc_cutter *c, const struct tc_expr *e);
 
 /* Of operands that need not be computed nothing is asked. */
 static const struct tc_expr *make_value(struct tc_cutter *c, const struct tc_expr *e) {
   const struct tc_cut_condition *known = &c->conditions[e->id];
-  if (known->known) return truth(c, (known->border < 0 ? known->constant : c->part <= known->border) != known->contrary);
+  if (known->known)
+    return truth(c, (known->border < 0 ? known->constant : c->part <= known->border) != known->contrary);
   struct tc_expr copy = *e;
   const int chooser = e->op == TC_E_LOAD ? 1 : 0; /* the operand that may decide */
-  const bool decides = e->op == TC_E_SELECT || e->op == TC_E_AND || e->op == TC_E_OR || (e->op == TC_E_LOAD && e->args[1]);
+  const bool decides =
+      e->op == TC_E_SELECT || e->op == TC_E_AND || e->op == TC_E_OR || (e->op == TC_E_LOAD && e->args[1]);
   const struct tc_expr *choice = decides ? value_in_part(c, e->args[chooser]) : NULL;
   if (decides && !choice) return NULL;
   if (choice && choice->op == TC_E_CONST) {
@@ -143,7 +165,8 @@ static const struct tc_expr *make_value(struct tc_cutter *c, const struct tc_exp
   }
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (e->args[i] && !(copy.args[i] = value_in_part(c, e->args[i]))) return NULL;
-  if (tc_sym_valid(e->address) && e->op != TC_E_CHECK && e->op != TC_E_CONST) copy.address = tc_draft_address(c->d, e->address);
+  if (tc_sym_valid(e->address) && e->op != TC_E_CHECK && e->op != TC_E_CONST)
+    copy.address = tc_draft_address(c->d, e->address);
   return tc_expr_make(c->d->table, &copy);
 }
 
@@ -160,7 +183,8 @@ static bool find_values(struct tc_cutter *c) {
   const struct tc_draft *d = c->d;
   c->values = TC_NEW_ARRAY(c->alloc, const struct tc_expr **, (size_t)tc_cut_parts(c));
   for (c->part = 0; c->values && c->part < tc_cut_parts(c); c->part++) {
-    const struct tc_expr **values = c->values[c->part] = TC_NEW_ARRAY(c->alloc, const struct tc_expr *, d->items.len + 1);
+    const struct tc_expr **values = c->values[c->part] =
+        TC_NEW_ARRAY(c->alloc, const struct tc_expr *, d->items.len + 1);
     for (size_t i = 0; values && i < d->items.len; i++)
       if (!(values[i] = value_in_part(c, d->items.data[i].value))) return false;
     if (!values) return false;
@@ -182,11 +206,12 @@ static int weight_of(struct tc_draft *d, const struct tc_expr *const *values) {
   return d->walk.failed ? -1 : weight;
 }
 
-/* Parts along the vectors: are they long enough to fill them, or so many that one element after the other is less than all ways for each
- * vector? */
+/* Parts along the vectors: are they long enough to fill them, or so many that one element after the other is
+ * less than all ways for each vector? */
 static bool beats_vectors(const struct tc_cutter *c) {
   enum { WAY = 3 /* a load under a mask, its condition, a select: operations of each vector */ };
-  const int64_t lanes = c->d->s->target->vector_bytes / 4, parts = tc_cut_parts(c), extent = tc_sym_hint(c->extent);
+  const int64_t lanes = c->d->s->target->vector_bytes / 4, parts = tc_cut_parts(c),
+                extent = tc_sym_hint(c->extent);
   if (!tc_sym_same(c->var, vector_var(c->d)) || extent >= lanes * parts) return true;
   return LOOP_WEIGHT * parts + extent < (extent + lanes - 1) / lanes * WAY * parts;
 }
@@ -212,7 +237,8 @@ static bool collect(struct tc_cutter *c) {
   c->memo = TC_NEW_ARRAY(c->alloc, const struct tc_expr *, (size_t)c->n + 1);
   c->stamps = TC_NEW_ARRAY(c->alloc, int, (size_t)c->n + 1);
   if (!c->conditions || !c->memo || !c->stamps || !tc_draft_walk(c->d, TC_WALK_PRE)) return false;
-  for (const struct tc_expr *e; (e = tc_walk_next(&c->d->walk));) find_condition(c->d, e, &c->conditions[e->id]);
+  for (const struct tc_expr *e; (e = tc_walk_next(&c->d->walk));)
+    find_condition(c->d, e, &c->conditions[e->id]);
   return !c->d->walk.failed;
 }
 
@@ -232,7 +258,8 @@ static bool chooses(const struct tc_draft *d) {
 }
 
 tc_status tc_draft_cut(struct tc_draft *d) {
-  if (d->n_accs || d->has_row || d->n_passes != 1 || d->stage_of || d->copies != 1 || !chooses(d)) return TC_OK;
+  if (d->n_accs || d->has_row || d->n_passes != 1 || d->stage_of || d->copies != 1 || !chooses(d))
+    return TC_OK;
   struct tc_cutter c = {.d = d, .alloc = d->scratch};
   if (!collect(&c)) return tc_sched_failed(d->s);
   c.var = most_compared(&c);
@@ -242,7 +269,9 @@ tc_status tc_draft_cut(struct tc_draft *d) {
   if (!c.borders.len || c.borders.len >= MOST_PARTS || !in_order(&c) || !beats_vectors(&c)) return TC_OK;
   bool failed = false;
   if (!find_values(&c) || !tc_cut_join(&c)) return tc_sched_failed(d->s);
-  const bool cuts = pays(d, &failed) && tc_sched_may(d->s, TC_FUEL_cut, NULL, "and what is in its kernel, with a loop for each part", NULL);
+  const bool cuts =
+      pays(d, &failed) &&
+      tc_sched_may(d->s, TC_FUEL_cut, NULL, "and what is in its kernel, with a loop for each part", NULL);
   if (!cuts) d->n_cuts = 0;
   d->cut_var = c.var;
   return failed ? tc_sched_failed(d->s) : TC_OK;

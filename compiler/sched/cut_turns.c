@@ -1,23 +1,25 @@
-/* Parts that differ in constants alone become turns of one phase, over a table of those constants: a concatenation of many slices of one
- * tensor is then as much code as one of two.
+/* Parts that differ in constants alone become turns of one phase, over a table of those constants: a
+ * concatenation of many slices of one tensor is then as much code as one of two.
  *
- * 1. Neighbours are joined whose values are equal but for the constants of their addresses; their bounds are constants.
- * 2. What differs by one constant in all turns is one column. A column counts from the least of its constants, so that it is an index
- *    like any other (0 or more). */
+ * 1. Neighbours are joined whose values are equal but for the constants of their addresses; their bounds are
+ *    constants.
+ * 2. What differs by one constant in all turns is one column. A column counts from the least of its
+ *    constants, so that it is an index like any other (0 or more). */
 #include "sched/cut.h"
 
 #include <string.h>
 
 struct joiner {
   struct tc_cutter *c;
-  int n;                        /* expressions when joining began */
-  int *met;                     /* by expression of the first part: number of the comparison that met it */
-  const struct tc_expr **twin;  /* by expression of the first part: what stands for it in the part that is compared */
+  int n;    /* expressions when joining began */
+  int *met; /* by expression of the first part: number of the comparison that met it */
+  const struct tc_expr *
+      *twin; /* by expression of the first part: what stands for it in the part that is compared */
   const struct tc_expr **moved; /* by expression: itself with the columns; NULL: not yet */
   int comparisons;
-  int *ids, n_ids;              /* of the first part's expressions */
-  int *column_of;               /* by expression of the first part that has an address: its column; 0: it does not move */
-  int64_t *least;               /* by column */
+  int *ids, n_ids; /* of the first part's expressions */
+  int *column_of;  /* by expression of the first part that has an address: its column; 0: it does not move */
+  int64_t *least;  /* by column */
 };
 
 /* How far b's address is from a's. */
@@ -30,16 +32,21 @@ static bool distance(const struct joiner *j, const struct tc_expr *a, const stru
   return *out = tc_sym_value(apart), true;
 }
 
-static bool same_number(const struct tc_expr *a, const struct tc_expr *b) { return !memcmp(&a->number, &b->number, sizeof a->number) && a->integer == b->integer; }
+static bool same_number(const struct tc_expr *a, const struct tc_expr *b) {
+  return !memcmp(&a->number, &b->number, sizeof a->number) && a->integer == b->integer;
+}
 
-/* Is b what a is, but for constants of addresses? Operands too that both share are met: in another place they may stand for others. */
+/* Is b what a is, but for constants of addresses? Operands too that both share are met: in another place they
+ * may stand for others. */
 static bool alike(struct joiner *j, const struct tc_expr *a, const struct tc_expr *b) {
   int64_t unused;
   if (!a || !b) return a == b;
   if (j->met[a->id] == j->comparisons) return j->twin[a->id] == b;
   j->met[a->id] = j->comparisons;
   j->twin[a->id] = b;
-  if (a->op != b->op || a->dtype != b->dtype || a->buffer != b->buffer || a->acc != b->acc || !same_number(a, b) || !distance(j, a, b, &unused)) return false;
+  if (a->op != b->op || a->dtype != b->dtype || a->buffer != b->buffer || a->acc != b->acc ||
+      !same_number(a, b) || !distance(j, a, b, &unused))
+    return false;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (!alike(j, a->args[i], b->args[i])) return false;
   return true;
@@ -56,15 +63,16 @@ static bool parts_alike(struct joiner *j, int a, int b) {
 static int count_turns(struct joiner *j, int first) {
   const struct tc_cutter *c = j->c;
   int turns = 1;
-  while (first + turns < tc_cut_parts(c) && tc_sym_is_const(tc_cut_from(c, first)) && tc_sym_is_const(tc_cut_to(c, first + turns)) &&
-         parts_alike(j, first, first + turns))
+  while (first + turns < tc_cut_parts(c) && tc_sym_is_const(tc_cut_from(c, first)) &&
+         tc_sym_is_const(tc_cut_to(c, first + turns)) && parts_alike(j, first, first + turns))
     turns++;
   return turns;
 }
 
 /* --- columns --- */
 
-/* The column that has these constants, or a new one; 0: they are all 0, and -1: there are too many columns. */
+/* The column that has these constants, or a new one; 0: they are all 0, and -1: there are too many
+ * columns. */
 static int column_with(struct tc_cut *cut, const int64_t *constants) {
   bool moves = false;
   for (int t = 0; t < cut->n_turns; t++) moves |= constants[t] != 0;
@@ -103,15 +111,18 @@ static void find_ids(struct joiner *j, int first) {
 /* Constants as find_columns takes them; NULL when memory is out. */
 static int64_t *find_constants(struct joiner *j, const struct tc_cut *cut, int first) {
   find_ids(j, first);
-  int64_t *constants = TC_NEW_ARRAY(j->c->alloc, int64_t, (size_t)j->n_ids * (size_t)cut->n_turns + 1);
+  int64_t *constants = TC_NEW_ARRAY(j->c->alloc, int64_t, (size_t)j->n_ids *(size_t)cut->n_turns + 1);
   for (int t = 0; constants && t < cut->n_turns; t++) {
     parts_alike(j, first, first + t); /* they are: it fills the twins */
-    for (int i = 0; i < j->n_ids; i++) distance(j, tc_expr_at(j->c->d->table, j->ids[i]), j->twin[j->ids[i]], &constants[i * cut->n_turns + t]);
+    for (int i = 0; i < j->n_ids; i++)
+      distance(j, tc_expr_at(j->c->d->table, j->ids[i]), j->twin[j->ids[i]],
+               &constants[i * cut->n_turns + t]);
   }
   return constants;
 }
 
-/* The table without what no column takes, each column from its least constant on, and the columns' variables. */
+/* The table without what no column takes, each column from its least constant on, and the columns'
+ * variables. */
 static bool make_table(struct joiner *j, struct tc_cut *cut) {
   struct tc_draft *d = j->c->d;
   const int64_t *wide = cut->table;
@@ -127,9 +138,11 @@ static bool make_table(struct joiner *j, struct tc_cut *cut) {
       if (value > most) most = value;
     }
     if (column < 2) least = 0;
-    for (int t = 0; t < cut->n_turns; t++) cut->table[t * n + column] = wide[t * TC_MAX_COLUMNS + column] - least;
+    for (int t = 0; t < cut->n_turns; t++)
+      cut->table[t * n + column] = wide[t * TC_MAX_COLUMNS + column] - least;
     j->least[column] = least;
-    cut->columns[column] = tc_draft_var(d->s, 2 * TC_DRAFT_DIMS + d->n_columns++, tc_sym_const(most - least + 1));
+    cut->columns[column] =
+        tc_draft_var(d->s, 2 * TC_DRAFT_DIMS + d->n_columns++, tc_sym_const(most - least + 1));
     if (!tc_sym_valid(cut->columns[column])) return false;
   }
   cut->from = cut->columns[0], cut->to = cut->columns[1];
@@ -147,7 +160,8 @@ static const struct tc_expr *move(struct joiner *j, const struct tc_cut *cut, co
     if (e->args[i] && !(copy.args[i] = move(j, cut, e->args[i]))) return NULL;
   const int column = j->column_of[e->id];
   if (column) {
-    copy.address = tc_sym_add(tab, tc_sym_add(tab, e->address, tc_sym_const(j->least[column])), cut->columns[column]);
+    copy.address =
+        tc_sym_add(tab, tc_sym_add(tab, e->address, tc_sym_const(j->least[column])), cut->columns[column]);
     if (!tc_sym_valid(copy.address)) return NULL;
   }
   return j->moved[e->id] = tc_expr_make(j->c->d->table, &copy);
@@ -168,7 +182,7 @@ static bool move_values(struct joiner *j, struct tc_cut *cut, int first) {
 static bool make_turns(struct joiner *j, struct tc_cut *cut, int first, int turns, bool *made) {
   *cut = (struct tc_cut){.n_turns = turns};
   *made = false;
-  cut->table = TC_NEW_ARRAY(j->c->alloc, int64_t, (size_t)turns * TC_MAX_COLUMNS);
+  cut->table = TC_NEW_ARRAY(j->c->alloc, int64_t, (size_t)turns *TC_MAX_COLUMNS);
   const int64_t *constants = cut->table ? find_constants(j, cut, first) : NULL;
   if (!constants) return false;
   if (!find_columns(j, cut, first, constants)) return true;

@@ -1,9 +1,11 @@
-/* Which entries must have finished before one may begin: read after write, write after read, write after write.
+/* Which entries must have finished before one may begin: read after write, write after read, write after
+ * write.
  *
- * 1. Memory is a slot's own, or a range of the pool (or of a tile's memory), which one block after the other holds. Each memory
- *    knows the entry that last wrote it and those that have read it since: whatever touched it before, these wait for.
- * 2. Nearest first; what is waited for already through another entry is left out, as far as a search of SEARCH_MAX entries finds it
- *    (what stays is only said twice). */
+ * 1. Memory is a slot's own, or a range of the pool (or of a tile's memory), which one block after the other
+ *    holds. Each memory knows the entry that last wrote it and those that have read it since: whatever
+ *    touched it before, these wait for.
+ * 2. Nearest first; what is waited for already through another entry is left out, as far as a search of
+ *    SEARCH_MAX entries finds it (what stays is only said twice). */
 #include "sched/plan.h"
 
 #include <stdlib.h>
@@ -11,9 +13,18 @@
 
 enum { SEARCH_MAX = 1024 };
 
-struct memory { int writer; TC_VEC(int) readers; };  /* writer: -1 for none */
-struct range { int64_t at, end; int block; };        /* of the pool: the block that held it last */
-struct ranges { struct range *data; size_t len, cap; };
+struct memory {
+  int writer;
+  TC_VEC(int) readers;
+}; /* writer: -1 for none */
+struct range {
+  int64_t at, end;
+  int block;
+}; /* of the pool: the block that held it last */
+struct ranges {
+  struct range *data;
+  size_t len, cap;
+};
 
 struct finder {
   struct tc_planner *p;
@@ -52,8 +63,10 @@ static size_t range_place(const struct ranges *ranges, int64_t at) {
   size_t low = 0, high = ranges->len;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (ranges->data[middle].end <= at) low = middle + 1;
-    else high = middle;
+    if (ranges->data[middle].end <= at)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -81,7 +94,8 @@ static bool begin_range(struct finder *f, struct ranges *ranges, int block, int 
     if (!note_memory(f, &f->of_block[ranges->data[last].block], true, current)) return false;
   if (last > first && !keep_range(f, ranges->data[first].at, at, ranges->data[first].block)) return false;
   if (!keep_range(f, at, end, block)) return false;
-  if (last > first && !keep_range(f, end, ranges->data[last - 1].end, ranges->data[last - 1].block)) return false;
+  if (last > first && !keep_range(f, end, ranges->data[last - 1].end, ranges->data[last - 1].block))
+    return false;
   return replace_ranges(f, ranges, first, last - first);
 }
 
@@ -103,7 +117,8 @@ static bool begin_block(struct finder *f, int block, int current) {
   if (f->begun[block]) return true;
   f->begun[block] = true;
   if (!tc_sym_is_const(b->bytes)) return begin_symbolic(f, block, current);
-  if (b->tiles >= 0 && b->tiles != f->tiles) f->tiles = b->tiles, f->tile.len = 0; /* each has memory of its own */
+  if (b->tiles >= 0 && b->tiles != f->tiles)
+    f->tiles = b->tiles, f->tile.len = 0; /* each has memory of its own */
   return begin_range(f, b->tiles >= 0 ? &f->tile : &f->pool, block, current);
 }
 

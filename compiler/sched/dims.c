@@ -18,12 +18,18 @@ static bool split_for(struct tc_draft *d, tc_sym dividend, int64_t divisor) {
   for (int i = 0; i < d->n_dims; i++) {
     tc_sym coefficient, rest;
     const struct tc_draft_dim dim = d->dims[i];
-    if (!tc_sym_is_const(dim.size) || !tc_sym_affine(d->s->tab, dividend, dim.var, &coefficient, &rest)) continue;
-    if (!tc_sym_is_const(coefficient) || tc_sym_value(coefficient) <= 0 || divisor % tc_sym_value(coefficient)) continue;
+    if (!tc_sym_is_const(dim.size) || !tc_sym_affine(d->s->tab, dividend, dim.var, &coefficient, &rest))
+      continue;
+    if (!tc_sym_is_const(coefficient) || tc_sym_value(coefficient) <= 0 ||
+        divisor % tc_sym_value(coefficient))
+      continue;
     const int64_t period = divisor / tc_sym_value(coefficient), size = tc_sym_value(dim.size);
     if (period < 2 || period >= size || size % period || d->n_dims == TC_DRAFT_DIMS) continue;
-    if (!tc_sched_may(d->s, TC_FUEL_dims, NULL, "and what is in its kernel, with a dimension that becomes two", NULL)) return false;
-    const tc_sym low = tc_sym_index(d->s->tab, tc_sym_const(period)), high = tc_sym_index(d->s->tab, tc_sym_const(size / period));
+    if (!tc_sched_may(d->s, TC_FUEL_dims, NULL,
+                      "and what is in its kernel, with a dimension that becomes two", NULL))
+      return false;
+    const tc_sym low = tc_sym_index(d->s->tab, tc_sym_const(period)),
+                 high = tc_sym_index(d->s->tab, tc_sym_const(size / period));
     const tc_sym both = tc_sym_add(d->s->tab, tc_sym_mul(d->s->tab, high, tc_sym_const(period)), low);
     for (int k = d->n_dims; k > i + 1; k--) d->dims[k] = d->dims[k - 1];
     d->n_dims++;
@@ -38,7 +44,8 @@ static bool split_for(struct tc_draft *d, tc_sym dividend, int64_t divisor) {
 static bool split_in(struct tc_draft *d, tc_sym s) {
   if (tc_sym_is_const(s) || tc_sym_kind(s) == TC_SYM_INDEX || tc_sym_kind(s) == TC_SYM_SIZE) return false;
   const enum tc_sym_kind kind = tc_sym_kind(s);
-  const bool divides = (kind == TC_SYM_DIV || kind == TC_SYM_MOD) && tc_sym_is_const(tc_sym_right(s)) && tc_sym_value(tc_sym_right(s)) > 1;
+  const bool divides = (kind == TC_SYM_DIV || kind == TC_SYM_MOD) && tc_sym_is_const(tc_sym_right(s)) &&
+                       tc_sym_value(tc_sym_right(s)) > 1;
   if (divides && split_for(d, tc_sym_left(s), tc_sym_value(tc_sym_right(s)))) return true;
   return split_in(d, tc_sym_left(s)) || split_in(d, tc_sym_right(s));
 }
@@ -76,7 +83,9 @@ static void order_dims(struct tc_draft *d) {
     const struct tc_draft_dim dim = d->dims[i];
     const double k = key[i];
     int j = i;
-    for (; j > 0 && (d->dims[j - 1].reduced > dim.reduced || (d->dims[j - 1].reduced == dim.reduced && key[j - 1] < k)); j--) {
+    for (; j > 0 && (d->dims[j - 1].reduced > dim.reduced ||
+                     (d->dims[j - 1].reduced == dim.reduced && key[j - 1] < k));
+         j--) {
       d->dims[j] = d->dims[j - 1];
       key[j] = key[j - 1];
     }
@@ -106,8 +115,12 @@ static bool walk_as_one(struct tc_draft *d, int i) {
 
 static bool collapse_dims(struct tc_draft *d) {
   for (int i = d->n_dims - 2; i >= 0; i--) {
-    if (!walk_as_one(d, i) || !tc_sched_may(d->s, TC_FUEL_dims, NULL, "and what is in its kernel, with two dimensions that become one", NULL)) continue;
-    const tc_sym size = tc_sym_mul(d->s->tab, d->dims[i].size, d->dims[i + 1].size), whole = tc_sym_index(d->s->tab, size);
+    if (!walk_as_one(d, i) ||
+        !tc_sched_may(d->s, TC_FUEL_dims, NULL,
+                      "and what is in its kernel, with two dimensions that become one", NULL))
+      continue;
+    const tc_sym size = tc_sym_mul(d->s->tab, d->dims[i].size, d->dims[i + 1].size),
+                 whole = tc_sym_index(d->s->tab, size);
     const tc_sym from[2] = {d->dims[i].var, d->dims[i + 1].var}, to[2] = {tc_sym_const(0), whole};
     if (!tc_sym_valid(whole)) return false;
     tc_draft_substitute(d, 2, from, to);
@@ -128,9 +141,13 @@ static double score(struct tc_draft *d, int dim, int lanes) {
     tc_sym step, rest;
     const double w = weight_of(d, a);
     total += w;
-    if (!tc_sym_affine(d->s->tab, a->to, d->dims[dim].var, &step, &rest) || offset_uses(d, a, d->dims[dim].var)) score -= 2 * w;
-    else if (tc_sym_is(step, 1)) score += w;
-    else if (!tc_sym_is(step, 0)) score -= w;
+    if (!tc_sym_affine(d->s->tab, a->to, d->dims[dim].var, &step, &rest) ||
+        offset_uses(d, a, d->dims[dim].var))
+      score -= 2 * w;
+    else if (tc_sym_is(step, 1))
+      score += w;
+    else if (!tc_sym_is(step, 0))
+      score -= w;
   }
   const int64_t size = tc_sym_hint(d->dims[dim].size), vectors = (size + lanes - 1) / lanes;
   const double filled = size > 0 ? (double)size / (double)(vectors * lanes) : 1;

@@ -5,12 +5,12 @@
 #include "sched/draft.h"
 
 enum {
-  FEW_ITEMS = 64,           /* rows below this count are cut into blocks, if they are long */
+  FEW_ITEMS = 64, /* rows below this count are cut into blocks, if they are long */
   LONG_ROW = 2048,
   BLOCKS_WANTED = 256,
   BLOCK_MIN = 1024,
   BLOCK_MAX = 16384,
-  BLOCK_REGISTERS = 4,      /* vectors that a generator keeps side by side */
+  BLOCK_REGISTERS = 4, /* vectors that a generator keeps side by side */
   ENOUGH_ITEMS = 32,
   LANE_BYTES = 4,
 };
@@ -28,13 +28,16 @@ static void flat_loops(struct tc_draft *d, int vector, int lanes) {
     if (i != vector) rows *= tc_sym_hint(d->dims[i].size);
   const int64_t row = tc_sym_hint(d->dims[vector].size);
   bool tiny_inside = false;
-  for (int i = 0; i < d->n_dims; i++) tiny_inside |= i != vector && tc_draft_stride_key(d, i) < tc_draft_stride_key(d, vector);
+  for (int i = 0; i < d->n_dims; i++)
+    tiny_inside |= i != vector && tc_draft_stride_key(d, i) < tc_draft_stride_key(d, vector);
   d->split_inner = d->n_dims == 1;
-  d->lanes = !d->split_inner && (tiny_inside || (rows < FEW_ITEMS && row >= LONG_ROW)) ? TC_LANES_OUTER : TC_LANES_INNER;
+  d->lanes = !d->split_inner && (tiny_inside || (rows < FEW_ITEMS && row >= LONG_ROW)) ? TC_LANES_OUTER
+                                                                                       : TC_LANES_INNER;
   const bool outer_lanes = d->lanes == TC_LANES_OUTER;
   for (int i = 0; i < d->n_dims; i++) {
     if (i == vector) continue;
-    const bool tiny = tiny_inside && outer_lanes && tc_draft_stride_key(d, i) < tc_draft_stride_key(d, vector);
+    const bool tiny =
+        tiny_inside && outer_lanes && tc_draft_stride_key(d, i) < tc_draft_stride_key(d, vector);
     put(tiny ? d->inner : d->outer, tiny ? &d->n_inner : &d->n_outer, &d->dims[i]);
   }
   put(outer_lanes ? d->outer : d->inner, outer_lanes ? &d->n_outer : &d->n_inner, &d->dims[vector]);
@@ -50,13 +53,15 @@ static int64_t lanes_block(const struct tc_draft *d, int vector, int lanes) {
   int64_t rows = 1, size = tc_sym_hint(d->dims[vector].size), block = lanes;
   for (int i = 0; i < d->n_dims; i++)
     if (i != vector && !d->dims[i].reduced) rows *= tc_sym_hint(d->dims[i].size);
-  while (block < BLOCK_REGISTERS * lanes && block * 2 <= size && rows * (size / (block * 2)) >= ENOUGH_ITEMS) block *= 2;
+  while (block < BLOCK_REGISTERS * lanes && block * 2 <= size && rows * (size / (block * 2)) >= ENOUGH_ITEMS)
+    block *= 2;
   return block;
 }
 
 /* A product's tile says how many vectors; no more than there are, and one of them if there is nothing. */
 static int64_t product_block(const struct tc_draft *d, int vector, int lanes) {
-  const int64_t wanted = tc_product_row(d->product)->columns * (int64_t)lanes, size = tc_sym_hint(d->dims[vector].size);
+  const int64_t wanted = tc_product_row(d->product)->columns * (int64_t)lanes,
+                size = tc_sym_hint(d->dims[vector].size);
   const int64_t most = size > 0 ? round_up(size, lanes) : lanes;
   return wanted < most ? wanted : most;
 }
@@ -64,8 +69,10 @@ static int64_t product_block(const struct tc_draft *d, int vector, int lanes) {
 static void row_loops(struct tc_draft *d, int vector, int lanes) {
   d->lanes = d->dims[vector].reduced ? TC_LANES_INNER : TC_LANES_OUTER;
   for (int i = 0; i < d->n_dims; i++)
-    put(d->dims[i].reduced ? d->inner : d->outer, d->dims[i].reduced ? &d->n_inner : &d->n_outer, &d->dims[i]);
-  if (d->lanes == TC_LANES_OUTER) d->block = d->product ? product_block(d, vector, lanes) : lanes_block(d, vector, lanes);
+    put(d->dims[i].reduced ? d->inner : d->outer, d->dims[i].reduced ? &d->n_inner : &d->n_outer,
+        &d->dims[i]);
+  if (d->lanes == TC_LANES_OUTER)
+    d->block = d->product ? product_block(d, vector, lanes) : lanes_block(d, vector, lanes);
 }
 
 /* --- short rows for stages --- */
@@ -81,12 +88,15 @@ static int64_t stage_row(int64_t length, int lanes) {
 
 /* The one inner loop becomes rows (outer) of a block (inner), unless it is short already. */
 static bool cut_row(struct tc_draft *d, int lanes) {
-  if (d->lanes != TC_LANES_INNER || d->n_inner != 1 || d->n_outer == TC_MAX_KERNEL_DIMS || !tc_sym_is_const(d->inner[0].extent)) return false;
+  if (d->lanes != TC_LANES_INNER || d->n_inner != 1 || d->n_outer == TC_MAX_KERNEL_DIMS ||
+      !tc_sym_is_const(d->inner[0].extent))
+    return false;
   const int64_t length = tc_sym_value(d->inner[0].extent), row = stage_row(length, lanes);
   if (!d->split_inner && length <= STAGE_ROW_MAX) return true;
   if (!row) return false;
   struct tc_symtab *tab = d->s->tab;
-  const struct tc_kernel_dim blocks = {tc_sym_index(tab, tc_sym_const(length / row)), tc_sym_const(length / row)};
+  const struct tc_kernel_dim blocks = {tc_sym_index(tab, tc_sym_const(length / row)),
+                                       tc_sym_const(length / row)};
   const struct tc_kernel_dim block = {tc_sym_index(tab, tc_sym_const(row)), tc_sym_const(row)};
   const tc_sym position = tc_sym_add(tab, tc_sym_mul(tab, blocks.var, tc_sym_const(row)), block.var);
   if (!tc_sym_valid(position)) return false;
@@ -101,7 +111,8 @@ static bool cut_row(struct tc_draft *d, int lanes) {
 
 tc_sym tc_draft_var(struct tc_sched *s, int position, tc_sym extent) {
   for (size_t i = 0; i < s->vars.len; i++)
-    if (s->vars.data[i].position == position && tc_sym_same(s->vars.data[i].extent, extent)) return s->vars.data[i].var;
+    if (s->vars.data[i].position == position && tc_sym_same(s->vars.data[i].extent, extent))
+      return s->vars.data[i].var;
   const struct tc_shared_var fresh = {position, extent, tc_sym_index(s->tab, extent)};
   return tc_vec_push(s->alloc, &s->vars, fresh) ? fresh.var : TC_SYM_INVALID;
 }
@@ -135,10 +146,13 @@ tc_status tc_draft_domain(struct tc_draft *d) {
   const int lanes = d->s->target->vector_bytes / LANE_BYTES;
   int vector;
   if (!tc_draft_order_dims(d, lanes, &vector)) return tc_sched_failed(d->s);
-  if (reduces) row_loops(d, vector, lanes);
-  else flat_loops(d, vector, lanes);
+  if (reduces)
+    row_loops(d, vector, lanes);
+  else
+    flat_loops(d, vector, lanes);
   if (d->stage_of) tc_draft_take_stages(d, cut_row(d, lanes));
   if (d->n_outer > TC_MAX_KERNEL_DIMS || d->n_inner > TC_MAX_KERNEL_DIMS)
-    return tc_fail(d->s->err, TC_LIMIT, "schedule", "a kernel needs more than %d loops: reshape fewer dimensions at once", TC_MAX_KERNEL_DIMS);
+    return tc_fail(d->s->err, TC_LIMIT, "schedule",
+                   "a kernel needs more than %d loops: reshape fewer dimensions at once", TC_MAX_KERNEL_DIMS);
   return share_vars(d) ? TC_OK : tc_sched_failed(d->s);
 }

@@ -5,7 +5,8 @@
  * 2. Legal: one iteration space (align.c), no path from one to the other through a third cluster, and
  *    within the limits of config.def. A library call never merges.
  * 3. The result is deterministic, and does not depend on the number of threads.
- * 4. Any merge may be left out: fuel.fuse counts them, and fuel.kernels takes finished kernels apart again. */
+ * 4. Any merge may be left out: fuel.fuse counts them, and fuel.kernels takes finished kernels apart
+ * again. */
 #include "sched/schedule.h"
 
 #include <stdlib.h>
@@ -13,12 +14,20 @@
 
 #include "base/hash.h"
 
-enum { SIDE_BY_SIDE_BYTES = 1 << 20,        /* independent kernels below this size are merged for the launch they save */
-       SIDE_BY_SIDE_BUFFERS = 12,
-       SIBLING_TRIES = 128 };               /* clusters of its space that one is tried with */
+enum {
+  SIDE_BY_SIDE_BYTES = 1 << 20, /* independent kernels below this size are merged for the launch they save */
+  SIDE_BY_SIDE_BUFFERS = 12,
+  SIBLING_TRIES = 128
+}; /* clusters of its space that one is tried with */
 
-struct candidate { int producer, consumer; int64_t bytes; };
-struct tc_units { int *data; size_t len, cap; };
+struct candidate {
+  int producer, consumer;
+  int64_t bytes;
+};
+struct tc_units {
+  int *data;
+  size_t len, cap;
+};
 
 static int64_t bytes_of(const struct tc_sched *s, int loop) {
   return tc_sym_hint(tc_loop_elements(s, loop)) * tc_dtype_bytes(tc_loop_at(s, loop)->dtype);
@@ -45,8 +54,10 @@ static bool seed(struct tc_sched *s, const struct tc_loop *loop) {
 
 /* --- limits --- */
 
-/* Buffers of the merged kernel: what it reads from outside and what it stores; -1 when reads pass the limit. */
-static int count_buffers(struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, int *shared) {
+/* Buffers of the merged kernel: what it reads from outside and what it stores; -1 when reads pass the
+ * limit. */
+static int count_buffers(struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b,
+                         int *shared) {
   const struct tc_cluster *both[2] = {a, b};
   int loops[TC_MAX_KERNEL_BUFFERS], first_reader[TC_MAX_KERNEL_BUFFERS], n = 0;
   *shared = 0;
@@ -72,7 +83,8 @@ static int count_buffers(struct tc_sched *s, const struct tc_cluster *a, const s
   return n > tc_sched_max_reads(s) ? -1 : n + (int)(a->members.len + b->members.len);
 }
 
-static bool within_limits(struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, int *buffers, int *shared) {
+static bool within_limits(struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b,
+                          int *buffers, int *shared) {
   if (a->ops + b->ops > s->config->fuse_max_ops) return false;
   *buffers = count_buffers(s, a, b, shared);
   return *buffers >= 0 && *buffers <= TC_MAX_KERNEL_BUFFERS - TC_SPARE_BUFFERS;
@@ -80,7 +92,8 @@ static bool within_limits(struct tc_sched *s, const struct tc_cluster *a, const 
 
 /* --- merging --- */
 
-static bool merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, const struct tc_alignment *how) {
+static bool merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b,
+                  const struct tc_alignment *how) {
   struct tc_cluster *big = how->swap ? b : a, *small = how->swap ? a : b;
   const int into = s->info[big->members.data[0]].cluster;
   memcpy(big->reduced, how->reduced, sizeof big->reduced);
@@ -104,26 +117,34 @@ static bool merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b
   for (size_t i = 1; i < big->members.len; i++) { /* insertion sort by rank */
     const int id = big->members.data[i];
     size_t j = i;
-    for (; j > 0 && s->info[big->members.data[j - 1]].rank > s->info[id].rank; j--) big->members.data[j] = big->members.data[j - 1];
+    for (; j > 0 && s->info[big->members.data[j - 1]].rank > s->info[id].rank; j--)
+      big->members.data[j] = big->members.data[j - 1];
     big->members.data[j] = id;
   }
   return true;
 }
 
-/* Is there a path between them? For siblings it is remembered, so that the search for the next one ends there. */
-static bool apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, tc_status *status) {
+/* Is there a path between them? For siblings it is remembered, so that the search for the next one ends
+ * there. */
+static bool apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings,
+                  tc_status *status) {
   bool answer = false;
   if (!tc_order_apart(s, a, b, &answer)) *status = tc_sched_failed(s);
   if (siblings && !answer && a->place < b->place) b->depends_mark = s->depends_on;
   return answer;
 }
 
-static const struct tc_loop *newest_of(const struct tc_sched *s, const struct tc_cluster *c) { return tc_loop_at(s, c->members.data[c->members.len - 1]); }
+static const struct tc_loop *newest_of(const struct tc_sched *s, const struct tc_cluster *c) {
+  return tc_loop_at(s, c->members.data[c->members.len - 1]);
+}
 
 /* The fusion that was just allowed may be the one to be made wrong. */
-static void plant(const struct tc_sched *s, struct tc_cluster *c) { c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion; }
+static void plant(const struct tc_sched *s, struct tc_cluster *c) {
+  c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion;
+}
 
-/* Has it a concatenation? Two side by side have borders in different places, and would be cut at all of them. */
+/* Has it a concatenation? Two side by side have borders in different places, and would be cut at all of
+ * them. */
 static bool joins(const struct tc_sched *s, const struct tc_cluster *c) {
   for (size_t m = 0; m < c->members.len; m++) {
     const struct tc_node *node = tc_loop_at(s, c->members.data[m])->node;
@@ -132,7 +153,8 @@ static bool joins(const struct tc_sched *s, const struct tc_cluster *c) {
   return false;
 }
 
-static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings, int64_t bytes) {
+static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool siblings,
+                           int64_t bytes) {
   int buffers, shared;
   struct tc_alignment how;
   tc_status status = TC_OK;
@@ -141,7 +163,8 @@ static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_c
   if (siblings && !shared && joins(s, a) && joins(s, b)) return TC_OK;
   if (siblings && !apart(s, a, b, true, &status)) return status; /* most fail here: they follow one another */
   if (!tc_cluster_align(s, a, b, &how) || (!siblings && !apart(s, a, b, false, &status))) return status;
-  if (!tc_sched_may(s, TC_FUEL_fuse, newest_of(s, a), siblings ? "beside" : "into", newest_of(s, b))) return TC_OK;
+  if (!tc_sched_may(s, TC_FUEL_fuse, newest_of(s, a), siblings ? "beside" : "into", newest_of(s, b)))
+    return TC_OK;
   if (s->config->plant_fusion) plant(s, a);
   tc_order_join(s, how.swap ? b : a, how.swap ? a : b);
   return merge(s, a, b, &how) ? TC_OK : tc_sched_failed(s);
@@ -168,7 +191,8 @@ static tc_status merge_along_reads(struct tc_sched *s) {
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_saving);
   for (size_t i = 0; i < candidates.len; i++) {
     const tc_status status =
-        try_merge(s, tc_cluster_of(s, candidates.data[i].producer), tc_cluster_of(s, candidates.data[i].consumer), false, candidates.data[i].bytes);
+        try_merge(s, tc_cluster_of(s, candidates.data[i].producer),
+                  tc_cluster_of(s, candidates.data[i].consumer), false, candidates.data[i].bytes);
     if (status != TC_OK) return status;
   }
   return TC_OK;
@@ -184,7 +208,10 @@ static bool same_space(const struct tc_cluster *a, const struct tc_cluster *b) {
 /* --- side by side: the same dimensions in the same order --- */
 
 /* Clusters of one space, as a list by number; numbers of those that are gone are skipped and left out. */
-struct spaces { int *next, *slots; size_t cap; };
+struct spaces {
+  int *next, *slots;
+  size_t cap;
+};
 
 static uint64_t space_hash(const struct tc_cluster *c) {
   uint64_t h = (uint64_t)c->n_dims;
@@ -204,7 +231,8 @@ static bool find_spaces(struct tc_sched *s, struct spaces *spaces) {
     spaces->next[i] = -1;
     if (c->gone || c->gemm) continue;
     size_t at = space_hash(c) & (spaces->cap - 1);
-    while (spaces->slots[at] && !same_space(s->clusters.data[spaces->slots[at] - 1], c)) at = (at + 1) & (spaces->cap - 1);
+    while (spaces->slots[at] && !same_space(s->clusters.data[spaces->slots[at] - 1], c))
+      at = (at + 1) & (spaces->cap - 1);
     spaces->next[i] = spaces->slots[at] - 1;
     spaces->slots[at] = (int)i + 1;
   }
@@ -213,7 +241,8 @@ static bool find_spaces(struct tc_sched *s, struct spaces *spaces) {
 
 /* The next one of the space that is still there. */
 static int next_in_space(const struct tc_sched *s, struct spaces *spaces, int i) {
-  while (spaces->next[i] >= 0 && s->clusters.data[spaces->next[i]]->gone) spaces->next[i] = spaces->next[spaces->next[i]];
+  while (spaces->next[i] >= 0 && s->clusters.data[spaces->next[i]]->gone)
+    spaces->next[i] = spaces->next[spaces->next[i]];
   return spaces->next[i];
 }
 
@@ -227,7 +256,8 @@ static tc_status merge_siblings_of(struct tc_sched *s, struct spaces *spaces, in
   struct tc_cluster *a = s->clusters.data[i];
   tc_status status = TC_OK;
   s->depends_on++;
-  for (int j = next_in_space(s, spaces, i), tries = 0; j >= 0 && !status && !a->gone && tries < SIBLING_TRIES && has_room(s, a); tries++) {
+  for (int j = next_in_space(s, spaces, i), tries = 0;
+       j >= 0 && !status && !a->gone && tries < SIBLING_TRIES && has_room(s, a); tries++) {
     struct tc_cluster *b = s->clusters.data[j];
     status = same_space(a, b) ? try_merge(s, a, b, true, bytes_of(s, a->members.data[0])) : TC_OK;
     j = next_in_space(s, spaces, j);
@@ -239,7 +269,8 @@ static tc_status merge_siblings(struct tc_sched *s) {
   struct spaces spaces = {0};
   tc_status status = find_spaces(s, &spaces) ? TC_OK : tc_sched_failed(s);
   for (size_t i = 0; i < s->clusters.len && !status; i++)
-    if (!s->clusters.data[i]->gone && !s->clusters.data[i]->gemm) status = merge_siblings_of(s, &spaces, (int)i);
+    if (!s->clusters.data[i]->gone && !s->clusters.data[i]->gemm)
+      status = merge_siblings_of(s, &spaces, (int)i);
   return status;
 }
 
@@ -251,17 +282,21 @@ static void mark_stored(struct tc_sched *s) {
     const enum tc_loop_kind kind = tc_loop_at(s, id)->kind;
     info->stored |= info->output || kind == TC_LOOP_INPUT || kind == TC_LOOP_GEMM;
     for (size_t r = 0; r < info->reads.len; r++)
-      if (tc_cluster_of(s, info->reads.data[r].loop) != tc_cluster_of(s, id)) s->info[info->reads.data[r].loop].stored = true;
+      if (tc_cluster_of(s, info->reads.data[r].loop) != tc_cluster_of(s, id))
+        s->info[info->reads.data[r].loop].stored = true;
   }
 }
 
 /* --- kernels beyond fuel.kernels --- */
 
-/* Each member becomes a cluster of its own. They stand by rank, so what one reads comes before it. False when memory is out. */
+/* Each member becomes a cluster of its own. They stand by rank, so what one reads comes before it. False when
+ * memory is out. */
 static bool take_apart(struct tc_sched *s, struct tc_cluster *c, struct tc_units *units) {
   c->gone = true;
   for (size_t m = 0; m < c->members.len; m++) {
-    if (!seed(s, tc_loop_at(s, c->members.data[m])) || !tc_vec_push(s->alloc, units, (int)s->clusters.len - 1)) return false;
+    if (!seed(s, tc_loop_at(s, c->members.data[m])) ||
+        !tc_vec_push(s->alloc, units, (int)s->clusters.len - 1))
+      return false;
     s->clusters.data[s->clusters.len - 1]->plain = true;
   }
   return true;
@@ -272,7 +307,8 @@ static bool limit_kernels(struct tc_sched *s) {
   struct tc_units units = {0};
   for (int i = 0; i < s->n_units; i++) {
     struct tc_cluster *c = s->clusters.data[s->units[i]];
-    const bool whole = c->gemm || tc_sched_may(s, TC_FUEL_kernels, newest_of(s, c), "and what is in its kernel", NULL);
+    const bool whole =
+        c->gemm || tc_sched_may(s, TC_FUEL_kernels, newest_of(s, c), "and what is in its kernel", NULL);
     if (whole ? !tc_vec_push(s->alloc, &units, s->units[i]) : !take_apart(s, c, &units)) return false;
   }
   s->units = units.data;

@@ -1,15 +1,17 @@
 /* Substitution of loops into one another: see inline.h.
  *
- * Under a predicate nothing outside of a buffer may be read and no index may be reported: loads get
- * the predicate, and where it fails a CHECK sees 0, a DIVISOR 1. A load's own predicate also makes its value 0.
- * Loops are inlined through loops as deep as fusion goes: what waits for its operands stands on a stack of its own. */
+ * Under a predicate nothing outside of a buffer may be read and no index may be reported: loads get the
+ * predicate, and where it fails a CHECK sees 0, a DIVISOR 1. A load's own predicate also makes its value 0.
+ * Loops are inlined through loops as deep as fusion goes: what waits for its operands stands on a stack of
+ * its own. */
 #include "sched/inline.h"
 
 enum { MEMO_FIRST = 64 };
 
 static size_t memo_place(const struct tc_inliner *in, const struct tc_expr *e, int scope) {
   size_t at = tc_hash_u64((uint64_t)e->id, (uint64_t)scope) & (in->memo_cap - 1);
-  while (in->memo[at].from && (in->memo[at].from != e || in->memo[at].scope != scope)) at = (at + 1) & (in->memo_cap - 1);
+  while (in->memo[at].from && (in->memo[at].from != e || in->memo[at].scope != scope))
+    at = (at + 1) & (in->memo_cap - 1);
   return at;
 }
 
@@ -31,10 +33,12 @@ static bool memo_put(struct tc_inliner *in, const struct tc_expr *e, int scope, 
 /* Where the scope is in the table, or would be. */
 static size_t scope_place(const struct tc_inliner *in, const struct tc_scope *scope) {
   const uint64_t seed = tc_hash_u64((uint64_t)scope->loop, (uint64_t)scope->index);
-  size_t at = tc_hash_u64(scope->predicate ? (uint64_t)scope->predicate->id + 1 : 0, seed) & (in->scope_cap - 1);
+  size_t at =
+      tc_hash_u64(scope->predicate ? (uint64_t)scope->predicate->id + 1 : 0, seed) & (in->scope_cap - 1);
   for (; in->scope_slots[at]; at = (at + 1) & (in->scope_cap - 1)) {
     const struct tc_scope *known = &in->scopes.data[in->scope_slots[at] - 1];
-    if (known->loop == scope->loop && known->index == scope->index && known->predicate == scope->predicate) break;
+    if (known->loop == scope->loop && known->index == scope->index && known->predicate == scope->predicate)
+      break;
   }
   return at;
 }
@@ -42,7 +46,8 @@ static size_t scope_place(const struct tc_inliner *in, const struct tc_scope *sc
 static bool grow_scopes(struct tc_inliner *in) {
   in->scope_cap = in->scope_cap ? in->scope_cap * 2 : MEMO_FIRST;
   in->scope_slots = TC_NEW_ARRAY(in->alloc, int, in->scope_cap);
-  for (size_t i = 0; in->scope_slots && i < in->scopes.len; i++) in->scope_slots[scope_place(in, &in->scopes.data[i])] = (int)i + 1;
+  for (size_t i = 0; in->scope_slots && i < in->scopes.len; i++)
+    in->scope_slots[scope_place(in, &in->scopes.data[i])] = (int)i + 1;
   return in->scope_slots;
 }
 
@@ -66,7 +71,8 @@ static const struct tc_expr *both(struct tc_inliner *in, const struct tc_expr *a
   return a && b ? tc_expr_2(in->table, TC_E_AND, a, b) : a ? a : b;
 }
 
-static const struct tc_expr *value_unless(struct tc_inliner *in, const struct tc_expr *predicate, const struct tc_expr *value, double other) {
+static const struct tc_expr *value_unless(struct tc_inliner *in, const struct tc_expr *predicate,
+                                          const struct tc_expr *value, double other) {
   if (!predicate || !value) return value;
   return tc_expr_3(in->table, TC_E_SELECT, predicate, value, tc_expr_num(in->table, value->dtype, other));
 }
@@ -95,8 +101,8 @@ static enum outcome operands(struct tc_inliner *in, const struct tc_expr *e, int
   return outcome;
 }
 
-static const struct tc_expr *place_load(struct tc_inliner *in, const struct tc_expr *e, int scope, const struct tc_expr *offset,
-                                        const struct tc_expr *own) {
+static const struct tc_expr *place_load(struct tc_inliner *in, const struct tc_expr *e, int scope,
+                                        const struct tc_expr *offset, const struct tc_expr *own) {
   struct tc_index at = *tc_load_index(in->loops, e);
   for (int i = 0; i < at.n; i++) at.at[i] = substitute(in, at.at[i], scope);
   if (tc_sym_valid(at.linear)) at.linear = substitute(in, at.linear, scope);
@@ -117,17 +123,20 @@ static enum outcome translate_load(struct tc_inliner *in, size_t step, const str
     in->steps.data[step].through = in->through;
   }
   const struct tc_inline_task through = in->steps.data[step].through;
-  if (through.e && !(value = known(in, through.e, through.scope))) return ask(in, through.e, through.scope) ? WAITS : NO_MEMORY;
+  if (through.e && !(value = known(in, through.e, through.scope)))
+    return ask(in, through.e, through.scope) ? WAITS : NO_MEMORY;
   /* A load that is kept carries the predicate itself. */
   *to = value && value->op == TC_E_LOAD && value->args[1] ? value : value_unless(in, own, value, 0);
   return *to ? DONE : NO_MEMORY;
 }
 
-static enum outcome translate_operator(struct tc_inliner *in, const struct tc_expr *e, int scope, const struct tc_expr **to) {
+static enum outcome translate_operator(struct tc_inliner *in, const struct tc_expr *e, int scope,
+                                       const struct tc_expr **to) {
   struct tc_expr copy = *e;
   if (tc_sym_valid(e->address) && e->op != TC_E_CONST) copy.address = substitute(in, e->address, scope);
   for (int i = 0; i < TC_EXPR_ARGS && e->args[i]; i++) copy.args[i] = known(in, e->args[i], scope);
-  if (tc_expr_raises(e)) copy.args[0] = value_unless(in, in->scopes.data[scope].predicate, copy.args[0], e->op == TC_E_DIVISOR);
+  if (tc_expr_raises(e))
+    copy.args[0] = value_unless(in, in->scopes.data[scope].predicate, copy.args[0], e->op == TC_E_DIVISOR);
   if (tc_expr_raises(e) && !copy.args[0]) return NO_MEMORY;
   return (*to = tc_expr_make(in->table, &copy)) ? DONE : NO_MEMORY;
 }
@@ -140,19 +149,20 @@ static enum outcome advance(struct tc_inliner *in) {
   if (known(in, task.e, task.scope)) return DONE;
   enum outcome outcome = operands(in, task.e, task.scope);
   if (outcome != DONE) return outcome;
-  outcome = task.e->op == TC_E_LOAD ? translate_load(in, step, &to) : translate_operator(in, task.e, task.scope, &to);
+  outcome = task.e->op == TC_E_LOAD ? translate_load(in, step, &to)
+                                    : translate_operator(in, task.e, task.scope, &to);
   return outcome != DONE || memo_put(in, task.e, task.scope, to) ? outcome : NO_MEMORY;
 }
 
-static bool task_of(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at, const struct tc_expr *predicate,
-                    struct tc_inline_task *out) {
+static bool task_of(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at,
+                    const struct tc_expr *predicate, struct tc_inline_task *out) {
   const int index = tc_loops_index(in->loops, at);
   *out = (struct tc_inline_task){value, index < 0 ? -1 : scope_of(in, loop, index, predicate)};
   return out->scope >= 0;
 }
 
-const struct tc_expr *tc_inline(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at,
-                                const struct tc_expr *predicate) {
+const struct tc_expr *tc_inline(struct tc_inliner *in, const struct tc_expr *value, int loop,
+                                const struct tc_index *at, const struct tc_expr *predicate) {
   struct tc_inline_task task;
   in->steps.len = 0;
   if (!task_of(in, value, loop, at, predicate, &task) || !ask(in, task.e, task.scope)) return NULL;
@@ -164,12 +174,16 @@ const struct tc_expr *tc_inline(struct tc_inliner *in, const struct tc_expr *val
   return known(in, task.e, task.scope);
 }
 
-const struct tc_expr *tc_inline_through(struct tc_inliner *in, const struct tc_expr *value, int loop, const struct tc_index *at,
-                                        const struct tc_expr *predicate) {
+const struct tc_expr *tc_inline_through(struct tc_inliner *in, const struct tc_expr *value, int loop,
+                                        const struct tc_index *at, const struct tc_expr *predicate) {
   if (!task_of(in, value, loop, at, predicate, &in->through)) in->through.e = NULL;
   return NULL;
 }
 
 struct tc_inliner tc_inliner_of(struct tc_loops *loops, tc_inline_load load, void *self) {
-  return (struct tc_inliner){.loops = loops, .table = loops->exprs, .alloc = tc_arena_alloc(loops->arena), .load = load, .self = self};
+  return (struct tc_inliner){.loops = loops,
+                             .table = loops->exprs,
+                             .alloc = tc_arena_alloc(loops->arena),
+                             .load = load,
+                             .self = self};
 }

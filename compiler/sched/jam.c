@@ -1,11 +1,13 @@
-/* Register tiles of matrix products: an item takes several rows of results at once (unroll and jam: Callahan, Carr and Kennedy,
- * Improving Register Allocation for Subscripted Variables).
+/* Register tiles of matrix products: an item takes several rows of results at once (unroll and jam: Callahan,
+ * Carr and Kennedy, Improving Register Allocation for Subscripted Variables).
  *
- * 1. What copies of an outer loop's body load alike is loaded once, as their expressions are shared; each copy has accumulators of its own.
- * 2. The copies of an item that would lie behind the last row take the last row again: they compute and store the same values as the copy
- *    that it belongs to, all of which are computed before any is stored.
+ * 1. What copies of an outer loop's body load alike is loaded once, as their expressions are shared; each
+ *    copy has accumulators of its own.
+ * 2. The copies of an item that would lie behind the last row take the last row again: they compute and store
+ *    the same values as the copy that it belongs to, all of which are computed before any is stored.
  * 3. Each result is summed in the same order as without copies.
- * 4. Decided by sizes (of symbols: their hints; any count is right for all sizes), never by the number of threads. */
+ * 4. Decided by sizes (of symbols: their hints; any count is right for all sizes), never by the number of
+ *    threads. */
 #include "sched/draft.h"
 
 enum { MOST_ACCUMULATORS = 32 };
@@ -33,7 +35,9 @@ static int64_t fit(int64_t wanted, int64_t size) {
   return (size + items - 1) / items;
 }
 
-static int64_t count_of(const struct tc_draft *d, int dim, int64_t wanted) { return dim < 0 ? 1 : fit(wanted, tc_sym_hint(d->outer[dim].extent)); }
+static int64_t count_of(const struct tc_draft *d, int dim, int64_t wanted) {
+  return dim < 0 ? 1 : fit(wanted, tc_sym_hint(d->outer[dim].extent));
+}
 
 static bool add(struct tc_draft *d, int dim, int64_t count) {
   struct tc_symtab *tab = d->s->tab;
@@ -63,14 +67,18 @@ tc_status tc_draft_jam(struct tc_draft *d) {
   int64_t rows = tile->rows;
   while (rows > 1 && rows * tile->columns * d->n_accs > MOST_ACCUMULATORS) rows /= 2;
   const int second = outer ? d->n_outer - 1 : dim_before(d, d->n_outer), first = dim_before(d, second);
-  const int64_t of_first = count_of(d, first, rows), of_second = outer ? 1 : count_of(d, second, tile->columns);
-  if (of_first * of_second < 2 || !tc_sched_may(d->s, TC_FUEL_jam, NULL, "and what is in its kernel, with several rows at once", NULL)) return TC_OK;
+  const int64_t of_first = count_of(d, first, rows),
+                of_second = outer ? 1 : count_of(d, second, tile->columns);
+  if (of_first * of_second < 2 ||
+      !tc_sched_may(d->s, TC_FUEL_jam, NULL, "and what is in its kernel, with several rows at once", NULL))
+    return TC_OK;
   return add(d, second, of_second) && add(d, first, of_first) ? TC_OK : tc_sched_failed(d->s);
 }
 
 /* The value of a jammed variable in copy `copy`. */
 static tc_sym position(struct tc_symtab *tab, const struct tc_jam *jam, int copy) {
-  const tc_sym at = tc_sym_add(tab, tc_sym_mul(tab, jam->items, tc_sym_const(jam->count)), tc_sym_const(copy));
+  const tc_sym at =
+      tc_sym_add(tab, tc_sym_mul(tab, jam->items, tc_sym_const(jam->count)), tc_sym_const(copy));
   const bool whole = tc_sym_is_const(jam->extent) && tc_sym_value(jam->extent) % jam->count == 0;
   return whole ? at : tc_sym_min(tab, at, tc_sym_sub(tab, jam->extent, tc_sym_const(1)));
 }

@@ -8,22 +8,25 @@
 
 #include <stdio.h>
 
-enum { KEEP_COST = 10,      /* worth a store and a load of a scratch row */
-       READ_BACK_COST = 5,  /* worth a load of what is stored anyway */
-       SCRATCH_SHARE = 4,   /* a scratch row takes at most this part of the second-level cache */
-       MAX_PASSES = 30, COST_LIMIT = 1000 };
+enum {
+  KEEP_COST = 10,     /* worth a store and a load of a scratch row */
+  READ_BACK_COST = 5, /* worth a load of what is stored anyway */
+  SCRATCH_SHARE = 4,  /* a scratch row takes at most this part of the second-level cache */
+  MAX_PASSES = 30,
+  COST_LIMIT = 1000
+};
 
 struct keeper {
   struct tc_draft *d;
-  int n;                        /* expressions when keeping began */
-  uint32_t *passes;             /* by expression: passes that need it */
-  int *cost;                    /* by expression */
-  bool *varies;                 /* by expression */
-  const struct tc_expr **kept;  /* by expression: the load that replaces it in later passes */
-  const struct tc_expr **memo;  /* of the pass that is rewritten */
-  bool *met;                    /* by expression: met in that pass, and computed there */
+  int n;                       /* expressions when keeping began */
+  uint32_t *passes;            /* by expression: passes that need it */
+  int *cost;                   /* by expression */
+  bool *varies;                /* by expression */
+  const struct tc_expr **kept; /* by expression: the load that replaces it in later passes */
+  const struct tc_expr **memo; /* of the pass that is rewritten */
+  bool *met;                   /* by expression: met in that pass, and computed there */
   TC_VEC(const struct tc_expr *) waiting;
-  tc_sym row, row_elements;     /* dense position in the row */
+  tc_sym row, row_elements; /* dense position in the row */
 };
 
 /* What a pass needs, it needs with all operands. */
@@ -44,7 +47,8 @@ static bool mark_borders(struct keeper *k) {
   if (!tc_draft_walk(k->d, TC_WALK_PRE)) return false;
   for (const struct tc_expr *e; (e = tc_walk_next(&k->d->walk));)
     for (int i = 0; i < TC_EXPR_ARGS; i++)
-      if (e->args[i] && stage_of[e->args[i]->id] < stage_of[e->id]) k->passes[e->args[i]->id] |= 1u << stage_of[e->args[i]->id];
+      if (e->args[i] && stage_of[e->args[i]->id] < stage_of[e->id])
+        k->passes[e->args[i]->id] |= 1u << stage_of[e->args[i]->id];
   return !k->d->walk.failed;
 }
 
@@ -68,7 +72,8 @@ static void find_varies(struct keeper *k, const struct tc_expr *e) {
 static const struct tc_draft_item *stored_before(const struct keeper *k, const struct tc_expr *e, int pass) {
   for (size_t i = 0; i < k->d->items.len; i++) {
     const struct tc_draft_item *item = &k->d->items.data[i];
-    if (!item->reduction && !item->row && item->built == e && item->pass < pass && k->d->buffers.data[item->buffer].dtype == e->dtype)
+    if (!item->reduction && !item->row && item->built == e && item->pass < pass &&
+        k->d->buffers.data[item->buffer].dtype == e->dtype)
       return item;
   }
   return NULL;
@@ -79,7 +84,8 @@ static const struct tc_expr *load_of(struct keeper *k, const struct tc_expr *e, 
   return tc_expr_make(k->d->table, &load);
 }
 
-static const struct tc_expr *read_back(struct keeper *k, const struct tc_expr *e, const struct tc_draft_item *store) {
+static const struct tc_expr *read_back(struct keeper *k, const struct tc_expr *e,
+                                       const struct tc_draft_item *store) {
   k->d->buffers.data[store->buffer].role = TC_ROLE_READ_WRITE;
   return load_of(k, e, store->buffer, store->address);
 }
@@ -87,8 +93,10 @@ static const struct tc_expr *read_back(struct keeper *k, const struct tc_expr *e
 static const struct tc_expr *keep_in_scratch(struct keeper *k, const struct tc_expr *e, int first_pass) {
   struct tc_draft *d = k->d;
   const struct tc_draft_buffer scratch = {-1, e->dtype, TC_ROLE_SCRATCH, k->row_elements};
-  struct tc_draft_item store = {.acc = -1, .pass = first_pass, .buffer = (int)d->buffers.len, .address = k->row, .value = e};
-  if (!tc_vec_push(d->scratch, &d->buffers, scratch) || !tc_vec_push(d->scratch, &d->items, store)) return NULL;
+  struct tc_draft_item store = {
+      .acc = -1, .pass = first_pass, .buffer = (int)d->buffers.len, .address = k->row, .value = e};
+  if (!tc_vec_push(d->scratch, &d->buffers, scratch) || !tc_vec_push(d->scratch, &d->items, store))
+    return NULL;
   return load_of(k, e, store.buffer, k->row);
 }
 
@@ -108,13 +116,17 @@ static bool may_keep(const struct keeper *k, const struct tc_expr *e) {
 
 /* Decides whether the value is kept for `pass` and those after it; false when memory is out. */
 static bool decide(struct keeper *k, const struct tc_expr *e, int pass) {
-  const bool earlier = k->passes[e->id] & ((1u << pass) - 1), computed = e->op != TC_E_LOAD && e->op != TC_E_CONST;
+  const bool earlier = k->passes[e->id] & ((1u << pass) - 1),
+             computed = e->op != TC_E_LOAD && e->op != TC_E_CONST;
   if (earlier && computed && !k->kept[e->id] && k->cost[e->id] >= READ_BACK_COST && k->varies[e->id]) {
     const struct tc_draft_item *store = stored_before(k, e, pass);
     const bool keeps = (store || (k->cost[e->id] >= KEEP_COST && fits_scratch(k, e))) && may_keep(k, e);
-    if (keeps && store) k->kept[e->id] = read_back(k, e, store);
-    else if (keeps) k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
-    else k->kept[e->id] = e;
+    if (keeps && store)
+      k->kept[e->id] = read_back(k, e, store);
+    else if (keeps)
+      k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
+    else
+      k->kept[e->id] = e;
     if (!k->kept[e->id]) return false;
   }
   if (earlier && k->kept[e->id] && k->kept[e->id] != e) k->memo[e->id] = k->kept[e->id];
@@ -136,7 +148,9 @@ static bool decide_below(struct keeper *k, const struct tc_expr *root, int pass)
   return true;
 }
 
-static const struct tc_expr *rewritten(const struct keeper *k, const struct tc_expr *e) { return e->id >= k->n ? e : k->memo[e->id]; }
+static const struct tc_expr *rewritten(const struct keeper *k, const struct tc_expr *e) {
+  return e->id >= k->n ? e : k->memo[e->id];
+}
 
 static const struct tc_expr *rebuild(struct keeper *k, const struct tc_expr *e) {
   struct tc_expr copy = *e;
@@ -154,7 +168,8 @@ static const struct tc_expr *rewrite(struct keeper *k, const struct tc_expr *roo
   struct tc_walk *walk = &k->d->walk;
   if (!decide_below(k, root, pass)) return NULL;
   if (rewritten(k, root)) return rewritten(k, root);
-  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(k->d->table)) || !tc_walk_from(walk, root)) return NULL;
+  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(k->d->table)) || !tc_walk_from(walk, root))
+    return NULL;
   for (const struct tc_expr *e; (e = tc_walk_next(walk));)
     if (e->id < k->n && k->met[e->id] && !k->memo[e->id] && !(k->memo[e->id] = rebuild(k, e))) return NULL;
   return walk->failed ? NULL : k->memo[root->id];
@@ -169,7 +184,8 @@ static bool forget(struct keeper *k) {
 
 static bool rewrite_pass(struct keeper *k, int pass) {
   if (!forget(k)) return false;
-  const size_t n = k->d->items.len; /* scratch stores that are added belong to earlier passes, and are rewritten already */
+  const size_t n =
+      k->d->items.len; /* scratch stores that are added belong to earlier passes, and are rewritten already */
   for (size_t i = 0; i < n; i++) {
     const struct tc_expr *value = k->d->items.data[i].value;
     if (k->d->items.data[i].row || k->d->items.data[i].pass != pass) continue;
@@ -192,7 +208,8 @@ static bool rewrite_scratch_values(struct keeper *k, size_t first) {
 
 tc_status tc_draft_keep(struct tc_draft *d) {
   if (d->lanes != TC_LANES_INNER || d->n_passes < 2 || d->n_passes > MAX_PASSES) return TC_OK;
-  struct keeper k = {.d = d, .n = tc_expr_count(d->table), .row = tc_sym_const(0), .row_elements = tc_sym_const(1)};
+  struct keeper k = {
+      .d = d, .n = tc_expr_count(d->table), .row = tc_sym_const(0), .row_elements = tc_sym_const(1)};
   k.passes = TC_NEW_ARRAY(d->scratch, uint32_t, (size_t)k.n);
   k.cost = TC_NEW_ARRAY(d->scratch, int, (size_t)k.n);
   k.varies = TC_NEW_ARRAY(d->scratch, bool, (size_t)k.n);

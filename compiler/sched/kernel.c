@@ -8,10 +8,12 @@ struct finisher {
   struct tc_draft *d;
   struct tc_expr_table *table;
   const struct tc_expr **memos, **memo; /* of all copies, one behind the other; of the copy */
-  int copy;                    /* the copy of the body that is under way (jam.c) */
+  int copy;                             /* the copy of the body that is under way (jam.c) */
 };
 
-static tc_sym address_of(const struct finisher *f, tc_sym built) { return tc_draft_copy_address(f->d, tc_draft_address(f->d, built), f->copy); }
+static tc_sym address_of(const struct finisher *f, tc_sym built) {
+  return tc_draft_copy_address(f->d, tc_draft_address(f->d, built), f->copy);
+}
 
 static const struct tc_expr *finish_expr(struct finisher *f, const struct tc_expr *e) {
   struct tc_expr copy = *e;
@@ -28,7 +30,8 @@ static const struct tc_expr *finish_expr(struct finisher *f, const struct tc_exp
 static const struct tc_expr *finish_value(struct finisher *f, const struct tc_expr *value) {
   struct tc_walk *walk = &f->d->walk;
   if (f->memo[value->id]) return f->memo[value->id];
-  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(f->d->table)) || !tc_walk_from(walk, value)) return NULL;
+  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(f->d->table)) || !tc_walk_from(walk, value))
+    return NULL;
   for (const struct tc_expr *e; (e = tc_walk_next(walk));)
     if (!f->memo[e->id] && !(f->memo[e->id] = finish_expr(f, e))) return NULL;
   return walk->failed ? NULL : f->memo[value->id];
@@ -38,8 +41,10 @@ static bool add_item(struct finisher *f, struct tc_phase *phase, const struct tc
   const struct tc_expr *value = finish_value(f, item->value);
   const tc_sym address = tc_sym_valid(item->address) ? address_of(f, item->address) : TC_SYM_INVALID;
   const int acc = item->acc + f->copy * f->d->n_accs;
-  if (item->reduction) phase->reductions[phase->n_reductions++] = (struct tc_kernel_reduction){item->op, acc, value, address};
-  else phase->stores[phase->n_stores++] = (struct tc_kernel_store){item->buffer, address, value};
+  if (item->reduction)
+    phase->reductions[phase->n_reductions++] = (struct tc_kernel_reduction){item->op, acc, value, address};
+  else
+    phase->stores[phase->n_stores++] = (struct tc_kernel_store){item->buffer, address, value};
   return value && (tc_sym_valid(address) || !tc_sym_valid(item->address));
 }
 
@@ -66,7 +71,8 @@ static bool fill_phase(struct finisher *f, int pass, struct tc_phase *phase) {
   const bool row = pass == d->n_passes;
   phase->over_inner = !row && d->n_inner > 0;
   int n[2] = {0, 0}; /* stores, reductions */
-  for (size_t i = 0; i < d->items.len; i++) n[d->items.data[i].reduction] += belongs(d, &d->items.data[i], pass);
+  for (size_t i = 0; i < d->items.len; i++)
+    n[d->items.data[i].reduction] += belongs(d, &d->items.data[i], pass);
   phase->reductions = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_reduction, (size_t)(n[1] * d->copies) + 1);
   phase->stores = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_store, (size_t)(n[0] * d->copies) + 1);
   if (!phase->reductions || !phase->stores) return false;
@@ -78,8 +84,14 @@ static bool fill_phase(struct finisher *f, int pass, struct tc_phase *phase) {
 /* The items in a part of the dim that is cut. */
 static bool fill_cut(struct finisher *f, const struct tc_cut *cut, struct tc_phase *phase) {
   const struct tc_draft *d = f->d;
-  *phase = (struct tc_phase){.over_inner = d->n_inner > 0, .var = d->cut_var, .from = cut->from, .to = cut->to, .n_turns = cut->n_turns,
-                             .n_columns = cut->n_columns, .columns = cut->columns, .table = cut->table};
+  *phase = (struct tc_phase){.over_inner = d->n_inner > 0,
+                             .var = d->cut_var,
+                             .from = cut->from,
+                             .to = cut->to,
+                             .n_turns = cut->n_turns,
+                             .n_columns = cut->n_columns,
+                             .columns = cut->columns,
+                             .table = cut->table};
   phase->stores = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_store, d->items.len + 1);
   if (!phase->stores) return false;
   f->memo = f->memos;
@@ -95,11 +107,13 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   struct tc_sched *s = d->s;
   struct tc_kernel *k = TC_NEW(s->alloc, struct tc_kernel);
   struct finisher f = {.d = d, .table = tc_expr_table_new(s->loops->arena)};
-  f.memos = TC_NEW_ARRAY(d->scratch, const struct tc_expr *, (size_t)tc_expr_count(d->table) * (size_t)d->copies + 1);
+  f.memos = TC_NEW_ARRAY(d->scratch, const struct tc_expr *,
+                         (size_t)tc_expr_count(d->table) * (size_t)d->copies + 1);
   if (!k || !f.table || !f.memos) return tc_sched_failed(s);
   tc_expr_table_share(f.table, s->loops->exprs);
   if (d->buffers.len > TC_MAX_KERNEL_BUFFERS)
-    return tc_fail(s->err, TC_LIMIT, "schedule", "a kernel needs %zu buffers, and %d are the most", d->buffers.len, TC_MAX_KERNEL_BUFFERS);
+    return tc_fail(s->err, TC_LIMIT, "schedule", "a kernel needs %zu buffers, and %d are the most",
+                   d->buffers.len, TC_MAX_KERNEL_BUFFERS);
   k->n_buffers = (int)d->buffers.len;
   k->n_outer = d->n_outer;
   k->n_inner = d->n_inner;
@@ -116,11 +130,13 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   k->phases = TC_NEW_ARRAY(s->alloc, struct tc_phase, (size_t)k->n_phases + 1);
   if (!k->buffers || !k->outer || !k->inner || !k->phases) return tc_sched_failed(s);
   for (int i = 0; i < k->n_buffers; i++)
-    k->buffers[i] = (struct tc_kernel_buffer){d->buffers.data[i].dtype, d->buffers.data[i].role, d->buffers.data[i].elements, false};
+    k->buffers[i] = (struct tc_kernel_buffer){d->buffers.data[i].dtype, d->buffers.data[i].role,
+                                              d->buffers.data[i].elements, false};
   for (int i = 0; i < d->n_outer; i++) k->outer[i] = d->outer[i];
   for (int i = 0; i < d->n_inner; i++) k->inner[i] = d->inner[i];
   for (int i = 0; i < k->n_phases; i++)
-    if (!(d->n_cuts ? fill_cut(&f, &d->cuts[i], &k->phases[i]) : fill_phase(&f, i, &k->phases[i]))) return tc_sched_failed(s);
+    if (!(d->n_cuts ? fill_cut(&f, &d->cuts[i], &k->phases[i]) : fill_phase(&f, i, &k->phases[i])))
+      return tc_sched_failed(s);
   k->n_exprs = tc_expr_count(f.table);
   *out = k;
   return tc_kernel_measure(s, k);
@@ -128,7 +144,8 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
 
 int64_t tc_phase_reach(const struct tc_phase *phase) {
   int64_t reach = 0;
-  for (int t = 0; t < phase->n_turns; t++) reach += phase->table[t * phase->n_columns + 1] - phase->table[t * phase->n_columns];
+  for (int t = 0; t < phase->n_turns; t++)
+    reach += phase->table[t * phase->n_columns + 1] - phase->table[t * phase->n_columns];
   return phase->n_turns ? reach : tc_sym_hint(phase->to) - tc_sym_hint(phase->from);
 }
 
@@ -138,7 +155,8 @@ tc_sym tc_kernel_items(struct tc_symtab *tab, const struct tc_kernel *k) {
   for (int i = 0; i < k->n_outer; i++) {
     tc_sym extent = k->outer[i].extent;
     const bool blocked = k->lanes == TC_LANES_OUTER && i == k->n_outer - 1;
-    if (blocked) extent = tc_sym_div(tab, tc_sym_add(tab, extent, tc_sym_const(k->block - 1)), tc_sym_const(k->block));
+    if (blocked)
+      extent = tc_sym_div(tab, tc_sym_add(tab, extent, tc_sym_const(k->block - 1)), tc_sym_const(k->block));
     items = tc_sym_mul(tab, items, extent);
   }
   return items;

@@ -25,13 +25,15 @@ static bool fill_code(struct tc_sched *s, const struct tc_kernel *k, struct tc_c
   for (int b = 0; b < k->n_buffers; b++) {
     code->roles[b] = k->buffers[b].role;
     if (k->buffers[b].role == TC_ROLE_SCRATCH)
-      code->scratch_bytes[b] = tc_sym_mul(s->tab, k->buffers[b].elements, tc_sym_const(tc_dtype_bytes(k->buffers[b].dtype)));
+      code->scratch_bytes[b] =
+          tc_sym_mul(s->tab, k->buffers[b].elements, tc_sym_const(tc_dtype_bytes(k->buffers[b].dtype)));
   }
   return true;
 }
 
 /* The code of an equal kernel, or a new one; -1 when memory is out. */
-static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster, const struct tc_alloc *scratch, struct tc_launch *out) {
+static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_cluster *cluster,
+                   const struct tc_alloc *scratch, struct tc_launch *out) {
   struct tc_launch_list *list = s->list;
   unsigned char *seen = TC_NEW_ARRAY(scratch, unsigned char, (size_t)k->n_exprs + 1);
   const char *stem = tc_cluster_name(s, cluster, out);
@@ -44,7 +46,9 @@ static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_clus
         tc_sched_may(s, TC_FUEL_share, NULL, "and what is in its kernel, by the code of an equal one", NULL))
       return code;
   }
-  k->plain = !tc_sched_may(s, TC_FUEL_code, NULL, "and what is in its kernel, by code with loops for what repeats and copies of bodies", NULL);
+  k->plain = !tc_sched_may(
+      s, TC_FUEL_code, NULL,
+      "and what is in its kernel, by code with loops for what repeats and copies of bodies", NULL);
   k->name = tc_unique_name(s, stem);
   if (!k->name || !fill_code(s, k, &list->codes[list->n_codes])) return -1;
   s->hashes[list->n_codes] = hash;
@@ -69,7 +73,8 @@ static tc_sym work_of(struct tc_sched *s, const struct tc_kernel *k) {
   return work;
 }
 
-static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch, struct tc_launch *out) {
+static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch,
+                                struct tc_launch *out) {
   struct tc_draft draft;
   struct tc_kernel *k = NULL;
   tc_status status = tc_draft_build(s, cluster, scratch, &draft);
@@ -112,7 +117,8 @@ static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, s
 
 static tc_status launch_output(struct tc_sched *s, const struct tc_view *view, struct tc_output *out) {
   tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
-  *out = (struct tc_output){.slot = tc_slot_of_loop(s, view->loop), .dtype = tc_loop_at(s, view->loop)->dtype, .ndim = view->ndim};
+  *out = (struct tc_output){
+      .slot = tc_slot_of_loop(s, view->loop), .dtype = tc_loop_at(s, view->loop)->dtype, .ndim = view->ndim};
   if (out->slot < 0) return tc_sched_failed(s);
   tc_sym dense = tc_sym_const(1); /* the stride of a dimension of size 1 is free */
   for (int d = view->ndim - 1; d >= 0; d--) {
@@ -121,7 +127,8 @@ static tc_status launch_output(struct tc_sched *s, const struct tc_view *view, s
     tc_sym rest;
     if (!tc_sym_is_const(view->vars[d])) {
       if (!tc_sym_affine(s->tab, address, view->vars[d], &out->strides[d], &rest))
-        return tc_fail(s->err, TC_UNSUPPORTED, "schedule", "a result is a view without strides over its memory: add :contiguous()");
+        return tc_fail(s->err, TC_UNSUPPORTED, "schedule",
+                       "a result is a view without strides over its memory: add :contiguous()");
       address = rest;
     }
     dense = tc_sym_mul(s->tab, dense, tc_sym_is(view->sizes[d], 0) ? tc_sym_const(1) : view->sizes[d]);

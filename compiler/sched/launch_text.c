@@ -19,7 +19,8 @@ static void print_slots(struct tc_strbuf *out, const struct tc_launch_list *list
   }
 }
 
-static void print_operand(struct tc_strbuf *out, const char *name, const struct tc_gemm *g, const struct tc_gemm_operand *o) {
+static void print_operand(struct tc_strbuf *out, const char *name, const struct tc_gemm *g,
+                          const struct tc_gemm_operand *o) {
   tc_strbuf_printf(out, " %s=s%d+", name, o->slot);
   tc_sym_print(out, o->offset);
   tc_strbuf_puts(out, "(");
@@ -58,14 +59,17 @@ static void print_launch(struct tc_strbuf *out, const struct tc_launch_list *lis
   } else {
     for (int i = 0; i < list->codes[l->code].n_buffers; i++) {
       tc_strbuf_puts(out, i ? ", " : " (");
-      if (l->slots[i] < 0) tc_strbuf_puts(out, "scratch");
-      else tc_strbuf_printf(out, "s%d", l->slots[i]);
+      if (l->slots[i] < 0)
+        tc_strbuf_puts(out, "scratch");
+      else
+        tc_strbuf_printf(out, "s%d", l->slots[i]);
     }
     tc_strbuf_puts(out, ") items ");
     tc_sym_print(out, l->items);
   }
   for (int i = 0; i < l->n_depends; i++) tc_strbuf_printf(out, "%s%d", i ? ", " : " after ", l->depends[i]);
-  tc_strbuf_printf(out, "  -- %d ops, %llu bytes, %llu flops\n", l->n_ops, (unsigned long long)l->bytes, (unsigned long long)l->flops);
+  tc_strbuf_printf(out, "  -- %d ops, %llu bytes, %llu flops\n", l->n_ops, (unsigned long long)l->bytes,
+                   (unsigned long long)l->flops);
 }
 
 static void print_tiles(struct tc_strbuf *out, const struct tc_tiles *t) {
@@ -102,7 +106,8 @@ void tc_launch_print(struct tc_strbuf *out, const struct tc_launch_list *list) {
   for (int i = 0; i < list->n_outputs; i++) print_output(out, &list->outputs[i]);
   tc_strbuf_puts(out, "  pool ");
   tc_sym_print(out, list->pool_bytes);
-  tc_strbuf_printf(out, " bytes (%llu without reuse)\n}\n", (unsigned long long)list->pool_bytes_without_reuse);
+  tc_strbuf_printf(out, " bytes (%llu without reuse)\n}\n",
+                   (unsigned long long)list->pool_bytes_without_reuse);
   for (int i = 0; i < list->n_codes; i++)
     if (list->codes[i].kernel) tc_kernel_print(out, list->codes[i].kernel);
 }

@@ -3,8 +3,8 @@
  * 1. Inputs have their strides; everything else is row-major and dense.
  * 2. A library call's result that is only ever read through one permutation is laid out in the
  *    permuted order (its column stride stays 1), so that what follows needs no copy.
- * 3. A library call's operand that the library cannot take with strides, and a result of the graph that
- *    is no strided view or only a part of a value, get a loop that copies (into which producers may be inlined). */
+ * 3. A library call's operand that the library cannot take with strides, and a result of the graph that is no
+ *    strided view or only a part of a value, get a loop that copies (into which producers may be inlined). */
 #include "sched/schedule.h"
 
 int tc_loop_vars(const struct tc_loop *loop, tc_sym vars[TC_MAX_DIMS]) {
@@ -19,7 +19,9 @@ tc_sym tc_loop_elements(const struct tc_sched *s, int id) {
   if (loop->kind != TC_LOOP_INPUT || tc_sym_is(numel, 0)) return numel;
   tc_sym last = tc_sym_const(0); /* the farthest element */
   for (int i = 0; i < loop->ndim; i++)
-    last = tc_sym_add(s->tab, last, tc_sym_mul(s->tab, tc_sym_sub(s->tab, loop->sizes[i], tc_sym_const(1)), loop->strides[i]));
+    last =
+        tc_sym_add(s->tab, last,
+                   tc_sym_mul(s->tab, tc_sym_sub(s->tab, loop->sizes[i], tc_sym_const(1)), loop->strides[i]));
   return tc_sym_add(s->tab, last, tc_sym_const(1));
 }
 
@@ -45,7 +47,10 @@ void tc_row_major(const struct tc_sched *s, const struct tc_loop *loop) { row_ma
 /* --- results of products --- */
 
 /* How the users of a node read it. */
-struct use { const struct tc_node *permutation; bool otherwise; };
+struct use {
+  const struct tc_node *permutation;
+  bool otherwise;
+};
 
 static bool same_permutation(const struct tc_node *a, const struct tc_node *b) {
   for (int d = 0; d < b->attrs.n_ints; d++)
@@ -60,7 +65,8 @@ static struct use *uses_of_nodes(const struct tc_sched *s) {
     const struct tc_node *user = g->nodes.data[i];
     for (int k = 0; k < user->n_in; k++) {
       struct use *use = &uses[user->in[k]->id];
-      use->otherwise |= user->op != TC_OP_permute || (use->permutation && !same_permutation(use->permutation, user));
+      use->otherwise |=
+          user->op != TC_OP_permute || (use->permutation && !same_permutation(use->permutation, user));
       use->permutation = user;
     }
   }
@@ -71,7 +77,8 @@ static struct use *uses_of_nodes(const struct tc_sched *s) {
 static void gemm_layout(struct tc_sched *s, const struct tc_loop *loop, const struct use *use) {
   const struct tc_node *permute = use->otherwise ? NULL : use->permutation;
   const int rank = loop->node->meta.ndim;
-  if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1 || !tc_sched_may(s, TC_FUEL_layout, loop, "permuted", NULL)) {
+  if (!permute || tc_attr_int(&permute->attrs, rank - 1) != rank - 1 ||
+      !tc_sched_may(s, TC_FUEL_layout, loop, "permuted", NULL)) {
     tc_row_major(s, loop);
     return;
   }
@@ -104,15 +111,18 @@ static bool note_loops(struct tc_sched *s) {
     s->info[loop->id].cluster = -1;
     if (loop->kind == TC_LOOP_INPUT)
       for (int i = 0; i < loop->ndim; i++) s->info[loop->id].strides[i] = loop->strides[i];
-    else tc_row_major(s, loop);
+    else
+      tc_row_major(s, loop);
   }
   return true;
 }
 
 /* --- copies --- */
 
-/* Replaces the view by a dense loop of its own over those of `vars` that it uses, and over all from `kept` on. */
-static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars, int kept, const tc_sym *vars, const tc_sym *sizes) {
+/* Replaces the view by a dense loop of its own over those of `vars` that it uses, and over all from `kept`
+ * on. */
+static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars, int kept, const tc_sym *vars,
+                           const tc_sym *sizes) {
   const struct tc_loop *source = tc_loop_at(s, view->loop);
   const struct tc_index from = s->loops->indices.data[view->index];
   struct tc_index to = {0};
@@ -124,17 +134,20 @@ static tc_status copy_view(struct tc_sched *s, struct tc_view *view, int n_vars,
     kept_sizes[to.n] = sizes[v];
     to.at[to.n++] = vars[v];
   }
-  struct tc_loop *copy = tc_loops_add(s->loops, TC_LOOP_POINTWISE, source->dtype, to.n, kept_sizes, source->node);
+  struct tc_loop *copy =
+      tc_loops_add(s->loops, TC_LOOP_POINTWISE, source->dtype, to.n, kept_sizes, source->node);
   if (!copy) return tc_sched_failed(s);
   struct tc_index inside = from;
-  for (int i = 0; i < from.n; i++) inside.at[i] = tc_sym_substitute(s->tab, from.at[i], to.n, to.at, copy->vars);
+  for (int i = 0; i < from.n; i++)
+    inside.at[i] = tc_sym_substitute(s->tab, from.at[i], to.n, to.at, copy->vars);
   copy->value = tc_loops_load(s->loops, source, &inside, NULL, NULL);
   view->loop = copy->id;
   view->index = tc_loops_index(s->loops, &to);
   return copy->value && view->index >= 0 && note_loops(s) ? TC_OK : tc_sched_failed(s);
 }
 
-static tc_status serve_operand(struct tc_sched *s, struct tc_view *view, const struct tc_operand_dims *dims, const tc_sym *batch_sizes) {
+static tc_status serve_operand(struct tc_sched *s, struct tc_view *view, const struct tc_operand_dims *dims,
+                               const tc_sym *batch_sizes) {
   struct tc_gemm_operand unused;
   tc_sym strides[TC_MAX_DIMS], vars[TC_MAX_DIMS + 2], sizes[TC_MAX_DIMS + 2];
   if (tc_gemm_operand(s, view, dims, &unused, strides)) return TC_OK;
@@ -159,8 +172,10 @@ static tc_status serve_gemm(struct tc_sched *s, struct tc_loop *gemm) {
 static bool is_part(const struct tc_sched *s, const struct tc_view *view) {
   const struct tc_loop *loop = tc_loop_at(s, view->loop);
   if (s->info[view->loop].n_results > 1) return false;
-  const tc_sym part = tc_loops_numel(s->tab, view->ndim, view->sizes), whole = tc_loops_numel(s->tab, loop->ndim, loop->sizes);
-  return loop->kind == TC_LOOP_POINTWISE && tc_sym_is_const(part) && tc_sym_is_const(whole) && tc_sym_value(part) < tc_sym_value(whole);
+  const tc_sym part = tc_loops_numel(s->tab, view->ndim, view->sizes),
+               whole = tc_loops_numel(s->tab, loop->ndim, loop->sizes);
+  return loop->kind == TC_LOOP_POINTWISE && tc_sym_is_const(part) && tc_sym_is_const(whole) &&
+         tc_sym_value(part) < tc_sym_value(whole);
 }
 
 /* Do the result's variables have strides in the memory? */
@@ -168,7 +183,8 @@ static bool has_strides(const struct tc_sched *s, const struct tc_view *view) {
   const tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
   for (int d = 0; d < view->ndim; d++) {
     tc_sym stride, rest;
-    if (!tc_sym_is_const(view->vars[d]) && !tc_sym_affine(s->tab, address, view->vars[d], &stride, &rest)) return false;
+    if (!tc_sym_is_const(view->vars[d]) && !tc_sym_affine(s->tab, address, view->vars[d], &stride, &rest))
+      return false;
   }
   return true;
 }
@@ -188,11 +204,13 @@ tc_status tc_sched_layout(struct tc_sched *s) {
   if (!uses || !note_loops(s)) return tc_sched_failed(s);
   const int n = s->n_loops;
   for (int i = 0; i < n; i++)
-    if (tc_loop_at(s, i)->kind == TC_LOOP_GEMM) gemm_layout(s, tc_loop_at(s, i), &uses[tc_loop_at(s, i)->node->id]);
+    if (tc_loop_at(s, i)->kind == TC_LOOP_GEMM)
+      gemm_layout(s, tc_loop_at(s, i), &uses[tc_loop_at(s, i)->node->id]);
   for (size_t i = 0; i < s->g->outputs.len; i++) s->info[s->loops->outputs[i].loop].n_results++;
   tc_status status = TC_OK;
   for (int i = 0; i < n && status == TC_OK; i++)
     if (tc_loop_at(s, i)->kind == TC_LOOP_GEMM) status = serve_gemm(s, tc_loop_at(s, i));
-  for (size_t i = 0; i < s->g->outputs.len && status == TC_OK; i++) status = serve_output(s, &s->loops->outputs[i]);
+  for (size_t i = 0; i < s->g->outputs.len && status == TC_OK; i++)
+    status = serve_output(s, &s->loops->outputs[i]);
   return status;
 }

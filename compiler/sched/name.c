@@ -1,4 +1,5 @@
-/* Names of kernels: "fused_" and the operations in it, producers first; unique in the launch list by a number. */
+/* Names of kernels: "fused_" and the operations in it, producers first; unique in the launch list by a
+ * number. */
 #include "sched/schedule.h"
 
 #include <string.h>
@@ -7,9 +8,18 @@
 
 enum { NAME_OPERATIONS = 5 }; /* named; the rest is counted */
 
-struct namer { struct tc_sched *s; int n_ops; struct tc_strbuf text, fused; };
-struct visit { int loop, next; };
-struct visits { struct visit *data; size_t len, cap; };
+struct namer {
+  struct tc_sched *s;
+  int n_ops;
+  struct tc_strbuf text, fused;
+};
+struct visit {
+  int loop, next;
+};
+struct visits {
+  struct visit *data;
+  size_t len, cap;
+};
 
 static void name_loop(struct namer *n, const struct tc_loop *loop) {
   /* A loop that only serves a library call or a result stands for no operation of its own. */
@@ -47,7 +57,10 @@ static bool name_member(struct namer *n, struct visits *stack, int member) {
 
 /* --- unique names --- */
 
-struct tc_taken_name { const char *name; int next; }; /* next: the number to try for the next of this name */
+struct tc_taken_name {
+  const char *name;
+  int next;
+}; /* next: the number to try for the next of this name */
 enum { NAMES_FIRST = 64, FIRST_NUMBER = 2 };
 
 static struct tc_taken_name *name_place(const struct tc_sched *s, const char *name) {

@@ -1,10 +1,11 @@
 /* The order of clusters while they merge, and at the end the order of launches.
  *
- * 1. Clusters stand in a list in which what is read comes before its readers. So one can need another only if it stands behind
- *    it, and a search for a path between two meets nothing but what stands between them.
- * 2. Two clusters that merge take the place of the earlier one. What the later one needs, and stands between them, moves
- *    before it; by 1. and since no path leads from the earlier one to the later one, that keeps the order.
- *    (Places as labels with gaps: order maintenance after Dietz and Sleator; the search after Pearce and Kelly.)
+ * 1. Clusters stand in a list in which what is read comes before its readers. So one can need another only if
+ *    it stands behind it, and a search for a path between two meets nothing but what stands between them.
+ * 2. Two clusters that merge take the place of the earlier one. What the later one needs, and stands between
+ *    them, moves before it; by 1. and since no path leads from the earlier one to the later one, that keeps
+ *    the order. (Places as labels with gaps: order maintenance after Dietz and Sleator; the search after
+ *    Pearce and Kelly.)
  * 3. A search that meets too many clusters counts as a path: the two then do not merge. */
 #include "sched/schedule.h"
 
@@ -19,15 +20,20 @@ void tc_order_begin(struct tc_sched *s) {
     struct tc_cluster *c = s->clusters.data[i];
     c->before = before;
     c->place = (i + 1) * PLACE_GAP;
-    if (before) before->after = c;
-    else s->earliest = c;
+    if (before)
+      before->after = c;
+    else
+      s->earliest = c;
     before = c;
   }
 }
 
 /* --- paths --- */
 
-struct search { const struct tc_cluster *earlier, *later; bool path; };
+struct search {
+  const struct tc_cluster *earlier, *later;
+  bool path;
+};
 
 /* Asks for what `c` reads; false when memory is out. */
 static bool search_reads(struct tc_sched *s, struct search *search, const struct tc_cluster *c) {
@@ -37,11 +43,13 @@ static bool search_reads(struct tc_sched *s, struct search *search, const struct
     for (size_t r = 0; r < info->reads.len && !search->path; r++) {
       struct tc_cluster *read = tc_cluster_of(s, info->reads.data[r].loop);
       if (!read || read == c || read->mark == s->mark) continue;
-      const bool target = read == search->earlier, behind = read->depends_mark && read->depends_mark == s->depends_on;
+      const bool target = read == search->earlier,
+                 behind = read->depends_mark && read->depends_mark == s->depends_on;
       if (target ? c != search->later : behind) search->path = true;
       if (target || search->path || read->place < search->earlier->place) continue;
       read->mark = s->mark;
-      if (!tc_vec_push(s->alloc, &s->pending, read) || !tc_vec_push(s->alloc, &s->between, read)) return false;
+      if (!tc_vec_push(s->alloc, &s->pending, read) || !tc_vec_push(s->alloc, &s->between, read))
+        return false;
     }
   }
   /* What stands nearest to the earlier one leads to it soonest, if anything does. */
@@ -70,16 +78,20 @@ bool tc_order_apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster 
 /* --- moving --- */
 
 static void unlink_cluster(struct tc_sched *s, struct tc_cluster *c) {
-  if (c->before) c->before->after = c->after;
-  else s->earliest = c->after;
+  if (c->before)
+    c->before->after = c->after;
+  else
+    s->earliest = c->after;
   if (c->after) c->after->before = c->before;
 }
 
 static void link_before(struct tc_sched *s, struct tc_cluster *c, struct tc_cluster *spot) {
   c->before = spot->before;
   c->after = spot;
-  if (spot->before) spot->before->after = c;
-  else s->earliest = c;
+  if (spot->before)
+    spot->before->after = c;
+  else
+    s->earliest = c;
   spot->before = c;
 }
 
@@ -98,7 +110,8 @@ static void move_between(struct tc_sched *s, struct tc_cluster *earlier) {
   if (!n) return;
   qsort(s->between.data, n, sizeof *s->between.data, by_place);
   const uint64_t from = earlier->before ? earlier->before->place : 0, gap = (earlier->place - from) / (n + 1);
-  const uint64_t step = gap < MOVE_STEP ? gap : MOVE_STEP; /* most of the gap stays free for those that come later */
+  const uint64_t step =
+      gap < MOVE_STEP ? gap : MOVE_STEP; /* most of the gap stays free for those that come later */
   for (size_t i = 0; i < n; i++) {
     unlink_cluster(s, s->between.data[i]);
     link_before(s, s->between.data[i], earlier);
@@ -120,8 +133,14 @@ void tc_order_join(struct tc_sched *s, struct tc_cluster *kept, struct tc_cluste
 
 /* --- launch order: what is read first, else the order of the program --- */
 
-struct visit { int cluster; size_t member, read; };
-struct visits { struct visit *data; size_t len, cap; };
+struct visit {
+  int cluster;
+  size_t member, read;
+};
+struct visits {
+  struct visit *data;
+  size_t len, cap;
+};
 
 static bool enter(struct tc_sched *s, struct visits *stack, int cluster) {
   const struct visit fresh = {.cluster = cluster};

@@ -1,10 +1,10 @@
 /* Where the blocks of the pool, and of tiles' memory, lie.
  *
  * 1. Sizes that are constants are placed largest first, each in the lowest gap that is free for its life.
- * 2. Where more than MANY_ALIVE of them live at once (each would be held against all others), every size gets a part of its own, in
- *    which equal blocks follow one another as in the fewest columns.
- * 3. Symbolic ones share an offset only with values of exactly the same size: in the order of their lives, each takes the first offset
- *    of its size that is free, else the end of all. */
+ * 2. Where more than MANY_ALIVE of them live at once (each would be held against all others), every size gets
+ *    a part of its own, in which equal blocks follow one another as in the fewest columns.
+ * 3. Symbolic ones share an offset only with values of exactly the same size: in the order of their lives,
+ *    each takes the first offset of its size that is free, else the end of all. */
 #include "sched/plan.h"
 
 #include <stdlib.h>
@@ -18,9 +18,15 @@ enum { POOL_ALIGN = 64 };
 
 static int64_t align(int64_t bytes) { return (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN; }
 
-/* The blocks of one memory by the begin of their lives, in a tree that finds those alive at a time: node i has 2i and 2i + 1
- * below it, and latest[i] is the last end of life of what is placed below it. */
-struct lives { struct tc_block **by_first; int n, leaves; int *latest; struct tc_block **alive; int n_alive; };
+/* The blocks of one memory by the begin of their lives, in a tree that finds those alive at a time: node i
+ * has 2i and 2i + 1 below it, and latest[i] is the last end of life of what is placed below it. */
+struct lives {
+  struct tc_block **by_first;
+  int n, leaves;
+  int *latest;
+  struct tc_block **alive;
+  int n_alive;
+};
 
 static int by_first(const void *x, const void *y) {
   const struct tc_block *a = *(struct tc_block *const *)x, *b = *(struct tc_block *const *)y;
@@ -47,7 +53,8 @@ static void note_placed(struct lives *lives, const struct tc_block *b) {
     if (lives->latest[node] < b->last) lives->latest[node] = b->last;
 }
 
-/* Those below the node (whose first leaf is `leaf`) that live with `b`. As deep as the tree, which is balanced. */
+/* Those below the node (whose first leaf is `leaf`) that live with `b`. As deep as the tree, which is
+ * balanced. */
 static void find_alive(struct lives *lives, int node, int leaf, int width, const struct tc_block *b) {
   if (leaf >= lives->n || lives->latest[node] < b->first || lives->by_first[leaf]->first > b->last) return;
   if (width == 1) {
@@ -103,8 +110,11 @@ static int64_t place_by_gaps(struct lives *lives, struct tc_block **sorted, int 
 
 /* --- columns of one size each, where very many live at once and for sizes that are symbolic --- */
 
-/* A tree: node i has 2i and 2i + 1 below it; taken[i] is the least 1 + last of what lies in the columns below. */
-struct columns { int leaves, used, *taken; };
+/* A tree: node i has 2i and 2i + 1 below it; taken[i] is the least 1 + last of what lies in the columns
+ * below. */
+struct columns {
+  int leaves, used, *taken;
+};
 
 static bool make_columns(struct tc_planner *p, int n, struct columns *out) {
   *out = (struct columns){.leaves = 1};
@@ -120,7 +130,9 @@ static int take_column(struct columns *c, const struct tc_block *b) {
   const int column = node - c->leaves;
   if (column >= c->used) c->used = column + 1;
   c->taken[node] = b->last + 1;
-  for (node /= 2; node; node /= 2) c->taken[node] = c->taken[2 * node] < c->taken[2 * node + 1] ? c->taken[2 * node] : c->taken[2 * node + 1];
+  for (node /= 2; node; node /= 2)
+    c->taken[node] =
+        c->taken[2 * node] < c->taken[2 * node + 1] ? c->taken[2 * node] : c->taken[2 * node + 1];
   return column;
 }
 
@@ -158,7 +170,10 @@ static int most_alive(const struct lives *lives, struct tc_block **by_last) {
 /* --- all --- */
 
 /* The blocks of one memory: the pool, or that of tiles. */
-struct share { struct tc_block **blocks; int n; };
+struct share {
+  struct tc_block **blocks;
+  int n;
+};
 
 /* *top: the end of the last one; false when memory is out. */
 static bool place_constants(struct tc_planner *p, const struct share *share, int64_t *top) {
@@ -175,8 +190,10 @@ static bool place_constants(struct tc_planner *p, const struct share *share, int
   if (!make_lives(p, sorted, n, &lives)) return false;
   const bool many = most_alive(&lives, lives.alive) > MANY_ALIVE;
   if (n) qsort(sorted, (size_t)n, sizeof *sorted, by_size);
-  if (!many) *top = place_by_gaps(&lives, sorted, n);
-  else if (!place_by_sizes(p, sorted, n, top)) return false;
+  if (!many)
+    *top = place_by_gaps(&lives, sorted, n);
+  else if (!place_by_sizes(p, sorted, n, top))
+    return false;
   for (int i = 0; i < n; i++) {
     sorted[i]->placed = true;
     sorted[i]->offset = tc_sym_const(sorted[i]->at);
@@ -185,20 +202,24 @@ static bool place_constants(struct tc_planner *p, const struct share *share, int
 }
 
 /* Blocks of one symbolic size: their columns, and where each of those lies. */
-struct symbolic_size { struct columns columns; tc_sym *offsets; };
+struct symbolic_size {
+  struct columns columns;
+  tc_sym *offsets;
+};
 
 static int by_symbol(const void *x, const void *y) {
   const struct tc_block *a = *(struct tc_block *const *)x, *b = *(struct tc_block *const *)y;
   return a->bytes.bits < b->bytes.bits ? -1 : a->bytes.bits > b->bytes.bits;
 }
 
-/* Numbers the sizes of the n blocks, in whatever order (what follows does not depend on it): a block's stands in its `life`. NULL
- * when memory is out. */
+/* Numbers the sizes of the n blocks, in whatever order (what follows does not depend on it): a block's stands
+ * in its `life`. NULL when memory is out. */
 static struct symbolic_size *sort_sizes(struct tc_planner *p, struct tc_block **blocks, int n) {
   struct symbolic_size *sizes = TC_NEW_ARRAY(p->s->alloc, struct symbolic_size, (size_t)n + 1);
   if (n) qsort(blocks, (size_t)n, sizeof *blocks, by_symbol);
   for (int i = 0, end, n_sizes = 0; i < n && sizes; i = end, n_sizes++) {
-    for (end = i; end < n && tc_sym_same(blocks[end]->bytes, blocks[i]->bytes); end++) blocks[end]->life = n_sizes;
+    for (end = i; end < n && tc_sym_same(blocks[end]->bytes, blocks[i]->bytes); end++)
+      blocks[end]->life = n_sizes;
     sizes[n_sizes].offsets = TC_NEW_ARRAY(p->s->alloc, tc_sym, (size_t)(end - i));
     if (!sizes[n_sizes].offsets || !make_columns(p, end - i, &sizes[n_sizes].columns)) return NULL;
   }
@@ -262,8 +283,10 @@ bool tc_plan_place(struct tc_planner *p) {
     const struct share share = share_from(blocks, p->n_blocks, from, tiles);
     const tc_sym bytes = place(p, &share);
     if (!tc_sym_valid(bytes)) return false;
-    if (tiles < 0) list->pool_bytes = bytes;
-    else list->tiles[tiles].bytes = bytes;
+    if (tiles < 0)
+      list->pool_bytes = bytes;
+    else
+      list->tiles[tiles].bytes = bytes;
     from += share.n;
   }
   return true;

@@ -3,8 +3,9 @@
  * 1. A value lives from the entry that makes it to the last that reads it. Two that live together never
  *    overlap, with one exception: a kernel may write over an input that dies with it, element by element,
  *    where every load of it has exactly the store's address and comes no later (tc_slot in place).
- * 2. Entries that run tile by tile run at one time, as seen from outside: what they touch lives over all of them, and none writes in
- *    place. Inside, a tile's own slots are planned as the pool is, in memory of their own, of one tile's size. */
+ * 2. Entries that run tile by tile run at one time, as seen from outside: what they touch lives over all of
+ *    them, and none writes in place. Inside, a tile's own slots are planned as the pool is, in memory of
+ *    their own, of one tile's size. */
 #include "sched/plan.h"
 
 static void find_lives(struct tc_planner *p) {
@@ -25,7 +26,8 @@ static void find_lives(struct tc_planner *p) {
 static bool may(struct tc_planner *p, enum tc_fuel_kind kind, int entry, const char *does) {
   struct tc_fuel *fuel = p->s->loops->fuel;
   if (!tc_fuel_spend(fuel, kind)) return false;
-  if (tc_fuel_ended(fuel, kind)) tc_fuel_tell(fuel, kind, "launch %d (%s) %s", entry + 1, p->s->list->launches[entry].label, does);
+  if (tc_fuel_ended(fuel, kind))
+    tc_fuel_tell(fuel, kind, "launch %d (%s) %s", entry + 1, p->s->list->launches[entry].label, does);
   return true;
 }
 
@@ -38,9 +40,14 @@ static int find_victim(struct tc_planner *p, int u, int buffer) {
   if (kind == TC_SLOT_POOL && tc_tiles_of(p->s->list, u) >= 0) return -1; /* another tile may still read it */
   for (int i = 0; i < tc_launch_slot_count(p->s->list, l); i++) {
     const int slot = l->slots[i];
-    if (slot < 0 || slots[slot].kind != kind || p->last[slot] != u || p->first[slot] == u || p->block_of[slot] < 0) continue;
-    if (p->blocks[p->block_of[slot]].last != u || !tc_sym_same(slots[slot].elements, slots[l->slots[buffer]].elements)) continue;
-    if (tc_kernel_can_overwrite(p->s, p->s->list->codes[l->code].kernel, i, buffer)) return may(p, TC_FUEL_overwrite, u, "writes over an operand") ? slot : -1;
+    if (slot < 0 || slots[slot].kind != kind || p->last[slot] != u || p->first[slot] == u ||
+        p->block_of[slot] < 0)
+      continue;
+    if (p->blocks[p->block_of[slot]].last != u ||
+        !tc_sym_same(slots[slot].elements, slots[l->slots[buffer]].elements))
+      continue;
+    if (tc_kernel_can_overwrite(p->s, p->s->list->codes[l->code].kernel, i, buffer))
+      return may(p, TC_FUEL_overwrite, u, "writes over an operand") ? slot : -1;
   }
   return -1;
 }
@@ -70,9 +77,11 @@ static void make_blocks(struct tc_planner *p) {
       const int victim = find_victim(p, u, i), tiles = kind == TC_SLOT_TILE ? tc_tiles_of(list, u) : -1;
       p->block_of[slot] = victim >= 0 ? p->block_of[victim] : p->n_blocks++;
       struct tc_block *b = &p->blocks[p->block_of[slot]];
-      if (victim < 0) *b = (struct tc_block){.tiles = tiles, .first = p->first[slot], .bytes = held_bytes(p, slot, tiles)};
+      if (victim < 0)
+        *b = (struct tc_block){.tiles = tiles, .first = p->first[slot], .bytes = held_bytes(p, slot, tiles)};
       b->last = p->last[slot];
-      if (victim < 0 && !may(p, TC_FUEL_reuse, u, "writes what gives its memory back")) b->first = 0, b->last = list->n_launches - 1;
+      if (victim < 0 && !may(p, TC_FUEL_reuse, u, "writes what gives its memory back"))
+        b->first = 0, b->last = list->n_launches - 1;
       list->pool_bytes_without_reuse += (uint64_t)tc_sym_hint(slot_bytes(p, slot));
     }
 }

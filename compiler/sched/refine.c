@@ -13,12 +13,15 @@ struct refiner {
   TC_VEC(int) queue;
   size_t at;
   bool *queued;
-  int n;             /* loops */
+  int n;                               /* loops */
   int *first, *next, *reader, n_edges; /* readers of a loop, as lists */
   int *first_view, *next_view;         /* views of a loop: of products' operands, then of results */
   TC_VEC(struct tc_view *) views;
-  unsigned *rewritten, splits;         /* by loop: the last split for which it was rewritten */
-  struct { int loop, dim; tc_sym low, strides[TC_MAX_DIMS]; } change; /* the split that is made; strides: before it */
+  unsigned *rewritten, splits; /* by loop: the last split for which it was rewritten */
+  struct {
+    int loop, dim;
+    tc_sym low, strides[TC_MAX_DIMS];
+  } change; /* the split that is made; strides: before it */
 };
 
 static bool splittable(const struct tc_loop *loop) {
@@ -52,7 +55,9 @@ static bool find_readers(struct refiner *r) {
   return true;
 }
 
-static bool note_view(struct refiner *r, struct tc_view *view) { return tc_vec_push(r->s->alloc, &r->views, view); }
+static bool note_view(struct refiner *r, struct tc_view *view) {
+  return tc_vec_push(r->s->alloc, &r->views, view);
+}
 
 static bool find_views(struct refiner *r) {
   for (int i = 0; i < r->n; i++) {
@@ -91,8 +96,9 @@ static void split_index(const struct refiner *r, struct tc_index *index) {
   index->at[dim] = tc_sym_div(tab, index->at[dim], low);
 }
 
-static const struct tc_expr *rewrite_load(struct tc_inliner *in, const struct tc_expr *load, const struct tc_index *at,
-                                          const struct tc_expr *offset, const struct tc_expr *predicate) {
+static const struct tc_expr *rewrite_load(struct tc_inliner *in, const struct tc_expr *load,
+                                          const struct tc_index *at, const struct tc_expr *offset,
+                                          const struct tc_expr *predicate) {
   const struct refiner *r = in->self;
   struct tc_index index = *at;
   if (load->buffer == r->change.loop) split_index(r, &index);
@@ -129,7 +135,8 @@ static bool rewrite_readers(struct refiner *r, int id) {
   return true;
 }
 
-static void insert_dim(tc_sym *sizes, tc_sym *vars, int *n, int dim, const tc_sym *two_sizes, const tc_sym *two_vars) {
+static void insert_dim(tc_sym *sizes, tc_sym *vars, int *n, int dim, const tc_sym *two_sizes,
+                       const tc_sym *two_vars) {
   for (int i = *n; i > dim + 1; i--) sizes[i] = sizes[i - 1], vars[i] = vars[i - 1];
   ++*n;
   for (int i = 0; i < 2; i++) sizes[dim + i] = two_sizes[i], vars[dim + i] = two_vars[i];
@@ -160,12 +167,14 @@ static bool split_dim(struct refiner *r, struct tc_loop *loop, int dim, tc_sym h
 /* --- finding what to split --- */
 
 /* coordinate = v·low + rest with v's extent times low the whole dim, and the rest below low. */
-static bool merged_from(struct refiner *r, const struct tc_loop *reader, tc_sym coordinate, tc_sym size, tc_sym *high, tc_sym *low) {
+static bool merged_from(struct refiner *r, const struct tc_loop *reader, tc_sym coordinate, tc_sym size,
+                        tc_sym *high, tc_sym *low) {
   tc_sym vars[TC_MAX_DIMS];
   const int n = tc_loop_vars(reader, vars);
   for (int i = 0; i < n; i++) {
     tc_sym rest, below;
-    if (!tc_sym_uses(coordinate, vars[i]) || !tc_sym_affine(r->s->tab, coordinate, vars[i], low, &rest)) continue;
+    if (!tc_sym_uses(coordinate, vars[i]) || !tc_sym_affine(r->s->tab, coordinate, vars[i], low, &rest))
+      continue;
     *high = tc_sym_extent(vars[i]);
     if (tc_sym_is(*low, 1) || !tc_sym_same(tc_sym_mul(r->s->tab, *high, *low), size)) continue;
     below = tc_sym_div(r->s->tab, rest, *low);
@@ -210,7 +219,8 @@ static enum outcome refine_load(struct refiner *r, struct tc_loop *reader, const
     if (!splittable(reader) || !room(reader) || !divided_var(reader, index->at[d], &dim, &low)) continue;
     const tc_sym size = dim < reader->ndim ? reader->sizes[dim] : reader->inner_sizes[dim - reader->ndim];
     high = tc_sym_div(r->s->tab, size, low);
-    if (tc_sym_same(tc_sym_mul(r->s->tab, high, low), size) && !tc_sym_is(high, 1)) return try_split(r, reader, dim, high, low);
+    if (tc_sym_same(tc_sym_mul(r->s->tab, high, low), size) && !tc_sym_is(high, 1))
+      return try_split(r, reader, dim, high, low);
   }
   return NOTHING;
 }

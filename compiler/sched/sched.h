@@ -11,10 +11,11 @@
 #include "lower/lower.h"
 #include "sched/launch.h"
 
-/* Enters the cache key: changes whenever the same graph may become other kernels (here, in lower/ or in decomp/). */
+/* Enters the cache key: changes whenever the same graph may become other kernels (here, in lower/ or in
+ * decomp/). */
 enum { TC_SCHED_VERSION = 8 };
 
-tc_status tc_schedule(struct tc_graph *g, struct tc_loops *loops, const struct tc_target *target, const struct tc_config *config,
-                      struct tc_launch_list **out, struct tc_error *err);
+tc_status tc_schedule(struct tc_graph *g, struct tc_loops *loops, const struct tc_target *target,
+                      const struct tc_config *config, struct tc_launch_list **out, struct tc_error *err);
 
 #endif

@@ -10,24 +10,28 @@
 #include "sched/sched.h"
 
 /* An anchor reads `loop` at tuple `index` over its own variables; `indexed`: at a place that data decide. */
-struct tc_read { int loop, index; bool indexed; };
+struct tc_read {
+  int loop, index;
+  bool indexed;
+};
 
 struct tc_info {             /* of a loop, by its id */
   bool live, anchor, stored; /* stored: has memory of its own (or is an input) */
   bool output;
-  int rank;                  /* position in s->order */
-  int n_readers, n_tuples;   /* loops that read it; different (reader, tuple) pairs */
+  int rank;                /* position in s->order */
+  int n_readers, n_tuples; /* loops that read it; different (reader, tuple) pairs */
   int last_reader;
-  bool pinned;               /* read by a library call, or at places that data decide: needs memory */
-  bool broadcast;            /* read by a loop with more points */
-  int first_operand, n_operands; /* in s->operands: the loops that its value (or product) reads, in order, once for each place */
-  int cost, ops, loads;      /* of one value, with what is inlined into it */
-  const struct tc_expr *flat; /* anchors: the value over other anchors, inputs and library calls */
+  bool pinned;                   /* read by a library call, or at places that data decide: needs memory */
+  bool broadcast;                /* read by a loop with more points */
+  int first_operand, n_operands; /* in s->operands: the loops that its value (or product) reads, in order,
+                                    once for each place */
+  int cost, ops, loads;          /* of one value, with what is inlined into it */
+  const struct tc_expr *flat;    /* anchors: the value over other anchors, inputs and library calls */
   TC_VEC(struct tc_read) reads;
   int cluster;
-  int name_mark;             /* name.c: the kernel that was last named after it */
-  int n_results;             /* results of the graph that are views of it */
-  tc_sym bind[TC_MAX_DIMS];  /* its variables (then its inner ones) as variables of its cluster */
+  int name_mark;            /* name.c: the kernel that was last named after it */
+  int n_results;            /* results of the graph that are views of it */
+  tc_sym bind[TC_MAX_DIMS]; /* its variables (then its inner ones) as variables of its cluster */
   tc_sym strides[TC_MAX_DIMS];
   int slot;
 };
@@ -39,16 +43,19 @@ struct tc_cluster {
   const struct tc_loop *gemm; /* a library call, or NULL */
   int n_dims;
   tc_sym vars[TC_MAX_DIMS], sizes[TC_MAX_DIMS];
-  bool reduced[TC_MAX_DIMS];  /* dims that members reduce (or, without reductions, that some members lack) */
-  TC_VEC(int) members;        /* by rank */
+  bool reduced[TC_MAX_DIMS]; /* dims that members reduce (or, without reductions, that some members lack) */
+  TC_VEC(int) members;       /* by rank */
   int ops;
-  unsigned mark;              /* of a walk */
-  unsigned depends_mark;      /* equal to s->depends_on: it is known to need that cluster through others */
+  unsigned mark;         /* of a walk */
+  unsigned depends_mark; /* equal to s->depends_on: it is known to need that cluster through others */
   struct tc_cluster *before, *after; /* in an order where what is read comes first */
-  uint64_t place;             /* grows along that order */
+  uint64_t place;                    /* grows along that order */
 };
 
-struct tc_shared_var { int position; tc_sym extent, var; };
+struct tc_shared_var {
+  int position;
+  tc_sym extent, var;
+};
 
 struct tc_sched {
   struct tc_graph *g;
@@ -60,26 +67,30 @@ struct tc_sched {
   struct tc_error *err;
   int n_loops, cap_loops;
   struct tc_info *info;
-  TC_VEC(int) operands;        /* of loops: see tc_info */
-  int n_order, *order;         /* live loops, what is read first */
+  TC_VEC(int) operands; /* of loops: see tc_info */
+  int n_order, *order;  /* live loops, what is read first */
   TC_VEC(struct tc_cluster *) clusters;
-  struct tc_cluster *earliest; /* in the clusters' order */
+  struct tc_cluster *earliest;                  /* in the clusters' order */
   TC_VEC(struct tc_cluster *) pending, between; /* order.c: of a search */
   unsigned mark, depends_on;
-  int n_units, *units;         /* clusters in launch order */
-  TC_VEC(struct tc_shared_var) vars; /* kernel variables, shared between kernels so that equal ones are equal */
+  int n_units, *units; /* clusters in launch order */
+  TC_VEC(struct tc_shared_var)
+  vars; /* kernel variables, shared between kernels so that equal ones are equal */
   struct tc_launch_list *list;
   TC_VEC(struct tc_slot) slots; /* the list's, while they grow */
-  uint64_t *hashes;            /* by code */
-  struct tc_name_table { struct tc_taken_name *slots; size_t cap, len; } names; /* of codes; open addressing */
-  int *code_slots;             /* open addressing over the codes' hashes: code + 1 */
+  uint64_t *hashes;             /* by code */
+  struct tc_name_table {
+    struct tc_taken_name *slots;
+    size_t cap, len;
+  } names;         /* of codes; open addressing */
+  int *code_slots; /* open addressing over the codes' hashes: code + 1 */
   size_t code_cap;
   int kind_slots[TC_SLOT_KINDS]; /* slot of a special kind, or -1 */
   int namings;
-  struct tc_arena *scratch;    /* of the draft that is under way, or NULL */
+  struct tc_arena *scratch;        /* of the draft that is under way, or NULL */
   const struct tc_cluster *making; /* the kernel that is under way, or NULL */
-  bool *plain;                 /* by entry of the list: its kernel is plain */
-  struct tc_walk walk;         /* over the loops' expressions */
+  bool *plain;                     /* by entry of the list: its kernel is plain */
+  struct tc_walk walk;             /* over the loops' expressions */
 };
 
 enum { TC_SPARE_BUFFERS = 16 }; /* of a kernel: for results, scratch rows, status, generator */
@@ -94,14 +105,18 @@ static inline bool tc_sched_walk(struct tc_sched *s, enum tc_walk_order order, c
   return tc_walk_begin(&s->walk, order, tc_expr_count(s->loops->exprs)) && tc_walk_from(&s->walk, root);
 }
 
-static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) { return s->loops->items.data[id]; }
-/* The status of something that could not be made: TC_NOMEM; where memory is not out, a symbol is INVALID: TC_LIMIT. */
+static inline struct tc_loop *tc_loop_at(const struct tc_sched *s, int id) {
+  return s->loops->items.data[id];
+}
+/* The status of something that could not be made: TC_NOMEM; where memory is not out, a symbol is INVALID:
+ * TC_LIMIT. */
 tc_status tc_sched_failed(struct tc_sched *s);
 int tc_sched_sizes(const struct tc_sched *s); /* number of the graph's size variables */
 
-/* An optional transformation asks before it is made, with what it is of and does (for people): false where its fuel is spent, or the
- * kernel under way is plain. `loop` NULL: that kernel. `with` may be NULL. */
-bool tc_sched_may(struct tc_sched *s, enum tc_fuel_kind kind, const struct tc_loop *loop, const char *does, const struct tc_loop *with);
+/* An optional transformation asks before it is made, with what it is of and does (for people): false where
+ * its fuel is spent, or the kernel under way is plain. `loop` NULL: that kernel. `with` may be NULL. */
+bool tc_sched_may(struct tc_sched *s, enum tc_fuel_kind kind, const struct tc_loop *loop, const char *does,
+                  const struct tc_loop *with);
 
 /* cost.c: what an operator costs a value, in vector instructions or so. */
 int tc_expr_cost(enum tc_expr_op op);
@@ -126,7 +141,8 @@ static inline struct tc_cluster *tc_cluster_of(const struct tc_sched *s, int loo
 }
 /* order.c: the clusters' order as they are made. */
 void tc_order_begin(struct tc_sched *s);
-/* May two clusters merge, as no path leads from one to the other through a third? False when memory is out. */
+/* May two clusters merge, as no path leads from one to the other through a third? False when memory is
+ * out. */
 bool tc_order_apart(struct tc_sched *s, struct tc_cluster *a, struct tc_cluster *b, bool *apart);
 /* Right after it has said so: `kept` stands for both. */
 void tc_order_join(struct tc_sched *s, struct tc_cluster *kept, struct tc_cluster *gone);
@@ -134,8 +150,13 @@ void tc_order_join(struct tc_sched *s, struct tc_cluster *kept, struct tc_cluste
 bool tc_order_units(struct tc_sched *s);
 /* align.c: can two clusters share one iteration space? into[i] is a's dim for b's dim i, or -1; reduced[]:
  * over the dims of whichever has more. */
-struct tc_alignment { bool swap; int into[TC_MAX_DIMS]; bool reduced[TC_MAX_DIMS]; };
-bool tc_cluster_align(const struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b, struct tc_alignment *out);
+struct tc_alignment {
+  bool swap;
+  int into[TC_MAX_DIMS];
+  bool reduced[TC_MAX_DIMS];
+};
+bool tc_cluster_align(const struct tc_sched *s, const struct tc_cluster *a, const struct tc_cluster *b,
+                      struct tc_alignment *out);
 /* Variable of an anchor's tuple coordinate in its cluster; INVALID when it is no plain variable. */
 tc_sym tc_read_at(const struct tc_sched *s, int reader, const struct tc_read *read, int dim);
 /* launch.c: kernels, library calls, outputs. */
@@ -152,18 +173,24 @@ tc_sym tc_loop_address(const struct tc_sched *s, int loop, const struct tc_index
 int tc_loop_vars(const struct tc_loop *loop, tc_sym vars[TC_MAX_DIMS]);
 
 /* gemm.c. An operand of a library call, seen as a batch of matrices; variables are 0 where a size is 1. */
-struct tc_operand_dims { tc_sym row, col, rows, cols; int n_batch; tc_sym batch[TC_MAX_DIMS]; };
+struct tc_operand_dims {
+  tc_sym row, col, rows, cols;
+  int n_batch;
+  tc_sym batch[TC_MAX_DIMS];
+};
 /* Strides of the matrix in its loop's memory; false when it has none, or none that the library takes. */
-bool tc_gemm_operand(const struct tc_sched *s, const struct tc_view *view, const struct tc_operand_dims *dims, struct tc_gemm_operand *out,
-                     tc_sym *batch_strides);
-void tc_gemm_dims(const struct tc_loop *gemm, struct tc_operand_dims *a, struct tc_operand_dims *b, struct tc_operand_dims *c);
+bool tc_gemm_operand(const struct tc_sched *s, const struct tc_view *view, const struct tc_operand_dims *dims,
+                     struct tc_gemm_operand *out, tc_sym *batch_strides);
+void tc_gemm_dims(const struct tc_loop *gemm, struct tc_operand_dims *a, struct tc_operand_dims *b,
+                  struct tc_operand_dims *c);
 tc_status tc_gemm_launch(struct tc_sched *s, const struct tc_loop *loop, struct tc_launch *out);
 
 /* slots.c: the slot of a loop's memory (made at first use), or of a special kind; -1 when memory is out. */
 int tc_slot_of_loop(struct tc_sched *s, int loop);
 int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind);
 
-/* name.c: a C identifier from the operations of a cluster; NULL when memory is out. Fills the entry's n_ops and fused. */
+/* name.c: a C identifier from the operations of a cluster; NULL when memory is out. Fills the entry's n_ops
+ * and fused. */
 const char *tc_cluster_name(struct tc_sched *s, const struct tc_cluster *c, struct tc_launch *out);
 /* The name, or the name and a number: as no code of the list has it yet. NULL when memory is out. */
 const char *tc_unique_name(struct tc_sched *s, const char *stem);

@@ -9,14 +9,18 @@ static int add_slot(struct tc_sched *s, struct tc_slot slot) {
 }
 
 static tc_sym bytes_of(struct tc_sched *s, int loop) {
-  return tc_sym_mul(s->tab, tc_loop_elements(s, loop), tc_sym_const(tc_dtype_bytes(tc_loop_at(s, loop)->dtype)));
+  return tc_sym_mul(s->tab, tc_loop_elements(s, loop),
+                    tc_sym_const(tc_dtype_bytes(tc_loop_at(s, loop)->dtype)));
 }
 
 int tc_slot_of_loop(struct tc_sched *s, int id) {
   struct tc_info *info = &s->info[id];
   const struct tc_loop *loop = tc_loop_at(s, id);
   if (info->slot >= 0) return info->slot;
-  struct tc_slot slot = {.kind = TC_SLOT_POOL, .dtype = loop->dtype, .elements = tc_loop_elements(s, id), .offset = tc_sym_const(0)};
+  struct tc_slot slot = {.kind = TC_SLOT_POOL,
+                         .dtype = loop->dtype,
+                         .elements = tc_loop_elements(s, id),
+                         .offset = tc_sym_const(0)};
   if (!tc_sym_valid(slot.elements)) return -1;
   if (loop->kind == TC_LOOP_INPUT) {
     slot.kind = TC_SLOT_INPUT;
@@ -32,7 +36,10 @@ int tc_slot_of_loop(struct tc_sched *s, int id) {
 
 int tc_slot_of_kind(struct tc_sched *s, enum tc_slot_kind kind) {
   if (s->kind_slots[kind] >= 0) return s->kind_slots[kind];
-  const struct tc_slot slot = {.kind = kind, .dtype = TC_I64, .elements = tc_sym_const(1 + (kind == TC_SLOT_RNG)), .offset = tc_sym_const(0)};
+  const struct tc_slot slot = {.kind = kind,
+                               .dtype = TC_I64,
+                               .elements = tc_sym_const(1 + (kind == TC_SLOT_RNG)),
+                               .offset = tc_sym_const(0)};
   return s->kind_slots[kind] = add_slot(s, slot);
 }
 
@@ -47,5 +54,6 @@ int tc_launch_slot(const struct tc_launch *l, int i) {
 
 bool tc_launch_writes(const struct tc_launch_list *list, const struct tc_launch *l, int i) {
   if (l->kind == TC_LAUNCH_GEMM) return i == 2;
-  return list->codes[l->code].roles[i] == TC_ROLE_WRITE || list->codes[l->code].roles[i] == TC_ROLE_READ_WRITE;
+  return list->codes[l->code].roles[i] == TC_ROLE_WRITE ||
+         list->codes[l->code].roles[i] == TC_ROLE_READ_WRITE;
 }

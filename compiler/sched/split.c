@@ -1,7 +1,7 @@
 /* Long reductions with few results: two stages, so that there is work for many threads.
  *
- * 1. Decided by sizes alone (of symbols: their hints; any cut is right for all sizes), so that results do not depend on the number
- *    of threads.
+ * 1. Decided by sizes alone (of symbols: their hints; any cut is right for all sizes), so that results do not
+ *    depend on the number of threads.
  * 2. Stage one reduces chunks: whole outer dims, then a part of the next one (with a predicate where the
  *    chunks do not fit evenly). Stage two is the loop itself, over the chunks.
  * 3. It also makes sums more exact, and is not left out by fuel.
@@ -9,15 +9,18 @@
 #include "sched/inline.h"
 
 enum {
-  FEW_ROWS = 8, LONG_TOTAL = 256 * 1024,        /* split below this many rows, from this many elements on */
-  SOME_ROWS = 32, VERY_LONG_TOTAL = 4096 * 1024,
-  COLUMNS_OF_ROW = 64,                          /* over leading dims a kernel takes about so many results at once */
-  CHUNKS_MAX = 256, CHUNK_ELEMENTS = 16 * 1024,
+  FEW_ROWS = 8,
+  LONG_TOTAL = 256 * 1024, /* split below this many rows, from this many elements on */
+  SOME_ROWS = 32,
+  VERY_LONG_TOTAL = 4096 * 1024,
+  COLUMNS_OF_ROW = 64, /* over leading dims a kernel takes about so many results at once */
+  CHUNKS_MAX = 256,
+  CHUNK_ELEMENTS = 16 * 1024,
 };
 
 struct chunks {
-  int n_whole;        /* outer inner dims that stage one keeps */
-  int64_t parts;      /* of the next one; 1: not cut */
+  int n_whole;   /* outer inner dims that stage one keeps */
+  int64_t parts; /* of the next one; 1: not cut */
   tc_sym part_size;
 };
 
@@ -32,15 +35,19 @@ static bool reduces_leading(const struct tc_loop *loop) {
 }
 
 static bool wants_split(const struct tc_sched *s, const struct tc_loop *loop) {
-  if (loop->kind != TC_LOOP_REDUCTION || loop->reduction == TC_RED_ARGMAX || loop->reduction == TC_RED_ARGMIN) return false;
-  const tc_sym kept = tc_loops_numel(s->tab, loop->ndim, loop->sizes), reduced = tc_loops_numel(s->tab, loop->n_inner, loop->inner_sizes);
+  if (loop->kind != TC_LOOP_REDUCTION || loop->reduction == TC_RED_ARGMAX || loop->reduction == TC_RED_ARGMIN)
+    return false;
+  const tc_sym kept = tc_loops_numel(s->tab, loop->ndim, loop->sizes),
+               reduced = tc_loops_numel(s->tab, loop->n_inner, loop->inner_sizes);
   if (!tc_sym_valid(kept) || !tc_sym_valid(reduced)) return false;
   const double results = (double)tc_sym_hint(kept), total = results * (double)tc_sym_hint(reduced);
   const double rows = reduces_leading(loop) ? results / COLUMNS_OF_ROW : results;
-  return results > 0 && ((rows < FEW_ROWS && total >= LONG_TOTAL) || (rows < SOME_ROWS && total >= VERY_LONG_TOTAL));
+  return results > 0 &&
+         ((rows < FEW_ROWS && total >= LONG_TOTAL) || (rows < SOME_ROWS && total >= VERY_LONG_TOTAL));
 }
 
-/* The number of parts of a dim: the divisor of `size` nearest above `wanted` (below twice it), else `wanted`. */
+/* The number of parts of a dim: the divisor of `size` nearest above `wanted` (below twice it), else
+ * `wanted`. */
 static int64_t parts_of(int64_t size, int64_t wanted) {
   for (int64_t parts = wanted; parts < 2 * wanted && parts <= size; parts++)
     if (size % parts == 0) return parts;
@@ -74,15 +81,18 @@ static const struct tc_expr *identity(struct tc_sched *s, const struct tc_loop *
   switch (loop->reduction) {
     case TC_RED_PROD:
     case TC_RED_ALL: return tc_expr_int(t, dtype, 1);
-    case TC_RED_MAX: return floats ? tc_expr_num(t, dtype, -__builtin_inf()) : tc_expr_int(t, dtype, INT64_MIN);
-    case TC_RED_MIN: return floats ? tc_expr_num(t, dtype, __builtin_inf()) : tc_expr_int(t, dtype, INT64_MAX);
+    case TC_RED_MAX:
+      return floats ? tc_expr_num(t, dtype, -__builtin_inf()) : tc_expr_int(t, dtype, INT64_MIN);
+    case TC_RED_MIN:
+      return floats ? tc_expr_num(t, dtype, __builtin_inf()) : tc_expr_int(t, dtype, INT64_MAX);
     default: return tc_expr_int(t, dtype, 0);
   }
 }
 
 /* Keeps every load as it is, at its new place. */
-static const struct tc_expr *keep_load(struct tc_inliner *in, const struct tc_expr *load, const struct tc_index *at,
-                                       const struct tc_expr *offset, const struct tc_expr *predicate) {
+static const struct tc_expr *keep_load(struct tc_inliner *in, const struct tc_expr *load,
+                                       const struct tc_index *at, const struct tc_expr *offset,
+                                       const struct tc_expr *predicate) {
   return tc_loops_load(in->loops, in->loops->items.data[load->buffer], at, offset, predicate);
 }
 
@@ -93,7 +103,8 @@ static struct tc_loop *partial_loop(struct tc_sched *s, const struct tc_loop *lo
   for (int i = 0; i < c->n_whole; i++) sizes[n++] = loop->inner_sizes[i];
   if (c->parts > 1) sizes[n++] = tc_sym_const(c->parts);
   for (int i = 0; i < loop->ndim; i++) sizes[n++] = loop->sizes[i];
-  struct tc_loop *partial = tc_loops_add(s->loops, TC_LOOP_REDUCTION, loop->value->dtype, n, sizes, loop->node);
+  struct tc_loop *partial =
+      tc_loops_add(s->loops, TC_LOOP_REDUCTION, loop->value->dtype, n, sizes, loop->node);
   if (!partial) return NULL;
   partial->reduction = loop->reduction;
   partial->product = loop->product;
@@ -107,15 +118,16 @@ static struct tc_loop *partial_loop(struct tc_sched *s, const struct tc_loop *lo
 }
 
 /* The loop's value at chunk variables: over partial's dims and inner dims. */
-static const struct tc_expr *partial_value(struct tc_sched *s, const struct tc_loop *loop, const struct tc_loop *partial,
-                                           const struct chunks *c) {
+static const struct tc_expr *partial_value(struct tc_sched *s, const struct tc_loop *loop,
+                                           const struct tc_loop *partial, const struct chunks *c) {
   struct tc_expr_table *t = s->loops->exprs;
   struct tc_inliner in = tc_inliner_of(s->loops, keep_load, NULL);
   const int n_chunk = c->n_whole + (c->parts > 1);
   struct tc_index at = {.n = loop->ndim + loop->n_inner};
   for (int i = 0; i < loop->ndim; i++) at.at[i] = partial->vars[n_chunk + i];
   for (int i = 0; i < c->n_whole; i++) at.at[loop->ndim + i] = partial->vars[i];
-  for (int i = c->n_whole; i < loop->n_inner; i++) at.at[loop->ndim + i] = partial->inner_vars[i - c->n_whole];
+  for (int i = c->n_whole; i < loop->n_inner; i++)
+    at.at[loop->ndim + i] = partial->inner_vars[i - c->n_whole];
   if (c->parts == 1) return tc_inline(&in, loop->value, loop->id, &at, NULL);
   tc_sym *cut = &at.at[loop->ndim + c->n_whole];
   *cut = tc_sym_add(s->tab, tc_sym_mul(s->tab, partial->vars[c->n_whole], c->part_size), *cut);

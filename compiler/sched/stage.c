@@ -1,18 +1,24 @@
 /* Stages: a long chain of operations over elements is cut into passes over a short row.
  *
  * One pass over a chain computes a few vectors at a time, and each waits for its own previous operation; a
- * processor's window holds too little of the chain to fill the units. Cut into passes over a row that stays in the
- * first cache, each pass keeps many vectors in flight, and its constants in registers. (Loop fission with
- * scalar expansion, after Allen and Kennedy.)
+ * processor's window holds too little of the chain to fill the units. Cut into passes over a row that stays
+ * in the first cache, each pass keeps many vectors in flight, and its constants in registers. (Loop fission
+ * with scalar expansion, after Allen and Kennedy.)
  *
  * 1. Only kernels without reductions are cut, and only where the row's length is a known multiple of a block.
  * 2. A value's stage is never below its operands'; what crosses a border is kept or recomputed by keep.c. */
 #include "sched/draft.h"
 
-enum { STAGE_COST = TC_COST_TRANSCENDENTAL * 3 / 2, /* of the operations that wait for one another in a stage */
-       MAX_STAGES = 16 };
+enum {
+  STAGE_COST = TC_COST_TRANSCENDENTAL * 3 / 2, /* of the operations that wait for one another in a stage */
+  MAX_STAGES = 16
+};
 
-struct stager { int *stage, *cost; bool *needed; int limit, last; };
+struct stager {
+  int *stage, *cost;
+  bool *needed;
+  int limit, last;
+};
 
 /* The stage of a value whose operands have theirs. */
 static void place(struct stager *g, const struct tc_expr *e) {
@@ -20,8 +26,10 @@ static void place(struct stager *g, const struct tc_expr *e) {
   for (int i = 0; i < TC_EXPR_ARGS; i++) {
     if (!e->args[i]) continue;
     const int below = g->stage[e->args[i]->id], cost = g->cost[e->args[i]->id];
-    if (below > stage) stage = below, waited = cost;
-    else if (below == stage && cost > waited) waited = cost;
+    if (below > stage)
+      stage = below, waited = cost;
+    else if (below == stage && cost > waited)
+      waited = cost;
   }
   const int own = tc_expr_cost(e->op);
   const bool cut = waited + own > g->limit && waited > 0 && own > 0;
@@ -49,7 +57,8 @@ tc_status tc_draft_stage(struct tc_draft *d) {
   if (d->n_accs || d->has_row || d->n_passes != 1) return TC_OK;
   struct stager g;
   if (!assign(d, &g)) return tc_sched_failed(d->s);
-  if (g.last && tc_sched_may(d->s, TC_FUEL_stage, NULL, "and what is in its kernel, in passes", NULL)) d->stage_of = g.stage, d->n_stages = g.last + 1;
+  if (g.last && tc_sched_may(d->s, TC_FUEL_stage, NULL, "and what is in its kernel, in passes", NULL))
+    d->stage_of = g.stage, d->n_stages = g.last + 1;
   return TC_OK;
 }
 

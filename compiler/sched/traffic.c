@@ -4,21 +4,23 @@
 struct meter {
   struct tc_sched *s;
   struct tc_kernel *k;
-  double *touched;    /* by buffer: elements, summed over different addresses */
-  bool *addressed;    /* by expression: counted as an operation, and its address, in an earlier phase */
-  double share;       /* of the dims that the phase runs over */
+  double *touched; /* by buffer: elements, summed over different addresses */
+  bool *addressed; /* by expression: counted as an operation, and its address, in an earlier phase */
+  double share;    /* of the dims that the phase runs over */
   uint64_t operations;
 };
 
 static double points_of(const struct tc_kernel_dim *dims, int n, tc_sym address) {
   double points = 1;
   for (int i = 0; i < n; i++)
-    if (!tc_sym_valid(address) || tc_sym_uses(address, dims[i].var)) points *= (double)tc_sym_hint(dims[i].extent);
+    if (!tc_sym_valid(address) || tc_sym_uses(address, dims[i].var))
+      points *= (double)tc_sym_hint(dims[i].extent);
   return points;
 }
 
 static double touched_by(const struct meter *m, tc_sym address) {
-  return m->share * points_of(m->k->outer, m->k->n_outer, address) * points_of(m->k->inner, m->k->n_inner, address);
+  return m->share * points_of(m->k->outer, m->k->n_outer, address) *
+         points_of(m->k->inner, m->k->n_inner, address);
 }
 
 static double share_of(const struct tc_phase *phase) {
@@ -34,7 +36,8 @@ static bool is_memory(const struct tc_kernel_buffer *b) {
 static void count(struct meter *m, const struct tc_expr *e) {
   if (e->op == TC_E_LOAD) {
     /* A place that data decide may be anywhere. */
-    if (!m->addressed[e->id] || m->share < 1) m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address);
+    if (!m->addressed[e->id] || m->share < 1)
+      m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address);
     m->k->n_ops += !m->addressed[e->id];
   } else {
     m->operations += (uint64_t)tc_expr_cost(e->op);
@@ -67,7 +70,8 @@ static void mark_streams(struct tc_sched *s, struct tc_kernel *k) {
   for (int i = 0; i < k->n_buffers; i++) {
     const int64_t bytes = tc_sym_hint(k->buffers[i].elements) * tc_dtype_bytes(k->buffers[i].dtype);
     k->buffers[i].stream = k->buffers[i].role == TC_ROLE_WRITE && bytes > s->target->l2_bytes &&
-                           tc_sched_may(s, TC_FUEL_stream, NULL, "and what is in its kernel, whose result bypasses the caches", NULL);
+                           tc_sched_may(s, TC_FUEL_stream, NULL,
+                                        "and what is in its kernel, whose result bypasses the caches", NULL);
   }
 }
 

@@ -1,9 +1,10 @@
 /* What holds of a symbol for all values of its variables: intervals, and comparisons.
  *
- * 1. An answer of "yes" is a proof; "no" only means that none was found. Atoms count as independent of one another.
- * 2. a ≤ b is shown of the polynomial b - a. Each atom is its lowest value plus something that is not negative: where no
- *    coefficient is negative then, the polynomial is not. Else quotients, remainders, minima and maxima that stand
- *    alone in a term are replaced by what they are not above (or not below). */
+ * 1. An answer of "yes" is a proof; "no" only means that none was found. Atoms count as independent of one
+ *    another.
+ * 2. a ≤ b is shown of the polynomial b - a. Each atom is its lowest value plus something that is not
+ *    negative: where no coefficient is negative then, the polynomial is not. Else quotients, remainders,
+ *    minima and maxima that stand alone in a term are replaced by what they are not above (or not below). */
 #include "sym/internal.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ static int64_t multiply_ends(int64_t a, int64_t b) {
 }
 
 static void multiply_ranges(int64_t al, int64_t ah, int64_t bl, int64_t bh, int64_t *low, int64_t *high) {
-  const int64_t v[] = {multiply_ends(al, bl), multiply_ends(al, bh), multiply_ends(ah, bl), multiply_ends(ah, bh)};
+  const int64_t v[] = {multiply_ends(al, bl), multiply_ends(al, bh), multiply_ends(ah, bl),
+                       multiply_ends(ah, bh)};
   *low = *high = v[0];
   for (int i = 1; i < 4; i++) {
     if (v[i] < *low) *low = v[i];
@@ -37,7 +39,8 @@ static void multiply_ranges(int64_t al, int64_t ah, int64_t bl, int64_t bh, int6
 
 static int64_t floor_end(int64_t a, int64_t b) { return is_endless(a) ? a : a / b - (a % b && a < 0); }
 
-/* The divisor lies in [bl, bh], above 0: what is farthest from 0 comes of the smallest, what is nearest of the largest. */
+/* The divisor lies in [bl, bh], above 0: what is farthest from 0 comes of the smallest, what is nearest of
+ * the largest. */
 static void divide_ranges(int64_t al, int64_t ah, int64_t bl, int64_t bh, int64_t *low, int64_t *high) {
   *low = al < 0 ? floor_end(al, bl) : bh == INT64_MAX ? 0 : floor_end(al, bh);
   *high = ah >= 0 ? floor_end(ah, bl) : bh == INT64_MAX ? -1 : floor_end(ah, bh);
@@ -106,8 +109,10 @@ static void add_multiple(struct poly *p, tc_sym s, int64_t factor) {
   poly_of(s, &q);
   p->bad |= q.bad;
   for (int i = 0; i < q.n && !p->bad; i++) {
-    if (__builtin_mul_overflow(q.terms[i].coefficient, factor, &q.terms[i].coefficient)) p->bad = true;
-    else poly_add_term(p, &q.terms[i]);
+    if (__builtin_mul_overflow(q.terms[i].coefficient, factor, &q.terms[i].coefficient))
+      p->bad = true;
+    else
+      poly_add_term(p, &q.terms[i]);
   }
 }
 
@@ -117,18 +122,23 @@ static void copy_without(struct poly *to, const struct poly *from, int left_out,
   for (int i = 0; i < from->n; i++) {
     if (i == left_out) continue;
     to->terms[to->n] = from->terms[i];
-    if (__builtin_mul_overflow(from->terms[i].coefficient, factor, &to->terms[to->n++].coefficient)) to->bad = true;
+    if (__builtin_mul_overflow(from->terms[i].coefficient, factor, &to->terms[to->n++].coefficient))
+      to->bad = true;
   }
 }
 
 enum { PROOF_DEPTH = 4 };
 
-struct proof { int n_facts; const struct tc_sym_fact *facts; };
+struct proof {
+  int n_facts;
+  const struct tc_sym_fact *facts;
+};
 
 static bool not_negative(const struct proof *proof, const struct poly *p, int depth);
 
 /* The polynomial, `factor` times, with `coefficient` times s (and `more`) in place of term i. */
-static bool replaced(const struct proof *proof, const struct poly *p, int i, int64_t factor, tc_sym s, int64_t coefficient, int64_t more, int depth) {
+static bool replaced(const struct proof *proof, const struct poly *p, int i, int64_t factor, tc_sym s,
+                     int64_t coefficient, int64_t more, int depth) {
   struct poly q;
   const struct term constant = {.coefficient = more};
   copy_without(&q, p, i, factor);
@@ -144,21 +154,25 @@ static bool without_atom(const struct proof *proof, const struct poly *p, int i,
   const int64_t c = tc_sym_is_const(atom->right) ? tc_sym_value(atom->right) : 0;
   int64_t most;
   switch (atom->kind) {
-    case TC_SYM_DIV: /* x - (c - 1) ≤ c·(x / c) ≤ x; and a whole number is not negative when c times it is above -c */
+    case TC_SYM_DIV: /* x - (c - 1) ≤ c·(x / c) ≤ x; and a whole number is not negative when c times it is
+                        above -c */
       if (c < 1 || __builtin_mul_overflow(k > 0 ? k - 1 : -1, 1 - c, &most)) return false;
       return replaced(proof, p, i, c, atom->left, k, most, depth);
     case TC_SYM_MOD:
-      return c > 0 && k < 0 && !__builtin_mul_overflow(k, c - 1, &most) && replaced(proof, p, i, 1, tc_sym_const(0), 0, most, depth);
+      return c > 0 && k < 0 && !__builtin_mul_overflow(k, c - 1, &most) &&
+             replaced(proof, p, i, 1, tc_sym_const(0), 0, most, depth);
     case TC_SYM_MIN:
     case TC_SYM_MAX: {
-      const bool left = replaced(proof, p, i, 1, atom->left, k, 0, depth), one_will_do = (atom->kind == TC_SYM_MAX) == (k > 0);
+      const bool left = replaced(proof, p, i, 1, atom->left, k, 0, depth),
+                 one_will_do = (atom->kind == TC_SYM_MAX) == (k > 0);
       return left == one_will_do ? left : replaced(proof, p, i, 1, atom->right, k, 0, depth);
     }
     default: return false;
   }
 }
 
-/* Is there a fact, of the form large ≥ small + least, by which the polynomial exceeds something that is not negative? */
+/* Is there a fact, of the form large ≥ small + least, by which the polynomial exceeds something that is not
+ * negative? */
 static bool by_a_fact(const struct proof *proof, const struct poly *p) {
   for (int i = 0; i < proof->n_facts; i++) {
     const struct tc_sym_fact *f = &proof->facts[i];

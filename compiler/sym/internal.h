@@ -11,20 +11,29 @@
 
 struct symnode {
   enum tc_sym_kind kind;
-  uint32_t serial;     /* order of creation: the canonical order */
-  int id;              /* SIZE, INDEX */
-  tc_sym left, right;  /* operands; INDEX: left is the extent */
-  int64_t hint;        /* SIZE */
+  uint32_t serial;    /* order of creation: the canonical order */
+  int id;             /* SIZE, INDEX */
+  tc_sym left, right; /* operands; INDEX: left is the extent */
+  int64_t hint;       /* SIZE */
 };
 
 enum { SYM_MAX_FACTORS = 8, SYM_MAX_TERMS = 64 };
 
-struct term { int64_t coefficient; int n; tc_sym factors[SYM_MAX_FACTORS]; }; /* n == 0: the constant */
-struct poly { bool bad; int n; struct term terms[SYM_MAX_TERMS]; };
+struct term {
+  int64_t coefficient;
+  int n;
+  tc_sym factors[SYM_MAX_FACTORS];
+}; /* n == 0: the constant */
+struct poly {
+  bool bad;
+  int n;
+  struct term terms[SYM_MAX_TERMS];
+};
 
 static inline const struct symnode *sym_node(tc_sym s) { return (const struct symnode *)s.bits; }
 
-tc_sym sym_intern(struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right, int64_t hint);
+tc_sym sym_intern(struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right,
+                  int64_t hint);
 tc_sym sym_memo_get(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b);
 void sym_memo_put(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b, tc_sym result);
 

@@ -4,8 +4,8 @@
  *   (c·q + r) / c = q + r/c, and r/c = 0 where 0 ≤ r < c
  *   (g·q + r) / (g·m) = q / m where 0 ≤ r < g
  *   (x / c) / d = x / (c·d)
- * and the matching ones for the modulus; c·(x / c) + x % c = x in sums. A divisor with size variables is divided
- * as polynomials are: (b·q + r) / b = q where 0 ≤ r < b. */
+ * and the matching ones for the modulus; c·(x / c) + x % c = x in sums. A divisor with size variables is
+ * divided as polynomials are: (b·q + r) / b = q where 0 ≤ r < b. */
 #include "sym/internal.h"
 
 #include <string.h>
@@ -23,12 +23,15 @@ void poly_add_term(struct poly *p, const struct term *t) {
   if (!t->coefficient) return;
   for (int i = 0; i < p->n; i++) {
     if (!same_monomial(&p->terms[i], t)) continue;
-    if (__builtin_add_overflow(p->terms[i].coefficient, t->coefficient, &p->terms[i].coefficient)) p->bad = true;
+    if (__builtin_add_overflow(p->terms[i].coefficient, t->coefficient, &p->terms[i].coefficient))
+      p->bad = true;
     if (!p->terms[i].coefficient) p->terms[i] = p->terms[--p->n];
     return;
   }
-  if (p->n == SYM_MAX_TERMS) p->bad = true;
-  else p->terms[p->n++] = *t;
+  if (p->n == SYM_MAX_TERMS)
+    p->bad = true;
+  else
+    p->terms[p->n++] = *t;
 }
 
 static void term_of(tc_sym s, struct term *t, bool *bad) {
@@ -83,7 +86,8 @@ static int term_order(const struct term *x, const struct term *y) {
 /* Is it x / c? A quotient x = y / e gave y / (e·c). */
 static bool is_quotient(const struct symnode *div, tc_sym x, tc_sym c) {
   if (tc_sym_same(div->left, x)) return tc_sym_same(div->right, c);
-  if (tc_sym_is_const(x) || sym_node(x)->kind != TC_SYM_DIV || !tc_sym_same(div->left, sym_node(x)->left)) return false;
+  if (tc_sym_is_const(x) || sym_node(x)->kind != TC_SYM_DIV || !tc_sym_same(div->left, sym_node(x)->left))
+    return false;
   const tc_sym e = sym_node(x)->right;
   return tc_sym_is_const(e) && tc_sym_same(div->right, tc_sym_mul(NULL, e, c));
 }
@@ -97,7 +101,9 @@ static bool recombine(struct poly *p) {
     if (!tc_sym_is_const(mod->right)) continue;
     for (int j = 0; j < p->n; j++) {
       const struct term d = p->terms[j];
-      if (d.n != 1 || sym_node(d.factors[0])->kind != TC_SYM_DIV || d.coefficient != m.coefficient * tc_sym_value(mod->right)) continue;
+      if (d.n != 1 || sym_node(d.factors[0])->kind != TC_SYM_DIV ||
+          d.coefficient != m.coefficient * tc_sym_value(mod->right))
+        continue;
       const struct symnode *div = sym_node(d.factors[0]);
       if (!is_quotient(div, mod->left, mod->right)) continue;
       const int first = i < j ? i : j, second = i < j ? j : i;
@@ -179,7 +185,8 @@ static bool split(struct tc_symtab *tab, const struct poly *a, int64_t g, tc_sym
 }
 
 /* Looks for g with a = g·q + r, 0 ≤ r < g, g a proper divisor of c (greatest first among coefficients). */
-static bool split_by_factor(struct tc_symtab *tab, const struct poly *a, int64_t c, int64_t *g, tc_sym *q, tc_sym *r) {
+static bool split_by_factor(struct tc_symtab *tab, const struct poly *a, int64_t c, int64_t *g, tc_sym *q,
+                            tc_sym *r) {
   int64_t tried = c;
   for (;;) {
     int64_t best = 1;
@@ -201,7 +208,8 @@ static bool divide_term(const struct term *t, const struct term *of, struct term
     while (at < quotient->n && !tc_sym_same(quotient->factors[at], of->factors[f])) at++;
     if (at == quotient->n) return false;
     quotient->n--;
-    memmove(&quotient->factors[at], &quotient->factors[at + 1], sizeof *quotient->factors * (size_t)(quotient->n - at));
+    memmove(&quotient->factors[at], &quotient->factors[at + 1],
+            sizeof *quotient->factors * (size_t)(quotient->n - at));
   }
   return t->coefficient % of->coefficient == 0 && (quotient->coefficient /= of->coefficient, true);
 }
@@ -226,7 +234,8 @@ static void take_multiple(tc_sym b, struct tc_symtab *tab, const struct term *qu
 }
 
 /* a = b·quotient + rest, as far as the leading term of b divides terms. */
-static bool split_by_symbol(struct tc_symtab *tab, const struct poly *a, tc_sym b, tc_sym *quotient, tc_sym *rest) {
+static bool split_by_symbol(struct tc_symtab *tab, const struct poly *a, tc_sym b, tc_sym *quotient,
+                            tc_sym *rest) {
   struct poly divisor, q = {.n = 0}, left = {.n = a->n};
   memcpy(left.terms, a->terms, sizeof *a->terms * (size_t)a->n);
   poly_of(b, &divisor);
@@ -264,7 +273,8 @@ static bool lies_below(struct tc_symtab *tab, tc_sym s, tc_sym limit) {
     if (tc_sym_same(s, index) && tc_sym_same(extent, limit)) return true;
     if (!tc_sym_affine(tab, s, index, &step, &rest) || !tc_sym_bounds(step, &low, &high)) return false;
     if (low < 0 && high > 0) return false;
-    s = low < 0 ? rest : tc_sym_add(tab, rest, tc_sym_mul(tab, step, tc_sym_sub(tab, extent, tc_sym_const(1))));
+    s = low < 0 ? rest
+                : tc_sym_add(tab, rest, tc_sym_mul(tab, step, tc_sym_sub(tab, extent, tc_sym_const(1))));
   }
   return tc_sym_always_lt(s, limit);
 }
@@ -309,6 +319,7 @@ tc_sym sym_simplify_mod(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (split_by_factor(tab, &p, c, &g, &q, &r))
     return tc_sym_add(tab, tc_sym_mul(tab, tc_sym_mod(tab, q, tc_sym_const(c / g)), tc_sym_const(g)), r);
   const struct symnode *n = sym_node(a);
-  if (n->kind == TC_SYM_MOD && tc_sym_is_const(n->right) && tc_sym_value(n->right) % c == 0) return tc_sym_mod(tab, n->left, b);
+  if (n->kind == TC_SYM_MOD && tc_sym_is_const(n->right) && tc_sym_value(n->right) % c == 0)
+    return tc_sym_mod(tab, n->left, b);
   return sym_intern(tab, TC_SYM_MOD, 0, a, b, 0);
 }

@@ -1,24 +1,27 @@
 /* Symbolic integers: the node table, arithmetic, and questions about symbols.
  *
  * 1. Equal canonical expressions are one node: every constructor simplifies, then interns.
- * 2. Simplification is memoised on (operator, operands), unless opt.simplify_cache is off: then each operation works out its polynomials
- *    again, and gets the same node.
+ * 2. Simplification is memoised on (operator, operands), unless opt.simplify_cache is off: then each
+ *    operation works out its polynomials again, and gets the same node.
  * 3. Nothing here evaluates with hints except tc_sym_decide_* and tc_sym_hint. */
 #include "sym/internal.h"
 
 #include "base/hash.h"
 
-struct memo { enum tc_sym_kind op; tc_sym a, b, result; };
+struct memo {
+  enum tc_sym_kind op;
+  tc_sym a, b, result;
+};
 
 struct tc_symtab {
   const struct tc_alloc *alloc;
   uint32_t serial;
   int n_indices;
   size_t node_cap, node_len;
-  struct symnode **nodes;  /* open addressing */
+  struct symnode **nodes; /* open addressing */
   size_t memo_cap, memo_len;
   struct memo *memo;
-  bool forgets; /* no memo */
+  bool forgets;         /* no memo */
   TC_VEC(tc_sym) sizes; /* by id; INVALID: none */
   TC_VEC(struct tc_sym_fact) facts;
   size_t first_known; /* facts from here on count as known */
@@ -51,11 +54,13 @@ static uint64_t node_hash(enum tc_sym_kind kind, int id, tc_sym left, tc_sym rig
   return tc_hash_mix(tc_hash_mix(((uint64_t)kind << 32) | (uint32_t)id, left.bits), right.bits);
 }
 
-static size_t node_place(const struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right) {
+static size_t node_place(const struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left,
+                         tc_sym right) {
   size_t at = node_hash(kind, id, left, right) & (tab->node_cap - 1);
   for (;; at = (at + 1) & (tab->node_cap - 1)) {
     const struct symnode *n = tab->nodes[at];
-    if (!n || (n->kind == kind && n->id == id && n->left.bits == left.bits && n->right.bits == right.bits)) return at;
+    if (!n || (n->kind == kind && n->id == id && n->left.bits == left.bits && n->right.bits == right.bits))
+      return at;
   }
 }
 
@@ -71,7 +76,8 @@ static bool grow_nodes(struct tc_symtab *tab) {
   return true;
 }
 
-tc_sym sym_intern(struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right, int64_t hint) {
+tc_sym sym_intern(struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right,
+                  int64_t hint) {
   if (tab->node_len * 2 >= tab->node_cap && !grow_nodes(tab)) return TC_SYM_INVALID;
   const size_t at = node_place(tab, kind, id, left, right);
   if (!tab->nodes[at]) {
@@ -160,13 +166,18 @@ tc_sym tc_sym_add(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   return sum;
 }
 
-tc_sym tc_sym_sub(struct tc_symtab *tab, tc_sym a, tc_sym b) { return tc_sym_add(tab, a, tc_sym_mul(tab, b, tc_sym_const(-1))); }
+tc_sym tc_sym_sub(struct tc_symtab *tab, tc_sym a, tc_sym b) {
+  return tc_sym_add(tab, a, tc_sym_mul(tab, b, tc_sym_const(-1)));
+}
 
 static bool multiply_terms(const struct term *x, const struct term *y, struct term *out) {
-  if (__builtin_mul_overflow(x->coefficient, y->coefficient, &out->coefficient) || x->n + y->n > SYM_MAX_FACTORS) return false;
+  if (__builtin_mul_overflow(x->coefficient, y->coefficient, &out->coefficient) ||
+      x->n + y->n > SYM_MAX_FACTORS)
+    return false;
   out->n = 0;
   for (int i = 0, j = 0; i < x->n || j < y->n;) {
-    const bool first = j >= y->n || (i < x->n && sym_node(x->factors[i])->serial <= sym_node(y->factors[j])->serial);
+    const bool first =
+        j >= y->n || (i < x->n && sym_node(x->factors[i])->serial <= sym_node(y->factors[j])->serial);
     out->factors[out->n++] = first ? x->factors[i++] : y->factors[j++];
   }
   return true;
@@ -176,7 +187,8 @@ tc_sym tc_sym_mul(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (!a.bits || !b.bits) return TC_SYM_INVALID;
   if (both_const(a, b)) {
     int64_t product;
-    return __builtin_mul_overflow(tc_sym_value(a), tc_sym_value(b), &product) ? TC_SYM_INVALID : tc_sym_const(product);
+    return __builtin_mul_overflow(tc_sym_value(a), tc_sym_value(b), &product) ? TC_SYM_INVALID
+                                                                              : tc_sym_const(product);
   }
   if (tc_sym_is(a, 0) || tc_sym_is(b, 1)) return a;
   if (tc_sym_is(b, 0) || tc_sym_is(a, 1)) return b;
@@ -189,8 +201,10 @@ tc_sym tc_sym_mul(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   for (int i = 0; i < p.n; i++)
     for (int j = 0; j < q.n; j++) {
       struct term t;
-      if (multiply_terms(&p.terms[i], &q.terms[j], &t)) poly_add_term(&product, &t);
-      else product.bad = true;
+      if (multiply_terms(&p.terms[i], &q.terms[j], &t))
+        poly_add_term(&product, &t);
+      else
+        product.bad = true;
     }
   const tc_sym result = poly_build(tab, &product);
   sym_memo_put(tab, TC_SYM_MUL, a, b, result);
@@ -210,7 +224,8 @@ tc_sym tc_sym_div(struct tc_symtab *tab, tc_sym a, tc_sym b) {
 
 tc_sym tc_sym_mod(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (!a.bits || !b.bits || tc_sym_is(b, 0)) return TC_SYM_INVALID;
-  if (both_const(a, b)) return tc_sym_const(tc_sym_value(a) - tc_sym_value(b) * floor_div(tc_sym_value(a), tc_sym_value(b)));
+  if (both_const(a, b))
+    return tc_sym_const(tc_sym_value(a) - tc_sym_value(b) * floor_div(tc_sym_value(a), tc_sym_value(b)));
   if (tc_sym_is(b, 1)) return tc_sym_const(0);
   if (tc_sym_is(a, 0)) return a;
   tc_sym known = sym_memo_get(tab, TC_SYM_MOD, a, b);
@@ -244,7 +259,9 @@ tc_sym tc_sym_right(tc_sym s) { return sym_node(s)->right; }
 int tc_sym_id(tc_sym s) { return sym_node(s)->id; }
 tc_sym tc_sym_extent(tc_sym s) { return sym_node(s)->left; }
 
-static bool is_leaf(tc_sym s) { return tc_sym_is_const(s) || sym_node(s)->kind == TC_SYM_SIZE || sym_node(s)->kind == TC_SYM_INDEX; }
+static bool is_leaf(tc_sym s) {
+  return tc_sym_is_const(s) || sym_node(s)->kind == TC_SYM_SIZE || sym_node(s)->kind == TC_SYM_INDEX;
+}
 
 static tc_sym apply(struct tc_symtab *tab, enum tc_sym_kind kind, tc_sym a, tc_sym b) {
   switch (kind) {
@@ -264,13 +281,15 @@ tc_sym tc_sym_substitute(struct tc_symtab *tab, tc_sym s, int count, const tc_sy
     if (tc_sym_same(s, from[i])) return to[i];
   if (is_leaf(s)) return s;
   const struct symnode *n = sym_node(s);
-  const tc_sym left = tc_sym_substitute(tab, n->left, count, from, to), right = tc_sym_substitute(tab, n->right, count, from, to);
+  const tc_sym left = tc_sym_substitute(tab, n->left, count, from, to),
+               right = tc_sym_substitute(tab, n->right, count, from, to);
   return tc_sym_same(left, n->left) && tc_sym_same(right, n->right) ? s : apply(tab, n->kind, left, right);
 }
 
 bool tc_sym_uses(tc_sym s, tc_sym variable) {
   if (tc_sym_same(s, variable)) return true;
-  return s.bits && !is_leaf(s) && (tc_sym_uses(sym_node(s)->left, variable) || tc_sym_uses(sym_node(s)->right, variable));
+  return s.bits && !is_leaf(s) &&
+         (tc_sym_uses(sym_node(s)->left, variable) || tc_sym_uses(sym_node(s)->right, variable));
 }
 
 bool tc_sym_affine(struct tc_symtab *tab, tc_sym s, tc_sym variable, tc_sym *coefficient, tc_sym *rest) {
@@ -284,8 +303,10 @@ bool tc_sym_affine(struct tc_symtab *tab, tc_sym s, tc_sym variable, tc_sym *coe
     struct term t = p.terms[i];
     int at = -1;
     for (int f = 0; f < t.n; f++) {
-      if (tc_sym_same(t.factors[f], variable) && at < 0) at = f;
-      else if (tc_sym_uses(t.factors[f], variable)) return false;
+      if (tc_sym_same(t.factors[f], variable) && at < 0)
+        at = f;
+      else if (tc_sym_uses(t.factors[f], variable))
+        return false;
     }
     if (at >= 0) {
       for (int f = at; f + 1 < t.n; f++) t.factors[f] = t.factors[f + 1];
@@ -331,7 +352,9 @@ bool tc_sym_eval_checked(tc_sym s, const int64_t *sizes, int64_t *value) {
   const struct symnode *n = sym_node(s);
   if (n->kind == TC_SYM_SIZE) return *value = sizes[n->id], true;
   int64_t a, b;
-  if (n->kind == TC_SYM_INDEX || !tc_sym_eval_checked(n->left, sizes, &a) || !tc_sym_eval_checked(n->right, sizes, &b)) return false;
+  if (n->kind == TC_SYM_INDEX || !tc_sym_eval_checked(n->left, sizes, &a) ||
+      !tc_sym_eval_checked(n->right, sizes, &b))
+    return false;
   return apply_checked(n->kind, a, b, value) && tc_sym_const(*value).bits;
 }
 
@@ -350,11 +373,12 @@ int64_t tc_sym_hint(tc_sym s) {
 /* Both bound one symbol by constants, from the same side. */
 static bool same_bound(const struct tc_sym_fact *f, const struct tc_sym_fact *g) {
   if (!f->less || !g->less || !f->holds || !g->holds) return false;
-  return (tc_sym_same(f->a, g->a) && both_const(f->b, g->b)) || (tc_sym_same(f->b, g->b) && both_const(f->a, g->a));
+  return (tc_sym_same(f->a, g->a) && both_const(f->b, g->b)) ||
+         (tc_sym_same(f->b, g->b) && both_const(f->a, g->a));
 }
 
-/* What follows from a fact is not recorded: so a bound that is new here is the narrower one, and says what the old one says. A
- * loop that asks of each row whether it is there leaves one fact. */
+/* What follows from a fact is not recorded: so a bound that is new here is the narrower one, and says what
+ * the old one says. A loop that asks of each row whether it is there leaves one fact. */
 static bool record(struct tc_symtab *tab, bool less, bool holds, tc_sym a, tc_sym b) {
   const struct tc_sym_fact fact = {less, holds, a, b};
   if (!tab || (tc_sym_is_const(a) && tc_sym_is_const(b))) return holds;
@@ -370,14 +394,17 @@ static bool record(struct tc_symtab *tab, bool less, bool holds, tc_sym a, tc_sy
 }
 
 static bool follows(const struct tc_symtab *tab, tc_sym a, tc_sym b, int64_t least) {
-  return sym_differ_by(a, b, least, tab ? (int)(tab->facts.len - tab->first_known) : 0, tab ? tab->facts.data + tab->first_known : NULL);
+  return sym_differ_by(a, b, least, tab ? (int)(tab->facts.len - tab->first_known) : 0,
+                       tab ? tab->facts.data + tab->first_known : NULL);
 }
 
 bool tc_sym_decide_eq(struct tc_symtab *tab, tc_sym a, tc_sym b) {
   if (tc_sym_same(a, b)) return a.bits != 0;
   if (both_const(a, b) || !a.bits || !b.bits) return false;
   if (follows(tab, a, b, 1) || follows(tab, b, a, 1)) return false;
-  const bool swap = tc_sym_is_const(a) || (!tc_sym_is_const(b) && sym_node(b)->serial < sym_node(a)->serial); /* one form of one fact */
+  const bool swap =
+      tc_sym_is_const(a) ||
+      (!tc_sym_is_const(b) && sym_node(b)->serial < sym_node(a)->serial); /* one form of one fact */
   return record(tab, false, tc_sym_hint(a) == tc_sym_hint(b), swap ? b : a, swap ? a : b);
 }
 

@@ -21,11 +21,23 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-typedef struct { uintptr_t bits; } tc_sym;
+typedef struct {
+  uintptr_t bits;
+} tc_sym;
 
 struct tc_symtab;
 
-enum tc_sym_kind { TC_SYM_CONST, TC_SYM_SIZE, TC_SYM_INDEX, TC_SYM_ADD, TC_SYM_MUL, TC_SYM_DIV, TC_SYM_MOD, TC_SYM_MIN, TC_SYM_MAX };
+enum tc_sym_kind {
+  TC_SYM_CONST,
+  TC_SYM_SIZE,
+  TC_SYM_INDEX,
+  TC_SYM_ADD,
+  TC_SYM_MUL,
+  TC_SYM_DIV,
+  TC_SYM_MOD,
+  TC_SYM_MIN,
+  TC_SYM_MAX
+};
 
 #define TC_SYM_INVALID ((tc_sym){0})
 
@@ -34,7 +46,9 @@ static inline bool tc_sym_same(tc_sym a, tc_sym b) { return a.bits == b.bits; }
 static inline bool tc_sym_is_const(tc_sym s) { return s.bits & 1; }
 /* Value of a constant. */
 static inline int64_t tc_sym_value(tc_sym s) { return (int64_t)s.bits >> 2; }
-static inline bool tc_sym_is(tc_sym s, int64_t value) { return tc_sym_is_const(s) && tc_sym_value(s) == value; }
+static inline bool tc_sym_is(tc_sym s, int64_t value) {
+  return tc_sym_is_const(s) && tc_sym_value(s) == value;
+}
 /* INVALID outside of 62 bits. */
 static inline tc_sym tc_sym_const(int64_t value) {
   if (value > (INT64_MAX >> 2) || value < (INT64_MIN >> 2)) return TC_SYM_INVALID;
@@ -53,7 +67,8 @@ void tc_symtab_remember(struct tc_symtab *tab, bool remembers);
 /* A size variable with the number `id`, and the value it had when captured (for decisions; they are
  * recorded as facts). The same id gives the same symbol, with the first hint. */
 tc_sym tc_sym_size(struct tc_symtab *tab, int id, int64_t hint);
-/* The table's size variables are numbered below this; the hint of one (TC_SYM_SIZE_MIN where there is none with that number). */
+/* The table's size variables are numbered below this; the hint of one (TC_SYM_SIZE_MIN where there is none
+ * with that number). */
 int tc_symtab_sizes(const struct tc_symtab *tab);
 int64_t tc_symtab_hint(const struct tc_symtab *tab, int id);
 /* A fresh loop index, 0 ≤ i < extent. */
@@ -83,7 +98,8 @@ tc_sym tc_sym_copy(struct tc_symtab *tab, tc_sym s);
 bool tc_sym_uses(tc_sym s, tc_sym variable);
 /* If s = coefficient · variable + rest, with both free of the variable. */
 bool tc_sym_affine(struct tc_symtab *tab, tc_sym s, tc_sym variable, tc_sym *coefficient, tc_sym *rest);
-/* Bounds that hold for all values of the variables; false if none is known. INT64_MIN and INT64_MAX mean without end. */
+/* Bounds that hold for all values of the variables; false if none is known. INT64_MIN and INT64_MAX mean
+ * without end. */
 bool tc_sym_bounds(tc_sym s, int64_t *low, int64_t *high);
 /* Is a < b (a ≤ b) whatever the sizes are? false: not known. Both are free of indices. */
 bool tc_sym_always_lt(tc_sym a, tc_sym b);
@@ -94,14 +110,20 @@ int64_t tc_sym_eval(tc_sym s, const int64_t *sizes);
 /* The same, where nothing is known; false when it overflows, divides by 0, or passes 62 bits. */
 bool tc_sym_eval_checked(tc_sym s, const int64_t *sizes, int64_t *value);
 
-/* A decision on symbols. What holds for all sizes, or follows from a fact, is answered as it is; anything else by the
- * hints, and recorded as a fact, so that it becomes a shape guard. `tab` may be NULL for constants. */
+/* A decision on symbols. What holds for all sizes, or follows from a fact, is answered as it is; anything
+ * else by the hints, and recorded as a fact, so that it becomes a shape guard. `tab` may be NULL for
+ * constants. */
 bool tc_sym_decide_eq(struct tc_symtab *tab, tc_sym a, tc_sym b);
 bool tc_sym_decide_lt(struct tc_symtab *tab, tc_sym a, tc_sym b);
-struct tc_sym_fact { bool less; bool holds; tc_sym a, b; }; /* (a < b or a == b) is `holds` */
+struct tc_sym_fact {
+  bool less;
+  bool holds;
+  tc_sym a, b;
+}; /* (a < b or a == b) is `holds` */
 /* Is the fact true of these sizes? */
 bool tc_sym_fact_true(const struct tc_sym_fact *fact, const int64_t *sizes);
-/* The facts so far are no longer known: what is decided from here on stands by itself (an artifact, which other captures use). */
+/* The facts so far are no longer known: what is decided from here on stands by itself (an artifact, which
+ * other captures use). */
 void tc_symtab_mark_facts(struct tc_symtab *tab);
 int tc_sym_fact_count(const struct tc_symtab *tab);
 struct tc_sym_fact tc_sym_fact_at(const struct tc_symtab *tab, int index);
@@ -110,6 +132,7 @@ int64_t tc_sym_hint(tc_sym s); /* value by hints */
 /* Text: "s0*4 + 1", indices as "i3". Prints back through tc_sym_parse (indices by a table that maps
  * their number: indices[number]). */
 void tc_sym_print(struct tc_strbuf *out, tc_sym s);
-tc_sym tc_sym_parse(struct tc_symtab *tab, const char **text, int index_count, const tc_sym *indices, struct tc_error *err);
+tc_sym tc_sym_parse(struct tc_symtab *tab, const char **text, int index_count, const tc_sym *indices,
+                    struct tc_error *err);
 
 #endif

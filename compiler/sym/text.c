@@ -1,4 +1,5 @@
-/* Symbols as text, and back: sums of products, `//` and `%` (floor), min(a, b), max(a, b), s0 (size), i0 (index). */
+/* Symbols as text, and back: sums of products, `//` and `%` (floor), min(a, b), max(a, b), s0 (size), i0
+ * (index). */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +120,14 @@ static tc_sym parse_atom(struct parser *p) {
 static tc_sym parse_product(struct parser *p) {
   tc_sym s = parse_atom(p);
   while (s.bits) {
-    if (accept(p, "*")) s = tc_sym_mul(p->tab, s, parse_atom(p));
-    else if (accept(p, "//")) s = tc_sym_div(p->tab, s, parse_atom(p));
-    else if (accept(p, "%")) s = tc_sym_mod(p->tab, s, parse_atom(p));
-    else break;
+    if (accept(p, "*"))
+      s = tc_sym_mul(p->tab, s, parse_atom(p));
+    else if (accept(p, "//"))
+      s = tc_sym_div(p->tab, s, parse_atom(p));
+    else if (accept(p, "%"))
+      s = tc_sym_mod(p->tab, s, parse_atom(p));
+    else
+      break;
   }
   return s;
 }
@@ -135,7 +140,8 @@ static tc_sym parse_sum(struct parser *p) {
   return s;
 }
 
-tc_sym tc_sym_parse(struct tc_symtab *tab, const char **text, int index_count, const tc_sym *indices, struct tc_error *err) {
+tc_sym tc_sym_parse(struct tc_symtab *tab, const char **text, int index_count, const tc_sym *indices,
+                    struct tc_error *err) {
   struct parser p = {tab, *text, index_count, 0, indices, err};
   if (err) err->status = TC_OK;
   const tc_sym s = parse_sum(&p);

@@ -48,7 +48,9 @@ void tc_contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 struct tc_tensor tc_tensor_share(const struct tc_tensor *t);
 void tc_tensor_release(struct tc_tensor *t); /* t->storage becomes NULL; a NULL storage is fine */
 
-static inline void tc_storage_retain(struct tc_storage *s) { atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed); }
+static inline void tc_storage_retain(struct tc_storage *s) {
+  atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed);
+}
 void tc_storage_release(struct tc_storage *s);
 uint64_t tc_storage_next_id(void);
 

@@ -1,9 +1,16 @@
-/* A product as a graph of its own: the matmul, the views of its operands, and what those look at as inputs; and whole graphs.
+/* A product as a graph of its own: the matmul, the views of its operands, and what those look at as inputs;
+ * and whole graphs.
  *
- * An input has the strides that it has in the graph; whatever the graph computes is dense, as the scheduler lays it out. */
+ * An input has the strides that it has in the graph; whatever the graph computes is dense, as the scheduler
+ * lays it out. */
 #include "tune/internal.h"
 
-struct extractor { struct tc_graph *to; const struct tc_node *from[2]; struct tc_node *made[2]; int n_made; };
+struct extractor {
+  struct tc_graph *to;
+  const struct tc_node *from[2];
+  struct tc_node *made[2];
+  int n_made;
+};
 
 static tc_sym by_hint(tc_sym s) { return tc_sym_const(tc_sym_hint(s)); }
 
@@ -25,7 +32,8 @@ static struct tc_node *input_of(struct extractor *x, const struct tc_node *node)
   return x->made[x->n_made++] = make_input(x->to, node);
 }
 
-static struct tc_node *copy_of(struct tc_graph *to, const struct tc_node *node, int n_in, struct tc_node *const *in) {
+static struct tc_node *copy_of(struct tc_graph *to, const struct tc_node *node, int n_in,
+                               struct tc_node *const *in) {
   tc_sym ints[TC_MAX_ATTRS];
   struct tc_attrs attrs = node->attrs;
   struct tc_node *made = NULL;
@@ -40,7 +48,8 @@ static struct tc_node *operand_of(struct extractor *x, const struct tc_node *ope
   enum { MOST_VIEWS = 16 };
   const struct tc_node *views[MOST_VIEWS];
   int n = 0;
-  for (; n < MOST_VIEWS && tc_op_row(operand->op)->kind == TC_KIND_VIEW; operand = operand->in[0]) views[n++] = operand;
+  for (; n < MOST_VIEWS && tc_op_row(operand->op)->kind == TC_KIND_VIEW; operand = operand->in[0])
+    views[n++] = operand;
   struct tc_node *made = input_of(x, operand);
   while (n-- && made) made = copy_of(x->to, views[n], 1, &made);
   return made;
@@ -60,17 +69,20 @@ struct tc_graph *tune_extract(struct tc_context *ctx, const struct tc_node *prod
 struct tc_graph *tune_copy(struct tc_context *ctx, const struct tc_graph *g) {
   struct tc_arena *arena = tc_arena_new(ctx->alloc);
   struct tc_graph *to = arena ? tc_graph_new(arena) : NULL;
-  struct tc_node **copies = to ? TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_node *, g->nodes.len + 1) : NULL;
+  struct tc_node **copies =
+      to ? TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_node *, g->nodes.len + 1) : NULL;
   bool good = copies != NULL;
   for (size_t i = 0; good && i < g->nodes.len; i++) {
     const struct tc_node *node = g->nodes.data[i];
     struct tc_node *in[TC_MAX_INPUTS];
     for (int k = 0; k < node->n_in; k++) in[k] = copies[node->in[k]->id];
-    struct tc_node *made = copies[node->id] = node->op == TC_OP_input ? make_input(to, node) : copy_of(to, node, node->n_in, in);
+    struct tc_node *made = copies[node->id] =
+        node->op == TC_OP_input ? make_input(to, node) : copy_of(to, node, node->n_in, in);
     good = made != NULL;
     if (good) made->product = node->product;
   }
-  for (size_t i = 0; good && i < g->outputs.len; i++) good = tc_graph_output(to, copies[g->outputs.data[i]->id]);
+  for (size_t i = 0; good && i < g->outputs.len; i++)
+    good = tc_graph_output(to, copies[g->outputs.data[i]->id]);
   if (good) return to;
   tc_arena_free(arena);
   return NULL;
@@ -86,7 +98,8 @@ double tune_span(const struct tc_node *input) {
   double elements = 1;
   for (int d = 0; d < input->meta.ndim; d++)
     if (tc_sym_hint(input->meta.sizes[d]) == 0) return 0;
-  for (int d = 0; d < input->meta.ndim; d++) elements += (double)(tc_sym_hint(input->meta.sizes[d]) - 1) * (double)tc_sym_hint(input->strides[d]);
+  for (int d = 0; d < input->meta.ndim; d++)
+    elements += (double)(tc_sym_hint(input->meta.sizes[d]) - 1) * (double)tc_sym_hint(input->strides[d]);
   return elements * tc_dtype_bytes(input->meta.dtype);
 }
 

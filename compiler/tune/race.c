@@ -1,9 +1,10 @@
 /* Graphs that compute the same, timed in turn.
  *
- * 1. What disturbs a machine only adds: a contender's time is the least of its rounds, and is believed once the two least agree. Rounds of
- *    all contenders alternate, and go on until they do, or to MOST_ROUNDS.
+ * 1. What disturbs a machine only adds: a contender's time is the least of its rounds, and is believed once
+ *    the two least agree. Rounds of all contenders alternate, and go on until they do, or to MOST_ROUNDS.
  * 2. One that is far behind after some rounds does not run again.
- * 3. How often each runs in a round follows from its work alone; where instructions are counted, so does the number of rounds. */
+ * 3. How often each runs in a round follows from its work alone; where instructions are counted, so does the
+ *    number of rounds. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,13 @@
 #include "runtime/compiled.h"
 #include "tune/internal.h"
 
-enum { ROUNDS = 5, MOST_ROUNDS = 20, ROUNDS_TO_JUDGE = 3, MOST_CALLS = 64 /* in a round */, FILL = 0x3f /* each byte of an operand: a float between 0 and 1 */ };
+enum {
+  ROUNDS = 5,
+  MOST_ROUNDS = 20,
+  ROUNDS_TO_JUDGE = 3,
+  MOST_CALLS = 64 /* in a round */,
+  FILL = 0x3f /* each byte of an operand: a float between 0 and 1 */
+};
 static const double ROUND_NS = 20000, CALL_NS = 200, WORK_A_NS = 16, FAR_BEHIND = 2, AGREE = 1.05;
 
 struct race {
@@ -30,7 +37,8 @@ static bool fill(struct race *r, const struct tc_node *input, struct tc_tensor *
     out->strides[d] = tc_sym_hint(input->strides[d]);
   }
   out->storage = r->ctx->device->methods->alloc(r->ctx->device, bytes);
-  if (out->storage) memset(out->storage->data, tc_dtype_is_float(out->dtype) ? FILL : 0, bytes); /* an index is 0 */
+  if (out->storage)
+    memset(out->storage->data, tc_dtype_is_float(out->dtype) ? FILL : 0, bytes); /* an index is 0 */
   return out->storage;
 }
 
@@ -65,7 +73,8 @@ static tc_status run(struct race *r, struct tc_compiled *c, struct tc_error *err
   return status;
 }
 
-/* One that cannot be compiled, or fails in its first call (which also makes its pool), does not run; false where memory is out. */
+/* One that cannot be compiled, or fails in its first call (which also makes its pool), does not run; false
+ * where memory is out. */
 static bool enter(struct race *r, const struct tc_tuner *tuner, struct tune_contender *c) {
   struct tc_error why;
   if (!c->graph) return false;
@@ -87,8 +96,10 @@ static void time_round(struct race *r, struct tune_contender *c, int calls) {
   const double start = tc_now_ns();
   for (int i = 0; i < calls && !status; i++) status = run(r, c->compiled, &unused);
   const double ns = status ? INFINITY : (tc_now_ns() - start) / calls;
-  if (ns < c->ns) c->second_ns = c->ns, c->ns = ns;
-  else if (ns < c->second_ns) c->second_ns = ns;
+  if (ns < c->ns)
+    c->second_ns = c->ns, c->ns = ns;
+  else if (ns < c->second_ns)
+    c->second_ns = ns;
 }
 
 static bool agrees(const struct tune_contender *c) { return c->second_ns <= AGREE * c->ns; }
@@ -117,7 +128,8 @@ static void hold(struct race *r, struct tune_contender *all, int n, int calls) {
   }
 }
 
-bool tune_race(struct tc_context *ctx, const struct tc_tuner *tuner, struct tune_contender *all, int n, double work, bool *believed) {
+bool tune_race(struct tc_context *ctx, const struct tc_tuner *tuner, struct tune_contender *all, int n,
+               double work, bool *believed) {
   struct race r = {.ctx = ctx};
   bool good = true;
   for (int i = 0; i < n; i++) all[i].ns = all[i].second_ns = INFINITY;

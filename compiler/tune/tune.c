@@ -1,13 +1,17 @@
 /* Choosing, and keeping what was chosen.
  *
- * 1. A product that was met before, in this graph, process, or by another process with the same cache, is not tried again. What is not
- *    believed, as the machine was disturbed, is kept by this process alone, and in the artifact that was made with it.
+ * 1. A product that was met before, in this graph, process, or by another process with the same cache, is not
+ *    tried again. What is not believed, as the machine was disturbed, is kept by this process alone, and in
+ *    the artifact that was made with it.
  * 2. The library stays unless another way is clearly faster: a tie would be decided by noise.
- * 3. Products beyond LARGE are the library's: own kernels do not pack their operands, and trying them would take long. So are those whose
- *    operands lie in more memory than is worth to be had for a trial, and empty ones.
- * 4. Limits of fuel do not reach a search: the same product gets the same answer in every trial of tbench bisect.
- * 5. A product that wins alone may lose among what it is fused with. So where a graph has more than products, it is timed as a whole, as
- *    chosen and with the library, and the library gets all where that is no slower. That is kept as a product's winner is. */
+ * 3. Products beyond LARGE are the library's: own kernels do not pack their operands, and trying them would
+ *    take long. So are those whose operands lie in more memory than is worth to be had for a trial, and empty
+ *    ones.
+ * 4. Limits of fuel do not reach a search: the same product gets the same answer in every trial of tbench
+ *    bisect.
+ * 5. A product that wins alone may lose among what it is fused with. So where a graph has more than products,
+ *    it is timed as a whole, as chosen and with the library, and the library gets all where that is no
+ *    slower. That is kept as a product's winner is. */
 #include "tune/internal.h"
 
 #include <math.h>
@@ -24,15 +28,19 @@ static const double LARGE = 1 << 24, /* multiply-adds */
     SMALL = 1 << 15,                 /* multiply-adds below which an own kernel is the guess */
     CLEARLY = 0.97;
 
-struct known { unsigned char digest[TC_SHA256_BYTES]; enum tc_product product; };
+struct known {
+  unsigned char digest[TC_SHA256_BYTES];
+  enum tc_product product;
+};
 struct search {
   struct tc_context *ctx;
   const struct tc_tuner *tuner;
-  struct tc_config config; /* of what is tried; `matmul` but for which way */
+  struct tc_config config;    /* of what is tried; `matmul` but for which way */
   TC_VEC(struct known) known; /* of this graph */
 };
 
-/* Of the switches, those that make a product's code; none of how it was asked for, and nothing that is planted or left out. */
+/* Of the switches, those that make a product's code; none of how it was asked for, and nothing that is
+ * planted or left out. */
 static struct tc_config config_of(const struct tc_context *ctx) {
   struct tc_config config = ctx->config;
   config.matmul = TC_PRODUCT_SEARCH;
@@ -46,12 +54,14 @@ static struct tc_config config_of(const struct tc_context *ctx) {
   return config;
 }
 
-/* Of what is found of `g`: `of` says what. The library's own choice of kernels (by the processor, or as OPENBLAS_CORETYPE says) decides
- * what it is worth, so it is asked for its name. */
-static bool key_of_graph(struct search *s, const struct tc_graph *g, const char *of, struct tc_cache_key *key) {
+/* Of what is found of `g`: `of` says what. The library's own choice of kernels (by the processor, or as
+ * OPENBLAS_CORETYPE says) decides what it is worth, so it is asked for its name. */
+static bool key_of_graph(struct search *s, const struct tc_graph *g, const char *of,
+                         struct tc_cache_key *key) {
   struct tc_error unused;
   struct tc_strbuf text;
-  if (tc_cache_key_of(g, &s->config, &s->ctx->device->target, s->ctx->codegens, s->tuner->abi, key, &unused)) return false;
+  if (tc_cache_key_of(g, &s->config, &s->ctx->device->target, s->ctx->codegens, s->tuner->abi, key, &unused))
+    return false;
   tc_strbuf_init(&text, s->ctx->alloc);
   tc_strbuf_printf(&text, "%s beside %s", of, s->ctx->device->methods->library(s->ctx->device));
   const char *beside = tc_strbuf_text(&text);
@@ -89,7 +99,8 @@ static void put_product(struct tc_strbuf *text, const struct tc_node *product) {
   }
 }
 
-static void tell(const struct search *s, const struct tc_node *product, const char *why, enum tc_product winner) {
+static void tell(const struct search *s, const struct tc_node *product, const char *why,
+                 enum tc_product winner) {
   struct tc_strbuf text;
   if (!tc_log_on(&s->ctx->log, TC_LOG_TUNE)) return;
   tc_strbuf_init(&text, s->ctx->alloc);
@@ -99,12 +110,15 @@ static void tell(const struct search *s, const struct tc_node *product, const ch
   tc_strbuf_free(&text);
 }
 
-static void tell_race(const struct search *s, const struct tc_node *product, const struct tune_contender *all, const char *const *names, int n, const char *winner) {
+static void tell_race(const struct search *s, const struct tc_node *product, const struct tune_contender *all,
+                      const char *const *names, int n, const char *winner) {
   struct tc_strbuf text;
   if (!tc_log_on(&s->ctx->log, TC_LOG_TUNE)) return;
   tc_strbuf_init(&text, s->ctx->alloc);
-  if (product) put_product(&text, product);
-  else tc_strbuf_puts(&text, "the whole graph");
+  if (product)
+    put_product(&text, product);
+  else
+    tc_strbuf_puts(&text, "the whole graph");
   tc_strbuf_printf(&text, ": %s of", winner);
   for (int i = 0; i < n; i++)
     if (isfinite(all[i].ns)) tc_strbuf_printf(&text, "%s %s %.0f ns", i ? "," : "", names[i], all[i].ns);
@@ -115,21 +129,27 @@ static void tell_race(const struct search *s, const struct tc_node *product, con
 
 /* --- keeping --- */
 
-/* What another process found first holds for all that share it. The winner's name is in `name`, and replaced. */
-static void agree(struct search *s, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE], bool (*is_one)(const char *name)) {
+/* What another process found first holds for all that share it. The winner's name is in `name`, and
+ * replaced. */
+static void agree(struct search *s, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE],
+                  bool (*is_one)(const char *name)) {
   char shared[TC_CACHE_CHOICE];
-  if (tc_cache_shared_choice_get(s->ctx->cache, key, shared) && is_one(shared)) memcpy(name, shared, sizeof shared);
-  else tc_cache_shared_choice_put(s->ctx->cache, key, name);
+  if (tc_cache_shared_choice_get(s->ctx->cache, key, shared) && is_one(shared))
+    memcpy(name, shared, sizeof shared);
+  else
+    tc_cache_shared_choice_put(s->ctx->cache, key, name);
 }
 
-static void keep(struct search *s, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE], bool believed, bool (*is_one)(const char *name)) {
+static void keep(struct search *s, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE], bool believed,
+                 bool (*is_one)(const char *name)) {
   if (!s->ctx->cache) return;
   if (believed) agree(s, key, name, is_one);
   tc_cache_choice_put(s->ctx->cache, key, name, s->ctx->config.cache && believed);
 }
 
 /* From the caches; what they hold may be of a version that had other ways. */
-static bool recall(struct search *s, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE], bool (*is_one)(const char *name)) {
+static bool recall(struct search *s, const struct tc_cache_key *key, char name[TC_CACHE_CHOICE],
+                   bool (*is_one)(const char *name)) {
   return s->ctx->cache && tc_cache_choice_get(s->ctx->cache, key, s->ctx->config.cache, name) && is_one(name);
 }
 
@@ -145,7 +165,8 @@ static int winner_of(const struct tune_contender *all, int n) {
   return best;
 }
 
-static enum tc_product measure(struct search *s, const struct tc_node *product, const struct tc_cache_key *key) {
+static enum tc_product measure(struct search *s, const struct tc_node *product,
+                               const struct tc_cache_key *key) {
   struct tune_contender all[TC_PRODUCTS] = {0};
   const char *names[TC_PRODUCTS];
   int n = 0;
@@ -208,7 +229,8 @@ static bool has_context(const struct tc_graph *g) {
 static double work_of(const struct tc_graph *g) {
   enum { OF_OTHERS = 1024 /* multiply-adds, or so, of any other operation */ };
   double work = 0;
-  for (size_t i = 0; i < g->nodes.len; i++) work += g->nodes.data[i]->op == TC_OP_matmul ? tune_work(g->nodes.data[i]) : OF_OTHERS;
+  for (size_t i = 0; i < g->nodes.len; i++)
+    work += g->nodes.data[i]->op == TC_OP_matmul ? tune_work(g->nodes.data[i]) : OF_OTHERS;
   return work;
 }
 
@@ -218,7 +240,9 @@ static void give_to_library(struct tc_graph *g) {
 
 enum { LIBRARY, CHOSEN, BOTH };
 static const char *const whole_names[] = {"with the library", "as chosen"};
-static bool is_whole(const char *name) { return !strcmp(name, whole_names[LIBRARY]) || !strcmp(name, whole_names[CHOSEN]); }
+static bool is_whole(const char *name) {
+  return !strcmp(name, whole_names[LIBRARY]) || !strcmp(name, whole_names[CHOSEN]);
+}
 
 /* Of the graph with what was chosen for its products. */
 static bool key_of_whole(struct search *s, const struct tc_graph *g, struct tc_cache_key *key) {
@@ -226,7 +250,8 @@ static bool key_of_whole(struct search *s, const struct tc_graph *g, struct tc_c
   tc_strbuf_init(&text, s->ctx->alloc);
   tc_strbuf_puts(&text, "a graph of");
   for (size_t i = 0; i < g->nodes.len; i++)
-    if (g->nodes.data[i]->op == TC_OP_matmul) tc_strbuf_printf(&text, " %s", tc_product_row(g->nodes.data[i]->product)->name);
+    if (g->nodes.data[i]->op == TC_OP_matmul)
+      tc_strbuf_printf(&text, " %s", tc_product_row(g->nodes.data[i]->product)->name);
   const char *of = tc_strbuf_text(&text);
   const bool good = of && key_of_graph(s, g, of, key);
   tc_strbuf_free(&text);
@@ -234,7 +259,8 @@ static bool key_of_whole(struct search *s, const struct tc_graph *g, struct tc_c
 }
 
 /* Times both. The winner's name is in `winner`; false: they could not be tried. */
-static bool measure_whole(struct search *s, const struct tc_graph *g, const struct tc_cache_key *key, char winner[TC_CACHE_CHOICE]) {
+static bool measure_whole(struct search *s, const struct tc_graph *g, const struct tc_cache_key *key,
+                          char winner[TC_CACHE_CHOICE]) {
   struct tune_contender both[BOTH] = {0};
   bool believed = false, good = true;
   for (int i = 0; i < BOTH; i++) {
@@ -256,7 +282,8 @@ static bool measure_whole(struct search *s, const struct tc_graph *g, const stru
   return true;
 }
 
-/* Is the graph, as chosen, clearly faster than with the library for all? Where nothing may be measured and nobody knows, it is as chosen. */
+/* Is the graph, as chosen, clearly faster than with the library for all? Where nothing may be measured and
+ * nobody knows, it is as chosen. */
 static bool wins_whole(struct search *s, const struct tc_graph *g) {
   struct tc_cache_key key;
   char winner[TC_CACHE_CHOICE];
@@ -279,7 +306,8 @@ static void search(struct search *s, struct tc_graph *g) {
 }
 
 void tc_tune(struct tc_context *ctx, struct tc_graph *g, const struct tc_tuner *tuner) {
-  const int fixed = tc_product_find(ctx->config.matmul); /* -1: search, or auto, which is the library where no mode says otherwise */
+  const int fixed = tc_product_find(
+      ctx->config.matmul); /* -1: search, or auto, which is the library where no mode says otherwise */
   struct search s = {.ctx = ctx, .tuner = tuner, .config = config_of(ctx)};
   if (!strcmp(ctx->config.matmul, TC_PRODUCT_SEARCH)) search(&s, g);
   for (size_t i = 0; fixed > TC_PRODUCT_library && i < g->nodes.len; i++)

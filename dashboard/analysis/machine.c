@@ -7,7 +7,8 @@
 #include "reporters/reporter.h"
 
 void tb_machine_name(const cJSON *environment, char out[TB_MACHINE_NAME]) {
-  snprintf(out, TB_MACHINE_NAME, "%.*s · %.*s", TB_SUBMISSION_NAME / 2, tb_doc_text(environment, "host", "?"), TB_SUBMISSION_NAME / 2, tb_doc_text(environment, "cpu.model", "?"));
+  snprintf(out, TB_MACHINE_NAME, "%.*s · %.*s", TB_SUBMISSION_NAME / 2, tb_doc_text(environment, "host", "?"),
+           TB_SUBMISSION_NAME / 2, tb_doc_text(environment, "cpu.model", "?"));
 }
 
 int tb_machine_keep(cJSON *document, const char *machine) {

@@ -8,9 +8,11 @@
 
 enum { TB_MACHINE_NAME = 2 * TB_SUBMISSION_NAME };
 
-/* "host · CPU", as histories tell machines apart: many environments (those of several topologies) may be of one. NULL: "?" twice. */
+/* "host · CPU", as histories tell machines apart: many environments (those of several topologies) may be of
+ * one. NULL: "?" twice. */
 void tb_machine_name(const cJSON *environment, char out[TB_MACHINE_NAME]);
-/* Leaves those cases of a document that ran on a machine, of as many fewer that were planned; how many these are. */
+/* Leaves those cases of a document that ran on a machine, of as many fewer that were planned; how many these
+ * are. */
 int tb_machine_keep(cJSON *document, const char *machine);
 
 #endif

@@ -4,21 +4,57 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct row { int64_t series, latest; struct tb_evidence evidence; struct tb_shown shown /* now: verdict, basis, lo, score */; };
-struct rows { struct row *at; size_t count, cap, family; };
-struct change { int64_t series; double p; struct tb_shown shown; };
-struct judgement { struct tb_write write; size_t count; struct change changes[]; };
+struct row {
+  int64_t series, latest;
+  struct tb_evidence evidence;
+  struct tb_shown shown /* now: verdict, basis, lo, score */;
+};
+struct rows {
+  struct row *at;
+  size_t count, cap, family;
+};
+struct change {
+  int64_t series;
+  double p;
+  struct tb_shown shown;
+};
+struct judgement {
+  struct tb_write write;
+  size_t count;
+  struct change changes[];
+};
 
-static double number(sqlite3_stmt *row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column); }
+static double number(sqlite3_stmt *row, int column) {
+  return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column);
+}
 
 static bool flagged(const struct tb_evidence *e) { return !isnan(e->p) && tb_verdict_flags(e->point); }
 
 static struct row row_of(sqlite3_stmt *rows) {
-  enum { ID, LATEST, POINT, POINT_MOVE, P, ERROR, FREEDOM, STEP_MOVE, STEP_LO, STEP_HI, VERDICT, BASIS, LO, SCORE };
-  return (struct row){.series = sqlite3_column_int64(rows, ID), .latest = sqlite3_column_int64(rows, LATEST),
-                      .evidence = {(enum tb_verdict)sqlite3_column_int(rows, POINT), number(rows, POINT_MOVE), number(rows, P), number(rows, ERROR), number(rows, FREEDOM),
+  enum {
+    ID,
+    LATEST,
+    POINT,
+    POINT_MOVE,
+    P,
+    ERROR,
+    FREEDOM,
+    STEP_MOVE,
+    STEP_LO,
+    STEP_HI,
+    VERDICT,
+    BASIS,
+    LO,
+    SCORE
+  };
+  return (struct row){.series = sqlite3_column_int64(rows, ID),
+                      .latest = sqlite3_column_int64(rows, LATEST),
+                      .evidence = {(enum tb_verdict)sqlite3_column_int(rows, POINT), number(rows, POINT_MOVE),
+                                   number(rows, P), number(rows, ERROR), number(rows, FREEDOM),
                                    number(rows, STEP_MOVE), number(rows, STEP_LO), number(rows, STEP_HI)},
-                      .shown = {.basis = (enum tb_basis)sqlite3_column_int(rows, BASIS), .verdict = (enum tb_verdict)sqlite3_column_int(rows, VERDICT), .lo = number(rows, LO),
+                      .shown = {.basis = (enum tb_basis)sqlite3_column_int(rows, BASIS),
+                                .verdict = (enum tb_verdict)sqlite3_column_int(rows, VERDICT),
+                                .lo = number(rows, LO),
                                 .score = number(rows, SCORE)}};
 }
 
@@ -35,9 +71,12 @@ static bool keep(struct rows *rows, const struct row *row) {
 }
 
 /* Whether a series is to be told to be measured no longer, or no longer to be told so. */
-static bool turns(const struct row *row, int64_t edge) { return (row->latest < edge) != ((int)row->shown.verdict == TB_NEWS_GONE); }
+static bool turns(const struct row *row, int64_t edge) {
+  return (row->latest < edge) != ((int)row->shown.verdict == TB_NEWS_GONE);
+}
 
-/* The series that are or may be shown as moved, those that turn, and of how many newest values are tested. False: the store failed, or memory is out. */
+/* The series that are or may be shown as moved, those that turn, and of how many newest values are tested.
+ * False: the store failed, or memory is out. */
 static bool read_rows(struct tb_store *store, int64_t edge, struct rows *rows) {
   sqlite3_stmt *all = tb_store_get(store, TB_SQL_NEWS);
   bool good = all != NULL;
@@ -71,13 +110,16 @@ static bool find_level(struct rows *rows, int64_t edge, double *level) {
 /* Ends of intervals that differ by less are the same to whoever reads them. */
 static bool is_same(const struct tb_shown *a, const struct tb_shown *b) {
   static const double seen = 1e-4;
-  return a->verdict == b->verdict && a->basis == b->basis && (a->score > 0) == (b->score > 0) && (isnan(a->lo) ? isnan(b->lo) : fabs(a->lo / b->lo - 1) < seen);
+  return a->verdict == b->verdict && a->basis == b->basis && (a->score > 0) == (b->score > 0) &&
+         (isnan(a->lo) ? isnan(b->lo) : fabs(a->lo / b->lo - 1) < seen);
 }
 
 static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
   const struct judgement *judgement = (const struct judgement *)self;
   for (size_t i = 0; i < judgement->count; i++)
-    if (!tb_news_set(store, judgement->changes[i].series, judgement->changes[i].p, &judgement->changes[i].shown)) return TB_WRITTEN_FAILED;
+    if (!tb_news_set(store, judgement->changes[i].series, judgement->changes[i].p,
+                     &judgement->changes[i].shown))
+      return TB_WRITTEN_FAILED;
   return TB_WRITTEN_STORED;
 }
 
@@ -86,7 +128,8 @@ static struct tb_shown show(const struct row *row, int64_t edge, double level) {
   return row->latest >= edge ? tb_analysis_show(&row->evidence, level) : gone;
 }
 
-static bool make_item(const struct rows *rows, int64_t edge, double level, struct tb_write **item, bool *more) {
+static bool make_item(const struct rows *rows, int64_t edge, double level, struct tb_write **item,
+                      bool *more) {
   struct judgement *made = malloc(sizeof *made + TB_NEWS_PORTION * sizeof *made->changes);
   if (!made) return false;
   *made = (struct judgement){.write.apply = apply};
@@ -94,18 +137,23 @@ static bool make_item(const struct rows *rows, int64_t edge, double level, struc
     const struct row *row = &rows->at[i];
     const struct tb_shown shown = show(row, edge, level);
     if (is_same(&shown, &row->shown)) continue;
-    if (made->count == TB_NEWS_PORTION) *more = true;
-    else made->changes[made->count++] = (struct change){row->series, row->evidence.p, shown};
+    if (made->count == TB_NEWS_PORTION)
+      *more = true;
+    else
+      made->changes[made->count++] = (struct change){row->series, row->evidence.p, shown};
   }
-  if (made->count) *item = &made->write;
-  else free(made);
+  if (made->count)
+    *item = &made->write;
+  else
+    free(made);
   return true;
 }
 
 int64_t tb_news_edge(struct tb_store *store) {
   static const int64_t day_ms = 24LL * 3600 * 1000;
   sqlite3_stmt *newest = tb_store_get(store, TB_SQL_NEWEST_START);
-  const int64_t edge = tb_store_step(store, newest) ? sqlite3_column_int64(newest, 0) - TB_NEWS_DAYS * day_ms : 0;
+  const int64_t edge =
+      tb_store_step(store, newest) ? sqlite3_column_int64(newest, 0) - TB_NEWS_DAYS * day_ms : 0;
   if (newest) tb_store_done(newest);
   return edge;
 }
@@ -116,7 +164,8 @@ bool tb_news_judge(struct tb_store *store, double *level, struct tb_write **item
   *more = false;
   store->failed = 0;
   const int64_t edge = tb_news_edge(store);
-  const bool good = !store->failed && read_rows(store, edge, &rows) && find_level(&rows, edge, level) && make_item(&rows, edge, *level, item, more);
+  const bool good = !store->failed && read_rows(store, edge, &rows) && find_level(&rows, edge, level) &&
+                    make_item(&rows, edge, *level, item, more);
   free(rows.at);
   return good;
 }

@@ -1,5 +1,5 @@
-/* A thread that looks at series with new points, one after the other, and hands what it finds to the writer. It takes a share of one core
- * at most, and waits while documents come fast. */
+/* A thread that looks at series with new points, one after the other, and hands what it finds to the writer.
+ * It takes a share of one core at most, and waits while documents come fast. */
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -10,8 +10,17 @@
 #include "dashboard/analysis/news.h"
 #include "dashboard/server/server.h"
 
-enum { CACHE_KIB = 2048, QUIET_MS = 300, BUSY_MS = 60000, BUSY_RATE = 2000 /* documents a second */, IDLE_MS = 250, PENDING_MS = 5, LATER_MS = 10000 /* what could not be analysed waits */,
-       NS_PER_MS = 1000000, SHARE = 3 /* of the time it rests */ };
+enum {
+  CACHE_KIB = 2048,
+  QUIET_MS = 300,
+  BUSY_MS = 60000,
+  BUSY_RATE = 2000 /* documents a second */,
+  IDLE_MS = 250,
+  PENDING_MS = 5,
+  LATER_MS = 10000 /* what could not be analysed waits */,
+  NS_PER_MS = 1000000,
+  SHARE = 3 /* of the time it rests */
+};
 
 struct tb_analyst {
   struct tb_server *server;
@@ -19,17 +28,19 @@ struct tb_analyst {
   pthread_t thread;
   atomic_bool stopping;
   atomic_bool pending; /* the writer has a finding */
-  uint64_t items;   /* of the writer, when it was last asked */
+  uint64_t items;      /* of the writer, when it was last asked */
   double asked_ns;
   double rate;
-  double level;     /* at which newest values are shown as moved (news.h); 0 until it is known: none is */
-  bool news;        /* what was found since they were judged together */
+  double level; /* at which newest values are shown as moved (news.h); 0 until it is known: none is */
+  bool news;    /* what was found since they were judged together */
   double judged_ns, judging_ns; /* when that was, and how long it took */
 };
 
-/* A window slides on, and a step at its old end has too few points before it to be found again. So where older points have been left behind
- * (there are more than fit, or retention removes them), the steps of the oldest quarter stay as they were found while they stood further in, as
- * do those that have left the window. Retention (upkeep.c) removes a step together with the point that it begins at, whether it is open or not. */
+/* A window slides on, and a step at its old end has too few points before it to be found again. So where
+ * older points have been left behind (there are more than fit, or retention removes them), the steps of the
+ * oldest quarter stay as they were found while they stood further in, as do those that have left the window.
+ * Retention (upkeep.c) removes a step together with the point that it begins at, whether it is open or
+ * not. */
 enum { OLDEST = 4 /* the quarter */, NEAR = 5 /* points within which two steps are the same one */ };
 
 struct points {
@@ -39,7 +50,13 @@ struct points {
 };
 
 /* What the writer writes. */
-struct finding { struct tb_write write; int64_t series, seen; double level; struct points points; struct tb_analysis analysis; };
+struct finding {
+  struct tb_write write;
+  int64_t series, seen;
+  double level;
+  struct points points;
+  struct tb_analysis analysis;
+};
 
 /* --- on the writer's thread --- */
 
@@ -54,7 +71,8 @@ static bool set_series(struct tb_store *store, const struct finding *f) {
   sqlite3_stmt *set = tb_store_get(store, TB_SQL_SET_ANALYSIS);
   const struct tb_analysis *a = &f->analysis;
   const struct tb_evidence *e = &a->evidence;
-  const double news[] = {e->point_move, e->p, e->error, e->freedom}, step[] = {e->step_move, e->step_lo, e->step_hi};
+  const double news[] = {e->point_move, e->p, e->error, e->freedom},
+               step[] = {e->step_move, e->step_lo, e->step_hi};
   if (!set) return false;
   int at = 0;
   sqlite3_bind_int64(set, ++at, f->series);
@@ -79,8 +97,10 @@ static enum tb_written postpone(struct tb_write *self, struct tb_store *store) {
   return tb_store_run(store, wait) ? TB_WRITTEN_STORED : TB_WRITTEN_FAILED;
 }
 
-/* Whether a query of `series` and two times has a row; `failed` is set where that cannot be told, with store->error. */
-static bool has_row(struct tb_store *store, enum tb_statement which, int64_t series, int64_t from, int64_t to, bool *failed) {
+/* Whether a query of `series` and two times has a row; `failed` is set where that cannot be told, with
+ * store->error. */
+static bool has_row(struct tb_store *store, enum tb_statement which, int64_t series, int64_t from, int64_t to,
+                    bool *failed) {
   sqlite3_stmt *query = tb_store_get(store, which);
   *failed = !query;
   if (!query) return false;
@@ -93,19 +113,24 @@ static bool has_row(struct tb_store *store, enum tb_statement which, int64_t ser
   return status == SQLITE_ROW;
 }
 
-/* Whether a step is one that stays as it was found, also where it is found again a little behind the oldest points. */
+/* Whether a step is one that stays as it was found, also where it is found again a little behind the oldest
+ * points. */
 static bool is_kept(struct tb_store *store, const struct finding *f, size_t at, bool *failed) {
   const struct points *points = &f->points;
   if (!points->anew || at >= points->anew + NEAR) return false;
   const size_t last = at + NEAR < points->anew ? at + NEAR : points->anew - 1;
-  return has_row(store, TB_SQL_CHANGE_NEAR, f->series, points->started[at < NEAR ? 0 : at - NEAR], points->started[last], failed);
+  return has_row(store, TB_SQL_CHANGE_NEAR, f->series, points->started[at < NEAR ? 0 : at - NEAR],
+                 points->started[last], failed);
 }
 
-/* Retention may have removed points after they were read, or the whole series, whose id another one may have got: then nothing of this holds.
- * The series waits still, and is looked at again. */
+/* Retention may have removed points after they were read, or the whole series, whose id another one may have
+ * got: then nothing of this holds. The series waits still, and is looked at again. */
 static bool is_void(struct tb_store *store, const struct finding *f, bool *failed) {
   const struct points *points = &f->points;
-  return points->count && !has_row(store, TB_SQL_SERIES_SINCE, f->series, points->started[0], points->started[points->count - 1], failed) && !*failed;
+  return points->count &&
+         !has_row(store, TB_SQL_SERIES_SINCE, f->series, points->started[0],
+                  points->started[points->count - 1], failed) &&
+         !*failed;
 }
 
 static bool add_change(struct tb_store *store, const struct finding *f, size_t i) {
@@ -174,7 +199,10 @@ static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
   const struct finding *f = (const struct finding *)self;
   bool failed = false;
   if (is_void(store, f, &failed)) return TB_WRITTEN_STORED;
-  return !failed && remove_changes(store, f) && set_series(store, f) && add_changes(store, f) && close_kept(store, f) ? TB_WRITTEN_STORED : TB_WRITTEN_FAILED;
+  return !failed && remove_changes(store, f) && set_series(store, f) && add_changes(store, f) &&
+                 close_kept(store, f)
+             ? TB_WRITTEN_STORED
+             : TB_WRITTEN_FAILED;
 }
 
 static void done(struct tb_write *self) {
@@ -185,7 +213,8 @@ static void done(struct tb_write *self) {
 
 /* --- on its own --- */
 
-/* The newest values that are of one kind (one version of the probe, or none) as the newest one, oldest first. */
+/* The newest values that are of one kind (one version of the probe, or none) as the newest one, oldest
+ * first. */
 static bool load_points(struct tb_store *store, int64_t series, struct points *out) {
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_NEWEST_VALUES);
   size_t at = TB_ANALYSIS_POINTS;
@@ -207,11 +236,13 @@ static bool load_points(struct tb_store *store, int64_t series, struct points *o
   return !store->failed;
 }
 
-/* Whether points before those that were read are gone: their steps are not found again. Where a series just began so long ago that it seems so, it
- * does no harm: three quarters of the points stand behind such a step. */
+/* Whether points before those that were read are gone: their steps are not found again. Where a series just
+ * began so long ago that it seems so, it does no harm: three quarters of the points stand behind such a
+ * step. */
 static size_t first_anew(const struct tb_server *server, const struct points *points) {
   const int64_t edge = tb_upkeep_edge(server->settings);
-  const bool full = points->count == TB_ANALYSIS_POINTS, at_edge = points->count && edge > 0 && points->started[0] - edge < (tb_now_ms() - edge) / OLDEST;
+  const bool full = points->count == TB_ANALYSIS_POINTS,
+             at_edge = points->count && edge > 0 && points->started[0] - edge < (tb_now_ms() - edge) / OLDEST;
   return full || at_edge ? points->count / OLDEST : 0;
 }
 
@@ -242,23 +273,35 @@ static int64_t patience(struct tb_analyst *analyst) {
 /* False: there was nothing to do. A series that cannot be analysed waits again, behind the others. */
 static bool look(struct tb_analyst *analyst) {
   int64_t series, seen;
-  if (atomic_load(&analyst->pending) || tb_writer_waiting(analyst->server->writer) > TB_WRITER_GROUP || !next_series(analyst, patience(analyst), &series, &seen)) return false;
+  if (atomic_load(&analyst->pending) || tb_writer_waiting(analyst->server->writer) > TB_WRITER_GROUP ||
+      !next_series(analyst, patience(analyst), &series, &seen))
+    return false;
   struct finding *f = calloc(1, sizeof *f);
   if (!f) return false;
-  *f = (struct finding){.write = {.apply = apply, .done = done, .owner = analyst}, .series = series, .seen = seen, .level = analyst->level};
-  if (load_points(&analyst->store, series, &f->points) && tb_analyse(f->points.values, f->points.count, &f->analysis)) f->points.anew = first_anew(analyst->server, &f->points);
-  else f->write.apply = postpone;
+  *f = (struct finding){.write = {.apply = apply, .done = done, .owner = analyst},
+                        .series = series,
+                        .seen = seen,
+                        .level = analyst->level};
+  if (load_points(&analyst->store, series, &f->points) &&
+      tb_analyse(f->points.values, f->points.count, &f->analysis))
+    f->points.anew = first_anew(analyst->server, &f->points);
+  else
+    f->write.apply = postpone;
   analyst->news = true;
   atomic_store(&analyst->pending, true);
   tb_writer_put(analyst->server->writer, &f->write);
   return true;
 }
 
-/* Newest values are judged together again where something was found, and now and then, since rows age. False: it was not time. */
+/* Newest values are judged together again where something was found, and now and then, since rows age. False:
+ * it was not time. */
 static bool judge(struct tb_analyst *analyst) {
-  static const double share = 20, soon_ns = 250e6, late_ns = 60e9; /* of the time, it takes one in `share` at most */
+  static const double share = 20, soon_ns = 250e6,
+                      late_ns = 60e9; /* of the time, it takes one in `share` at most */
   const double now = tc_now_ns(), waited = now - analyst->judged_ns;
-  if (atomic_load(&analyst->pending) || waited < (analyst->news ? fmax(soon_ns, share * analyst->judging_ns) : late_ns)) return false;
+  if (atomic_load(&analyst->pending) ||
+      waited < (analyst->news ? fmax(soon_ns, share * analyst->judging_ns) : late_ns))
+    return false;
   struct tb_write *item;
   bool more = false;
   const bool good = tb_news_judge(&analyst->store, &analyst->level, &item, &more);

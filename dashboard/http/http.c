@@ -6,14 +6,21 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "dashboard/server/answer.h"
 #include "dashboard/api/compare.h"
 #include "dashboard/pages/html.h"
+#include "dashboard/server/answer.h"
 
-enum { BODY_SECONDS = 120, CONNECTION_BYTES = 16384, BAD_TOKEN_COST = 20, NS_PER_S = 1000000000, HOST_BYTES = 512 };
+enum {
+  BODY_SECONDS = 120,
+  CONNECTION_BYTES = 16384,
+  BAD_TOKEN_COST = 20,
+  NS_PER_S = 1000000000,
+  HOST_BYTES = 512
+};
 
 static const struct tb_route routes[] = {
-#define TB_ROUTE(METHOD, path, scope, way, function, help) {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
+#define TB_ROUTE(METHOD, path, scope, way, function, help)                                                   \
+  {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
 #include "dashboard/server/routes.def"
 #undef TB_ROUTE
 };
@@ -21,7 +28,8 @@ static const struct tb_route routes[] = {
 /* --- answering --- */
 
 static void header(struct MHD_Response *response, const char *name, const char *value) {
-  if (MHD_add_response_header(response, name, value) == MHD_NO) return; /* memory is out: the answer goes without it */
+  if (MHD_add_response_header(response, name, value) == MHD_NO)
+    return; /* memory is out: the answer goes without it */
 }
 
 /* What every answer says to browsers; pages run nothing but our own files. */
@@ -32,13 +40,16 @@ static void add_headers(struct MHD_Response *response, const struct tb_answer *a
   header(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer->cached ? "public, max-age=3600" : "no-store");
   if (strcmp(answer->type, "application/json") || answer->status == MHD_HTTP_OK) {
     header(response, "Content-Security-Policy",
-           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+           "'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
     header(response, "X-Frame-Options", "DENY");
     header(response, "Referrer-Policy", "no-referrer");
     header(response, "Cross-Origin-Resource-Policy", "same-origin");
   }
   if (answer->allow) header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
-  if (answer->status == MHD_HTTP_UNAUTHORIZED) header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"tbench: the password is a token\", charset=\"UTF-8\"");
+  if (answer->status == MHD_HTTP_UNAUTHORIZED)
+    header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+           "Basic realm=\"tbench: the password is a token\", charset=\"UTF-8\"");
   if (answer->close) header(response, MHD_HTTP_HEADER_CONNECTION, "close");
   if (answer->retry_s) {
     snprintf(retry, sizeof retry, "%d", answer->retry_s);
@@ -52,13 +63,17 @@ static enum MHD_Result send_answer(struct tb_query *request) {
   static const char nothing[] = "{\"error\":\"out of memory\"}\n";
   tb_room_for_answer(request);
   const bool whole = tc_strbuf_text(&answer->body) != NULL;
-  if (!whole) answer->cached = false, answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1, answer->type = "application/json";
-  struct MHD_Response *response = MHD_create_response_from_buffer(whole ? answer->body.len : sizeof nothing - 1, whole ? answer->body.data : (void *)(uintptr_t)nothing,
-                                                                  whole ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+  if (!whole)
+    answer->cached = false, answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1,
+    answer->type = "application/json";
+  struct MHD_Response *response = MHD_create_response_from_buffer(
+      whole ? answer->body.len : sizeof nothing - 1, whole ? answer->body.data : (void *)(uintptr_t)nothing,
+      whole ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
   if (whole) tc_strbuf_init(&answer->body, tc_alloc_system());
   add_headers(response, answer);
-  if (answer->status < TB_STATUSES) atomic_fetch_add_explicit(&request->server->answered[answer->status], 1, memory_order_relaxed);
+  if (answer->status < TB_STATUSES)
+    atomic_fetch_add_explicit(&request->server->answered[answer->status], 1, memory_order_relaxed);
   const enum MHD_Result queued = MHD_queue_response(request->connection, answer->status, response);
   MHD_destroy_response(response);
   return queued;
@@ -82,42 +97,53 @@ static void resume_followers(struct tb_query *request) {
 
 /* --- what a request may do --- */
 
-static const char *header_of(const struct tb_query *request, const char *name) { return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name); }
+static const char *header_of(const struct tb_query *request, const char *name) {
+  return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
 
 static enum tb_scope scope_of(struct tb_query *request) {
   static const char bearer[] = "Bearer ";
   const char *authorization = header_of(request, MHD_HTTP_HEADER_AUTHORIZATION);
   if (!authorization) return TB_SCOPE_NONE;
-  if (!strncasecmp(authorization, bearer, strlen(bearer))) return tb_auth_scope(&request->server->auth, authorization + strlen(bearer));
+  if (!strncasecmp(authorization, bearer, strlen(bearer)))
+    return tb_auth_scope(&request->server->auth, authorization + strlen(bearer));
   char *password = NULL, *user = MHD_basic_auth_get_username_password(request->connection, &password);
   const enum tb_scope scope = tb_auth_scope(&request->server->auth, password);
   MHD_free(user);
   MHD_free(password);
-  return scope == TB_SCOPE_WRITE ? TB_SCOPE_READ : scope; /* a browser sends it by itself: nothing may be written by that */
+  return scope == TB_SCOPE_WRITE ? TB_SCOPE_READ
+                                 : scope; /* a browser sends it by itself: nothing may be written by that */
 }
 
 static const struct sockaddr *peer_of(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   return info ? info->client_addr : NULL;
 }
 
 /* Those of this machine are limited only where a rate was asked for. */
-static bool is_limited(const struct tb_server *server, const struct sockaddr *peer) { return peer && (server->settings->rate_given || !tb_address_is_loopback(peer)); }
+static bool is_limited(const struct tb_server *server, const struct sockaddr *peer) {
+  return peer && (server->settings->rate_given || !tb_address_is_loopback(peer));
+}
 
-/* Whoever watches the server asks for its health however much others at that address ask for: a 429 would tell that it is down. */
+/* Whoever watches the server asks for its health however much others at that address ask for: a 429 would
+ * tell that it is down. */
 static bool within_rate(struct tb_query *request) {
   const struct sockaddr *peer = peer_of(request->connection);
   if (request->route->answer == tb_health) return true;
-  return !is_limited(request->server, peer) || tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, 1, &request->answer.retry_s);
+  return !is_limited(request->server, peer) ||
+         tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, 1, &request->answer.retry_s);
 }
 
 /* Guessing is slowed down, whatever is left of what the peer may do. */
 static void charge_guess(struct tb_query *request) {
   const struct sockaddr *peer = peer_of(request->connection);
-  if (is_limited(request->server, peer)) tb_limits_charge(&request->server->limits, peer, tc_now_ns() / NS_PER_S, BAD_TOKEN_COST);
+  if (is_limited(request->server, peer))
+    tb_limits_charge(&request->server->limits, peer, tc_now_ns() / NS_PER_S, BAD_TOKEN_COST);
 }
 
-/* What has an encoded zero in it stays as it came: decoded, it would end there, and be taken for something shorter. */
+/* What has an encoded zero in it stays as it came: decoded, it would end there, and be taken for something
+ * shorter. */
 size_t tb_http_unescape(void *self, struct MHD_Connection *connection, char *text) {
   (void)self, (void)connection;
   return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
@@ -130,7 +156,8 @@ enum MHD_Result tb_http_accept(void *self, const struct sockaddr *peer, socklen_
 }
 
 /* `context` is there while the connection is counted. */
-void tb_http_connection(void *self, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode what) {
+void tb_http_connection(void *self, struct MHD_Connection *connection, void **context,
+                        enum MHD_ConnectionNotificationCode what) {
   struct tb_server *server = self;
   const struct sockaddr *peer = peer_of(connection);
   if (!is_limited(server, peer)) return;
@@ -149,8 +176,11 @@ static bool allowed(struct tb_query *request) {
   const enum tb_scope scope = scope_of(request);
   if (tb_auth_allows(&server->auth, scope, needed)) return true;
   if (header_of(request, MHD_HTTP_HEADER_AUTHORIZATION)) charge_guess(request);
-  tb_answer_error(request, MHD_HTTP_UNAUTHORIZED, needed == TB_SCOPE_WRITE ? "writing needs a token: Authorization: Bearer TOKEN (`tbench serve token=new` makes one)"
-                                                                          : "reading needs a token: Authorization: Bearer TOKEN, or as the password of Basic");
+  tb_answer_error(
+      request, MHD_HTTP_UNAUTHORIZED,
+      needed == TB_SCOPE_WRITE
+          ? "writing needs a token: Authorization: Bearer TOKEN (`tbench serve token=new` makes one)"
+          : "reading needs a token: Authorization: Bearer TOKEN, or as the password of Basic");
   return false;
 }
 
@@ -160,7 +190,8 @@ static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const ch
   return MHD_YES;
 }
 
-/* RFC 9112, 3.2: one, and never two, of which a proxy may believe the other one. HTTP/1.0 may come without. */
+/* RFC 9112, 3.2: one, and never two, of which a proxy may believe the other one. HTTP/1.0 may come
+ * without. */
 static bool has_one_host(const struct tb_query *request, const char *version) {
   int count = 0;
   MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_host, &count);
@@ -168,10 +199,14 @@ static bool has_one_host(const struct tb_query *request, const char *version) {
 }
 
 /* RFC 9112, 6.1: a body whose end two headers tell, of which a proxy may believe the other one. */
-static bool has_one_length(const struct tb_query *request) { return !header_of(request, MHD_HTTP_HEADER_TRANSFER_ENCODING) || !header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH); }
+static bool has_one_length(const struct tb_query *request) {
+  return !header_of(request, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
+         !header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+}
 
-/* RFC 9112, 3.2.2: http://HOST/PATH in the place of /PATH, and then that host counts, whatever the header says. It is written into
- * `room` (HOST_BYTES), and *host set to it. Returns the path; NULL: a host that is too long. */
+/* RFC 9112, 3.2.2: http://HOST/PATH in the place of /PATH, and then that host counts, whatever the header
+ * says. It is written into `room` (HOST_BYTES), and *host set to it. Returns the path; NULL: a host that is
+ * too long. */
 static const char *split_target(const char *url, char *room, const char **host) {
   static const char *const schemes[] = {"http://", "https://"};
   for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
@@ -211,7 +246,8 @@ static bool path_fits(const struct tb_route *route, const char *url) {
 }
 
 static bool method_fits(const struct tb_route *route, const char *method) {
-  return !strcmp(route->method, method) || (!strcmp(method, MHD_HTTP_METHOD_HEAD) && !strcmp(route->method, MHD_HTTP_METHOD_GET));
+  return !strcmp(route->method, method) ||
+         (!strcmp(method, MHD_HTTP_METHOD_HEAD) && !strcmp(route->method, MHD_HTTP_METHOD_GET));
 }
 
 static bool find_route(struct tb_query *request, const char *url, const char *method) {
@@ -225,8 +261,10 @@ static bool find_route(struct tb_query *request, const char *url, const char *me
     }
     request->answer.allow = route->method;
   }
-  if (request->answer.allow) tb_answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%s takes %s", url, request->answer.allow);
-  else tb_answer_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+  if (request->answer.allow)
+    tb_answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%s takes %s", url, request->answer.allow);
+  else
+    tb_answer_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
   return false;
 }
 
@@ -246,14 +284,24 @@ static struct tb_query *begin(struct tb_server *server, struct MHD_Connection *c
 static bool welcome(struct tb_query *request, const char *url, const char *method, const char *version) {
   char room[HOST_BYTES];
   request->answer.close = true;
-  if (!has_one_host(request, version)) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a request has one Host header"), false;
-  if (!has_one_length(request)) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a body has one length: Content-Length or Transfer-Encoding, not both"), false;
+  if (!has_one_host(request, version))
+    return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a request has one Host header"), false;
+  if (!has_one_length(request))
+    return tb_answer_error(request, MHD_HTTP_BAD_REQUEST,
+                           "a body has one length: Content-Length or Transfer-Encoding, not both"),
+           false;
   const char *host = header_of(request, MHD_HTTP_HEADER_HOST), *path = split_target(url, room, &host);
   if (!path) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a host that is too long"), false;
-  if (!host_is_ours(request, host)) return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST, "this server does not go by that name (host= of tbench serve)"), false;
+  if (!host_is_ours(request, host))
+    return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST,
+                           "this server does not go by that name (host= of tbench serve)"),
+           false;
   if (atomic_load(&request->server->stopping)) return tb_answer_busy(request, "the server is about to stop");
   if (!find_route(request, path, method)) return false;
-  if (!within_rate(request)) return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second", request->server->settings->rate), false;
+  if (!within_rate(request))
+    return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second",
+                           request->server->settings->rate),
+           false;
   if (!allowed(request)) return false;
   if (request->route->way == TB_WAY_TAKE && !tb_body_is_welcome(request)) return false;
   request->answer.close = false;
@@ -267,12 +315,14 @@ static void read_elsewhere(struct tb_query *request) {
   request->suspended = true;
   MHD_suspend_connection(request->connection);
   if (tb_readers_put(request->server->readers, request, compares)) return;
-  tb_answer_busy(request, compares ? "too many comparisons wait: come again in some seconds" : "too many queries wait");
+  tb_answer_busy(request, compares ? "too many comparisons wait: come again in some seconds"
+                                   : "too many queries wait");
   if (compares && strncmp(request->route->path, api, strlen(api))) tb_web_error(request);
   tb_query_resume(request);
 }
 
-/* The request is whole. Once it is suspended, another thread may answer it at any time: nothing of its answer is looked at here. */
+/* The request is whole. Once it is suspended, another thread may answer it at any time: nothing of its answer
+ * is looked at here. */
 static enum MHD_Result work(struct tb_query *request) {
   struct tb_server *server = request->server;
   request->state = TB_QUERY_WORKING;
@@ -290,7 +340,8 @@ static enum MHD_Result work(struct tb_query *request) {
   return send_answer(request);
 }
 
-enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data, size_t *bytes,
+enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *data, size_t *bytes,
                                void **state) {
   struct tb_query *request = *state;
   if (!request) {
@@ -306,8 +357,8 @@ enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, co
   }
   if (*bytes) {
     if (tc_now_ns() / NS_PER_S > request->deadline_s) return MHD_NO;
-    /* A body that nobody wants is read and dropped. One that was refused has no route, and comes all the same where libmicrohttpd took no
-     * answer, since it is being stopped. */
+    /* A body that nobody wants is read and dropped. One that was refused has no route, and comes all the same
+     * where libmicrohttpd took no answer, since it is being stopped. */
     const bool wanted = !request->answer.status && request->route->way == TB_WAY_TAKE;
     if (wanted && !tb_body_take(request, data, *bytes)) {
       request->answer.close = true;
@@ -319,7 +370,8 @@ enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, co
   return request->answer.status ? send_answer(request) : work(request);
 }
 
-void tb_http_completed(void *self, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
+void tb_http_completed(void *self, struct MHD_Connection *connection, void **state,
+                       enum MHD_RequestTerminationCode code) {
   struct tb_server *server = self;
   struct tb_query *request = *state;
   (void)connection, (void)code;
@@ -339,11 +391,17 @@ void tb_http_completed(void *self, struct MHD_Connection *connection, void **sta
 /* --- the daemon --- */
 
 /* What libmicrohttpd says of clients that go away is no news. */
-static void say_nothing(void *self, const char *format, va_list args) { (void)self, (void)format, (void)args; }
+static void say_nothing(void *self, const char *format, va_list args) {
+  (void)self, (void)format, (void)args;
+}
 
-struct MHD_Daemon *tb_http_start(struct tb_server *server, unsigned flags, const struct MHD_OptionItem *options) {
-  return MHD_start_daemon(flags | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, tb_http_accept, server, tb_http_handle, server,
-                          MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_NOTIFY_COMPLETED, tb_http_completed, server, MHD_OPTION_UNESCAPE_CALLBACK, tb_http_unescape, NULL,
-                          MHD_OPTION_NOTIFY_CONNECTION, tb_http_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)server->settings->timeout,
-                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+struct MHD_Daemon *tb_http_start(struct tb_server *server, unsigned flags,
+                                 const struct MHD_OptionItem *options) {
+  return MHD_start_daemon(flags | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0,
+                          tb_http_accept, server, tb_http_handle, server, MHD_OPTION_EXTERNAL_LOGGER,
+                          say_nothing, NULL, MHD_OPTION_NOTIFY_COMPLETED, tb_http_completed, server,
+                          MHD_OPTION_UNESCAPE_CALLBACK, tb_http_unescape, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+                          tb_http_connection, server, MHD_OPTION_CONNECTION_TIMEOUT,
+                          (unsigned)server->settings->timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                          (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }

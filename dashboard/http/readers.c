@@ -1,18 +1,33 @@
-/* Threads that answer queries, each with a connection of its own to the database. Invariant: what waits is in a line, and holds no connection and
- * no state of the database. Comparisons hold large documents and take long: they have a line and a thread of their own. */
+/* Threads that answer queries, each with a connection of its own to the database. Invariant: what waits is in
+ * a line, and holds no connection and no state of the database. Comparisons hold large documents and take
+ * long: they have a line and a thread of their own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/server/answer.h"
 #include "dashboard/pages/html.h"
+#include "dashboard/server/answer.h"
 
-enum { WAITING_MOST = 256, CACHE_KIB = 6144, THREADS = TB_READERS + 1, COMPARER = TB_READERS /* its number */ };
+enum {
+  WAITING_MOST = 256,
+  CACHE_KIB = 6144,
+  THREADS = TB_READERS + 1,
+  COMPARER = TB_READERS /* its number */
+};
 
 /* Under the mutex of the readers. */
-struct line { struct tb_query *first, **last; int waiting, most; pthread_cond_t wanted; };
+struct line {
+  struct tb_query *first, **last;
+  int waiting, most;
+  pthread_cond_t wanted;
+};
 
-struct reader { struct tb_readers *readers; struct line *line; struct tb_store store; pthread_t thread; };
+struct reader {
+  struct tb_readers *readers;
+  struct line *line;
+  struct tb_store store;
+  pthread_t thread;
+};
 
 struct tb_readers {
   struct reader all[THREADS];
@@ -81,7 +96,8 @@ struct tb_readers *tb_readers_start(struct tb_server *server, struct tc_error *e
   for (int i = 0; i < THREADS; i++, readers->n_stores++) {
     readers->all[i].readers = readers;
     readers->all[i].line = i == COMPARER ? &readers->comparisons : &readers->queries;
-    if (tb_store_open(&readers->all[i].store, server->settings->db, TB_STORE_READ, CACHE_KIB, err) != TC_OK) goto fail;
+    if (tb_store_open(&readers->all[i].store, server->settings->db, TB_STORE_READ, CACHE_KIB, err) != TC_OK)
+      goto fail;
   }
   for (int i = 0; i < THREADS; i++, readers->n_threads++)
     if (pthread_create(&readers->all[i].thread, NULL, run, &readers->all[i])) {

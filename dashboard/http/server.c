@@ -15,15 +15,25 @@
 
 #include "harness/base/interrupt.h"
 
-enum { WRITER_CACHE_KIB = 24576, UPKEEP_CACHE_KIB = 512, OWN_FILES = 64, MS_PER_S = 1000, STOP_MS = 10000, STOP_STEP_MS = 20,
-       BACKLOG = 1024, PATH = 4096, PEER_SHARE = 4 /* a peer has one of so many connections at most */ };
+enum {
+  WRITER_CACHE_KIB = 24576,
+  UPKEEP_CACHE_KIB = 512,
+  OWN_FILES = 64,
+  MS_PER_S = 1000,
+  STOP_MS = 10000,
+  STOP_STEP_MS = 20,
+  BACKLOG = 1024,
+  PATH = 4096,
+  PEER_SHARE = 4 /* a peer has one of so many connections at most */
+};
 
 /* --- one server a database --- */
 
 /* The descriptor keeps the lock; -1 with an error. */
 static int lock_database(const char *db, struct tc_error *err) {
   char path[PATH];
-  if ((size_t)snprintf(path, sizeof path, "%s.serve", db) >= sizeof path) return tc_fail(err, TC_ARG, "serve", "db=: the name is too long"), -1;
+  if ((size_t)snprintf(path, sizeof path, "%s.serve", db) >= sizeof path)
+    return tc_fail(err, TC_ARG, "serve", "db=: the name is too long"), -1;
   const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (fd < 0) return tc_fail(err, TC_IO, "serve", "%s cannot be made: %s", path, strerror(errno)), -1;
   if (!flock(fd, LOCK_EX | LOCK_NB)) return fd;
@@ -36,16 +46,25 @@ static int lock_database(const char *db, struct tc_error *err) {
 
 static tc_status take_tokens(struct tb_server *server, struct tc_error *err) {
   char token[TB_TOKEN_TEXT];
-  if (!tb_auth_load(&server->auth, &server->store)) return tc_fail(err, TC_IO, "serve", "%s", server->store.error);
+  if (!tb_auth_load(&server->auth, &server->store))
+    return tc_fail(err, TC_IO, "serve", "%s", server->store.error);
   if (server->auth.tokens.writing || server->settings->open) return TC_OK;
   if (tb_store_meta(&server->store, "first_token")) {
     if (server->settings->loopback) {
-      fprintf(stderr, "tbench serve: nothing can write: there is no token for writing any more; make one: tbench serve db=%s token=new\n", server->settings->db);
+      fprintf(stderr,
+              "tbench serve: nothing can write: there is no token for writing any more; make one: tbench "
+              "serve db=%s token=new\n",
+              server->settings->db);
       return TC_OK;
     }
-    return tc_fail(err, TC_ARG, "serve", "there is no token for writing any more, and listen=%s is beyond this machine; make one: tbench serve token=new", server->settings->listen);
+    return tc_fail(err, TC_ARG, "serve",
+                   "there is no token for writing any more, and listen=%s is beyond this machine; make one: "
+                   "tbench serve token=new",
+                   server->settings->listen);
   }
-  if (!tb_token_new(&server->store, TB_SCOPE_WRITE, token) || !tb_store_set_meta(&server->store, "first_token", 1, false) || !tb_auth_load(&server->auth, &server->store))
+  if (!tb_token_new(&server->store, TB_SCOPE_WRITE, token) ||
+      !tb_store_set_meta(&server->store, "first_token", 1, false) ||
+      !tb_auth_load(&server->auth, &server->store))
     return tc_fail(err, TC_IO, "serve", "%s", server->store.error);
   printf("token for writing, shown this once: %s\n", token);
   return TC_OK;
@@ -65,14 +84,19 @@ static unsigned connection_limit(const struct tb_settings *settings) {
   }
   if (limit.rlim_cur >= wanted) return (unsigned)settings->connections;
   const unsigned most = limit.rlim_cur > OWN_FILES * 2 ? (unsigned)limit.rlim_cur - OWN_FILES : OWN_FILES;
-  fprintf(stderr, "tbench serve: %u connections at once at most, not %lld: the system allows %llu open files (ulimit -n)\n", most, settings->connections, (unsigned long long)limit.rlim_cur);
+  fprintf(stderr,
+          "tbench serve: %u connections at once at most, not %lld: the system allows %llu open files (ulimit "
+          "-n)\n",
+          most, settings->connections, (unsigned long long)limit.rlim_cur);
   return most;
 }
 
 static int listen_socket(const struct tb_settings *settings, struct tc_error *err) {
   const int one = 1, fd = socket(settings->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (fd >= 0 && !bind(fd, (const struct sockaddr *)&settings->address, settings->address_bytes) && !listen(fd, BACKLOG)) return fd;
+  if (fd >= 0 && !bind(fd, (const struct sockaddr *)&settings->address, settings->address_bytes) &&
+      !listen(fd, BACKLOG))
+    return fd;
   tc_fail(err, TC_IO, "serve", "listen=%s: %s", settings->listen, strerror(errno));
   if (fd >= 0) close(fd);
   return -1;
@@ -83,22 +107,27 @@ static void tell_address(int fd) {
   struct sockaddr_storage address;
   socklen_t bytes = sizeof address;
   char host[INET6_ADDRSTRLEN + 2] = "?", port[16] = "?";
-  if (!getsockname(fd, (struct sockaddr *)&address, &bytes)) getnameinfo((struct sockaddr *)&address, bytes, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+  if (!getsockname(fd, (struct sockaddr *)&address, &bytes))
+    getnameinfo((struct sockaddr *)&address, bytes, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
   printf(strchr(host, ':') ? "serving at http://[%s]:%s/\n" : "serving at http://%s:%s/\n", host, port);
   fflush(stdout);
 }
 
 static struct MHD_Daemon *start_daemon(struct tb_server *server, int fd) {
   const unsigned most = connection_limit(server->settings);
-  const struct MHD_OptionItem options[] = {
-      {MHD_OPTION_LISTEN_SOCKET, fd, NULL}, {MHD_OPTION_CONNECTION_LIMIT, most, NULL}, {MHD_OPTION_THREAD_POOL_SIZE, TB_HTTP_THREADS, NULL}, {MHD_OPTION_END, 0, NULL}};
+  const struct MHD_OptionItem options[] = {{MHD_OPTION_LISTEN_SOCKET, fd, NULL},
+                                           {MHD_OPTION_CONNECTION_LIMIT, most, NULL},
+                                           {MHD_OPTION_THREAD_POOL_SIZE, TB_HTTP_THREADS, NULL},
+                                           {MHD_OPTION_END, 0, NULL}};
   server->crowd.most = (int)(most / PEER_SHARE);
   return tb_http_start(server, MHD_USE_EPOLL_INTERNAL_THREAD, options);
 }
 
 /* --- the life of a server --- */
 
-static void serve_until_told(struct tb_server *server, struct tb_interrupt *interrupt, struct tb_store *reader) {
+static void serve_until_told(struct tb_server *server, struct tb_interrupt *interrupt,
+                             struct tb_store *reader) {
   while (!tb_interrupt_poll(interrupt)) {
     struct pollfd wait = {.fd = interrupt->fd, .events = POLLIN};
     tb_upkeep(server, reader);
@@ -110,14 +139,16 @@ static void serve_until_told(struct tb_server *server, struct tb_interrupt *inte
 static void finish(struct tb_server *server) {
   atomic_store(&server->stopping, true);
   const MHD_socket fd = MHD_quiesce_daemon(server->daemon);
-  for (int waited = 0; atomic_load(&server->active) && waited < STOP_MS; waited += STOP_STEP_MS) poll(NULL, 0, STOP_STEP_MS);
+  for (int waited = 0; atomic_load(&server->active) && waited < STOP_MS; waited += STOP_STEP_MS)
+    poll(NULL, 0, STOP_STEP_MS);
   atomic_store(&server->drained, true); /* bodies that are still on their way are refused */
   while (atomic_load(&server->working)) poll(NULL, 0, STOP_STEP_MS);
   MHD_stop_daemon(server->daemon);
   if (fd != MHD_INVALID_SOCKET) close(fd);
 }
 
-static tc_status run_daemon(struct tb_server *server, struct tb_interrupt *interrupt, struct tb_store *reader, struct tc_error *err) {
+static tc_status run_daemon(struct tb_server *server, struct tb_interrupt *interrupt, struct tb_store *reader,
+                            struct tc_error *err) {
   const int fd = listen_socket(server->settings, err);
   if (fd < 0) return err->status;
   if (!(server->daemon = start_daemon(server, fd))) {
@@ -135,7 +166,8 @@ static tc_status run_threads(struct tb_server *server, struct tb_interrupt *inte
   struct tb_store reader;
   tc_status status = tb_store_open(&reader, server->settings->db, TB_STORE_READ, UPKEEP_CACHE_KIB, err);
   if (status != TC_OK) return status;
-  if (!(server->writer = tb_writer_start(&server->store))) status = tc_fail(err, TC_NOMEM, "serve", "threads cannot be started");
+  if (!(server->writer = tb_writer_start(&server->store)))
+    status = tc_fail(err, TC_NOMEM, "serve", "threads cannot be started");
   if (status == TC_OK) tb_writer_on_end(server->writer, tb_take_group_written, server);
   if (status == TC_OK && !(server->readers = tb_readers_start(server, err))) status = err->status;
   if (status == TC_OK && !(server->analyst = tb_analyst_start(server, err))) status = err->status;
@@ -149,11 +181,14 @@ static tc_status run_threads(struct tb_server *server, struct tb_interrupt *inte
 
 static tc_status run_store(struct tb_server *server, struct tc_error *err) {
   struct tb_interrupt interrupt;
-  tc_status status = tb_store_open(&server->store, server->settings->db, TB_STORE_WRITE, WRITER_CACHE_KIB, err);
+  tc_status status =
+      tb_store_open(&server->store, server->settings->db, TB_STORE_WRITE, WRITER_CACHE_KIB, err);
   if (status != TC_OK) return status;
-  if (!tb_dictionaries_open(&server->dictionaries, server->schema, &server->store)) status = tc_fail(err, TC_IO, "serve", "%s", server->store.error);
+  if (!tb_dictionaries_open(&server->dictionaries, server->schema, &server->store))
+    status = tc_fail(err, TC_IO, "serve", "%s", server->store.error);
   if (status == TC_OK) status = take_tokens(server, err);
-  if (status == TC_OK) status = tb_interrupt_open(&interrupt, err); /* before there are threads: they inherit the mask */
+  if (status == TC_OK)
+    status = tb_interrupt_open(&interrupt, err); /* before there are threads: they inherit the mask */
   if (status == TC_OK) {
     status = run_threads(server, &interrupt, err);
     tb_interrupt_close(&interrupt);

@@ -1,4 +1,5 @@
-/* POST /api/v1/results: the body becomes a submission, which the writer stores; the answer waits for its commit. */
+/* POST /api/v1/results: the body becomes a submission, which the writer stores; the answer waits for its
+ * commit. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static struct tb_intake *borrow(struct tb_server *server) {
   pthread_mutex_unlock(&server->intake_mutex);
   if (intake && tb_intake_dictionary(intake) == newest->id) return intake;
   tb_intake_free(intake);
-  const struct tb_intake_limits limits = {(size_t)server->settings->max_mib << 20, VALUES_MOST, (size_t)server->settings->max_cases};
+  const struct tb_intake_limits limits = {(size_t)server->settings->max_mib << 20, VALUES_MOST,
+                                          (size_t)server->settings->max_cases};
   return tb_intake_new(server->schema, limits, newest->bytes, newest->length, newest->id);
 }
 
@@ -38,8 +40,9 @@ static void give_back(struct tb_server *server, struct tb_intake *intake) {
 
 /* --- the answer --- */
 
-/* On the writer's thread, which does no more than it must: the answer is made by the thread that sends it. Of a group one request is resumed for
- * each thread, and that one resumes the others: so a thread is woken once for all of them. */
+/* On the writer's thread, which does no more than it must: the answer is made by the thread that sends it. Of
+ * a group one request is resumed for each thread, and that one resumes the others: so a thread is woken once
+ * for all of them. */
 static void written(struct tb_write *self) {
   struct tb_query *request = self->owner, **leaders = request->server->written;
   for (int i = 0; i < TB_HTTP_THREADS; i++) {
@@ -70,10 +73,12 @@ static void answer_written(struct tb_query *request) {
   struct tb_answer *answer = &request->answer;
   if (s->write.written == TB_WRITTEN_FAILED) {
     answer->retry_s = 5;
-    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the database could not be written; nothing was stored");
+    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+                    "the database could not be written; nothing was stored");
     return;
   }
-  static const char stored[] = "{\"status\":\"stored\",\"key\":\"", there[] = "{\"status\":\"already there\",\"key\":\"";
+  static const char stored[] = "{\"status\":\"stored\",\"key\":\"",
+                    there[] = "{\"status\":\"already there\",\"key\":\"";
   const bool is_new = s->write.written == TB_WRITTEN_STORED;
   char hex[TC_SHA256_HEX];
   tc_sha256_hex(s->key, hex);
@@ -85,23 +90,28 @@ static void answer_written(struct tb_query *request) {
 }
 
 static bool encoding_of(struct tb_query *request, bool *gzip) {
-  const char *encoding = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
+  const char *encoding =
+      MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
   *gzip = encoding && !strcasecmp(encoding, "gzip");
   if (!encoding || *gzip || !strcasecmp(encoding, "identity")) return true;
-  tb_answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Content-Encoding: gzip and identity are what is taken");
+  tb_answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                  "Content-Encoding: gzip and identity are what is taken");
   return false;
 }
 
-static void offer_sample(struct tb_server *server, const struct tb_intake *intake, const struct tb_submission *s) {
+static void offer_sample(struct tb_server *server, const struct tb_intake *intake,
+                         const struct tb_submission *s) {
   const char *text = tb_intake_text(intake);
-  struct tb_write *sample = text ? tb_dictionary_offer(&server->dictionaries, text, s->bytes, s->packed_bytes) : NULL;
+  struct tb_write *sample =
+      text ? tb_dictionary_offer(&server->dictionaries, text, s->bytes, s->packed_bytes) : NULL;
   if (sample) tb_writer_put(server->writer, sample);
 }
 
 /* It would be removed at once, and the sender, who was told that it is stored, would keep none. */
 static bool is_too_old(const struct tb_server *server, const struct tb_submission *s, char *why) {
   if (s->started >= tb_upkeep_edge(server->settings)) return false;
-  snprintf(why, TB_SCHEMA_WHY, "$.started: longer ago than this server keeps results (retain=%lld, in days)", server->settings->retain);
+  snprintf(why, TB_SCHEMA_WHY, "$.started: longer ago than this server keeps results (retain=%lld, in days)",
+           server->settings->retain);
   return true;
 }
 
@@ -111,7 +121,8 @@ static enum tb_taken take(struct tb_query *request, bool gzip, struct tb_submiss
   snprintf(why, TB_SCHEMA_WHY, "out of memory");
   if (!intake) return TB_TAKEN_NO_MEMORY;
   const char *key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Idempotency-Key");
-  enum tb_taken taken = tb_intake_take(intake, request->body ? request->body : "", request->body_bytes, gzip, key, out, why);
+  enum tb_taken taken =
+      tb_intake_take(intake, request->body ? request->body : "", request->body_bytes, gzip, key, out, why);
   if (taken == TB_TAKEN_OK && is_too_old(server, *out, why)) {
     free(*out);
     taken = TB_TAKEN_BAD;
@@ -122,7 +133,9 @@ static enum tb_taken take(struct tb_query *request, bool gzip, struct tb_submiss
 }
 
 static void refuse(struct tb_query *request, enum tb_taken taken, const char *why) {
-  static const unsigned statuses[] = {[TB_TAKEN_BAD] = MHD_HTTP_BAD_REQUEST, [TB_TAKEN_TOO_LARGE] = MHD_HTTP_CONTENT_TOO_LARGE, [TB_TAKEN_NO_MEMORY] = MHD_HTTP_SERVICE_UNAVAILABLE};
+  static const unsigned statuses[] = {[TB_TAKEN_BAD] = MHD_HTTP_BAD_REQUEST,
+                                      [TB_TAKEN_TOO_LARGE] = MHD_HTTP_CONTENT_TOO_LARGE,
+                                      [TB_TAKEN_NO_MEMORY] = MHD_HTTP_SERVICE_UNAVAILABLE};
   if (taken == TB_TAKEN_NO_MEMORY) request->answer.retry_s = 1;
   tb_answer_error(request, statuses[taken], "%s", why);
 }

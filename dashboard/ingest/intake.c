@@ -9,9 +9,17 @@
 
 #include "dashboard/store/digest.h"
 
-enum { KEEP = 1 << 20 /* bytes of scratch that are kept for the next one; more is given back */, WINDOW_LOG = 18, HASH_LOG = 13, GZIP_WINDOW = 15 + 16 };
+enum {
+  KEEP = 1 << 20 /* bytes of scratch that are kept for the next one; more is given back */,
+  WINDOW_LOG = 18,
+  HASH_LOG = 13,
+  GZIP_WINDOW = 15 + 16
+};
 
-struct buffer { char *data; size_t cap; };
+struct buffer {
+  char *data;
+  size_t cap;
+};
 
 struct tb_intake {
   const struct tb_schema *schema;
@@ -24,13 +32,17 @@ struct tb_intake {
   const char *text; /* of the document that was taken last */
 };
 
-/* Documents are small: tables of the usual size would take longer to clear than the document takes to pack. */
+/* Documents are small: tables of the usual size would take longer to clear than the document takes to
+ * pack. */
 static bool set_packer(ZSTD_CCtx *packer, const void *dictionary, size_t length) {
-  return !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, TB_INTAKE_LEVEL)) && !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_windowLog, WINDOW_LOG)) &&
-         !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_hashLog, HASH_LOG)) && !ZSTD_isError(ZSTD_CCtx_loadDictionary(packer, dictionary, length));
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, TB_INTAKE_LEVEL)) &&
+         !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_windowLog, WINDOW_LOG)) &&
+         !ZSTD_isError(ZSTD_CCtx_setParameter(packer, ZSTD_c_hashLog, HASH_LOG)) &&
+         !ZSTD_isError(ZSTD_CCtx_loadDictionary(packer, dictionary, length));
 }
 
-struct tb_intake *tb_intake_new(const struct tb_schema *schema, struct tb_intake_limits limits, const void *dictionary, size_t length, int64_t id) {
+struct tb_intake *tb_intake_new(const struct tb_schema *schema, struct tb_intake_limits limits,
+                                const void *dictionary, size_t length, int64_t id) {
   struct tb_intake *intake = calloc(1, sizeof *intake);
   if (!intake) return NULL;
   intake->schema = schema;
@@ -91,12 +103,14 @@ static enum tb_taken inflate_all(struct tb_intake *intake, z_stream *z, size_t *
     z->next_out = (unsigned char *)intake->plain.data + *length;
     z->avail_out = (unsigned)(room - *length);
     status = inflate(z, Z_NO_FLUSH);
-    if (status != Z_OK && status != Z_STREAM_END) return say(TB_TAKEN_BAD, why, "the body is not the gzip that Content-Encoding promises");
+    if (status != Z_OK && status != Z_STREAM_END)
+      return say(TB_TAKEN_BAD, why, "the body is not the gzip that Content-Encoding promises");
   }
   return z->avail_in ? say(TB_TAKEN_BAD, why, "something stands behind the gzip in the body") : TB_TAKEN_OK;
 }
 
-static enum tb_taken unzip(struct tb_intake *intake, const char *body, size_t bytes, size_t *length, char *why) {
+static enum tb_taken unzip(struct tb_intake *intake, const char *body, size_t bytes, size_t *length,
+                           char *why) {
   z_stream z = {.next_in = (unsigned char *)(uintptr_t)body, .avail_in = (unsigned)bytes};
   if (inflateInit2(&z, GZIP_WINDOW) != Z_OK) return say(TB_TAKEN_NO_MEMORY, why, "out of memory");
   const enum tb_taken taken = inflate_all(intake, &z, length, why);
@@ -114,7 +128,8 @@ static bool key_fits(const unsigned char *digest, const char *key) {
 
 /* --- the whole --- */
 
-static enum tb_taken make(struct tb_intake *intake, const char *text, size_t length, struct tb_submission **out, char *why) {
+static enum tb_taken make(struct tb_intake *intake, const char *text, size_t length,
+                          struct tb_submission **out, char *why) {
   const size_t bound = ZSTD_compressBound(length);
   if (!reserve(&intake->packed, bound)) return say(TB_TAKEN_NO_MEMORY, why, "out of memory");
   const size_t packed = ZSTD_compress2(intake->packer, intake->packed.data, bound, text, length);
@@ -134,21 +149,27 @@ static bool too_many_cases(const struct tb_intake *intake) {
   return n > intake->limits.most_cases;
 }
 
-static enum tb_taken take(struct tb_intake *intake, const char *text, size_t length, const char *key, struct tb_submission **out, char *why) {
+static enum tb_taken take(struct tb_intake *intake, const char *text, size_t length, const char *key,
+                          struct tb_submission **out, char *why) {
   unsigned char digest[TC_SHA256_BYTES];
   bool limit;
-  if (length > intake->limits.most_bytes) return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server takes");
+  if (length > intake->limits.most_bytes)
+    return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server takes");
   tb_digest(intake->fast_digest, text, length, digest);
-  if (key && !key_fits(digest, key)) return say(TB_TAKEN_BAD, why, "Idempotency-Key is not the SHA-256 of the document");
-  if (!tb_tape_parse(&intake->tape, text, length, &limit, why)) return intake->tape.no_memory ? TB_TAKEN_NO_MEMORY : limit ? TB_TAKEN_TOO_LARGE : TB_TAKEN_BAD;
+  if (key && !key_fits(digest, key))
+    return say(TB_TAKEN_BAD, why, "Idempotency-Key is not the SHA-256 of the document");
+  if (!tb_tape_parse(&intake->tape, text, length, &limit, why))
+    return intake->tape.no_memory ? TB_TAKEN_NO_MEMORY : limit ? TB_TAKEN_TOO_LARGE : TB_TAKEN_BAD;
   if (!tb_schema_check(intake->schema, &intake->tape, false, why)) return TB_TAKEN_BAD;
-  if (too_many_cases(intake)) return say(TB_TAKEN_TOO_LARGE, why, "the document has more cases than the server takes");
+  if (too_many_cases(intake))
+    return say(TB_TAKEN_TOO_LARGE, why, "the document has more cases than the server takes");
   const enum tb_taken taken = make(intake, text, length, out, why);
   if (taken == TB_TAKEN_OK) memcpy((*out)->key, digest, sizeof digest);
   return taken;
 }
 
-enum tb_taken tb_intake_take(struct tb_intake *intake, const char *body, size_t length, bool gzip, const char *key, struct tb_submission **out, char *why) {
+enum tb_taken tb_intake_take(struct tb_intake *intake, const char *body, size_t length, bool gzip,
+                             const char *key, struct tb_submission **out, char *why) {
   enum tb_taken taken = TB_TAKEN_OK;
   *out = NULL;
   if (gzip) {

@@ -10,35 +10,54 @@
 enum { TB_RULE_MEMBERS = 64 /* that a schema may name in one object: bits of a word */ };
 
 /* Types as bits. */
-enum { TB_TYPE_NULL = 1, TB_TYPE_BOOLEAN = 2, TB_TYPE_NUMBER = 4, TB_TYPE_INTEGER = 8, TB_TYPE_STRING = 16, TB_TYPE_ARRAY = 32, TB_TYPE_OBJECT = 64 };
+enum {
+  TB_TYPE_NULL = 1,
+  TB_TYPE_BOOLEAN = 2,
+  TB_TYPE_NUMBER = 4,
+  TB_TYPE_INTEGER = 8,
+  TB_TYPE_STRING = 16,
+  TB_TYPE_ARRAY = 32,
+  TB_TYPE_OBJECT = 64
+};
 
 struct tb_rule;
 
-struct tb_rule_member { const char *name; uint16_t length; const struct tb_rule *rule; /* NULL: it is only required */ };
+struct tb_rule_member {
+  const char *name;
+  uint16_t length;
+  const struct tb_rule *rule; /* NULL: it is only required */
+};
 
 /* A value that const or enum allows. */
-struct tb_rule_value { uint8_t kind; const char *text; size_t length; double number; };
+struct tb_rule_value {
+  uint8_t kind;
+  const char *text;
+  size_t length;
+  double number;
+};
 
 struct tb_rule {
-  bool never;                  /* the schema `false` */
-  int types;                   /* 0: any */
-  bool described;              /* has "type" and no additionalProperties: it names all members there are, for closed checks */
+  bool never;     /* the schema `false` */
+  int types;      /* 0: any */
+  bool described; /* has "type" and no additionalProperties: it names all members there are, for closed checks
+                   */
   struct tb_rule_value *values;
-  int n_values;                /* 0: any */
-  bool constant;               /* of const, for the message */
+  int n_values;  /* 0: any */
+  bool constant; /* of const, for the message */
   struct tb_rule_member *members;
   int n_members;
-  uint64_t required;           /* bits of members */
-  uint8_t *slots;              /* perfect hash of names: number of the member + 1; 0: none */
+  uint64_t required; /* bits of members */
+  uint8_t *slots;    /* perfect hash of names: number of the member + 1; 0: none */
   uint64_t seed;
   uint32_t slot_mask;
   const struct tb_rule *additional, *items, *same /* $ref */, *condition, *then, *otherwise;
   const struct tb_rule **all;
   int n_all;
   double min_items, minimum, above, below; /* NaN: none */
-  uint8_t light;               /* bits of the kinds (tb_tape_kind) that are allowed whatever their value is, but for what the next two say of numbers */
+  uint8_t light; /* bits of the kinds (tb_tape_kind) that are allowed whatever their value is, but for what
+                    the next two say of numbers */
   bool whole, not_negative;
-  bool alias;                  /* nothing but `same` */
+  bool alias; /* nothing but `same` */
   bool date_time;
 };
 

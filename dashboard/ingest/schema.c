@@ -1,4 +1,5 @@
-/* Checks documents by the rules of a schema. A document is walked once, down its tree; conditions (if, allOf) look at an object again. */
+/* Checks documents by the rules of a schema. A document is walked once, down its tree; conditions (if, allOf)
+ * look at an object again. */
 #include "dashboard/ingest/schema.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ struct check {
   bool closed;
   uint32_t path[TB_TAPE_DEPTH + 1]; /* nodes from the root down to the one that is looked at */
   int depth;
-  char *why;   /* NULL: nobody asks */
+  char *why; /* NULL: nobody asks */
 };
 
 static bool check(struct check *c, const struct tb_rule *rule, uint32_t node);
@@ -32,8 +33,11 @@ static size_t write_path(const struct check *c, char *out, size_t size) {
   size_t at = (size_t)snprintf(out, size, "$");
   for (int i = 1; i < c->depth && at < size; i++) {
     const struct tb_tape_node *n = &c->json->nodes[c->path[i]];
-    if (c->json->nodes[c->path[i - 1]].kind == TB_TAPE_ARRAY) at += (size_t)snprintf(out + at, size - at, "[%u]", position_of(c->json, c->path[i - 1], c->path[i]));
-    else at += (size_t)snprintf(out + at, size - at, ".%.*s", n->name_length < NAME ? (int)n->name_length : NAME, c->json->text + n->name);
+    if (c->json->nodes[c->path[i - 1]].kind == TB_TAPE_ARRAY)
+      at += (size_t)snprintf(out + at, size - at, "[%u]", position_of(c->json, c->path[i - 1], c->path[i]));
+    else
+      at += (size_t)snprintf(out + at, size - at, ".%.*s", n->name_length < NAME ? (int)n->name_length : NAME,
+                             c->json->text + n->name);
   }
   return at < size ? at : size - 1;
 }
@@ -58,14 +62,16 @@ static bool reject_type(struct check *c, int types, uint8_t kind) {
   char expected[TB_TAPE_WHY] = "";
   size_t at = 0;
   for (int i = 0; i < (int)(sizeof type_names / sizeof *type_names); i++)
-    if (types >> i & 1) at += (size_t)snprintf(expected + at, sizeof expected - at, "%s%s", at ? " or " : "", type_names[i]);
+    if (types >> i & 1)
+      at += (size_t)snprintf(expected + at, sizeof expected - at, "%s%s", at ? " or " : "", type_names[i]);
   return reject(c, "expected %s, found %s", expected, kinds[kind]);
 }
 
 /* --- values --- */
 
 static int type_of(const struct tb_tape *json, uint32_t node) {
-  static const int types[] = {TB_TYPE_NULL, TB_TYPE_BOOLEAN, TB_TYPE_BOOLEAN, TB_TYPE_NUMBER, TB_TYPE_STRING, TB_TYPE_ARRAY, TB_TYPE_OBJECT};
+  static const int types[] = {TB_TYPE_NULL,   TB_TYPE_BOOLEAN, TB_TYPE_BOOLEAN, TB_TYPE_NUMBER,
+                              TB_TYPE_STRING, TB_TYPE_ARRAY,   TB_TYPE_OBJECT};
   const struct tb_tape_node *n = &json->nodes[node];
   if (n->kind != TB_TAPE_NUMBER) return types[n->kind];
   const double value = n->plain ? 0 : tb_tape_number(json, node);
@@ -90,9 +96,12 @@ static bool reject_value(struct check *c, const struct tb_rule *rule) {
   for (int i = 0; i < rule->n_values && at < sizeof allowed; i++) {
     const struct tb_rule_value *value = &rule->values[i];
     static const char *const words[] = {"null", "false", "true"};
-    if (value->kind == TB_TAPE_STRING) at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s\"%s\"", i ? ", " : "", value->text);
-    else if (value->kind == TB_TAPE_NUMBER) at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s%g", i ? ", " : "", value->number);
-    else at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s%s", i ? ", " : "", words[value->kind]);
+    if (value->kind == TB_TAPE_STRING)
+      at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s\"%s\"", i ? ", " : "", value->text);
+    else if (value->kind == TB_TAPE_NUMBER)
+      at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s%g", i ? ", " : "", value->number);
+    else
+      at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s%s", i ? ", " : "", words[value->kind]);
   }
   return reject(c, "expected %s%s", rule->n_values > 1 ? "one of " : "", allowed);
 }
@@ -120,16 +129,19 @@ static bool is_date_time(const char *text, size_t length) {
 /* --- arrays and objects --- */
 
 /* Numbers of which it is known without their value that they are allowed; others may be too. */
-static inline bool number_is_light(const struct tb_rule *rule, const struct tb_tape *json, const struct tb_tape_node *n) {
+static inline bool number_is_light(const struct tb_rule *rule, const struct tb_tape *json,
+                                   const struct tb_tape_node *n) {
   enum { SAFE_DIGITS = 300 /* without an exponent, so many are within what a double holds */ };
-  return !n->power && n->length < SAFE_DIGITS && (n->plain || !rule->whole) && !(rule->not_negative && json->text[n->text] == '-');
+  return !n->power && n->length < SAFE_DIGITS && (n->plain || !rule->whole) &&
+         !(rule->not_negative && json->text[n->text] == '-');
 }
 
 /* Most values need no more than a look at their kind. */
 static inline bool check_child(struct check *c, const struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *n = &c->json->nodes[node];
   if (rule->alias) rule = rule->same;
-  if (rule->light >> n->kind & 1 && (n->kind != TB_TAPE_NUMBER || number_is_light(rule, c->json, n))) return true;
+  if (rule->light >> n->kind & 1 && (n->kind != TB_TAPE_NUMBER || number_is_light(rule, c->json, n)))
+    return true;
   c->path[c->depth++] = node;
   const bool good = check(c, rule, node);
   c->depth--;
@@ -141,11 +153,13 @@ static bool check_array(struct check *c, const struct tb_rule *rule, uint32_t no
   double count = 0;
   for (uint32_t i = tb_tape_first(node); i < nodes[node].next; i = nodes[i].next, count++)
     if (rule->items && !check_child(c, rule->items, i)) return false;
-  return !(count < rule->min_items) || reject(c, "expected at least %g items, found %g", rule->min_items, count);
+  return !(count < rule->min_items) ||
+         reject(c, "expected at least %g items, found %g", rule->min_items, count);
 }
 
 static bool is_member(const struct tb_rule *rule, int member, const char *name, size_t length) {
-  return rule->members[member].length == length && tb_tape_same_name(rule->members[member].name, name, length);
+  return rule->members[member].length == length &&
+         tb_tape_same_name(rule->members[member].name, name, length);
 }
 
 /* `likely`: the one behind the last one, since most documents are written in the order of the schema. */
@@ -165,7 +179,8 @@ static bool check_object(struct check *c, const struct tb_rule *rule, uint32_t n
     const int member = member_at(rule, likely, name, nodes[i].name_length);
     if (member < 0) {
       if (rule->additional && !check_child(c, rule->additional, i)) return false;
-      if (c->closed && rule->described) return reject(c, "has '%.*s', which the schema does not name", (int)nodes[i].name_length, name);
+      if (c->closed && rule->described)
+        return reject(c, "has '%.*s', which the schema does not name", (int)nodes[i].name_length, name);
       continue;
     }
     if (seen >> member & 1) return reject(c, "has '%s' twice", rule->members[member].name);
@@ -193,18 +208,21 @@ static bool check_conditions(struct check *c, const struct tb_rule *rule, uint32
 static bool check_kind(struct check *c, const struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *n = &c->json->nodes[node];
   switch (n->kind) {
-  case TB_TAPE_NUMBER: return check_bounds(c, rule, node);
-  case TB_TAPE_STRING:
-    return !rule->date_time || is_date_time(c->json->text + n->text, n->length) || reject(c, "expected a time as 2026-11-20T14:02:11Z");
-  case TB_TAPE_OBJECT: return (!rule->n_members && !rule->additional && !c->closed) || check_object(c, rule, node);
-  case TB_TAPE_ARRAY: return check_array(c, rule, node);
-  default: return true;
+    case TB_TAPE_NUMBER: return check_bounds(c, rule, node);
+    case TB_TAPE_STRING:
+      return !rule->date_time || is_date_time(c->json->text + n->text, n->length) ||
+             reject(c, "expected a time as 2026-11-20T14:02:11Z");
+    case TB_TAPE_OBJECT:
+      return (!rule->n_members && !rule->additional && !c->closed) || check_object(c, rule, node);
+    case TB_TAPE_ARRAY: return check_array(c, rule, node);
+    default: return true;
   }
 }
 
 static bool check(struct check *c, const struct tb_rule *rule, uint32_t node) {
   if (rule->never) return reject(c, "is not allowed here");
-  if (rule->types && !(rule->types & type_of(c->json, node))) return reject_type(c, rule->types, c->json->nodes[node].kind);
+  if (rule->types && !(rule->types & type_of(c->json, node)))
+    return reject_type(c, rule->types, c->json->nodes[node].kind);
   if (rule->same && !check(c, rule->same, node)) return false;
   if (rule->n_values && !check_values(c, rule, node)) return false;
   if (!check_kind(c, rule, node)) return false;

@@ -1,10 +1,16 @@
-/* Makes a schema's text into rules. To add a keyword: a row in `keywords`, its function, and its check in schema.c. */
+/* Makes a schema's text into rules. To add a keyword: a row in `keywords`, its function, and its check in
+ * schema.c. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dashboard/ingest/rule.h"
 
-struct def { const char *name; size_t length; uint32_t node; struct tb_rule *rule; };
+struct def {
+  const char *name;
+  size_t length;
+  uint32_t node;
+  struct tb_rule *rule;
+};
 
 struct loader {
   struct tc_arena *arena;
@@ -19,7 +25,8 @@ static bool fill_rule(struct loader *l, struct tb_rule *rule, uint32_t node);
 
 static bool refuse(struct loader *l, uint32_t node, const char *what) {
   const struct tb_tape_node *n = &l->json.nodes[node];
-  tc_fail(l->err, TC_PARSE, "schema", "%s: %.*s: %.*s", what, (int)n->name_length, l->json.text + n->name, (int)(n->length < 60 ? n->length : 60), l->json.text + n->text);
+  tc_fail(l->err, TC_PARSE, "schema", "%s: %.*s: %.*s", what, (int)n->name_length, l->json.text + n->name,
+          (int)(n->length < 60 ? n->length : 60), l->json.text + n->text);
   return false;
 }
 
@@ -56,8 +63,12 @@ static bool has_kind(struct loader *l, uint32_t node, enum tb_tape_kind kind) {
 /* --- keywords --- */
 
 static bool add_type(struct loader *l, struct tb_rule *rule, uint32_t node) {
-  static const struct { const char *name; int bits; } types[] = {{"null", TB_TYPE_NULL}, {"boolean", TB_TYPE_BOOLEAN}, {"number", TB_TYPE_NUMBER},
-    {"integer", TB_TYPE_INTEGER}, {"string", TB_TYPE_STRING}, {"array", TB_TYPE_ARRAY}, {"object", TB_TYPE_OBJECT}};
+  static const struct {
+    const char *name;
+    int bits;
+  } types[] = {{"null", TB_TYPE_NULL},       {"boolean", TB_TYPE_BOOLEAN}, {"number", TB_TYPE_NUMBER},
+               {"integer", TB_TYPE_INTEGER}, {"string", TB_TYPE_STRING},   {"array", TB_TYPE_ARRAY},
+               {"object", TB_TYPE_OBJECT}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (tb_tape_is(&l->json, node, types[i].name)) return rule->types |= types[i].bits, true;
   return refuse(l, node, "a type that is none");
@@ -101,7 +112,8 @@ static int member_of(struct loader *l, struct tb_rule *rule, uint32_t node, cons
   if (!rule->members && !(rule->members = get(l, TB_RULE_MEMBERS, sizeof *rule->members))) return -1;
   for (int i = 0; i < rule->n_members; i++)
     if (rule->members[i].length == length && !memcmp(rule->members[i].name, name, length)) return i;
-  if (rule->n_members == TB_RULE_MEMBERS) return refuse(l, node, "an object with more than 64 named members"), -1;
+  if (rule->n_members == TB_RULE_MEMBERS)
+    return refuse(l, node, "an object with more than 64 named members"), -1;
   char *copy = get(l, length + 1, 1);
   if (!copy) return -1;
   memcpy(copy, name, length);
@@ -112,7 +124,8 @@ static int member_of(struct loader *l, struct tb_rule *rule, uint32_t node, cons
 static bool load_properties(struct loader *l, struct tb_rule *rule, uint32_t node) {
   if (!has_kind(l, node, TB_TAPE_OBJECT)) return false;
   for (uint32_t i = tb_tape_first(node); i < l->json.nodes[node].next; i = l->json.nodes[i].next) {
-    const int member = member_of(l, rule, i, l->json.text + l->json.nodes[i].name, l->json.nodes[i].name_length);
+    const int member =
+        member_of(l, rule, i, l->json.text + l->json.nodes[i].name, l->json.nodes[i].name_length);
     if (member < 0 || !(rule->members[member].rule = load_rule(l, i))) return false;
   }
   return true;
@@ -136,30 +149,35 @@ static bool load_ref(struct loader *l, struct tb_rule *rule, uint32_t node) {
   const char *name = text_of(l, node, &length);
   if (!name) return false;
   for (int i = 0; i < l->n_defs; i++)
-    if (length == strlen(prefix) + l->defs[i].length && !memcmp(name, prefix, strlen(prefix)) && !memcmp(name + strlen(prefix), l->defs[i].name, l->defs[i].length))
+    if (length == strlen(prefix) + l->defs[i].length && !memcmp(name, prefix, strlen(prefix)) &&
+        !memcmp(name + strlen(prefix), l->defs[i].name, l->defs[i].length))
       return rule->same = l->defs[i].rule, true;
   return refuse(l, node, "it refers to what is not there");
 }
 
 static bool load_all(struct loader *l, struct tb_rule *rule, uint32_t node) {
-  if (!has_kind(l, node, TB_TAPE_ARRAY) || !(rule->all = get(l, (size_t)count_children(l, node), sizeof *rule->all))) return false;
+  if (!has_kind(l, node, TB_TAPE_ARRAY) ||
+      !(rule->all = get(l, (size_t)count_children(l, node), sizeof *rule->all)))
+    return false;
   for (uint32_t i = tb_tape_first(node); i < l->json.nodes[node].next; i = l->json.nodes[i].next)
     if (!(rule->all[rule->n_all++] = load_rule(l, i))) return false;
   return true;
 }
 
-#define LOAD_RULE(field) \
-  static bool load_##field(struct loader *l, struct tb_rule *rule, uint32_t node) { return (rule->field = load_rule(l, node)) != NULL; }
+#define LOAD_RULE(field)                                                                                     \
+  static bool load_##field(struct loader *l, struct tb_rule *rule, uint32_t node) {                          \
+    return (rule->field = load_rule(l, node)) != NULL;                                                       \
+  }
 LOAD_RULE(additional)
 LOAD_RULE(items)
 LOAD_RULE(condition)
 LOAD_RULE(then)
 LOAD_RULE(otherwise)
 
-#define LOAD_NUMBER(field)                                                                       \
-  static bool load_##field(struct loader *l, struct tb_rule *rule, uint32_t node) {              \
-    rule->field = tb_tape_number(&l->json, node);                                                \
-    return has_kind(l, node, TB_TAPE_NUMBER);                                                    \
+#define LOAD_NUMBER(field)                                                                                   \
+  static bool load_##field(struct loader *l, struct tb_rule *rule, uint32_t node) {                          \
+    rule->field = tb_tape_number(&l->json, node);                                                            \
+    return has_kind(l, node, TB_TAPE_NUMBER);                                                                \
   }
 LOAD_NUMBER(min_items)
 LOAD_NUMBER(minimum)
@@ -176,19 +194,39 @@ static bool load_nothing(struct loader *l, struct tb_rule *rule, uint32_t node) 
   return true;
 }
 
-static const struct { const char *name; bool (*load)(struct loader *l, struct tb_rule *rule, uint32_t node); } keywords[] = {
-    {"type", load_type},         {"const", load_const},         {"enum", load_enum},           {"properties", load_properties},
-    {"required", load_required}, {"items", load_items},         {"minItems", load_min_items},  {"additionalProperties", load_additional},
-    {"minimum", load_minimum},   {"exclusiveMinimum", load_above}, {"exclusiveMaximum", load_below}, {"$ref", load_ref},
-    {"allOf", load_all},         {"if", load_condition},        {"then", load_then},           {"else", load_otherwise},
-    {"format", load_format},     {"$schema", load_nothing},     {"$defs", load_nothing},       {"title", load_nothing},
+static const struct {
+  const char *name;
+  bool (*load)(struct loader *l, struct tb_rule *rule, uint32_t node);
+} keywords[] = {
+    {"type", load_type},
+    {"const", load_const},
+    {"enum", load_enum},
+    {"properties", load_properties},
+    {"required", load_required},
+    {"items", load_items},
+    {"minItems", load_min_items},
+    {"additionalProperties", load_additional},
+    {"minimum", load_minimum},
+    {"exclusiveMinimum", load_above},
+    {"exclusiveMaximum", load_below},
+    {"$ref", load_ref},
+    {"allOf", load_all},
+    {"if", load_condition},
+    {"then", load_then},
+    {"else", load_otherwise},
+    {"format", load_format},
+    {"$schema", load_nothing},
+    {"$defs", load_nothing},
+    {"title", load_nothing},
     {"description", load_nothing},
 };
 
 static bool load_keyword(struct loader *l, struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *n = &l->json.nodes[node];
   for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-    if (strlen(keywords[i].name) == n->name_length && !memcmp(keywords[i].name, l->json.text + n->name, n->name_length)) return keywords[i].load(l, rule, node);
+    if (strlen(keywords[i].name) == n->name_length &&
+        !memcmp(keywords[i].name, l->json.text + n->name, n->name_length))
+      return keywords[i].load(l, rule, node);
   return refuse(l, node, "the schema says what is not checked here");
 }
 
@@ -203,11 +241,13 @@ static bool hash_names(struct loader *l, struct tb_rule *rule) {
   if (!(rule->slots = get(l, size, 1))) return false;
   rule->slot_mask = size - 1;
   rule->seed = 0x9E3779B97F4A7C15u;
-  for (int try = 0; try < TRIES; try++, rule->seed = rule->seed * 6364136223846793005u + 1442695040888963407u) {
+  for (int try = 0; try < TRIES;
+       try++, rule->seed = rule->seed * 6364136223846793005u + 1442695040888963407u) {
     int n = 0;
     memset(rule->slots, 0, size);
     for (; n < rule->n_members; n++) {
-      uint8_t *slot = &rule->slots[tb_rule_slot(rule->seed | 1, rule->slot_mask, rule->members[n].name, rule->members[n].length)];
+      uint8_t *slot = &rule->slots[tb_rule_slot(rule->seed | 1, rule->slot_mask, rule->members[n].name,
+                                                rule->members[n].length)];
       if (*slot) break;
       *slot = (uint8_t)(n + 1);
     }
@@ -233,15 +273,18 @@ static uint8_t light_kinds(const struct tb_rule *rule) {
 static bool fill_rule(struct loader *l, struct tb_rule *rule, uint32_t node) {
   const struct tb_tape_node *n = &l->json.nodes[node];
   rule->min_items = rule->minimum = rule->above = rule->below = NAN;
-  if (n->kind == TB_TAPE_TRUE || n->kind == TB_TAPE_FALSE) return rule->never = n->kind == TB_TAPE_FALSE, true;
+  if (n->kind == TB_TAPE_TRUE || n->kind == TB_TAPE_FALSE)
+    return rule->never = n->kind == TB_TAPE_FALSE, true;
   if (!has_kind(l, node, TB_TAPE_OBJECT)) return false;
   for (uint32_t i = tb_tape_first(node); i < l->json.nodes[node].next; i = l->json.nodes[i].next)
     if (!load_keyword(l, rule, i)) return false;
   rule->light = light_kinds(rule);
   rule->whole = rule->types && !(rule->types & TB_TYPE_NUMBER);
   rule->not_negative = !isnan(rule->minimum);
-  rule->alias = rule->same && !rule->never && !rule->types && !rule->n_values && !rule->n_members && !rule->additional && !rule->items && !rule->n_all &&
-                !rule->condition && isnan(rule->min_items) && isnan(rule->minimum) && isnan(rule->above) && isnan(rule->below) && !rule->date_time;
+  rule->alias = rule->same && !rule->never && !rule->types && !rule->n_values && !rule->n_members &&
+                !rule->additional && !rule->items && !rule->n_all && !rule->condition &&
+                isnan(rule->min_items) && isnan(rule->minimum) && isnan(rule->above) && isnan(rule->below) &&
+                !rule->date_time;
   rule->described = rule->types && !rule->additional && tb_tape_member(&l->json, node, "properties");
   return hash_names(l, rule);
 }
@@ -254,10 +297,13 @@ static struct tb_rule *load_rule(struct loader *l, uint32_t node) {
 static bool load_defs(struct loader *l) {
   const uint32_t defs = tb_tape_member(&l->json, 0, "$defs");
   if (!defs) return true;
-  if (!has_kind(l, defs, TB_TAPE_OBJECT) || !(l->defs = get(l, (size_t)count_children(l, defs), sizeof *l->defs))) return false;
+  if (!has_kind(l, defs, TB_TAPE_OBJECT) ||
+      !(l->defs = get(l, (size_t)count_children(l, defs), sizeof *l->defs)))
+    return false;
   for (uint32_t i = tb_tape_first(defs); i < l->json.nodes[defs].next; i = l->json.nodes[i].next) {
     const struct tb_tape_node *n = &l->json.nodes[i];
-    l->defs[l->n_defs] = (struct def){l->json.text + n->name, n->name_length, i, get(l, 1, sizeof(struct tb_rule))};
+    l->defs[l->n_defs] =
+        (struct def){l->json.text + n->name, n->name_length, i, get(l, 1, sizeof(struct tb_rule))};
     if (!l->defs[l->n_defs++].rule) return false;
   }
   for (int i = 0; i < l->n_defs; i++)
@@ -273,7 +319,9 @@ static bool keep_names(struct loader *l, struct tb_schema *schema) {
   if (!(schema->names = get(l, l->json.nodes[0].length + 1, 4))) return false;
   for (uint32_t i = 1; i < end; i++) {
     const struct tb_tape_node *n = &l->json.nodes[i];
-    if (n->kind != TB_TAPE_OBJECT || n->name_length != strlen("properties") || memcmp(l->json.text + n->name, "properties", n->name_length)) continue;
+    if (n->kind != TB_TAPE_OBJECT || n->name_length != strlen("properties") ||
+        memcmp(l->json.text + n->name, "properties", n->name_length))
+      continue;
     for (uint32_t j = tb_tape_first(i); j < n->next; j = l->json.nodes[j].next) {
       const struct tb_tape_node *member = &l->json.nodes[j];
       char *out = schema->names + schema->names_length;
@@ -294,9 +342,12 @@ struct tb_schema *tb_schema_load(const char *text, size_t length, struct tc_erro
   bool limit, good = false;
   struct tb_schema *schema = calloc(1, sizeof *schema);
   l.arena = tc_arena_new(tc_alloc_system());
-  if (!schema || !l.arena) no_memory(&l);
-  else if (!tb_tape_parse(&l.json, text, length, &limit, why)) tc_fail(err, TC_PARSE, "schema", "%s", why);
-  else good = load_defs(&l) && (schema->root = load_rule(&l, 0)) && keep_names(&l, schema);
+  if (!schema || !l.arena)
+    no_memory(&l);
+  else if (!tb_tape_parse(&l.json, text, length, &limit, why))
+    tc_fail(err, TC_PARSE, "schema", "%s", why);
+  else
+    good = load_defs(&l) && (schema->root = load_rule(&l, 0)) && keep_names(&l, schema);
   tb_tape_free(&l.json);
   if (!good) {
     tc_arena_free(l.arena);

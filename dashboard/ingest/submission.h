@@ -1,4 +1,5 @@
-/* A document that was checked, as the writer stores it: its bytes, compressed, and a row for each case that its run came to.
+/* A document that was checked, as the writer stores it: its bytes, compressed, and a row for each case that
+ * its run came to.
  *
  * Ownership: one block of memory, with all that it points to. */
 #ifndef TB_DASHBOARD_SUBMISSION_H
@@ -10,12 +11,12 @@
 enum { TB_SUBMISSION_NAME = 1024, TB_SUBMISSION_MACHINES = 64 };
 
 struct tb_row {
-  const char *name;     /* the case's id */
-  int64_t position;     /* of the case in its document */
-  int machine;          /* index of the submission's */
-  int outcome;          /* as in results/outcome.def; 0: ok */
-  int64_t probe;        /* version of the probe that `value` is over; 0: it is nanoseconds */
-  double value;         /* NaN: not measured, or not right */
+  const char *name;                /* the case's id */
+  int64_t position;                /* of the case in its document */
+  int machine;                     /* index of the submission's */
+  int outcome;                     /* as in results/outcome.def; 0: ok */
+  int64_t probe;                   /* version of the probe that `value` is over; 0: it is nanoseconds */
+  double value;                    /* NaN: not measured, or not right */
   double figures[TB_FIGURE_COUNT]; /* NaN: not known; of a case that is not right none is */
 };
 
@@ -33,9 +34,10 @@ struct tb_submission {
   const void *packed;
 };
 
-/* The rows of a document that passed the schema. NULL: `why` (TB_TAPE_WHY bytes) says what cannot be kept; "" when memory is out. `packed` is
- * copied. */
-struct tb_submission *tb_submission_new(const struct tb_tape *tape, const void *packed, size_t packed_bytes, char *why);
+/* The rows of a document that passed the schema. NULL: `why` (TB_TAPE_WHY bytes) says what cannot be kept; ""
+ * when memory is out. `packed` is copied. */
+struct tb_submission *tb_submission_new(const struct tb_tape *tape, const void *packed, size_t packed_bytes,
+                                        char *why);
 /* Stores it: what tb_write.apply wants. */
 enum tb_written tb_submission_apply(struct tb_write *self, struct tb_store *store);
 

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-static bool add_document(struct tb_store *store, const struct tb_submission *s, int64_t commit, int64_t machine, int64_t now, int64_t *id) {
+static bool add_document(struct tb_store *store, const struct tb_submission *s, int64_t commit,
+                         int64_t machine, int64_t now, int64_t *id) {
   sqlite3_stmt *add = tb_store_get(store, TB_SQL_ADD_DOCUMENT);
   if (!add) return false;
   int at = 0;
@@ -28,9 +29,12 @@ static void bind_figures(sqlite3_stmt *statement, int at, const double *figures)
     if (!isnan(figures[i])) sqlite3_bind_double(statement, at + i, figures[i]);
 }
 
-struct place { int64_t document, position, series, commit, now; };
+struct place {
+  int64_t document, position, series, commit, now;
+};
 
-static bool add_point(struct tb_store *store, const struct tb_submission *s, const struct tb_row *row, const struct place *place) {
+static bool add_point(struct tb_store *store, const struct tb_submission *s, const struct tb_row *row,
+                      const struct place *place) {
   sqlite3_stmt *add = tb_store_get(store, TB_SQL_ADD_POINT);
   if (!add) return false;
   int at = 0;
@@ -47,7 +51,8 @@ static bool add_point(struct tb_store *store, const struct tb_submission *s, con
 }
 
 /* The series' newest point. False: a failure. *renewed: there was something that the statement is for. */
-static bool renew(struct tb_store *store, enum tb_statement which, const struct tb_submission *s, const struct tb_row *row, const struct place *place, bool *renewed) {
+static bool renew(struct tb_store *store, enum tb_statement which, const struct tb_submission *s,
+                  const struct tb_row *row, const struct place *place, bool *renewed) {
   sqlite3_stmt *statement = tb_store_get(store, which);
   if (!statement) return false;
   int at = 0;
@@ -68,9 +73,10 @@ static bool renew(struct tb_store *store, enum tb_statement which, const struct 
   return good;
 }
 
-/* Most often nothing that an index holds changes, and then the indexes are left alone. A series that has a newer point gets one point more; it may
- * tell since when the newest one's outcome holds. */
-static bool renew_series(struct tb_store *store, const struct tb_submission *s, const struct tb_row *row, const struct place *place) {
+/* Most often nothing that an index holds changes, and then the indexes are left alone. A series that has a
+ * newer point gets one point more; it may tell since when the newest one's outcome holds. */
+static bool renew_series(struct tb_store *store, const struct tb_submission *s, const struct tb_row *row,
+                         const struct place *place) {
   bool renewed = false;
   if (!renew(store, TB_SQL_RENEW_QUIETLY, s, row, place, &renewed)) return false;
   if (!renewed && !renew(store, TB_SQL_RENEW_SERIES, s, row, place, &renewed)) return false;
@@ -90,13 +96,16 @@ enum tb_written tb_submission_apply(struct tb_write *self, struct tb_store *stor
   if (place.commit < 0) return TB_WRITTEN_FAILED;
   for (int i = 0; i < s->n_machines; i++)
     if ((machines[i] = tb_store_machine_id(store, s->machines[i])) < 0) return TB_WRITTEN_FAILED;
-  if (!add_document(store, s, place.commit, machines[0], place.now, &place.document)) return TB_WRITTEN_FAILED;
+  if (!add_document(store, s, place.commit, machines[0], place.now, &place.document))
+    return TB_WRITTEN_FAILED;
   if (!place.document) return TB_WRITTEN_THERE;
   if (!tb_store_measured(store, place.commit, s->started)) return TB_WRITTEN_FAILED;
   for (size_t i = 0; i < s->n_rows; i++) {
     place.position = s->rows[i].position;
     place.series = tb_store_series_id(store, s->rows[i].name, machines[s->rows[i].machine]);
-    if (place.series < 0 || !add_point(store, s, &s->rows[i], &place) || !renew_series(store, s, &s->rows[i], &place)) return TB_WRITTEN_FAILED;
+    if (place.series < 0 || !add_point(store, s, &s->rows[i], &place) ||
+        !renew_series(store, s, &s->rows[i], &place))
+      return TB_WRITTEN_FAILED;
   }
   store->more_documents++;
   store->more_points += (int64_t)s->n_rows;

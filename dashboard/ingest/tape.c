@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 
-/* Functions below take the place where they begin and give the place behind what they read; NULL: r->problem says what is wrong. The place is
- * handed on in a register: this is what the server does most. */
+/* Functions below take the place where they begin and give the place behind what they read; NULL: r->problem
+ * says what is wrong. The place is handed on in a register: this is what the server does most. */
 struct reader {
   struct tb_tape *json;
   const char *text, *end;
@@ -34,7 +34,8 @@ static const char *over(struct reader *r, const char *at, const char *problem) {
 }
 
 static inline const char *skip_blanks(const char *at, const char *end) {
-  while (at < end && (unsigned char)*at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+  while (at < end && (unsigned char)*at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+    at++;
   return at;
 }
 
@@ -46,16 +47,24 @@ static inline const char *skip_plain(const char *at, const char *end) {
   while (end - at >= 16) {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
     /* signed: bytes beyond ASCII are below a blank too */
-    const __m128i stop = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)), _mm_cmplt_epi8(bytes, blank));
+    const __m128i stop =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                     _mm_cmplt_epi8(bytes, blank));
     const int mask = _mm_movemask_epi8(stop);
     if (mask) return at + __builtin_ctz((unsigned)mask);
     at += 16;
   }
-  while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= ' ' && (unsigned char)*at < 0x80) at++;
+  while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= ' ' && (unsigned char)*at < 0x80)
+    at++;
   return at;
 }
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+static int hex_digit(char c) {
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
 
 /* Four digits; -1: they are not there. */
 static int hex4(const char *at, const char *end) {
@@ -117,7 +126,9 @@ static inline const char *read_text(struct reader *r, const char *at, bool *plai
 
 /* --- values --- */
 
-static inline bool is_digit(const char *at, const char *end) { return at < end && (unsigned char)(*at - '0') <= 9; }
+static inline bool is_digit(const char *at, const char *end) {
+  return at < end && (unsigned char)(*at - '0') <= 9;
+}
 
 static inline const char *skip_digits(struct reader *r, const char *at) {
   const char *first = at;
@@ -137,15 +148,18 @@ static const char *read_fraction(struct reader *r, struct tb_tape_node *node, co
 
 static inline const char *read_number(struct reader *r, struct tb_tape_node *node, const char *at) {
   at += *at == '-';
-  if (at < r->end && *at == '0') at++;
-  else if (!(at = skip_digits(r, at))) return NULL;
+  if (at < r->end && *at == '0')
+    at++;
+  else if (!(at = skip_digits(r, at)))
+    return NULL;
   if (is_digit(at, r->end)) return fail(r, at, "a number that begins with 0");
   node->plain = at == r->end || (*at != '.' && *at != 'e' && *at != 'E');
   return node->plain ? at : read_fraction(r, node, at);
 }
 
 static inline const char *read_word(struct reader *r, const char *at, const char *word, size_t length) {
-  return (size_t)(r->end - at) < length || memcmp(at, word, length) ? fail(r, at, "what is no value") : at + length;
+  return (size_t)(r->end - at) < length || memcmp(at, word, length) ? fail(r, at, "what is no value")
+                                                                    : at + length;
 }
 
 static bool more_nodes(struct reader *r, const char *at) {
@@ -170,35 +184,38 @@ static inline struct tb_tape_node *add_node(struct reader *r, const char *at) {
   return &json->nodes[json->count++];
 }
 
-struct name { uint32_t at; uint16_t length; };
+struct name {
+  uint32_t at;
+  uint16_t length;
+};
 
 /* The value of a node; arrays and objects are opened, texts and numbers have their length. */
 static inline const char *fill_node(struct reader *r, struct tb_tape_node *node, const char *at) {
   const char *end;
   bool plain;
   switch (*at) {
-  case '"':
-    node->kind = TB_TAPE_STRING;
-    node->text++;
-    if (!(end = read_text(r, at + 1, &plain))) return NULL;
-    node->plain = plain;
-    node->length = (uint32_t)(end - at) - 1;
-    return end + 1;
-  case '{':
-  case '[':
-    node->kind = *at == '{' ? TB_TAPE_OBJECT : TB_TAPE_ARRAY;
-    if (r->depth == TB_TAPE_DEPTH) return over(r, at, "nested too deep");
-    r->open[r->depth++] = (uint32_t)(node - r->json->nodes);
-    return at + 1;
-  case 't': node->kind = TB_TAPE_TRUE; return read_word(r, at, "true", strlen("true"));
-  case 'f': node->kind = TB_TAPE_FALSE; return read_word(r, at, "false", strlen("false"));
-  case 'n': node->kind = TB_TAPE_NULL; return read_word(r, at, "null", strlen("null"));
-  default:
-    if (*at != '-' && !is_digit(at, r->end)) return fail(r, at, "what is no value");
-    node->kind = TB_TAPE_NUMBER;
-    if (!(end = read_number(r, node, at))) return NULL;
-    node->length = (uint32_t)(end - at);
-    return end;
+    case '"':
+      node->kind = TB_TAPE_STRING;
+      node->text++;
+      if (!(end = read_text(r, at + 1, &plain))) return NULL;
+      node->plain = plain;
+      node->length = (uint32_t)(end - at) - 1;
+      return end + 1;
+    case '{':
+    case '[':
+      node->kind = *at == '{' ? TB_TAPE_OBJECT : TB_TAPE_ARRAY;
+      if (r->depth == TB_TAPE_DEPTH) return over(r, at, "nested too deep");
+      r->open[r->depth++] = (uint32_t)(node - r->json->nodes);
+      return at + 1;
+    case 't': node->kind = TB_TAPE_TRUE; return read_word(r, at, "true", strlen("true"));
+    case 'f': node->kind = TB_TAPE_FALSE; return read_word(r, at, "false", strlen("false"));
+    case 'n': node->kind = TB_TAPE_NULL; return read_word(r, at, "null", strlen("null"));
+    default:
+      if (*at != '-' && !is_digit(at, r->end)) return fail(r, at, "what is no value");
+      node->kind = TB_TAPE_NUMBER;
+      if (!(end = read_number(r, node, at))) return NULL;
+      node->length = (uint32_t)(end - at);
+      return end;
   }
 }
 
@@ -206,12 +223,15 @@ static inline const char *read_value(struct reader *r, const char *at, struct na
   struct tb_tape_node *node = add_node(r, at);
   if (!node) return NULL;
   if (at == r->end) return fail(r, at, "a value is missing");
-  *node = (struct tb_tape_node){.text = (uint32_t)(at - r->text), .name = name.at, .name_length = name.length, .next = (uint32_t)r->json->count};
+  *node = (struct tb_tape_node){.text = (uint32_t)(at - r->text),
+                                .name = name.at,
+                                .name_length = name.length,
+                                .next = (uint32_t)r->json->count};
   return fill_node(r, node, at);
 }
 
-/* Whether a name has an escape where a letter of ASCII could stand as well. All others make it a name that nothing is looked for by (of ours none has
- * such characters), so that it may stay as it is written. */
+/* Whether a name has an escape where a letter of ASCII could stand as well. All others make it a name that
+ * nothing is looked for by (of ours none has such characters), so that it may stay as it is written. */
 static bool spells_ascii(const char *at, const char *end) {
   uint32_t code;
   while ((at = memchr(at, '\\', (size_t)(end - at)))) {
@@ -273,8 +293,11 @@ bool tb_tape_parse(struct tb_tape *json, const char *text, size_t length, bool *
   json->no_memory = false;
   const char *end = length < UINT32_MAX ? read_all(&r) : over(&r, text, "too large");
   *limit = r.limit;
-  if (!end && json->no_memory) snprintf(why, TB_TAPE_WHY, "out of memory");
-  else if (!end) snprintf(why, TB_TAPE_WHY, "no JSON that can be taken: %s (at byte %zu)", r.problem, (size_t)(r.where - text) + 1);
+  if (!end && json->no_memory)
+    snprintf(why, TB_TAPE_WHY, "out of memory");
+  else if (!end)
+    snprintf(why, TB_TAPE_WHY, "no JSON that can be taken: %s (at byte %zu)", r.problem,
+             (size_t)(r.where - text) + 1);
   return end != NULL;
 }
 
@@ -290,11 +313,14 @@ uint32_t tb_tape_named(const struct tb_tape *json, uint32_t object, const char *
   const uint32_t end = nodes[object].next;
   if (nodes[object].kind != TB_TAPE_OBJECT) return 0;
   for (uint32_t i = tb_tape_first(object); i < end; i = nodes[i].next)
-    if (nodes[i].name_length == length && tb_tape_same_name(json->text + nodes[i].name, name, length)) return i;
+    if (nodes[i].name_length == length && tb_tape_same_name(json->text + nodes[i].name, name, length))
+      return i;
   return 0;
 }
 
-uint32_t tb_tape_member(const struct tb_tape *json, uint32_t object, const char *name) { return tb_tape_named(json, object, name, strlen(name)); }
+uint32_t tb_tape_member(const struct tb_tape *json, uint32_t object, const char *name) {
+  return tb_tape_named(json, object, name, strlen(name));
+}
 
 uint32_t tb_tape_at(const struct tb_tape *json, uint32_t object, const char *path) {
   for (;;) {
@@ -305,9 +331,11 @@ uint32_t tb_tape_at(const struct tb_tape *json, uint32_t object, const char *pat
   }
 }
 
-/* Digits with a point, of which a double holds all: the quotient of two doubles that are exact is the nearest one. */
+/* Digits with a point, of which a double holds all: the quotient of two doubles that are exact is the nearest
+ * one. */
 static bool short_number(const char *at, const char *end, double *out) {
-  static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  static const double powers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   enum { DIGITS = 15 };
   const bool negative = *at == '-';
   uint64_t value = 0;
@@ -341,14 +369,21 @@ double tb_tape_number(const struct tb_tape *json, uint32_t node) {
 
 bool tb_tape_is(const struct tb_tape *json, uint32_t node, const char *text) {
   const struct tb_tape_node *n = &json->nodes[node];
-  return n->kind == TB_TAPE_STRING && n->length == strlen(text) && !memcmp(json->text + n->text, text, n->length);
+  return n->kind == TB_TAPE_STRING && n->length == strlen(text) &&
+         !memcmp(json->text + n->text, text, n->length);
 }
 
 static char *put_utf8(char *out, uint32_t code) {
-  if (code < 0x80) *out++ = (char)code;
-  else if (code < 0x800) *out++ = (char)(0xC0 | code >> 6), *out++ = (char)(0x80 | (code & 0x3F));
-  else if (code < 0x10000) *out++ = (char)(0xE0 | code >> 12), *out++ = (char)(0x80 | (code >> 6 & 0x3F)), *out++ = (char)(0x80 | (code & 0x3F));
-  else *out++ = (char)(0xF0 | code >> 18), *out++ = (char)(0x80 | (code >> 12 & 0x3F)), *out++ = (char)(0x80 | (code >> 6 & 0x3F)), *out++ = (char)(0x80 | (code & 0x3F));
+  if (code < 0x80)
+    *out++ = (char)code;
+  else if (code < 0x800)
+    *out++ = (char)(0xC0 | code >> 6), *out++ = (char)(0x80 | (code & 0x3F));
+  else if (code < 0x10000)
+    *out++ = (char)(0xE0 | code >> 12), *out++ = (char)(0x80 | (code >> 6 & 0x3F)),
+    *out++ = (char)(0x80 | (code & 0x3F));
+  else
+    *out++ = (char)(0xF0 | code >> 18), *out++ = (char)(0x80 | (code >> 12 & 0x3F)),
+    *out++ = (char)(0x80 | (code >> 6 & 0x3F)), *out++ = (char)(0x80 | (code & 0x3F));
   return out;
 }
 
@@ -363,8 +398,10 @@ bool tb_tape_copy(const struct tb_tape *json, uint32_t node, char *out, size_t s
     while (at < end) {
       uint32_t code;
       const int step = *at == '\\' ? escape_at(at, end, &code) : 0;
-      if (step) out = put_utf8(out, code); /* never longer than the escape */
-      else *out++ = *at;
+      if (step)
+        out = put_utf8(out, code); /* never longer than the escape */
+      else
+        *out++ = *at;
       at += step ? step : 1;
     }
   }

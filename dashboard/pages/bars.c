@@ -1,4 +1,5 @@
-/* Charts of ratios. Places along the axis are per cent of its length, so that text keeps its size however wide the chart is. */
+/* Charts of ratios. Places along the axis are per cent of its length, so that text keeps its size however
+ * wide the chart is. */
 #include "dashboard/pages/bars.h"
 
 #include <math.h>
@@ -7,7 +8,9 @@
 
 enum { TICKS = 16, TICKS_WANTED = 6, WHOLE = 100 };
 
-static const double least_span = 1.1, margin = 0.04 /* of the axis, at both ends */, label_room = 24 /* per cent of the axis between labels */, reach = 1 /* of intervals beyond the ratios, in lengths of what the ratios take */;
+static const double least_span = 1.1, margin = 0.04 /* of the axis, at both ends */,
+                    label_room = 24 /* per cent of the axis between labels */,
+                    reach = 1 /* of intervals beyond the ratios, in lengths of what the ratios take */;
 
 const struct tb_bar_range tb_bar_range_none = {1, 1, 1, 1};
 
@@ -25,11 +28,19 @@ void tb_bar_range_add(struct tb_bar_range *range, const struct tb_bar *bar) {
 
 /* --- the axis --- */
 
-struct axis { double from, length; double ticks[TICKS]; int n_ticks; }; /* logarithms */
+struct axis {
+  double from, length;
+  double ticks[TICKS];
+  int n_ticks;
+}; /* logarithms */
 
-static bool is_on(const struct axis *axis, double value) { return log(value) >= axis->from && log(value) <= axis->from + axis->length; }
+static bool is_on(const struct axis *axis, double value) {
+  return log(value) >= axis->from && log(value) <= axis->from + axis->length;
+}
 
-static double place(const struct axis *axis, double value) { return WHOLE * fmin(fmax((log(value) - axis->from) / axis->length, 0), 1); }
+static double place(const struct axis *axis, double value) {
+  return WHOLE * fmin(fmax((log(value) - axis->from) / axis->length, 0), 1);
+}
 
 static void add_tick(struct axis *axis, double value) {
   if (axis->n_ticks < TICKS && is_on(axis, value)) axis->ticks[axis->n_ticks++] = value;
@@ -58,7 +69,8 @@ static void find_ticks(struct axis *axis) {
 
 static struct axis axis_of(const struct tb_bar_range *range) {
   const double most = reach * fmax(log(range->hi / range->lo), log(least_span));
-  double lo = fmax(log(range->interval_lo), log(range->lo) - most), hi = fmin(log(range->interval_hi), log(range->hi) + most);
+  double lo = fmax(log(range->interval_lo), log(range->lo) - most),
+         hi = fmin(log(range->interval_hi), log(range->hi) + most);
   const double missing = log(least_span) - (hi - lo);
   if (missing > 0) lo -= missing / 2, hi += missing / 2;
   const double more = (hi - lo) * margin;
@@ -69,16 +81,23 @@ static struct axis axis_of(const struct tb_bar_range *range) {
 
 static void put_grid(struct tc_strbuf *out, const struct axis *axis) {
   for (int i = 0; i < axis->n_ticks; i++)
-    tc_strbuf_printf(out, "<line class=grid x1=\"%.2f%%\" x2=\"%.2f%%\" y1=0 y2=\"100%%\"/>", place(axis, axis->ticks[i]), place(axis, axis->ticks[i]));
-  tc_strbuf_printf(out, "<line class=one x1=\"%.2f%%\" x2=\"%.2f%%\" y1=0 y2=\"100%%\"/>", place(axis, 1), place(axis, 1));
+    tc_strbuf_printf(out, "<line class=grid x1=\"%.2f%%\" x2=\"%.2f%%\" y1=0 y2=\"100%%\"/>",
+                     place(axis, axis->ticks[i]), place(axis, axis->ticks[i]));
+  tc_strbuf_printf(out, "<line class=one x1=\"%.2f%%\" x2=\"%.2f%%\" y1=0 y2=\"100%%\"/>", place(axis, 1),
+                   place(axis, 1));
 }
 
 static void put_label(struct tc_strbuf *out, double at, double value) {
   const double edge = 5;
-  tc_strbuf_printf(out, "<text x=\"%.2f%%\" y=14 text-anchor=%s>%.4g×</text>", at, at < edge ? "start" : at > WHOLE - edge ? "end" : "middle", value);
+  tc_strbuf_printf(out, "<text x=\"%.2f%%\" y=14 text-anchor=%s>%.4g×</text>", at,
+                   at < edge           ? "start"
+                   : at > WHOLE - edge ? "end"
+                                       : "middle",
+                   value);
 }
 
-/* 1 has its label first, then powers of ten, then the others; one that would come near another is left out. */
+/* 1 has its label first, then powers of ten, then the others; one that would come near another is left
+ * out. */
 static void put_labels(struct tc_strbuf *out, const struct axis *axis) {
   enum { ONE, POWERS, ALL };
   double taken[TICKS];
@@ -102,32 +121,41 @@ static void put_axis(struct tc_strbuf *out, const struct axis *axis, const char 
 
 static void put_whisker(struct tc_strbuf *out, const struct axis *axis, double lo, double hi) {
   const double ends[] = {lo, hi};
-  tc_strbuf_printf(out, "<line class=whisker x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>", place(axis, lo), place(axis, hi));
+  tc_strbuf_printf(out, "<line class=whisker x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>",
+                   place(axis, lo), place(axis, hi));
   for (int i = 0; i < TB_COUNT(ends); i++)
-    if (is_on(axis, ends[i])) tc_strbuf_printf(out, "<line class=whisker x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"32%%\" y2=\"68%%\"/>", place(axis, ends[i]), place(axis, ends[i]));
+    if (is_on(axis, ends[i]))
+      tc_strbuf_printf(out, "<line class=whisker x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"32%%\" y2=\"68%%\"/>",
+                       place(axis, ends[i]), place(axis, ends[i]));
 }
 
 static void put_bar(struct tc_strbuf *out, const struct axis *axis, const struct tb_bar *bar) {
-  static const char *const kinds[] = {[TB_BAR_MORE] = "more", [TB_BAR_LESS] = "less", [TB_BAR_UNSURE] = "unsure"};
+  static const char *const kinds[] = {
+      [TB_BAR_MORE] = "more", [TB_BAR_LESS] = "less", [TB_BAR_UNSURE] = "unsure"};
   const double one = place(axis, 1);
-  const bool known = bar->ratio > 0 && isfinite(bar->ratio), interval = bar->lo > 0 && bar->hi > 0 && isfinite(bar->lo) && isfinite(bar->hi);
+  const bool known = bar->ratio > 0 && isfinite(bar->ratio),
+             interval = bar->lo > 0 && bar->hi > 0 && isfinite(bar->lo) && isfinite(bar->hi);
   tc_strbuf_puts(out, "<div class=bar-row><span class=bar-label>");
   tb_web_text(out, bar->label);
   tc_strbuf_puts(out, "</span><svg class=bar aria-hidden=true>");
   put_grid(out, axis);
   if (known) {
     const double at = place(axis, bar->ratio);
-    tc_strbuf_printf(out, "<rect class=%s x=\"%.2f%%\" width=\"%.2f%%\" y=\"20%%\" height=\"60%%\"/>", kinds[bar->kind], fmin(one, at), fabs(at - one));
+    tc_strbuf_printf(out, "<rect class=%s x=\"%.2f%%\" width=\"%.2f%%\" y=\"20%%\" height=\"60%%\"/>",
+                     kinds[bar->kind], fmin(one, at), fabs(at - one));
     if (interval) put_whisker(out, axis, bar->lo, bar->hi);
   }
   tc_strbuf_puts(out, "</svg><span class=bar-value>");
-  if (!known) tc_strbuf_puts(out, "not known");
-  else tc_strbuf_printf(out, "%.3f×", bar->ratio);
+  if (!known)
+    tc_strbuf_puts(out, "not known");
+  else
+    tc_strbuf_printf(out, "%.3f×", bar->ratio);
   if (known && interval) tc_strbuf_printf(out, " <span class=interval>[%.3f, %.3f]</span>", bar->lo, bar->hi);
   tc_strbuf_puts(out, "</span></div>\n");
 }
 
-void tb_web_bars(struct tc_strbuf *out, const char *title, const char *what, const struct tb_bar *bars, int count, const struct tb_bar_range *range) {
+void tb_web_bars(struct tc_strbuf *out, const char *title, const char *what, const struct tb_bar *bars,
+                 int count, const struct tb_bar_range *range) {
   const struct axis axis = axis_of(range);
   tc_strbuf_puts(out, "<figure class=bars><figcaption>");
   tb_web_text(out, title);

@@ -7,57 +7,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/server/answer.h"
 #include "dashboard/analysis/news.h"
+#include "dashboard/server/answer.h"
 #include "harness/base/build.h"
-#include "results/stats/decide.h"
-#include "results/outcome.h"
 #include "reporters/reporter.h"
+#include "results/outcome.h"
+#include "results/stats/decide.h"
 
 static const char dash[] = "–";
 
 void tb_web_text(struct tc_strbuf *out, const char *text) {
   for (text = text ? text : dash; *text; text++) {
     switch (*text) {
-    case '&': tc_strbuf_puts(out, "&amp;"); break;
-    case '<': tc_strbuf_puts(out, "&lt;"); break;
-    case '>': tc_strbuf_puts(out, "&gt;"); break;
-    case '"': tc_strbuf_puts(out, "&quot;"); break;
-    case '\'': tc_strbuf_puts(out, "&#39;"); break;
-    default: tc_strbuf_bytes(out, (unsigned char)*text < ' ' || *text == 0x7F ? " " : text, 1);
+      case '&': tc_strbuf_puts(out, "&amp;"); break;
+      case '<': tc_strbuf_puts(out, "&lt;"); break;
+      case '>': tc_strbuf_puts(out, "&gt;"); break;
+      case '"': tc_strbuf_puts(out, "&quot;"); break;
+      case '\'': tc_strbuf_puts(out, "&#39;"); break;
+      default: tc_strbuf_bytes(out, (unsigned char)*text < ' ' || *text == 0x7F ? " " : text, 1);
     }
   }
 }
 
 void tb_web_query(struct tc_strbuf *out, const char *text) {
   for (; text && *text; text++) {
-    if (isalnum((unsigned char)*text) || strchr("-_.~", *text)) tc_strbuf_bytes(out, text, 1);
-    else tc_strbuf_printf(out, "%%%02X", (unsigned char)*text);
+    if (isalnum((unsigned char)*text) || strchr("-_.~", *text))
+      tc_strbuf_bytes(out, text, 1);
+    else
+      tc_strbuf_printf(out, "%%%02X", (unsigned char)*text);
   }
 }
 
 /* --- the frame --- */
 
 void tb_web_begin(struct tb_query *request, const char *title, const char *here) {
-  static const struct { const char *path, *name; } pages[] = {{"/", "Overview"}, {"/cases", "Cases"}, {"/regressions", "Regressions"}, {"/compare", "Compare"}, {"/ablation", "Ablation"}};
+  static const struct {
+    const char *path, *name;
+  } pages[] = {{"/", "Overview"},
+               {"/cases", "Cases"},
+               {"/regressions", "Regressions"},
+               {"/compare", "Compare"},
+               {"/ablation", "Ablation"}};
   struct tc_strbuf *out = &request->answer.body;
   request->answer.type = "text/html; charset=utf-8";
-  tc_strbuf_puts(out, "<!DOCTYPE html>\n<html lang=en>\n<head><meta charset=utf-8><meta name=viewport content=\"width=device-width, initial-scale=1\">"
+  tc_strbuf_puts(out, "<!DOCTYPE html>\n<html lang=en>\n<head><meta charset=utf-8><meta name=viewport "
+                      "content=\"width=device-width, initial-scale=1\">"
                       "<meta name=color-scheme content=\"light dark\"><title>");
   tb_web_text(out, title);
-  tc_strbuf_puts(out, " · tbench</title>\n<link rel=icon href=\"data:,\"><link rel=stylesheet href=/static/dygraph.css><link rel=stylesheet href=\"/static/style.css?" TB_COMMIT "\">"
-                      "<script src=/static/dygraph.js defer></script><script src=\"/static/page.js?" TB_COMMIT "\" defer></script></head>\n<body>\n"
-                      "<a class=skip href=#main>to the content</a>\n<header><a class=brand href=/>tbench</a><nav aria-label=pages>");
+  tc_strbuf_puts(out,
+                 " · tbench</title>\n<link rel=icon href=\"data:,\"><link rel=stylesheet "
+                 "href=/static/dygraph.css><link rel=stylesheet href=\"/static/style.css?" TB_COMMIT "\">"
+                 "<script src=/static/dygraph.js defer></script><script src=\"/static/page.js?" TB_COMMIT
+                 "\" defer></script></head>\n<body>\n"
+                 "<a class=skip href=#main>to the content</a>\n<header><a class=brand href=/>tbench</a><nav "
+                 "aria-label=pages>");
   for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
-    tc_strbuf_printf(out, "<a href=\"%s\"%s>%s</a>", pages[i].path, strcmp(here, pages[i].path) ? "" : " aria-current=page", pages[i].name);
-  tc_strbuf_puts(out, "</nav><form role=search action=/cases><input name=match type=search placeholder=\"find cases: mlp*\" aria-label=\"find cases by a pattern\"></form></header>\n<main id=main>\n<h1>");
+    tc_strbuf_printf(out, "<a href=\"%s\"%s>%s</a>", pages[i].path,
+                     strcmp(here, pages[i].path) ? "" : " aria-current=page", pages[i].name);
+  tc_strbuf_puts(
+      out, "</nav><form role=search action=/cases><input name=match type=search placeholder=\"find cases: "
+           "mlp*\" aria-label=\"find cases by a pattern\"></form></header>\n<main id=main>\n<h1>");
   tb_web_text(out, title);
   tc_strbuf_puts(out, "</h1>\n");
 }
 
 void tb_web_end(struct tb_query *request) {
   struct tc_strbuf *out = &request->answer.body;
-  tc_strbuf_puts(out, "</main>\n<footer>tbench " PACKAGE_VERSION " · <a href=/metrics>metrics</a> · <a href=/health>health</a></footer>\n</body></html>\n");
+  tc_strbuf_puts(out,
+                 "</main>\n<footer>tbench " PACKAGE_VERSION
+                 " · <a href=/metrics>metrics</a> · <a href=/health>health</a></footer>\n</body></html>\n");
 }
 
 void tb_web_error(struct tb_query *request) {
@@ -79,12 +97,17 @@ void tb_web_number(struct tc_strbuf *out, double value) {
   static const double small = 0.01, large = 1e6;
   const double size = fabs(value);
   char text[32];
-  if (isfinite(value) && size && (size < small || size >= large)) snprintf(text, sizeof text, "%.3g", value);
-  else tb_format3(value, text, sizeof text);
+  if (isfinite(value) && size && (size < small || size >= large))
+    snprintf(text, sizeof text, "%.3g", value);
+  else
+    tb_format3(value, text, sizeof text);
   tc_strbuf_puts(out, text);
 }
 
-struct unit { double from; const char *name; };
+struct unit {
+  double from;
+  const char *name;
+};
 
 static void put_scaled(struct tc_strbuf *out, double value, const struct unit *units) {
   size_t i = 0;
@@ -113,8 +136,10 @@ void tb_web_flops(struct tc_strbuf *out, double flops) {
 }
 
 void tb_web_percent(struct tc_strbuf *out, double ratio) {
-  if (isfinite(ratio)) tc_strbuf_printf(out, "%+.1f%%", (ratio - 1) * 100);
-  else tc_strbuf_puts(out, dash);
+  if (isfinite(ratio))
+    tc_strbuf_printf(out, "%+.1f%%", (ratio - 1) * 100);
+  else
+    tc_strbuf_puts(out, dash);
 }
 
 void tb_web_move(struct tc_strbuf *out, double move, double lo, double hi) {
@@ -148,22 +173,35 @@ void tb_web_time(struct tc_strbuf *out, int64_t ms) {
 }
 
 void tb_web_verdict(struct tc_strbuf *out, int verdict) {
-  static const char *const classes[] = {[TB_VERDICT_FASTER] = "faster", [TB_VERDICT_SLOWER] = "slower", [TB_VERDICT_SAME] = "same", [TB_VERDICT_UNSURE] = "unsure"};
-  if (verdict == TB_NEWS_GONE) tc_strbuf_puts(out, "<span class=\"mark unsure\">not measured now</span>");
-  else if (verdict < 0 || verdict >= TB_VERDICT_COUNT) tc_strbuf_puts(out, "<span class=\"mark unsure\">waits</span>");
-  else tc_strbuf_printf(out, "<span class=\"mark %s\">%s %s</span>", classes[verdict], tb_verdict_symbol((enum tb_verdict)verdict), tb_verdict_word((enum tb_verdict)verdict));
+  static const char *const classes[] = {[TB_VERDICT_FASTER] = "faster",
+                                        [TB_VERDICT_SLOWER] = "slower",
+                                        [TB_VERDICT_SAME] = "same",
+                                        [TB_VERDICT_UNSURE] = "unsure"};
+  if (verdict == TB_NEWS_GONE)
+    tc_strbuf_puts(out, "<span class=\"mark unsure\">not measured now</span>");
+  else if (verdict < 0 || verdict >= TB_VERDICT_COUNT)
+    tc_strbuf_puts(out, "<span class=\"mark unsure\">waits</span>");
+  else
+    tc_strbuf_printf(out, "<span class=\"mark %s\">%s %s</span>", classes[verdict],
+                     tb_verdict_symbol((enum tb_verdict)verdict), tb_verdict_word((enum tb_verdict)verdict));
 }
 
 void tb_web_outcome(struct tc_strbuf *out, int outcome) {
   const bool known = outcome >= 0 && outcome < TB_OUTCOME_COUNT;
-  tc_strbuf_printf(out, "<span class=\"mark %s\">%s</span>", outcome == TB_OUTCOME_OK ? "same" : outcome == TB_OUTCOME_UNSUPPORTED ? "unsure" : "slower",
+  tc_strbuf_printf(out, "<span class=\"mark %s\">%s</span>",
+                   outcome == TB_OUTCOME_OK            ? "same"
+                   : outcome == TB_OUTCOME_UNSUPPORTED ? "unsure"
+                                                       : "slower",
                    known ? tb_outcome_text((enum tb_outcome)outcome) : "?");
 }
 
 void tb_web_state(struct tc_strbuf *out, sqlite3_stmt *row, int outcome, int verdict) {
   const int known = sqlite3_column_int(row, outcome);
-  if (known != TB_OUTCOME_OK) tb_web_outcome(out, known);
-  else tb_web_verdict(out, sqlite3_column_type(row, verdict) == SQLITE_NULL ? -1 : sqlite3_column_int(row, verdict));
+  if (known != TB_OUTCOME_OK)
+    tb_web_outcome(out, known);
+  else
+    tb_web_verdict(out,
+                   sqlite3_column_type(row, verdict) == SQLITE_NULL ? -1 : sqlite3_column_int(row, verdict));
 }
 
 void tb_web_commit(struct tc_strbuf *out, const char *commit) {
@@ -181,4 +219,6 @@ void tb_web_case(struct tc_strbuf *out, const char *name, const char *machine) {
   tc_strbuf_puts(out, "</a>");
 }
 
-double tb_column_number(sqlite3_stmt *row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column); }
+double tb_column_number(sqlite3_stmt *row, int column) {
+  return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column);
+}

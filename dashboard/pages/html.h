@@ -40,13 +40,21 @@ void tb_web_flops(struct tc_strbuf *out, double flops);
 /* 1.31 [1.29, 1.33], without the interval where it is not known. */
 void tb_web_interval(struct tc_strbuf *out, double value, double lo, double hi);
 
-/* A table that can be scrolled, also by keys: its columns' names; then rows (<tr><td>…), then its end. Names are static texts. */
+/* A table that can be scrolled, also by keys: its columns' names; then rows (<tr><td>…), then its end. Names
+ * are static texts. */
 void tb_web_table(struct tc_strbuf *out, const char *label, const char *const *columns, int count);
 void tb_web_table_end(struct tc_strbuf *out);
-/* A section of its own: title, table, or a line where there are no rows. Each row's cells are written by `put`. Ends the statement's use;
- * NULL: no rows. Gives the number of rows; store->failed says where they are not all. */
-struct tb_web_list { const char *const *columns; int n_columns; const char *title, *nothing; void (*put)(struct tc_strbuf *out, sqlite3_stmt *row); };
-int tb_web_list(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows, const struct tb_web_list *list);
+/* A section of its own: title, table, or a line where there are no rows. Each row's cells are written by
+ * `put`. Ends the statement's use; NULL: no rows. Gives the number of rows; store->failed says where they are
+ * not all. */
+struct tb_web_list {
+  const char *const *columns;
+  int n_columns;
+  const char *title, *nothing;
+  void (*put)(struct tc_strbuf *out, sqlite3_stmt *row);
+};
+int tb_web_list(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows,
+                const struct tb_web_list *list);
 /* Cells. */
 void tb_web_cell_text(struct tc_strbuf *out, const char *text);
 void tb_web_cell_machine(struct tc_strbuf *out, const char *machine);
@@ -54,13 +62,19 @@ void tb_web_cell_commit(struct tc_strbuf *out, const char *commit);
 void tb_web_cell_time(struct tc_strbuf *out, int64_t ms);
 void tb_web_cell_ns(struct tc_strbuf *out, double ns);
 
-/* A link to another part of a page's list: " · <a …>". Query: pairs of name and value, those with a NULL value are left out. */
-struct tb_web_pair { const char *name, *value; };
-void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path, const struct tb_web_pair *query, int count, const char *text);
+/* A link to another part of a page's list: " · <a …>". Query: pairs of name and value, those with a NULL
+ * value are left out. */
+struct tb_web_pair {
+  const char *name, *value;
+};
+void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path,
+                 const struct tb_web_pair *query, int count, const char *text);
 /* The address of such a link, within an attribute; with format= unless it is NULL. */
-void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count, const char *format);
+void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count,
+                   const char *format);
 /* <p class=data>what JSON CSV</p>: links to a route that takes format=. */
-void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, const struct tb_web_pair *query, int count);
+void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, const struct tb_web_pair *query,
+                 int count);
 
 #define TB_COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 

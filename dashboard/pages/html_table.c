@@ -2,14 +2,16 @@
 #include "dashboard/pages/html.h"
 
 void tb_web_table(struct tc_strbuf *out, const char *label, const char *const *columns, int count) {
-  tc_strbuf_printf(out, "<div class=scroll role=region aria-label=\"%s\" tabindex=0><table><thead><tr>", label);
+  tc_strbuf_printf(out, "<div class=scroll role=region aria-label=\"%s\" tabindex=0><table><thead><tr>",
+                   label);
   for (int i = 0; i < count; i++) tc_strbuf_printf(out, "<th scope=col>%s</th>", columns[i]);
   tc_strbuf_puts(out, "</tr></thead>\n");
 }
 
 void tb_web_table_end(struct tc_strbuf *out) { tc_strbuf_puts(out, "</table></div>\n"); }
 
-int tb_web_list(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows, const struct tb_web_list *list) {
+int tb_web_list(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows,
+                const struct tb_web_list *list) {
   int n = 0;
   tc_strbuf_printf(out, "<section><h2>%s</h2>\n", list->title);
   while (tb_store_step(store, rows)) {
@@ -18,8 +20,10 @@ int tb_web_list(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *row
     list->put(out, rows);
     tc_strbuf_puts(out, "</tr>\n");
   }
-  if (n) tb_web_table_end(out);
-  else tc_strbuf_printf(out, "<p class=quiet>%s</p>", list->nothing);
+  if (n)
+    tb_web_table_end(out);
+  else
+    tc_strbuf_printf(out, "<p class=quiet>%s</p>", list->nothing);
   tc_strbuf_puts(out, "</section>\n");
   if (rows) tb_store_done(rows);
   return n;
@@ -50,7 +54,8 @@ void tb_web_cell_ns(struct tc_strbuf *out, double ns) {
   tb_web_ns(out, ns);
 }
 
-void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count, const char *format) {
+void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_pair *query, int count,
+                   const char *format) {
   const char *before = "?";
   tc_strbuf_puts(out, path);
   for (int i = 0; i < count; i++) {
@@ -62,7 +67,8 @@ void tb_web_target(struct tc_strbuf *out, const char *path, const struct tb_web_
   if (format) tc_strbuf_printf(out, "%sformat=%s", before, format);
 }
 
-void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path, const struct tb_web_pair *query, int count, const char *text) {
+void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path,
+                 const struct tb_web_pair *query, int count, const char *text) {
   tc_strbuf_printf(out, "<a%s%s href=\"", *attributes ? " " : "", attributes);
   tb_web_target(out, path, query, count, NULL);
   tc_strbuf_puts(out, "\">");
@@ -70,8 +76,11 @@ void tb_web_link(struct tc_strbuf *out, const char *attributes, const char *path
   tc_strbuf_puts(out, "</a>");
 }
 
-void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, const struct tb_web_pair *query, int count) {
-  static const struct { const char *format, *name; } formats[] = {{"json", "JSON"}, {"csv", "CSV"}};
+void tb_web_data(struct tc_strbuf *out, const char *what, const char *path, const struct tb_web_pair *query,
+                 int count) {
+  static const struct {
+    const char *format, *name;
+  } formats[] = {{"json", "JSON"}, {"csv", "CSV"}};
   tc_strbuf_printf(out, "<p class=data>%s", what);
   for (int i = 0; i < TB_COUNT(formats); i++) {
     tc_strbuf_puts(out, " <a href=\"");

@@ -3,20 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/server/answer.h"
-#include "dashboard/pages/bars.h"
 #include "dashboard/api/compare.h"
+#include "dashboard/pages/bars.h"
 #include "dashboard/pages/html.h"
-#include "results/stats/decide.h"
-#include "results/outcome.h"
+#include "dashboard/server/answer.h"
 #include "reporters/reporter.h"
+#include "results/outcome.h"
+#include "results/stats/decide.h"
 
 /* --- the form --- */
 
-static void put_choice(struct tb_query *request, struct tb_store *store, enum tb_statement which, const char *name, const char *title) {
+static void put_choice(struct tb_query *request, struct tb_store *store, enum tb_statement which,
+                       const char *name, const char *title) {
   enum { MOST = 300 };
   struct tc_strbuf *out = &request->answer.body;
-  const char *own = tb_argument(request, name), *chosen = own || which != TB_SQL_MACHINES ? own : tb_argument(request, "machine");
+  const char *own = tb_argument(request, name),
+             *chosen = own || which != TB_SQL_MACHINES ? own : tb_argument(request, "machine");
   sqlite3_stmt *rows = tb_store_get(store, which);
   tc_strbuf_printf(out, "<label>%s <input name=%s list=list-%s value=\"", title, name, name);
   tb_web_text(out, chosen ? chosen : "");
@@ -57,19 +59,29 @@ static void put_mark(struct tc_strbuf *out, const char *class, const char *side,
 
 /* The verdict, or why there is none. */
 static void put_state(struct tc_strbuf *out, const cJSON *one) {
-  const char *presence = tb_doc_text(one, "presence", "both"), *head = failure_of(one, "head_outcome"), *base = failure_of(one, "base_outcome");
+  const char *presence = tb_doc_text(one, "presence", "both"), *head = failure_of(one, "head_outcome"),
+             *base = failure_of(one, "base_outcome");
   enum tb_verdict verdict;
-  if (head) put_mark(out, strcmp(head, tb_outcome_text(TB_OUTCOME_UNSUPPORTED)) ? "slower" : "unsure", "head: ", head);
-  else if (base) put_mark(out, "unsure", "base: ", base);
-  else if (strcmp(presence, "both")) put_mark(out, "unsure", "", presence);
-  else tb_web_verdict(out, tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) ? (int)verdict : TB_VERDICT_UNSURE);
+  if (head)
+    put_mark(out, strcmp(head, tb_outcome_text(TB_OUTCOME_UNSUPPORTED)) ? "slower" : "unsure",
+             "head: ", head);
+  else if (base)
+    put_mark(out, "unsure", "base: ", base);
+  else if (strcmp(presence, "both"))
+    put_mark(out, "unsure", "", presence);
+  else
+    tb_web_verdict(out, tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) ? (int)verdict
+                                                                                         : TB_VERDICT_UNSURE);
 }
 
-struct machines { const char *base, *head; }; /* NULL: any */
+struct machines {
+  const char *base, *head;
+}; /* NULL: any */
 
 /* Where the case is: head's machine may never have had one that head lacks. */
 static const char *machine_of(const cJSON *one, const struct machines *machines) {
-  return tb_doc_text(one, "base_outcome", NULL) && !tb_doc_text(one, "head_outcome", NULL) ? machines->base : machines->head;
+  return tb_doc_text(one, "base_outcome", NULL) && !tb_doc_text(one, "head_outcome", NULL) ? machines->base
+                                                                                           : machines->head;
 }
 
 static void put_compared(struct tc_strbuf *out, const cJSON *one, const struct machines *machines) {
@@ -78,30 +90,37 @@ static void put_compared(struct tc_strbuf *out, const cJSON *one, const struct m
   tc_strbuf_puts(out, "<td class=name>");
   tb_web_case(out, tb_doc_text(one, "id", "?"), machine_of(one, machines));
   tc_strbuf_puts(out, "<td class=figure>");
-  tb_web_move(out, tb_doc_number(one, "time.ratio"), tb_doc_number(one, "time.lo"), tb_doc_number(one, "time.hi"));
+  tb_web_move(out, tb_doc_number(one, "time.ratio"), tb_doc_number(one, "time.lo"),
+              tb_doc_number(one, "time.hi"));
   tc_strbuf_puts(out, "<td class=figure>");
   tb_web_ns(out, tb_doc_number(one, "base_ns"));
   tc_strbuf_puts(out, "<td class=figure>");
   tb_web_ns(out, tb_doc_number(one, "head_ns"));
   tc_strbuf_puts(out, "<td>");
   const char *presence = tb_doc_text(one, "presence", "both"), *problem = tb_doc_text(one, "problem", NULL);
-  tb_web_text(out, problem ? problem : strcmp(presence, "both") ? presence : tb_doc_text(one, "time.why", ""));
+  tb_web_text(out, problem                    ? problem
+                   : strcmp(presence, "both") ? presence
+                                              : tb_doc_text(one, "time.why", ""));
   const cJSON *finding;
   cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) {
     const char *line = tb_doc_text(finding, "line", NULL);
-    if (line && strcmp(tb_doc_text(finding, "outcome", ""), "same")) tc_strbuf_puts(out, " "), tb_web_text(out, line);
+    if (line && strcmp(tb_doc_text(finding, "outcome", ""), "same"))
+      tc_strbuf_puts(out, " "), tb_web_text(out, line);
   }
   tc_strbuf_puts(out, "</tr>\n");
 }
 
-/* First what fails on head and did not on base, then what fails on both; then how far a case moved. What was not judged comes last. */
+/* First what fails on head and did not on base, then what fails on both; then how far a case moved. What was
+ * not judged comes last. */
 static double weight(const cJSON *one) {
   enum { MOVED = 100, FAILS = 1000, NEWLY = 2000 };
   const char *failure = failure_of(one, "head_outcome");
-  if (failure && strcmp(failure, tb_outcome_text(TB_OUTCOME_UNSUPPORTED))) return failure_of(one, "base_outcome") ? FAILS : NEWLY;
+  if (failure && strcmp(failure, tb_outcome_text(TB_OUTCOME_UNSUPPORTED)))
+    return failure_of(one, "base_outcome") ? FAILS : NEWLY;
   const double ratio = tb_doc_number(one, "time.ratio");
   enum tb_verdict verdict;
-  const bool moved = tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) && (verdict == TB_VERDICT_SLOWER || verdict == TB_VERDICT_FASTER);
+  const bool moved = tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict) &&
+                     (verdict == TB_VERDICT_SLOWER || verdict == TB_VERDICT_FASTER);
   return (ratio > 0 ? fabs(log(ratio)) : 0) + (moved ? MOVED : 0);
 }
 
@@ -125,7 +144,9 @@ static const cJSON **order_of(const cJSON *document, int *count) {
 static enum tb_bar_kind kind_of(const cJSON *one) {
   enum tb_verdict verdict;
   if (!tb_verdict_parse(tb_doc_text(one, "time.verdict", ""), &verdict)) return TB_BAR_UNSURE;
-  return verdict == TB_VERDICT_SLOWER ? TB_BAR_LESS : verdict == TB_VERDICT_FASTER ? TB_BAR_MORE : TB_BAR_UNSURE;
+  return verdict == TB_VERDICT_SLOWER   ? TB_BAR_LESS
+         : verdict == TB_VERDICT_FASTER ? TB_BAR_MORE
+                                        : TB_BAR_UNSURE;
 }
 
 static void put_bars(struct tc_strbuf *out, const cJSON *const *order, int count) {
@@ -134,13 +155,20 @@ static void put_bars(struct tc_strbuf *out, const cJSON *const *order, int count
   struct tb_bar_range range = tb_bar_range_none;
   int n = 0;
   for (int i = 0; i < count && n < BARS; i++) {
-    const struct tb_bar bar = {.label = tb_doc_text(order[i], "id", "?"), .ratio = tb_doc_number(order[i], "time.ratio"), .lo = tb_doc_number(order[i], "time.lo"),
-                               .hi = tb_doc_number(order[i], "time.hi"), .kind = kind_of(order[i])};
+    const struct tb_bar bar = {.label = tb_doc_text(order[i], "id", "?"),
+                               .ratio = tb_doc_number(order[i], "time.ratio"),
+                               .lo = tb_doc_number(order[i], "time.lo"),
+                               .hi = tb_doc_number(order[i], "time.hi"),
+                               .kind = kind_of(order[i])};
     if (isnan(bar.ratio)) continue;
     tb_bar_range_add(&range, &bar);
     bars[n++] = bar;
   }
-  if (n) tb_web_bars(out, n < count ? "The largest changes" : "All cases", "time of a compiled call, head over base; orange: slower, blue: faster, grey: neither is certain", bars, n, &range);
+  if (n)
+    tb_web_bars(
+        out, n < count ? "The largest changes" : "All cases",
+        "time of a compiled call, head over base; orange: slower, blue: faster, grey: neither is certain",
+        bars, n, &range);
 }
 
 static void put_comparison(struct tc_strbuf *out, const cJSON *document, const struct machines *machines) {
@@ -158,7 +186,8 @@ static void put_comparison(struct tc_strbuf *out, const cJSON *document, const s
 }
 
 static void put_data(struct tb_query *request) {
-  struct tb_web_pair query[] = {{"base", NULL}, {"head", NULL}, {"machine", NULL}, {"base_machine", NULL}, {"head_machine", NULL}};
+  struct tb_web_pair query[] = {
+      {"base", NULL}, {"head", NULL}, {"machine", NULL}, {"base_machine", NULL}, {"head_machine", NULL}};
   for (int i = 0; i < TB_COUNT(query); i++) query[i].value = tb_argument(request, query[i].name);
   tb_web_data(&request->answer.body, "this comparison as data:", "/api/v1/compare", query, TB_COUNT(query));
 }
@@ -173,11 +202,15 @@ void tb_page_compare(struct tb_query *request, struct tb_store *store) {
   tb_web_begin(request, "Compare", "/compare");
   put_form(request, store);
   if (document) {
-    const char *base = tb_argument(request, "base_machine"), *head = tb_argument(request, "head_machine"), *both = tb_argument(request, "machine");
-    put_comparison(&request->answer.body, document, &(struct machines){base ? base : both, head ? head : both});
+    const char *base = tb_argument(request, "base_machine"), *head = tb_argument(request, "head_machine"),
+               *both = tb_argument(request, "machine");
+    put_comparison(&request->answer.body, document,
+                   &(struct machines){base ? base : both, head ? head : both});
     put_data(request);
   } else {
-    tc_strbuf_puts(&request->answer.body, "<p class=quiet>Two commits, or one commit on two machines. Times of two runs are held against each other by the probe that each of them measured.</p>\n");
+    tc_strbuf_puts(&request->answer.body,
+                   "<p class=quiet>Two commits, or one commit on two machines. Times of two runs are held "
+                   "against each other by the probe that each of them measured.</p>\n");
   }
   cJSON_Delete(document);
   tb_web_end(request);

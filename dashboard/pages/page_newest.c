@@ -10,11 +10,15 @@
 
 enum { LIST_MOST = 400 };
 
-static void put_section(struct tc_strbuf *out, const char *title) { tc_strbuf_printf(out, "<section><h2>%s</h2>\n", title); }
+static void put_section(struct tc_strbuf *out, const char *title) {
+  tc_strbuf_printf(out, "<section><h2>%s</h2>\n", title);
+}
 
 static void put_count(struct tc_strbuf *out, double value) {
-  if (isnan(value)) tb_web_text(out, NULL);
-  else tc_strbuf_printf(out, "%.10g", value);
+  if (isnan(value))
+    tb_web_text(out, NULL);
+  else
+    tc_strbuf_printf(out, "%.10g", value);
 }
 
 static void put_row_name(struct tc_strbuf *out, const char *name) {
@@ -37,7 +41,8 @@ static void put_launch(struct tc_strbuf *out, const cJSON *launch, int number) {
 }
 
 static void put_launches(struct tc_strbuf *out, const cJSON *graph) {
-  static const char *const columns[] = {"", "kernel or library call", "operations in it", "moves", "computes", "made by"};
+  static const char *const columns[] = {
+      "", "kernel or library call", "operations in it", "moves", "computes", "made by"};
   const cJSON *list = tb_doc_at(graph, "launches"), *launch;
   const int count = cJSON_GetArraySize(list);
   int n = 0;
@@ -61,7 +66,9 @@ static void put_launches(struct tc_strbuf *out, const cJSON *graph) {
 
 /* "1 missed": what the compiler's counters say of its cache. */
 static void put_evidence(struct tc_strbuf *out, const cJSON *evidence) {
-  static const struct { const char *name, *told; } counts[] = {{"misses", "missed"}, {"disk_hits", "from disk"}, {"memory_hits", "from memory"}};
+  static const struct {
+    const char *name, *told;
+  } counts[] = {{"misses", "missed"}, {"disk_hits", "from disk"}, {"memory_hits", "from memory"}};
   int n = 0;
   tc_strbuf_puts(out, "<td>");
   for (int i = 0; i < TB_COUNT(counts); i++) {
@@ -84,10 +91,13 @@ static void put_payoff(struct tc_strbuf *out, const cJSON *one) {
 static void put_starts(struct tc_strbuf *out, const cJSON *one) {
   const cJSON *compile = tb_doc_at(one, "compile");
   static const char *const columns[] = {"start", "to the first kernel", "whole first call", "cache"};
-  static const struct { const char *name, *entry, *call, *evidence, *invalid; } states[] = {
+  static const struct {
+    const char *name, *entry, *call, *evidence, *invalid;
+  } states[] = {
       {"cold", "cold_ns.median", "first_call_ns.median", "evidence.cold", "invalid.cold"},
       {"warm, from disk", "disk_ns.median", "disk_first_call_ns.median", "evidence.disk", "invalid.disk"},
-      {"warm, in memory", "memory_ns.median", "memory_first_call_ns.median", "evidence.memory", "invalid.memory"},
+      {"warm, in memory", "memory_ns.median", "memory_first_call_ns.median", "evidence.memory",
+       "invalid.memory"},
   };
   put_section(out, "Cold and warm");
   tb_web_table(out, "cold and warm", columns, TB_COUNT(columns));
@@ -97,8 +107,10 @@ static void put_starts(struct tc_strbuf *out, const cJSON *one) {
     put_row_name(out, states[i].name);
     tb_web_cell_ns(out, tb_doc_number(compile, states[i].entry));
     tb_web_cell_ns(out, tb_doc_number(compile, states[i].call));
-    if (invalid) tb_web_cell_text(out, invalid);
-    else put_evidence(out, evidence);
+    if (invalid)
+      tb_web_cell_text(out, invalid);
+    else
+      put_evidence(out, evidence);
     tc_strbuf_puts(out, "</tr>\n");
   }
   tb_web_table_end(out);
@@ -122,18 +134,22 @@ static void put_counters(struct tc_strbuf *out, const cJSON *counters) {
   cJSON_ArrayForEach(one, counters) {
     const double value = tb_doc_number(one, "value");
     put_row_name(out, one->string);
-    if (isnan(value)) tc_strbuf_puts(out, "<td class=quiet>not counted: "), tb_web_text(out, tb_doc_text(one, "why", "?"));
-    else tc_strbuf_printf(out, "<td class=figure>%.10g", value);
+    if (isnan(value))
+      tc_strbuf_puts(out, "<td class=quiet>not counted: "), tb_web_text(out, tb_doc_text(one, "why", "?"));
+    else
+      tc_strbuf_printf(out, "<td class=figure>%.10g", value);
     tc_strbuf_puts(out, "</tr>\n");
   }
   tb_web_table_end(out);
   tc_strbuf_puts(out, "</section>\n");
 }
 
-static void put_counts(struct tc_strbuf *out, const cJSON *const *sides, int count, const char *name, const char *path) {
+static void put_counts(struct tc_strbuf *out, const cJSON *const *sides, int count, const char *name,
+                       const char *path) {
   put_row_name(out, name);
   for (int i = 0; i < count; i++) {
-    const double value = path ? tb_doc_number(sides[i], path) : tb_doc_number(tb_doc_at(sides[i], "stages"), name);
+    const double value =
+        path ? tb_doc_number(sides[i], path) : tb_doc_number(tb_doc_at(sides[i], "stages"), name);
     tc_strbuf_puts(out, "<td class=figure>");
     put_count(out, value);
   }
@@ -142,12 +158,15 @@ static void put_counts(struct tc_strbuf *out, const cJSON *const *sides, int cou
 
 static void put_instructions(struct tc_strbuf *out, const cJSON *instructions) {
   static const char *const columns[] = {"stage", "cold", "warm (disk)", "warm (memory)"};
-  const cJSON *const sides[] = {tb_doc_at(instructions, "cold"), tb_doc_at(instructions, "disk"), tb_doc_at(instructions, "memory")}, *stage;
+  const cJSON *const sides[] = {tb_doc_at(instructions, "cold"), tb_doc_at(instructions, "disk"),
+                                tb_doc_at(instructions, "memory")},
+                     *stage;
   if (!cJSON_IsObject(instructions)) return;
   put_section(out, "Instructions, counted under callgrind");
   tb_web_table(out, "instructions", columns, TB_COUNT(columns));
   put_counts(out, sides, TB_COUNT(sides), "whole first call", "total");
-  cJSON_ArrayForEach(stage, tb_doc_at(sides[0], "stages")) put_counts(out, sides, TB_COUNT(sides), stage->string, NULL);
+  cJSON_ArrayForEach(stage, tb_doc_at(sides[0], "stages"))
+      put_counts(out, sides, TB_COUNT(sides), stage->string, NULL);
   tb_web_table_end(out);
   tc_strbuf_puts(out, "<p class=quiet>a later call: ");
   put_count(out, tb_doc_number(instructions, "steady"));
@@ -162,13 +181,20 @@ static void put_members(struct tc_strbuf *out, const char *title, const cJSON *o
   int n = 0;
   cJSON_ArrayForEach(item, object) {
     if (cJSON_IsNull(item) || cJSON_IsObject(item) || n == LIST_MOST) continue;
-    if (!n++) tc_strbuf_printf(out, "<section><h2>%s</h2><div class=scroll tabindex=0 role=region aria-label=\"%s\"><table>", title, title);
+    if (!n++)
+      tc_strbuf_printf(
+          out, "<section><h2>%s</h2><div class=scroll tabindex=0 role=region aria-label=\"%s\"><table>",
+          title, title);
     put_row_name(out, item->string);
     tc_strbuf_puts(out, "<td class=figure>");
-    if (cJSON_IsNumber(item)) tc_strbuf_printf(out, "%.10g", item->valuedouble);
-    else if (cJSON_IsString(item)) tb_web_text(out, item->valuestring);
-    else if (cJSON_IsArray(item)) tc_strbuf_printf(out, "%d", cJSON_GetArraySize(item));
-    else tc_strbuf_puts(out, cJSON_IsTrue(item) ? "yes" : "no");
+    if (cJSON_IsNumber(item))
+      tc_strbuf_printf(out, "%.10g", item->valuedouble);
+    else if (cJSON_IsString(item))
+      tb_web_text(out, item->valuestring);
+    else if (cJSON_IsArray(item))
+      tc_strbuf_printf(out, "%d", cJSON_GetArraySize(item));
+    else
+      tc_strbuf_puts(out, cJSON_IsTrue(item) ? "yes" : "no");
     tc_strbuf_puts(out, "</tr>\n");
   }
   if (n) tc_strbuf_puts(out, "</table></div></section>\n");
@@ -216,7 +242,9 @@ static void put_setting(struct tc_strbuf *out, const cJSON *one) {
 
 /* What helps to find out why a case is not right. Figures are those of cases that are. */
 static void put_failed(struct tc_strbuf *out, const cJSON *one) {
-  tc_strbuf_puts(out, "<p class=quiet>Its figures are not told: a case that is not right has none.</p>\n<div class=columns>");
+  tc_strbuf_puts(
+      out,
+      "<p class=quiet>Its figures are not told: a case that is not right has none.</p>\n<div class=columns>");
   put_setting(out, one);
   put_members(out, "Correctness", tb_doc_at(one, "correctness"));
   put_breaks(out, tb_doc_at(one, "graph.breaks"));
@@ -240,7 +268,8 @@ static void put_case(struct tc_strbuf *out, const cJSON *one) {
   tc_strbuf_puts(out, "</div>\n");
 }
 
-void tb_web_newest(struct tc_strbuf *out, struct tb_store *store, int64_t document, int position, bool newest) {
+void tb_web_newest(struct tc_strbuf *out, struct tb_store *store, int64_t document, int position,
+                   bool newest) {
   sqlite3_stmt *row = tb_store_get(store, TB_SQL_DOCUMENT_BY_ID);
   size_t length = 0;
   if (!row) return;
@@ -253,9 +282,13 @@ void tb_web_newest(struct tc_strbuf *out, struct tb_store *store, int64_t docume
     tc_strbuf_printf(out, "<h2 class=part>The newest %s, commit ", newest ? "run" : "of these runs");
     tb_web_commit(out, tb_doc_text(json, "tbench.commit", "?"));
     tc_strbuf_puts(out, "</h2>\n");
-    if (tb_doc_text(one, "error", NULL)) tc_strbuf_puts(out, "<p class=problem>"), tb_web_text(out, tb_doc_text(one, "error", "")), tc_strbuf_puts(out, "</p>\n");
-    if (tb_case_right(one)) put_case(out, one);
-    else put_failed(out, one);
+    if (tb_doc_text(one, "error", NULL))
+      tc_strbuf_puts(out, "<p class=problem>"), tb_web_text(out, tb_doc_text(one, "error", "")),
+          tc_strbuf_puts(out, "</p>\n");
+    if (tb_case_right(one))
+      put_case(out, one);
+    else
+      put_failed(out, one);
   }
   cJSON_Delete(json);
   free(text);

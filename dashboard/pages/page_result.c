@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "dashboard/api/ablation.h"
-#include "dashboard/server/answer.h"
-#include "dashboard/pages/html.h"
 #include "dashboard/api/lists.h"
-#include "results/stats/stats.h"
+#include "dashboard/pages/html.h"
+#include "dashboard/server/answer.h"
 #include "reporters/reporter.h"
+#include "results/stats/stats.h"
 
 /* What a reporter prints, as it stands. */
 static void put_report(struct tc_strbuf *out, const cJSON *document, const char *name, const char *title) {

@@ -11,8 +11,8 @@
 #include "dashboard/analysis/analysis.h"
 #include "dashboard/analysis/news.h"
 #include "harness/base/args.h"
-#include "results/outcome.h"
 #include "reporters/text_out.h"
+#include "results/outcome.h"
 
 enum { RETRY_S = 5 };
 
@@ -43,13 +43,16 @@ bool tb_answer_busy(struct tb_query *request, const char *what) {
 void tb_answer_store_failed(struct tb_query *request, const struct tb_store *store) {
   const int code = store->failed & 0xff; /* without its details */
   const bool room = code != SQLITE_NOMEM && code != SQLITE_FULL && code != SQLITE_BUSY;
-  tb_answer_error(request, room ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_SERVICE_UNAVAILABLE, "%s", store->error);
+  tb_answer_error(request, room ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_SERVICE_UNAVAILABLE, "%s",
+                  store->error);
   if (!room) request->answer.retry_s = RETRY_S;
 }
 
 void tb_answer_end(struct tb_query *request, const struct tb_store *store, bool whole) {
-  if (whole) tc_strbuf_puts(&request->answer.body, "}\n");
-  else tb_answer_store_failed(request, store);
+  if (whole)
+    tc_strbuf_puts(&request->answer.body, "}\n");
+  else
+    tb_answer_store_failed(request, store);
 }
 
 const char *tb_argument(const struct tb_query *request, const char *name) {
@@ -57,12 +60,14 @@ const char *tb_argument(const struct tb_query *request, const char *name) {
   return text && *text ? text : NULL;
 }
 
-bool tb_argument_number(struct tb_query *request, const char *name, int64_t lowest, int64_t highest, int64_t *value) {
+bool tb_argument_number(struct tb_query *request, const char *name, int64_t lowest, int64_t highest,
+                        int64_t *value) {
   const char *text = tb_argument(request, name);
   long long number;
   if (!text) return true;
   if (tb_whole_parse(text, &number) && number >= lowest && number <= highest) return *value = number, true;
-  tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "%s: use a whole number from %lld to %lld", name, (long long)lowest, (long long)highest);
+  tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "%s: use a whole number from %lld to %lld", name,
+                  (long long)lowest, (long long)highest);
   return false;
 }
 
@@ -98,10 +103,13 @@ void tb_json_put_text(struct tc_strbuf *out, const char *text) {
   }
   tc_strbuf_puts(out, "\"");
   while (*text) {
-    const size_t plain = strcspn(text, "\"\\\b\f\n\r\t\001\002\003\004\005\006\007\013\016\017\020\021\022\023\024\025\026\027\030\031\032\033\034\035\036\037<>&");
+    const size_t plain = strcspn(text, "\"\\\b\f\n\r\t\001\002\003\004\005\006\007\013\016\017\020\021\022"
+                                       "\023\024\025\026\027\030\031\032\033\034\035\036\037<>&");
     put_plain(out, text, plain);
     text += plain;
-    if (*text) tc_strbuf_printf(out, "\\u%04x", (unsigned char)*text++); /* <, > and & too: the text may lie within a page */
+    if (*text)
+      tc_strbuf_printf(out, "\\u%04x",
+                       (unsigned char)*text++); /* <, > and & too: the text may lie within a page */
   }
   tc_strbuf_puts(out, "\"");
 }
@@ -113,23 +121,27 @@ static void put_number(struct tc_strbuf *out, double value) {
 }
 
 void tb_json_put_number(struct tc_strbuf *out, double value) {
-  if (isfinite(value)) put_number(out, value);
-  else tc_strbuf_puts(out, "null");
+  if (isfinite(value))
+    put_number(out, value);
+  else
+    tc_strbuf_puts(out, "null");
 }
 
 void tb_json_put_column(struct tc_strbuf *out, sqlite3_stmt *row, int column) {
   switch (sqlite3_column_type(row, column)) {
-  case SQLITE_INTEGER: tc_strbuf_printf(out, "%lld", (long long)sqlite3_column_int64(row, column)); break;
-  case SQLITE_FLOAT: tb_json_put_number(out, sqlite3_column_double(row, column)); break;
-  case SQLITE_TEXT: tb_json_put_text(out, (const char *)sqlite3_column_text(row, column)); break;
-  default: tc_strbuf_puts(out, "null");
+    case SQLITE_INTEGER: tc_strbuf_printf(out, "%lld", (long long)sqlite3_column_int64(row, column)); break;
+    case SQLITE_FLOAT: tb_json_put_number(out, sqlite3_column_double(row, column)); break;
+    case SQLITE_TEXT: tb_json_put_text(out, (const char *)sqlite3_column_text(row, column)); break;
+    default: tc_strbuf_puts(out, "null");
   }
 }
 
 /* Numbers that stand for words are told as these, by the name of their column. */
 static const char *word_of(const char *name, int64_t value) {
-  if (!strcmp(name, "outcome") && value >= 0 && value < TB_OUTCOME_COUNT) return tb_outcome_text((enum tb_outcome)value);
-  if (!strcmp(name, "verdict") && value >= 0 && value < TB_VERDICT_COUNT) return tb_verdict_word((enum tb_verdict)value);
+  if (!strcmp(name, "outcome") && value >= 0 && value < TB_OUTCOME_COUNT)
+    return tb_outcome_text((enum tb_outcome)value);
+  if (!strcmp(name, "verdict") && value >= 0 && value < TB_VERDICT_COUNT)
+    return tb_verdict_word((enum tb_verdict)value);
   if (!strcmp(name, "verdict") && value == TB_NEWS_GONE) return "not measured";
   return strcmp(name, "basis") ? NULL : tb_basis_name((int)value);
 }
@@ -138,14 +150,19 @@ void tb_json_put_row(struct tc_strbuf *out, sqlite3_stmt *row, const char *const
   for (int i = 0; i < count; i++) {
     if (!names[i]) continue;
     tc_strbuf_printf(out, "%s\"%s\":", i ? "," : "{", names[i]);
-    const char *word = sqlite3_column_type(row, i) == SQLITE_INTEGER ? word_of(names[i], sqlite3_column_int64(row, i)) : NULL;
-    if (word) tb_json_put_text(out, word);
-    else tb_json_put_column(out, row, i);
+    const char *word = sqlite3_column_type(row, i) == SQLITE_INTEGER
+                           ? word_of(names[i], sqlite3_column_int64(row, i))
+                           : NULL;
+    if (word)
+      tb_json_put_text(out, word);
+    else
+      tb_json_put_column(out, row, i);
   }
   tc_strbuf_puts(out, "}");
 }
 
-bool tb_json_put_rows(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows, const char *name, const char *const *names, int count) {
+bool tb_json_put_rows(struct tc_strbuf *out, struct tb_store *store, sqlite3_stmt *rows, const char *name,
+                      const char *const *names, int count) {
   int n = 0;
   if (!rows) return false;
   tc_strbuf_printf(out, "\"%s\":[", name);

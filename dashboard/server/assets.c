@@ -34,7 +34,8 @@ static bool load(const char *name, struct tb_asset *out) {
 void tb_assets_open(struct tb_assets *assets) {
   *assets = (struct tb_assets){0};
   if (!load("dygraph.min.js", &assets->chart) || !load("dygraph.min.css", &assets->chart_style))
-    fprintf(stderr, "tbench serve: no charts, only tables: there is no dygraphs in " TB_DYGRAPHS " (Debian package: libjs-dygraphs; configure --with-dygraphs=DIR)\n");
+    fprintf(stderr, "tbench serve: no charts, only tables: there is no dygraphs in " TB_DYGRAPHS
+                    " (Debian package: libjs-dygraphs; configure --with-dygraphs=DIR)\n");
 }
 
 void tb_assets_close(struct tb_assets *assets) {
@@ -47,14 +48,20 @@ static void give(struct tb_query *request, const char *type, const void *data, s
   answer->status = MHD_HTTP_OK;
   answer->type = type;
   answer->cached = true;
-  if (length) tc_strbuf_bytes(&answer->body, data, length);
-  else tc_strbuf_puts(&answer->body, "/* dygraphs is not installed */\n");
+  if (length)
+    tc_strbuf_bytes(&answer->body, data, length);
+  else
+    tc_strbuf_puts(&answer->body, "/* dygraphs is not installed */\n");
 }
 
 static const char css[] = "text/css; charset=utf-8", javascript[] = "text/javascript; charset=utf-8";
 
-void tb_asset_style(struct tb_query *request, struct tb_store *store) { (void)store, give(request, css, style, sizeof style); }
-void tb_asset_script(struct tb_query *request, struct tb_store *store) { (void)store, give(request, javascript, script, sizeof script); }
+void tb_asset_style(struct tb_query *request, struct tb_store *store) {
+  (void)store, give(request, css, style, sizeof style);
+}
+void tb_asset_script(struct tb_query *request, struct tb_store *store) {
+  (void)store, give(request, javascript, script, sizeof script);
+}
 
 void tb_asset_chart(struct tb_query *request, struct tb_store *store) {
   (void)store;

@@ -16,7 +16,8 @@ void tb_auth_open(struct tb_auth *auth) {
 
 void tb_auth_close(struct tb_auth *auth) { pthread_rwlock_destroy(&auth->lock); }
 
-/* A token that is no use to its bearer (one too many, or damaged) still says that reading is not for everyone. */
+/* A token that is no use to its bearer (one too many, or damaged) still says that reading is not for
+ * everyone. */
 static void take_token(struct tb_tokens *tokens, sqlite3_stmt *row) {
   const enum tb_scope scope = sqlite3_column_int(row, 2) == TB_SCOPE_WRITE ? TB_SCOPE_WRITE : TB_SCOPE_READ;
   if (scope == TB_SCOPE_READ) tokens->reading = true;
@@ -75,7 +76,10 @@ static bool has_room(struct tb_store *store) {
   while ((status = sqlite3_step(all)) == SQLITE_ROW) count++;
   const bool read = status == SQLITE_DONE || tb_store_failed(store, "tokens");
   tb_store_done(all);
-  if (read && count >= TB_TOKENS) snprintf(store->error, sizeof store->error, "there are %d tokens, as many as there may be; remove one: token=list, token=remove:NUMBER", count);
+  if (read && count >= TB_TOKENS)
+    snprintf(store->error, sizeof store->error,
+             "there are %d tokens, as many as there may be; remove one: token=list, token=remove:NUMBER",
+             count);
   return read && count < TB_TOKENS;
 }
 

@@ -31,7 +31,9 @@ static uint64_t address_of(const struct sockaddr *peer) {
 
 /* A new peer begins with all that is allowed. */
 static struct tb_peer *find_place(struct tb_limits *limits, uint64_t address, double now_s) {
-  struct tb_peer *first = &limits->peers[tc_hash_u64(0, address) % (TB_PEERS / TB_PEER_PLACES) * TB_PEER_PLACES], *oldest = first;
+  struct tb_peer *first =
+                     &limits->peers[tc_hash_u64(0, address) % (TB_PEERS / TB_PEER_PLACES) * TB_PEER_PLACES],
+                 *oldest = first;
   for (int i = 0; i < TB_PEER_PLACES; i++) {
     if (first[i].address == address) return &first[i];
     if (first[i].at_s < oldest->at_s) oldest = &first[i];
@@ -55,7 +57,8 @@ void tb_limits_charge(struct tb_limits *limits, const struct sockaddr *peer, dou
   pthread_mutex_unlock(&limits->mutex);
 }
 
-bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost, int *retry_s) {
+bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost,
+                    int *retry_s) {
   pthread_mutex_lock(&limits->mutex);
   struct tb_peer *place = place_of(limits, address_of(peer), now_s);
   const bool granted = place->allowance >= fmin(cost, limits->rate);

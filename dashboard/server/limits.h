@@ -1,8 +1,10 @@
-/* How many requests a peer may make, and how many connections it may have; of IPv6 a /64 is one peer, since whoever has one address has them all.
+/* How many requests a peer may make, and how many connections it may have; of IPv6 a /64 is one peer, since
+ * whoever has one address has them all.
  *
- * 1. Requests: a token bucket each, for a fixed number of peers. A new peer takes the place of the one that is longest away among a few places,
- *    so that memory is bounded whatever comes.
- * 2. Connections are counted exactly, whoever else comes: a peer is forgotten with its last one, so that there are no more peers than connections.
+ * 1. Requests: a token bucket each, for a fixed number of peers. A new peer takes the place of the one that
+ *    is longest away among a few places, so that memory is bounded whatever comes.
+ * 2. Connections are counted exactly, whoever else comes: a peer is forgotten with its last one, so that
+ *    there are no more peers than connections.
  * Threads: any. */
 #ifndef TB_DASHBOARD_LIMITS_H
 #define TB_DASHBOARD_LIMITS_H
@@ -14,7 +16,10 @@
 
 enum { TB_PEERS = 4096, TB_PEER_PLACES = 4 };
 
-struct tb_peer { uint64_t address; double allowance, at_s; };
+struct tb_peer {
+  uint64_t address;
+  double allowance, at_s;
+};
 
 struct tb_limits {
   pthread_mutex_t mutex;
@@ -24,14 +29,21 @@ struct tb_limits {
 
 void tb_limits_open(struct tb_limits *limits, double rate);
 void tb_limits_close(struct tb_limits *limits);
-/* Takes `cost` requests of a peer at a time (seconds, of a clock that never goes back). False: *retry_s is when to come again. */
-bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost, int *retry_s);
-/* Takes it whether it is there or not: what is lacking is a debt, and until it is paid off nothing more is granted. */
+/* Takes `cost` requests of a peer at a time (seconds, of a clock that never goes back). False: *retry_s is
+ * when to come again. */
+bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost,
+                    int *retry_s);
+/* Takes it whether it is there or not: what is lacking is a debt, and until it is paid off nothing more is
+ * granted. */
 void tb_limits_charge(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost);
 
 enum { TB_CROWD_CHAINS = 4096 };
 
-struct tb_caller { struct tb_caller *next; uint64_t address; int connections; };
+struct tb_caller {
+  struct tb_caller *next;
+  uint64_t address;
+  int connections;
+};
 
 struct tb_crowd {
   pthread_mutex_t mutex;

@@ -5,8 +5,8 @@
 #include "dashboard/server/answer.h"
 
 enum {
-  BODY_ROOM = 48 << 20,    /* bytes of all bodies together, at least (body_room) */
-  AT_ONCE = 64 << 10,      /* that are set aside for a body on the word of its headers */
+  BODY_ROOM = 48 << 20, /* bytes of all bodies together, at least (body_room) */
+  AT_ONCE = 64 << 10,   /* that are set aside for a body on the word of its headers */
   FIRST_BODY = 4096,
   ANSWER_ROOM = 128 << 20, /* bytes of all large answers together, at least */
   SMALL_ANSWER = 16 << 10, /* up to here it is not counted: its connection takes as much */
@@ -22,10 +22,13 @@ static long long body_room(const struct tb_server *server) {
 
 /* --- bodies --- */
 
-static const char *header_of(const struct tb_query *request, const char *name) { return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name); }
+static const char *header_of(const struct tb_query *request, const char *name) {
+  return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
 
 static bool too_large(struct tb_query *request) {
-  tb_answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %lld MiB", request->server->settings->max_mib);
+  tb_answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "the body is larger than %lld MiB",
+                  request->server->settings->max_mib);
   return false;
 }
 
@@ -73,11 +76,16 @@ bool tb_body_take(struct tb_query *request, const char *data, size_t bytes) {
 
 /* What they announce is not set aside before it comes: whoever sends nothing would else hold it. */
 bool tb_body_is_welcome(struct tb_query *request) {
-  const char *length = header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH), *type = header_of(request, MHD_HTTP_HEADER_CONTENT_TYPE);
+  const char *length = header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH),
+             *type = header_of(request, MHD_HTTP_HEADER_CONTENT_TYPE);
   static const char json[] = "application/json";
   const unsigned long long bytes = length ? strtoull(length, NULL, 10) : 0;
-  if (header_of(request, "Origin")) return tb_answer_error(request, MHD_HTTP_FORBIDDEN, "pages may not write here"), false;
-  if (!type || strncasecmp(type, json, strlen(json))) return tb_answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Content-Type: application/json is what is taken"), false;
+  if (header_of(request, "Origin"))
+    return tb_answer_error(request, MHD_HTTP_FORBIDDEN, "pages may not write here"), false;
+  if (!type || strncasecmp(type, json, strlen(json)))
+    return tb_answer_error(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                           "Content-Type: application/json is what is taken"),
+           false;
   if (bytes > largest_body(request->server)) return too_large(request);
   request->announced = (size_t)bytes;
   return !bytes || grow_body(request, bytes < AT_ONCE ? (size_t)bytes : AT_ONCE);
@@ -93,14 +101,16 @@ static long long answer_room(const struct tb_server *server) {
 
 /* A buffer may be twice as large as what it holds. */
 static void fit(struct tc_strbuf *text) {
-  char *fitting = text->len && !text->failed ? text->alloc->resize(text->alloc->self, text->data, text->cap, text->len + 1) : NULL;
+  char *fitting = text->len && !text->failed
+                      ? text->alloc->resize(text->alloc->self, text->data, text->cap, text->len + 1)
+                      : NULL;
   if (!fitting) return;
   text->data = fitting;
   text->cap = text->len + 1;
 }
 
-/* An answer that is made takes memory until its client has read it. Where others have taken the room, a large one is not given: clients that do not
- * read would else take all there is. One alone always is. */
+/* An answer that is made takes memory until its client has read it. Where others have taken the room, a large
+ * one is not given: clients that do not read would else take all there is. One alone always is. */
 void tb_room_for_answer(struct tb_query *request) {
   struct tb_server *server = request->server;
   struct tc_strbuf *text = &request->answer.body;

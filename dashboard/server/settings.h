@@ -9,14 +9,14 @@
 
 struct tb_settings {
   const char *db, *listen, *host, *backup, *token;
-  bool open;         /* writing needs no token */
-  bool rate_given;   /* peers of this machine are limited too */
+  bool open;       /* writing needs no token */
+  bool rate_given; /* peers of this machine are limited too */
 #define TB_SETTING(field, name, lowest, highest) long long field;
 #include "dashboard/server/settings.def"
 #undef TB_SETTING
   struct sockaddr_storage address;
   socklen_t address_bytes;
-  bool loopback;     /* only this machine can reach it */
+  bool loopback; /* only this machine can reach it */
 };
 
 /* Texts point into the verb's arguments. False: a line went to standard error. */

@@ -1,4 +1,5 @@
-/* SHA-256 of documents, by the processor's instructions for it where it has them (20 times as fast as tc_sha256, which else does it). */
+/* SHA-256 of documents, by the processor's instructions for it where it has them (20 times as fast as
+ * tc_sha256, which else does it). */
 #ifndef TB_DASHBOARD_DIGEST_H
 #define TB_DASHBOARD_DIGEST_H
 

@@ -6,8 +6,14 @@
 
 enum { SERIES_PLACES = 16384, OTHER_PLACES = 256 };
 
-struct place { char *name; int64_t owner, id; };
-struct tb_names { size_t places; struct place at[]; };
+struct place {
+  char *name;
+  int64_t owner, id;
+};
+struct tb_names {
+  size_t places;
+  struct place at[];
+};
 
 static struct tb_names *new_names(size_t places) {
   struct tb_names *names = calloc(1, sizeof *names + places * sizeof *names->at);
@@ -47,7 +53,9 @@ void tb_names_close(struct tb_store *store) {
   free(store->series);
 }
 
-struct naming { enum tb_statement find, add; };
+struct naming {
+  enum tb_statement find, add;
+};
 
 static void bind(sqlite3_stmt *statement, const char *name, int64_t owner) {
   sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
@@ -67,7 +75,8 @@ static int64_t ask(struct tb_store *store, struct naming naming, const char *nam
   return tb_store_run(store, add) ? sqlite3_last_insert_rowid(store->db) : -1;
 }
 
-static int64_t id_of(struct tb_store *store, struct tb_names *names, struct naming naming, const char *name, int64_t owner) {
+static int64_t id_of(struct tb_store *store, struct tb_names *names, struct naming naming, const char *name,
+                     int64_t owner) {
   struct place *place = &names->at[tc_hash_bytes((uint64_t)owner, name, strlen(name)) & (names->places - 1)];
   if (place->name && place->owner == owner && !strcmp(place->name, name)) return place->id;
   const int64_t id = ask(store, naming, name, owner);
@@ -78,7 +87,9 @@ static int64_t id_of(struct tb_store *store, struct tb_names *names, struct nami
   return id;
 }
 
-int64_t tb_store_commit_id(struct tb_store *store, const char *name) { return id_of(store, store->commits, (struct naming){TB_SQL_FIND_COMMIT, TB_SQL_ADD_COMMIT}, name, 0); }
+int64_t tb_store_commit_id(struct tb_store *store, const char *name) {
+  return id_of(store, store->commits, (struct naming){TB_SQL_FIND_COMMIT, TB_SQL_ADD_COMMIT}, name, 0);
+}
 
 int64_t tb_store_machine_id(struct tb_store *store, const char *name) {
   return id_of(store, store->machines, (struct naming){TB_SQL_FIND_MACHINE, TB_SQL_ADD_MACHINE}, name, 0);

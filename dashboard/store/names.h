@@ -1,5 +1,5 @@
-/* Ids of names that were looked up lately, so that most insertions ask the database for none. Bounded: each name has one place, and
- * pushes out whoever is there. Between the store's files alone. */
+/* Ids of names that were looked up lately, so that most insertions ask the database for none. Bounded: each
+ * name has one place, and pushes out whoever is there. Between the store's files alone. */
 #ifndef TB_DASHBOARD_NAMES_H
 #define TB_DASHBOARD_NAMES_H
 

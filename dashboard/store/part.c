@@ -47,7 +47,8 @@ int tb_part_new(const char *path, char *part, size_t size) {
 static bool is_part_of(const char *name, const char *base) {
   static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   const size_t length = strlen(base), before = length + strlen(middle);
-  return !strncmp(name, base, length) && !strncmp(name + length, middle, strlen(middle)) && strspn(name + before, letters) == RANDOM && !name[before + RANDOM];
+  return !strncmp(name, base, length) && !strncmp(name + length, middle, strlen(middle)) &&
+         strspn(name + before, letters) == RANDOM && !name[before + RANDOM];
 }
 
 /* What lies beside it goes first, since by its name alone it is found. */
@@ -56,7 +57,8 @@ static void remove_one(const char *path) {
   char name[PATH_MAX + TB_PART_SUFFIX];
   struct stat held, now;
   const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  const bool left = fd >= 0 && !fstat(fd, &held) && S_ISREG(held.st_mode) && lock(fd) && !stat(path, &now) && held.st_dev == now.st_dev && held.st_ino == now.st_ino;
+  const bool left = fd >= 0 && !fstat(fd, &held) && S_ISREG(held.st_mode) && lock(fd) && !stat(path, &now) &&
+                    held.st_dev == now.st_dev && held.st_ino == now.st_ino;
   for (size_t i = 0; left && i < sizeof ends / sizeof *ends; i++)
     if ((size_t)snprintf(name, sizeof name, "%s%s", path, ends[i]) < sizeof name) unlink(name);
   if (fd >= 0) close(fd);
@@ -66,10 +68,14 @@ void tb_part_remove_left(const char *path) {
   char folder[PATH_MAX], name[PATH_MAX + TB_PART_SUFFIX];
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
   const struct dirent *entry;
-  if ((size_t)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 2, slash ? path : "./") >= sizeof folder) return;
+  if ((size_t)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 2,
+                       slash ? path : "./") >= sizeof folder)
+    return;
   DIR *files = opendir(folder);
   if (!files) return;
   while ((entry = readdir(files)))
-    if (is_part_of(entry->d_name, base) && (size_t)snprintf(name, sizeof name, "%s%s", folder, entry->d_name) < sizeof name) remove_one(name);
+    if (is_part_of(entry->d_name, base) &&
+        (size_t)snprintf(name, sizeof name, "%s%s", folder, entry->d_name) < sizeof name)
+      remove_one(name);
   closedir(files);
 }

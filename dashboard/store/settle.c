@@ -1,4 +1,5 @@
-/* What a transaction's documents have in common is written once for all of them: a statement costs some percent of a document. */
+/* What a transaction's documents have in common is written once for all of them: a statement costs some
+ * percent of a document. */
 #include "dashboard/store/store.h"
 
 static bool renew_commits(struct tb_store *store) {
@@ -27,8 +28,10 @@ bool tb_store_measured(struct tb_store *store, int64_t commit, int64_t started) 
 }
 
 bool tb_store_settle(struct tb_store *store) {
-  const bool good = renew_commits(store) && (!store->more_documents || tb_store_set_meta(store, "documents", store->more_documents, true)) &&
-                    (!store->more_points || tb_store_set_meta(store, "points", store->more_points, true));
+  const bool good =
+      renew_commits(store) &&
+      (!store->more_documents || tb_store_set_meta(store, "documents", store->more_documents, true)) &&
+      (!store->more_points || tb_store_set_meta(store, "points", store->more_points, true));
   store->more_documents = store->more_points = 0;
   return good;
 }

@@ -1,9 +1,11 @@
-/* The database of results: SQLite, in WAL mode, `synchronous=FULL`, so that what was committed is there after a crash or a cut of power.
+/* The database of results: SQLite, in WAL mode, `synchronous=FULL`, so that what was committed is there after
+ * a crash or a cut of power.
  *
  * 1. One connection writes (writer.h); others read. A connection is used by one thread at a time.
  * 2. A document is stored once for its key, with all of its points, or not at all.
  * 3. What comes from outside is bound to prepared statements (statements.def).
- * 4. Tables that pages show at once (series) are kept up to date by each insertion; nothing is counted over all points.
+ * 4. Tables that pages show at once (series) are kept up to date by each insertion; nothing is counted over
+ *    all points.
  * Times are milliseconds since 1970. Functions that return bool: false with store->error. */
 #ifndef TB_DASHBOARD_STORE_H
 #define TB_DASHBOARD_STORE_H
@@ -16,7 +18,12 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 
-enum { TB_STORE_VERSION = 4, TB_STORE_DICTIONARY = 32768, TB_STORE_DICTIONARIES = 32, TB_STORE_MEASURED = 16 };
+enum {
+  TB_STORE_VERSION = 4,
+  TB_STORE_DICTIONARY = 32768,
+  TB_STORE_DICTIONARIES = 32,
+  TB_STORE_MEASURED = 16
+};
 
 enum tb_figure {
 #define TB_FIGURE(column, path, meaning) TB_FIGURE_##column,
@@ -41,20 +48,24 @@ struct tb_store {
   sqlite3 *db;
   sqlite3_stmt *statements[TB_STATEMENT_COUNT];
   struct tb_names *commits, *machines, *series; /* of the writer */
-  void *unpack; /* of the decompressor; made at its first use */
-  void *dictionaries[TB_STORE_DICTIONARIES]; /* by number, as the decompressor wants them */
+  void *unpack;                                 /* of the decompressor; made at its first use */
+  void *dictionaries[TB_STORE_DICTIONARIES];    /* by number, as the decompressor wants them */
   /* What a transaction changes for many of its documents at once: written by tb_store_settle. */
   int64_t more_documents, more_points;
-  struct { int64_t commit, started; } measured[TB_STORE_MEASURED];
+  struct {
+    int64_t commit, started;
+  } measured[TB_STORE_MEASURED];
   int n_measured;
   char error[256];
-  int failed; /* SQLite's code of the last failure, SQLITE_ERROR where it has none; 0: none since it was set to 0 */
+  int failed; /* SQLite's code of the last failure, SQLITE_ERROR where it has none; 0: none since it was set
+                 to 0 */
 };
 
 enum tb_store_use { TB_STORE_WRITE, TB_STORE_READ };
 
 /* Opens a file; with TB_STORE_WRITE it is made where it is not there. An error says what to do. */
-tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_use use, int cache_kib, struct tc_error *err);
+tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_use use, int cache_kib,
+                        struct tc_error *err);
 void tb_store_close(struct tb_store *store);
 
 /* A statement, ready to be bound; NULL with store->error. After use: tb_store_done. */
@@ -63,7 +74,8 @@ static inline void tb_store_done(sqlite3_stmt *statement) {
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
 }
-/* Whether there is a next row. False at the end, and on a failure, also of tb_store_get (NULL): then `failed` is set. */
+/* Whether there is a next row. False at the end, and on a failure, also of tb_store_get (NULL): then `failed`
+ * is set. */
 bool tb_store_step(struct tb_store *store, sqlite3_stmt *rows);
 /* A text of the row that a step gave; NULL: null. The statement's, until its next step. */
 const char *tb_column_text(sqlite3_stmt *row, int column);
@@ -78,7 +90,8 @@ bool tb_store_set_meta(struct tb_store *store, const char *name, int64_t value, 
 
 /* A commit has a document of that time. */
 bool tb_store_measured(struct tb_store *store, int64_t commit, int64_t started);
-/* Writes totals into meta, and when commits were last measured: before the transaction's end, and before documents are removed. */
+/* Writes totals into meta, and when commits were last measured: before the transaction's end, and before
+ * documents are removed. */
 bool tb_store_settle(struct tb_store *store);
 
 /* The newest dictionary, and its number; false where there is none. `out` has TB_STORE_DICTIONARY bytes. */
@@ -94,7 +107,8 @@ void tb_store_forget(struct tb_store *store);
 /* The same of ids alone: some of those that were looked up lately are gone. */
 void tb_names_forget(struct tb_store *store);
 
-/* The document of a row (bytes, dictionary, body at these columns), zero-terminated; free() it. NULL with store->error. */
+/* The document of a row (bytes, dictionary, body at these columns), zero-terminated; free() it. NULL with
+ * store->error. */
 char *tb_store_unpack(struct tb_store *store, sqlite3_stmt *row, int first_column, size_t *length);
 
 int64_t tb_now_ms(void);

@@ -35,12 +35,14 @@ void tb_unpack_close(struct tb_store *store) {
 
 /* NULL with store->error. A file has few of them: one for each schema that it was written with. */
 static const ZSTD_DDict *dictionary_of(struct tb_store *store, int64_t id) {
-  if (id < 1 || id > TB_STORE_DICTIONARIES) return tb_store_failed(store, "a document names a dictionary that cannot be"), NULL;
+  if (id < 1 || id > TB_STORE_DICTIONARIES)
+    return tb_store_failed(store, "a document names a dictionary that cannot be"), NULL;
   void **place = &store->dictionaries[id - 1];
   sqlite3_stmt *get = *place ? NULL : tb_store_get(store, TB_SQL_GET_DICTIONARY);
   if (get) {
     sqlite3_bind_int64(get, 1, id);
-    if (tb_store_step(store, get)) *place = ZSTD_createDDict(sqlite3_column_blob(get, 0), (size_t)sqlite3_column_bytes(get, 0));
+    if (tb_store_step(store, get))
+      *place = ZSTD_createDDict(sqlite3_column_blob(get, 0), (size_t)sqlite3_column_bytes(get, 0));
     tb_store_done(get);
   }
   if (!*place) tb_store_failed(store, "a dictionary cannot be read");

@@ -27,8 +27,9 @@ struct tb_writer {
   struct tb_writer_counts counts;
 };
 
-/* Who was answered sends again soon: a group begins when half of those that were here lately are here, or after as long as the last one
- * took. A commit costs what some documents cost, whatever is in it. Under the mutex. */
+/* Who was answered sends again soon: a group begins when half of those that were here lately are here, or
+ * after as long as the last one took. A commit costs what some documents cost, whatever is in it. Under the
+ * mutex. */
 static void gather(struct tb_writer *writer) {
   const size_t wanted = writer->recent / 2;
   const double wait_ns = writer->last_ns < GATHER_NS ? writer->last_ns : GATHER_NS;
@@ -38,7 +39,9 @@ static void gather(struct tb_writer *writer) {
   const long long end = until.tv_nsec + (long long)wait_ns;
   until = (struct timespec){until.tv_sec + end / NS_PER_S, end % NS_PER_S};
   writer->awaited = wanted;
-  while (writer->waiting < wanted && !writer->stopping && !pthread_cond_timedwait(&writer->wanted, &writer->mutex, &until)) continue;
+  while (writer->waiting < wanted && !writer->stopping &&
+         !pthread_cond_timedwait(&writer->wanted, &writer->mutex, &until))
+    continue;
   writer->awaited = 0;
 }
 

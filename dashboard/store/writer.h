@@ -1,10 +1,14 @@
-/* The one thread that writes: it takes all that has come, does it in one transaction, and answers after its commit.
+/* The one thread that writes: it takes all that has come, does it in one transaction, and answers after its
+ * commit.
  *
- * 1. `done` is called after the commit (its fsync) of the group, or with TB_WRITTEN_FAILED after the group's rollback; never before.
- * 2. Groups form by themselves: what comes during a commit is the next group. Where many come at once, a group waits until half of them are
- *    here, but no longer than the last one took, nor than 2 ms. At most TB_WRITER_GROUP items, so that no answer waits long.
+ * 1. `done` is called after the commit (its fsync) of the group, or with TB_WRITTEN_FAILED after the group's
+ *    rollback; never before.
+ * 2. Groups form by themselves: what comes during a commit is the next group. Where many come at once, a
+ *    group waits until half of them are here, but no longer than the last one took, nor than 2 ms. At most
+ *    TB_WRITER_GROUP items, so that no answer waits long.
  * 3. tb_writer_stop does all that was put before it returns.
- * 4. The first group that fails after a good one, and the first good one after that, are told on standard error.
+ * 4. The first group that fails after a good one, and the first good one after that, are told on standard
+ *    error.
  * Ownership: an item belongs to the writer from tb_writer_put to its `done`. */
 #ifndef TB_DASHBOARD_WRITER_H
 #define TB_DASHBOARD_WRITER_H

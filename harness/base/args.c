@@ -71,26 +71,36 @@ const char *tb_args_value(const struct tb_args *args, const char *name) {
   return NULL;
 }
 
-static tc_status add(struct tc_arena *arena, struct tb_args *out, const char *name, const char *value, struct tc_error *err) {
+static tc_status add(struct tc_arena *arena, struct tb_args *out, const char *name, const char *value,
+                     struct tc_error *err) {
   if (!*name) return tc_fail(err, TC_ARG, "command line", "'=%s' has no name; write name=value", value);
   if (tb_args_value(out, name))
-    return tc_fail(err, TC_ARG, "command line", "%s is given twice, as %s and as %s; write it once (several values, where it takes them, as %s=A,B)", name, tb_args_value(out, name), value, name);
+    return tc_fail(
+        err, TC_ARG, "command line",
+        "%s is given twice, as %s and as %s; write it once (several values, where it takes them, as %s=A,B)",
+        name, tb_args_value(out, name), value, name);
   const struct tb_arg arg = {name, value};
-  return tc_vec_push(tc_arena_alloc(arena), &out->named, arg) ? TC_OK : tc_fail(err, TC_NOMEM, "command line", "out of memory");
+  return tc_vec_push(tc_arena_alloc(arena), &out->named, arg)
+             ? TC_OK
+             : tc_fail(err, TC_NOMEM, "command line", "out of memory");
 }
 
 /* "--name", "--name=value" or "name=value" at argv[*at]; *at moves over a value that stands apart. */
-static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, int *at, tb_stands_alone *alone, const void *names,
-                           struct tb_args *out, struct tc_error *err) {
+static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, int *at,
+                           tb_stands_alone *alone, const void *names, struct tb_args *out,
+                           struct tc_error *err) {
   const char *word = argv[*at];
   const bool dashed = !strncmp(word, "--", 2) && word[2];
   const char *body = dashed ? word + 2 : word, *equals = strchr(body, '=');
   if (equals) {
     const char *name = tb_format(arena, "%.*s", (int)(equals - body), body);
-    return name ? add(arena, out, name, equals + 1, err) : tc_fail(err, TC_NOMEM, "command line", "out of memory");
+    return name ? add(arena, out, name, equals + 1, err)
+                : tc_fail(err, TC_NOMEM, "command line", "out of memory");
   }
   if (!dashed)
-    return tc_vec_push(tc_arena_alloc(arena), &out->words, word) ? TC_OK : tc_fail(err, TC_NOMEM, "command line", "out of memory");
+    return tc_vec_push(tc_arena_alloc(arena), &out->words, word)
+               ? TC_OK
+               : tc_fail(err, TC_NOMEM, "command line", "out of memory");
   const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
   if (alone(names, body, next)) return add(arena, out, body, "yes", err);
   if (!next) return tc_fail(err, TC_ARG, "command line", "--%s needs a value; write %s=VALUE", body, body);
@@ -98,8 +108,8 @@ static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, 
   return add(arena, out, body, next, err);
 }
 
-tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, tb_stands_alone *alone, const void *names, struct tb_args *out,
-                        struct tc_error *err) {
+tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, tb_stands_alone *alone,
+                        const void *names, struct tb_args *out, struct tc_error *err) {
   *out = (struct tb_args){0};
   for (int at = 0; at < argc; at++) {
     const tc_status status = take_word(arena, argc, argv, &at, alone, names, out, err);
@@ -121,7 +131,8 @@ static int distance(const char *a, const char *b) {
       const int change = above[j - 1] + (plain(a[i - 1]) != plain(b[j - 1]));
       int best = above[j] + 1 < row[j - 1] + 1 ? above[j] + 1 : row[j - 1] + 1;
       if (change < best) best = change;
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && two_above[j - 2] + 1 < best) best = two_above[j - 2] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && two_above[j - 2] + 1 < best)
+        best = two_above[j - 2] + 1;
       row[j] = best;
     }
   }

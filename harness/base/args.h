@@ -12,19 +12,21 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-struct tb_arg { const char *name, *value; };
+struct tb_arg {
+  const char *name, *value;
+};
 
 struct tb_args {
   TC_VEC(struct tb_arg) named;
   TC_VEC(const char *) words;
 };
 
-/* Whether `--name` takes no value from the word behind it, `next` (NULL: there is none), and so means yes. `names` is what the caller
- * of tb_args_parse gave with it. */
+/* Whether `--name` takes no value from the word behind it, `next` (NULL: there is none), and so means yes.
+ * `names` is what the caller of tb_args_parse gave with it. */
 typedef bool tb_stands_alone(const void *names, const char *name, const char *next);
 
-tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, tb_stands_alone *alone, const void *names, struct tb_args *out,
-                        struct tc_error *err);
+tc_status tb_args_parse(struct tc_arena *arena, int argc, char *const *argv, tb_stands_alone *alone,
+                        const void *names, struct tb_args *out, struct tc_error *err);
 
 /* Value of a name; NULL when it was not given. */
 const char *tb_args_value(const struct tb_args *args, const char *name);

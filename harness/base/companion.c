@@ -21,6 +21,7 @@ bool tb_companion_find(const char *name, char *path, size_t size) {
   folder[length > 0 ? length : 0] = '\0';
   char *slash = strrchr(folder, '/');
   if (slash) *slash = '\0';
-  return (slash && (is_there(folder, "", name, path, size) || is_there(folder, "/../libexec/tbench", name, path, size))) ||
+  return (slash && (is_there(folder, "", name, path, size) ||
+                    is_there(folder, "/../libexec/tbench", name, path, size))) ||
          is_there(TB_PKGLIBEXECDIR, "", name, path, size);
 }

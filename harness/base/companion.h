@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where such a program lies: beside this one (in a build folder), in ../libexec/tbench (an installation, also one that was moved), or where it
- * was to be installed. False: in none of them. */
+/* Where such a program lies: beside this one (in a build folder), in ../libexec/tbench (an installation, also
+ * one that was moved), or where it was to be installed. False: in none of them. */
 bool tb_companion_find(const char *name, char *path, size_t size);
 
 #endif

@@ -29,13 +29,17 @@ const char *tb_folder_private(struct tc_arena *arena, const char *parent, struct
   const char *pattern = tb_format(arena, "%s/tbench-run.XXXXXX", parent);
   char *path = pattern ? tc_arena_text(arena, pattern) : NULL;
   if (!path) return tc_fail(err, TC_NOMEM, "harness", "out of memory"), NULL;
-  if (!mkdtemp(path)) return tc_fail(err, TC_IO, "harness", "a folder for the cache of this run cannot be made in %s: %s", parent, strerror(errno)), NULL;
+  if (!mkdtemp(path))
+    return tc_fail(err, TC_IO, "harness", "a folder for the cache of this run cannot be made in %s: %s",
+                   parent, strerror(errno)),
+           NULL;
   return path;
 }
 
 tc_status tb_folder_make(const char *path, struct tc_error *err) {
   if (!mkdir(path, FOLDER_MODE) || errno == EEXIST) return TC_OK;
-  return tc_fail(err, TC_IO, "result", "the folder %s of the result cannot be made: %s", path, strerror(errno));
+  return tc_fail(err, TC_IO, "result", "the folder %s of the result cannot be made: %s", path,
+                 strerror(errno));
 }
 
 /* The folder that a file is in; NULL when memory is out. */
@@ -50,14 +54,17 @@ tc_status tb_folder_there(struct tc_arena *arena, const char *file, struct tc_er
   if (!folder) return tc_fail(err, TC_NOMEM, "result", "out of memory");
   if (!*file || file[strlen(file) - 1] == '/' || (!stat(file, &info) && !S_ISREG(info.st_mode)))
     return tc_fail(err, TC_IO, "result", "out=%s: name a file, not a folder or a device", file);
-  if (stat(folder, &info)) return tc_fail(err, TC_IO, "result", "out=%s: the folder %s: %s", file, folder, strerror(errno));
-  return S_ISDIR(info.st_mode) ? TC_OK : tc_fail(err, TC_IO, "result", "out=%s: %s is no folder", file, folder);
+  if (stat(folder, &info))
+    return tc_fail(err, TC_IO, "result", "out=%s: the folder %s: %s", file, folder, strerror(errno));
+  return S_ISDIR(info.st_mode) ? TC_OK
+                               : tc_fail(err, TC_IO, "result", "out=%s: %s is no folder", file, folder);
 }
 
 tc_status tb_folder_writable(struct tc_arena *arena, const char *file, struct tc_error *err) {
   const tc_status status = tb_folder_there(arena, file, err);
   if (status) return status;
-  const char *folder = folder_of(arena, file), *pattern = folder ? tb_format(arena, "%s/.tbench.XXXXXX", folder) : NULL;
+  const char *folder = folder_of(arena, file),
+             *pattern = folder ? tb_format(arena, "%s/.tbench.XXXXXX", folder) : NULL;
   char *trial = pattern ? tc_arena_text(arena, pattern) : NULL;
   if (!trial) return tc_fail(err, TC_NOMEM, "result", "out of memory");
   const int fd = mkstemp(trial);

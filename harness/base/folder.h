@@ -11,7 +11,8 @@
 void tb_folder_remove(const char *path);
 /* A private folder under `parent`; NULL with an error when it cannot be made. In the arena. */
 const char *tb_folder_private(struct tc_arena *arena, const char *parent, struct tc_error *err);
-/* Whether `file` could be a file's name: in a folder that is there, and itself no folder or device. TC_IO says what it is. */
+/* Whether `file` could be a file's name: in a folder that is there, and itself no folder or device. TC_IO
+ * says what it is. */
 tc_status tb_folder_there(struct tc_arena *arena, const char *file, struct tc_error *err);
 /* The same, and tries to create a file beside it. */
 tc_status tb_folder_writable(struct tc_arena *arena, const char *file, struct tc_error *err);

@@ -15,7 +15,8 @@ static size_t slot_of(const struct tb_index *x, const char *text) {
 }
 
 static bool grow(struct tb_index *x) {
-  struct tb_index bigger = {.arena = x->arena, .capacity = x->capacity ? 2 * x->capacity : CAPACITY_FIRST, .count = x->count};
+  struct tb_index bigger = {
+      .arena = x->arena, .capacity = x->capacity ? 2 * x->capacity : CAPACITY_FIRST, .count = x->count};
   bigger.texts = tc_arena_bytes(x->arena, sizeof *bigger.texts * bigger.capacity);
   bigger.numbers = tc_arena_bytes(x->arena, sizeof *bigger.numbers * bigger.capacity);
   if (!bigger.texts || !bigger.numbers) return false;

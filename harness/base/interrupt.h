@@ -1,5 +1,5 @@
-/* Ctrl-C as data: SIGINT, SIGTERM and SIGHUP are blocked and read from a descriptor, so that no handler and no global
- * is needed. The first one asks to finish what is measured; the second one to leave at once. */
+/* Ctrl-C as data: SIGINT, SIGTERM and SIGHUP are blocked and read from a descriptor, so that no handler and
+ * no global is needed. The first one asks to finish what is measured; the second one to leave at once. */
 #ifndef TB_INTERRUPT_H
 #define TB_INTERRUPT_H
 

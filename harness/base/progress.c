@@ -9,7 +9,8 @@
 #include "harness/base/clock.h"
 
 enum { LINE_BYTES = 256, WIDTH_DEFAULT = 80, MINUTE = 60 };
-static const int64_t terminal_every_ns = 100 * (int64_t)TB_NS_PER_MS, plain_every_ns = 5 * (int64_t)TB_NS_PER_S;
+static const int64_t terminal_every_ns = 100 * (int64_t)TB_NS_PER_MS,
+                     plain_every_ns = 5 * (int64_t)TB_NS_PER_S;
 
 void tb_progress_begin(struct tb_progress *p, int total) {
   *p = (struct tb_progress){.terminal = isatty(STDERR_FILENO), .total = total, .started_ns = tb_now_ns()};
@@ -29,9 +30,12 @@ void tb_progress_show(struct tb_progress *p, const char *label, const char *step
   if (p->shown && now - p->last_ns < (p->terminal ? terminal_every_ns : plain_every_ns)) return;
   const int seconds = (int)((now - p->started_ns) / TB_NS_PER_S);
   char line[LINE_BYTES];
-  snprintf(line, sizeof line, "[%d/%d] %02d:%02d %s · %s …", p->done + 1, p->total, seconds / MINUTE, seconds % MINUTE, label, step);
-  if (p->terminal) fprintf(stderr, "\r\033[K%.*s", terminal_width() + 4 /* bytes of the two signs beyond ASCII */ - 1, line);
-  else fprintf(stderr, "%s\n", line);
+  snprintf(line, sizeof line, "[%d/%d] %02d:%02d %s · %s …", p->done + 1, p->total, seconds / MINUTE,
+           seconds % MINUTE, label, step);
+  if (p->terminal)
+    fprintf(stderr, "\r\033[K%.*s", terminal_width() + 4 /* bytes of the two signs beyond ASCII */ - 1, line);
+  else
+    fprintf(stderr, "%s\n", line);
   fflush(stderr);
   p->last_ns = now;
   p->shown = true;

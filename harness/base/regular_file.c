@@ -19,9 +19,12 @@ FILE *tb_regular_open(const char *path, const char **why) {
   struct stat info;
   FILE *in = NULL;
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0 || fstat(fd, &info)) *why = strerror(errno);
-  else if (!S_ISREG(info.st_mode)) *why = not_regular(info.st_mode), errno = EINVAL;
-  else if (!(in = fdopen(fd, "rb"))) *why = strerror(errno);
+  if (fd < 0 || fstat(fd, &info))
+    *why = strerror(errno);
+  else if (!S_ISREG(info.st_mode))
+    *why = not_regular(info.st_mode), errno = EINVAL;
+  else if (!(in = fdopen(fd, "rb")))
+    *why = strerror(errno);
   const int failure = errno;
   if (fd >= 0 && !in) close(fd);
   errno = failure;

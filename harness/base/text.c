@@ -7,16 +7,21 @@
 
 enum { DELETE = 0x7F, C1_FIRST = 0x80, C1_LAST = 0x9F };
 
-static bool is_control(uint32_t code) { return code < ' ' || code == DELETE || (code >= C1_FIRST && code <= C1_LAST); }
+static bool is_control(uint32_t code) {
+  return code < ' ' || code == DELETE || (code >= C1_FIRST && code <= C1_LAST);
+}
 
 void tb_text_clean(char *text, enum tb_text_kept kept) {
   uint32_t code = 0;
   for (char *at = text; *at;) {
     const size_t n = tc_text_character(at, TC_CHARACTER_BYTES, &code);
     const bool stays = (code == '\t' && kept != TB_TEXT_LINE) || (code == '\n' && kept == TB_TEXT_LINES);
-    if (!n) *at++ = '?';
-    else if (is_control(code) && !stays) memset(at, ' ', n), at += n;
-    else at += n;
+    if (!n)
+      *at++ = '?';
+    else if (is_control(code) && !stays)
+      memset(at, ' ', n), at += n;
+    else
+      at += n;
   }
 }
 

@@ -3,12 +3,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct tb_verb_option options[] = {
-#define TB_VERB_OPTION(verb, name, dflt, help) {#verb, name, dflt, NULL, help},
+#define TB_VERB_OPTION(verb, name, dflt, help)       {#verb, name, dflt, NULL, help},
 #define TB_VERB_CHOICE(verb, name, dflt, more, help) {#verb, name, dflt, more, help},
 #include "harness/base/verb_options.def"
 #undef TB_VERB_OPTION
@@ -46,16 +46,23 @@ static bool all_known(const struct tb_verb *verb, size_t words) {
     const char *given = verb->args.named.data[i].name;
     struct tb_nearest nearest = tb_nearest_to(given);
     if (tb_verb_option_find(verb->name, given)) continue;
-    for (const struct tb_verb_option *o = tb_verb_option_next(verb->name, NULL); o; o = tb_verb_option_next(verb->name, o)) tb_nearest_offer(&nearest, o->name);
-    tb_verb_usage(verb->name, "it takes no '%s'%s (`tbench help %s`)", given, tb_nearest_hint(verb->arena, &nearest), verb->name);
+    for (const struct tb_verb_option *o = tb_verb_option_next(verb->name, NULL); o;
+         o = tb_verb_option_next(verb->name, o))
+      tb_nearest_offer(&nearest, o->name);
+    tb_verb_usage(verb->name, "it takes no '%s'%s (`tbench help %s`)", given,
+                  tb_nearest_hint(verb->arena, &nearest), verb->name);
     return false;
   }
   if (verb->args.words.len <= words) return true;
   const char *word = verb->args.words.data[words];
   const struct tb_verb_option *first = tb_verb_option_next(verb->name, NULL);
-  if (words) tb_verb_usage(verb->name, "'%s' is one word too many (`tbench help %s`)", word, verb->name);
-  else if (first) tb_verb_usage(verb->name, "'%s': write name=value, as %s=%s (`tbench help %s`)", word, first->name, word, verb->name);
-  else tb_verb_usage(verb->name, "it takes no '%s' (`tbench help %s`)", word, verb->name);
+  if (words)
+    tb_verb_usage(verb->name, "'%s' is one word too many (`tbench help %s`)", word, verb->name);
+  else if (first)
+    tb_verb_usage(verb->name, "'%s': write name=value, as %s=%s (`tbench help %s`)", word, first->name, word,
+                  verb->name);
+  else
+    tb_verb_usage(verb->name, "it takes no '%s' (`tbench help %s`)", word, verb->name);
   return false;
 }
 

@@ -1,5 +1,5 @@
-/* What verbs share. A verb is int tb_verb_NAME(int argc, char *const *argv): argv holds the words after its name; the
- * result is an exit code of exitcode.def. One row each in verbs.def. */
+/* What verbs share. A verb is int tb_verb_NAME(int argc, char *const *argv): argv holds the words after its
+ * name; the result is an exit code of exitcode.def. One row each in verbs.def. */
 #ifndef TB_VERB_H
 #define TB_VERB_H
 
@@ -13,8 +13,8 @@ struct tb_verb {
   struct tb_args args;
 };
 
-/* Parses the command line: the verb takes the names that verb_options.def has of it, and at most `words` words without a name. On
- * failure a line went to standard error, and nothing is left to end. */
+/* Parses the command line: the verb takes the names that verb_options.def has of it, and at most `words`
+ * words without a name. On failure a line went to standard error, and nothing is left to end. */
 bool tb_verb_begin(struct tb_verb *verb, const char *name, int argc, char *const *argv, size_t words);
 void tb_verb_end(struct tb_verb *verb);
 
@@ -22,7 +22,10 @@ void tb_verb_end(struct tb_verb *verb);
 bool tb_verb_flag(const struct tb_verb *verb, const char *name, bool *value);
 
 /* Rows of verb_options.def: the next one of a verb after another, or its first after NULL; NULL: no more. */
-struct tb_verb_option { const char *verb, *name, *default_text, *more, *help; /* more: a word that a flag takes beside yes and no; NULL: none */ };
+struct tb_verb_option {
+  const char *verb, *name, *default_text, *more,
+      *help; /* more: a word that a flag takes beside yes and no; NULL: none */
+};
 const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct tb_verb_option *after);
 /* NULL: the verb has no such option. */
 const struct tb_verb_option *tb_verb_option_find(const char *verb, const char *name);

@@ -45,7 +45,9 @@ static void remove_stale(const char *path) {
   if (!dir && fd >= 0) close(fd);
   if (!dir) return;
   for (const struct dirent *entry; (entry = readdir(dir));) {
-    if (!is_part(entry->d_name) || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode)) continue;
+    if (!is_part(entry->d_name) || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) ||
+        !S_ISREG(info.st_mode))
+      continue;
     if (time(NULL) - info.st_mtime >= STALE_S) (void)unlinkat(fd, entry->d_name, 0);
   }
   closedir(dir);
@@ -61,7 +63,8 @@ static void keep_permissions(const char *path, int fd) {
 bool tb_whole_begin(const char *path, struct tb_whole_file *out) {
   const int length = (int)folder_length(path);
   *out = (struct tb_whole_file){.path = strdup(path)};
-  if (!out->path || asprintf(&out->part, "%.*s.%s.%ld%s", length, path, path + length, (long)getpid(), suffix) < 0) {
+  if (!out->path ||
+      asprintf(&out->part, "%.*s.%s.%ld%s", length, path, path + length, (long)getpid(), suffix) < 0) {
     free(out->path);
     errno = ENOMEM;
     return false;
@@ -80,7 +83,8 @@ bool tb_whole_begin(const char *path, struct tb_whole_file *out) {
   return false;
 }
 
-/* So that the name is on disk too. A folder may be entered and not read, and some file systems do not know how: then nothing can be done. */
+/* So that the name is on disk too. A folder may be entered and not read, and some file systems do not know
+ * how: then nothing can be done. */
 static bool sync_folder(const char *path) {
   const int fd = open_folder(path);
   if (fd < 0) return errno == EACCES;

@@ -1,4 +1,5 @@
-/* Making and writing of that document. Invariant: each file that pieces stand in is told once, however many pieces and cases do. */
+/* Making and writing of that document. Invariant: each file that pieces stand in is told once, however many
+ * pieces and cases do. */
 #include "harness/cli/explanation.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "harness/base/build.h"
-#include "harness/wire/protocol.h"
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
+#include "harness/wire/protocol.h"
 #include "reporters/reporter.h"
 
 enum { SOURCE_LIMIT = 4 << 20 };
@@ -27,10 +28,12 @@ cJSON *tb_explanation_new(void) {
 
 /* Lua does not tell an empty list from an empty table. */
 static void mark_lists(cJSON *item) {
-  static const char *const lists[] = {"breaks", "fallbacks", "recompile_reasons", "pieces", "entries", "guards", "operations", "launches"};
+  static const char *const lists[] = {"breaks",  "fallbacks", "recompile_reasons", "pieces",
+                                      "entries", "guards",    "operations",        "launches"};
   for (cJSON *child = item->child; child; child = child->next) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-      if (child->string && !strcmp(child->string, lists[i]) && cJSON_IsObject(child) && !child->child) child->type = cJSON_Array;
+      if (child->string && !strcmp(child->string, lists[i]) && cJSON_IsObject(child) && !child->child)
+        child->type = cJSON_Array;
     mark_lists(child);
   }
 }
@@ -40,7 +43,8 @@ static char *read_source(const char *path) {
   FILE *in = fopen(path, "rbe");
   struct stat info;
   char *text = NULL;
-  if (in && !fstat(fileno(in), &info) && S_ISREG(info.st_mode) && info.st_size <= SOURCE_LIMIT && (text = malloc((size_t)info.st_size + 1)))
+  if (in && !fstat(fileno(in), &info) && S_ISREG(info.st_mode) && info.st_size <= SOURCE_LIMIT &&
+      (text = malloc((size_t)info.st_size + 1)))
     text[fread(text, 1, (size_t)info.st_size, in)] = '\0';
   if (in) fclose(in);
   return text;
@@ -49,8 +53,7 @@ static char *read_source(const char *path) {
 static void add_source(cJSON *sources, const char *chunk) {
   const cJSON *known;
   if (*chunk != '@') return;
-  cJSON_ArrayForEach(known, sources)
-    if (!strcmp(tb_json_text(known, "chunk", ""), chunk)) return;
+  cJSON_ArrayForEach(known, sources) if (!strcmp(tb_json_text(known, "chunk", ""), chunk)) return;
   char *text = read_source(chunk + 1);
   if (!text) return;
   cJSON *source = cJSON_CreateObject();
@@ -63,9 +66,11 @@ static void add_source(cJSON *sources, const char *chunk) {
 bool tb_explanation_add(cJSON *document, const char *id, cJSON *explanation) {
   cJSON *one = cJSON_CreateObject(), *sources = cJSON_GetObjectItemCaseSensitive(document, "sources");
   const cJSON *piece;
-  cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(explanation, "pieces")) add_source(sources, tb_json_text(piece, "chunk", ""));
+  cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(explanation, "pieces"))
+      add_source(sources, tb_json_text(piece, "chunk", ""));
   if (explanation) mark_lists(explanation);
-  if (one && cJSON_AddStringToObject(one, "id", id) && cJSON_AddItemToObject(one, "explanation", explanation) &&
+  if (one && cJSON_AddStringToObject(one, "id", id) &&
+      cJSON_AddItemToObject(one, "explanation", explanation) &&
       cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(document, "cases"), one))
     return true;
   if (one && !cJSON_GetObjectItemCaseSensitive(one, "explanation")) cJSON_Delete(explanation);
@@ -83,7 +88,10 @@ static bool print(const cJSON *document, bool html, FILE *out) {
 
 tc_status tb_explanation_write(cJSON *document, bool html, const char *path, struct tc_error *err) {
   tb_text_clean_json(document); /* source and texts may hold any bytes; JSON is UTF-8 */
-  if (!*path) return print(document, html, stdout) ? TC_OK : tc_fail(err, TC_IO, "explain", "standard output was not written: %s", strerror(errno));
+  if (!*path)
+    return print(document, html, stdout)
+               ? TC_OK
+               : tc_fail(err, TC_IO, "explain", "standard output was not written: %s", strerror(errno));
   struct tb_whole_file file;
   bool good = tb_whole_begin(path, &file);
   if (good) good = tb_whole_end(&file, print(document, html, file.out));

@@ -2,7 +2,8 @@
  *
  *     { "kind": "explanation", "version": "…",
  *       "cases": [ { "id": "…", "explanation": { … what tb.explain gives: breaks, pieces, stages_ns, … } } ],
- *       "sources": [ { "chunk": "@file.lua", "text": "…" } ] }     files that pieces of the cases stand in, as far as they can be read */
+ *       "sources": [ { "chunk": "@file.lua", "text": "…" } ] }     files that pieces of the cases stand in,
+ *       as far as they can be read */
 #ifndef TB_EXPLANATION_H
 #define TB_EXPLANATION_H
 

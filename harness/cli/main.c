@@ -1,4 +1,5 @@
-/* tbench: a benchmark and regression harness for tensor programs. This file finds the verb; the rest is elsewhere. */
+/* tbench: a benchmark and regression harness for tensor programs. This file finds the verb; the rest is
+ * elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,11 +9,14 @@
 
 #include "harness/base/args.h"
 #include "harness/base/build.h"
-#include "results/exitcode.h"
 #include "harness/cli/verbs.h"
+#include "results/exitcode.h"
 #include "tcompile.h"
 
-static const struct { const char *name; int (*run)(int argc, char *const *argv); } verbs[] = {
+static const struct {
+  const char *name;
+  int (*run)(int argc, char *const *argv);
+} verbs[] = {
 #define TB_VERB(name, function, usage, what, more, example, codes) {#name, function},
 #include "harness/cli/verbs.def"
 #undef TB_VERB
@@ -20,7 +24,8 @@ static const struct { const char *name; int (*run)(int argc, char *const *argv);
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
 static int print_version(void) {
-  printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI, LLVM_VERSION_STRING, LUA_RELEASE);
+  printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI,
+         LLVM_VERSION_STRING, LUA_RELEASE);
   return TB_EXIT_PASS;
 }
 
@@ -33,7 +38,8 @@ static int unknown_verb(const char *name) {
   return TB_EXIT_USAGE;
 }
 
-/* Who was started with a closed standard stream must not see a socket or a file take its number. Writing to it still fails. */
+/* Who was started with a closed standard stream must not see a socket or a file take its number. Writing to
+ * it still fails. */
 static void fill_standard_streams(void) {
   int fd;
   do fd = open("/dev/null", O_RDONLY);
@@ -67,6 +73,7 @@ static int run_verb(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   fill_standard_streams();
-  signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk: by the write that fails */
+  signal(SIGXFSZ,
+         SIG_IGN); /* a limit on the size of files is told like a full disk: by the write that fails */
   return finish(run_verb(argc, argv));
 }

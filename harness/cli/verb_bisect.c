@@ -1,25 +1,32 @@
-/* `tbench bisect base.SWITCH=VALUE head.SWITCH=VALUE suite=… [axis=VALUE…]`: what made one case wrong or slower. */
+/* `tbench bisect base.SWITCH=VALUE head.SWITCH=VALUE suite=… [axis=VALUE…]`: what made one case wrong or
+ * slower. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/compare/bisect.h"
 #include "harness/base/folder.h"
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/verdicts_verb.h"
+#include "harness/compare/bisect.h"
 
 static const char verb_name[] = "bisect";
 
-struct work { struct tb_run run; struct tb_sides sides; struct tb_bisect bisect; };
+struct work {
+  struct tb_run run;
+  struct tb_sides sides;
+  struct tb_bisect bisect;
+};
 
 static enum tb_exit read_options(struct work *w) {
   enum { SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
   long long seconds, pairs;
   struct tb_policy policy;
-  if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) || !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
+  if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) ||
+      !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
     return TB_EXIT_USAGE;
-  const enum tb_exit code = tb_verdicts_policy(verb_name, w->run.arena, tb_sides_value(&w->sides, "policy"), &policy);
+  const enum tb_exit code =
+      tb_verdicts_policy(verb_name, w->run.arena, tb_sides_value(&w->sides, "policy"), &policy);
   if (code != TB_EXIT_PASS) return code;
   w->bisect.seconds = (double)seconds;
   w->bisect.pairs = (int)pairs;
@@ -29,21 +36,26 @@ static enum tb_exit read_options(struct work *w) {
 
 static enum tb_exit refuse_cases(const struct tb_plan *plan) {
   enum { SHOWN = 20 };
-  tb_verb_usage(verb_name, "it takes one case, and these are %zu: name a workload and one value of each axis", plan->cases.len);
+  tb_verb_usage(verb_name, "it takes one case, and these are %zu: name a workload and one value of each axis",
+                plan->cases.len);
   for (size_t i = 0; i < plan->cases.len && i < SHOWN; i++) fprintf(stderr, "  %s\n", plan->cases.data[i].id);
   if (plan->cases.len > SHOWN) fprintf(stderr, "  and %zu more\n", plan->cases.len - SHOWN);
   return TB_EXIT_USAGE;
 }
 
 static enum tb_exit nothing_bad(const struct tb_bisect *b) {
-  if (b->differences.len) return tb_verb_usage(verb_name, "head is right, and not slower than base: there is nothing to find");
-  return tb_verb_usage(verb_name, "the case is right; say what is slower than what: base.SWITCH=VALUE, head.SWITCH=VALUE, base=PROGRAM or head=PROGRAM");
+  if (b->differences.len)
+    return tb_verb_usage(verb_name, "head is right, and not slower than base: there is nothing to find");
+  return tb_verb_usage(verb_name, "the case is right; say what is slower than what: base.SWITCH=VALUE, "
+                                  "head.SWITCH=VALUE, base=PROGRAM or head=PROGRAM");
 }
 
 static enum tb_exit cannot_tell(const struct tb_bisect *b) {
   fputs(b->trouble == TB_TROUBLE_SLOWER
-            ? "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a quieter machine (tbench doctor)\n"
-            : "tbench bisect: head was bad and then right: a fault that comes and goes cannot be found by halving (uninitialised memory, a race, a check that depends on more than its arguments)\n",
+            ? "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a "
+              "quieter machine (tbench doctor)\n"
+            : "tbench bisect: head was bad and then right: a fault that comes and goes cannot be found by "
+              "halving (uninitialised memory, a race, a check that depends on more than its arguments)\n",
         stderr);
   return TB_EXIT_NOT_MEASURABLE;
 }
@@ -60,13 +72,15 @@ static enum tb_exit search(struct tb_bisect *b) {
 static enum tb_exit run_all(struct work *w) {
   struct tc_error err = {0};
   struct tb_bisect *b = &w->bisect;
-  if (w->run.spec.explaining) return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
+  if (w->run.spec.explaining)
+    return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
   if (*w->run.spec.options.push) return tb_verb_usage(verb_name, "it takes no 'push'; tbench run does");
   if (w->run.plan.cases.len != 1) return refuse_cases(&w->run.plan);
   *b = (struct tb_bisect){.run = &w->run, .sides = &w->sides, .kase = w->run.plan.cases.data[0]};
   const enum tb_exit code = read_options(w);
   if (code != TB_EXIT_PASS) return code;
-  if (tb_bisect_open(b, &err) || tb_run_make_cache(&w->run, &err)) return tb_verb_usage(verb_name, "%s", err.message);
+  if (tb_bisect_open(b, &err) || tb_run_make_cache(&w->run, &err))
+    return tb_verb_usage(verb_name, "%s", err.message);
   tb_progress_begin(&w->run.progress, 1);
   printf("%s\n", b->kase.id);
   return search(b);
@@ -79,7 +93,8 @@ static bool is_side(const char *word, const char *side) {
 }
 
 /* A case alone is asked whether it is right. */
-static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, struct tb_sides *out, struct tc_error *err) {
+static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, struct tb_sides *out,
+                       struct tc_error *err) {
   static const char itself[] = "head=self";
   bool sided = false;
   char **words = tc_arena_bytes(arena, sizeof *words * (size_t)(argc + 1));

@@ -17,8 +17,9 @@ static int failed(const struct tc_error *err) {
 /* What searches chose lies beside the artifacts, and is counted apart. */
 static void print_stat(struct tb_verb *verb, const char *what, const struct tc_cache_stat *stat) {
   const int64_t artifacts = stat->entries - stat->choices;
-  printf("%lld entr%s %s, %s: %lld artifact%s, %lld choice%s of a search\n", (long long)stat->entries, stat->entries == 1 ? "y" : "ies", what,
-         tb_bytes_text(verb->arena, (double)stat->bytes), (long long)artifacts, artifacts == 1 ? "" : "s", (long long)stat->choices,
+  printf("%lld entr%s %s, %s: %lld artifact%s, %lld choice%s of a search\n", (long long)stat->entries,
+         stat->entries == 1 ? "y" : "ies", what, tb_bytes_text(verb->arena, (double)stat->bytes),
+         (long long)artifacts, artifacts == 1 ? "" : "s", (long long)stat->choices,
          stat->choices == 1 ? "" : "s");
 }
 
@@ -37,7 +38,8 @@ static int verify_action(struct tb_verb *verb, struct tc_cache *cache) {
   if (tc_cache_verify(cache, false, &stat, &err)) return failed(&err);
   print_stat(verb, "read", &stat);
   if (!stat.bad) return TB_EXIT_PASS;
-  return tb_verb_failed("cache", "%lld damaged; they count as misses, and `tbench cache clear` removes all", (long long)stat.bad);
+  return tb_verb_failed("cache", "%lld damaged; they count as misses, and `tbench cache clear` removes all",
+                        (long long)stat.bad);
 }
 
 static int clear_action(struct tb_verb *verb, struct tc_cache *cache) {
@@ -48,7 +50,9 @@ static int clear_action(struct tb_verb *verb, struct tc_cache *cache) {
   return TB_EXIT_PASS;
 }
 
-static const char *file_word(struct tb_verb *verb) { return verb->args.words.len == 2 ? verb->args.words.data[1] : NULL; }
+static const char *file_word(struct tb_verb *verb) {
+  return verb->args.words.len == 2 ? verb->args.words.data[1] : NULL;
+}
 
 static int export_action(struct tb_verb *verb, struct tc_cache *cache) {
   struct tc_cache_stat stat;
@@ -70,13 +74,21 @@ static int import_action(struct tb_verb *verb, struct tc_cache *cache) {
   return TB_EXIT_PASS;
 }
 
-static const struct { const char *name; cache_action run; size_t words; } actions[] = {
-    {"stat", stat_action, 1}, {"verify", verify_action, 1}, {"clear", clear_action, 1}, {"export", export_action, 2}, {"import", import_action, 2}};
+static const struct {
+  const char *name;
+  cache_action run;
+  size_t words;
+} actions[] = {{"stat", stat_action, 1},
+               {"verify", verify_action, 1},
+               {"clear", clear_action, 1},
+               {"export", export_action, 2},
+               {"import", import_action, 2}};
 
 static cache_action find_action(const struct tb_verb *verb) {
   if (!verb->args.words.len) return NULL;
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-    if (!strcmp(actions[i].name, verb->args.words.data[0]) && verb->args.words.len <= actions[i].words) return actions[i].run;
+    if (!strcmp(actions[i].name, verb->args.words.data[0]) && verb->args.words.len <= actions[i].words)
+      return actions[i].run;
   return NULL;
 }
 
@@ -89,9 +101,12 @@ int tb_verb_cache(int argc, char *const *argv) {
   tc_config_default(&config);
   if (tc_config_from_environment(&config, &err)) code = tb_verb_usage("cache", "%s", err.message);
   for (size_t i = 0; i < verb.args.named.len && !code; i++)
-    if (tc_config_set(&config, verb.args.named.data[i].name, verb.args.named.data[i].value, &err)) code = tb_verb_usage("cache", "%s", err.message);
+    if (tc_config_set(&config, verb.args.named.data[i].name, verb.args.named.data[i].value, &err))
+      code = tb_verb_usage("cache", "%s", err.message);
   const cache_action action = find_action(&verb);
-  if (!code && !action) code = tb_verb_usage("cache", "say what to do: tbench cache stat|verify|clear, or export FILE, or import FILE");
+  if (!code && !action)
+    code = tb_verb_usage("cache",
+                         "say what to do: tbench cache stat|verify|clear, or export FILE, or import FILE");
   struct tc_cache *cache = code ? NULL : tc_cache_open(tc_alloc_system(), config.cache_dir, config.cache_mb);
   if (!code) code = cache ? action(&verb, cache) : tb_verb_failed("cache", "out of memory");
   tc_cache_close(cache);

@@ -1,9 +1,10 @@
-/* `tbench counters`: which counters this machine has, with what they count over a short loop, and why others are missing. */
+/* `tbench counters`: which counters this machine has, with what they count over a short loop, and why others
+ * are missing. */
 #include <stdio.h>
 
-#include "harness/machine/counters.h"
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
+#include "harness/machine/counters.h"
 #include "harness/machine/wanted.h"
 
 enum { LOOP = 10000000 };
@@ -30,12 +31,15 @@ int tb_verb_counters(int argc, char *const *argv) {
     printf("over a loop of %d additions:\n", LOOP);
     for (int i = 0; i < n; i++) {
       known += counts[i].known;
-      if (counts[i].known) printf("  %-18s %15.0f  %s\n", tb_counter_name(i), counts[i].value, tb_counter_help(i));
-      else printf("  %-18s %15s  %s: %s\n", tb_counter_name(i), "null", tb_counter_help(i), counts[i].why);
+      if (counts[i].known)
+        printf("  %-18s %15.0f  %s\n", tb_counter_name(i), counts[i].value, tb_counter_help(i));
+      else
+        printf("  %-18s %15s  %s: %s\n", tb_counter_name(i), "null", tb_counter_help(i), counts[i].why);
     }
     printf("%d of %d available\n", known, n);
     puts("sets, as counters=papi:NAME of tbench run:");
-    for (int i = 0; i < tb_counter_set_count(); i++) printf("  %-18s %s: %s\n", tb_counter_set_name(i), tb_counter_set_help(i), tb_counter_set_members(i));
+    for (int i = 0; i < tb_counter_set_count(); i++)
+      printf("  %-18s %s: %s\n", tb_counter_set_name(i), tb_counter_set_help(i), tb_counter_set_members(i));
   }
   tb_verb_end(&verb);
   return code;

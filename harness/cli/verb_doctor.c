@@ -1,5 +1,6 @@
-/* `tbench doctor`: what of this machine is ready, what makes figures worse, what to install. To add a check: a row in
- * doctor.def and its function here. Exit code: pass unless something is missing that `tbench run` needs. */
+/* `tbench doctor`: what of this machine is ready, what makes figures worse, what to install. To add a check:
+ * a row in doctor.def and its function here. Exit code: pass unless something is missing that `tbench run`
+ * needs. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,23 +13,27 @@
 #include "cache/cache.h"
 #include "device/device.h"
 #include "harness/base/companion.h"
-#include "harness/machine/counters.h"
-#include "harness/machine/noise.h"
-#include "harness/push/push_http.h"
-#include "harness/plan/suite.h"
 #include "harness/base/text.h"
-#include "harness/machine/topology.h"
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
+#include "harness/machine/counters.h"
+#include "harness/machine/noise.h"
+#include "harness/machine/topology.h"
+#include "harness/plan/suite.h"
+#include "harness/push/push_http.h"
 
 enum state { READY, WORSE, MISSING, REQUIRED };
 enum { DETAIL = 256, PATH = 4096, INDENT = 31 };
 
-struct finding { enum state state; char detail[DETAIL]; const char *advice; };
+struct finding {
+  enum state state;
+  char detail[DETAIL];
+  const char *advice;
+};
 
 struct patient {
   struct tc_arena *arena;
-  struct tc_device *device;     /* NULL: it did not open; `device_error` says why */
+  struct tc_device *device; /* NULL: it did not open; `device_error` says why */
   struct tc_error device_error;
   struct tb_topology *topology; /* NULL: hwloc failed */
   struct tc_config config;
@@ -36,7 +41,8 @@ struct patient {
 
 typedef struct finding (*check)(struct patient *p);
 
-static struct finding found(enum state state, const char *advice, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct finding found(enum state state, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static struct finding found(enum state state, const char *advice, const char *format, ...) {
   struct finding f = {.state = state, .advice = advice};
   va_list args;
@@ -60,7 +66,8 @@ static bool on_path(const char *program) {
 
 static struct finding check_isa(struct patient *p) {
   if (!p->device) return found(REQUIRED, "use a machine with AVX2 and FMA", "%s", p->device_error.message);
-  return found(READY, NULL, "%s, vectors of %d bytes", p->device->target.name, p->device->target.vector_bytes);
+  return found(READY, NULL, "%s, vectors of %d bytes", p->device->target.name,
+               p->device->target.vector_bytes);
 }
 
 static struct finding check_blas(struct patient *p) {
@@ -68,7 +75,10 @@ static struct finding check_blas(struct patient *p) {
   if (!p->device) return found(MISSING, NULL, "not looked for: the device did not open");
   const char *blas = tc_device_cpu_blas(p->device, &err);
   if (blas) return found(READY, NULL, "%s", blas);
-  return found(REQUIRED, err.status == TC_NOMEM ? "raise the limit of this shell (ulimit -v)" : "install libopenblas0-openmp", "%s", err.message);
+  return found(REQUIRED,
+               err.status == TC_NOMEM ? "raise the limit of this shell (ulimit -v)"
+                                      : "install libopenblas0-openmp",
+               "%s", err.message);
 }
 
 static struct finding check_suites(struct patient *p) {
@@ -76,7 +86,8 @@ static struct finding check_suites(struct patient *p) {
   const char **names = tb_suite_names(p->arena, &count);
   if (!names) return found(MISSING, NULL, "out of memory");
   if (count) return found(READY, NULL, "%d found", count);
-  return found(MISSING, "set TBENCH_SUITES to the folder of the suites, or name a file: suite=./FILE.lua", "none; `tbench list` says where it looked");
+  return found(MISSING, "set TBENCH_SUITES to the folder of the suites, or name a file: suite=./FILE.lua",
+               "none; `tbench list` says where it looked");
 }
 
 static struct finding check_gnuplot(struct patient *p) {
@@ -96,7 +107,8 @@ static struct finding check_serve(struct patient *p) {
   char path[PATH_MAX];
   (void)p;
   if (tb_companion_find("tbench-serve", path, sizeof path)) return found(READY, NULL, "%.300s", path);
-  return found(MISSING, "install libmicrohttpd-dev and libsqlite3-dev, and build again", "there is no tbench-serve: tbench serve does not work");
+  return found(MISSING, "install libmicrohttpd-dev and libsqlite3-dev, and build again",
+               "there is no tbench-serve: tbench serve does not work");
 }
 
 static struct finding check_valgrind(struct patient *p) {
@@ -115,7 +127,8 @@ static struct finding check_counters(struct patient *p) {
     int known = 0;
     tb_counting_close(counting, counts);
     for (int i = 0; i < n; i++) known += counts[i].known;
-    f = found(known == n ? READY : MISSING, known == n ? NULL : "run `tbench counters` for the reasons", "%d of %d available", known, n);
+    f = found(known == n ? READY : MISSING, known == n ? NULL : "run `tbench counters` for the reasons",
+              "%d of %d available", known, n);
   }
   free(counts);
   return f;
@@ -128,9 +141,13 @@ static struct finding check_cache(struct patient *p) {
   struct tc_error err = {0};
   struct finding f;
   const char *directory = tc_cache_directory(cache);
-  if (tc_cache_stat(cache, &stat, &err)) f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s", err.message);
-  else if (!access(directory, F_OK) && access(directory, W_OK)) f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s cannot be written", directory);
-  else f = found(READY, NULL, "%.200s, %lld entr%s", directory, (long long)stat.entries, stat.entries == 1 ? "y" : "ies");
+  if (tc_cache_stat(cache, &stat, &err))
+    f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s", err.message);
+  else if (!access(directory, F_OK) && access(directory, W_OK))
+    f = found(MISSING, "set cache_dir=DIR to a folder of yours", "%.200s cannot be written", directory);
+  else
+    f = found(READY, NULL, "%.200s, %lld entr%s", directory, (long long)stat.entries,
+              stat.entries == 1 ? "y" : "ies");
   tc_cache_close(cache);
   return f;
 }
@@ -140,18 +157,26 @@ static struct finding check_memory(struct patient *p) {
   static const double need = 2.0 * (1 << 30);
   struct sysinfo info;
   if (sysinfo(&info)) return found(WORSE, NULL, "unknown");
-  const double free_bytes = (double)(info.freeram + info.bufferram) * info.mem_unit, total = (double)info.totalram * info.mem_unit;
-  if (total >= need) return found(READY, NULL, "%.1f GiB, %.1f GiB of it unused", total / (1 << 30), free_bytes / (1 << 30));
-  return found(WORSE, "use small batch sizes", "%.1f GiB: the largest cases may run out of memory", total / (1 << 30));
+  const double free_bytes = (double)(info.freeram + info.bufferram) * info.mem_unit,
+               total = (double)info.totalram * info.mem_unit;
+  if (total >= need)
+    return found(READY, NULL, "%.1f GiB, %.1f GiB of it unused", total / (1 << 30), free_bytes / (1 << 30));
+  return found(WORSE, "use small batch sizes", "%.1f GiB: the largest cases may run out of memory",
+               total / (1 << 30));
 }
 
-static const struct { check run; const char *what; } checks[] = {
+static const struct {
+  check run;
+  const char *what;
+} checks[] = {
 #define TB_CHECK(function, what) {function, what},
 #include "harness/cli/doctor.def"
 #undef TB_CHECK
 };
 
-static void tell(const char *word, const char *what, const char *detail) { printf("%-9s %-21s %s\n", word, what, detail); }
+static void tell(const char *word, const char *what, const char *detail) {
+  printf("%-9s %-21s %s\n", word, what, detail);
+}
 
 /* A cause of noise: what mends it, and what the harness does about it already. */
 static enum state tell_noise(int index, struct patient *p) {
@@ -163,7 +188,8 @@ static enum state tell_noise(int index, struct patient *p) {
 }
 
 static int examine(struct patient *p) {
-  static const char *const words[] = {[READY] = "ready", [WORSE] = "worse", [MISSING] = "missing", [REQUIRED] = "REQUIRED"};
+  static const char *const words[] = {
+      [READY] = "ready", [WORSE] = "worse", [MISSING] = "missing", [REQUIRED] = "REQUIRED"};
   int counts[REQUIRED + 1] = {0};
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const struct finding f = checks[i].run(p);
@@ -172,7 +198,8 @@ static int examine(struct patient *p) {
     if (f.advice) printf("%-*s → %s\n", INDENT, "", f.advice);
   }
   for (int i = 0; i < tb_noise_count(); i++) counts[tell_noise(i, p)]++;
-  printf("%d ready, %d make figures worse or cannot be seen, %d missing\n", counts[READY], counts[WORSE], counts[MISSING] + counts[REQUIRED]);
+  printf("%d ready, %d make figures worse or cannot be seen, %d missing\n", counts[READY], counts[WORSE],
+         counts[MISSING] + counts[REQUIRED]);
   return counts[REQUIRED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }
 

@@ -1,15 +1,15 @@
-/* `tbench explain suite=NAME [axis=VALUE…]`: what the compiler makes of each case, in the words of tb.explain: graphs, breaks
- * with their lines, guards, what was fused into each kernel, fallbacks, and the time of each stage; as text, or as a document
- * (format=json, format=html). The on-disk cache is left alone, as an entry of it would hide kernels and stages, unless cache=on is
- * written out. */
+/* `tbench explain suite=NAME [axis=VALUE…]`: what the compiler makes of each case, in the words of
+ * tb.explain: graphs, breaks with their lines, guards, what was fused into each kernel, fallbacks, and the
+ * time of each stage; as text, or as a document (format=json, format=html). The on-disk cache is left alone,
+ * as an entry of it would hide kernels and stages, unless cache=on is written out. */
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/cli/explanation.h"
 #include "harness/base/folder.h"
-#include "harness/run/role.h"
 #include "harness/base/verb.h"
+#include "harness/cli/explanation.h"
 #include "harness/cli/verbs.h"
+#include "harness/run/role.h"
 
 static bool asks_for_cache(const struct tb_spec *spec) {
   for (size_t i = 0; i < spec->switches.len; i++)
@@ -26,7 +26,8 @@ static cJSON *request(bool table) {
   return asked;
 }
 
-/* The case's explanation goes into the document, or (NULL) to standard output; its failure to standard error. */
+/* The case's explanation goes into the document, or (NULL) to standard output; its failure to standard
+ * error. */
 static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *planned, cJSON *document) {
   struct tb_case uncached = *planned;
   const struct tb_case *kase = &uncached;
@@ -35,13 +36,18 @@ static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *plann
   struct tb_prepared prepared;
   cJSON *reply = NULL;
   enum tb_exit code = TB_EXIT_PASS;
-  if (planned->peer) return tb_verb_usage("explain", "backend=%s is a peer: only what tbench's own backends make of a function can be shown", planned->backend);
+  if (planned->peer)
+    return tb_verb_usage(
+        "explain", "backend=%s is a peer: only what tbench's own backends make of a function can be shown",
+        planned->backend);
   uncached.config.cache = planned->config.cache && asks_for_cache(&run->spec);
   if (!document) printf("%s\n", kase->id);
   tc_status status = tb_role_start(run, kase, TB_ROLE_EXPLAINED, NULL, &process, &prepared, &err);
   if (!status) status = tb_process_ask(&process, request(document), tb_run_timeout(run, kase), &reply, &err);
   if (!status && document) {
-    if (!tb_explanation_add(document, kase->id, cJSON_DetachItemFromObjectCaseSensitive(reply, "explanation"))) code = tb_verb_failed("explain", "out of memory");
+    if (!tb_explanation_add(document, kase->id,
+                            cJSON_DetachItemFromObjectCaseSensitive(reply, "explanation")))
+      code = tb_verb_failed("explain", "out of memory");
   } else if (!status) {
     printf("%s\n", tb_json_text(reply, "text", ""));
   } else if (status == TC_INTERRUPTED || tb_interrupt_poll(&run->interrupt)) {
@@ -62,18 +68,26 @@ static enum form read_form(struct tb_run *run) {
   struct tc_error err = {0};
   int form = 0;
   while (form < FORMS && strcmp(form_names[form], o->format)) form++;
-  if (run->spec.measuring) tb_verb_usage("explain", "it takes no '%s': nothing is measured", run->spec.measuring);
-  else if (form == FORMS) tb_verb_usage("explain", "format=%s: use text, json or html", o->format);
-  else if (*o->out && form == FORM_TEXT) tb_verb_usage("explain", "out=%s: the text goes to standard output; write format=json or format=html too", o->out);
-  else if (*o->out && tb_folder_writable(run->arena, o->out, &err)) tb_verb_usage("explain", "%s", err.message);
-  else return (enum form)form;
+  if (run->spec.measuring)
+    tb_verb_usage("explain", "it takes no '%s': nothing is measured", run->spec.measuring);
+  else if (form == FORMS)
+    tb_verb_usage("explain", "format=%s: use text, json or html", o->format);
+  else if (*o->out && form == FORM_TEXT)
+    tb_verb_usage("explain", "out=%s: the text goes to standard output; write format=json or format=html too",
+                  o->out);
+  else if (*o->out && tb_folder_writable(run->arena, o->out, &err))
+    tb_verb_usage("explain", "%s", err.message);
+  else
+    return (enum form)form;
   return FORMS;
 }
 
 static enum tb_exit write_document(const struct tb_run *run, enum form form, cJSON *document) {
   struct tc_error err = {0};
   if (!document) return TB_EXIT_PASS;
-  return tb_explanation_write(document, form == FORM_HTML, run->spec.options.out, &err) ? tb_verb_failed("explain", "%s", err.message) : TB_EXIT_PASS;
+  return tb_explanation_write(document, form == FORM_HTML, run->spec.options.out, &err)
+             ? tb_verb_failed("explain", "%s", err.message)
+             : TB_EXIT_PASS;
 }
 
 static enum tb_exit explain_all(struct tb_run *run) {

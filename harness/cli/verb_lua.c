@@ -1,5 +1,6 @@
-/* `tbench lua FILE [ARGUMENT…]`: a Lua program with the module, such as graph_runnable.lua of a debug folder. Whatever stands behind
- * FILE is the program's own, in `arg` and `...`, as with the lua program; switches come from the environment (TB_…). */
+/* `tbench lua FILE [ARGUMENT…]`: a Lua program with the module, such as graph_runnable.lua of a debug folder.
+ * Whatever stands behind FILE is the program's own, in `arg` and `...`, as with the lua program; switches
+ * come from the environment (TB_…). */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
@@ -9,7 +10,9 @@
 #include "harness/cli/verbs.h"
 #include "tcompile.h"
 
-enum { NOT_LOADED = -1 }; /* status of a program that could not be loaded: a file that is none, a switch in the environment */
+enum {
+  NOT_LOADED = -1
+}; /* status of a program that could not be loaded: a file that is none, a switch in the environment */
 
 static int message_handler(lua_State *L) {
   const char *message = luaL_tolstring(L, 1, NULL);
@@ -26,7 +29,11 @@ static void set_arguments(lua_State *L, int argc, char *const *argv) {
   lua_setglobal(L, "arg");
 }
 
-struct program { int argc; char *const *argv; int status; };
+struct program {
+  int argc;
+  char *const *argv;
+  int status;
+};
 
 static int run_protected(lua_State *L) {
   struct program *p = lua_touserdata(L, 1);
@@ -57,7 +64,8 @@ int tb_verb_lua(int argc, char *const *argv) {
     const char *message = lua_tostring(L, -1);
     const int length = program.status == NOT_LOADED ? (int)strcspn(message, "\n") : (int)strlen(message);
     fflush(stdout);
-    code = program.status == NOT_LOADED ? tb_verb_usage("lua", "%.*s", length, message) : tb_verb_failed("lua", "%.*s", length, message);
+    code = program.status == NOT_LOADED ? tb_verb_usage("lua", "%.*s", length, message)
+                                        : tb_verb_failed("lua", "%.*s", length, message);
   }
   lua_close(L);
   return code;

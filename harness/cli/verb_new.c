@@ -1,4 +1,5 @@
-/* `tbench new suite NAME`: writes NAME.lua, a suite that runs as it is and shows where to put one's own. Never overwrites. */
+/* `tbench new suite NAME`: writes NAME.lua, a suite that runs as it is and shows where to put one's own.
+ * Never overwrites. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,23 +19,28 @@ static const char template_text[] =
     "return tb.suite {\n"
     "  name = \"%s\",\n"
     "  about = \"a line for `tbench list`\",\n"
-    "  -- Defaults; the command line overrides them (batch=1,64). Other axes may have any name: case.NAME has the value.\n"
+    "  -- Defaults; the command line overrides them (batch=1,64). Other axes may have any name: case.NAME "
+    "has the value.\n"
     "  axes = { batch = { 1, 64, 1024 }, dtype = { \"f32\" } },\n"
     "  workloads = {\n"
-    "    -- Called once a process, untimed. Everything random comes from tb.randn and its like, with the case, so that each role\n"
+    "    -- Called once a process, untimed. Everything random comes from tb.randn and its like, with the "
+    "case, so that each role\n"
     "    -- (plain, compiled, float64 reference) sees the same values.\n"
     "    %s = function(case)\n"
     "      local weight, bias = tb.randn({ 256, 256 }, case), tb.randn({ 256 }, case)\n"
     "      return {\n"
-    "        fn = function(x) return F.gelu(F.linear(x, weight, bias)) + x end, -- what is timed, plain and compiled\n"
-    "        args = { tb.randn({ case.batch, 256 }, case) },                   -- or function(i): the arguments of call i\n"
+    "        fn = function(x) return F.gelu(F.linear(x, weight, bias)) + x end, -- what is timed, plain and "
+    "compiled\n"
+    "        args = { tb.randn({ case.batch, 256 }, case) },                   -- or function(i): the "
+    "arguments of call i\n"
     "      }\n"
     "    end,\n"
     "  },\n"
     "}\n";
 
-static const char *const lua_words[] = {"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
-                                        "repeat", "return", "then", "true", "until", "while"};
+static const char *const lua_words[] = {
+    "and", "break", "do",  "else", "elseif", "end",    "false",  "for",  "function", "goto",  "if",
+    "in",  "local", "nil", "not",  "or",     "repeat", "return", "then", "true",     "until", "while"};
 
 /* What a suite's name may be (see description.c), and a name in Lua too. */
 static bool good_name(const char *name) {
@@ -66,10 +72,14 @@ int tb_verb_new(int argc, char *const *argv) {
   struct tb_verb verb;
   if (!tb_verb_begin(&verb, "new", argc, argv, 2)) return TB_EXIT_USAGE;
   int code;
-  if (verb.args.words.len != 2 || strcmp(verb.args.words.data[0], "suite")) code = tb_verb_usage("new", "say what to make: tbench new suite NAME");
+  if (verb.args.words.len != 2 || strcmp(verb.args.words.data[0], "suite"))
+    code = tb_verb_usage("new", "say what to make: tbench new suite NAME");
   else if (!good_name(verb.args.words.data[1]))
-    code = tb_verb_usage("new", "'%s' is no name: use a-z, 0-9 and '_', a letter first, and no word of Lua's own", verb.args.words.data[1]);
-  else code = write_suite(&verb, verb.args.words.data[1]);
+    code = tb_verb_usage("new",
+                         "'%s' is no name: use a-z, 0-9 and '_', a letter first, and no word of Lua's own",
+                         verb.args.words.data[1]);
+  else
+    code = write_suite(&verb, verb.args.words.data[1]);
   tb_verb_end(&verb);
   return code;
 }

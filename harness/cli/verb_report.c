@@ -1,14 +1,14 @@
-/* `tbench report FILE… [format=NAME]`: stored results and comparisons in another form. Several are written one after the other, together,
- * or not at all, as the row of the format says. */
+/* `tbench report FILE… [format=NAME]`: stored results and comparisons in another form. Several are written
+ * one after the other, together, or not at all, as the row of the format says. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "results/stats/stats.h"
-#include "harness/verdict/stored.h"
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
+#include "harness/verdict/stored.h"
 #include "reporters/reporter.h"
+#include "results/stats/stats.h"
 
 typedef bool writer(const cJSON *document, const struct tb_report_options *options, FILE *out);
 
@@ -16,7 +16,8 @@ typedef bool writer(const cJSON *document, const struct tb_report_options *optio
 static const char *format_names(struct tc_arena *arena, bool comparisons) {
   const char *names = "";
   for (int i = 0; i < tb_reporter_count() && names; i++)
-    if (!comparisons || tb_reporter_at(i)->write_comparison) names = tb_format(arena, "%s%s%s", names, *names ? ", " : "", tb_reporter_at(i)->name);
+    if (!comparisons || tb_reporter_at(i)->write_comparison)
+      names = tb_format(arena, "%s%s%s", names, *names ? ", " : "", tb_reporter_at(i)->name);
   return names ? names : "";
 }
 
@@ -27,7 +28,8 @@ static const struct tb_reporter *find_reporter(const struct tb_verb *verb) {
   if (reporter) return reporter;
   struct tb_nearest nearest = tb_nearest_to(format);
   for (int i = 0; i < tb_reporter_count(); i++) tb_nearest_offer(&nearest, tb_reporter_at(i)->name);
-  tb_verb_usage("report", "there is no format '%s'%s; formats: %s", format, tb_nearest_hint(verb->arena, &nearest), format_names(verb->arena, false));
+  tb_verb_usage("report", "there is no format '%s'%s; formats: %s", format,
+                tb_nearest_hint(verb->arena, &nearest), format_names(verb->arena, false));
   return NULL;
 }
 
@@ -54,13 +56,17 @@ static writer *writer_of(struct tb_verb *verb, const struct tb_reporter *reporte
   for (size_t i = 0; i < n; i++)
     if (tb_stored_is_comparison(cJSON_GetArrayItem(all, (int)i)) != comparison) {
       const char *const *files = (const char *const *)verb->args.words.data;
-      tb_verb_usage("report", "%s is a %s, %s is a %s: name files of one kind", files[0], comparison ? "comparison" : "result", files[i], comparison ? "result" : "comparison");
+      tb_verb_usage("report", "%s is a %s, %s is a %s: name files of one kind", files[0],
+                    comparison ? "comparison" : "result", files[i], comparison ? "result" : "comparison");
       return NULL;
     }
-  if (n > 1 && reporter->several == TB_REPORT_ONE) tb_verb_usage("report", "format=%s holds one result: name one file", reporter->name);
+  if (n > 1 && reporter->several == TB_REPORT_ONE)
+    tb_verb_usage("report", "format=%s holds one result: name one file", reporter->name);
   else if (comparison && !reporter->write_comparison)
-    tb_verb_usage("report", "%s is a comparison; its formats: %s", verb->args.words.data[0], format_names(verb->arena, true));
-  else return comparison ? reporter->write_comparison : reporter->write;
+    tb_verb_usage("report", "%s is a comparison; its formats: %s", verb->args.words.data[0],
+                  format_names(verb->arena, true));
+  else
+    return comparison ? reporter->write_comparison : reporter->write;
   return NULL;
 }
 
@@ -69,12 +75,14 @@ static void tell_incomplete(const struct tb_verb *verb, const cJSON *all) {
   char why[TB_REPORT_FAILURE];
   for (size_t i = 0; i < verb->args.words.len; i++) {
     const cJSON *document = cJSON_GetArrayItem(all, (int)i);
-    if (!tb_stored_is_comparison(document) && tb_result_incomplete(document, why, sizeof why)) fprintf(stderr, "tbench report: %s: %s\n", verb->args.words.data[i], why);
+    if (!tb_stored_is_comparison(document) && tb_result_incomplete(document, why, sizeof why))
+      fprintf(stderr, "tbench report: %s: %s\n", verb->args.words.data[i], why);
   }
 }
 
 /* One after the other, or all at once. */
-static bool write_all(const struct tb_verb *verb, const struct tb_reporter *reporter, writer *write, const cJSON *all, struct tb_report_options *options) {
+static bool write_all(const struct tb_verb *verb, const struct tb_reporter *reporter, writer *write,
+                      const cJSON *all, struct tb_report_options *options) {
   const size_t n = verb->args.words.len;
   bool good = true;
   options->paths = (const char *const *)verb->args.words.data;
@@ -89,18 +97,23 @@ static bool write_all(const struct tb_verb *verb, const struct tb_reporter *repo
 
 static enum tb_exit report(struct tb_verb *verb) {
   char failure[TB_REPORT_FAILURE] = "";
-  struct tb_report_options options = {.colour = tb_verb_colour(), .half_width = tb_half_width, .failure = failure};
+  struct tb_report_options options = {
+      .colour = tb_verb_colour(), .half_width = tb_half_width, .failure = failure};
   const struct tb_reporter *reporter = find_reporter(verb);
   if (!reporter || !tb_verb_flag(verb, "verbose", &options.verbose)) return TB_EXIT_USAGE;
-  if (!verb->args.words.len) return tb_verb_usage("report", "name result files: tbench report results/….json");
+  if (!verb->args.words.len)
+    return tb_verb_usage("report", "name result files: tbench report results/….json");
   cJSON *all = load_all(verb);
   if (!all) return TB_EXIT_USAGE;
   writer *write = writer_of(verb, reporter, all);
   if (write) tell_incomplete(verb, all);
   enum tb_exit code = TB_EXIT_USAGE;
-  if (write && (write_all(verb, reporter, write, all, &options) || ferror(stdout))) code = TB_EXIT_PASS; /* a stream that fails is told in main */
-  else if (write && *failure) code = tb_verb_usage("report", "format=%s: %s", reporter->name, failure);
-  else if (write) code = tb_verb_failed("report", "out of memory");
+  if (write && (write_all(verb, reporter, write, all, &options) || ferror(stdout)))
+    code = TB_EXIT_PASS; /* a stream that fails is told in main */
+  else if (write && *failure)
+    code = tb_verb_usage("report", "format=%s: %s", reporter->name, failure);
+  else if (write)
+    code = tb_verb_failed("report", "out of memory");
   cJSON_Delete(all);
   return code;
 }

@@ -1,4 +1,5 @@
-/* `tbench serve`: starts tbench-serve. A program of its own, since its libraries would slow down the start of every worker that is measured. */
+/* `tbench serve`: starts tbench-serve. A program of its own, since its libraries would slow down the start of
+ * every worker that is measured. */
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -14,7 +15,10 @@ int tb_verb_serve(int argc, char *const *argv) {
   static const char program[] = "tbench-serve";
   char path[PATH_MAX];
   if (!tb_companion_find(program, path, sizeof path))
-    return tb_verb_failed("serve", "there is no %s: tbench was built without libmicrohttpd or SQLite (Debian packages: libmicrohttpd-dev, libsqlite3-dev)", program);
+    return tb_verb_failed("serve",
+                          "there is no %s: tbench was built without libmicrohttpd or SQLite (Debian "
+                          "packages: libmicrohttpd-dev, libsqlite3-dev)",
+                          program);
   char **words = calloc((size_t)argc + 2, sizeof *words);
   if (!words) return tb_verb_failed("serve", "out of memory");
   words[0] = (char *)(uintptr_t)program;

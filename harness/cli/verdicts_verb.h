@@ -4,10 +4,16 @@
 
 #include "harness/verdict/verdicts.h"
 
-struct tb_telling { const char *format; /* name of a reporter that takes comparisons */ const char *out; /* file of the document; NULL: none */ bool verbose; };
+struct tb_telling {
+  const char *format; /* name of a reporter that takes comparisons */
+  const char *out;    /* file of the document; NULL: none */
+  bool verbose;
+};
 
-/* policy= of a command line (NULL: the default one). TB_EXIT_PASS, or a code with a line on standard error. */
-enum tb_exit tb_verdicts_policy(const char *verb, struct tc_arena *arena, const char *text, struct tb_policy *out);
+/* policy= of a command line (NULL: the default one). TB_EXIT_PASS, or a code with a line on standard
+ * error. */
+enum tb_exit tb_verdicts_policy(const char *verb, struct tc_arena *arena, const char *text,
+                                struct tb_policy *out);
 /* Checks format= and out= before anything is measured. */
 enum tb_exit tb_verdicts_check(const char *verb, struct tc_arena *arena, const struct tb_telling *telling);
 /* Writes the document and shows it. The comparison's own code, or a worse one. */

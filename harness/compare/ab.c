@@ -1,4 +1,5 @@
-/* Duels in order. Invariant: what is reported as flagged was flagged twice, the second time on pairs of its own. */
+/* Duels in order. Invariant: what is reported as flagged was flagged twice, the second time on pairs of its
+ * own. */
 #include "harness/compare/ab.h"
 
 #include <string.h>
@@ -8,13 +9,20 @@
 enum { SEEDS_APART = 1000003 };
 static const double percent = 100;
 
-static const char *cache_dir(struct tb_ab *ab, size_t index, const char *side) { return tb_format(ab->run->arena, "%s/ab%zu-%s", ab->run->cache_root, index, side); }
+static const char *cache_dir(struct tb_ab *ab, size_t index, const char *side) {
+  return tb_format(ab->run->arena, "%s/ab%zu-%s", ab->run->cache_root, index, side);
+}
 
-static tc_status duel(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tb_duel *out, struct tc_error *err) {
+static tc_status duel(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tb_duel *out,
+                      struct tc_error *err) {
   const struct tb_case *base = &ab->run->plan.cases.data[2 * index], *head = base + 1;
   const struct tb_compared *one = &ab->comparison->cases.data[index];
-  *out = (struct tb_duel){.base = {base, cache_dir(ab, index, "base")}, .head = {head, cache_dir(ab, index, "head")},
-                          .budget_s = ab->seconds, .max_pairs = pairs, .threshold = tb_policy_threshold(ab->comparison->policy, one->id), .seed = seed};
+  *out = (struct tb_duel){.base = {base, cache_dir(ab, index, "base")},
+                          .head = {head, cache_dir(ab, index, "head")},
+                          .budget_s = ab->seconds,
+                          .max_pairs = pairs,
+                          .threshold = tb_policy_threshold(ab->comparison->policy, one->id),
+                          .seed = seed};
   if (!out->base.cache_dir || !out->head.cache_dir) return tc_fail(err, TC_NOMEM, "ab", "out of memory");
   return tb_duel_run(ab->run, out, err);
 }
@@ -34,9 +42,15 @@ static void keep(struct tb_compared *one, const struct tb_duel *d) {
   }
 }
 
-static const char *why_unconfirmed(struct tc_arena *arena, const struct tb_decision *fresh, int needed, double floor_limit) {
-  if (fresh->pairs < needed) return tb_format(arena, "time was over with %d fresh pair%s, and at least %d are needed (budget)", fresh->pairs, tb_plural(fresh->pairs), needed);
-  return tb_format(arena, "in the fresh pairs two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)", fresh->floor * percent, floor_limit * percent);
+static const char *why_unconfirmed(struct tc_arena *arena, const struct tb_decision *fresh, int needed,
+                                   double floor_limit) {
+  if (fresh->pairs < needed)
+    return tb_format(arena, "time was over with %d fresh pair%s, and at least %d are needed (budget)",
+                     fresh->pairs, tb_plural(fresh->pairs), needed);
+  return tb_format(arena,
+                   "in the fresh pairs two equal programs differ by up to %.3g%%, and the policy allows "
+                   "%.3g%% (floor_limit)",
+                   fresh->floor * percent, floor_limit * percent);
 }
 
 static void take_fresh(struct tb_compared *one, const struct tb_duel *fresh) {
@@ -47,7 +61,8 @@ static void take_fresh(struct tb_compared *one, const struct tb_duel *fresh) {
   one->fresh_twin_log_ratios = fresh->twin_log_ratios;
 }
 
-tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, uint64_t seed, const char **unconfirmed, struct tc_error *err) {
+tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, uint64_t seed,
+                        const char **unconfirmed, struct tc_error *err) {
   struct tb_compared *one = &ab->comparison->cases.data[index];
   const double floor_limit = tb_policy_floor_limit(ab->comparison->policy, one->id);
   struct tb_duel fresh;
@@ -56,7 +71,8 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, u
   if (status) return status;
   if (fresh.why) return keep(one, &fresh), TC_OK;
   if (!fresh.decided) return TC_OK;
-  const bool settled = fresh.stop_reason && !strcmp(fresh.stop_reason, "decided"), counts = tb_decide_counts(&one->time, &fresh.decision, settled, needed, floor_limit);
+  const bool settled = fresh.stop_reason && !strcmp(fresh.stop_reason, "decided"),
+             counts = tb_decide_counts(&one->time, &fresh.decision, settled, needed, floor_limit);
   if (!counts && ab->stored) {
     *unconfirmed = why_unconfirmed(ab->run->arena, &fresh.decision, needed, floor_limit);
     return *unconfirmed ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
@@ -73,7 +89,8 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, u
 /* `needed`: the fewest pairs that count; *wanted: 0: nothing is confirmed. */
 static int needed_pairs(const struct tb_ab *ab, int *wanted) {
   size_t count = 0;
-  for (size_t i = 0; i < ab->comparison->cases.len; i++) count += tb_compared_flagged(&ab->comparison->cases.data[i]);
+  for (size_t i = 0; i < ab->comparison->cases.len; i++)
+    count += tb_compared_flagged(&ab->comparison->cases.data[i]);
   const int needed = tb_pairs_needed(tb_confidence_default, count);
   *wanted = (int)tb_policy_value(ab->comparison->policy, TB_POLICY_CONFIRMATION_PAIRS, NULL);
   if (*wanted && *wanted < needed) *wanted = needed;
@@ -87,15 +104,20 @@ static tc_status confirm_flagged(struct tb_ab *ab, struct tc_error *err) {
     const char *unconfirmed;
     if (!tb_compared_flagged(&ab->comparison->cases.data[i])) continue;
     if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
-    const tc_status status = tb_ab_confirm(ab, i, pairs, needed, (uint64_t)(ab->run->spec.options.seed + SEEDS_APART + (long long)i), &unconfirmed, err);
+    const tc_status status =
+        tb_ab_confirm(ab, i, pairs, needed,
+                      (uint64_t)(ab->run->spec.options.seed + SEEDS_APART + (long long)i), &unconfirmed, err);
     if (status) return status;
   }
-  return tb_verdicts_correct(ab->comparison, pairs ? 0 : ab->comparison->cases.len) ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
+  return tb_verdicts_correct(ab->comparison, pairs ? 0 : ab->comparison->cases.len)
+             ? TC_OK
+             : tc_fail(err, TC_NOMEM, "ab", "out of memory");
 }
 
 static tc_status attribute_flagged(struct tb_ab *ab, struct tc_error *err) {
   for (size_t i = 0; i < ab->comparison->cases.len && ab->attribute; i++) {
-    if (!tb_compared_flagged(&ab->comparison->cases.data[i]) || tb_interrupt_poll(&ab->run->interrupt)) continue;
+    if (!tb_compared_flagged(&ab->comparison->cases.data[i]) || tb_interrupt_poll(&ab->run->interrupt))
+      continue;
     const tc_status status = tb_ab_attribute(ab, i, err);
     if (status) return status;
   }
@@ -108,7 +130,8 @@ tc_status tb_ab_run(struct tb_ab *ab, bool (*done)(void *self), void *self, stru
     if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
     if (!tb_compared_measured(&c->cases.data[i])) continue;
     struct tb_duel d;
-    const tc_status status = duel(ab, i, ab->pairs, (uint64_t)(ab->run->spec.options.seed + (long long)i), &d, err);
+    const tc_status status =
+        duel(ab, i, ab->pairs, (uint64_t)(ab->run->spec.options.seed + (long long)i), &d, err);
     if (status) return status;
     keep(&c->cases.data[i], &d);
     ab->run->progress.done++;

@@ -1,6 +1,7 @@
-/* Whose fault a difference is. A case's speed is that of an artifact (what the compiler made) on a runtime (the program that loads and
- * runs it). With two programs of one artifact ABI each can run the other's artifact: it is started with the other's cache and asks
- * it by the other's generator fingerprint. What then still differs from base is the part that was swapped in. */
+/* Whose fault a difference is. A case's speed is that of an artifact (what the compiler made) on a runtime
+ * (the program that loads and runs it). With two programs of one artifact ABI each can run the other's
+ * artifact: it is started with the other's cache and asks it by the other's generator fingerprint. What then
+ * still differs from base is the part that was swapped in. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 
 enum { READ_BYTES = 1 << 16, SWAP_PAIRS = 24 };
 
-static const char *artifact_of(const cJSON *one_case) { return tb_doc_text(one_case, "graph.artifact", NULL); }
+static const char *artifact_of(const cJSON *one_case) {
+  return tb_doc_text(one_case, "graph.artifact", NULL);
+}
 
 static bool hash_program(const char *program, char text[TC_SHA256_HEX]) {
   static const char self[] = "/proc/self/exe";
@@ -45,7 +48,8 @@ static bool same_artifact(const struct tb_compared *one) {
 static bool same_way(const struct tb_case *a, const struct tb_case *b) {
   bool same = !strcmp(a->backend, b->backend) && !strcmp(a->mode, b->mode) && a->n_switches == b->n_switches;
   for (int i = 0; i < a->n_switches && same; i++)
-    same = !strcmp(a->switches[i].name, b->switches[i].name) && !strcmp(a->switches[i].value, b->switches[i].value);
+    same = !strcmp(a->switches[i].name, b->switches[i].name) &&
+           !strcmp(a->switches[i].value, b->switches[i].value);
   return same;
 }
 
@@ -67,16 +71,24 @@ struct swap {
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "ab", "out of memory"); }
 
 /* One started worker of a duelist: its hello, and what its first call found. */
-struct met { int abi; char generators[TB_GENERATOR_TEXT]; bool hit; char artifact[TC_SHA256_HEX]; };
+struct met {
+  int abi;
+  char generators[TB_GENERATOR_TEXT];
+  bool hit;
+  char artifact[TC_SHA256_HEX];
+};
 
-static tc_status meet(struct tb_run *run, const struct tb_duelist *who, struct met *out, const char **why, struct tc_error *err) {
+static tc_status meet(struct tb_run *run, const struct tb_duelist *who, struct met *out, const char **why,
+                      struct tc_error *err) {
   struct tb_process process;
   struct tb_prepared prepared;
   struct tb_first first = {.stats = NULL};
-  tc_status status = tb_role_start(run, who->kase, TB_ROLE_COMPILED, who->cache_dir, &process, &prepared, err);
+  tc_status status =
+      tb_role_start(run, who->kase, TB_ROLE_COMPILED, who->cache_dir, &process, &prepared, err);
   if (!status) status = tb_first_call(&process, false, tb_run_timeout(run, who->kase), &first, err);
   if (!status) {
-    *out = (struct met){.abi = process.artifact_abi, .hit = first.evidence.disk_hits > 0 && first.evidence.misses == 0};
+    *out = (struct met){.abi = process.artifact_abi,
+                        .hit = first.evidence.disk_hits > 0 && first.evidence.misses == 0};
     snprintf(out->generators, sizeof out->generators, "%s", process.generators);
     snprintf(out->artifact, sizeof out->artifact, "%s", tb_doc_text(first.stats, "artifact", ""));
   } else if (status != TC_INTERRUPTED && status != TC_NOMEM) {
@@ -89,7 +101,8 @@ static tc_status meet(struct tb_run *run, const struct tb_duelist *who, struct m
 }
 
 /* Switches that do not change what the compiler makes go with the program. */
-static tc_status take_runtime(struct tc_arena *arena, const struct tc_config *from, struct tc_config *to, struct tc_error *err) {
+static tc_status take_runtime(struct tc_arena *arena, const struct tc_config *from, struct tc_config *to,
+                              struct tc_error *err) {
   for (int i = 0; i < tc_config_count(); i++) {
     const struct tc_config_row *row = tc_config_row(i);
     struct tc_strbuf text;
@@ -104,8 +117,9 @@ static tc_status take_runtime(struct tc_arena *arena, const struct tc_config *fr
 }
 
 /* `of`'s artifact on `on`'s program, held against base. *why: it cannot be. */
-static tc_status duel_swapped(struct swap *s, const struct tb_duelist *of, const struct tb_duelist *on, const char *generators, struct tb_decision *decision,
-                              const char **why, struct tc_error *err) {
+static tc_status duel_swapped(struct swap *s, const struct tb_duelist *of, const struct tb_duelist *on,
+                              const char *generators, struct tb_decision *decision, const char **why,
+                              struct tc_error *err) {
   struct tb_run *run = s->ab->run;
   struct tb_case kase = *of->kase;
   struct met met;
@@ -116,16 +130,24 @@ static tc_status duel_swapped(struct swap *s, const struct tb_duelist *of, const
   const struct tb_duelist swapped = {&kase, of->cache_dir};
   if (!status) status = meet(run, &swapped, &met, why, err);
   if (status || *why) return status;
-  if (!met.hit || strcmp(met.artifact, artifact_of(of == &s->base ? s->ab->comparison->cases.data[s->index].base : s->ab->comparison->cases.data[s->index].head))) {
+  if (!met.hit ||
+      strcmp(met.artifact, artifact_of(of == &s->base ? s->ab->comparison->cases.data[s->index].base
+                                                      : s->ab->comparison->cases.data[s->index].head))) {
     *why = "the programs make other graphs of the same function, so neither finds the other's artifact";
     return TC_OK;
   }
-  struct tb_duel d = {.base = s->base, .head = swapped, .budget_s = s->ab->seconds, .max_pairs = SWAP_PAIRS,
-                      .threshold = tb_policy_threshold(s->ab->comparison->policy, s->ab->comparison->cases.data[s->index].id),
-                      .seed = (uint64_t)run->spec.options.seed + s->index};
+  struct tb_duel d = {
+      .base = s->base,
+      .head = swapped,
+      .budget_s = s->ab->seconds,
+      .max_pairs = SWAP_PAIRS,
+      .threshold = tb_policy_threshold(s->ab->comparison->policy, s->ab->comparison->cases.data[s->index].id),
+      .seed = (uint64_t)run->spec.options.seed + s->index};
   status = tb_duel_run(run, &d, err);
-  if (!status && d.why) *why = d.why;
-  else if (!status && !d.decided) *why = "the run was interrupted";
+  if (!status && d.why)
+    *why = d.why;
+  else if (!status && !d.decided)
+    *why = "the run was interrupted";
   *decision = d.decision;
   return status;
 }
@@ -137,11 +159,13 @@ static tc_status swap_both(struct swap *s, struct tc_error *err) {
   if (!status && !*why) status = meet(s->ab->run, &s->head, &head, why, err);
   if (status || *why) return status;
   if (base.abi != head.abi) {
-    *why = tb_format(s->ab->run->arena, "the programs' artifacts have other formats (artifact_abi %d and %d)", base.abi, head.abi);
+    *why = tb_format(s->ab->run->arena, "the programs' artifacts have other formats (artifact_abi %d and %d)",
+                     base.abi, head.abi);
     return *why ? TC_OK : no_memory(err);
   }
   status = duel_swapped(s, &s->head, &s->base, head.generators, &s->out->artifact, why, err);
-  if (!status && !*why) status = duel_swapped(s, &s->base, &s->head, base.generators, &s->out->runtime, why, err);
+  if (!status && !*why)
+    status = duel_swapped(s, &s->base, &s->head, base.generators, &s->out->runtime, why, err);
   s->out->known = !status && !*why;
   return status;
 }
@@ -150,14 +174,20 @@ tc_status tb_ab_attribute(struct tb_ab *ab, size_t index, struct tc_error *err) 
   const struct tb_case *base = &ab->run->plan.cases.data[2 * index], *head = base + 1;
   struct tb_compared *one = &ab->comparison->cases.data[index];
   struct tc_arena *arena = ab->run->arena;
-  struct swap s = {.ab = ab, .index = index, .out = &one->attribution,
+  struct swap s = {.ab = ab,
+                   .index = index,
+                   .out = &one->attribution,
                    .base = {base, tb_format(arena, "%s/ab%zu-base", ab->run->cache_root, index)},
                    .head = {head, tb_format(arena, "%s/ab%zu-head", ab->run->cache_root, index)}};
   if (!s.base.cache_dir || !s.head.cache_dir) return no_memory(err);
-  if (!artifact_of(one->base) || !artifact_of(one->head)) s.out->why = "there is no artifact to swap";
-  else if (same_artifact(one)) s.out->why = one->control ? "both sides run the same artifact in the same way on the same program"
-                                                         : "the artifact is the same: it is the runtime, or a switch of it";
-  else if (same_program(base, head)) s.out->why = "both sides run the same program: it is what the compiler made";
-  else return swap_both(&s, err);
+  if (!artifact_of(one->base) || !artifact_of(one->head))
+    s.out->why = "there is no artifact to swap";
+  else if (same_artifact(one))
+    s.out->why = one->control ? "both sides run the same artifact in the same way on the same program"
+                              : "the artifact is the same: it is the runtime, or a switch of it";
+  else if (same_program(base, head))
+    s.out->why = "both sides run the same program: it is what the compiler made";
+  else
+    return swap_both(&s, err);
   return TC_OK;
 }

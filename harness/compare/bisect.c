@@ -18,7 +18,11 @@ static tc_status refuse_peers(struct tb_bisect *b, struct tc_error *err) {
   struct tb_case cases[TB_SIDE_COUNT];
   const tc_status status = tb_trial_cases(b, &head, cases, err);
   for (int s = 0; s < TB_SIDE_COUNT && !status; s++)
-    if (cases[s].peer) return tc_fail(err, TC_ARG, "bisect", "backend=%s is a peer: only what tbench's own backends make of a function can be taken apart", cases[s].backend);
+    if (cases[s].peer)
+      return tc_fail(
+          err, TC_ARG, "bisect",
+          "backend=%s is a peer: only what tbench's own backends make of a function can be taken apart",
+          cases[s].backend);
   return status;
 }
 
@@ -43,7 +47,8 @@ tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err) {
     }
   if (!good) return tc_fail(err, TC_NOMEM, "bisect", "out of memory");
   if (b->differences.len <= TB_SEARCH_ELEMENTS) return refuse_peers(b, err);
-  return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings, and %d are the most", b->differences.len, TB_SEARCH_ELEMENTS);
+  return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings, and %d are the most",
+                 b->differences.len, TB_SEARCH_ELEMENTS);
 }
 
 /* --- switches --- */
@@ -53,7 +58,11 @@ static const char *settings_text(struct tb_bisect *b, const bool *in) {
   const char *text = "";
   for (size_t i = 0; i < b->differences.len && text; i++) {
     const struct tb_difference *d = &b->differences.data[i];
-    if (in[i]) text = tb_format(b->run->arena, "%s%s%s=%s", text, *text ? " " : "", d->name, d->head ? d->head : d->program ? "self" : "(head's default)");
+    if (in[i])
+      text = tb_format(b->run->arena, "%s%s%s=%s", text, *text ? " " : "", d->name,
+                       d->head      ? d->head
+                       : d->program ? "self"
+                                    : "(head's default)");
   }
   return text;
 }
@@ -66,9 +75,11 @@ static enum tb_bad ask_subset(void *self, const bool *in) {
   return tb_bisect_ask(b, &trial, settings ? tb_format(b->run->arena, "base with %s", settings) : NULL);
 }
 
-/* Slower by more than half of what head is, behind the question that told that it is slower? Where that one does not tell, it is asked for. */
+/* Slower by more than half of what head is, behind the question that told that it is slower? Where that one
+ * does not tell, it is asked for. */
 static enum tb_bad ask_alike(struct tb_bisect *b, const struct tb_trial *trial, const char *what) {
-  if (b->trouble != TB_TROUBLE_SLOWER || !(b->ratio - 1 > b->half.share) || !(b->half.share > 0)) return TB_BAD_NO;
+  if (b->trouble != TB_TROUBLE_SLOWER || !(b->ratio - 1 > b->half.share) || !(b->half.share > 0))
+    return TB_BAD_NO;
   if (b->lo - 1 > b->half.share) return TB_BAD_YES;
   return tb_bisect_ask(b, trial, what);
 }
@@ -105,7 +116,8 @@ static enum tb_bad search_hidden(struct tb_bisect *b) {
   if (!b->others_alike || answer == TB_BAD_STOP) return answer;
   while (b->others_alike) {
     b->aside_evidence = b->others; /* of all that is aside */
-    puts("     that is more than half of what head is slower by: what was found does not explain it; what else does?");
+    puts("     that is more than half of what head is slower by: what was found does not explain it; what "
+         "else does?");
     for (size_t i = 0; i < b->differences.len; i++) {
       b->aside[i] |= b->found.from_head[i];
       b->found.from_head[i] = !b->aside[i];
@@ -143,11 +155,14 @@ static enum tb_bad narrow_switches(struct tb_bisect *b) {
 static const char *own_backend(const struct tb_bisect *b) {
   const char *own = b->kase.backend;
   for (size_t i = 0; i < b->differences.len; i++)
-    if (b->found.from_head[i] && b->differences.data[i].head && !strcmp(b->differences.data[i].name, "backend")) own = b->differences.data[i].head;
+    if (b->found.from_head[i] && b->differences.data[i].head &&
+        !strcmp(b->differences.data[i].name, "backend"))
+      own = b->differences.data[i].head;
   return own;
 }
 
-/* Each one does what the one before it does, and more; but a registered one, which is none of them, does what it likes. */
+/* Each one does what the one before it does, and more; but a registered one, which is none of them, does what
+ * it likes. */
 static enum tb_bad narrow_backends(struct tb_bisect *b) {
   static const char *const backends[] = {"eager", "aot_eager", "inductor"};
   enum { N_BACKENDS = sizeof backends / sizeof *backends };
@@ -157,15 +172,18 @@ static enum tb_bad narrow_backends(struct tb_bisect *b) {
     const bool last = !strcmp(backends[i], own);
     struct tb_trial trial = b->found;
     trial.backend = backends[i];
-    const enum tb_bad answer = last ? TB_BAD_YES : tb_bisect_ask(b, &trial, tb_format(b->run->arena, "backend=%s", backends[i]));
+    const enum tb_bad answer =
+        last ? TB_BAD_YES : tb_bisect_ask(b, &trial, tb_format(b->run->arena, "backend=%s", backends[i]));
     if (answer == TB_BAD_STOP) return answer;
     if (answer == TB_BAD_YES) {
       b->backend = backends[i];
       if (!last) b->found.backend = backends[i];
       return TB_BAD_YES;
     }
-    if (answer == TB_BAD_NO) b->backend_before = backends[i];
-    else b->doubtful = true;
+    if (answer == TB_BAD_NO)
+      b->backend_before = backends[i];
+    else
+      b->doubtful = true;
   }
   b->backend = own;
   return TB_BAD_YES;
@@ -173,18 +191,25 @@ static enum tb_bad narrow_backends(struct tb_bisect *b) {
 
 /* --- optional transformations, and kernels --- */
 
-struct fuel_search { struct tb_bisect *b; struct tb_trial trial; enum tc_fuel_kind kind; const char *evidence; };
+struct fuel_search {
+  struct tb_bisect *b;
+  struct tb_trial trial;
+  enum tc_fuel_kind kind;
+  const char *evidence;
+};
 
 static enum tb_bad ask_limit(void *self, long long units) {
   struct fuel_search *f = self;
   f->trial.limit[f->kind] = units;
-  const enum tb_bad answer = tb_bisect_ask(f->b, &f->trial, tb_format(f->b->run->arena, "fuel.%s=%lld", tc_fuel_name(f->kind), units));
+  const enum tb_bad answer = tb_bisect_ask(
+      f->b, &f->trial, tb_format(f->b->run->arena, "fuel.%s=%lld", tc_fuel_name(f->kind), units));
   if (answer == TB_BAD_YES) f->evidence = f->b->evidence;
   return answer;
 }
 
-/* With none of the kind the trial is not bad: which is the first one with which it is? The unit that is named was asked for as well:
- * that it is bad without a limit says nothing of the limit, nor of a fault that comes and goes. */
+/* With none of the kind the trial is not bad: which is the first one with which it is? The unit that is named
+ * was asked for as well: that it is bad without a limit says nothing of the limit, nor of a fault that comes
+ * and goes. */
 static enum tb_bad find_unit(struct fuel_search *f, long long of) {
   struct tb_bisect *b = f->b;
   struct tb_culprit *found = &b->culprits[b->n_culprits];
@@ -192,12 +217,19 @@ static enum tb_bad find_unit(struct fuel_search *f, long long of) {
   long long units;
   enum tb_bad answer = tb_search_least(f, ask_limit, 0, of, &units);
   if (answer == TB_BAD_YES && units == of) answer = ask_limit(f, of);
-  if (answer == TB_BAD_NO) printf("     but without a limit it is: nothing follows from fuel.%s\n", tc_fuel_name(f->kind));
+  if (answer == TB_BAD_NO)
+    printf("     but without a limit it is: nothing follows from fuel.%s\n", tc_fuel_name(f->kind));
   if (answer != TB_BAD_YES) return answer == TB_BAD_NO ? TB_BAD_UNSURE : answer;
   f->trial.limit[f->kind] = units;
   answer = tb_trial_count(b, &f->trial, &counts);
   if (answer == TB_BAD_STOP) return answer;
-  *found = (struct tb_culprit){.found = true, .kind = f->kind, .units = units, .of = of, .what = counts.last[f->kind], .evidence = f->evidence, .trial = f->trial};
+  *found = (struct tb_culprit){.found = true,
+                               .kind = f->kind,
+                               .units = units,
+                               .of = of,
+                               .what = counts.last[f->kind],
+                               .evidence = f->evidence,
+                               .trial = f->trial};
   b->n_culprits++;
   return TB_BAD_YES;
 }
@@ -206,8 +238,10 @@ static enum tb_bad narrow_kind(struct tb_bisect *b, enum tc_fuel_kind kind, cons
   struct fuel_search f = {.b = b, .trial = b->found, .kind = kind};
   if (!all->spent[kind]) return TB_BAD_NO;
   enum tb_bad answer = ask_limit(&f, 0);
-  if (answer == TB_BAD_NO) answer = find_unit(&f, all->spent[kind]);
-  else if (answer == TB_BAD_YES) answer = TB_BAD_NO; /* it is bad without any of them */
+  if (answer == TB_BAD_NO)
+    answer = find_unit(&f, all->spent[kind]);
+  else if (answer == TB_BAD_YES)
+    answer = TB_BAD_NO; /* it is bad without any of them */
   b->doubtful |= answer == TB_BAD_UNSURE;
   return answer;
 }
@@ -218,7 +252,8 @@ static enum tb_bad ask_without(struct tb_bisect *b) {
   for (int i = 0; i < TC_FUEL_COUNT; i++) trial.limit[i] = 0;
   const enum tb_bad answer = tb_bisect_ask(b, &trial, "without optional transformations");
   b->always = answer == TB_BAD_YES;
-  if (answer == TB_BAD_NO && b->less) b->partly = b->evidence; /* so that a part of what head costs is in none of them */
+  if (answer == TB_BAD_NO && b->less)
+    b->partly = b->evidence; /* so that a part of what head costs is in none of them */
   b->doubtful |= answer == TB_BAD_UNSURE || b->partly;
   return answer;
 }
@@ -250,8 +285,11 @@ static enum tb_bad narrow_fuels(struct tb_bisect *b) {
   enum tb_bad answer = ask_without(b);
   if (answer == TB_BAD_YES || answer == TB_BAD_STOP) return answer;
   answer = tb_trial_count(b, &b->found, &all);
-  if (answer == TB_BAD_NO) answer = narrow_kinds(b, &all);
-  else if (answer == TB_BAD_UNSURE) puts("     what the compile did cannot be told: it does not come to its end, or knows of no fuel"), b->doubtful = true;
+  if (answer == TB_BAD_NO)
+    answer = narrow_kinds(b, &all);
+  else if (answer == TB_BAD_UNSURE)
+    puts("     what the compile did cannot be told: it does not come to its end, or knows of no fuel"),
+        b->doubtful = true;
   return answer == TB_BAD_STOP ? answer : TB_BAD_YES;
 }
 

@@ -1,5 +1,5 @@
-/* The answer, and the command that shows it again.
- * Invariant: what is printed as reproducing was run as the last step, with an output file of its own as the only difference. */
+/* The answer, and the command that shows it again. Invariant: what is printed as reproducing was run as the
+ * last step, with an output file of its own as the only difference. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,15 +19,21 @@ static const char *trouble_text(const struct tb_bisect *b) {
   return texts[b->trouble];
 }
 
-static const char *trouble_verb(const struct tb_bisect *b) { return b->trouble == TB_TROUBLE_FAILED ? "fail" : trouble_text(b); }
+static const char *trouble_verb(const struct tb_bisect *b) {
+  return b->trouble == TB_TROUBLE_FAILED ? "fail" : trouble_text(b);
+}
 
-static const char *shown(const char *value, bool program) { return value ? value : program ? "self" : "its default"; }
+static const char *shown(const char *value, bool program) {
+  return value ? value : program ? "self" : "its default";
+}
 
 static void tell_aside(const struct tb_bisect *b) {
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     if (b->aside[i])
-      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which without it is slower than base by more than half as much still\n", "not", d->name, shown(d->head, d->program));
+      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which without it is slower "
+             "than base by more than half as much still\n",
+             "not", d->name, shown(d->head, d->program));
   }
   if (b->aside_evidence) printf("             (head without all of that is %s)\n", b->aside_evidence);
 }
@@ -35,26 +41,39 @@ static void tell_aside(const struct tb_bisect *b) {
 static void tell_switches(const struct tb_bisect *b) {
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
-    if (b->found.from_head[i]) printf("  %-10s %s=%s (base: %s)\n", d->program ? "program" : "switch", d->name, shown(d->head, d->program), shown(d->base, d->program));
+    if (b->found.from_head[i])
+      printf("  %-10s %s=%s (base: %s)\n", d->program ? "program" : "switch", d->name,
+             shown(d->head, d->program), shown(d->base, d->program));
   }
   if (b->aside_evidence && b->others_alike)
-    printf("  %-10s head without that is nearly as slow, or slower, by what is behind \"not\": they hide each other, and all of them are to be mended (%s)\n", "and", b->others);
-  else if (b->others && b->others_unsure) printf("  %-10s whether head without that is %s too could not be told (%s)\n", "and", trouble_text(b), b->others);
-  else if (b->others) printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is mended (%s)\n", "and", trouble_text(b), b->others);
+    printf("  %-10s head without that is nearly as slow, or slower, by what is behind \"not\": they hide "
+           "each other, and all of them are to be mended (%s)\n",
+           "and", b->others);
+  else if (b->others && b->others_unsure)
+    printf("  %-10s whether head without that is %s too could not be told (%s)\n", "and", trouble_text(b),
+           b->others);
+  else if (b->others)
+    printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is "
+           "mended (%s)\n",
+           "and", trouble_text(b), b->others);
   tell_aside(b);
 }
 
 static void tell_backend(const struct tb_bisect *b) {
-  static const struct { const char *backend, *part; } parts[] = {
-      {"eager", "capture, its guards, or an eager kernel"}, {"aot_eager", "a decomposition"}, {"inductor", "lowering, scheduling, code, or what runs it"}};
+  static const struct {
+    const char *backend, *part;
+  } parts[] = {{"eager", "capture, its guards, or an eager kernel"},
+               {"aot_eager", "a decomposition"},
+               {"inductor", "lowering, scheduling, code, or what runs it"}};
   if (!b->backend) return;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (strcmp(parts[i].backend, b->backend)) continue;
-    printf("  %-10s %s is the first that is %s%s%s; so it is %s\n", "backend", b->backend, trouble_text(b), b->backend_before ? ", and not " : "",
-           b->backend_before ? b->backend_before : "", parts[i].part);
+    printf("  %-10s %s is the first that is %s%s%s; so it is %s\n", "backend", b->backend, trouble_text(b),
+           b->backend_before ? ", and not " : "", b->backend_before ? b->backend_before : "", parts[i].part);
     return;
   }
-  printf("  %-10s %s alone is %s; so it is that backend itself, which the suite or a plug-in registered\n", "backend", b->backend, trouble_text(b));
+  printf("  %-10s %s alone is %s; so it is that backend itself, which the suite or a plug-in registered\n",
+         "backend", b->backend, trouble_text(b));
 }
 
 /* What had to be left out before a fuel told anything: no kind alone is the cause. */
@@ -74,18 +93,30 @@ static void tell_culprits(const struct tb_bisect *b) {
     const char *name = tc_fuel_name(c->kind);
     printf("  %-10s #%lld of %lld: %s\n", name, c->units, c->of, c->what ? c->what : "(it does not say)");
     const char *is_not = b->half.ns > 0 ? "is not, or by less than half as much," : "is not";
-    printf("             fuel.%s=%lld %s %s; fuel.%s=%lld is: %s\n", name, c->units - 1, is_not, trouble_text(b), name, c->units, c->evidence ? c->evidence : "out of memory");
+    printf("             fuel.%s=%lld %s %s; fuel.%s=%lld is: %s\n", name, c->units - 1, is_not,
+           trouble_text(b), name, c->units, c->evidence ? c->evidence : "out of memory");
     tell_left_out(c);
   }
-  if (b->partly) printf("  fuel       without any optional transformation head is slower too, by less than half as much: a part of it is in none of them (%s)\n", b->partly);
-  if (b->always) puts("  fuel       also without any optional transformation: what cannot be left out (lowering, the stages of long sums, code, runtime), or a library call");
+  if (b->partly)
+    printf("  fuel       without any optional transformation head is slower too, by less than half as much: "
+           "a part of it is in none of them (%s)\n",
+           b->partly);
+  if (b->always)
+    puts("  fuel       also without any optional transformation: what cannot be left out (lowering, the "
+         "stages of long sums, code, runtime), or a library call");
 }
 
 /* --- the command --- */
 
-struct command { struct tc_arena *arena; TC_VEC(char *) words; bool failed; };
+struct command {
+  struct tc_arena *arena;
+  TC_VEC(char *) words;
+  bool failed;
+};
 
-static void add(struct command *c, const char *word) { c->failed |= !word || !tc_vec_push(tc_arena_alloc(c->arena), &c->words, (char *)word); }
+static void add(struct command *c, const char *word) {
+  c->failed |= !word || !tc_vec_push(tc_arena_alloc(c->arena), &c->words, (char *)word);
+}
 
 static bool names(const char *word, const char *name) {
   const size_t length = strlen(name);
@@ -97,34 +128,44 @@ static bool names(const char *word, const char *name) {
 static void add_shared(struct command *c, const struct tb_bisect *b) {
   for (int i = 0; i < b->sides->argc; i++) {
     const char *word = b->sides->argv[i];
-    if (!names(word, "out") && !names(word, "quick") && !(b->found.backend && (names(word, "backend") || names(word, "mode")))) add(c, word);
+    if (!names(word, "out") && !names(word, "quick") &&
+        !(b->found.backend && (names(word, "backend") || names(word, "mode"))))
+      add(c, word);
   }
 }
 
-static void add_setting(struct command *c, const char *side, const char *name, const char *value) { add(c, tb_format(c->arena, "%s%s=%s", side, name, value)); }
+static void add_setting(struct command *c, const char *side, const char *name, const char *value) {
+  add(c, tb_format(c->arena, "%s%s=%s", side, name, value));
+}
 
 /* A side of the answer's trial: settings, and limits. `is_head`: with what was found. */
-static void add_side(struct command *c, const struct tb_bisect *b, const struct tb_trial *trial, const char *prefix, bool is_head) {
+static void add_side(struct command *c, const struct tb_bisect *b, const struct tb_trial *trial,
+                     const char *prefix, bool is_head) {
   const struct tb_side *given = &b->sides->side[TB_SIDE_HEAD];
   for (size_t i = 0; i < given->settings.len; i++) {
     bool differs = false;
-    for (size_t k = 0; k < b->differences.len; k++) differs |= tb_name_equal(b->differences.data[k].name, given->settings.data[i].name);
-    if (!differs && !(is_head && tb_trial_drops(trial, given->settings.data[i].name))) add_setting(c, prefix, given->settings.data[i].name, given->settings.data[i].value);
+    for (size_t k = 0; k < b->differences.len; k++)
+      differs |= tb_name_equal(b->differences.data[k].name, given->settings.data[i].name);
+    if (!differs && !(is_head && tb_trial_drops(trial, given->settings.data[i].name)))
+      add_setting(c, prefix, given->settings.data[i].name, given->settings.data[i].value);
   }
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     const char *value = is_head && trial->from_head[i] ? d->head : d->base;
-    if (!d->program && value && !(is_head && tb_trial_drops(trial, d->name))) add_setting(c, prefix, d->name, value);
+    if (!d->program && value && !(is_head && tb_trial_drops(trial, d->name)))
+      add_setting(c, prefix, d->name, value);
   }
   if (is_head && trial->backend) add_setting(c, prefix, "backend", trial->backend);
   for (int i = 0; i < TC_FUEL_COUNT && (is_head || tb_trial_limits_base(b)); i++)
     if (trial->limit[i] != TC_CONFIG_UNLIMITED)
-      add(c, tb_format(c->arena, "%sfuel.%s=%lld", prefix, tc_fuel_name((enum tc_fuel_kind)i), trial->limit[i]));
+      add(c,
+          tb_format(c->arena, "%sfuel.%s=%lld", prefix, tc_fuel_name((enum tc_fuel_kind)i), trial->limit[i]));
 }
 
 static const char *program_of(const struct tb_bisect *b, bool is_head) {
   for (size_t i = 0; i < b->differences.len; i++)
-    if (b->differences.data[i].program) return is_head && b->found.from_head[i] ? b->differences.data[i].head : b->differences.data[i].base;
+    if (b->differences.data[i].program)
+      return is_head && b->found.from_head[i] ? b->differences.data[i].head : b->differences.data[i].base;
   return b->sides->side[TB_SIDE_HEAD].program;
 }
 
@@ -141,8 +182,11 @@ static struct command make_command(const struct tb_bisect *b, const struct tb_tr
     add(&c, tb_format(c.arena, "%s=%s", prefix, other ? other : "self"));
     add_side(&c, b, trial, tb_format(c.arena, "%s.", prefix), is_head);
   }
-  if (slower) add(&c, tb_format(c.arena, "seconds=%.0f", b->seconds)), add(&c, tb_format(c.arena, "pairs=%d", b->pairs)), add(&c, "attribute=no");
-  else add_side(&c, b, trial, "", true), add(&c, "quick=yes");
+  if (slower)
+    add(&c, tb_format(c.arena, "seconds=%.0f", b->seconds)),
+        add(&c, tb_format(c.arena, "pairs=%d", b->pairs)), add(&c, "attribute=no");
+  else
+    add_side(&c, b, trial, "", true), add(&c, "quick=yes");
   return c;
 }
 
@@ -155,8 +199,10 @@ static void print_word(const char *word) {
   }
   putchar('\'');
   for (; *word; word++)
-    if (*word == '\'') fputs("'\\''", stdout);
-    else putchar(*word);
+    if (*word == '\'')
+      fputs("'\\''", stdout);
+    else
+      putchar(*word);
   putchar('\'');
 }
 
@@ -195,7 +241,8 @@ static int run_command(struct tb_bisect *b, struct command *c) {
   if (c->failed || !tc_vec_push(tc_arena_alloc(c->arena), &c->words, NULL)) return NOT_STARTED;
   posix_spawn_file_actions_init(&files);
   posix_spawnattr_init(&attributes);
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    posix_spawn_file_actions_addopen(&files, fd, "/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
   posix_spawnattr_setsigmask(&attributes, &b->run->interrupt.before);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const int failed = posix_spawn(&pid, c->words.data[0], &files, &attributes, c->words.data, environ);
@@ -206,14 +253,16 @@ static int run_command(struct tb_bisect *b, struct command *c) {
 
 static bool is_expected(const struct tb_bisect *b, int code) {
   if (b->trouble == TB_TROUBLE_SLOWER) return code == TB_EXIT_REGRESSION;
-  return code == TB_EXIT_WRONG || code == TB_EXIT_FAILED; /* either is bad: what is wrong here may crash there */
+  return code == TB_EXIT_WRONG ||
+         code == TB_EXIT_FAILED; /* either is bad: what is wrong here may crash there */
 }
 
 enum tb_exit tb_bisect_answer(struct tb_bisect *b) {
   const struct tb_trial *trial = b->n_culprits ? &b->culprits[0].trial : &b->found;
   struct command command = make_command(b, trial);
   if (command.failed) return fputs("tbench bisect: out of memory\n", stderr), TB_EXIT_FAILED;
-  printf("\nanswer: what makes head %s%s\n", trouble_verb(b), b->doubtful ? ", as far as it could be told" : "");
+  printf("\nanswer: what makes head %s%s\n", trouble_verb(b),
+         b->doubtful ? ", as far as it could be told" : "");
   tell_switches(b);
   tell_backend(b);
   tell_culprits(b);
@@ -221,6 +270,7 @@ enum tb_exit tb_bisect_answer(struct tb_bisect *b) {
   const int code = run_command(b, &command);
   if (code == INTERRUPTED) return TB_EXIT_INTERRUPTED;
   if (code == NOT_STARTED) return puts("           it could not be run"), TB_EXIT_FAILED;
-  printf("           ran it: exit code %d, %s%s\n", code, tb_exit_help((enum tb_exit)code), is_expected(b, code) ? "" : ": that is not what was found above");
+  printf("           ran it: exit code %d, %s%s\n", code, tb_exit_help((enum tb_exit)code),
+         is_expected(b, code) ? "" : ": that is not what was found above");
   return is_expected(b, code) && !b->doubtful ? TB_EXIT_PASS : TB_EXIT_NOT_MEASURABLE;
 }

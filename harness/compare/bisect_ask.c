@@ -19,13 +19,18 @@ static enum tb_bad stop(struct tb_bisect *b, enum tb_exit code, const char *why)
 
 /* Where a status ends everything, or the user did. */
 static bool over(struct tb_bisect *b, tc_status status, const struct tc_error *err) {
-  if (status == TC_INTERRUPTED || tb_interrupt_poll(&b->run->interrupt)) stop(b, TB_EXIT_INTERRUPTED, NULL);
-  else if (status == TC_NOMEM) stop(b, TB_EXIT_FAILED, err->message);
-  else return false;
+  if (status == TC_INTERRUPTED || tb_interrupt_poll(&b->run->interrupt))
+    stop(b, TB_EXIT_INTERRUPTED, NULL);
+  else if (status == TC_NOMEM)
+    stop(b, TB_EXIT_FAILED, err->message);
+  else
+    return false;
   return true;
 }
 
-static const char *folder_of(struct tb_bisect *b, const char *side) { return tb_format(b->run->arena, "%s/bisect-%s", b->run->cache_root, side); }
+static const char *folder_of(struct tb_bisect *b, const char *side) {
+  return tb_format(b->run->arena, "%s/bisect-%s", b->run->cache_root, side);
+}
 
 /* --- right or wrong --- */
 
@@ -46,7 +51,8 @@ static tc_status call(struct check *c, int seat, bool first, struct tc_error *er
   if (first) {
     c->started[seat] = true;
     const char *cache = seat == SEAT_COMPILED ? folder_of(c->b, "head") : NULL;
-    tc_status status = tb_role_start(c->b->run, c->kase, seat_roles[seat], cache, &c->process[seat], &c->prepared[seat], err);
+    tc_status status = tb_role_start(c->b->run, c->kase, seat_roles[seat], cache, &c->process[seat],
+                                     &c->prepared[seat], err);
     struct tb_first found = {.stats = NULL};
     if (!status && seat == SEAT_COMPILED) {
       status = tb_first_call(&c->process[seat], false, c->timeout_s, &found, err);
@@ -55,7 +61,8 @@ static tc_status call(struct check *c, int seat, bool first, struct tc_error *er
     }
     if (status) return status;
   }
-  const tc_status status = tb_process_ask(&c->process[seat], tb_process_request(TB_REQUEST_call), c->timeout_s, &reply, err);
+  const tc_status status =
+      tb_process_ask(&c->process[seat], tb_process_request(TB_REQUEST_call), c->timeout_s, &reply, err);
   cJSON_Delete(reply);
   return status;
 }
@@ -64,7 +71,8 @@ static const char *failure_of(struct tb_bisect *b, const struct tb_process *proc
   return tb_format(b->run->arena, "%s: %s", tb_outcome_text(process->outcome), process->why);
 }
 
-/* The compiled function does not run. What is unsupported was asked for by a trial of ours, if head as it is was not. */
+/* The compiled function does not run. What is unsupported was asked for by a trial of ours, if head as it is
+ * was not. */
 static enum tb_bad failed(struct check *c) {
   const struct tb_process *process = &c->process[SEAT_COMPILED];
   const char *failure = failure_of(c->b, process);
@@ -77,8 +85,13 @@ static enum tb_bad failed(struct check *c) {
 
 /* Nothing that is compiled can be right then, nor be blamed. */
 static enum tb_bad plain_wrong(struct tb_bisect *b, const char *why) {
-  return stop(b, TB_EXIT_FAILED, tb_format(b->run->arena, "the plain function is wrong, before anything is compiled: %s\n  mend the suite: the function, its check, its tolerance, or what is random or kept "
-                                           "from call to call in it; else it is an eager kernel, which no backend is to blame for", why));
+  return stop(
+      b, TB_EXIT_FAILED,
+      tb_format(b->run->arena,
+                "the plain function is wrong, before anything is compiled: %s\n  mend the suite: the "
+                "function, its check, its tolerance, or what is random or kept "
+                "from call to call in it; else it is an eager kernel, which no backend is to blame for",
+                why));
 }
 
 /* Compares the newest outputs. */
@@ -87,9 +100,11 @@ static enum tb_bad compare(struct check *c, struct tc_error *err) {
   char digest[TB_DIGEST_BYTES], why[TB_DETAIL_BYTES];
   bool good = true;
   struct tb_process *reference = c->lost_reference ? NULL : &c->process[SEAT_REFERENCE];
-  tc_status status = tb_compare(&c->process[SEAT_COMPILED], &c->process[SEAT_BASELINE], reference, c->kase->dtype, c->prepared[SEAT_BASELINE].tolerance, c->timeout_s,
-                                &comparison, err);
-  if (!status && comparison.ok) status = tb_digest(&c->process[SEAT_COMPILED], c->timeout_s, digest, &good, why, err);
+  tc_status status =
+      tb_compare(&c->process[SEAT_COMPILED], &c->process[SEAT_BASELINE], reference, c->kase->dtype,
+                 c->prepared[SEAT_BASELINE].tolerance, c->timeout_s, &comparison, err);
+  if (!status && comparison.ok)
+    status = tb_digest(&c->process[SEAT_COMPILED], c->timeout_s, digest, &good, why, err);
   if (over(c->b, status, err)) return TB_BAD_STOP;
   if (c->process[SEAT_COMPILED].outcome) return failed(c);
   if (status) return stop(c->b, TB_EXIT_FAILED, err->message);
@@ -108,7 +123,10 @@ static enum tb_bad check_call(struct check *c, bool first) {
     if (over(c->b, status, &err)) return TB_BAD_STOP;
     if (!status) continue;
     if (seat == SEAT_COMPILED) return failed(c);
-    if (seat == SEAT_BASELINE) return stop(c->b, TB_EXIT_FAILED, tb_format(c->b->run->arena, "the plain function does not run: %s", failure_of(c->b, &c->process[seat])));
+    if (seat == SEAT_BASELINE)
+      return stop(c->b, TB_EXIT_FAILED,
+                  tb_format(c->b->run->arena, "the plain function does not run: %s",
+                            failure_of(c->b, &c->process[seat])));
     c->lost_reference = true; /* held against the plain function, then */
   }
   return compare(c, &err);
@@ -130,8 +148,13 @@ static enum tb_bad ask_right(struct tb_bisect *b, const struct tb_case *kase) {
 static enum tb_bad duel_once(struct tb_bisect *b, const struct tb_case *cases, double seconds, int pairs) {
   enum { SEEDS_APART = 7919, PERCENT = 100 };
   struct tc_error err = {0};
-  struct tb_duel d = {.base = {&cases[TB_SIDE_BASE], folder_of(b, "base")}, .head = {&cases[TB_SIDE_HEAD], folder_of(b, "head")}, .budget_s = seconds,
-                      .max_pairs = pairs, .threshold = b->threshold, .passed_over = b->half, .seed = (uint64_t)(b->run->spec.options.seed + (long long)SEEDS_APART * b->duels++)};
+  struct tb_duel d = {.base = {&cases[TB_SIDE_BASE], folder_of(b, "base")},
+                      .head = {&cases[TB_SIDE_HEAD], folder_of(b, "head")},
+                      .budget_s = seconds,
+                      .max_pairs = pairs,
+                      .threshold = b->threshold,
+                      .passed_over = b->half,
+                      .seed = (uint64_t)(b->run->spec.options.seed + (long long)SEEDS_APART * b->duels++)};
   const tc_status status = tb_duel_run(b->run, &d, &err);
   if (over(b, status, &err)) return TB_BAD_STOP;
   if (status) return stop(b, TB_EXIT_FAILED, err.message);
@@ -142,8 +165,9 @@ static enum tb_bad duel_once(struct tb_bisect *b, const struct tb_case *cases, d
   b->less = false;
   if (!d.decided) return b->evidence = "not measured", TB_BAD_UNSURE;
   b->less = d.decision.verdict == TB_VERDICT_SAME && d.decision.lo > 1 + b->threshold;
-  b->evidence = tb_format(b->run->arena, "%s: head/base %.3f [%.3f, %.3f], limit %.1f%%, %d pairs", b->less ? "LESS THAN HALF" : tb_verdict_word(d.decision.verdict), d.decision.ratio, d.decision.lo,
-                          d.decision.hi, PERCENT * d.decision.limit, d.decision.pairs);
+  b->evidence = tb_format(b->run->arena, "%s: head/base %.3f [%.3f, %.3f], limit %.1f%%, %d pairs",
+                          b->less ? "LESS THAN HALF" : tb_verdict_word(d.decision.verdict), d.decision.ratio,
+                          d.decision.lo, d.decision.hi, PERCENT * d.decision.limit, d.decision.pairs);
   if (d.decision.verdict == TB_VERDICT_UNSURE) return TB_BAD_UNSURE;
   return d.decision.verdict == TB_VERDICT_SLOWER ? TB_BAD_YES : TB_BAD_NO;
 }
@@ -157,7 +181,8 @@ static void tell(struct tb_bisect *b, const char *what) {
   fflush(stdout);
 }
 
-static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, const char *what, int repeats) {
+static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, const char *what,
+                              int repeats) {
   double seconds = b->seconds;
   int pairs = b->pairs;
   for (int i = 0;; i++) {
@@ -165,7 +190,9 @@ static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, 
     if (answer == TB_BAD_STOP) return answer;
     tell(b, what);
     if (answer != TB_BAD_UNSURE) return answer;
-    if (i == repeats) return printf("     not to be told with %d pairs in %.0f s either: too noisy\n", pairs, seconds), answer;
+    if (i == repeats)
+      return printf("     not to be told with %d pairs in %.0f s either: too noisy\n", pairs, seconds),
+             answer;
     seconds *= MORE_TIME;
     pairs *= MORE_PAIRS;
     printf("     unsure: once more, with up to %d pairs in %.0f s\n", pairs, seconds);
@@ -185,7 +212,9 @@ static enum tb_bad ask(struct tb_bisect *b, const struct tb_trial *trial, const 
   return answer;
 }
 
-enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what) { return ask(b, trial, what, REPEATS); }
+enum tb_bad tb_bisect_ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what) {
+  return ask(b, trial, what, REPEATS);
+}
 
 enum tb_bad tb_bisect_ask_at_all(struct tb_bisect *b, const struct tb_trial *trial, const char *what) {
   const struct tb_effect half = b->half;
@@ -207,7 +236,8 @@ static enum tb_bad ask_first_duel(struct tb_bisect *b, const struct tb_trial *he
   if (half > b->threshold) {
     enum { PERCENT = 100 };
     b->half = (struct tb_effect){half, half * b->base_ns};
-    printf("     from here on, slower is what costs half of that: %.1f%% more, or %.0f ns a call more\n", PERCENT * half, b->half.ns);
+    printf("     from here on, slower is what costs half of that: %.1f%% more, or %.0f ns a call more\n",
+           PERCENT * half, b->half.ns);
   }
   return TB_BAD_YES;
 }

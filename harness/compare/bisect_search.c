@@ -3,13 +3,16 @@
 
 #include <string.h>
 
-enum tb_bad tb_search_least(void *self, enum tb_bad (*ask)(void *self, long long n), long long good, long long bad, long long *n) {
+enum tb_bad tb_search_least(void *self, enum tb_bad (*ask)(void *self, long long n), long long good,
+                            long long bad, long long *n) {
   while (bad - good > 1) {
     *n = good + (bad - good) / 2;
     const enum tb_bad answer = ask(self, *n);
     if (answer != TB_BAD_YES && answer != TB_BAD_NO) return answer;
-    if (answer == TB_BAD_YES) bad = *n;
-    else good = *n;
+    if (answer == TB_BAD_YES)
+      bad = *n;
+    else
+      good = *n;
   }
   *n = bad;
   return TB_BAD_YES;
@@ -17,7 +20,10 @@ enum tb_bad tb_search_least(void *self, enum tb_bad (*ask)(void *self, long long
 
 /* --- subsets --- */
 
-struct chunks { const bool *in; int count, members, parts; };
+struct chunks {
+  const bool *in;
+  int count, members, parts;
+};
 
 /* The members of one of `parts` nearly equal chunks, or (`without`) all but those. */
 static void take_chunk(const struct chunks *c, int part, bool without, bool *out) {
@@ -36,7 +42,8 @@ static int count_members(const bool *in, int count) {
 }
 
 /* Tries every chunk, or what is left without it. YES: `in` has become smaller. */
-static enum tb_bad try_chunks(void *self, enum tb_bad (*ask)(void *self, const bool *in), const struct chunks *c, bool without, bool *in, bool *unsure) {
+static enum tb_bad try_chunks(void *self, enum tb_bad (*ask)(void *self, const bool *in),
+                              const struct chunks *c, bool without, bool *in, bool *unsure) {
   bool trial[TB_SEARCH_ELEMENTS];
   for (int part = 0; part < c->parts; part++) {
     take_chunk(c, part, without, trial);
@@ -50,7 +57,8 @@ static enum tb_bad try_chunks(void *self, enum tb_bad (*ask)(void *self, const b
   return TB_BAD_NO;
 }
 
-enum tb_bad tb_search_subset(void *self, enum tb_bad (*ask)(void *self, const bool *in), bool *in, int count) {
+enum tb_bad tb_search_subset(void *self, enum tb_bad (*ask)(void *self, const bool *in), bool *in,
+                             int count) {
   bool unsure = false;
   for (int parts = 2, members; (members = count_members(in, count)) > 1;) {
     const struct chunks c = {in, count, members, parts};
@@ -60,7 +68,9 @@ enum tb_bad tb_search_subset(void *self, enum tb_bad (*ask)(void *self, const bo
       parts = 2;
       continue;
     }
-    if (parts > 2) answer = try_chunks(self, ask, &c, true, in, &unsure); /* of two chunks, the one without the other was tried */
+    if (parts > 2)
+      answer = try_chunks(self, ask, &c, true, in,
+                          &unsure); /* of two chunks, the one without the other was tried */
     if (answer == TB_BAD_STOP) return answer;
     if (answer == TB_BAD_YES) {
       parts = parts > 2 ? parts - 1 : 2;

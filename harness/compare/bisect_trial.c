@@ -21,7 +21,8 @@ bool tb_trial_limits_base(const struct tb_bisect *b) {
 }
 
 bool tb_trial_drops(const struct tb_trial *trial, const char *name) {
-  return trial->backend && (tb_name_equal(name, "backend") || (tb_name_equal(name, "mode") && strcmp(trial->backend, "inductor")));
+  return trial->backend && (tb_name_equal(name, "backend") ||
+                            (tb_name_equal(name, "mode") && strcmp(trial->backend, "inductor")));
 }
 
 static bool add(struct tc_arena *arena, struct tb_side *side, const char *name, const char *value) {
@@ -34,8 +35,11 @@ static bool add_common(struct tb_bisect *b, const struct tb_trial *trial, struct
   const struct tb_side *head = &b->sides->side[TB_SIDE_HEAD];
   for (size_t i = 0; i < head->settings.len; i++) {
     bool differs = false;
-    for (size_t k = 0; k < b->differences.len; k++) differs |= !strcmp(b->differences.data[k].name, head->settings.data[i].name);
-    if (!differs && !tb_trial_drops(trial, head->settings.data[i].name) && !add(b->run->arena, side, head->settings.data[i].name, head->settings.data[i].value)) return false;
+    for (size_t k = 0; k < b->differences.len; k++)
+      differs |= !strcmp(b->differences.data[k].name, head->settings.data[i].name);
+    if (!differs && !tb_trial_drops(trial, head->settings.data[i].name) &&
+        !add(b->run->arena, side, head->settings.data[i].name, head->settings.data[i].value))
+      return false;
   }
   return true;
 }
@@ -44,7 +48,8 @@ static bool add_limits(struct tb_bisect *b, const struct tb_trial *trial, struct
   struct tc_arena *arena = b->run->arena;
   for (int i = 0; i < TC_FUEL_COUNT; i++) {
     if (trial->limit[i] == TC_CONFIG_UNLIMITED) continue;
-    const char *name = tb_format(arena, "fuel.%s", tc_fuel_name((enum tc_fuel_kind)i)), *value = tb_format(arena, "%lld", trial->limit[i]);
+    const char *name = tb_format(arena, "fuel.%s", tc_fuel_name((enum tc_fuel_kind)i)),
+               *value = tb_format(arena, "%lld", trial->limit[i]);
     if (!name || !value || !add(arena, side, name, value)) return false;
   }
   return true;
@@ -55,14 +60,18 @@ static bool fill_side(struct tb_bisect *b, const struct tb_trial *trial, bool is
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     const char *value = is_head && trial->from_head[i] ? d->head : d->base;
-    if (d->program) side->program = value;
-    else if (value && !(is_head && tb_trial_drops(trial, d->name)) && !add(b->run->arena, side, d->name, value)) return false;
+    if (d->program)
+      side->program = value;
+    else if (value && !(is_head && tb_trial_drops(trial, d->name)) &&
+             !add(b->run->arena, side, d->name, value))
+      return false;
   }
   if (is_head && trial->backend && !add(b->run->arena, side, "backend", trial->backend)) return false;
   return (!is_head && !tb_trial_limits_base(b)) || add_limits(b, trial, side);
 }
 
-tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_SIDE_COUNT], struct tc_error *err) {
+tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_SIDE_COUNT],
+                         struct tc_error *err) {
   struct tb_sides sides = {.argc = 0};
   struct tb_plan plan = {.n_groups = 1};
   for (int s = 0; s < TB_SIDE_COUNT; s++)
@@ -77,7 +86,8 @@ tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, stru
 
 /* --- counts --- */
 
-static void add_entry(struct tb_bisect *b, const cJSON *entry, const struct tb_trial *trial, struct tb_counts *out) {
+static void add_entry(struct tb_bisect *b, const cJSON *entry, const struct tb_trial *trial,
+                      struct tb_counts *out) {
   const cJSON *fuel = cJSON_GetObjectItemCaseSensitive(entry, "fuel");
   for (int i = 0; i < TC_FUEL_COUNT; i++) {
     const cJSON *one = cJSON_GetObjectItemCaseSensitive(fuel, tc_fuel_name((enum tc_fuel_kind)i));
@@ -85,14 +95,18 @@ static void add_entry(struct tb_bisect *b, const cJSON *entry, const struct tb_t
     const char *last = tb_json_text(one, "last", NULL);
     if (spent > out->spent[i]) out->spent[i] = spent;
     if (!last || spent != trial->limit[i]) continue;
-    out->last[i] = out->last[i] ? tb_format(b->run->arena, "%s; and, of another graph, %s", out->last[i], last) : tb_format(b->run->arena, "%s", last);
+    out->last[i] = out->last[i]
+                       ? tb_format(b->run->arena, "%s; and, of another graph, %s", out->last[i], last)
+                       : tb_format(b->run->arena, "%s", last);
   }
 }
 
-static void add_pieces(struct tb_bisect *b, const cJSON *explanation, const struct tb_trial *trial, struct tb_counts *out) {
+static void add_pieces(struct tb_bisect *b, const cJSON *explanation, const struct tb_trial *trial,
+                       struct tb_counts *out) {
   const cJSON *piece, *entry;
   cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(explanation, "pieces"))
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(piece, "entries")) add_entry(b, entry, trial, out);
+      cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(piece, "entries"))
+          add_entry(b, entry, trial, out);
 }
 
 static cJSON *table_request(void) {
@@ -101,7 +115,8 @@ static cJSON *table_request(void) {
   return asked;
 }
 
-static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, const struct tb_trial *trial, struct tb_counts *out) {
+static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, const struct tb_trial *trial,
+                              struct tb_counts *out) {
   struct tc_error err = {0};
   struct tb_process process;
   struct tb_prepared prepared;
@@ -112,7 +127,8 @@ static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, c
   launch.config = &config;
   launch.program = kase->program;
   const double timeout = tb_run_timeout(b->run, kase);
-  tc_status status = tb_role_launch(b->run, kase, TB_ROLE_EXPLAINED, &launch, timeout, &process, &prepared, &err);
+  tc_status status =
+      tb_role_launch(b->run, kase, TB_ROLE_EXPLAINED, &launch, timeout, &process, &prepared, &err);
   if (!status) status = tb_process_ask(&process, table_request(), timeout, &reply, &err);
   if (!status) add_pieces(b, cJSON_GetObjectItemCaseSensitive(reply, "explanation"), trial, out);
   cJSON_Delete(reply);
@@ -133,11 +149,13 @@ enum tb_bad tb_trial_count(struct tb_bisect *b, const struct tb_trial *trial, st
   }
   enum tb_bad answer = count_case(b, &cases[TB_SIDE_HEAD], trial, out);
   struct tb_counts base = {.spent = {0}};
-  if (answer == TB_BAD_NO && tb_trial_limits_base(b)) answer = count_case(b, &cases[TB_SIDE_BASE], trial, &base);
+  if (answer == TB_BAD_NO && tb_trial_limits_base(b))
+    answer = count_case(b, &cases[TB_SIDE_BASE], trial, &base);
   for (int i = 0; i < TC_FUEL_COUNT; i++) {
     if (base.spent[i] > out->spent[i]) out->spent[i] = base.spent[i];
     if (base.last[i] && (!out->last[i] || strcmp(base.last[i], out->last[i])))
-      out->last[i] = out->last[i] ? tb_format(b->run->arena, "%s; of base: %s", out->last[i], base.last[i]) : tb_format(b->run->arena, "of base: %s", base.last[i]);
+      out->last[i] = out->last[i] ? tb_format(b->run->arena, "%s; of base: %s", out->last[i], base.last[i])
+                                  : tb_format(b->run->arena, "of base: %s", base.last[i]);
   }
   return answer;
 }

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/compare/ab.h"
 #include "harness/base/clock.h"
 #include "harness/base/folder.h"
-#include "harness/compare/side.h"
 #include "harness/base/verb.h"
+#include "harness/compare/ab.h"
+#include "harness/compare/side.h"
 #include "reporters/reporter.h"
 
 static bool says_cases(const char *name) {
@@ -21,7 +21,8 @@ static bool says_cases(const char *name) {
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "gate", "out of memory"); }
 
 /* What stands behind "tbench run". */
-static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int *argc, char ***argv, struct tc_error *err) {
+static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int *argc, char ***argv,
+                              struct tc_error *err) {
   enum { PROGRAM_AND_VERB = 2 };
   const cJSON *words = tb_doc_at(document, "argv"), *word;
   const int count = cJSON_GetArraySize(words);
@@ -29,15 +30,18 @@ static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int
   const cJSON *verb = cJSON_GetArrayItem(words, PROGRAM_AND_VERB - 1);
   *argc = 0;
   if (count <= PROGRAM_AND_VERB || !cJSON_IsString(verb) || strcmp(verb->valuestring, "run"))
-    return tc_fail(err, TC_ARG, "gate", "the result does not say how tbench run made it: flagged cases cannot be confirmed (leave base= out)");
+    return tc_fail(err, TC_ARG, "gate",
+                   "the result does not say how tbench run made it: flagged cases cannot be confirmed (leave "
+                   "base= out)");
   *argv = tc_arena_bytes(arena, sizeof **argv * (size_t)count);
   if (!*argv) return no_memory(err);
-  cJSON_ArrayForEach(word, words)
-    if (index++ >= PROGRAM_AND_VERB && cJSON_IsString(word)) (*argv)[(*argc)++] = word->valuestring;
+  cJSON_ArrayForEach(word, words) if (index++ >= PROGRAM_AND_VERB && cJSON_IsString(word))(*argv)[(*argc)++] =
+      word->valuestring;
   return TC_OK;
 }
 
-tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, const char *base, const char *head, int *argc, char ***argv, struct tc_error *err) {
+tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, const char *base,
+                               const char *head, int *argc, char ***argv, struct tc_error *err) {
   struct tb_args args;
   int count;
   char **words;
@@ -50,23 +54,29 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
   bool good = true;
   for (size_t i = 0; i < args.named.len; i++) {
     const struct tb_arg *arg = &args.named.data[i];
-    if (says_cases(arg->name)) good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", arg->name, arg->value)) && good;
+    if (says_cases(arg->name))
+      good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", arg->name, arg->value)) && good;
   }
   good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", tb_side_name(TB_SIDE_BASE), base)) && good;
-  good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", tb_side_name(TB_SIDE_HEAD), head ? head : "self")) && good;
+  good = ((*argv)[(*argc)++] =
+              (char *)tb_format(arena, "%s=%s", tb_side_name(TB_SIDE_HEAD), head ? head : "self")) &&
+         good;
   return good ? TC_OK : no_memory(err);
 }
 
-/* The plan's cases that are flagged, in the order of the comparison; the others go. `which[i]`: of which compared case pair i is. */
+/* The plan's cases that are flagged, in the order of the comparison; the others go. `which[i]`: of which
+ * compared case pair i is. */
 static bool keep_flagged(struct tb_run *run, const struct tb_verdicts *c, size_t *which) {
   struct tb_plan kept = {.n_groups = 0};
   for (size_t i = 0; i < c->cases.len; i++) {
-    for (size_t p = 0; p < run->plan.cases.len && tb_compared_flagged(&c->cases.data[i]); p += TB_SIDE_COUNT) {
+    for (size_t p = 0; p < run->plan.cases.len && tb_compared_flagged(&c->cases.data[i]);
+         p += TB_SIDE_COUNT) {
       if (strcmp(run->plan.cases.data[p].pair, c->cases.data[i].id)) continue;
       which[kept.n_groups] = i;
       for (int s = 0; s < TB_SIDE_COUNT; s++) {
         run->plan.cases.data[p + (size_t)s].group = kept.n_groups;
-        if (!tc_vec_push(tc_arena_alloc(run->arena), &kept.cases, run->plan.cases.data[p + (size_t)s])) return false;
+        if (!tc_vec_push(tc_arena_alloc(run->arena), &kept.cases, run->plan.cases.data[p + (size_t)s]))
+          return false;
       }
       kept.n_groups++;
       break;
@@ -87,10 +97,14 @@ static bool keep_found(struct tb_verdicts *c, struct tb_compared *out, const str
   out->failure = found->failure ? tb_format(c->arena, "%s", found->failure) : NULL;
   bool good = !found->failure == !out->failure;
   out->base_ns.len = out->head_ns.len = 0;
-  for (size_t i = 0; i < found->base_ns.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->base_ns, found->base_ns.data[i]);
-  for (size_t i = 0; i < found->head_ns.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->head_ns, found->head_ns.data[i]);
-  for (size_t i = 0; i < pairs.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_log_ratios, pairs.data[i]);
-  for (size_t i = 0; i < twins.len; i++) good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_twin_log_ratios, twins.data[i]);
+  for (size_t i = 0; i < found->base_ns.len; i++)
+    good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->base_ns, found->base_ns.data[i]);
+  for (size_t i = 0; i < found->head_ns.len; i++)
+    good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->head_ns, found->head_ns.data[i]);
+  for (size_t i = 0; i < pairs.len; i++)
+    good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_log_ratios, pairs.data[i]);
+  for (size_t i = 0; i < twins.len; i++)
+    good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_twin_log_ratios, twins.data[i]);
   return good;
 }
 
@@ -104,42 +118,63 @@ static tc_status remark(struct tb_verdicts *c, const char *text, struct tc_error
 }
 
 /* What fresh pairs do not suffice for stands as it was stored. */
-static tc_status keep_or_leave(struct tb_verdicts *c, struct tb_compared *one, const struct tb_compared *found, const char *unconfirmed, struct tc_error *err) {
-  if (unconfirmed) return remark(c, tb_format(c->arena, "%s is %s as stored, unconfirmed: %s", one->id, tb_verdict_word(one->time.verdict), unconfirmed), err);
+static tc_status keep_or_leave(struct tb_verdicts *c, struct tb_compared *one,
+                               const struct tb_compared *found, const char *unconfirmed,
+                               struct tc_error *err) {
+  if (unconfirmed)
+    return remark(c,
+                  tb_format(c->arena, "%s is %s as stored, unconfirmed: %s", one->id,
+                            tb_verdict_word(one->time.verdict), unconfirmed),
+                  err);
   return keep_found(c, one, found) ? TC_OK : no_memory(err);
 }
 
 /* Cases share what is left of the policy's budget, each as long as one of tbench ab at most. */
-static tc_status confirm_cases(struct tb_ab *ab, struct tb_verdicts *c, const size_t *which, int needed, struct tc_error *err) {
+static tc_status confirm_cases(struct tb_ab *ab, struct tb_verdicts *c, const size_t *which, int needed,
+                               struct tc_error *err) {
   struct tb_run *run = ab->run;
   const int n = run->plan.n_groups, pairs = wanted_pairs(c, needed);
   const double seconds_each = strtod(tb_verb_option_find("ab", "seconds")->default_text, NULL);
-  const int64_t end = tb_now_ns() + (int64_t)(tb_policy_value(c->policy, TB_POLICY_BUDGET, NULL) * TB_NS_PER_S);
+  const int64_t end =
+      tb_now_ns() + (int64_t)(tb_policy_value(c->policy, TB_POLICY_BUDGET, NULL) * TB_NS_PER_S);
   for (int i = 0; i < n && pairs && !tb_interrupt_poll(&run->interrupt); i++) {
     const double left_s = (double)(end - tb_now_ns()) / TB_NS_PER_S;
-    if (left_s <= 0) return remark(c, tb_format(c->arena, "the policy's budget ended with %d of %d flagged cases measured again", i, n), err);
+    if (left_s <= 0)
+      return remark(
+          c,
+          tb_format(c->arena, "the policy's budget ended with %d of %d flagged cases measured again", i, n),
+          err);
     ab->seconds = fmin(seconds_each, left_s / (n - i));
     const char *unconfirmed;
-    tc_status status = tb_ab_confirm(ab, (size_t)i, pairs, needed, (uint64_t)run->spec.options.seed, &unconfirmed, err);
+    tc_status status =
+        tb_ab_confirm(ab, (size_t)i, pairs, needed, (uint64_t)run->spec.options.seed, &unconfirmed, err);
     run->progress.done++;
-    if (!status) status = keep_or_leave(c, &c->cases.data[which[i]], &ab->comparison->cases.data[i], unconfirmed, err);
+    if (!status)
+      status = keep_or_leave(c, &c->cases.data[which[i]], &ab->comparison->cases.data[i], unconfirmed, err);
     if (status) return status;
   }
   return TC_OK;
 }
 
-static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const size_t *which, int flagged_count, struct tc_error *err) {
+static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const size_t *which,
+                             int flagged_count, struct tc_error *err) {
   struct tb_verdicts again = tb_verdicts_new(run->arena, c->policy, c->verb);
   const int n = run->plan.n_groups, needed = tb_pairs_needed(tb_confidence_default, (size_t)flagged_count);
   struct tb_ab ab = {.run = run, .comparison = &again, .stored = true};
   for (int i = 0; i < n; i++) {
-    struct tb_compared *copy = tb_verdicts_add(&again, c->cases.data[which[i]].id, c->cases.data[which[i]].base, c->cases.data[which[i]].head);
+    struct tb_compared *copy = tb_verdicts_add(&again, c->cases.data[which[i]].id,
+                                               c->cases.data[which[i]].base, c->cases.data[which[i]].head);
     if (!copy) return no_memory(err);
     *copy = c->cases.data[which[i]];
   }
   tc_status status = TC_OK;
   if (n < flagged_count)
-    status = remark(c, tb_format(c->arena, "%d flagged case%s not confirmed: the result's command line plans no such case here", flagged_count - n, flagged_count - n == 1 ? " is" : "s are"), err);
+    status =
+        remark(c,
+               tb_format(c->arena,
+                         "%d flagged case%s not confirmed: the result's command line plans no such case here",
+                         flagged_count - n, flagged_count - n == 1 ? " is" : "s are"),
+               err);
   tb_progress_begin(&run->progress, n);
   if (!status) status = confirm_cases(&ab, c, which, needed, err);
   tb_progress_end(&run->progress);
@@ -149,10 +184,13 @@ static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const si
 }
 
 /* The run that confirms: the cases of head's command line that are flagged, with two sides. */
-static tc_status open_run(struct tb_run *run, struct tb_verdicts *c, const struct tb_sides *sides, size_t **which, struct tc_error *err) {
+static tc_status open_run(struct tb_run *run, struct tb_verdicts *c, const struct tb_sides *sides,
+                          size_t **which, struct tc_error *err) {
   const enum tb_exit code = tb_run_open(run, c->verb, sides->argc, sides->argv);
   if (code == TB_EXIT_INTERRUPTED) return tc_fail(err, TC_INTERRUPTED, "gate", "interrupted");
-  if (code != TB_EXIT_PASS) return tc_fail(err, TC_ARG, "gate", "flagged cases cannot be confirmed: the result's command line does not work here");
+  if (code != TB_EXIT_PASS)
+    return tc_fail(err, TC_ARG, "gate",
+                   "flagged cases cannot be confirmed: the result's command line does not work here");
   *which = tc_arena_bytes(run->arena, sizeof **which * (c->cases.len + 1));
   if (!*which) return no_memory(err);
   const tc_status status = tb_sides_apply(run->arena, sides, &run->plan, err);
@@ -160,7 +198,8 @@ static tc_status open_run(struct tb_run *run, struct tb_verdicts *c, const struc
   return keep_flagged(run, c, *which) ? tb_run_make_cache(run, err) : no_memory(err);
 }
 
-tc_status tb_confirm_flagged(struct tb_verdicts *c, const cJSON *head_document, const char *base, const char *head, struct tc_error *err) {
+tc_status tb_confirm_flagged(struct tb_verdicts *c, const cJSON *head_document, const char *base,
+                             const char *head, struct tc_error *err) {
   static const char run_verb[] = "run"; /* its command line it is; none of the gate's own options are in it */
   int argc = 0, count = 0;
   char **argv = NULL;

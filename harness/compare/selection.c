@@ -1,4 +1,5 @@
-/* Choosing cases by their artifacts. Invariant: a case is left out only where both artifacts are known and equal. */
+/* Choosing cases by their artifacts. Invariant: a case is left out only where both artifacts are known and
+ * equal. */
 #include "harness/compare/selection.h"
 
 #include <math.h>
@@ -8,15 +9,17 @@
 #include "base/hash.h"
 #include "harness/base/folder.h"
 #include "harness/base/index.h"
+#include "harness/base/text.h"
 #include "harness/run/role.h"
 #include "harness/run/states.h"
 #include "harness/verdict/stored.h"
-#include "harness/base/text.h"
 #include "reporters/reporter.h"
 
 static const char changed_word[] = "changed", new_word[] = "new", sample_word[] = "sample";
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "changed-since", "out of memory"); }
+static tc_status no_memory(struct tc_error *err) {
+  return tc_fail(err, TC_NOMEM, "changed-since", "out of memory");
+}
 
 tc_status tb_selection_open(struct tb_run *run, struct tb_selection *out, struct tc_error *err) {
   *out = (struct tb_selection){.since = run->spec.options.changed_since};
@@ -29,7 +32,10 @@ void tb_selection_close(struct tb_selection *selection) { cJSON_Delete(selection
 
 /* --- what the earlier result has --- */
 
-struct earlier { struct tb_index ids; TC_VEC(const char *) artifacts; /* NULL: not known */ };
+struct earlier {
+  struct tb_index ids;
+  TC_VEC(const char *) artifacts; /* NULL: not known */
+};
 
 static bool add_earlier(struct tc_arena *arena, struct earlier *e, const cJSON *one, const char *artifact) {
   int number;
@@ -45,14 +51,16 @@ static bool list_earlier(struct tc_arena *arena, const cJSON *document, struct e
     const bool ok = !strcmp(tb_doc_text(one, "outcome", ""), "ok");
     if (!add_earlier(arena, e, one, ok ? tb_doc_text(one, "graph.artifact", NULL) : NULL)) return false;
   }
-  cJSON_ArrayForEach(one, tb_doc_at(document, "left_out"))
-    if (!add_earlier(arena, e, one, tb_doc_text(one, "artifact", NULL))) return false;
+  cJSON_ArrayForEach(one, tb_doc_at(document, "left_out")) if (!add_earlier(arena, e, one,
+                                                                            tb_doc_text(one, "artifact",
+                                                                                        NULL))) return false;
   return true;
 }
 
 /* --- compiling --- */
 
-/* *artifact: NULL where it cannot be told, as when the compile failed, or is a peer's: then the case is timed, and its outcome recorded. */
+/* *artifact: NULL where it cannot be told, as when the compile failed, or is a peer's: then the case is
+ * timed, and its outcome recorded. */
 static tc_status compile(struct tb_run *run, size_t index, const char **artifact, struct tc_error *err) {
   const struct tb_case *kase = &run->plan.cases.data[index];
   const char *cache_dir = tb_format(run->arena, "%s/select%zu", run->cache_root, index);
@@ -77,13 +85,15 @@ static tc_status compile(struct tb_run *run, size_t index, const char **artifact
 }
 
 /* Sets `selection` of each case, NULL for those that did not change; artifacts[i] is that of case i. */
-static tc_status compare_all(struct tb_run *run, struct tb_selection *s, const char **artifacts, struct tc_error *err) {
+static tc_status compare_all(struct tb_run *run, struct tb_selection *s, const char **artifacts,
+                             struct tc_error *err) {
   struct earlier earlier;
   if (!list_earlier(run->arena, s->earlier, &earlier)) return no_memory(err);
   for (size_t i = 0; i < run->plan.cases.len; i++) {
     struct tb_case *kase = &run->plan.cases.data[i];
     const int number = tb_index_find(&earlier.ids, kase->id);
-    if (tb_interrupt_poll(&run->interrupt)) return tc_fail(err, TC_INTERRUPTED, "changed-since", "interrupted");
+    if (tb_interrupt_poll(&run->interrupt))
+      return tc_fail(err, TC_INTERRUPTED, "changed-since", "interrupted");
     const tc_status status = compile(run, i, &artifacts[i], err);
     if (status) return status;
     const char *before = number < 0 ? NULL : earlier.artifacts.data[number];
@@ -98,7 +108,9 @@ static tc_status compare_all(struct tb_run *run, struct tb_selection *s, const c
 
 /* --- drawing --- */
 
-uint64_t tb_selection_seed(uint64_t seed, const char *started) { return tc_hash_bytes(seed, started, strlen(started)); }
+uint64_t tb_selection_seed(uint64_t seed, const char *started) {
+  return tc_hash_bytes(seed, started, strlen(started));
+}
 
 void tb_selection_draw(uint64_t seed, int n, int count, int *scratch, bool *out) {
   struct tb_random random = {seed};
@@ -117,7 +129,9 @@ static tc_status draw_sample(struct tb_run *run, struct tb_selection *s, struct 
   bool *drawn = tc_arena_bytes(run->arena, sizeof *drawn * (cases + 1));
   if (!scratch || !drawn) return no_memory(err);
   s->sampled = rest ? (int)fmax(1, ceil(run->spec.options.share * rest)) : 0;
-  tb_selection_draw(tb_selection_seed((uint64_t)run->spec.options.seed, tb_doc_text(s->earlier, "started", "")), rest, s->sampled, scratch, drawn);
+  tb_selection_draw(
+      tb_selection_seed((uint64_t)run->spec.options.seed, tb_doc_text(s->earlier, "started", "")), rest,
+      s->sampled, scratch, drawn);
   for (size_t i = 0; i < cases; i++)
     if (!run->plan.cases.data[i].selection && drawn[next++]) run->plan.cases.data[i].selection = sample_word;
   return TC_OK;
@@ -125,7 +139,8 @@ static tc_status draw_sample(struct tb_run *run, struct tb_selection *s, struct 
 
 /* --- the plan without the others --- */
 
-static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const char *const *artifacts, struct tc_error *err) {
+static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const char *const *artifacts,
+                               struct tc_error *err) {
   const struct tc_alloc *alloc = tc_arena_alloc(run->arena);
   struct tb_plan kept = {.n_groups = 0};
   int *groups = tc_arena_bytes(run->arena, sizeof *groups * (size_t)(run->plan.n_groups + 1));
@@ -150,9 +165,11 @@ static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const
 
 static void tell(const struct tb_run *run, const struct tb_selection *s) {
   const size_t rest = (size_t)s->sampled + s->left_out.len;
-  fprintf(stderr, "changed since %s: %d case%s; new: %d; a sample of the %zu unchanged: %d; left out: %zu", s->since, s->changed, tb_plural(s->changed), s->fresh,
-          rest, s->sampled, s->left_out.len);
-  if (s->left_out.len) fprintf(stderr, " (drawn by seed=%lld and its start, %s)", (long long)run->spec.options.seed, tb_doc_text(s->earlier, "started", "not known"));
+  fprintf(stderr, "changed since %s: %d case%s; new: %d; a sample of the %zu unchanged: %d; left out: %zu",
+          s->since, s->changed, tb_plural(s->changed), s->fresh, rest, s->sampled, s->left_out.len);
+  if (s->left_out.len)
+    fprintf(stderr, " (drawn by seed=%lld and its start, %s)", (long long)run->spec.options.seed,
+            tb_doc_text(s->earlier, "started", "not known"));
   fputc('\n', stderr);
 }
 

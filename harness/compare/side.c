@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/verb.h"
 #include "harness/plan/dimension.h"
 #include "harness/plan/peer.h"
 #include "harness/plan/spec.h"
-#include "harness/base/verb.h"
 
 static const char *const side_names[] = {"base", "head"};
 const char *tb_side_name(enum tb_side_id side) { return side_names[side]; }
@@ -21,19 +21,26 @@ static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM,
 /* --- command line --- */
 
 /* Full path of a program that can be started: workers may be started from another folder. */
-static tc_status find_program(struct tc_arena *arena, const char *side, const char *text, const char **program, struct tc_error *err) {
+static tc_status find_program(struct tc_arena *arena, const char *side, const char *text,
+                              const char **program, struct tc_error *err) {
   char path[PATH_MAX];
   struct stat facts;
-  if (!realpath(text, path)) return tc_fail(err, TC_ARG, "ab", "%s=%s: %s; give the path of a tbench program", side, text, strerror(errno));
+  if (!realpath(text, path))
+    return tc_fail(err, TC_ARG, "ab", "%s=%s: %s; give the path of a tbench program", side, text,
+                   strerror(errno));
   if (stat(path, &facts) || !S_ISREG(facts.st_mode) || access(path, X_OK))
     return tc_fail(err, TC_ARG, "ab", "%s=%s is no program; give the path of a tbench", side, text);
   *program = tb_format(arena, "%s", path);
   return *program ? TC_OK : no_memory(err);
 }
 
-static bool is_axis(const char *name) { return tb_name_equal(name, tb_axis_row(TB_AXIS_MODE)->name) || tb_name_equal(name, tb_axis_row(TB_AXIS_BACKEND)->name); }
+static bool is_axis(const char *name) {
+  return tb_name_equal(name, tb_axis_row(TB_AXIS_MODE)->name) ||
+         tb_name_equal(name, tb_axis_row(TB_AXIS_BACKEND)->name);
+}
 
-static tc_status check_mode(struct tc_arena *arena, const char *side, const struct tb_arg *setting, struct tc_error *err) {
+static tc_status check_mode(struct tc_arena *arena, const char *side, const struct tb_arg *setting,
+                            struct tc_error *err) {
   const char *names = tb_axis_row(TB_AXIS_MODE)->choices;
   struct tb_nearest nearest = tb_nearest_to(setting->value);
   int count;
@@ -43,23 +50,29 @@ static tc_status check_mode(struct tc_arena *arena, const char *side, const stru
     if (!strcmp(choices[i], setting->value)) return TC_OK;
     tb_nearest_offer(&nearest, choices[i]);
   }
-  return tc_fail(err, TC_ARG, "ab", "%s.mode=%s: unknown%s; modes: %s", side, setting->value, tb_nearest_hint(arena, &nearest), names);
+  return tc_fail(err, TC_ARG, "ab", "%s.mode=%s: unknown%s; modes: %s", side, setting->value,
+                 tb_nearest_hint(arena, &nearest), names);
 }
 
-static tc_status check_setting(struct tc_arena *arena, const char *side, const struct tb_arg *setting, struct tc_error *err) {
+static tc_status check_setting(struct tc_arena *arena, const char *side, const struct tb_arg *setting,
+                               struct tc_error *err) {
   struct tc_config scratch;
   struct tb_nearest nearest = tb_nearest_to(setting->name);
   if (!*setting->value) return tc_fail(err, TC_ARG, "ab", "%s.%s= has no value", side, setting->name);
-  if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name)) return check_mode(arena, side, setting, err);
+  if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name))
+    return check_mode(arena, side, setting, err);
   if (is_axis(setting->name)) return TC_OK;
   tc_config_default(&scratch);
   for (int i = 0; i < tc_config_count(); i++) {
     const struct tc_config_row *row = tc_config_row(i);
     if (tb_name_equal(row->name, setting->name))
-      return row->aside ? tc_fail(err, TC_ARG, "ab", "%s.%s changes no figure, so it makes no side", side, row->name) : tc_config_set(&scratch, row->name, setting->value, err);
+      return row->aside
+                 ? tc_fail(err, TC_ARG, "ab", "%s.%s changes no figure, so it makes no side", side, row->name)
+                 : tc_config_set(&scratch, row->name, setting->value, err);
     tb_nearest_offer(&nearest, tc_config_row(i)->name);
   }
-  return tc_fail(err, TC_ARG, "ab", "%s.%s: no switch of the compiler, nor mode or backend%s", side, setting->name, tb_nearest_hint(arena, &nearest));
+  return tc_fail(err, TC_ARG, "ab", "%s.%s: no switch of the compiler, nor mode or backend%s", side,
+                 setting->name, tb_nearest_hint(arena, &nearest));
 }
 
 const char *tb_sides_value(const struct tb_sides *sides, const char *name) {
@@ -68,8 +81,10 @@ const char *tb_sides_value(const struct tb_sides *sides, const char *name) {
   return NULL;
 }
 
-bool tb_sides_whole(const struct tb_sides *sides, const char *verb, const char *name, long long least, long long most, long long *value) {
-  const char *given = tb_sides_value(sides, name), *text = given ? given : tb_verb_option_find(verb, name)->default_text;
+bool tb_sides_whole(const struct tb_sides *sides, const char *verb, const char *name, long long least,
+                    long long most, long long *value) {
+  const char *given = tb_sides_value(sides, name),
+             *text = given ? given : tb_verb_option_find(verb, name)->default_text;
   if (tb_whole_parse(text, value) && *value >= least && *value <= most) return true;
   tb_verb_usage(verb, "%s=%s: use a whole number from %lld to %lld", name, text, least, most);
   return false;
@@ -81,22 +96,26 @@ static bool stands_alone(const void *verb, const char *name, const char *next) {
   if (own) return tb_verb_option_alone(own, next);
   for (int s = 0; s < TB_SIDE_COUNT; s++) {
     const size_t length = strlen(side_names[s]);
-    if (!strncmp(name, side_names[s], length) && name[length] == '.') return tb_option_alone(NULL, name + length + 1, next);
+    if (!strncmp(name, side_names[s], length) && name[length] == '.')
+      return tb_option_alone(NULL, name + length + 1, next);
   }
   return tb_option_alone(NULL, name, next);
 }
 
 /* Takes an argument that is a side's or the verb's; *taken: it was one. */
-static tc_status take_argument(struct tc_arena *arena, const char *verb, const struct tb_arg *arg, struct tb_sides *out, bool *taken, struct tc_error *err) {
+static tc_status take_argument(struct tc_arena *arena, const char *verb, const struct tb_arg *arg,
+                               struct tb_sides *out, bool *taken, struct tc_error *err) {
   *taken = true;
-  if (!strchr(arg->name, '.') && strcmp(arg->name, side_names[TB_SIDE_BASE]) && strcmp(arg->name, side_names[TB_SIDE_HEAD]) && tb_verb_option_find(verb, arg->name))
+  if (!strchr(arg->name, '.') && strcmp(arg->name, side_names[TB_SIDE_BASE]) &&
+      strcmp(arg->name, side_names[TB_SIDE_HEAD]) && tb_verb_option_find(verb, arg->name))
     return tc_vec_push(tc_arena_alloc(arena), &out->own, *arg) ? TC_OK : no_memory(err);
   for (int s = 0; s < TB_SIDE_COUNT; s++) {
     const char *name = side_names[s];
     const size_t length = strlen(name);
     if (!strcmp(arg->name, name)) {
       out->side[s].given = true;
-      return strcmp(arg->value, "self") ? find_program(arena, name, arg->value, &out->side[s].program, err) : TC_OK;
+      return strcmp(arg->value, "self") ? find_program(arena, name, arg->value, &out->side[s].program, err)
+                                        : TC_OK;
     }
     if (strncmp(arg->name, name, length) || arg->name[length] != '.') continue;
     const struct tb_arg setting = {arg->name + length + 1, arg->value};
@@ -111,11 +130,14 @@ static tc_status take_argument(struct tc_arena *arena, const char *verb, const s
 static tc_status check_differ(const struct tb_sides *sides, struct tc_error *err) {
   for (int s = 0; s < TB_SIDE_COUNT; s++)
     if (sides->side[s].given || sides->side[s].settings.len) return TC_OK;
-  return tc_fail(err, TC_ARG, "ab", "both sides are this program with the same switches; say what differs: base=PROGRAM, head=PROGRAM, "
-                                    "base.SWITCH=VALUE or head.SWITCH=VALUE (base=self head=self asks for this program against itself)");
+  return tc_fail(
+      err, TC_ARG, "ab",
+      "both sides are this program with the same switches; say what differs: base=PROGRAM, head=PROGRAM, "
+      "base.SWITCH=VALUE or head.SWITCH=VALUE (base=self head=self asks for this program against itself)");
 }
 
-tc_status tb_sides_parse(struct tc_arena *arena, const char *verb, int argc, char *const *argv, struct tb_sides *out, struct tc_error *err) {
+tc_status tb_sides_parse(struct tc_arena *arena, const char *verb, int argc, char *const *argv,
+                         struct tb_sides *out, struct tc_error *err) {
   struct tb_args args;
   *out = (struct tb_sides){.argc = 0};
   tc_status status = tb_args_parse(arena, argc, argv, stands_alone, verb, &args, err);
@@ -137,26 +159,33 @@ tc_status tb_sides_parse(struct tc_arena *arena, const char *verb, int argc, cha
 
 /* --- plan --- */
 
-static tc_status set_setting(struct tc_arena *arena, struct tb_case *kase, const struct tb_arg *setting, struct tc_error *err) {
-  if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name)) return kase->mode = setting->value, TC_OK;
+static tc_status set_setting(struct tc_arena *arena, struct tb_case *kase, const struct tb_arg *setting,
+                             struct tc_error *err) {
+  if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name))
+    return kase->mode = setting->value, TC_OK;
   if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_BACKEND)->name)) {
     const tc_status status = tb_backend_check(arena, kase->description, setting->value, err);
     return status ? status : tb_peer_set_backend(arena, setting->value, kase, err);
   }
   for (int i = 0; i < tc_config_count(); i++)
-    if (tb_name_equal(tc_config_row(i)->name, setting->name)) return tc_config_set(&kase->config, tc_config_row(i)->name, setting->value, err);
+    if (tb_name_equal(tc_config_row(i)->name, setting->name))
+      return tc_config_set(&kase->config, tc_config_row(i)->name, setting->value, err);
   return TC_OK; /* check_setting has refused it */
 }
 
 /* Modes are inductor's: the plan's rule for what a side made of a case. */
-static tc_status check_case(const struct tb_side *side, const char *name, const struct tb_case *kase, struct tc_error *err) {
+static tc_status check_case(const struct tb_side *side, const char *name, const struct tb_case *kase,
+                            struct tc_error *err) {
   bool mode_given = false;
-  for (size_t i = 0; i < side->settings.len; i++) mode_given |= tb_name_equal(side->settings.data[i].name, tb_axis_row(TB_AXIS_MODE)->name);
+  for (size_t i = 0; i < side->settings.len; i++)
+    mode_given |= tb_name_equal(side->settings.data[i].name, tb_axis_row(TB_AXIS_MODE)->name);
   if (!mode_given || !strcmp(kase->backend, "inductor")) return TC_OK;
-  return tc_fail(err, TC_ARG, "ab", "%s.mode=%s: modes are those of backend=inductor; backend=%s has none", name, kase->mode, kase->backend);
+  return tc_fail(err, TC_ARG, "ab", "%s.mode=%s: modes are those of backend=inductor; backend=%s has none",
+                 name, kase->mode, kase->backend);
 }
 
-static tc_status make_side(struct tc_arena *arena, const struct tb_side *side, const char *name, struct tb_case *kase, struct tc_error *err) {
+static tc_status make_side(struct tc_arena *arena, const struct tb_side *side, const char *name,
+                           struct tb_case *kase, struct tc_error *err) {
   const char *group_key;
   kase->side = name;
   kase->program = side->program;
@@ -168,7 +197,8 @@ static tc_status make_side(struct tc_arena *arena, const struct tb_side *side, c
   return status ? status : tb_case_name(arena, kase, &group_key, err);
 }
 
-tc_status tb_sides_apply(struct tc_arena *arena, const struct tb_sides *sides, struct tb_plan *plan, struct tc_error *err) {
+tc_status tb_sides_apply(struct tc_arena *arena, const struct tb_sides *sides, struct tb_plan *plan,
+                         struct tc_error *err) {
   struct tb_plan out = {.n_groups = (int)plan->cases.len};
   for (size_t i = 0; i < plan->cases.len; i++) {
     for (int s = 0; s < TB_SIDE_COUNT; s++) {

@@ -1,10 +1,12 @@
 /* Counting under callgrind. Invariants:
- * 1. Nothing that differs from run to run reaches a counted stretch: no names of folders, no addresses (valgrind's own layout, without the system's
- *    randomisation), no environment but a fixed one whose size is the same whatever the arguments are, no time of day and no process
- *    number (Lua makes the seed of its hashes from the one, names of temporary files have the digits of the other).
- * 2. Counting is turned on and off for all threads at once (callgrind's "collection" is a thread's own): valgrind instruments nothing
- *    outside of a stretch.
- * 3. A stage's count goes to one file of valgrind's, whose heading names the stage; names come back when a stage is entered again. */
+ * 1. Nothing that differs from run to run reaches a counted stretch: no names of folders, no addresses
+ *    (valgrind's own layout, without the system's randomisation), no environment but a fixed one whose size
+ *    is the same whatever the arguments are, no time of day and no process number (Lua makes the seed of its
+ *    hashes from the one, names of temporary files have the digits of the other).
+ * 2. Counting is turned on and off for all threads at once (callgrind's "collection" is a thread's own):
+ *    valgrind instruments nothing outside of a stretch.
+ * 3. A stage's count goes to one file of valgrind's, whose heading names the stage; names come back when a
+ *    stage is entered again. */
 #include "harness/machine/callgrind.h"
 
 #include <errno.h>
@@ -26,12 +28,18 @@
 enum { FOLDER_FD = 20 };
 #define FOLDER "/proc/self/fd/20"
 
-enum { WORDS = 128, HEADING = 1024, ENDING = 256, TEXT = PATH_MAX + 64, STACK_TEXT = 16384 /* arguments and environment, padded */ };
+enum {
+  WORDS = 128,
+  HEADING = 1024,
+  ENDING = 256,
+  TEXT = PATH_MAX + 64,
+  STACK_TEXT = 16384 /* arguments and environment, padded */
+};
 
 #if CAN_COUNT
 
-/* Valgrind puts these in the place of the C library's functions, in this program alone and only where it runs it. They are found by
- * their names, and nothing calls them. */
+/* Valgrind puts these in the place of the C library's functions, in this program alone and only where it runs
+ * it. They are found by their names, and nothing calls them. */
 #define REPLACES __attribute__((used, retain))
 REPLACES long I_WRAP_SONAME_FNNAME_ZU(libcZdsoZa, time)(long *out) {
   if (out) *out = 1;
@@ -59,7 +67,10 @@ static void cut(const char *name) { (void)name; }
 
 /* --- entering --- */
 
-struct words { char *items[WORDS]; int count; };
+struct words {
+  char *items[WORDS];
+  int count;
+};
 
 static bool add(struct words *words, const char *text) {
   char *copy = words->count + 1 < WORDS ? strdup(text) : NULL;
@@ -77,8 +88,10 @@ static size_t bytes_of(const struct words *words) {
 
 /* As many threads as were given, which wait without spinning, and a text that makes the whole one size. */
 static bool make_environment(const struct words *arguments, struct words *out) {
-  static const char *const kept[] = {"OMP_NUM_THREADS", "VALGRIND_LIB"}; /* unbound: valgrind runs one thread at a time */
-  static const char *const fixed[] = {"OMP_DYNAMIC=false", "OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=0", "KMP_BLOCKTIME=0", "LC_ALL=C"};
+  static const char *const kept[] = {"OMP_NUM_THREADS",
+                                     "VALGRIND_LIB"}; /* unbound: valgrind runs one thread at a time */
+  static const char *const fixed[] = {"OMP_DYNAMIC=false", "OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=0",
+                                      "KMP_BLOCKTIME=0", "LC_ALL=C"};
   char text[TEXT];
   bool good = true;
   for (size_t i = 0; good && i < sizeof kept / sizeof *kept; i++) {
@@ -102,7 +115,8 @@ static const char *program_file(char path[PATH_MAX]) {
   const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
   if (length <= 0) return "the system does not name the program's file";
   path[length] = '\0';
-  const bool same = !stat(path, &named) && !stat("/proc/self/exe", &own) && named.st_ino == own.st_ino && named.st_dev == own.st_dev;
+  const bool same = !stat(path, &named) && !stat("/proc/self/exe", &own) && named.st_ino == own.st_ino &&
+                    named.st_dev == own.st_dev;
   return same ? NULL : "the program's file was replaced while it ran";
 }
 
@@ -114,15 +128,20 @@ static bool open_folder(const char *folder) {
   return good;
 }
 
-static bool starts_with(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
+static bool starts_with(const char *text, const char *prefix) {
+  return !strncmp(text, prefix, strlen(prefix));
+}
 
 /* An argument as the counted process gets it: the cache lies in the folder, too. */
 static const char *argument(const char *text) {
-  return starts_with(text, "callgrind=") ? "callgrind=" FOLDER : starts_with(text, "cache_dir=") ? "cache_dir=" FOLDER "/cache" : text;
+  return starts_with(text, "callgrind=")   ? "callgrind=" FOLDER
+         : starts_with(text, "cache_dir=") ? "cache_dir=" FOLDER "/cache"
+                                           : text;
 }
 
 static bool make_arguments(const char *program, int argc, char *const *argv, struct words *out) {
-  static const char *const options[] = {"--quiet", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=no", "--fair-sched=yes"};
+  static const char *const options[] = {"--quiet", "--tool=callgrind", "--instr-atstart=no",
+                                        "--separate-threads=no", "--fair-sched=yes"};
   bool good = add(out, "valgrind");
   for (size_t i = 0; good && i < sizeof options / sizeof *options; i++) good = add(out, options[i]);
   good = good && add(out, "--callgrind-out-file=" FOLDER "/out") && add(out, program) && add(out, "worker");
@@ -133,20 +152,28 @@ static bool make_arguments(const char *program, int argc, char *const *argv, str
 void tb_callgrind_enter(const char *folder, int argc, char *const *argv, char why[TB_CALLGRIND_WHY]) {
   struct words arguments = {.count = 0}, environment = {.count = 0};
   char program[PATH_MAX];
-  const char *problem = CAN_COUNT ? program_file(program) : "this program was built without valgrind/callgrind.h (Debian package: valgrind)";
-  if (!problem && (!make_arguments(program, argc, argv, &arguments) || !make_environment(&arguments, &environment)))
+  const char *problem =
+      CAN_COUNT ? program_file(program)
+                : "this program was built without valgrind/callgrind.h (Debian package: valgrind)";
+  if (!problem &&
+      (!make_arguments(program, argc, argv, &arguments) || !make_environment(&arguments, &environment)))
     problem = "too many arguments, or out of memory";
   if (!problem && !open_folder(folder)) problem = "its folder cannot be opened";
   snprintf(why, TB_CALLGRIND_WHY, "callgrind: %s", problem ? problem : "");
   if (problem) return;
   (void)personality(ADDR_NO_RANDOMIZE); /* where the system refuses, valgrind's own layout has to do */
   execvpe("valgrind", arguments.items, environment.items);
-  snprintf(why, TB_CALLGRIND_WHY, errno == ENOENT ? "callgrind: valgrind is not installed (Debian package: valgrind)" : "callgrind: valgrind: %s", strerror(errno));
+  snprintf(why, TB_CALLGRIND_WHY,
+           errno == ENOENT ? "callgrind: valgrind is not installed (Debian package: valgrind)"
+                           : "callgrind: valgrind: %s",
+           strerror(errno));
 }
 
 /* --- stretches --- */
 
-static void cut_stage(const struct tb_callgrind *c) { cut(c->depth ? c->stages[c->depth - 1] : TB_CALLGRIND_OUTSIDE); }
+static void cut_stage(const struct tb_callgrind *c) {
+  cut(c->depth ? c->stages[c->depth - 1] : TB_CALLGRIND_OUTSIDE);
+}
 
 static void enter_stage(void *self, const char *stage) {
   struct tb_callgrind *c = self;
@@ -192,13 +219,16 @@ static bool read_part(FILE *in, char name[HEADING], double *count) {
   if (fseek(in, size > ENDING ? size - ENDING : 0, SEEK_SET)) return false;
   ending[fread(ending, 1, ENDING, in)] = '\0';
   const char *named = strstr(heading, trigger), *counted = strstr(ending, totals);
-  return named && counted && sscanf(named + strlen(trigger), "%1023[^\n]", name) == 1 && sscanf(counted + strlen(totals), "%lf", count) == 1;
+  return named && counted && sscanf(named + strlen(trigger), "%1023[^\n]", name) == 1 &&
+         sscanf(counted + strlen(totals), "%lf", count) == 1;
 }
 
 static void add_count(cJSON *object, const char *name, double count) {
   cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-  if (item) cJSON_SetNumberValue(item, item->valuedouble + count);
-  else cJSON_AddNumberToObject(object, name, count);
+  if (item)
+    cJSON_SetNumberValue(item, item->valuedouble + count);
+  else
+    cJSON_AddNumberToObject(object, name, count);
 }
 
 cJSON *tb_callgrind_take(struct tb_callgrind *c) {

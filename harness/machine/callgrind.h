@@ -1,8 +1,10 @@
-/* Instruction counts of a worker, which valgrind's callgrind makes: they do not depend on the machine's noise.
+/* Instruction counts of a worker, which valgrind's callgrind makes: they do not depend on the machine's
+ * noise.
  *
- * A worker that is told callgrind=FOLDER executes itself again under valgrind, with an environment of its own making, and nothing of
- * it is timed. Counted is what all threads do between begin and end, by stage of the compile (struct tc_stage_watch); stretches lie in
- * one thread, one after the other. FOLDER takes valgrind's files, each of which is read once and removed. */
+ * A worker that is told callgrind=FOLDER executes itself again under valgrind, with an environment of its own
+ * making, and nothing of it is timed. Counted is what all threads do between begin and end, by stage of the
+ * compile (struct tc_stage_watch); stretches lie in one thread, one after the other. FOLDER takes valgrind's
+ * files, each of which is read once and removed. */
 #ifndef TB_CALLGRIND_H
 #define TB_CALLGRIND_H
 
@@ -23,7 +25,7 @@ struct tb_callgrind {
   long part;                              /* of valgrind's files: the newest that was read */
   const char *stages[TB_CALLGRIND_DEPTH]; /* that the thread is in */
   int depth;
-  struct tc_stage_watch watch;            /* for the context whose stages are told apart */
+  struct tc_stage_watch watch; /* for the context whose stages are told apart */
 };
 
 /* Whether this process runs under valgrind. */

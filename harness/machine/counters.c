@@ -1,9 +1,12 @@
 /* Counters of one process. Invariants:
- * 1. One event set a component of PAPI and thread, for PAPI runs no two of one component on a thread. An event that the machine lacks
- *    leaves its set, so that it takes no other with it; where the rest does not fit at once, they take turns (multiplexing).
+ * 1. One event set a component of PAPI and thread, for PAPI runs no two of one component on a thread. An
+ *    event that the machine lacks leaves its set, so that it takes no other with it; where the rest does not
+ *    fit at once, they take turns (multiplexing).
  * 2. An event counts as known only when it could be started on every thread of the process.
- * 3. PAPI's context-switch event silently reads 0 in its default domain: that row has no event, and the system's account.
- * 4. Events run all the time from open on: begin and end only read them, and what reading itself counts is known and taken off. */
+ * 3. PAPI's context-switch event silently reads 0 in its default domain: that row has no event, and the
+ *    system's account.
+ * 4. Events run all the time from open on: begin and end only read them, and what reading itself counts is
+ *    known and taken off. */
 #include "harness/machine/counters.h"
 
 #include <dirent.h>
@@ -18,15 +21,22 @@
 
 enum fallback { FALLBACK_NONE, FALLBACK_CPU_TIME, FALLBACK_PAGE_FAULTS, FALLBACK_SWITCHES, FALLBACK_COUNT };
 
-static const struct { const char *name, *event, *help; enum fallback fallback; } rows[] = {
+static const struct {
+  const char *name, *event, *help;
+  enum fallback fallback;
+} rows[] = {
 #define TB_COUNTER(name, event, fallback, help) {name, event, help, FALLBACK_##fallback},
 #include "harness/machine/counters.def"
 #undef TB_COUNTER
 };
 enum { N_COUNTERS = sizeof rows / sizeof *rows, TASKS_FIRST = 64, COST_TRIALS = 5 };
 
-struct account { double values[FALLBACK_COUNT]; };
-struct reading { double values[N_COUNTERS]; };
+struct account {
+  double values[FALLBACK_COUNT];
+};
+struct reading {
+  double values[N_COUNTERS];
+};
 
 /* Events of one component, counted together. */
 struct group {
@@ -40,7 +50,7 @@ struct tb_counting {
   struct group groups[N_COUNTERS];
   bool asked[N_COUNTERS];
   char why[N_COUNTERS][TB_COUNTER_WHY];
-  const char *disabled;   /* why PAPI's component for the processor's counters is off; NULL: it is not */
+  const char *disabled; /* why PAPI's component for the processor's counters is off; NULL: it is not */
   struct reading before, after, cost; /* cost: what is counted when nothing stands between begin and end */
 };
 
@@ -104,11 +114,12 @@ static void stop_one(int *set) {
 }
 
 static void give_reason(struct tb_counting *c, int e, int status) {
-  snprintf(c->why[e], TB_COUNTER_WHY, "%s: %s", rows[e].event, c->disabled ? c->disabled : PAPI_strerror(status));
+  snprintf(c->why[e], TB_COUNTER_WHY, "%s: %s", rows[e].event,
+           c->disabled ? c->disabled : PAPI_strerror(status));
 }
 
-/* Starts a group's set on one task. A PAPI status; *failed: the place of the event that is to blame, or -1. The set is PAPI_NULL on
- * failure. */
+/* Starts a group's set on one task. A PAPI status; *failed: the place of the event that is to blame, or -1.
+ * The set is PAPI_NULL on failure. */
 static int start_on(const struct group *g, int *set, int task, int *failed) {
   *set = PAPI_NULL;
   *failed = -1;
@@ -139,20 +150,24 @@ static void drop_event(struct tb_counting *c, struct group *g, int place, int st
 
 static int start_on_all(struct tb_counting *c, struct group *g, int *failed) {
   int status = PAPI_OK;
-  for (int t = 0; t < c->n_tasks && status == PAPI_OK; t++) status = start_on(g, &g->sets[t], c->tasks[t], failed);
+  for (int t = 0; t < c->n_tasks && status == PAPI_OK; t++)
+    status = start_on(g, &g->sets[t], c->tasks[t], failed);
   for (int t = 0; t < c->n_tasks && status != PAPI_OK; t++) stop_one(&g->sets[t]);
   return status;
 }
 
-/* Too many for the machine's counters: with turns they may fit. Else the one to blame goes, and where none is, the last. */
+/* Too many for the machine's counters: with turns they may fit. Else the one to blame goes, and where none
+ * is, the last. */
 static void start_group(struct tb_counting *c, struct group *g) {
   while (g->n) {
     int failed;
     const int status = start_on_all(c, g, &failed);
     if (status == PAPI_OK) return;
     const bool crowded = (status == PAPI_ECNFLCT || status == PAPI_ECOUNT) && g->n > 1 && !g->takes_turns;
-    if (crowded) g->takes_turns = true;
-    else drop_event(c, g, failed >= 0 ? failed : g->n - 1, status);
+    if (crowded)
+      g->takes_turns = true;
+    else
+      drop_event(c, g, failed >= 0 ? failed : g->n - 1, status);
   }
 }
 
@@ -184,7 +199,9 @@ static const char *disabled_reason(void) {
 
 /* --- reading --- */
 
-static bool counts_event(const struct tb_counting *c, int e) { return c->asked[e] && *rows[e].event && !c->why[e][0] && c->n_tasks; }
+static bool counts_event(const struct tb_counting *c, int e) {
+  return c->asked[e] && *rows[e].event && !c->why[e][0] && c->n_tasks;
+}
 
 static void read_group(const struct tb_counting *c, const struct group *g, struct reading *out) {
   for (int i = 0; i < g->n; i++) out->values[g->events[i]] = 0;
@@ -234,8 +251,10 @@ static bool open_events(struct tb_counting *c) {
   bool good = true;
   for (int e = 0; e < N_COUNTERS && good; e++) {
     if (!c->asked[e] || !*rows[e].event) continue;
-    if (works) good = add_event(c, e);
-    else snprintf(c->why[e], TB_COUNTER_WHY, "PAPI did not start: %s", PAPI_strerror(version));
+    if (works)
+      good = add_event(c, e);
+    else
+      snprintf(c->why[e], TB_COUNTER_WHY, "PAPI did not start: %s", PAPI_strerror(version));
   }
   for (int g = 0; g < c->n_groups && good; g++) start_group(c, &c->groups[g]);
   return good;
@@ -269,9 +288,13 @@ static bool takes_turns(const struct tb_counting *c, int e) {
 
 static void fill(const struct tb_counting *c, int e, struct tb_count *out) {
   const double counted = c->after.values[e] - c->before.values[e] - c->cost.values[e];
-  *out = (struct tb_count){.name = rows[e].name, .known = c->asked[e] && (counts_event(c, e) || rows[e].fallback != FALLBACK_NONE),
-                           .multiplexed = takes_turns(c, e), .value = counted > 0 ? counted : 0};
-  const char *why = !c->asked[e] ? "not asked for" : c->why[e][0] ? c->why[e] : "the threads of this process cannot be listed";
+  *out = (struct tb_count){.name = rows[e].name,
+                           .known = c->asked[e] && (counts_event(c, e) || rows[e].fallback != FALLBACK_NONE),
+                           .multiplexed = takes_turns(c, e),
+                           .value = counted > 0 ? counted : 0};
+  const char *why = !c->asked[e]   ? "not asked for"
+                    : c->why[e][0] ? c->why[e]
+                                   : "the threads of this process cannot be listed";
   if (!out->known) snprintf(out->why, sizeof out->why, "%s", why);
 }
 

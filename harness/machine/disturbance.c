@@ -1,4 +1,5 @@
-/* Differences of the system's counters. Clock ticks are 10 ms: over a run of seconds that is a part in hundreds. */
+/* Differences of the system's counters. Clock ticks are 10 ms: over a run of seconds that is a part in
+ * hundreds. */
 #include "harness/machine/disturbance.h"
 
 #include <math.h>
@@ -7,13 +8,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct moment { bool known; double busy, steal, all, own; };
+struct moment {
+  bool known;
+  double busy, steal, all, own;
+};
 
 static double seconds_of(int who) {
   static const double us_per_s = 1e6;
   struct rusage u;
   if (getrusage(who, &u)) return 0;
-  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / us_per_s;
+  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+         (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / us_per_s;
 }
 
 static struct moment look(void) {
@@ -22,7 +27,10 @@ static struct moment look(void) {
   struct moment m = {.known = false};
   FILE *in = fopen("/proc/stat", "re");
   const double tick = (double)sysconf(_SC_CLK_TCK);
-  m.known = in && fscanf(in, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) == FIELDS && tick > 0;
+  m.known = in &&
+            fscanf(in, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
+                   &t[7]) == FIELDS &&
+            tick > 0;
   if (in) fclose(in);
   for (int i = 0; i < FIELDS; i++) m.all += t[i] / tick;
   m.busy = (t[USER] + t[NICE] + t[SYSTEM] + t[IRQ] + t[SOFTIRQ]) / tick;
@@ -38,8 +46,15 @@ static double load_now(void) {
 
 void tb_disturbance_begin(struct tb_disturbance *d) {
   const struct moment m = look();
-  *d = (struct tb_disturbance){.known = m.known, .steal_share = NAN, .others_share = NAN, .load_before = load_now(), .load_after = NAN,
-                               .busy = m.busy, .steal = m.steal, .all = m.all, .own = m.own};
+  *d = (struct tb_disturbance){.known = m.known,
+                               .steal_share = NAN,
+                               .others_share = NAN,
+                               .load_before = load_now(),
+                               .load_after = NAN,
+                               .busy = m.busy,
+                               .steal = m.steal,
+                               .all = m.all,
+                               .own = m.own};
 }
 
 void tb_disturbance_end(struct tb_disturbance *d) {

@@ -1,5 +1,6 @@
-/* What of this machine makes figures worse: a row a cause (noise.def), with how it was seen, how to mend it, and what the harness
- * has done about it. Looking changes nothing and takes no measurable time. Threads: any. */
+/* What of this machine makes figures worse: a row a cause (noise.def), with how it was seen, how to mend it,
+ * and what the harness has done about it. Looking changes nothing and takes no measurable time. Threads:
+ * any. */
 #ifndef TB_NOISE_H
 #define TB_NOISE_H
 
@@ -19,7 +20,8 @@ struct tb_noise {
 };
 
 int tb_noise_count(void);
-/* "load: 1.20 on 2 cores …", in the arena: what a run tells of it; "" where there is nothing to tell; NULL when memory is out. */
+/* "load: 1.20 on 2 cores …", in the arena: what a run tells of it; "" where there is nothing to tell; NULL
+ * when memory is out. */
 const char *tb_noise_warning(struct tc_arena *arena, const struct tb_noise *noise);
 /* Looks at cause `index`. `topology` may be NULL: hwloc failed. */
 struct tb_noise tb_noise_look(int index, struct tb_topology *topology);

@@ -13,9 +13,9 @@
 
 enum {
   LANES = 8,
-  CHAINS = 12,              /* accumulators: latency times issue width, and no more than registers hold */
+  CHAINS = 12, /* accumulators: latency times issue width, and no more than registers hold */
   FMA_ROUNDS = 50000,
-  CACHE_FLOATS = 16 << 10,  /* each of three arrays: together less than any second-level cache */
+  CACHE_FLOATS = 16 << 10, /* each of three arrays: together less than any second-level cache */
   CACHE_PASSES = 120,
   SLICE_FLOATS = 512 << 10, /* of memory that one call goes through */
   SLICES = 16,              /* together more than a core's private caches; a call takes the next one */
@@ -29,7 +29,9 @@ struct tb_probe {
   double sum;
 };
 
-__attribute__((target("avx2,fma"))) static float first_lane(__m256 x) { return _mm_cvtss_f32(_mm256_castps256_ps128(x)); }
+__attribute__((target("avx2,fma"))) static float first_lane(__m256 x) {
+  return _mm_cvtss_f32(_mm256_castps256_ps128(x));
+}
 
 __attribute__((target("avx2,fma"))) static float multiply_add(void) {
   __m256 x[CHAINS];
@@ -39,7 +41,9 @@ __attribute__((target("avx2,fma"))) static float multiply_add(void) {
 #pragma GCC unroll 12
     for (int c = 0; c < CHAINS; c++) x[c] = _mm256_fmadd_ps(x[c], a, b);
   }
-  __asm__ volatile("" ::: "memory"); /* each call does its work: it is no constant that could be computed once */
+  __asm__ volatile(
+      "" ::
+          : "memory"); /* each call does its work: it is no constant that could be computed once */
   float sum = 0;
   for (int c = 0; c < CHAINS; c++) sum += first_lane(x[c]);
   return sum;
@@ -50,21 +54,25 @@ __attribute__((target("avx2,fma"))) static float cache_stream(float *arrays) {
   for (int pass = 0; pass < CACHE_PASSES; pass++) {
     const float *from = arrays + (size_t)(pass % 3) * CACHE_FLOATS;
     float *to = arrays + (size_t)((pass + 1) % 3) * CACHE_FLOATS;
-    for (size_t i = 0; i < CACHE_FLOATS; i += LANES) _mm256_store_ps(to + i, _mm256_fmadd_ps(_mm256_load_ps(from + i), a, b));
+    for (size_t i = 0; i < CACHE_FLOATS; i += LANES)
+      _mm256_store_ps(to + i, _mm256_fmadd_ps(_mm256_load_ps(from + i), a, b));
   }
   return arrays[CACHE_FLOATS - 1];
 }
 
 __attribute__((target("avx2,fma"))) static float memory_stream(float *slice) {
   const __m256 a = _mm256_set1_ps(factor), b = _mm256_set1_ps(term);
-  for (size_t i = 0; i < SLICE_FLOATS; i += LANES) _mm256_store_ps(slice + i, _mm256_fmadd_ps(_mm256_load_ps(slice + i), a, b));
+  for (size_t i = 0; i < SLICE_FLOATS; i += LANES)
+    _mm256_store_ps(slice + i, _mm256_fmadd_ps(_mm256_load_ps(slice + i), a, b));
   return slice[SLICE_FLOATS - 1];
 }
 
 static float *filled(size_t floats) {
   const size_t bytes = (floats * sizeof(float) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   float *data = aligned_alloc(HUGE_PAGE, bytes);
-  if (data) (void)madvise(data, bytes, MADV_HUGEPAGE); /* fewer page faults; without them it is only slower to begin */
+  if (data)
+    (void)madvise(data, bytes,
+                  MADV_HUGEPAGE); /* fewer page faults; without them it is only slower to begin */
   for (size_t i = 0; data && i < floats; i++) data[i] = 1.5f;
   return data;
 }

@@ -1,9 +1,11 @@
-/* The probe kernel: a fixed piece of work by which figures of different days can be compared. It takes a seat in every round, so
- * log(compiled / probe) says how a case stands to the machine as it was then, whatever became of the baseline.
+/* The probe kernel: a fixed piece of work by which figures of different days can be compared. It takes a seat
+ * in every round, so log(compiled / probe) says how a case stands to the machine as it was then, whatever
+ * became of the baseline.
  *
- * One call is about a third each of multiply-adds in registers, a stream that stays in the second-level cache, and a stream through
- * memory, on one thread. The compiler under test never touches it, and it is built with an optimisation level of its own (files.am).
- * Whoever changes what it does raises TB_PROBE_VERSION: figures of two versions are not comparable. */
+ * One call is about a third each of multiply-adds in registers, a stream that stays in the second-level
+ * cache, and a stream through memory, on one thread. The compiler under test never touches it, and it is
+ * built with an optimisation level of its own (files.am). Whoever changes what it does raises
+ * TB_PROBE_VERSION: figures of two versions are not comparable. */
 #ifndef TB_PROBE_H
 #define TB_PROBE_H
 

@@ -1,7 +1,7 @@
 /* Places on a machine, found by hwloc. Invariants:
  * 1. Only objects inside the set that this process may run on are counted and used.
- * 2. On a topology that is not this machine's (synthetic, imported) hwloc's binding calls do nothing and say success;
- *    so `binds` is asked first, and recorded. */
+ * 2. On a topology that is not this machine's (synthetic, imported) hwloc's binding calls do nothing and say
+ *    success; so `binds` is asked first, and recorded. */
 #include "harness/machine/topology.h"
 
 #include <hwloc.h>
@@ -12,11 +12,17 @@
 
 #include "harness/base/args.h"
 
-struct tb_topology { hwloc_topology_t hwloc; };
+struct tb_topology {
+  hwloc_topology_t hwloc;
+};
 
-static const struct { const char *name, *plural; hwloc_obj_type_t type; } kinds[] = {
-    {"package", "packages", HWLOC_OBJ_PACKAGE}, {"numa", "memory nodes", HWLOC_OBJ_NUMANODE}, {"l3", "L3 caches", HWLOC_OBJ_L3CACHE},
-    {"core", "cores", HWLOC_OBJ_CORE},          {"pu", "hardware threads", HWLOC_OBJ_PU},
+static const struct {
+  const char *name, *plural;
+  hwloc_obj_type_t type;
+} kinds[] = {
+    {"package", "packages", HWLOC_OBJ_PACKAGE}, {"numa", "memory nodes", HWLOC_OBJ_NUMANODE},
+    {"l3", "L3 caches", HWLOC_OBJ_L3CACHE},     {"core", "cores", HWLOC_OBJ_CORE},
+    {"pu", "hardware threads", HWLOC_OBJ_PU},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds, LINE_MAX_BYTES = 1024 };
 
@@ -32,7 +38,8 @@ fail_load:
   hwloc_topology_destroy(t->hwloc);
 fail_init:
   free(t);
-  return tc_fail(err, TC_DEVICE, "topology", "hwloc cannot read the topology%s%s", synthetic ? " " : " of this machine", synthetic ? synthetic : "");
+  return tc_fail(err, TC_DEVICE, "topology", "hwloc cannot read the topology%s%s",
+                 synthetic ? " " : " of this machine", synthetic ? synthetic : "");
 }
 
 void tb_topology_close(struct tb_topology *topology) {
@@ -51,10 +58,13 @@ static tc_status parse(const char *text, int *kind, long long *count, struct tc_
   for (int k = 0; k < N_KINDS; k++)
     if (strlen(kinds[k].name) == length && !strncmp(kinds[k].name, text, length)) *kind = k;
   if (*kind >= 0 && (!colon || (tb_whole_parse(colon + 1, count) && *count > 0))) return TC_OK;
-  return tc_fail(err, TC_ARG, "topology", "topology=%s: use machine, package:N, numa:N, l3:N, core:N or pu:N, with N from 1 up", text);
+  return tc_fail(err, TC_ARG, "topology",
+                 "topology=%s: use machine, package:N, numa:N, l3:N, core:N or pu:N, with N from 1 up", text);
 }
 
-static hwloc_const_cpuset_t allowed(struct tb_topology *t) { return hwloc_topology_get_allowed_cpuset(t->hwloc); }
+static hwloc_const_cpuset_t allowed(struct tb_topology *t) {
+  return hwloc_topology_get_allowed_cpuset(t->hwloc);
+}
 
 /* Adds the first `count` objects of a kind to `set`; returns how many there were. */
 static int add_objects(struct tb_topology *t, hwloc_obj_type_t type, int count, hwloc_bitmap_t set) {
@@ -70,7 +80,8 @@ static int add_objects(struct tb_topology *t, hwloc_obj_type_t type, int count, 
 
 static int count_objects(struct tb_topology *t, hwloc_obj_type_t type, hwloc_const_bitmap_t within) {
   int found = 0;
-  for (hwloc_obj_t o = NULL; (o = hwloc_get_next_obj_by_type(t->hwloc, type, o));) found += o->cpuset && hwloc_bitmap_intersects(o->cpuset, within);
+  for (hwloc_obj_t o = NULL; (o = hwloc_get_next_obj_by_type(t->hwloc, type, o));)
+    found += o->cpuset && hwloc_bitmap_intersects(o->cpuset, within);
   return found;
 }
 
@@ -98,7 +109,8 @@ static const char *list_text(struct tc_arena *arena, hwloc_const_bitmap_t set) {
 }
 
 /* One place a core where there are no more threads than cores, else one a PU. */
-static const char *places_text(struct tb_topology *t, struct tc_arena *arena, hwloc_const_bitmap_t set, int threads, int cores) {
+static const char *places_text(struct tb_topology *t, struct tc_arena *arena, hwloc_const_bitmap_t set,
+                               int threads, int cores) {
   const hwloc_obj_type_t type = threads <= cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   const char *text = "";
   for (hwloc_obj_t o = NULL; text && (o = hwloc_get_next_obj_by_type(t->hwloc, type, o));) {
@@ -106,7 +118,8 @@ static const char *places_text(struct tb_topology *t, struct tc_arena *arena, hw
     const char *place = *text ? "," : "";
     text = tb_format(arena, "%s%s{", text, place);
     bool first = true;
-    for (int cpu = hwloc_bitmap_next(o->cpuset, -1); text && cpu >= 0; cpu = hwloc_bitmap_next(o->cpuset, cpu)) {
+    for (int cpu = hwloc_bitmap_next(o->cpuset, -1); text && cpu >= 0;
+         cpu = hwloc_bitmap_next(o->cpuset, cpu)) {
       if (!hwloc_bitmap_isset(set, (unsigned)cpu)) continue;
       text = tb_format(arena, "%s%s%d", text, first ? "" : ",", cpu);
       first = false;
@@ -116,8 +129,8 @@ static const char *places_text(struct tb_topology *t, struct tc_arena *arena, hw
   return text;
 }
 
-static tc_status fill_place(struct tb_topology *t, struct tc_arena *arena, hwloc_bitmap_t set, int kind, int threads, struct tb_place *out,
-                            struct tc_error *err) {
+static tc_status fill_place(struct tb_topology *t, struct tc_arena *arena, hwloc_bitmap_t set, int kind,
+                            int threads, struct tb_place *out, struct tc_error *err) {
   out->pus = hwloc_bitmap_weight(set);
   out->cores = count_objects(t, HWLOC_OBJ_CORE, set);
   if (!out->cores) out->cores = out->pus; /* a machine that tells no cores */
@@ -129,23 +142,26 @@ static tc_status fill_place(struct tb_topology *t, struct tc_arena *arena, hwloc
   return out->cpus && out->threads_places ? TC_OK : tc_fail(err, TC_NOMEM, "topology", "out of memory");
 }
 
-tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const char *text, bool smt, int threads, struct tb_place *out,
-                            struct tc_error *err) {
+tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const char *text, bool smt,
+                            int threads, struct tb_place *out, struct tc_error *err) {
   int kind;
   long long count;
   tc_status status = parse(text, &kind, &count, err);
   if (status) return status;
-  *out = (struct tb_place){.text = kind < 0 ? "machine" : tb_format(arena, "%s:%lld", kinds[kind].name, count)};
+  *out =
+      (struct tb_place){.text = kind < 0 ? "machine" : tb_format(arena, "%s:%lld", kinds[kind].name, count)};
   if (!out->text) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
   hwloc_bitmap_t set = hwloc_bitmap_alloc();
   if (!set) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
   if (kind < 0) {
     hwloc_bitmap_copy(set, allowed(t));
   } else {
-    const int wanted = count > INT_MAX ? INT_MAX : (int)count, found = add_objects(t, kinds[kind].type, wanted, set);
+    const int wanted = count > INT_MAX ? INT_MAX : (int)count,
+              found = add_objects(t, kinds[kind].type, wanted, set);
     if (found < wanted) {
       hwloc_bitmap_free(set);
-      return tc_fail(err, TC_ARG, "topology", "topology=%s: this machine has %d %s that tbench may use", text, found, kinds[kind].plural);
+      return tc_fail(err, TC_ARG, "topology", "topology=%s: this machine has %d %s that tbench may use", text,
+                     found, kinds[kind].plural);
     }
   }
   if (!smt) drop_siblings(t, set);
@@ -156,13 +172,15 @@ tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const
 
 struct tb_machine tb_topology_machine(struct tb_topology *t) {
   hwloc_const_bitmap_t set = allowed(t);
-  return (struct tb_machine){count_objects(t, HWLOC_OBJ_PACKAGE, set), count_objects(t, HWLOC_OBJ_NUMANODE, set), count_objects(t, HWLOC_OBJ_CORE, set),
+  return (struct tb_machine){count_objects(t, HWLOC_OBJ_PACKAGE, set),
+                             count_objects(t, HWLOC_OBJ_NUMANODE, set), count_objects(t, HWLOC_OBJ_CORE, set),
                              hwloc_bitmap_weight(set)};
 }
 
 const char *tb_topology_line(struct tb_topology *t, struct tc_arena *arena) {
   char line[LINE_MAX_BYTES];
-  if (hwloc_topology_export_synthetic(t->hwloc, line, sizeof line, 0) < 0) return NULL; /* an asymmetric machine has none */
+  if (hwloc_topology_export_synthetic(t->hwloc, line, sizeof line, 0) < 0)
+    return NULL; /* an asymmetric machine has none */
   return tc_arena_text(arena, line);
 }
 
@@ -177,7 +195,7 @@ const char *tb_topology_xml(struct tb_topology *t, struct tc_arena *arena) {
 
 bool tb_topology_binds(struct tb_topology *t, const char **why) {
   const struct hwloc_topology_support *support = hwloc_topology_get_support(t->hwloc);
-  const char *reason = !hwloc_topology_is_thissystem(t->hwloc)      ? "the topology is not that of this machine"
+  const char *reason = !hwloc_topology_is_thissystem(t->hwloc)   ? "the topology is not that of this machine"
                        : !support->cpubind->set_thisproc_cpubind ? "this system binds no processes to CPUs"
                                                                  : NULL;
   if (why) *why = reason;
@@ -204,7 +222,8 @@ bool tb_cpus_parse(const char *text, cpu_set_t *set) {
   CPU_ZERO(set);
   hwloc_bitmap_t bitmap = hwloc_bitmap_alloc();
   bool good = bitmap && !hwloc_bitmap_list_sscanf(bitmap, text) && hwloc_bitmap_weight(bitmap) > 0;
-  for (int cpu = good ? hwloc_bitmap_first(bitmap) : -1; cpu >= 0 && good; cpu = hwloc_bitmap_next(bitmap, cpu)) {
+  for (int cpu = good ? hwloc_bitmap_first(bitmap) : -1; cpu >= 0 && good;
+       cpu = hwloc_bitmap_next(bitmap, cpu)) {
     good = cpu < CPU_SETSIZE;
     if (good) CPU_SET(cpu, set);
   }

@@ -1,7 +1,9 @@
 /* Triad and multiply-add peak. Invariants:
  * 1. Threads start together (a barrier) and the time is from the first start to the last end.
- * 2. Every array is first touched by the thread that works on it, so that it lies on that thread's memory node.
- * 3. No thread comes to the barrier before all of them exist: a team that is not complete leaves at the gate. */
+ * 2. Every array is first touched by the thread that works on it, so that it lies on that thread's memory
+ *    node.
+ * 3. No thread comes to the barrier before all of them exist: a team that is not complete leaves at the
+ * gate. */
 #include "harness/machine/triad.h"
 
 #include <immintrin.h>
@@ -17,15 +19,15 @@
 
 enum {
   TRIAD_RUNS = 6,
-  TRIAD_CACHES = 3,              /* all arrays together: this many times the last-level cache */
+  TRIAD_CACHES = 3, /* all arrays together: this many times the last-level cache */
   TRIAD_MIN_BYTES = 96 << 20,
   TRIAD_ALIGN = 64,
-  LANES_AVX2 = 8,                /* floats of a vector */
+  LANES_AVX2 = 8, /* floats of a vector */
   LANES_AVX512 = 16,
   HUGE_PAGE = 2 << 20,
   FMA_RUNS = 5,
   FMA_ROUNDS = 400000,
-  FMA_CHAINS = 16,               /* independent accumulators: latency times issue width, and some more */
+  FMA_CHAINS = 16, /* independent accumulators: latency times issue width, and some more */
   THREADS_MAX = 1024,
 };
 
@@ -50,14 +52,18 @@ struct member {
   float sink;
 };
 
-__attribute__((target("avx2,fma"))) static void triad_plain(float *a, const float *b, const float *c, size_t n) {
+__attribute__((target("avx2,fma"))) static void triad_plain(float *a, const float *b, const float *c,
+                                                            size_t n) {
   const __m256 s = _mm256_set1_ps(3.0f);
-  for (size_t i = 0; i < n; i += LANES_AVX2) _mm256_store_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
+  for (size_t i = 0; i < n; i += LANES_AVX2)
+    _mm256_store_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
 }
 
-__attribute__((target("avx2,fma"))) static void triad_stream(float *a, const float *b, const float *c, size_t n) {
+__attribute__((target("avx2,fma"))) static void triad_stream(float *a, const float *b, const float *c,
+                                                             size_t n) {
   const __m256 s = _mm256_set1_ps(3.0f);
-  for (size_t i = 0; i < n; i += LANES_AVX2) _mm256_stream_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
+  for (size_t i = 0; i < n; i += LANES_AVX2)
+    _mm256_stream_ps(a + i, _mm256_fmadd_ps(s, _mm256_load_ps(c + i), _mm256_load_ps(b + i)));
   _mm_sfence();
 }
 
@@ -94,7 +100,9 @@ static void run_triad(struct member *m) {
   const size_t bytes = (3 * n * sizeof(float) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   float *arrays = aligned_alloc(HUGE_PAGE, bytes);
   m->failed = !arrays;
-  if (arrays) (void)madvise(arrays, bytes, MADV_HUGEPAGE); /* fewer page faults; without them it is only slower to begin */
+  if (arrays)
+    (void)madvise(arrays, bytes,
+                  MADV_HUGEPAGE); /* fewer page faults; without them it is only slower to begin */
   for (size_t i = 0; arrays && i < 3 * n; i++) arrays[i] = 1.0f;
   for (int run = 0; run < 2 * TRIAD_RUNS; run++) {
     pthread_barrier_wait(&m->shared->barrier);
@@ -137,9 +145,12 @@ static void *run_member(void *data) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(m->cpu, &one);
-  (void)sched_setaffinity(0, sizeof one, &one); /* where binding is refused the figure is of the unbound machine */
-  if (m->shared->job == JOB_TRIAD) run_triad(m);
-  else run_fma(m);
+  (void)sched_setaffinity(0, sizeof one,
+                          &one); /* where binding is refused the figure is of the unbound machine */
+  if (m->shared->job == JOB_TRIAD)
+    run_triad(m);
+  else
+    run_fma(m);
   return NULL;
 }
 
@@ -198,14 +209,20 @@ static size_t elements_per_thread(int threads) {
 }
 
 static double measure(enum job job, const cpu_set_t *cpus, int threads) {
-  if (threads < 1 || threads > THREADS_MAX || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-  struct shared shared = {.job = job, .elements = elements_per_thread(threads), .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
+  if (threads < 1 || threads > THREADS_MAX || !__builtin_cpu_supports("avx2") ||
+      !__builtin_cpu_supports("fma"))
+    return 0;
+  struct shared shared = {.job = job,
+                          .elements = elements_per_thread(threads),
+                          .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .moved = PTHREAD_COND_INITIALIZER};
   struct member *members = calloc((size_t)threads, sizeof *members);
   double rate = 0;
   if (members && run_all(&shared, members, cpus, threads)) {
     const double seconds = best_seconds(members, threads, job == JOB_TRIAD ? 2 * TRIAD_RUNS : FMA_RUNS);
     const double work = job == JOB_TRIAD ? 3.0 * sizeof(float) * (double)shared.elements * threads
-                                         : 2.0 * (has_avx512() ? LANES_AVX512 : LANES_AVX2) * FMA_CHAINS * (double)FMA_ROUNDS * threads;
+                                         : 2.0 * (has_avx512() ? LANES_AVX512 : LANES_AVX2) * FMA_CHAINS *
+                                               (double)FMA_ROUNDS * threads;
     rate = seconds > 0 ? work / seconds : 0;
   }
   free(members);

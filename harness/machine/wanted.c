@@ -5,7 +5,9 @@
 
 #include "harness/base/args.h"
 
-static const struct { const char *name, *members, *help; } rows[] = {
+static const struct {
+  const char *name, *members, *help;
+} rows[] = {
 #define TB_COUNTER_SET(name, members, help) {name, members, help},
 #include "harness/machine/counters_sets.def"
 #undef TB_COUNTER_SET
@@ -19,7 +21,9 @@ const char *tb_counter_set_name(int index) { return rows[index].name; }
 const char *tb_counter_set_members(int index) { return rows[index].members; }
 const char *tb_counter_set_help(int index) { return rows[index].help; }
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "command line", "out of memory"); }
+static tc_status no_memory(struct tc_error *err) {
+  return tc_fail(err, TC_NOMEM, "command line", "out of memory");
+}
 
 bool tb_name_listed(const char *name, const char *names) {
   const size_t length = strlen(name);
@@ -32,7 +36,8 @@ bool tb_name_listed(const char *name, const char *names) {
 }
 
 /* Adds the members of a set that are not there yet. */
-static tc_status add_members(struct tc_arena *arena, const char *members, const char **all, struct tc_error *err) {
+static tc_status add_members(struct tc_arena *arena, const char *members, const char **all,
+                             struct tc_error *err) {
   int count;
   const char **names = tb_split(arena, members, &count);
   if (!names) return no_memory(err);
@@ -56,10 +61,12 @@ static tc_status unknown(struct tc_arena *arena, const char *text, const char *w
     all = tb_format(arena, "%s, %s:%s", all, papi, rows[i].name);
   }
   const char *hint = tb_nearest_hint(arena, &nearest);
-  return tc_fail(err, TC_ARG, "command line", "counters=%s: there is no '%s'%s; use %s", text, word, hint, all ? all : "papi, callgrind or none");
+  return tc_fail(err, TC_ARG, "command line", "counters=%s: there is no '%s'%s; use %s", text, word, hint,
+                 all ? all : "papi, callgrind or none");
 }
 
-static tc_status add_word(struct tc_arena *arena, const char *text, const char *word, struct tb_wanted *out, struct tc_error *err) {
+static tc_status add_word(struct tc_arena *arena, const char *text, const char *word, struct tb_wanted *out,
+                          struct tc_error *err) {
   const size_t prefix = sizeof papi - 1;
   if (!strcmp(word, callgrind)) return out->callgrind = true, TC_OK;
   if (!strcmp(word, papi)) return add_members(arena, rows[0].members, &out->papi, err);
@@ -68,14 +75,18 @@ static tc_status add_word(struct tc_arena *arena, const char *text, const char *
   return unknown(arena, text, word, err);
 }
 
-tc_status tb_wanted_parse(struct tc_arena *arena, const char *text, struct tb_wanted *out, struct tc_error *err) {
+tc_status tb_wanted_parse(struct tc_arena *arena, const char *text, struct tb_wanted *out,
+                          struct tc_error *err) {
   int count;
   const char **words = tb_split(arena, text, &count);
   *out = (struct tb_wanted){.papi = ""};
   if (!words) return no_memory(err);
-  if (!count) return tc_fail(err, TC_ARG, "command line", "counters= has no value; write counters=papi, callgrind or none");
+  if (!count)
+    return tc_fail(err, TC_ARG, "command line",
+                   "counters= has no value; write counters=papi, callgrind or none");
   for (int i = 0; i < count; i++) {
-    if (!strcmp(words[i], none) && count > 1) return tc_fail(err, TC_ARG, "command line", "counters=%s: none stands alone", text);
+    if (!strcmp(words[i], none) && count > 1)
+      return tc_fail(err, TC_ARG, "command line", "counters=%s: none stands alone", text);
     const tc_status status = strcmp(words[i], none) ? add_word(arena, text, words[i], out, err) : TC_OK;
     if (status) return status;
   }

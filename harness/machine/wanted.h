@@ -1,4 +1,5 @@
-/* What counters= asks for: none, or several of papi, papi:SET (counters_sets.def) and callgrind, with commas. */
+/* What counters= asks for: none, or several of papi, papi:SET (counters_sets.def) and callgrind, with
+ * commas. */
 #ifndef TB_WANTED_H
 #define TB_WANTED_H
 
@@ -18,7 +19,8 @@ const char *tb_counter_set_members(int index);
 const char *tb_counter_set_help(int index);
 
 /* In the arena. TC_ARG for a word that is none of these, with the nearest; TC_NOMEM. */
-tc_status tb_wanted_parse(struct tc_arena *arena, const char *text, struct tb_wanted *out, struct tc_error *err);
+tc_status tb_wanted_parse(struct tc_arena *arena, const char *text, struct tb_wanted *out,
+                          struct tc_error *err);
 /* Whether `name` is among names with commas. */
 bool tb_name_listed(const char *name, const char *names);
 

@@ -1,13 +1,16 @@
-/* What a case is called. Invariant: an id says everything that makes a case different from another; see plan.h. */
+/* What a case is called. Invariant: an id says everything that makes a case different from another; see
+ * plan.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/plan/plan.h"
 #include "harness/base/text.h"
+#include "harness/plan/plan.h"
 
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "plan", "out of memory"); }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const struct tb_setting *)a)->name, ((const struct tb_setting *)b)->name); }
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const struct tb_setting *)a)->name, ((const struct tb_setting *)b)->name);
+}
 
 /* Those of its configuration that can change what is measured, and are not at their default. */
 static tc_status list_switches(struct tc_arena *arena, struct tb_case *out, struct tc_error *err) {
@@ -30,25 +33,31 @@ static tc_status list_switches(struct tc_arena *arena, struct tb_case *out, stru
 /* ";name=value" of parameters, smt, side and switches, sorted by name. */
 static const char *id_tail(struct tc_arena *arena, const struct tb_case *kase) {
   enum { OTHERS = 2 /* smt, side */ };
-  struct tb_setting *all = tc_arena_bytes(arena, sizeof *all * (size_t)(kase->n_params + kase->n_switches + OTHERS));
+  struct tb_setting *all =
+      tc_arena_bytes(arena, sizeof *all * (size_t)(kase->n_params + kase->n_switches + OTHERS));
   int count = 0;
   if (!all) return NULL;
-  for (int i = 0; i < kase->n_params; i++) all[count++] = (struct tb_setting){kase->params[i].name, kase->params[i].value.text};
+  for (int i = 0; i < kase->n_params; i++)
+    all[count++] = (struct tb_setting){kase->params[i].name, kase->params[i].value.text};
   for (int i = 0; i < kase->n_switches; i++) all[count++] = kase->switches[i];
   if (!kase->smt) all[count++] = (struct tb_setting){"smt", "off"};
   if (kase->side) all[count++] = (struct tb_setting){"side", kase->side};
   qsort(all, (size_t)count, sizeof *all, by_name);
   const char *tail = "";
-  for (int i = 0; i < count && tail; i++) tail = tb_format(arena, "%s;%s=%s", tail, all[i].name, all[i].value);
+  for (int i = 0; i < count && tail; i++)
+    tail = tb_format(arena, "%s;%s=%s", tail, all[i].name, all[i].value);
   return tail;
 }
 
-tc_status tb_case_name(struct tc_arena *arena, struct tb_case *kase, const char **group_key, struct tc_error *err) {
+tc_status tb_case_name(struct tc_arena *arena, struct tb_case *kase, const char **group_key,
+                       struct tc_error *err) {
   const tc_status status = list_switches(arena, kase, err);
   if (status) return status;
-  const char *batch = kase->has_batch ? tb_format(arena, "b%lld", kase->batch) : "-", *tail = id_tail(arena, kase);
+  const char *batch = kase->has_batch ? tb_format(arena, "b%lld", kase->batch) : "-",
+             *tail = id_tail(arena, kase);
   if (!batch || !tail) return no_memory(err);
-  const char *rest = tb_format(arena, "%s/%s/%s/%s/t%d%s", kase->device, kase->dtype, batch, kase->topology, kase->threads, tail);
+  const char *rest = tb_format(arena, "%s/%s/%s/%s/t%d%s", kase->device, kase->dtype, batch, kase->topology,
+                               kase->threads, tail);
   kase->id = tb_format(arena, "%s/%s/%s/%s/%s", kase->suite, kase->workload, kase->backend, kase->mode, rest);
   *group_key = tb_format(arena, "%s/%s/%s", kase->suite, kase->workload, rest);
   return rest && kase->id && *group_key ? TC_OK : no_memory(err);
@@ -59,6 +68,8 @@ const char *tb_case_label(struct tc_arena *arena, const struct tb_case *kase) {
   const char *workload = strcmp(kase->suite, kase->workload) ? tb_format(arena, ".%s", kase->workload) : "";
   const char *backend = strcmp(kase->backend, "inductor") ? kase->backend : kase->mode;
   const char *side = kase->side ? tb_format(arena, " (%s)", kase->side) : "";
-  const char *label = batch && workload && side ? tb_format(arena, "%s%s%s %s%s", kase->suite, workload, batch, backend, side) : NULL;
+  const char *label = batch && workload && side
+                          ? tb_format(arena, "%s%s%s %s%s", kase->suite, workload, batch, backend, side)
+                          : NULL;
   return label ? label : "";
 }

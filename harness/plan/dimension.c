@@ -1,6 +1,7 @@
 /* Values of each dimension. Invariants:
  * 1. The command line wins over the suite, the suite over the defaults of axis.def.
- * 2. No dimension has a value that its axis does not take; a name or workload that nobody has is refused with the nearest one. */
+ * 2. No dimension has a value that its axis does not take; a name or workload that nobody has is refused with
+ *    the nearest one. */
 #include "harness/plan/dimension.h"
 
 #include <math.h>
@@ -39,10 +40,12 @@ static void offer(struct search *s, const char *candidate) {
 }
 
 /* "axis=name: unknown", with the nearest one, or all. */
-static tc_status fail_search(const struct search *s, const char *axis, const char *all_are, struct tc_error *err) {
+static tc_status fail_search(const struct search *s, const char *axis, const char *all_are,
+                             struct tc_error *err) {
   const char *hint = tb_nearest_hint(s->arena, &s->nearest);
-  return *hint || !s->all ? tc_fail(err, TC_ARG, "plan", "%s=%s: unknown%s", axis, s->name, hint)
-                          : tc_fail(err, TC_ARG, "plan", "%s=%s: unknown; %s: %s", axis, s->name, all_are, s->all);
+  return *hint || !s->all
+             ? tc_fail(err, TC_ARG, "plan", "%s=%s: unknown%s", axis, s->name, hint)
+             : tc_fail(err, TC_ARG, "plan", "%s=%s: unknown; %s: %s", axis, s->name, all_are, s->all);
 }
 
 /* --- backends --- */
@@ -61,11 +64,14 @@ static bool is_of_tbench(const char *backend) {
   return false;
 }
 
-tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite, const char *name, struct tc_error *err) {
+tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite, const char *name,
+                           struct tc_error *err) {
   struct search s = search_for(arena, name);
   struct tb_peer peer;
   if (tb_peer_named(name)) return tb_peer_find(arena, name, &peer, err);
-  if (!tb_value_is_word(name)) return tc_fail(err, TC_ARG, "plan", "backend=%s: a name may not hold , ; / = or what cannot be printed", name);
+  if (!tb_value_is_word(name))
+    return tc_fail(err, TC_ARG, "plan", "backend=%s: a name may not hold , ; / = or what cannot be printed",
+                   name);
   for (int i = 0; i < N_BACKENDS_OF_TBENCH; i++) offer(&s, backends_of_tbench[i]);
   for (int i = 0; i < suite->n_backends; i++)
     if (!is_of_tbench(suite->backends[i])) offer(&s, suite->backends[i]);
@@ -74,21 +80,25 @@ tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite,
   return all_are ? fail_search(&s, "backend", all_are, err) : no_memory(err);
 }
 
-static tc_status check_backends(struct maker *m, const struct tb_suite *suite, const struct tb_dimension *backends) {
+static tc_status check_backends(struct maker *m, const struct tb_suite *suite,
+                                const struct tb_dimension *backends) {
   tc_status status = TC_OK;
-  for (int i = 0; !status && i < backends->count; i++) status = tb_backend_check(m->arena, suite, backends->values[i].text, m->err);
+  for (int i = 0; !status && i < backends->count; i++)
+    status = tb_backend_check(m->arena, suite, backends->values[i].text, m->err);
   return status;
 }
 
 /* --- values of each dimension --- */
 
-static tc_status parse_values(struct maker *m, const struct tb_values *given, enum tb_value_kind kind, const char *example, struct tb_dimension *out) {
+static tc_status parse_values(struct maker *m, const struct tb_values *given, enum tb_value_kind kind,
+                              const char *example, struct tb_dimension *out) {
   out->name = given->name;
   out->values = tc_arena_bytes(m->arena, sizeof *out->values * (size_t)given->count);
   if (!out->values) return no_memory(m->err);
   for (int i = 0; i < given->count; i++)
     if (!tb_value_parse(m->arena, kind, given->values[i], &out->values[i]))
-      return tc_fail(m->err, TC_ARG, "plan", "%s=%s: this axis takes %s, as %s=%s", given->name, given->values[i], tb_value_kind_name(kind), given->name, example);
+      return tc_fail(m->err, TC_ARG, "plan", "%s=%s: this axis takes %s, as %s=%s", given->name,
+                     given->values[i], tb_value_kind_name(kind), given->name, example);
   out->count = given->count;
   return TC_OK;
 }
@@ -111,13 +121,16 @@ static bool is_shared(const char *name) {
   return false;
 }
 
-static tc_status texts_dimension(struct maker *m, const char *name, const char **texts, int count, struct tb_dimension *out) {
+static tc_status texts_dimension(struct maker *m, const char *name, const char **texts, int count,
+                                 struct tb_dimension *out) {
   const struct tb_values values = {name, texts, count};
   return parse_values(m, &values, TB_VALUE_TEXT, "", out);
 }
 
-/* Command line, else the suite's own list, else the default of axis.def ("" stands for one value that is chosen later). */
-static tc_status shared_dimension(struct maker *m, const struct tb_suite *suite, enum tb_axis_id id, const char **own, int n_own, struct tb_dimension *out) {
+/* Command line, else the suite's own list, else the default of axis.def ("" stands for one value that is
+ * chosen later). */
+static tc_status shared_dimension(struct maker *m, const struct tb_suite *suite, enum tb_axis_id id,
+                                  const char **own, int n_own, struct tb_dimension *out) {
   const struct tb_axis_row *row = tb_axis_row(id);
   const struct tb_values *given = &m->spec->axes[id];
   if (given->count) return texts_dimension(m, row->name, given->values, given->count, out);
@@ -139,11 +152,13 @@ static tc_status workload_dimension(struct maker *m, const struct tb_suite *suit
   for (int i = 0; i < given->count; i++)
     for (int w = 0; w < suite->n_workloads; w++)
       if (!strcmp(suite->workloads[w], given->values[i])) chosen[count++] = suite->workloads[w];
-  return given->count ? texts_dimension(m, "workload", chosen, count, out) : texts_dimension(m, "workload", suite->workloads, suite->n_workloads, out);
+  return given->count ? texts_dimension(m, "workload", chosen, count, out)
+                      : texts_dimension(m, "workload", suite->workloads, suite->n_workloads, out);
 }
 
 static const char *example_of(struct tc_arena *arena, const struct tb_suite_axis *axis) {
-  const char *text = tb_format(arena, "%s%s%s", axis->values[0].text, axis->count > 1 ? "," : "", axis->count > 1 ? axis->values[1].text : "");
+  const char *text = tb_format(arena, "%s%s%s", axis->values[0].text, axis->count > 1 ? "," : "",
+                               axis->count > 1 ? axis->values[1].text : "");
   return text ? text : "";
 }
 
@@ -154,10 +169,14 @@ static tc_status own_dimension(struct maker *m, const struct tb_suite_axis *axis
   out->name = axis->name;
   for (int i = 0; !status && i < out->count; i++) {
     const struct tb_value *value = &out->values[i];
-    const bool whole = value->number >= 1 && value->number <= exact_max && value->number == floor(value->number);
-    if (!strcmp(axis->name, "batch") && !whole) return tc_fail(m->err, TC_ARG, "plan", "batch=%s: use whole numbers of 1 or more, below 2^53", value->text);
+    const bool whole =
+        value->number >= 1 && value->number <= exact_max && value->number == floor(value->number);
+    if (!strcmp(axis->name, "batch") && !whole)
+      return tc_fail(m->err, TC_ARG, "plan", "batch=%s: use whole numbers of 1 or more, below 2^53",
+                     value->text);
     if (value->kind == TB_VALUE_TEXT && !tb_value_is_word(value->text))
-      return tc_fail(m->err, TC_ARG, "plan", "%s: a value may not hold ; / = or what cannot be printed", axis->name);
+      return tc_fail(m->err, TC_ARG, "plan", "%s: a value may not hold ; / = or what cannot be printed",
+                     axis->name);
   }
   return status;
 }
@@ -170,11 +189,16 @@ static int count_before(const struct tb_suite *suite, int set) {
 
 /* Sets of switches; the empty one too. */
 static tc_status sets_dimension(struct maker *m, const struct tb_suite *suite, struct tb_dimension *out) {
-  *out = (struct tb_dimension){.values = tc_arena_bytes(m->arena, sizeof *out->values * (size_t)suite->n_switches), .count = suite->n_switches};
+  *out = (struct tb_dimension){.values =
+                                   tc_arena_bytes(m->arena, sizeof *out->values * (size_t)suite->n_switches),
+                               .count = suite->n_switches};
   if (!out->values) return no_memory(m->err);
   for (int i = 0; i < suite->n_axes; i++)
-    if (!strcmp(suite->axes[i].name, TB_AGAIN)) return tc_fail(m->err, TC_ARG, "plan", "%s: an axis of a suite with sets of switches is not called %s", suite->name, TB_AGAIN);
-  for (int i = 0; i < out->count; i++) out->values[i] = (struct tb_value){TB_VALUE_TEXT, suite->switches[i], count_before(suite, i)};
+    if (!strcmp(suite->axes[i].name, TB_AGAIN))
+      return tc_fail(m->err, TC_ARG, "plan", "%s: an axis of a suite with sets of switches is not called %s",
+                     suite->name, TB_AGAIN);
+  for (int i = 0; i < out->count; i++)
+    out->values[i] = (struct tb_value){TB_VALUE_TEXT, suite->switches[i], count_before(suite, i)};
   return TC_OK;
 }
 
@@ -199,10 +223,12 @@ static bool among(const char *text, const struct tb_value *values, int count) {
   return false;
 }
 
-bool tb_mode_is_of(const struct tb_spec *spec, const struct tb_suite *suite, const char *workload, const char *mode) {
+bool tb_mode_is_of(const struct tb_spec *spec, const struct tb_suite *suite, const char *workload,
+                   const char *mode) {
   if (spec->axes[TB_AXIS_MODE].count) return true;
   for (int i = 0; i < suite->n_modes_of; i++)
-    if (!strcmp(suite->modes_of[i].name, workload)) return among(mode, suite->modes_of[i].values, suite->modes_of[i].count);
+    if (!strcmp(suite->modes_of[i].name, workload))
+      return among(mode, suite->modes_of[i].values, suite->modes_of[i].count);
   for (int i = 0; i < suite->n_modes; i++)
     if (!strcmp(suite->modes[i], mode)) return true;
   return !suite->n_modes && !strcmp(mode, tb_axis_row(TB_AXIS_MODE)->default_text);
@@ -214,7 +240,8 @@ static tc_status fill_dimensions(struct maker *m, const struct tb_suite *suite, 
     if (id == TB_AXIS_WORKLOAD) continue;
     const bool devices = id == TB_AXIS_DEVICE;
     status = id == TB_AXIS_MODE ? mode_dimension(m, suite, &d->all[id])
-                                : shared_dimension(m, suite, id, devices ? suite->devices : NULL, devices ? suite->n_devices : 0, &d->all[id]);
+                                : shared_dimension(m, suite, id, devices ? suite->devices : NULL,
+                                                   devices ? suite->n_devices : 0, &d->all[id]);
   }
   for (int i = 0; !status && i < suite->n_axes; i++) {
     if (is_shared(suite->axes[i].name)) continue;
@@ -235,11 +262,14 @@ static tc_status check_modes(struct maker *m, const struct tb_dimension *backend
     if (!strcmp(backends->values[i].text, "inductor")) return TC_OK;
   for (int i = 0; i < modes->count; i++)
     if (strcmp(modes->values[i], "default"))
-      return tc_fail(m->err, TC_ARG, "plan", "mode=%s: modes are those of backend=inductor; backend=%s has none", modes->values[i], backends->values[0].text);
+      return tc_fail(m->err, TC_ARG, "plan",
+                     "mode=%s: modes are those of backend=inductor; backend=%s has none", modes->values[i],
+                     backends->values[0].text);
   return TC_OK;
 }
 
-tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suite, struct tb_dimensions *out, struct tc_error *err) {
+tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suite,
+                             struct tb_dimensions *out, struct tc_error *err) {
   struct maker m = {arena, spec, err};
   const size_t most = TB_AXIS_COUNT + (size_t)suite->n_axes + 1 + spec->switches.len;
   *out = (struct tb_dimensions){.all = tc_arena_bytes(arena, sizeof *out->all * most)};
@@ -267,7 +297,8 @@ static tc_status check_axis_names(struct maker *m, const struct tb_suite *suites
     }
     if (found) continue;
     const char *hint = tb_nearest_hint(m->arena, &nearest);
-    const char *list = tb_format(m->arena, "; axes of suite %s: %s; `tbench help run` has the rest", m->spec->options.suite, known && *known ? known : "none");
+    const char *list = tb_format(m->arena, "; axes of suite %s: %s; `tbench help run` has the rest",
+                                 m->spec->options.suite, known && *known ? known : "none");
     return tc_fail(m->err, TC_ARG, "plan", "unknown name '%s'%s%s", name, hint, *hint || !list ? "" : list);
   }
   return TC_OK;
@@ -284,7 +315,8 @@ static tc_status check_workload_names(struct maker *m, const struct tb_suite *su
   return TC_OK;
 }
 
-tc_status tb_names_check(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites, struct tc_error *err) {
+tc_status tb_names_check(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites,
+                         struct tc_error *err) {
   struct maker m = {arena, spec, err};
   const tc_status status = check_axis_names(&m, suites);
   return status ? status : check_workload_names(&m, suites);

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "harness/base/args.h"
-#include "harness/plan/suite.h"
 #include "harness/base/value.h"
+#include "harness/plan/suite.h"
 
 static const char prefix[] = "peer:", suffix[] = "_adapter.py", extension[] = ".py";
 
@@ -28,7 +28,8 @@ static const char *name_of_file(struct tc_arena *arena, const char *file) {
 }
 
 /* The first file peers/NAME on the suite path; *folder NULL: there is none. */
-static tc_status search(struct tc_arena *arena, const char *name, const char **folder, const char **file, struct tc_error *err) {
+static tc_status search(struct tc_arena *arena, const char *name, const char **folder, const char **file,
+                        struct tc_error *err) {
   int count;
   const char **folders = tb_suite_path(arena, &count);
   if (!folders) return no_memory(err);
@@ -42,30 +43,40 @@ static tc_status search(struct tc_arena *arena, const char *name, const char **f
   return TC_OK;
 }
 
-static tc_status find_in_path(struct tc_arena *arena, const char *name, const char **file, struct tc_error *err) {
+static tc_status find_in_path(struct tc_arena *arena, const char *name, const char **file,
+                              struct tc_error *err) {
   const char *folder, *whole = tb_format(arena, "%s%s", name, suffix);
   const tc_status status = whole ? search(arena, whole, &folder, file, err) : no_memory(err);
   if (status || folder) return status;
-  return tc_fail(err, TC_ARG, "plan", "backend=%s%s: there is no adapter peers/%s%s on the suite path; %s, or write backend=%s./FILE.py", prefix, name, name, suffix,
-                 tb_suite_places(arena), prefix);
+  return tc_fail(
+      err, TC_ARG, "plan",
+      "backend=%s%s: there is no adapter peers/%s%s on the suite path; %s, or write backend=%s./FILE.py",
+      prefix, name, name, suffix, tb_suite_places(arena), prefix);
 }
 
-tc_status tb_peer_find(struct tc_arena *arena, const char *backend, struct tb_peer *out, struct tc_error *err) {
+tc_status tb_peer_find(struct tc_arena *arena, const char *backend, struct tb_peer *out,
+                       struct tc_error *err) {
   const char *text = backend + strlen(prefix), *name = text;
   tc_status status = TC_OK;
   if (strchr(text, '/') || tc_text_stem(text, extension)) {
     out->file = text;
     name = name_of_file(arena, text);
     if (!name) return no_memory(err);
-    if (access(text, R_OK)) return tc_fail(err, TC_ARG, "plan", "backend=%s: the file cannot be read", backend);
+    if (access(text, R_OK))
+      return tc_fail(err, TC_ARG, "plan", "backend=%s: the file cannot be read", backend);
   }
-  if (!tb_value_is_word(name)) return tc_fail(err, TC_ARG, "plan", "backend=%s: use %sNAME or %s./FILE.py; a name may not hold , ; / = or what cannot be printed", backend, prefix, prefix);
+  if (!tb_value_is_word(name))
+    return tc_fail(
+        err, TC_ARG, "plan",
+        "backend=%s: use %sNAME or %s./FILE.py; a name may not hold , ; / = or what cannot be printed",
+        backend, prefix, prefix);
   if (name == text) status = find_in_path(arena, name, &out->file, err);
   out->label = tb_format(arena, "%s%s", prefix, name);
   return status ? status : out->label ? TC_OK : no_memory(err);
 }
 
-tc_status tb_peer_set_backend(struct tc_arena *arena, const char *backend, struct tb_case *kase, struct tc_error *err) {
+tc_status tb_peer_set_backend(struct tc_arena *arena, const char *backend, struct tb_case *kase,
+                              struct tc_error *err) {
   struct tb_peer peer;
   kase->backend = backend;
   kase->peer = NULL;
@@ -79,7 +90,8 @@ tc_status tb_peer_set_backend(struct tc_arena *arena, const char *backend, struc
 
 /* --- starting --- */
 
-tc_status tb_peer_launch(struct tc_arena *arena, const struct tb_case *kase, struct tb_launch *launch, struct tc_error *err) {
+tc_status tb_peer_launch(struct tc_arena *arena, const struct tb_case *kase, struct tb_launch *launch,
+                         struct tc_error *err) {
   const char *given = getenv("TBENCH_PYTHON"), *file;
   launch->program = given && *given ? given : "python3";
   launch->script = kase->peer;

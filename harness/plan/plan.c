@@ -1,15 +1,16 @@
 /* The product of all axes, as cases. Invariants:
  * 1. Two cases never have the same id; an id says everything that makes a case different from another.
  * 2. Cases with one group differ in backend and mode alone, so that one baseline serves them.
- * The product is an odometer over dimensions (backend and mode turn fastest): to add an axis, add a dimension. */
+ * The product is an odometer over dimensions (backend and mode turn fastest): to add an axis, add a
+ * dimension. */
 #include "harness/plan/plan.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/plan/dimension.h"
 #include "harness/base/index.h"
+#include "harness/plan/dimension.h"
 #include "harness/plan/peer.h"
 #include "harness/plan/switch_set.h"
 
@@ -27,8 +28,12 @@ static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM,
 
 /* --- one case --- */
 
-static const struct tb_value *value_of(const struct tb_dimensions *d, int dimension) { return &d->all[dimension].values[d->all[dimension].at]; }
-static const char *text_of(const struct tb_dimensions *d, enum tb_axis_id axis) { return value_of(d, axis)->text; }
+static const struct tb_value *value_of(const struct tb_dimensions *d, int dimension) {
+  return &d->all[dimension].values[d->all[dimension].at];
+}
+static const char *text_of(const struct tb_dimensions *d, enum tb_axis_id axis) {
+  return value_of(d, axis)->text;
+}
 
 static tc_status read_threads(struct maker *m, const char *text, int *threads) {
   long long whole = 0;
@@ -45,7 +50,8 @@ static tc_status set_place(struct maker *m, const struct tb_dimensions *d, struc
   tc_status status = read_threads(m, text_of(d, TB_AXIS_THREADS), &threads);
   if (status) return status;
   out->smt = strcmp(text_of(d, TB_AXIS_SMT), "off") != 0;
-  status = tb_topology_place(m->topology, m->arena, text_of(d, TB_AXIS_TOPOLOGY), out->smt, threads, place, m->err);
+  status = tb_topology_place(m->topology, m->arena, text_of(d, TB_AXIS_TOPOLOGY), out->smt, threads, place,
+                             m->err);
   out->place = place;
   out->topology = place->text;
   out->threads = place->threads;
@@ -72,7 +78,8 @@ static tc_status add_again(struct maker *m, double number, struct tb_case *out) 
   const struct tb_param again = {TB_AGAIN, {TB_VALUE_NUMBER, tb_format(m->arena, "%.0f", number), number}};
   int at = out->n_params++;
   if (!again.value.text) return no_memory(m->err);
-  for (; at > 0 && strcmp(out->params[at - 1].name, again.name) > 0; at--) out->params[at] = out->params[at - 1];
+  for (; at > 0 && strcmp(out->params[at - 1].name, again.name) > 0; at--)
+    out->params[at] = out->params[at - 1];
   out->params[at] = again;
   return TC_OK;
 }
@@ -82,7 +89,8 @@ static tc_status set_switches(struct maker *m, const struct tb_dimensions *d, st
   for (int i = TB_AXIS_COUNT + d->n_own; i < d->count; i++) {
     const char *name = d->all[i].name, *text = value_of(d, i)->text;
     const double before = name ? 0 : value_of(d, i)->number;
-    tc_status status = name ? tc_config_set(&out->config, name, text, m->err) : tb_switch_set_apply(m->arena, text, &out->config, m->err);
+    tc_status status = name ? tc_config_set(&out->config, name, text, m->err)
+                            : tb_switch_set_apply(m->arena, text, &out->config, m->err);
     if (!status && before > 0) status = add_again(m, before, out);
     if (status) return status;
   }
@@ -104,8 +112,10 @@ static tc_status make_case(struct maker *m, const struct tb_suite *suite, const 
   tc_status status = tb_peer_set_backend(m->arena, text_of(d, TB_AXIS_BACKEND), &kase, m->err);
   kase.dtype = text_of(d, TB_AXIS_DTYPE);
   kase.device = *text_of(d, TB_AXIS_DEVICE) ? text_of(d, TB_AXIS_DEVICE) : "cpu";
-  const bool inductor = !strcmp(kase.backend, "inductor"), has_modes = inductor && *text_of(d, TB_AXIS_MODE); /* modes are inductor's */
-  if (!status && inductor && !tb_mode_is_of(m->spec, suite, kase.workload, text_of(d, TB_AXIS_MODE))) return TC_OK;
+  const bool inductor = !strcmp(kase.backend, "inductor"),
+             has_modes = inductor && *text_of(d, TB_AXIS_MODE); /* modes are inductor's */
+  if (!status && inductor && !tb_mode_is_of(m->spec, suite, kase.workload, text_of(d, TB_AXIS_MODE)))
+    return TC_OK;
   kase.mode = has_modes ? text_of(d, TB_AXIS_MODE) : "default";
   const char *group_key = NULL;
   if (!status) status = set_place(m, d, &kase);
@@ -137,7 +147,9 @@ static tc_status add_suite(struct maker *m, const struct tb_suite *suite) {
   for (int i = 0; i < d.count && !status; i++) {
     if (!d.all[i].count) return TC_OK; /* none of the workloads asked for is this suite's */
     product *= (size_t)d.all[i].count;
-    if (m->plan->cases.len + product > TB_CASES_MAX) status = tc_fail(m->err, TC_LIMIT, "plan", "more than %d cases: name fewer values, or fewer suites", TB_CASES_MAX);
+    if (m->plan->cases.len + product > TB_CASES_MAX)
+      status = tc_fail(m->err, TC_LIMIT, "plan", "more than %d cases: name fewer values, or fewer suites",
+                       TB_CASES_MAX);
   }
   if (status) return status;
   do status = make_case(m, suite, &d);
@@ -145,10 +157,18 @@ static tc_status add_suite(struct maker *m, const struct tb_suite *suite) {
   return status;
 }
 
-tc_status tb_plan_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites, struct tb_topology *topology,
-                       const struct tc_config *base, struct tb_plan *out, struct tc_error *err) {
+tc_status tb_plan_make(struct tc_arena *arena, const struct tb_spec *spec, const struct tb_suite *suites,
+                       struct tb_topology *topology, const struct tc_config *base, struct tb_plan *out,
+                       struct tc_error *err) {
   *out = (struct tb_plan){.n_groups = 0};
-  struct maker m = {.arena = arena, .spec = spec, .topology = topology, .base = base, .plan = out, .err = err, .ids.arena = arena, .group_keys.arena = arena};
+  struct maker m = {.arena = arena,
+                    .spec = spec,
+                    .topology = topology,
+                    .base = base,
+                    .plan = out,
+                    .err = err,
+                    .ids.arena = arena,
+                    .group_keys.arena = arena};
   tc_status status = tb_names_check(arena, spec, suites, err);
   for (int s = 0; !status && s < spec->n_suites; s++) status = add_suite(&m, &suites[s]);
   return status;

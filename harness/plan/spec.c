@@ -16,7 +16,7 @@ static const char modes[] = ""
     ;
 
 static const struct tb_axis_row axis_rows[] = {
-#define MODES (modes + 1)
+#define MODES                                     (modes + 1)
 #define TB_AXIS(FIELD, name, dflt, choices, help) {name, dflt, choices, help},
 #include "harness/plan/axis.def"
 #undef TB_AXIS
@@ -24,7 +24,8 @@ static const struct tb_axis_row axis_rows[] = {
 };
 
 static const struct tb_option_row option_rows[] = {
-#define TB_OPTION(field, name, type, dflt, use, words, help) {name, #dflt, words, help, TB_OPTION_##type, TB_OPTION_##use},
+#define TB_OPTION(field, name, type, dflt, use, words, help)                                                 \
+  {name, #dflt, words, help, TB_OPTION_##type, TB_OPTION_##use},
 #include "harness/plan/options.def"
 #undef TB_OPTION
 };
@@ -68,7 +69,8 @@ bool tb_option_alone(const void *names, const char *name, const char *next) {
   bool value;
   (void)names;
   if (next && tb_flag_parse(next, &value)) return false;
-  return (option >= 0 && option_rows[option].type == TB_OPTION_FLAG) || (config >= 0 && tc_config_row(config)->type == TC_CONFIG_BOOL);
+  return (option >= 0 && option_rows[option].type == TB_OPTION_FLAG) ||
+         (config >= 0 && tc_config_row(config)->type == TC_CONFIG_BOOL);
 }
 
 void tb_spec_offer_names(struct tb_nearest *nearest) {
@@ -77,7 +79,9 @@ void tb_spec_offer_names(struct tb_nearest *nearest) {
   for (int i = 0; i < tc_config_count(); i++) tb_nearest_offer(nearest, tc_config_row(i)->name);
 }
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "command line", "out of memory"); }
+static tc_status no_memory(struct tc_error *err) {
+  return tc_fail(err, TC_NOMEM, "command line", "out of memory");
+}
 
 /* "0.5%", of more than 0% and less than 100%. The sign is asked for: 0.5 alone could be either. */
 static bool parse_share(const char *text, double *out) {
@@ -95,20 +99,30 @@ static tc_status set_option(struct tb_options *options, int index, const char *t
   switch (row->type) {
     case TB_OPTION_TEXT: *(const char **)at = text; return TC_OK;
     case TB_OPTION_INT:
-      return tb_whole_parse(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use a whole number of 0 or more", row->name, text);
+      return tb_whole_parse(text, at) ? TC_OK
+                                      : tc_fail(err, TC_ARG, "command line",
+                                                "%s=%s: use a whole number of 0 or more", row->name, text);
     case TB_OPTION_SHARE:
-      return parse_share(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use a percentage, as 0.5%%", row->name, text);
-    case TB_OPTION_FLAG: return tb_flag_parse(text, at) ? TC_OK : tc_fail(err, TC_ARG, "command line", "%s=%s: use yes or no", row->name, text);
+      return parse_share(text, at)
+                 ? TC_OK
+                 : tc_fail(err, TC_ARG, "command line", "%s=%s: use a percentage, as 0.5%%", row->name, text);
+    case TB_OPTION_FLAG:
+      return tb_flag_parse(text, at)
+                 ? TC_OK
+                 : tc_fail(err, TC_ARG, "command line", "%s=%s: use yes or no", row->name, text);
   }
   return TC_OK;
 }
 
 /* Values split at commas, none empty, none twice. */
-static tc_status split_values(struct tc_arena *arena, const char *name, const char *text, struct tb_values *out, struct tc_error *err) {
+static tc_status split_values(struct tc_arena *arena, const char *name, const char *text,
+                              struct tb_values *out, struct tc_error *err) {
   *out = (struct tb_values){.name = name};
   const char **parts = tb_split(arena, text, &out->count);
   if (!parts) return no_memory(err);
-  if (!out->count) return tc_fail(err, TC_ARG, "command line", "%s= has no value; write %s=VALUE or %s=V1,V2", name, name, name);
+  if (!out->count)
+    return tc_fail(err, TC_ARG, "command line", "%s= has no value; write %s=VALUE or %s=V1,V2", name, name,
+                   name);
   out->values = parts;
   int kept = 0;
   for (int i = 0; i < out->count; i++) {
@@ -121,7 +135,8 @@ static tc_status split_values(struct tc_arena *arena, const char *name, const ch
   return TC_OK;
 }
 
-static tc_status check_choices(struct tc_arena *arena, const struct tb_axis_row *row, const struct tb_values *given, struct tc_error *err) {
+static tc_status check_choices(struct tc_arena *arena, const struct tb_axis_row *row,
+                               const struct tb_values *given, struct tc_error *err) {
   int count;
   const char **choices = tb_split(arena, row->choices, &count);
   if (!choices) return no_memory(err);
@@ -135,14 +150,16 @@ static tc_status check_choices(struct tc_arena *arena, const struct tb_axis_row 
     if (known) continue;
     const char *hint = tb_nearest_hint(arena, &nearest);
     return *hint ? tc_fail(err, TC_ARG, "command line", "%s=%s: unknown%s", row->name, given->values[i], hint)
-                 : tc_fail(err, TC_ARG, "command line", "%s=%s: unknown; use one of %s", row->name, given->values[i], row->choices);
+                 : tc_fail(err, TC_ARG, "command line", "%s=%s: unknown; use one of %s", row->name,
+                           given->values[i], row->choices);
   }
   return TC_OK;
 }
 
-/* One try of each value now, so that a wrong one is told before anything runs. One value, which may hold commas: switches that
- * make no two cases. */
-static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int index, const char *text, struct tc_error *err) {
+/* One try of each value now, so that a wrong one is told before anything runs. One value, which may hold
+ * commas: switches that make no two cases. */
+static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int index, const char *text,
+                            struct tc_error *err) {
   const struct tc_config_row *row = tc_config_row(index);
   struct tb_values values = {.name = row->name};
   if (row->aside) {
@@ -162,10 +179,13 @@ static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int ind
   return tc_vec_push(tc_arena_alloc(arena), &out->switches, values) ? TC_OK : no_memory(err);
 }
 
-static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg, struct tc_error *err) {
+static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg,
+                         struct tc_error *err) {
   const int option = find_option(arg->name), axis = find_axis(arg->name), config = find_switch(arg->name);
-  if (option >= 0 && option_rows[option].use == TB_OPTION_MEASURES && !out->measuring) out->measuring = option_rows[option].name;
-  if (option >= 0 && option_rows[option].use == TB_OPTION_EXPLAINS && !out->explaining) out->explaining = option_rows[option].name;
+  if (option >= 0 && option_rows[option].use == TB_OPTION_MEASURES && !out->measuring)
+    out->measuring = option_rows[option].name;
+  if (option >= 0 && option_rows[option].use == TB_OPTION_EXPLAINS && !out->explaining)
+    out->explaining = option_rows[option].name;
   if (option >= 0) return set_option(&out->options, option, arg->value, err);
   if (config >= 0) return add_switch(arena, out, config, arg->value, err);
   if (axis >= 0) {
@@ -180,20 +200,25 @@ static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const stru
 
 /* Whole numbers that make sense where they are given; the largest ones keep all arithmetic on them exact. */
 static tc_status check_bounds(const struct tb_args *args, const struct tb_options *o, struct tc_error *err) {
-  const struct { const char *name; long long value, least, most; } bounds[] = {
-      {"replicates", o->replicates, 1, 10000}, {"replicates_max", o->replicates_max, 1, 10000}, {"budget", o->budget, 1, 10000000},
-      {"timeout", o->timeout, 1, 10000000}, {"memory_mb", o->memory_mb, 1, 1LL << 40}, {"seed", o->seed, 0, 1LL << 53}};
+  const struct {
+    const char *name;
+    long long value, least, most;
+  } bounds[] = {{"replicates", o->replicates, 1, 10000},   {"replicates_max", o->replicates_max, 1, 10000},
+                {"budget", o->budget, 1, 10000000},        {"timeout", o->timeout, 1, 10000000},
+                {"memory_mb", o->memory_mb, 1, 1LL << 40}, {"seed", o->seed, 0, 1LL << 53}};
   for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
     const char *given = tb_args_value(args, bounds[i].name);
     if (given && (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most))
-      return tc_fail(err, TC_ARG, "command line", "%s=%s: use a whole number from %lld to %lld", bounds[i].name, given, bounds[i].least, bounds[i].most);
+      return tc_fail(err, TC_ARG, "command line", "%s=%s: use a whole number from %lld to %lld",
+                     bounds[i].name, given, bounds[i].least, bounds[i].most);
   }
   return TC_OK;
 }
 
 static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_error *err) {
   struct tb_options *o = &out->options;
-  if (!*o->suite) return tc_fail(err, TC_ARG, "command line", "suite=NAME is missing; `tbench list` shows the suites");
+  if (!*o->suite)
+    return tc_fail(err, TC_ARG, "command line", "suite=NAME is missing; `tbench list` shows the suites");
   out->suites = tb_split(arena, o->suite, &out->n_suites);
   if (!out->suites) return no_memory(err);
   for (int i = 0; i < out->n_suites; i++)
@@ -204,14 +229,16 @@ static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_e
   return *o->counters ? tb_wanted_parse(arena, o->counters, &wanted, err) : TC_OK;
 }
 
-tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out, struct tc_error *err) {
+tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out,
+                        struct tc_error *err) {
   *out = (struct tb_spec){.options = {
 #define TB_OPTION(field, name, type, dflt, use, words, help) .field = dflt,
 #include "harness/plan/options.def"
 #undef TB_OPTION
                           }};
   if (args->words.len)
-    return tc_fail(err, TC_ARG, "command line", "'%s': write name=value, as suite=%s", args->words.data[0], args->words.data[0]);
+    return tc_fail(err, TC_ARG, "command line", "'%s': write name=value, as suite=%s", args->words.data[0],
+                   args->words.data[0]);
   for (size_t i = 0; i < args->named.len; i++) {
     const tc_status status = add_arg(arena, out, &args->named.data[i], err);
     if (status) return status;

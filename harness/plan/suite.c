@@ -47,8 +47,8 @@ static bool add_colon_list(struct tc_arena *arena, const char *list, names *out)
   return true;
 }
 
-/* Suites that came with the program: the source tree's while it runs out of its build tree, else where they were installed, and
- * where they are if the whole installation was moved since. */
+/* Suites that came with the program: the source tree's while it runs out of its build tree, else where they
+ * were installed, and where they are if the whole installation was moved since. */
 static bool add_own_folders(struct tc_arena *arena, names *out) {
   static const char installed[] = TB_PKGDATADIR "/suites", moved[] = "../share/tbench/suites";
   char program[PATH_MAX];
@@ -63,7 +63,8 @@ static bool add_own_folders(struct tc_arena *arena, names *out) {
 const char **tb_suite_path(struct tc_arena *arena, int *count) {
   names folders = {0};
   *count = 0;
-  if (!add_colon_list(arena, getenv("TBENCH_SUITES"), &folders) || !add_own_folders(arena, &folders)) return NULL;
+  if (!add_colon_list(arena, getenv("TBENCH_SUITES"), &folders) || !add_own_folders(arena, &folders))
+    return NULL;
   if (!tc_vec_push(tc_arena_alloc(arena), &folders, ".")) return NULL;
   *count = (int)folders.len;
   return folders.data;
@@ -76,10 +77,13 @@ const char *tb_suite_places(struct tc_arena *arena) {
     const bool there = !access(folders[i], R_OK | X_OK);
     all = tb_format(arena, "%s%s%s%s", all, i ? ", " : "", folders[i], there ? "" : " (cannot be read)");
   }
-  return all ? tb_format(arena, "looked in %s; set TBENCH_SUITES to the folder of the suites", all) : "out of memory";
+  return all ? tb_format(arena, "looked in %s; set TBENCH_SUITES to the folder of the suites", all)
+             : "out of memory";
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 const char **tb_suite_names(struct tc_arena *arena, int *count) {
   int n_folders;
@@ -109,7 +113,9 @@ static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct 
   int count;
   const char **known = tb_suite_names(arena, &count);
   if (!known) return no_memory(err);
-  if (!count) return tc_fail(err, TC_ARG, "suite", "there is no suite '%s', nor any other: %s", name, tb_suite_places(arena));
+  if (!count)
+    return tc_fail(err, TC_ARG, "suite", "there is no suite '%s', nor any other: %s", name,
+                   tb_suite_places(arena));
   struct tb_nearest nearest = tb_nearest_to(name);
   const char *all = "";
   for (int i = 0; i < count && all; i++) {
@@ -117,14 +123,17 @@ static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct 
     all = tb_format(arena, "%s%s%s", all, i ? ", " : "", known[i]);
   }
   const char *hint = tb_nearest_hint(arena, &nearest);
-  return tc_fail(err, TC_ARG, "suite", "there is no suite '%s'%s%s", name, hint, *hint || !all ? "" : tb_format(arena, "; suites: %s", all));
+  return tc_fail(err, TC_ARG, "suite", "there is no suite '%s'%s%s", name, hint,
+                 *hint || !all ? "" : tb_format(arena, "; suites: %s", all));
 }
 
 /* A worker that waits for a pipe would be told as one that is slow. */
 static tc_status check_readable(const char *name, const char *path, struct tc_error *err) {
   const char *why;
   FILE *in = tb_regular_open(path, &why);
-  if (!in) return tc_fail(err, TC_ARG, "suite", "suite=%s: the file cannot be read: %s%s%s", name, path == name ? "" : path, path == name ? "" : ": ", why);
+  if (!in)
+    return tc_fail(err, TC_ARG, "suite", "suite=%s: the file cannot be read: %s%s%s", name,
+                   path == name ? "" : path, path == name ? "" : ": ", why);
   fclose(in);
   return TC_OK;
 }
@@ -169,7 +178,8 @@ static bool read_axis(struct tc_arena *arena, const cJSON *json, struct tb_suite
   return true;
 }
 
-static bool read_axes(struct tc_arena *arena, const cJSON *json, const char *field, struct tb_suite_axis **axes, int *count) {
+static bool read_axes(struct tc_arena *arena, const cJSON *json, const char *field,
+                      struct tb_suite_axis **axes, int *count) {
   const cJSON *array = cJSON_GetObjectItemCaseSensitive(json, field);
   *count = 0;
   *axes = tc_arena_bytes(arena, sizeof **axes * (size_t)(cJSON_GetArraySize(array) + 1));
@@ -179,8 +189,10 @@ static bool read_axes(struct tc_arena *arena, const cJSON *json, const char *fie
   return true;
 }
 
-static tc_status read_description(struct tc_arena *arena, const cJSON *json, const char *path, struct tb_suite *out, struct tc_error *err) {
-  const cJSON *workloads = cJSON_GetObjectItemCaseSensitive(json, "workloads"), *modes = cJSON_GetObjectItemCaseSensitive(json, "modes"),
+static tc_status read_description(struct tc_arena *arena, const cJSON *json, const char *path,
+                                  struct tb_suite *out, struct tc_error *err) {
+  const cJSON *workloads = cJSON_GetObjectItemCaseSensitive(json, "workloads"),
+              *modes = cJSON_GetObjectItemCaseSensitive(json, "modes"),
               *devices = cJSON_GetObjectItemCaseSensitive(json, "devices");
   *out = (struct tb_suite){.path = path, .timeout_s = tb_json_number(json, "timeout", 0)};
   out->name = tc_arena_text(arena, tb_json_text(json, "name", ""));
@@ -191,22 +203,33 @@ static tc_status read_description(struct tc_arena *arena, const cJSON *json, con
   out->devices = read_texts(arena, devices, &out->n_devices);
   out->switches = read_texts(arena, cJSON_GetObjectItemCaseSensitive(json, "switches"), &out->n_switches);
   out->backends = read_texts(arena, cJSON_GetObjectItemCaseSensitive(json, "backends"), &out->n_backends);
-  const bool good = out->name && out->about && out->counters && out->workloads && out->modes && out->devices && out->switches && out->backends;
-  return good && read_axes(arena, json, "axes", &out->axes, &out->n_axes) && read_axes(arena, json, "modes_of", &out->modes_of, &out->n_modes_of)
-             ? TC_OK : no_memory(err);
+  const bool good = out->name && out->about && out->counters && out->workloads && out->modes &&
+                    out->devices && out->switches && out->backends;
+  return good && read_axes(arena, json, "axes", &out->axes, &out->n_axes) &&
+                 read_axes(arena, json, "modes_of", &out->modes_of, &out->n_modes_of)
+             ? TC_OK
+             : no_memory(err);
 }
 
 /* A worker's error as the reader's: broken input. */
-static tc_status broken(struct tc_arena *arena, const struct tb_process *worker, const char *path, const char **trace, struct tc_error *err) {
+static tc_status broken(struct tc_arena *arena, const struct tb_process *worker, const char *path,
+                        const char **trace, struct tc_error *err) {
   *trace = worker->trace ? tc_arena_text(arena, worker->trace) : NULL;
-  return worker->outcome == TB_OUTCOME_ERROR ? tc_fail(err, TC_ARG, "suite", "%s", worker->why)
-                                             : tc_fail(err, TC_ARG, "suite", "%s: loading it ended in: %s: %s", path, tb_outcome_text(worker->outcome), worker->why);
+  return worker->outcome == TB_OUTCOME_ERROR
+             ? tc_fail(err, TC_ARG, "suite", "%s", worker->why)
+             : tc_fail(err, TC_ARG, "suite", "%s: loading it ended in: %s: %s", path,
+                       tb_outcome_text(worker->outcome), worker->why);
 }
 
-tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer, struct tb_suite *out, const char **trace,
-                            struct tc_error *err) {
+tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer,
+                            struct tb_suite *out, const char **trace, struct tc_error *err) {
   struct tb_process worker;
-  const struct tb_launch launch = {.own = describer->own, .config = describer->config, .memory_mb = describer->memory_mb, .voice = describer->voice, .plugins = describer->plugins, .suite = path};
+  const struct tb_launch launch = {.own = describer->own,
+                                   .config = describer->config,
+                                   .memory_mb = describer->memory_mb,
+                                   .voice = describer->voice,
+                                   .plugins = describer->plugins,
+                                   .suite = path};
   const double timeout_s = describer->timeout_s > 0 ? describer->timeout_s : timeout_default_s;
   cJSON *reply = NULL;
   *trace = NULL;
@@ -216,8 +239,10 @@ tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const stru
     cJSON_AddStringToObject(request, "suite", path);
     status = tb_process_ask(&worker, request, timeout_s, &reply, err);
   }
-  if (!status) status = read_description(arena, cJSON_GetObjectItemCaseSensitive(reply, "description"), path, out, err);
-  else if (status != TC_INTERRUPTED) status = broken(arena, &worker, path, trace, err);
+  if (!status)
+    status = read_description(arena, cJSON_GetObjectItemCaseSensitive(reply, "description"), path, out, err);
+  else if (status != TC_INTERRUPTED)
+    status = broken(arena, &worker, path, trace, err);
   cJSON_Delete(reply);
   tb_process_stop(&worker);
   return status;

@@ -1,9 +1,9 @@
-/* Sending of documents. The core knows no network, no clock and no file system: it gets all three, so that a test can run a thousand
- * failures of them in a second.
+/* Sending of documents. The core knows no network, no clock and no file system: it gets all three, so that a
+ * test can run a thousand failures of them in a second.
  *
- * A document's way: into the spool (tb_spool_add), then tb_push_deliver: sent, again after a pause where that may help, and removed from the
- * spool once the endpoint has acknowledged it. Whatever happens in between, it lies in the spool or the endpoint has it.
- * Threads: one at a time. */
+ * A document's way: into the spool (tb_spool_add), then tb_push_deliver: sent, again after a pause where that
+ * may help, and removed from the spool once the endpoint has acknowledged it. Whatever happens in between, it
+ * lies in the spool or the endpoint has it. Threads: one at a time. */
 #ifndef TB_PUSH_H
 #define TB_PUSH_H
 
@@ -13,8 +13,8 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "harness/push/push_format.h"
-#include "results/stats/random.h"
 #include "harness/push/spool.h"
+#include "results/stats/random.h"
 
 enum { TB_PUSH_TEXT = 4096, TB_PUSH_TYPE = 128, TB_PUSH_URL = 1024, TB_PUSH_WHY = 512 };
 
@@ -66,20 +66,31 @@ struct tb_push_verdict {
   char why[TB_PUSH_WHY]; /* one line; no token in it */
 };
 /* The request's token is blotted out of what the endpoint says. */
-void tb_push_judge(const struct tb_push_format *format, const struct tb_push_request *request, const struct tb_push_answer *answer, struct tb_push_verdict *verdict);
+void tb_push_judge(const struct tb_push_format *format, const struct tb_push_request *request,
+                   const struct tb_push_answer *answer, struct tb_push_verdict *verdict);
 
 /* --- sending --- */
 struct tb_push_policy {
-  int tries;                  /* of one document, 1 or more */
-  double wait_s, wait_most_s; /* pause after the first try, twice as long after each further one, up to the most */
+  int tries; /* of one document, 1 or more */
+  double wait_s,
+      wait_most_s; /* pause after the first try, twice as long after each further one, up to the most */
   bool compress;
-  bool plain;                 /* the token may go over http:// to another machine */
+  bool plain; /* the token may go over http:// to another machine */
 };
 
-enum tb_push_fate { TB_FATE_SENT, TB_FATE_KNOWN, TB_FATE_KEPT /* it lies in the spool */, TB_FATE_REFUSED /* in its refused/ */, TB_FATES };
+enum tb_push_fate {
+  TB_FATE_SENT,
+  TB_FATE_KNOWN,
+  TB_FATE_KEPT /* it lies in the spool */,
+  TB_FATE_REFUSED /* in its refused/ */,
+  TB_FATES
+};
 
 /* An endpoint that is not asked again by this process, and why. */
-struct tb_push_closed { const char *origin; char why[TB_PUSH_WHY]; };
+struct tb_push_closed {
+  const char *origin;
+  char why[TB_PUSH_WHY];
+};
 
 struct tb_push {
   struct tb_spool *spool;

@@ -7,12 +7,21 @@
 
 #include "base/hash.h"
 #include "harness/base/args.h"
-#include "results/stats/stats.h"
 #include "reporters/reporter.h"
+#include "results/stats/stats.h"
 
 static const struct tb_push_format formats[] = {
-#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, known, proof, member, twice, help)              \
-  {#name, #reporter, TB_CUT_##cut, path, mark, must, query, #method, type, gzip, credential, stored, known, TB_PROOF_##proof, member, TB_TWICE_##twice, help},
+#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, \
+                       known, proof, member, twice, help)                                                    \
+  {#name,        #reporter,                                                                                  \
+   TB_CUT_##cut, path,                                                                                       \
+   mark,         must,                                                                                       \
+   query,        #method,                                                                                    \
+   type,         gzip,                                                                                       \
+   credential,   stored,                                                                                     \
+   known,        TB_PROOF_##proof,                                                                           \
+   member,       TB_TWICE_##twice,                                                                           \
+   help},
 #define TB_PUSH_FILE_ONLY(name, why)
 #include "harness/push/push_formats.def"
 #undef TB_PUSH_FORMAT
@@ -29,8 +38,9 @@ const struct tb_push_format *tb_push_format_find(const char *name) {
 }
 
 const char *tb_push_file_only(const char *name) {
-#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, known, proof, member, twice, help)
-#define TB_PUSH_FILE_ONLY(format, why) \
+#define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, \
+                       known, proof, member, twice, help)
+#define TB_PUSH_FILE_ONLY(format, why)                                                                       \
   if (!strcmp(name, #format)) return why;
 #include "harness/push/push_formats.def"
 #undef TB_PUSH_FORMAT
@@ -69,15 +79,19 @@ static const char *value_of(struct tc_arena *arena, const char *query, const cha
   return NULL;
 }
 
-tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_url *url, const char **target, struct tc_error *err) {
-  const char *path = strstr(url->path, format->mark) ? url->path : tb_format(arena, "%s%s", url->path, format->path);
+tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *format,
+                         const struct tb_url *url, const char **target, struct tc_error *err) {
+  const char *path =
+      strstr(url->path, format->mark) ? url->path : tb_format(arena, "%s%s", url->path, format->path);
   const char *query = url->query;
   for (const char *at = format->query; *at && query; at += strcspn(at, "&"), at += *at == '&')
-    if (!says(query, at, strcspn(at, "="))) query = tb_format(arena, "%s%s%.*s", query, *query ? "&" : "", (int)strcspn(at, "&"), at);
+    if (!says(query, at, strcspn(at, "=")))
+      query = tb_format(arena, "%s%s%.*s", query, *query ? "&" : "", (int)strcspn(at, "&"), at);
   *target = path && query ? tb_format(arena, "%s%s%s%s", url->start, path, *query ? "?" : "", query) : NULL;
   if (!*target) return no_memory(err);
   if (has_one(*target, format->must)) return TC_OK;
-  return tc_fail(err, TC_ARG, "push", "format=%s: to= has no '%s' (%s)", format->name, format->must, format->help);
+  return tc_fail(err, TC_ARG, "push", "format=%s: to= has no '%s' (%s)", format->name, format->must,
+                 format->help);
 }
 
 bool tb_push_replaces(const struct tb_push_format *format) { return !strcmp(format->method, "PUT"); }
@@ -90,14 +104,16 @@ static const char *base64(struct tc_arena *arena, const char *text) {
   unsigned held = 0, bits = 0;
   for (const char *at = text; out && *at; at++) {
     held = held << IN_BITS | (unsigned char)*at;
-    for (bits += IN_BITS; bits >= OUT_BITS; bits -= OUT_BITS) *to++ = digits[held >> (bits - OUT_BITS) & OUT_MASK];
+    for (bits += IN_BITS; bits >= OUT_BITS; bits -= OUT_BITS)
+      *to++ = digits[held >> (bits - OUT_BITS) & OUT_MASK];
   }
   if (out && bits) *to++ = digits[held << (OUT_BITS - bits) & OUT_MASK];
   if (out) *to = '\0';
   return out;
 }
 
-/* "/text" behind a label's name in a path of the Pushgateway, or, where text has what a path cannot say, "@base64/…". */
+/* "/text" behind a label's name in a path of the Pushgateway, or, where text has what a path cannot say,
+ * "@base64/…". */
 static const char *label_value(struct tc_arena *arena, const char *text) {
   static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._,-";
   if (!*text) text = "unknown";
@@ -127,45 +143,52 @@ static const char *replace(struct tc_arena *arena, const char *text, const char 
 
 const char *tb_push_target_of(struct tc_arena *arena, const char *target, const cJSON *result) {
   if (!strchr(target, '{')) return target; /* no URL that was given has one */
-  const char *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", ""), *suites = suites_of(arena, result);
+  const char *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", ""),
+             *suites = suites_of(arena, result);
   const char *with_host = replace(arena, target, "{host}", label_value(arena, host));
   return replace(arena, with_host, "{suites}", suites ? label_value(arena, suites) : NULL);
 }
 
 /* --- what goes --- */
 
-static tc_status add_body(struct tc_arena *arena, const char *text, size_t bytes, tb_push_bodies *bodies, struct tc_error *err) {
+static tc_status add_body(struct tc_arena *arena, const char *text, size_t bytes, tb_push_bodies *bodies,
+                          struct tc_error *err) {
   char *copy = text ? tc_arena_bytes(arena, bytes + 1) : NULL;
   if (!copy) return no_memory(err);
   memcpy(copy, text, bytes);
   copy[bytes] = '\0';
-  return tc_vec_push(tc_arena_alloc(arena), bodies, ((struct tb_push_body){copy, bytes})) ? TC_OK : no_memory(err);
+  return tc_vec_push(tc_arena_alloc(arena), bodies, ((struct tb_push_body){copy, bytes})) ? TC_OK
+                                                                                          : no_memory(err);
 }
 
-static tc_status add_json(struct tc_arena *arena, const cJSON *item, tb_push_bodies *bodies, struct tc_error *err) {
+static tc_status add_json(struct tc_arena *arena, const cJSON *item, tb_push_bodies *bodies,
+                          struct tc_error *err) {
   char *text = item ? cJSON_PrintUnformatted(item) : NULL;
   const tc_status status = add_body(arena, text, text ? strlen(text) : 0, bodies, err);
   cJSON_free(text);
   return status;
 }
 
-static tc_status add_elements(struct tc_arena *arena, const char *text, tb_push_bodies *bodies, struct tc_error *err) {
+static tc_status add_elements(struct tc_arena *arena, const char *text, tb_push_bodies *bodies,
+                              struct tc_error *err) {
   cJSON *all = cJSON_Parse(text);
-  tc_status status = cJSON_IsArray(all) ? TC_OK : tc_fail(err, TC_CORRUPT, "push", "the reporter wrote no list of requests");
+  tc_status status =
+      cJSON_IsArray(all) ? TC_OK : tc_fail(err, TC_CORRUPT, "push", "the reporter wrote no list of requests");
   const cJSON *one;
-  if (!status) cJSON_ArrayForEach(one, all)
-    if (!status) status = add_json(arena, one, bodies, err);
+  if (!status) cJSON_ArrayForEach(one, all) if (!status) status = add_json(arena, one, bodies, err);
   cJSON_Delete(all);
   return status;
 }
 
 /* A UUID (of version 8) that is the same for the same document, by which Bencher knows one that it has. */
 static bool add_key(cJSON *document) {
-  char text[sizeof "00000000-0000-8000-8000-000000000000"], digits[TC_SHA256_HEX], *printed = cJSON_PrintUnformatted(document);
+  char text[sizeof "00000000-0000-8000-8000-000000000000"], digits[TC_SHA256_HEX],
+      *printed = cJSON_PrintUnformatted(document);
   if (!printed) return false;
   tc_sha256_of(printed, strlen(printed), digits);
   cJSON_free(printed);
-  snprintf(text, sizeof text, "%.8s-%.4s-8%.3s-8%.3s-%.12s", digits, digits + 8, digits + 12, digits + 15, digits + 18);
+  snprintf(text, sizeof text, "%.8s-%.4s-8%.3s-8%.3s-%.12s", digits, digits + 8, digits + 12, digits + 15,
+           digits + 18);
   return cJSON_AddStringToObject(document, "idempotency_key", text);
 }
 
@@ -177,28 +200,41 @@ static bool add_list_of_one(cJSON *document, const char *name, const char *text)
 }
 
 /* Bencher's JsonNewRun: the document of the reporter is one text in its list of results. */
-static tc_status add_report(struct tc_arena *arena, const char *text, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies, struct tc_error *err) {
+static tc_status add_report(struct tc_arena *arena, const char *text, const cJSON *result,
+                            const struct tb_push_place *place, tb_push_bodies *bodies, struct tc_error *err) {
   enum { TESTBED = 64 };
-  const char *started = tb_doc_text(result, "started", NULL), *finished = tb_doc_text(result, "finished", started), *commit = tb_doc_whole_commit(result); /* Bencher takes no other one */
-  const char *project = value_of(arena, place->url->query, "project"), *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", "");
+  const char *started = tb_doc_text(result, "started", NULL),
+             *finished = tb_doc_text(result, "finished", started),
+             *commit = tb_doc_whole_commit(result); /* Bencher takes no other one */
+  const char *project = value_of(arena, place->url->query, "project"),
+             *host = tb_doc_text(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "host", "");
   char testbed[TESTBED + 1];
   if (!project) return tc_fail(err, TC_ARG, "push", "format=bencher: to= has no project=NAME");
-  if (!started) return tc_fail(err, TC_ARG, "push", "format=bencher: the result does not say when it was started, which Bencher wants to know");
+  if (!started)
+    return tc_fail(
+        err, TC_ARG, "push",
+        "format=bencher: the result does not say when it was started, which Bencher wants to know");
   snprintf(testbed, sizeof testbed, "%s", *host ? host : "unknown");
   cJSON *run = cJSON_CreateObject(), *settings = cJSON_AddObjectToObject(run, "settings");
-  const bool good = settings && cJSON_AddStringToObject(settings, "adapter", "json") && cJSON_AddStringToObject(run, "project", project) &&
-                    cJSON_AddStringToObject(run, "branch", place->branch) && (!commit || cJSON_AddStringToObject(run, "hash", commit)) &&
-                    cJSON_AddStringToObject(run, "testbed", testbed) && cJSON_AddStringToObject(run, "start_time", started) &&
-                    cJSON_AddStringToObject(run, "end_time", finished) && add_list_of_one(run, "results", text) && add_key(run);
+  const bool good = settings && cJSON_AddStringToObject(settings, "adapter", "json") &&
+                    cJSON_AddStringToObject(run, "project", project) &&
+                    cJSON_AddStringToObject(run, "branch", place->branch) &&
+                    (!commit || cJSON_AddStringToObject(run, "hash", commit)) &&
+                    cJSON_AddStringToObject(run, "testbed", testbed) &&
+                    cJSON_AddStringToObject(run, "start_time", started) &&
+                    cJSON_AddStringToObject(run, "end_time", finished) &&
+                    add_list_of_one(run, "results", text) && add_key(run);
   const tc_status status = good ? add_json(arena, run, bodies, err) : no_memory(err);
   cJSON_Delete(run);
   return status;
 }
 
-static tc_status make_report(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result, const struct tb_push_place *place, tb_push_bodies *bodies,
+static tc_status make_report(struct tc_arena *arena, const struct tb_push_format *format, const cJSON *result,
+                             const struct tb_push_place *place, tb_push_bodies *bodies,
                              struct tc_error *err) {
   const struct tb_reporter *reporter = tb_reporter_find(format->reporter);
-  if (!reporter) return tc_fail(err, TC_UNSUPPORTED, "push", "this build has no reporter '%s'", format->reporter);
+  if (!reporter)
+    return tc_fail(err, TC_UNSUPPORTED, "push", "this build has no reporter '%s'", format->reporter);
   char failure[TB_REPORT_FAILURE] = "";
   const struct tb_report_options options = {.half_width = tb_half_width, .failure = failure};
   char *text = NULL;
@@ -207,15 +243,20 @@ static tc_status make_report(struct tc_arena *arena, const struct tb_push_format
   bool good = out && reporter->write(result, &options, out);
   if (out && fclose(out)) good = false;
   tc_status status = TC_OK;
-  if (!good) status = *failure ? tc_fail(err, TC_ARG, "push", "format=%s: %s", format->name, failure) : no_memory(err);
-  else if (format->cut == TB_CUT_WHOLE) status = add_body(arena, text, bytes, bodies, err);
-  else if (format->cut == TB_CUT_ELEMENTS) status = add_elements(arena, text, bodies, err);
-  else status = add_report(arena, text, result, place, bodies, err);
+  if (!good)
+    status = *failure ? tc_fail(err, TC_ARG, "push", "format=%s: %s", format->name, failure) : no_memory(err);
+  else if (format->cut == TB_CUT_WHOLE)
+    status = add_body(arena, text, bytes, bodies, err);
+  else if (format->cut == TB_CUT_ELEMENTS)
+    status = add_elements(arena, text, bodies, err);
+  else
+    status = add_report(arena, text, result, place, bodies, err);
   free(text);
   return status;
 }
 
-tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format, const struct tb_push_document *document, const struct tb_push_place *place,
+tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *format,
+                       const struct tb_push_document *document, const struct tb_push_place *place,
                        tb_push_bodies *bodies, struct tc_error *err) {
   const struct tb_push_body file = {document->text, document->bytes};
   if (format->cut != TB_CUT_FILE) return make_report(arena, format, document->result, place, bodies, err);

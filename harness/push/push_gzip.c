@@ -8,7 +8,9 @@ enum { GZIP_WINDOW = 15 + 16 /* 16: with gzip's head */, MEMORY_LEVEL = 8 };
 
 void *tb_push_gzip(struct tc_arena *arena, const void *bytes, size_t count, size_t *compressed) {
   z_stream z = {0};
-  if (count > UINT_MAX / 2 || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) return NULL;
+  if (count > UINT_MAX / 2 || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                                           Z_DEFAULT_STRATEGY) != Z_OK)
+    return NULL;
   const size_t room = deflateBound(&z, count);
   void *out = tc_arena_bytes(arena, room);
   z.next_in = (z_const Bytef *)bytes;

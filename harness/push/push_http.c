@@ -1,9 +1,10 @@
 /* HTTP by libcurl. Invariants:
  * 1. Certificates and host names are always verified; `cacert` changes whom to trust, nothing turns it off.
- * 2. No redirect is followed, no protocol but HTTP(S) is spoken, a proxy does not see the headers of a request that it tunnels, and it sees
- *    nothing of one that stays on this machine.
+ * 2. No redirect is followed, no protocol but HTTP(S) is spoken, a proxy does not see the headers of a
+ *    request that it tunnels, and it sees nothing of one that stays on this machine.
  * 3. However much an endpoint sends, a bounded part is kept, and it is left after that.
- * 4. A final status with its headers is an answer; of a body that is cut off behind it, it is told that it is. */
+ * 4. A final status with its headers is an answer; of a body that is cut off behind it, it is told that it
+ *    is. */
 #define CURL_DISABLE_TYPECHECK
 #include "harness/push/push_http.h"
 
@@ -50,8 +51,9 @@ struct exchange {
 static tc_status open_library(struct curl *curl, struct tc_error *err) {
   void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return tc_fail(err, TC_UNSUPPORTED, "push", "%s (Debian package: libcurl4)", dlerror());
-#define TB_CURL(name) \
-  if (!(curl->name = (__typeof__(curl_##name) *)dlsym(library, "curl_" #name))) return tc_fail(err, TC_UNSUPPORTED, "push", "%s has no curl_" #name, library_name);
+#define TB_CURL(name)                                                                                        \
+  if (!(curl->name = (__typeof__(curl_##name) *)dlsym(library, "curl_" #name)))                              \
+    return tc_fail(err, TC_UNSUPPORTED, "push", "%s has no curl_" #name, library_name);
 #include "harness/push/push_curl.def"
 #undef TB_CURL
   return TC_OK;
@@ -61,20 +63,25 @@ const char *tb_push_http_version(struct tc_arena *arena, struct tc_error *err) {
   struct curl curl;
   if (open_library(&curl, err)) return NULL;
   const curl_version_info_data *info = curl.version_info(CURLVERSION_NOW);
-  if (info->features & CURL_VERSION_SSL) return tb_format(arena, "libcurl %s, %s", info->version, info->ssl_version);
+  if (info->features & CURL_VERSION_SSL)
+    return tb_format(arena, "libcurl %s, %s", info->version, info->ssl_version);
   tc_fail(err, TC_UNSUPPORTED, "push", "libcurl %s knows no TLS", info->version);
   return NULL;
 }
 
-tc_status tb_push_http_open(const struct tb_push_http_options *options, struct tb_interrupt *interrupt, struct tb_push_http **http, struct tc_error *err) {
+tc_status tb_push_http_open(const struct tb_push_http_options *options, struct tb_interrupt *interrupt,
+                            struct tb_push_http **http, struct tc_error *err) {
   struct tb_push_http *h = TC_NEW(tc_alloc_system(), struct tb_push_http);
   if (!h) return tc_fail(err, TC_NOMEM, "push", "out of memory");
   h->options = *options;
   h->interrupt = interrupt;
   tc_status status = open_library(&h->curl, err);
-  if (!status && (h->curl.global_init(CURL_GLOBAL_DEFAULT) || !(h->easy = h->curl.easy_init()))) status = tc_fail(err, TC_NOMEM, "push", "libcurl did not start");
-  if (status) tb_push_http_close(h);
-  else *http = h;
+  if (!status && (h->curl.global_init(CURL_GLOBAL_DEFAULT) || !(h->easy = h->curl.easy_init())))
+    status = tc_fail(err, TC_NOMEM, "push", "libcurl did not start");
+  if (status)
+    tb_push_http_close(h);
+  else
+    *http = h;
   return status;
 }
 
@@ -89,7 +96,8 @@ void tb_push_http_close(struct tb_push_http *http) {
 static size_t take_text(char *bytes, size_t size, size_t count, void *data) {
   struct exchange *x = data;
   const size_t all = size * count, room = TB_PUSH_TEXT - 1 - x->text_bytes, taken = all < room ? all : room;
-  for (size_t i = 0; i < taken; i++) x->answer->text[x->text_bytes++] = bytes[i] ? bytes[i] : '?'; /* a zero would hide what follows */
+  for (size_t i = 0; i < taken; i++)
+    x->answer->text[x->text_bytes++] = bytes[i] ? bytes[i] : '?'; /* a zero would hide what follows */
   x->answer->text[x->text_bytes] = '\0';
   return taken; /* less than came: libcurl hangs up */
 }
@@ -109,7 +117,8 @@ static size_t take_header(char *line, size_t size, size_t count, void *data) {
   struct exchange *x = data;
   const size_t length = size * count;
   static const char first[] = "HTTP/";
-  if (length > strlen(first) && !strncmp(line, first, strlen(first))) *x->answer->type = *x->answer->location = '\0'; /* what came before was an interim answer */
+  if (length > strlen(first) && !strncmp(line, first, strlen(first)))
+    *x->answer->type = *x->answer->location = '\0'; /* what came before was an interim answer */
   x->headed = length == strspn(line, "\r\n");
   if (!take_header_value(line, length, "Content-Type", x->answer->type, sizeof x->answer->type))
     take_header_value(line, length, "Location", x->answer->location, sizeof x->answer->location);
@@ -136,25 +145,31 @@ static bool add_header(struct exchange *x, const char *name, const char *value) 
 
 static bool add_headers(struct exchange *x, const struct tb_push_request *r) {
   return add_header(x, "Content-Type: ", r->content_type) && add_header(x, "Idempotency-Key: ", r->key) &&
-         (!r->encoding || add_header(x, "Content-Encoding: ", r->encoding)) && (!r->token || add_header(x, r->credential, r->token));
+         (!r->encoding || add_header(x, "Content-Encoding: ", r->encoding)) &&
+         (!r->token || add_header(x, r->credential, r->token));
 }
 
 static bool set_request(struct exchange *x, const struct tb_push_request *r) {
   struct tb_push_http *h = x->http;
   __typeof__(curl_easy_setopt) *set = h->curl.easy_setopt;
   CURL *e = h->easy;
-  bool good = !set(e, CURLOPT_URL, r->url) && !set(e, CURLOPT_POST, 1L) && !set(e, CURLOPT_CUSTOMREQUEST, r->method);
+  bool good =
+      !set(e, CURLOPT_URL, r->url) && !set(e, CURLOPT_POST, 1L) && !set(e, CURLOPT_CUSTOMREQUEST, r->method);
   good = good && (!r->direct || !set(e, CURLOPT_NOPROXY, "*"));
-  good = good && !set(e, CURLOPT_POSTFIELDS, r->body) && !set(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->bytes);
-  good = good && !set(e, CURLOPT_HTTPHEADER, x->headers) && !set(e, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+  good = good && !set(e, CURLOPT_POSTFIELDS, r->body) &&
+         !set(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->bytes);
+  good = good && !set(e, CURLOPT_HTTPHEADER, x->headers) &&
+         !set(e, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
   return good && !set(e, CURLOPT_USERAGENT, "tbench/" PACKAGE_VERSION) && !set(e, CURLOPT_FOLLOWLOCATION, 0L);
 }
 
 static bool set_trust(const struct tb_push_http *h) {
   __typeof__(curl_easy_setopt) *set = h->curl.easy_setopt;
   CURL *e = h->easy;
-  bool good = !set(e, CURLOPT_SSL_VERIFYPEER, 1L) && !set(e, CURLOPT_SSL_VERIFYHOST, 2L) && !set(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-  good = good && (!*h->options.cacert || (!set(e, CURLOPT_CAINFO, h->options.cacert) && !set(e, CURLOPT_CAPATH, NULL)));
+  bool good = !set(e, CURLOPT_SSL_VERIFYPEER, 1L) && !set(e, CURLOPT_SSL_VERIFYHOST, 2L) &&
+              !set(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+  good = good && (!*h->options.cacert ||
+                  (!set(e, CURLOPT_CAINFO, h->options.cacert) && !set(e, CURLOPT_CAPATH, NULL)));
 #if LIBCURL_VERSION_NUM >= 0x075500
   return good && !set(e, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
@@ -167,28 +182,33 @@ static bool set_limits(struct exchange *x) {
   __typeof__(curl_easy_setopt) *set = h->curl.easy_setopt;
   CURL *e = h->easy;
   const long stall_s = (long)h->options.stall_s;
-  bool good = !set(e, CURLOPT_NOSIGNAL, 1L) && !set(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(h->options.connect_s * MS_PER_S));
+  bool good = !set(e, CURLOPT_NOSIGNAL, 1L) &&
+              !set(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(h->options.connect_s * MS_PER_S));
   good = good && !set(e, CURLOPT_TIMEOUT_MS, (long)(h->options.total_s * MS_PER_S));
-  good = good && !set(e, CURLOPT_LOW_SPEED_LIMIT, 1L) && !set(e, CURLOPT_LOW_SPEED_TIME, stall_s > 0 ? stall_s : 1);
-  good = good && !set(e, CURLOPT_WRITEFUNCTION, take_text) && !set(e, CURLOPT_WRITEDATA, x) && !set(e, CURLOPT_HEADERFUNCTION, take_header);
-  good = good && !set(e, CURLOPT_HEADERDATA, x) && !set(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) && !set(e, CURLOPT_ERRORBUFFER, x->message);
-  return good && !set(e, CURLOPT_NOPROGRESS, 0L) && !set(e, CURLOPT_XFERINFOFUNCTION, watch) && !set(e, CURLOPT_XFERINFODATA, x);
+  good = good && !set(e, CURLOPT_LOW_SPEED_LIMIT, 1L) &&
+         !set(e, CURLOPT_LOW_SPEED_TIME, stall_s > 0 ? stall_s : 1);
+  good = good && !set(e, CURLOPT_WRITEFUNCTION, take_text) && !set(e, CURLOPT_WRITEDATA, x) &&
+         !set(e, CURLOPT_HEADERFUNCTION, take_header);
+  good = good && !set(e, CURLOPT_HEADERDATA, x) && !set(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) &&
+         !set(e, CURLOPT_ERRORBUFFER, x->message);
+  return good && !set(e, CURLOPT_NOPROGRESS, 0L) && !set(e, CURLOPT_XFERINFOFUNCTION, watch) &&
+         !set(e, CURLOPT_XFERINFODATA, x);
 }
 
 /* --- an exchange --- */
 
 static enum tb_push_reach reach_of(CURLcode code) {
   switch (code) {
-  case CURLE_PEER_FAILED_VERIFICATION:
-  case CURLE_SSL_CACERT_BADFILE:
-  case CURLE_SSL_ISSUER_ERROR: return TB_PUSH_UNTRUSTED;
-  case CURLE_UNSUPPORTED_PROTOCOL:
-  case CURLE_URL_MALFORMAT:
-  case CURLE_NOT_BUILT_IN:
-  case CURLE_UNKNOWN_OPTION:
-  case CURLE_BAD_FUNCTION_ARGUMENT: return TB_PUSH_IMPOSSIBLE;
-  case CURLE_ABORTED_BY_CALLBACK: return TB_PUSH_INTERRUPTED;
-  default: return TB_PUSH_UNREACHED;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR: return TB_PUSH_UNTRUSTED;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_NOT_BUILT_IN:
+    case CURLE_UNKNOWN_OPTION:
+    case CURLE_BAD_FUNCTION_ARGUMENT: return TB_PUSH_IMPOSSIBLE;
+    case CURLE_ABORTED_BY_CALLBACK: return TB_PUSH_INTERRUPTED;
+    default: return TB_PUSH_UNREACHED;
   }
 }
 
@@ -198,9 +218,11 @@ static bool is_answered(const struct exchange *x, CURLcode code) {
   return x->answer->status >= FINAL && x->headed && code != CURLE_ABORTED_BY_CALLBACK;
 }
 
-/* What helps where a certificate is not to be trusted: libcurl's code is the same for a name and for an issuer. */
+/* What helps where a certificate is not to be trusted: libcurl's code is the same for a name and for an
+ * issuer. */
 static const char *advice_on(const char *what) {
-  if (strcasestr(what, "subject name") || strcasestr(what, "subjectaltname")) return "; the certificate is of another host than to= has: name that one as the certificate does";
+  if (strcasestr(what, "subject name") || strcasestr(what, "subjectaltname"))
+    return "; the certificate is of another host than to= has: name that one as the certificate does";
   return "; cacert=FILE names a certificate to trust, where nobody known has issued it";
 }
 
@@ -218,8 +240,11 @@ static void read_answer(struct exchange *x, CURLcode code) {
     return;
   }
   x->answer->reach = reach_of(code);
-  const char *what = x->header_bytes > HEADER_LIMIT ? "its headers are too long" : *x->message ? x->message : h->curl.easy_strerror(code);
-  snprintf(x->answer->text, sizeof x->answer->text, "%s%s", what, x->answer->reach == TB_PUSH_UNTRUSTED ? advice_on(what) : "");
+  const char *what = x->header_bytes > HEADER_LIMIT ? "its headers are too long"
+                     : *x->message                  ? x->message
+                                                    : h->curl.easy_strerror(code);
+  snprintf(x->answer->text, sizeof x->answer->text, "%s%s", what,
+           x->answer->reach == TB_PUSH_UNTRUSTED ? advice_on(what) : "");
 }
 
 static void send_request(void *self, const struct tb_push_request *request, struct tb_push_answer *answer) {
@@ -229,7 +254,8 @@ static void send_request(void *self, const struct tb_push_request *request, stru
     read_answer(&x, h->curl.easy_perform(h->easy));
   } else {
     answer->reach = TB_PUSH_IMPOSSIBLE;
-    snprintf(answer->text, sizeof answer->text, "libcurl does not take this request (out of memory, or a version without TLS)");
+    snprintf(answer->text, sizeof answer->text,
+             "libcurl does not take this request (out of memory, or a version without TLS)");
   }
   h->curl.easy_reset(h->easy); /* keeps connections, and forgets what points into this exchange */
   for (struct curl_slist *one = x.headers; one; one = one->next) explicit_bzero(one->data, strlen(one->data));
@@ -247,4 +273,6 @@ static bool wait_pause(void *self, int64_t ns) {
   return !tb_interrupt_poll(h->interrupt);
 }
 
-struct tb_push_world tb_push_http_world(struct tb_push_http *http) { return (struct tb_push_world){http, send_request, wait_pause}; }
+struct tb_push_world tb_push_http_world(struct tb_push_http *http) {
+  return (struct tb_push_world){http, send_request, wait_pause};
+}

@@ -1,4 +1,5 @@
-/* Parsing of URLs. Invariant: nothing passes that two parsers could read in two ways, for the token goes to the host that is read here. */
+/* Parsing of URLs. Invariant: nothing passes that two parsers could read in two ways, for the token goes to
+ * the host that is read here. */
 #include "harness/push/push_url.h"
 
 #include <ctype.h>
@@ -10,7 +11,9 @@
 
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, LAST_PORT = 65535 };
 
-static tc_status wrong(struct tc_error *err, const char *text, const char *why) { return tc_fail(err, TC_ARG, "push", "the URL %s: %s", text, why); }
+static tc_status wrong(struct tc_error *err, const char *text, const char *why) {
+  return tc_fail(err, TC_ARG, "push", "the URL %s: %s", text, why);
+}
 
 static bool printable(const char *text) {
   for (; *text; text++)
@@ -29,7 +32,8 @@ static size_t host_length(const char *text) {
 
 static bool is_loopback(const char *host) {
   static const char first[] = "127.";
-  return !strcmp(host, "localhost") || !strcmp(host, "[::1]") || (!strncmp(host, first, strlen(first)) && strspn(host, "0123456789.") == strlen(host));
+  return !strcmp(host, "localhost") || !strcmp(host, "[::1]") ||
+         (!strncmp(host, first, strlen(first)) && strspn(host, "0123456789.") == strlen(host));
 }
 
 /* The port behind the host; 0: it is none. *end is what follows. */
@@ -45,10 +49,13 @@ static long port_of(const char *text, long otherwise, const char **end) {
 tc_status tb_url_parse(struct tc_arena *arena, const char *text, struct tb_url *url, struct tc_error *err) {
   static const char http[] = "http://", https[] = "https://";
   *url = (struct tb_url){.secure = !strncasecmp(text, https, strlen(https))};
-  if (!url->secure && strncasecmp(text, http, strlen(http))) return wrong(err, text, "it begins with neither https:// nor http://");
+  if (!url->secure && strncasecmp(text, http, strlen(http)))
+    return wrong(err, text, "it begins with neither https:// nor http://");
   const char *host = text + strlen(url->secure ? https : http), *end;
   const size_t authority = strcspn(host, "/?#");
-  if (memchr(host, '@', authority)) return wrong(err, "that was given", "no user or password belongs there; a token comes from TBENCH_TOKEN or token_file=");
+  if (memchr(host, '@', authority))
+    return wrong(err, "that was given",
+                 "no user or password belongs there; a token comes from TBENCH_TOKEN or token_file=");
   if (!printable(text)) return wrong(err, text, "it has a blank or a character that must be written as %XX");
   if (strchr(text, '#')) return wrong(err, text, "it has a fragment (#)");
   const size_t length = host_length(host);
@@ -64,5 +71,7 @@ tc_status tb_url_parse(struct tc_arena *arena, const char *text, struct tb_url *
   url->path = tb_format(arena, "%.*s", (int)path, end);
   url->query = tb_format(arena, "%s", query);
   url->loopback = name && is_loopback(name);
-  return url->origin && url->start && url->path && url->query ? TC_OK : tc_fail(err, TC_NOMEM, "push", "out of memory");
+  return url->origin && url->start && url->path && url->query
+             ? TC_OK
+             : tc_fail(err, TC_NOMEM, "push", "out of memory");
 }

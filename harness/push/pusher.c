@@ -1,5 +1,6 @@
 /* Token, network, spool and sender put together. Invariants:
- * 1. A document is in the spool before it is sent, and as long as the spool has room all are before the first is.
+ * 1. A document is in the spool before it is sent, and as long as the spool has room all are before the first
+ *    is.
  * 2. Of documents of one call that replace each other at the endpoint, one is sent. */
 #include "harness/push/pusher.h"
 
@@ -10,9 +11,9 @@
 
 #include "harness/base/args.h"
 #include "harness/base/clock.h"
-#include "harness/verdict/stored.h"
 #include "harness/base/text.h"
 #include "harness/base/verb.h"
+#include "harness/verdict/stored.h"
 
 /* As --help says it (verb_options.def). */
 static const char *default_text(const char *name) { return tb_verb_option_find("push", name)->default_text; }
@@ -23,11 +24,21 @@ static bool default_flag(const char *name) {
 }
 
 struct tb_pusher_options tb_pusher_defaults(const char *verb) {
-  return (struct tb_pusher_options){
-      .verb = verb, .to = "", .format = default_text("format"), .spool = "", .token_file = "", .branch = default_text("branch"),
-      .policy = {.tries = (int)default_number("tries"), .wait_s = default_number("wait"), .wait_most_s = default_number("wait_most"), .compress = default_flag("compress"),
-                 .plain = default_flag("plain")},
-      .http = {.cacert = "", .connect_s = default_number("connect"), .stall_s = default_number("stall"), .total_s = default_number("timeout")}};
+  return (struct tb_pusher_options){.verb = verb,
+                                    .to = "",
+                                    .format = default_text("format"),
+                                    .spool = "",
+                                    .token_file = "",
+                                    .branch = default_text("branch"),
+                                    .policy = {.tries = (int)default_number("tries"),
+                                               .wait_s = default_number("wait"),
+                                               .wait_most_s = default_number("wait_most"),
+                                               .compress = default_flag("compress"),
+                                               .plain = default_flag("plain")},
+                                    .http = {.cacert = "",
+                                             .connect_s = default_number("connect"),
+                                             .stall_s = default_number("stall"),
+                                             .total_s = default_number("timeout")}};
 }
 
 /* --- opening --- */
@@ -36,14 +47,16 @@ static tc_status choose_format(struct tb_pusher *p, struct tc_error *err) {
   const char *name = p->options.format, *why = tb_push_file_only(name);
   p->format = tb_push_format_find(name);
   if (p->format) return TC_OK;
-  if (why) return tc_fail(err, TC_ARG, "push", "format=%s: %s (tbench report FILE format=%s)", name, why, name);
+  if (why)
+    return tc_fail(err, TC_ARG, "push", "format=%s: %s (tbench report FILE format=%s)", name, why, name);
   struct tb_nearest nearest = tb_nearest_to(name);
   const char *all = "";
   for (int i = 0; i < tb_push_format_count() && all; i++) {
     tb_nearest_offer(&nearest, tb_push_format_at(i)->name);
     all = tb_format(p->arena, "%s%s%s", all, i ? ", " : "", tb_push_format_at(i)->name);
   }
-  return tc_fail(err, TC_ARG, "push", "there is no format '%s'%s; formats: %s", name, tb_nearest_hint(p->arena, &nearest), all ? all : "");
+  return tc_fail(err, TC_ARG, "push", "there is no format '%s'%s; formats: %s", name,
+                 tb_nearest_hint(p->arena, &nearest), all ? all : "");
 }
 
 static tc_status choose_target(struct tb_pusher *p, struct tc_error *err) {
@@ -54,15 +67,19 @@ static tc_status choose_target(struct tb_pusher *p, struct tc_error *err) {
 
 static tc_status check_secrecy(const struct tb_pusher *p, struct tc_error *err) {
   if (!*p->token || !p->target || p->url.secure || p->url.loopback || p->options.policy.plain) return TC_OK;
-  return tc_fail(err, TC_ARG, "push", "to=%s: the token would go unencrypted; use https://, or allow it with plain=yes", p->options.to);
+  return tc_fail(err, TC_ARG, "push",
+                 "to=%s: the token would go unencrypted; use https://, or allow it with plain=yes",
+                 p->options.to);
 }
 
 static tc_status check_cacert(const struct tb_pusher *p, struct tc_error *err) {
   const char *file = p->options.http.cacert;
-  return !*file || !access(file, R_OK) ? TC_OK : tc_fail(err, TC_ARG, "push", "cacert=%s cannot be read", file);
+  return !*file || !access(file, R_OK) ? TC_OK
+                                       : tc_fail(err, TC_ARG, "push", "cacert=%s cannot be read", file);
 }
 
-tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena, struct tb_interrupt *interrupt, struct tc_error *err) {
+tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena,
+                         struct tb_interrupt *interrupt, struct tc_error *err) {
   *p = (struct tb_pusher){.options = *options, .arena = arena};
   tc_status status = choose_format(p, err);
   if (!status) status = choose_target(p, err);
@@ -75,9 +92,13 @@ tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *op
   if (!status) status = tb_spool_open(&p->spool, err);
   if (!status) status = tb_spool_disk_check(p->spool.folder, err);
   if (status) return status;
-  p->push = (struct tb_push){.spool = &p->spool, .world = tb_push_http_world(p->http), .policy = options->policy, .arena = arena,
+  p->push = (struct tb_push){.spool = &p->spool,
+                             .world = tb_push_http_world(p->http),
+                             .policy = options->policy,
+                             .arena = arena,
                              .random = {(uint64_t)tb_now_ns() ^ (uint64_t)getpid() << 32},
-                             .token = *p->token ? p->token : NULL, .token_origin = p->target ? p->url.origin : NULL};
+                             .token = *p->token ? p->token : NULL,
+                             .token_origin = p->target ? p->url.origin : NULL};
   return TC_OK;
 }
 
@@ -88,7 +109,8 @@ void tb_pusher_close(struct tb_pusher *p) {
 
 /* --- telling, and sending --- */
 
-/* Whether a reason was told just before: of many lines with the same one the first is told, and the others are counted. */
+/* Whether a reason was told just before: of many lines with the same one the first is told, and the others
+ * are counted. */
 static bool is_told(struct tb_pusher *p, const char *why) {
   if (!strcmp(why, p->told)) return p->told_again++, true;
   snprintf(p->told, sizeof p->told, "%s", why);
@@ -104,9 +126,11 @@ static void tell(const struct tb_pusher *p, const char *file, const char *link, 
   fprintf(stderr, "tbench %s: %s\n", p->options.verb, line);
 }
 
-static void leave(struct tb_pusher *p, enum tb_left left, const char *file, const char *link, const char *why) {
+static void leave(struct tb_pusher *p, enum tb_left left, const char *file, const char *link,
+                  const char *why) {
   p->left[left]++;
-  if (left == TB_LEFT_ASIDE && !*p->left_why) snprintf(p->left_why, sizeof p->left_why, "%s", why), tb_text_clean(p->left_why, TB_TEXT_LINE);
+  if (left == TB_LEFT_ASIDE && !*p->left_why)
+    snprintf(p->left_why, sizeof p->left_why, "%s", why), tb_text_clean(p->left_why, TB_TEXT_LINE);
   if (!is_told(p, why)) tell(p, file, link, why);
 }
 
@@ -130,14 +154,17 @@ static void deliver_all(struct tb_pusher *p, const tb_spool_names *names) {
 
 void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names) {
   deliver_all(p, names);
-  if (p->told_again) fprintf(stderr, "tbench %s: %d more for the same reasons\n", p->options.verb, p->told_again);
+  if (p->told_again)
+    fprintf(stderr, "tbench %s: %d more for the same reasons\n", p->options.verb, p->told_again);
   p->told_again = 0;
 }
 
 /* --- what is to be sent --- */
 
-/* Adds an entry; where the spool does not take it, once more when what this call has put there is delivered, which may have made room. */
-static tc_status spool_entry(struct tb_pusher *p, struct tc_arena *arena, struct tb_spool_entry *entry, tb_spool_names *names, struct tc_error *err) {
+/* Adds an entry; where the spool does not take it, once more when what this call has put there is delivered,
+ * which may have made room. */
+static tc_status spool_entry(struct tb_pusher *p, struct tc_arena *arena, struct tb_spool_entry *entry,
+                             tb_spool_names *names, struct tc_error *err) {
   struct tb_spool_name name;
   tc_status status = tb_spool_add(&p->spool, arena, entry, &name, err);
   if (status && names->len) {
@@ -146,14 +173,17 @@ static tc_status spool_entry(struct tb_pusher *p, struct tc_arena *arena, struct
     status = tb_spool_add(&p->spool, arena, entry, &name, err);
   }
   if (status) return status;
-  if (!tc_vec_push(tc_arena_alloc(p->arena), names, name)) p->count[TB_FATE_KEPT]++; /* it lies there, and this process does not send it */
+  if (!tc_vec_push(tc_arena_alloc(p->arena), names, name))
+    p->count[TB_FATE_KEPT]++; /* it lies there, and this process does not send it */
   return TC_OK;
 }
 
-/* The file of another document of this call that goes to the URL, and would be replaced; NULL: there is none. */
+/* The file of another document of this call that goes to the URL, and would be replaced; NULL: there is
+ * none. */
 static const char *claimed_by(const struct tb_pusher *p, const char *url, const char *file) {
   for (size_t i = 0; i < p->claims.len; i++)
-    if (!strcmp(p->claims.data[i].url, url)) return strcmp(p->claims.data[i].file, file) ? p->claims.data[i].file : NULL;
+    if (!strcmp(p->claims.data[i].url, url))
+      return strcmp(p->claims.data[i].file, file) ? p->claims.data[i].file : NULL;
   return NULL;
 }
 
@@ -164,24 +194,36 @@ static bool claim(struct tb_pusher *p, const char *url, const char *file) {
 }
 
 /* False: not all of them got there. */
-static bool spool_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const char *url, const tb_push_bodies *bodies, tb_spool_names *names) {
-  const char *link = bodies->len > 1 ? " is not sent whole, and is as it was: " : " is not sent, and is as it was: ";
+static bool spool_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const char *url,
+                         const tb_push_bodies *bodies, tb_spool_names *names) {
+  const char *link =
+      bodies->len > 1 ? " is not sent whole, and is as it was: " : " is not sent, and is as it was: ";
   bool all = true;
   for (size_t i = 0; i < bodies->len; i++) {
-    struct tb_spool_entry entry = {.url = url, .format = p->format->name, .source = file, .body = bodies->data[i].text, .bytes = bodies->data[i].bytes};
+    struct tb_spool_entry entry = {.url = url,
+                                   .format = p->format->name,
+                                   .source = file,
+                                   .body = bodies->data[i].text,
+                                   .bytes = bodies->data[i].bytes};
     struct tc_error err = {0};
-    if (spool_entry(p, arena, &entry, names, &err)) leave(p, TB_LEFT_ASIDE, file, link, err.message), all = false;
+    if (spool_entry(p, arena, &entry, names, &err))
+      leave(p, TB_LEFT_ASIDE, file, link, err.message), all = false;
   }
   return all;
 }
 
-static void place_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const cJSON *result, const tb_push_bodies *bodies, tb_spool_names *names) {
-  const char *url = tb_push_target_of(arena, p->target, result), *first = url ? claimed_by(p, url, file) : NULL;
+static void place_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const cJSON *result,
+                         const tb_push_bodies *bodies, tb_spool_names *names) {
+  const char *url = tb_push_target_of(arena, p->target, result),
+             *first = url ? claimed_by(p, url, file) : NULL;
   if (first) {
-    const char *why = tb_format(arena, "it would replace %s, which goes to %s too: push the one that is to stay", first, url);
+    const char *why = tb_format(
+        arena, "it would replace %s, which goes to %s too: push the one that is to stay", first, url);
     leave(p, TB_LEFT_UNFIT, file, ": ", why ? why : "it would replace another one");
-  } else if (!url || !claim(p, url, file)) leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
-  else if (!spool_bodies(p, arena, file, url, bodies, names) && p->claims.len) p->claims.len--; /* another one may go there */
+  } else if (!url || !claim(p, url, file))
+    leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
+  else if (!spool_bodies(p, arena, file, url, bodies, names) && p->claims.len)
+    p->claims.len--; /* another one may go there */
 }
 
 static void add_file(struct tb_pusher *p, struct tc_arena *arena, const char *file, tb_spool_names *names) {
@@ -191,14 +233,18 @@ static void add_file(struct tb_pusher *p, struct tc_arena *arena, const char *fi
   const struct tb_push_place place = {.url = &p->url, .branch = p->options.branch};
   cJSON *result = tb_stored_load_result_bytes(arena, file, &document.text, &document.bytes, &err);
   document.result = result;
-  if (!result) leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_BROKEN, "", "", err.message);
-  else if (!tb_push_make(arena, p->format, &document, &place, &bodies, &err)) place_bodies(p, arena, file, result, &bodies, names);
-  else leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_UNFIT, file, ": ", err.message);
+  if (!result)
+    leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_BROKEN, "", "", err.message);
+  else if (!tb_push_make(arena, p->format, &document, &place, &bodies, &err))
+    place_bodies(p, arena, file, result, &bodies, names);
+  else
+    leave(p, err.status == TC_NOMEM ? TB_LEFT_ASIDE : TB_LEFT_UNFIT, file, ": ", err.message);
   cJSON_Delete(result);
 }
 
 void tb_pusher_add(struct tb_pusher *p, const char *file, tb_spool_names *names) {
-  struct tc_arena *arena = tc_arena_new(tc_arena_parent(p->arena)); /* a file at a time: there may be thousands */
+  struct tc_arena *arena =
+      tc_arena_new(tc_arena_parent(p->arena)); /* a file at a time: there may be thousands */
   if (!arena) {
     leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
     return;
@@ -207,7 +253,9 @@ void tb_pusher_add(struct tb_pusher *p, const char *file, tb_spool_names *names)
   tc_arena_free(arena);
 }
 
-int tb_pusher_left(const struct tb_pusher *p) { return p->left[TB_LEFT_BROKEN] + p->left[TB_LEFT_UNFIT] + p->left[TB_LEFT_ASIDE]; }
+int tb_pusher_left(const struct tb_pusher *p) {
+  return p->left[TB_LEFT_BROKEN] + p->left[TB_LEFT_UNFIT] + p->left[TB_LEFT_ASIDE];
+}
 
 /* The origin that an entry goes to, in the arena; NULL: it cannot be read, and needs no token. */
 static const char *origin_of(struct tb_pusher *p, const struct tb_spool_name *name, bool refused) {
@@ -215,15 +263,18 @@ static const char *origin_of(struct tb_pusher *p, const struct tb_spool_name *na
   struct tb_spool_entry entry;
   struct tb_url url = {0};
   struct tc_error err = {0};
-  const bool known = arena && !tb_spool_look(&p->spool, arena, name, refused, &entry, &err) && !tb_url_parse(arena, entry.url, &url, &err);
+  const bool known = arena && !tb_spool_look(&p->spool, arena, name, refused, &entry, &err) &&
+                     !tb_url_parse(arena, entry.url, &url, &err);
   const char *origin = known ? tc_arena_text(p->arena, url.origin) : NULL;
   if (arena) tc_arena_free(arena);
   return origin;
 }
 
-/* Leaves those that go to the origin of to=, or, without it, sees whom the token is for: *only, NULL before the first. Of refused ones that cannot
- * be read nobody knows whose they are: without to= alone they are tried again. */
-static tc_status choose_entries(struct tb_pusher *p, bool refused, tb_spool_names *names, const char **only, struct tc_error *err) {
+/* Leaves those that go to the origin of to=, or, without it, sees whom the token is for: *only, NULL before
+ * the first. Of refused ones that cannot be read nobody knows whose they are: without to= alone they are
+ * tried again. */
+static tc_status choose_entries(struct tb_pusher *p, bool refused, tb_spool_names *names, const char **only,
+                                struct tc_error *err) {
   size_t kept = 0;
   for (size_t i = 0; i < names->len; i++) {
     const char *origin = origin_of(p, &names->data[i], refused);
@@ -231,7 +282,10 @@ static tc_status choose_entries(struct tb_pusher *p, bool refused, tb_spool_name
     names->data[kept++] = names->data[i];
     if (p->target || !origin) continue;
     if (*only && *p->token && strcmp(*only, origin))
-      return tc_fail(err, TC_ARG, "push", "entries for %s and for %s lie in the spool, and a token is meant for one of them: name it with to=URL", *only, origin);
+      return tc_fail(err, TC_ARG, "push",
+                     "entries for %s and for %s lie in the spool, and a token is meant for one of them: name "
+                     "it with to=URL",
+                     *only, origin);
     *only = origin;
   }
   names->len = kept;
@@ -239,7 +293,8 @@ static tc_status choose_entries(struct tb_pusher *p, bool refused, tb_spool_name
 }
 
 /* Those to be sent, `again`: and of the refused ones those that are to be tried again. Changes nothing. */
-static tc_status choose_all(struct tb_pusher *p, tb_spool_names *names, tb_spool_names *again, struct tc_error *err) {
+static tc_status choose_all(struct tb_pusher *p, tb_spool_names *names, tb_spool_names *again,
+                            struct tc_error *err) {
   const char *only = NULL;
   tc_status status = tb_spool_list(&p->spool, p->arena, names, err);
   if (!status) status = choose_entries(p, false, names, &only, err);
@@ -262,7 +317,8 @@ tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *n
 
 /* How many documents are nowhere but in their files, and why. */
 static void summarise_left(const struct tb_pusher *p, FILE *out) {
-  static const char *const what[TB_LEFTS] = {"unreadable", "not fit for this format", "not taken by the spool"};
+  static const char *const what[TB_LEFTS] = {"unreadable", "not fit for this format",
+                                             "not taken by the spool"};
   const char *link = " (";
   if (!tb_pusher_left(p)) return;
   fprintf(out, ", %d left out", tb_pusher_left(p));
@@ -276,15 +332,21 @@ static void summarise_left(const struct tb_pusher *p, FILE *out) {
 
 void tb_pusher_summarise(const struct tb_pusher *p, FILE *out) {
   const int kept = p->count[TB_FATE_KEPT], refused = p->count[TB_FATE_REFUSED];
-  fprintf(out, "%d sent, %d known already, %d spooled, %d refused", p->count[TB_FATE_SENT], p->count[TB_FATE_KNOWN], kept, refused);
+  fprintf(out, "%d sent, %d known already, %d spooled, %d refused", p->count[TB_FATE_SENT],
+          p->count[TB_FATE_KNOWN], kept, refused);
   summarise_left(p, out);
   fputc('\n', out);
   if (kept) fprintf(out, "spooled in %s: `tbench push spooled=yes` sends them\n", p->spool.folder);
-  if (refused) fprintf(out, "refused in %s/refused, each beside its reason: `tbench push spooled=yes refused=yes` tries them again\n", p->spool.folder);
+  if (refused)
+    fprintf(out,
+            "refused in %s/refused, each beside its reason: `tbench push spooled=yes refused=yes` tries them "
+            "again\n",
+            p->spool.folder);
 }
 
 enum tb_exit tb_pusher_exit(const struct tb_pusher *p) {
   if (p->push.interrupted) return TB_EXIT_INTERRUPTED;
   if (p->left[TB_LEFT_BROKEN] || p->left[TB_LEFT_UNFIT]) return TB_EXIT_USAGE;
-  return p->count[TB_FATE_KEPT] || p->count[TB_FATE_REFUSED] || p->left[TB_LEFT_ASIDE] ? TB_EXIT_FAILED : TB_EXIT_PASS;
+  return p->count[TB_FATE_KEPT] || p->count[TB_FATE_REFUSED] || p->left[TB_LEFT_ASIDE] ? TB_EXIT_FAILED
+                                                                                       : TB_EXIT_PASS;
 }

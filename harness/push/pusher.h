@@ -1,4 +1,5 @@
-/* What `tbench push` and `tbench run push=URL` share: token, network, spool and sender put together, and what is told of them. */
+/* What `tbench push` and `tbench run push=URL` share: token, network, spool and sender put together, and what
+ * is told of them. */
 #ifndef TB_PUSHER_H
 #define TB_PUSHER_H
 
@@ -10,8 +11,8 @@
 #include "results/exitcode.h"
 
 struct tb_pusher_options {
-  const char *verb;                      /* for messages */
-  const char *to, *format;               /* to "": entries of the spool alone */
+  const char *verb;        /* for messages */
+  const char *to, *format; /* to "": entries of the spool alone */
   const char *spool, *token_file, *branch;
   struct tb_push_policy policy;
   struct tb_push_http_options http;
@@ -20,10 +21,17 @@ struct tb_pusher_options {
 struct tb_pusher_options tb_pusher_defaults(const char *verb);
 
 /* Why a document did not get into the spool. */
-enum tb_left { TB_LEFT_BROKEN /* its file cannot be read, or is no result */, TB_LEFT_UNFIT /* for the format */, TB_LEFT_ASIDE /* the spool did not take it */, TB_LEFTS };
+enum tb_left {
+  TB_LEFT_BROKEN /* its file cannot be read, or is no result */,
+  TB_LEFT_UNFIT /* for the format */,
+  TB_LEFT_ASIDE /* the spool did not take it */,
+  TB_LEFTS
+};
 
 /* A URL that takes one document of a call, and the file of that one. */
-struct tb_pusher_claim { const char *url, *file; };
+struct tb_pusher_claim {
+  const char *url, *file;
+};
 
 struct tb_pusher {
   struct tb_pusher_options options;
@@ -43,24 +51,28 @@ struct tb_pusher {
   char told[TB_PUSH_WHY];
 };
 
-/* Reads token, format and URL, opens spool and network; all is told before anything is done. TC_ARG, TC_UNSUPPORTED: usage; TC_IO, TC_NOMEM.
- * Ended by close also after a failure. `arena` must live longer. */
-tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena, struct tb_interrupt *interrupt, struct tc_error *err);
+/* Reads token, format and URL, opens spool and network; all is told before anything is done. TC_ARG,
+ * TC_UNSUPPORTED: usage; TC_IO, TC_NOMEM. Ended by close also after a failure. `arena` must live longer. */
+tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena,
+                         struct tb_interrupt *interrupt, struct tc_error *err);
 void tb_pusher_close(struct tb_pusher *p);
 
-/* Puts a result file into the spool: its entries are appended to `names`. Where the spool takes no more, those of `names` are delivered first, and are
- * no longer in it. What does not get there is told on standard error and counted, and keeps no other file from going. */
+/* Puts a result file into the spool: its entries are appended to `names`. Where the spool takes no more,
+ * those of `names` are delivered first, and are no longer in it. What does not get there is told on standard
+ * error and counted, and keeps no other file from going. */
 void tb_pusher_add(struct tb_pusher *p, const char *file, tb_spool_names *names);
 /* How many documents did not get there. */
 int tb_pusher_left(const struct tb_pusher *p);
-/* Names of the entries that lie in the spool, `refused`: also of those that were refused, which are put back; where options.to is given, those for
- * its host alone: the others lie as they lay. A token goes to one host: TC_ARG where there are several and none is named, and nothing is put back. */
+/* Names of the entries that lie in the spool, `refused`: also of those that were refused, which are put back;
+ * where options.to is given, those for its host alone: the others lie as they lay. A token goes to one host:
+ * TC_ARG where there are several and none is named, and nothing is put back. */
 tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *names, struct tc_error *err);
 /* Sends them, and tells on standard error what was not. */
 void tb_pusher_deliver(struct tb_pusher *p, const tb_spool_names *names);
 /* One line on what came of all. */
 void tb_pusher_summarise(const struct tb_pusher *p, FILE *out);
-/* What push exits with: everything is at the endpoint, or it is not, or a file is broken or unfit, or the user ended it. */
+/* What push exits with: everything is at the endpoint, or it is not, or a file is broken or unfit, or the
+ * user ended it. */
 enum tb_exit tb_pusher_exit(const struct tb_pusher *p);
 
 #endif

@@ -1,7 +1,9 @@
 /* The spool. Invariants:
  * 1. A file NAME.entry is whole: it is written and synced under another name first.
- * 2. An entry leaves the folder in two ways alone: the endpoint has acknowledged it (done), or it lies in refused/ (refuse).
- * 3. Only who holds an entry sends it, removes it or moves it; who gets a lock looks whether the name still leads to what it has locked.
+ * 2. An entry leaves the folder in two ways alone: the endpoint has acknowledged it (done), or it lies in
+ *    refused/ (refuse).
+ * 3. Only who holds an entry sends it, removes it or moves it; who gets a lock looks whether the name still
+ *    leads to what it has locked.
  * To add a step: ask what a reader sees, and what the disk holds, if all ends right before it. */
 #include "harness/push/spool.h"
 
@@ -13,8 +15,16 @@
 
 #include "harness/base/args.h"
 
-enum { ENTRY_LIMIT = 1 << 30, FIRST_READ = 1 << 16, HASH_SHOWN = 32, STALE_S = 3600, PATH_BYTES = 128, LEVELS_MOST = 4096 /* as many as a path may have bytes */ };
-static const char suffix[] = ".entry", part_suffix[] = ".part", reason_suffix[] = ".reason", refused[] = "refused";
+enum {
+  ENTRY_LIMIT = 1 << 30,
+  FIRST_READ = 1 << 16,
+  HASH_SHOWN = 32,
+  STALE_S = 3600,
+  PATH_BYTES = 128,
+  LEVELS_MOST = 4096 /* as many as a path may have bytes */
+};
+static const char suffix[] = ".entry", part_suffix[] = ".part", reason_suffix[] = ".reason",
+                  refused[] = "refused";
 
 static tc_status failed(const struct tb_spool *spool, struct tc_error *err) {
   return tc_fail(err, TC_IO, "push", "the spool %s: %s", spool->folder, strerror(errno));
@@ -86,31 +96,44 @@ static char *read_file(const struct tb_disk *disk, struct tc_arena *arena, const
   return data;
 }
 
-static void path_of_refused(char path[PATH_BYTES], const struct tb_spool_name *name, const char *end) { snprintf(path, PATH_BYTES, "%s/%s%s", refused, name->text, end); }
+static void path_of_refused(char path[PATH_BYTES], const struct tb_spool_name *name, const char *end) {
+  snprintf(path, PATH_BYTES, "%s/%s%s", refused, name->text, end);
+}
 
 /* --- the folder --- */
 
-struct listing { tb_spool_names *names; struct tc_arena *arena; TC_VEC(double) written; bool full; };
+struct listing {
+  tb_spool_names *names;
+  struct tc_arena *arena;
+  TC_VEC(double) written;
+  bool full;
+};
 
 static bool add_name(void *data, const struct tb_disk_file *file) {
   struct listing *l = data;
   struct tb_spool_name name = {""};
   const size_t length = strlen(file->name);
-  if (*file->name == '.' || !ends_with(file->name, suffix) || length - strlen(suffix) >= sizeof name.text) return true;
+  if (*file->name == '.' || !ends_with(file->name, suffix) || length - strlen(suffix) >= sizeof name.text)
+    return true;
   memcpy(name.text, file->name, length - strlen(suffix));
   const struct tc_alloc *alloc = tc_arena_alloc(l->arena);
   l->full = !tc_vec_push(alloc, l->names, name) || !tc_vec_push(alloc, &l->written, file->written_s);
   return !l->full;
 }
 
-struct aged { double written_s; struct tb_spool_name name; };
+struct aged {
+  double written_s;
+  struct tb_spool_name name;
+};
 
 static int by_age(const void *a, const void *b) {
   const struct aged *x = a, *y = b;
-  return x->written_s != y->written_s ? (x->written_s < y->written_s ? -1 : 1) : strcmp(x->name.text, y->name.text);
+  return x->written_s != y->written_s ? (x->written_s < y->written_s ? -1 : 1)
+                                      : strcmp(x->name.text, y->name.text);
 }
 
-static tc_status list_folder(struct tb_spool *spool, struct tc_arena *arena, const char *folder, tb_spool_names *names, struct tc_error *err) {
+static tc_status list_folder(struct tb_spool *spool, struct tc_arena *arena, const char *folder,
+                             tb_spool_names *names, struct tc_error *err) {
   struct listing l = {.names = names, .arena = arena};
   if (spool->disk->list(spool->disk->self, folder, add_name, &l)) return failed(spool, err);
   struct aged *all = l.full ? NULL : TC_NEW_ARRAY(tc_arena_alloc(arena), struct aged, names->len + 1);
@@ -121,32 +144,43 @@ static tc_status list_folder(struct tb_spool *spool, struct tc_arena *arena, con
   return TC_OK;
 }
 
-tc_status tb_spool_list(struct tb_spool *spool, struct tc_arena *arena, tb_spool_names *names, struct tc_error *err) {
+tc_status tb_spool_list(struct tb_spool *spool, struct tc_arena *arena, tb_spool_names *names,
+                        struct tc_error *err) {
   return list_folder(spool, arena, "", names, err);
 }
 
-tc_status tb_spool_list_refused(struct tb_spool *spool, struct tc_arena *arena, tb_spool_names *names, struct tc_error *err) {
+tc_status tb_spool_list_refused(struct tb_spool *spool, struct tc_arena *arena, tb_spool_names *names,
+                                struct tc_error *err) {
   return list_folder(spool, arena, refused, names, err);
 }
 
-struct sweep { const struct tb_disk *disk; const char *folder; };
+struct sweep {
+  const struct tb_disk *disk;
+  const char *folder;
+};
 
 static bool remove_stale(void *data, const struct tb_disk_file *file) {
   const struct sweep *sweep = data;
   char path[PATH_BYTES];
   if (*file->name != '.' || !ends_with(file->name, part_suffix) || file->age_s < STALE_S) return true;
-  if (snprintf(path, sizeof path, "%s%s%s", sweep->folder, *sweep->folder ? "/" : "", file->name) < (int)sizeof path) sweep->disk->remove(sweep->disk->self, path);
+  if (snprintf(path, sizeof path, "%s%s%s", sweep->folder, *sweep->folder ? "/" : "", file->name) <
+      (int)sizeof path)
+    sweep->disk->remove(sweep->disk->self, path);
   return true;
 }
 
-/* A folder above the spool that may be entered and not read, or not be written to, has no name in it that we have made. */
+/* A folder above the spool that may be entered and not read, or not be written to, has no name in it that we
+ * have made. */
 static bool is_of_others(void) { return errno == EACCES || errno == EROFS; }
 
 /* So that the name of the folder one level below is on disk. */
-static bool sync_above(const struct tb_disk *disk, int levels) { return !disk->sync_above(disk->self, levels) || is_of_others(); }
+static bool sync_above(const struct tb_disk *disk, int levels) {
+  return !disk->sync_above(disk->self, levels) || is_of_others();
+}
 
-/* The spool, and the folders above it that are not there. Each folder's own name is on disk before anything is made in it: so one that has
- * something in it has its name, and only of the lowest one that is there it is not known, since whoever made it may have been killed then. */
+/* The spool, and the folders above it that are not there. Each folder's own name is on disk before anything
+ * is made in it: so one that has something in it has its name, and only of the lowest one that is there it is
+ * not known, since whoever made it may have been killed then. */
 static bool make_spool(const struct tb_disk *disk) {
   int there = 1;
   for (; disk->sync_above(disk->self, there) && !is_of_others(); there++)
@@ -158,7 +192,9 @@ static bool make_spool(const struct tb_disk *disk) {
 }
 
 static bool make_folders(const struct tb_disk *disk) {
-  if (disk->make_folder(disk->self, refused) && (errno != ENOENT || !make_spool(disk) || disk->make_folder(disk->self, refused))) return false;
+  if (disk->make_folder(disk->self, refused) &&
+      (errno != ENOENT || !make_spool(disk) || disk->make_folder(disk->self, refused)))
+    return false;
   return !disk->sync_folder(disk->self, "") && sync_above(disk, 1); /* also where they were there */
 }
 
@@ -184,7 +220,8 @@ static bool name_entry(struct tc_arena *arena, struct tb_spool_entry *entry, str
   return whole;
 }
 
-tc_status tb_spool_add(struct tb_spool *spool, struct tc_arena *arena, struct tb_spool_entry *entry, struct tb_spool_name *name, struct tc_error *err) {
+tc_status tb_spool_add(struct tb_spool *spool, struct tc_arena *arena, struct tb_spool_entry *entry,
+                       struct tb_spool_name *name, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char part[PATH_BYTES], final[PATH_BYTES];
   size_t bytes;
@@ -221,17 +258,21 @@ tc_status tb_spool_restore(struct tb_spool *spool, const struct tb_spool_name *n
 
 /* --- one entry --- */
 
-tc_status tb_spool_look(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, bool of_refused, struct tb_spool_entry *entry, struct tc_error *err) {
+tc_status tb_spool_look(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name,
+                        bool of_refused, struct tb_spool_entry *entry, struct tc_error *err) {
   char path[PATH_BYTES];
   size_t bytes;
-  if (of_refused) path_of_refused(path, name, suffix);
-  else snprintf(path, sizeof path, "%s%s", name->text, suffix);
+  if (of_refused)
+    path_of_refused(path, name, suffix);
+  else
+    snprintf(path, sizeof path, "%s%s", name->text, suffix);
   char *data = read_file(spool->disk, arena, path, &bytes);
   return data ? tb_spool_decode(data, bytes, entry, err) : failed(spool, err);
 }
 
-static enum tb_spool_taken take_here(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold, struct tb_spool_entry *entry,
-                                     struct tc_error *err) {
+static enum tb_spool_taken take_here(struct tb_spool *spool, struct tc_arena *arena,
+                                     const struct tb_spool_name *name, struct tb_spool_hold *hold,
+                                     struct tb_spool_entry *entry, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char path[PATH_BYTES];
   snprintf(path, sizeof path, "%s%s", name->text, suffix);
@@ -239,29 +280,37 @@ static enum tb_spool_taken take_here(struct tb_spool *spool, struct tc_arena *ar
   if (hold->fd < 0) return errno == ENOENT ? TB_SPOOL_GONE : (failed(spool, err), TB_SPOOL_FAILED);
   enum tb_spool_taken taken = TB_SPOOL_FAILED;
   if (disk->lock(disk->self, hold->fd)) {
-    if (errno == EWOULDBLOCK) taken = TB_SPOOL_BUSY;
-    else failed(spool, err);
+    if (errno == EWOULDBLOCK)
+      taken = TB_SPOOL_BUSY;
+    else
+      failed(spool, err);
   } else {
     const int there = disk->is_at(disk->self, hold->fd, path);
     size_t bytes;
     char *data = there > 0 ? read_whole(disk, arena, hold->fd, &bytes) : NULL;
-    if (!there) taken = TB_SPOOL_GONE;
-    else if (!data) failed(spool, err);
-    else taken = tb_spool_decode(data, bytes, entry, err) ? TB_SPOOL_DAMAGED : TB_SPOOL_TAKEN;
+    if (!there)
+      taken = TB_SPOOL_GONE;
+    else if (!data)
+      failed(spool, err);
+    else
+      taken = tb_spool_decode(data, bytes, entry, err) ? TB_SPOOL_DAMAGED : TB_SPOOL_TAKEN;
   }
   if (taken != TB_SPOOL_TAKEN && taken != TB_SPOOL_DAMAGED) tb_spool_leave(spool, hold);
   return taken;
 }
 
 /* Where an entry is that another process has taken away: what was sent lies nowhere (tb_spool_done). */
-static enum tb_spool_taken look_in_refused(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_entry *entry, struct tc_error *err) {
+static enum tb_spool_taken look_in_refused(struct tb_spool *spool, struct tc_arena *arena,
+                                           const struct tb_spool_name *name, struct tb_spool_entry *entry,
+                                           struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char path[PATH_BYTES];
   size_t bytes;
   path_of_refused(path, name, suffix);
   char *data = read_file(disk, arena, path, &bytes);
   if (!data) return errno == ENOENT ? TB_SPOOL_GONE : (failed(spool, err), TB_SPOOL_FAILED);
-  if (tb_spool_decode(data, bytes, entry, NULL)) *entry = (struct tb_spool_entry){.url = "?", .format = "?", .source = name->text};
+  if (tb_spool_decode(data, bytes, entry, NULL))
+    *entry = (struct tb_spool_entry){.url = "?", .format = "?", .source = name->text};
   path_of_refused(path, name, reason_suffix);
   const char *reason = read_file(disk, arena, path, &bytes);
   if (!reason) reason = "its reason cannot be read";
@@ -269,7 +318,8 @@ static enum tb_spool_taken look_in_refused(struct tb_spool *spool, struct tc_are
   return TB_SPOOL_REFUSED;
 }
 
-enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena, const struct tb_spool_name *name, struct tb_spool_hold *hold,
+enum tb_spool_taken tb_spool_take(struct tb_spool *spool, struct tc_arena *arena,
+                                  const struct tb_spool_name *name, struct tb_spool_hold *hold,
                                   struct tb_spool_entry *entry, struct tc_error *err) {
   enum { LOOKS = 2 }; /* it may have been put back between the two places */
   enum tb_spool_taken taken = TB_SPOOL_GONE;
@@ -288,7 +338,8 @@ void tb_spool_leave(struct tb_spool *spool, struct tb_spool_hold *hold) {
 tc_status tb_spool_done(struct tb_spool *spool, const struct tb_spool_hold *hold, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char path[PATH_BYTES];
-  /* It was refused once, and pushed anew. Before the entry itself: who finds that one gone, and this one there, takes it for refused. */
+  /* It was refused once, and pushed anew. Before the entry itself: who finds that one gone, and this one
+   * there, takes it for refused. */
   path_of_refused(path, &hold->name, suffix);
   disk->remove(disk->self, path);
   path_of_refused(path, &hold->name, reason_suffix);
@@ -298,7 +349,8 @@ tc_status tb_spool_done(struct tb_spool *spool, const struct tb_spool_hold *hold
   return disk->remove(disk->self, path) ? failed(spool, err) : TC_OK;
 }
 
-tc_status tb_spool_refuse(struct tb_spool *spool, const struct tb_spool_hold *hold, const char *reason, struct tc_error *err) {
+tc_status tb_spool_refuse(struct tb_spool *spool, const struct tb_spool_hold *hold, const char *reason,
+                          struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char part[PATH_BYTES], beside[PATH_BYTES], from[PATH_BYTES], to[PATH_BYTES];
   snprintf(part, sizeof part, "%s/.%s.%ld%s", refused, hold->name.text, (long)getpid(), part_suffix);
@@ -307,7 +359,8 @@ tc_status tb_spool_refuse(struct tb_spool *spool, const struct tb_spool_hold *ho
   path_of_refused(to, &hold->name, suffix);
   disk->remove(disk->self, part);
   /* The reason first: an entry in refused/ has one. */
-  const bool good = write_new(disk, part, reason, strlen(reason)) && !disk->rename(disk->self, part, beside) && !disk->rename(disk->self, from, to) &&
+  const bool good = write_new(disk, part, reason, strlen(reason)) &&
+                    !disk->rename(disk->self, part, beside) && !disk->rename(disk->self, from, to) &&
                     !disk->sync_folder(disk->self, refused) && !disk->sync_folder(disk->self, "");
   return good ? TC_OK : failed(spool, err);
 }

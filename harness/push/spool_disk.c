@@ -1,5 +1,5 @@
-/* The spool's folder on a real file system. Invariant: nothing here decides anything; each function is one system call, or the few that
- * stand for one where a file system lacks it. */
+/* The spool's folder on a real file system. Invariant: nothing here decides anything; each function is one
+ * system call, or the few that stand for one where a file system lacks it. */
 #include "harness/push/spool_disk.h"
 
 #include <dirent.h>
@@ -30,7 +30,9 @@ static int open_file(void *self, const char *name, enum tb_disk_how how) {
   char path[PATH_BYTES];
   if (!whole_path(self, name, path)) return -1;
   /* Some file systems lock for writing only what is open for writing. */
-  return open(path, how == TB_DISK_NEW ? O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC : O_RDWR | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+  return open(path,
+              how == TB_DISK_NEW ? O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC : O_RDWR | O_CLOEXEC | O_NOFOLLOW,
+              FILE_MODE);
 }
 
 static ssize_t read_file(void *self, int fd, void *bytes, size_t count) {
@@ -88,11 +90,14 @@ static int remove_file(void *self, const char *name) {
 static bool path_above(void *self, int levels, char path[PATH_BYTES]) {
   if (!whole_path(self, "", path)) return false;
   for (;; levels--) {
-    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--) path[length - 1] = '\0';
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
+      path[length - 1] = '\0';
     if (!levels) return true;
     char *slash = strrchr(path, '/');
-    if (!slash) strcpy(path, ".");
-    else slash[slash == path] = '\0';
+    if (!slash)
+      strcpy(path, ".");
+    else
+      slash[slash == path] = '\0';
   }
 }
 
@@ -135,7 +140,8 @@ static int sync_above(void *self, int levels) {
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + (double)t.tv_nsec / 1e9; }
 
-static int list_folder(void *self, const char *folder, bool (*visit)(void *data, const struct tb_disk_file *file), void *data) {
+static int list_folder(void *self, const char *folder,
+                       bool (*visit)(void *data, const struct tb_disk_file *file), void *data) {
   char path[PATH_BYTES];
   DIR *dir = whole_path(self, folder, path) ? opendir(path) : NULL;
   if (!dir) return -1;
@@ -146,7 +152,8 @@ static int list_folder(void *self, const char *folder, bool (*visit)(void *data,
   for (const struct dirent *entry; more && (entry = readdir(dir)); errno = 0) {
     struct stat info;
     if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode)) continue;
-    const struct tb_disk_file file = {entry->d_name, seconds_of(info.st_mtim), seconds_of(now) - seconds_of(info.st_mtim)};
+    const struct tb_disk_file file = {entry->d_name, seconds_of(info.st_mtim),
+                                      seconds_of(now) - seconds_of(info.st_mtim)};
     more = visit(data, &file);
   }
   const int why = more ? errno : 0;
@@ -165,13 +172,29 @@ static const char *default_folder(struct tc_arena *arena) {
   return home && *home == '/' && home[1] ? tb_format(arena, "%s/.local/state/%s", home, inside) : NULL;
 }
 
-tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_disk *disk, const char **path, struct tc_error *err) {
+tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_disk *disk, const char **path,
+                        struct tc_error *err) {
   char *chosen = *folder ? tc_arena_text(arena, folder) : (char *)default_folder(arena);
   if (!chosen && (*folder || tc_arena_failed(arena))) return tc_fail(err, TC_NOMEM, "push", "out of memory");
-  if (!chosen) return tc_fail(err, TC_IO, "push", "there is no home folder for the spool; spool=DIR or XDG_STATE_HOME names one");
-  *disk = (struct tb_disk){.self = chosen, .open = open_file, .read = read_file, .write = write_file, .sync = sync_file, .close = close_file, .lock = lock_file,
-                           .is_at = is_at, .rename = rename_file, .place = place_file, .remove = remove_file, .make_folder = make_folder,
-                           .sync_folder = sync_folder, .make_above = make_above, .sync_above = sync_above, .list = list_folder};
+  if (!chosen)
+    return tc_fail(err, TC_IO, "push",
+                   "there is no home folder for the spool; spool=DIR or XDG_STATE_HOME names one");
+  *disk = (struct tb_disk){.self = chosen,
+                           .open = open_file,
+                           .read = read_file,
+                           .write = write_file,
+                           .sync = sync_file,
+                           .close = close_file,
+                           .lock = lock_file,
+                           .is_at = is_at,
+                           .rename = rename_file,
+                           .place = place_file,
+                           .remove = remove_file,
+                           .make_folder = make_folder,
+                           .sync_folder = sync_folder,
+                           .make_above = make_above,
+                           .sync_above = sync_above,
+                           .list = list_folder};
   *path = chosen;
   return TC_OK;
 }
@@ -179,8 +202,10 @@ tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_di
 static tc_status check_folder(const char *path, struct tc_error *err) {
   struct stat info;
   if (stat(path, &info)) return tc_fail(err, TC_IO, "push", "the spool %s: %s", path, strerror(errno));
-  if (info.st_uid != geteuid() && info.st_uid != 0) return tc_fail(err, TC_IO, "push", "the spool %s belongs to another user", path);
-  if (info.st_mode & OTHERS_WRITE) return tc_fail(err, TC_IO, "push", "the spool %s: others may write there (chmod 700 %s)", path, path);
+  if (info.st_uid != geteuid() && info.st_uid != 0)
+    return tc_fail(err, TC_IO, "push", "the spool %s belongs to another user", path);
+  if (info.st_mode & OTHERS_WRITE)
+    return tc_fail(err, TC_IO, "push", "the spool %s: others may write there (chmod 700 %s)", path, path);
   return TC_OK;
 }
 
@@ -188,5 +213,7 @@ tc_status tb_spool_disk_check(const char *path, struct tc_error *err) {
   char inside[PATH_BYTES];
   const tc_status status = check_folder(path, err);
   if (status) return status;
-  return snprintf(inside, sizeof inside, "%s/refused", path) < PATH_BYTES ? check_folder(inside, err) : tc_fail(err, TC_IO, "push", "the spool %s: %s", path, strerror(ENAMETOOLONG));
+  return snprintf(inside, sizeof inside, "%s/refused", path) < PATH_BYTES
+             ? check_folder(inside, err)
+             : tc_fail(err, TC_IO, "push", "the spool %s: %s", path, strerror(ENAMETOOLONG));
 }

@@ -47,7 +47,8 @@ const struct tb_tolerance *tb_tolerance_of(const char *dtype) {
 /* NaN with NaN, an infinity with the same one. */
 static bool same_special(double a, double b) { return (isnan(a) && isnan(b)) || a == b; }
 
-void tb_maxima_add(struct tb_maxima *m, const double *y, const double *b, const double *r, size_t count, double largest) {
+void tb_maxima_add(struct tb_maxima *m, const double *y, const double *b, const double *r, size_t count,
+                   double largest) {
   for (size_t i = 0; i < count; i++) {
     if (isfinite(y[i]) && isfinite(b[i]) && isfinite(r[i])) {
       m->error = fmax(m->error, fabs(y[i] - r[i]));
@@ -71,7 +72,8 @@ static void note(struct tb_comparison *c, const char *format, ...) {
 }
 
 /* Of the plain function alone. */
-static void note_baseline(struct tb_comparison *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note_baseline(struct tb_comparison *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void note_baseline(struct tb_comparison *c, const char *format, ...) {
   char text[TB_DETAIL_BYTES];
   va_list args;
@@ -82,28 +84,38 @@ static void note_baseline(struct tb_comparison *c, const char *format, ...) {
   note(c, "%s", text);
 }
 
-void tb_comparison_add(struct tb_comparison *c, const struct tb_maxima *m, const struct tb_tolerance *t, double baseline_tolerance, bool has_reference,
-                       const char *path) {
+void tb_comparison_add(struct tb_comparison *c, const struct tb_maxima *m, const struct tb_tolerance *t,
+                       double baseline_tolerance, bool has_reference, const char *path) {
   const double tolerated = (baseline_tolerance > 0 ? baseline_tolerance : t->baseline) * m->reference;
-  const double bound = has_reference ? error_factor * m->baseline_error + eps_factor * t->eps * m->reference : tolerated;
+  const double bound =
+      has_reference ? error_factor * m->baseline_error + eps_factor * t->eps * m->reference : tolerated;
   if (c->ok && tb_nearness(m->error, bound) >= tb_nearness(c->max_error, c->bound)) {
     c->max_error = m->error;
     c->bound = bound;
   }
-  if (m->special) note(c, "%s: %s has a NaN or an infinity where %s has none, or the reverse", path, role_words[ROLE_Y], role_words[ROLE_B]);
-  if (m->error > bound) note(c, "%s: max|compiled - %s| = %.3g, allowed %.3g", path, has_reference ? "f64" : "baseline", m->error, bound);
-  if (has_reference && m->baseline_special) note_baseline(c, "%s: %s itself has a NaN or an infinity where %s has none", path, role_words[ROLE_B], role_words[ROLE_R]);
+  if (m->special)
+    note(c, "%s: %s has a NaN or an infinity where %s has none, or the reverse", path, role_words[ROLE_Y],
+         role_words[ROLE_B]);
+  if (m->error > bound)
+    note(c, "%s: max|compiled - %s| = %.3g, allowed %.3g", path, has_reference ? "f64" : "baseline", m->error,
+         bound);
+  if (has_reference && m->baseline_special)
+    note_baseline(c, "%s: %s itself has a NaN or an infinity where %s has none", path, role_words[ROLE_B],
+                  role_words[ROLE_R]);
   if (has_reference && m->baseline_error > tolerated)
-    note_baseline(c, "%s: %s itself is off: max|baseline - f64| = %.3g, allowed %.3g", path, role_words[ROLE_B], m->baseline_error, tolerated);
+    note_baseline(c, "%s: %s itself is off: max|baseline - f64| = %.3g, allowed %.3g", path,
+                  role_words[ROLE_B], m->baseline_error, tolerated);
 }
 
 /* --- streams --- */
 
-static size_t element_bytes(const struct tb_item *item) { return item->kind == TB_ITEM_STRING ? 1 : sizeof(int64_t); }
+static size_t element_bytes(const struct tb_item *item) {
+  return item->kind == TB_ITEM_STRING ? 1 : sizeof(int64_t);
+}
 
 static bool has_payload(const struct tb_item *item) {
-  return item->kind == TB_ITEM_TENSOR || item->kind == TB_ITEM_NUMBER || item->kind == TB_ITEM_INTEGER || item->kind == TB_ITEM_BOOLEAN ||
-         item->kind == TB_ITEM_STRING;
+  return item->kind == TB_ITEM_TENSOR || item->kind == TB_ITEM_NUMBER || item->kind == TB_ITEM_INTEGER ||
+         item->kind == TB_ITEM_BOOLEAN || item->kind == TB_ITEM_STRING;
 }
 
 static tc_status read_payload(struct streams *s, int role, size_t bytes) {
@@ -112,12 +124,15 @@ static tc_status read_payload(struct streams *s, int role, size_t bytes) {
 }
 
 static tc_status read_item(struct streams *s, int role) {
-  const tc_status status = tb_process_read(s->process[role], &s->item[role], sizeof s->item[role], s->timeout_s, s->err);
+  const tc_status status =
+      tb_process_read(s->process[role], &s->item[role], sizeof s->item[role], s->timeout_s, s->err);
   if (status) return status;
   struct tb_item *item = &s->item[role];
   item->path[TB_PATH_MAX - 1] = '\0';
-  if (item->magic != TB_ITEM_MAGIC || item->count < 0 || item->ndim > TC_MAX_DIMS || item->dtype >= TC_DTYPE_COUNT)
-    return tb_process_fail(s->process[role], TB_OUTCOME_ERROR, s->err, "%s sent values that cannot be read", role_words[role]);
+  if (item->magic != TB_ITEM_MAGIC || item->count < 0 || item->ndim > TC_MAX_DIMS ||
+      item->dtype >= TC_DTYPE_COUNT)
+    return tb_process_fail(s->process[role], TB_OUTCOME_ERROR, s->err, "%s sent values that cannot be read",
+                           role_words[role]);
   s->ended[role] = item->kind == TB_ITEM_END;
   s->left[role] = has_payload(item) ? (size_t)item->count * element_bytes(item) : 0;
   return TC_OK;
@@ -146,15 +161,19 @@ static tc_status drain(struct streams *s, int role) {
 
 static bool same_shape(const struct tb_item *a, const struct tb_item *b) {
   if (a->kind != b->kind || a->count != b->count || strcmp(a->path, b->path)) return false;
-  return a->kind != TB_ITEM_TENSOR || (a->ndim == b->ndim && !memcmp(a->sizes, b->sizes, sizeof *a->sizes * a->ndim));
+  return a->kind != TB_ITEM_TENSOR ||
+         (a->ndim == b->ndim && !memcmp(a->sizes, b->sizes, sizeof *a->sizes * a->ndim));
 }
 
 static void describe_item(const struct tb_item *item, char *text, size_t bytes) {
-  static const char *const kinds[] = {"nothing", "a tensor", "a number", "an integer", "a boolean", "a string", "nil", "a table", "its old value", "no data"};
-  size_t n = (size_t)snprintf(text, bytes, "%s", item->kind < sizeof kinds / sizeof *kinds ? kinds[item->kind] : "?");
+  static const char *const kinds[] = {"nothing",  "a tensor", "a number", "an integer",    "a boolean",
+                                      "a string", "nil",      "a table",  "its old value", "no data"};
+  size_t n = (size_t)snprintf(text, bytes, "%s",
+                              item->kind < sizeof kinds / sizeof *kinds ? kinds[item->kind] : "?");
   if (item->kind == TB_ITEM_TENSOR) {
     n += (size_t)snprintf(text + n, bytes - n, " %s [", tc_dtype_name((tc_dtype)item->dtype));
-    for (uint32_t d = 0; d < item->ndim && n < bytes; d++) n += (size_t)snprintf(text + n, bytes - n, d ? ", %lld" : "%lld", (long long)item->sizes[d]);
+    for (uint32_t d = 0; d < item->ndim && n < bytes; d++)
+      n += (size_t)snprintf(text + n, bytes - n, d ? ", %lld" : "%lld", (long long)item->sizes[d]);
     if (n < bytes) snprintf(text + n, bytes - n, "]");
   } else if (item->kind == TB_ITEM_STRING || item->kind == TB_ITEM_TABLE) {
     snprintf(text + n, bytes - n, " of %lld", (long long)item->count);
@@ -166,7 +185,8 @@ static void note_difference(struct streams *s, int role) {
   const struct tb_item *a = &s->item[role], *b = &s->item[ROLE_B];
   describe_item(a, one, sizeof one);
   describe_item(b, other, sizeof other);
-  note(s->out, "%s: %s gave %s where %s gave %s", *a->path ? a->path : b->path, role_words[role], one, role_words[ROLE_B], other);
+  note(s->out, "%s: %s gave %s where %s gave %s", *a->path ? a->path : b->path, role_words[role], one,
+       role_words[ROLE_B], other);
 }
 
 /* Whether the heads of all roles fit together; notes where not. The reference may have wider floats. */
@@ -175,7 +195,8 @@ static bool heads_fit(struct streams *s) {
   for (int role = 0; role < ROLES; role++) {
     if (role == ROLE_B || !s->process[role]) continue;
     const struct tb_item *a = &s->item[role];
-    const bool widened = role == ROLE_R && tc_dtype_is_float((tc_dtype)a->dtype) && tc_dtype_is_float((tc_dtype)b->dtype);
+    const bool widened =
+        role == ROLE_R && tc_dtype_is_float((tc_dtype)a->dtype) && tc_dtype_is_float((tc_dtype)b->dtype);
     if (same_shape(a, b) && (a->dtype == b->dtype || widened)) continue;
     note_difference(s, role);
     return false;
@@ -183,14 +204,20 @@ static bool heads_fit(struct streams *s) {
   return true;
 }
 
-static double largest_of(const struct tb_item *item) { return item->kind == TB_ITEM_TENSOR && item->dtype == TC_F64 ? DBL_MAX : FLT_MAX; }
+static double largest_of(const struct tb_item *item) {
+  return item->kind == TB_ITEM_TENSOR && item->dtype == TC_F64 ? DBL_MAX : FLT_MAX;
+}
 
 /* Exact kinds: y must be b's, or the reference's (an argmax between two equals may fall either way). */
 static void compare_exact(struct streams *s, size_t n, size_t bytes) {
-  const char *y = (const char *)s->chunk[ROLE_Y], *b = (const char *)s->chunk[ROLE_B], *r = (const char *)s->chunk[ROLE_R];
+  const char *y = (const char *)s->chunk[ROLE_Y], *b = (const char *)s->chunk[ROLE_B],
+             *r = (const char *)s->chunk[ROLE_R];
   for (size_t i = 0; i < n; i++) {
-    const bool good = !memcmp(y + i * bytes, b + i * bytes, bytes) || !memcmp(y + i * bytes, r + i * bytes, bytes);
-    if (!good) note(s->out, "%s: %s and %s differ at element %zu", s->item[ROLE_B].path, role_words[ROLE_Y], role_words[ROLE_B], i + 1);
+    const bool good =
+        !memcmp(y + i * bytes, b + i * bytes, bytes) || !memcmp(y + i * bytes, r + i * bytes, bytes);
+    if (!good)
+      note(s->out, "%s: %s and %s differ at element %zu", s->item[ROLE_B].path, role_words[ROLE_Y],
+           role_words[ROLE_B], i + 1);
   }
 }
 
@@ -206,7 +233,8 @@ static tc_status read_chunks(struct streams *s, size_t bytes) {
 static tc_status compare_payload(struct streams *s, const char *dtype, double tolerance) {
   const struct tb_item *b = &s->item[ROLE_B];
   if (!has_payload(b)) return TC_OK;
-  const bool floating = b->kind == TB_ITEM_NUMBER || (b->kind == TB_ITEM_TENSOR && tc_dtype_is_float((tc_dtype)b->dtype));
+  const bool floating =
+      b->kind == TB_ITEM_NUMBER || (b->kind == TB_ITEM_TENSOR && tc_dtype_is_float((tc_dtype)b->dtype));
   const size_t bytes = element_bytes(b);
   struct tb_maxima maxima = {0};
   for (int64_t done = 0; done < b->count;) {
@@ -214,12 +242,15 @@ static tc_status compare_payload(struct streams *s, const char *dtype, double to
     const tc_status status = read_chunks(s, n * bytes);
     if (status) return status;
     if (floating)
-      tb_maxima_add(&maxima, (const double *)s->chunk[ROLE_Y], (const double *)s->chunk[ROLE_B], (const double *)s->chunk[ROLE_R], n, largest_of(b));
-    else compare_exact(s, n, bytes);
+      tb_maxima_add(&maxima, (const double *)s->chunk[ROLE_Y], (const double *)s->chunk[ROLE_B],
+                    (const double *)s->chunk[ROLE_R], n, largest_of(b));
+    else
+      compare_exact(s, n, bytes);
     done += (int64_t)n;
   }
   const char *name = b->kind == TB_ITEM_TENSOR ? tc_dtype_name((tc_dtype)b->dtype) : dtype;
-  if (floating) tb_comparison_add(s->out, &maxima, tb_tolerance_of(name), tolerance, s->process[ROLE_R] != NULL, b->path);
+  if (floating)
+    tb_comparison_add(s->out, &maxima, tb_tolerance_of(name), tolerance, s->process[ROLE_R] != NULL, b->path);
   return TC_OK;
 }
 
@@ -246,14 +277,17 @@ static tc_status compare_streams(struct streams *s, const char *dtype, double to
 static void note_own_check(struct tb_comparison *out, int role, const cJSON *reply) {
   if (tb_json_bool(reply, "good", true)) return;
   const char *why = tb_json_text(reply, "why", "the suite's check failed");
-  if (role == ROLE_B) note_baseline(out, "%s", why);
-  else note(out, "%s", why);
+  if (role == ROLE_B)
+    note_baseline(out, "%s", why);
+  else
+    note(out, "%s", why);
 }
 
 /* One worker ended in mid-stream: the others' streams are read to their ends. */
 static void drain_rest(struct streams *s) {
   for (int role = 0; role < ROLES; role++)
-    if (s->process[role] && s->process[role]->pid) (void)drain(s, role); /* the first failure is the one that is told */
+    if (s->process[role] && s->process[role]->pid)
+      (void)drain(s, role); /* the first failure is the one that is told */
 }
 
 static tc_status receive_replies(struct streams *s) {
@@ -280,10 +314,12 @@ static tc_status send_checks(struct streams *s) {
   return TC_OK;
 }
 
-tc_status tb_compare(struct tb_process *compiled, struct tb_process *baseline, struct tb_process *reference, const char *dtype, double tolerance,
-                     double timeout_s, struct tb_comparison *out, struct tc_error *err) {
+tc_status tb_compare(struct tb_process *compiled, struct tb_process *baseline, struct tb_process *reference,
+                     const char *dtype, double tolerance, double timeout_s, struct tb_comparison *out,
+                     struct tc_error *err) {
   *out = (struct tb_comparison){.ok = true};
-  struct streams s = {.process = {compiled, baseline, reference}, .timeout_s = timeout_s, .out = out, .err = err};
+  struct streams s = {
+      .process = {compiled, baseline, reference}, .timeout_s = timeout_s, .out = out, .err = err};
   int64_t *chunks = malloc(ROLES * TB_CHUNK * sizeof *chunks);
   if (!chunks) return tc_fail(err, TC_NOMEM, "correctness", "out of memory");
   for (int role = 0; role < ROLES; role++) s.chunk[role] = chunks + role * TB_CHUNK;
@@ -299,9 +335,11 @@ tc_status tb_compare(struct tb_process *compiled, struct tb_process *baseline, s
   return status ? status : replies;
 }
 
-tc_status tb_digest(struct tb_process *process, double timeout_s, char digest[TB_DIGEST_BYTES], bool *good, char *why, struct tc_error *err) {
+tc_status tb_digest(struct tb_process *process, double timeout_s, char digest[TB_DIGEST_BYTES], bool *good,
+                    char *why, struct tc_error *err) {
   cJSON *reply;
-  const tc_status status = tb_process_ask(process, tb_process_request(TB_REQUEST_check), timeout_s, &reply, err);
+  const tc_status status =
+      tb_process_ask(process, tb_process_request(TB_REQUEST_check), timeout_s, &reply, err);
   if (status) return status;
   snprintf(digest, TB_DIGEST_BYTES, "%s", tb_json_text(reply, "digest", ""));
   *good = tb_json_bool(reply, "good", true);

@@ -1,4 +1,5 @@
-/* Reads the machine from /proc, /sys, uname and hwloc; asks a worker for the figures that must be measured. */
+/* Reads the machine from /proc, /sys, uname and hwloc; asks a worker for the figures that must be
+ * measured. */
 #include "harness/run/environment.h"
 
 #include <lua.h>
@@ -14,13 +15,17 @@
 #include "harness/base/text.h"
 
 enum { LINE_BYTES = 8192 };
-static const double machine_timeout_s = 600; /* a guard alone: its threads, where others have the cores too, were seen to take 100 s */
+static const double machine_timeout_s =
+    600; /* a guard alone: its threads, where others have the cores too, were seen to take 100 s */
 
 /* Features that decide on the code that is generated and the library kernels that are chosen. */
-static const char *const features[] = {"sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16",
-                                       "avx512_fp16", "avx512_vnni", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8"};
+static const char *const features[] = {"sse4_2",      "avx",         "avx2",        "fma",      "f16c",
+                                       "bmi2",        "avx512f",     "avx512bw",    "avx512dq", "avx512vl",
+                                       "avx512_bf16", "avx512_fp16", "avx512_vnni", "avx_vnni", "amx_tile",
+                                       "amx_bf16",    "amx_int8"};
 
-/* The text after `key` in the first line of a file that begins with it; with quotes taken off. In the arena, or NULL. */
+/* The text after `key` in the first line of a file that begins with it; with quotes taken off. In the arena,
+ * or NULL. */
 static const char *value_of(struct tc_arena *arena, const char *path, const char *key) {
   char line[LINE_BYTES];
   if (!tb_system_line(path, key, line, sizeof line)) return NULL;
@@ -40,12 +45,15 @@ static bool has_word(const char *text, const char *word) {
 static bool read_cpu(struct tc_arena *arena, struct tb_topology *topology, struct tb_cpu *out) {
   char governor[64];
   const struct tb_machine machine = tb_topology_machine(topology);
-  *out = (struct tb_cpu){.packages = machine.packages, .numa = machine.numa, .cores = machine.cores, .pus = machine.pus};
+  *out = (struct tb_cpu){
+      .packages = machine.packages, .numa = machine.numa, .cores = machine.cores, .pus = machine.pus};
   out->model = value_of(arena, "/proc/cpuinfo", "model name");
-  if (tb_system_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", governor, sizeof governor)) out->governor = tc_arena_text(arena, governor);
+  if (tb_system_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", governor, sizeof governor))
+    out->governor = tc_arena_text(arena, governor);
   const char *flags = value_of(arena, "/proc/cpuinfo", "flags");
   for (size_t i = 0; flags && i < sizeof features / sizeof *features; i++)
-    if (has_word(flags, features[i]) && !tc_vec_push(tc_arena_alloc(arena), &out->features, features[i])) return false;
+    if (has_word(flags, features[i]) && !tc_vec_push(tc_arena_alloc(arena), &out->features, features[i]))
+      return false;
   return true;
 }
 
@@ -57,7 +65,9 @@ static bool read_noise(struct tc_arena *arena, struct tb_topology *topology, str
   for (int i = 0; i < tb_noise_count(); i++) {
     const struct tb_noise cause = tb_noise_look(i, topology);
     const char *warning = tb_noise_warning(arena, &cause);
-    if (!warning || !tc_vec_push(tc_arena_alloc(arena), &out->noise, cause) || (*warning && !warn(arena, out, warning))) return false;
+    if (!warning || !tc_vec_push(tc_arena_alloc(arena), &out->noise, cause) ||
+        (*warning && !warn(arena, out, warning)))
+      return false;
   }
   return true;
 }
@@ -66,14 +76,17 @@ static bool read_noise(struct tc_arena *arena, struct tb_topology *topology, str
 static bool warn_of_crowd(struct tc_arena *arena, const struct tb_place *place, struct tb_environment *out) {
   if (place->threads <= place->cores) return true;
   const char *how = place->threads > place->pus ? "they take turns" : "siblings share a core";
-  return warn(arena, out, tb_format(arena, "%d threads on %d core%s: %s", place->threads, place->cores, tb_plural(place->cores), how));
+  return warn(arena, out,
+              tb_format(arena, "%d threads on %d core%s: %s", place->threads, place->cores,
+                        tb_plural(place->cores), how));
 }
 
 /* What is known without measuring: names, versions and warnings of this machine. False: memory is out. */
 static bool read_machine(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
   char host[256] = "";
   struct utsname system;
-  *out = (struct tb_environment){.llvm = LLVM_VERSION_STRING, .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
+  *out = (struct tb_environment){.llvm = LLVM_VERSION_STRING,
+                                 .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
   gethostname(host, sizeof host - 1);
   out->host = tc_arena_text(arena, host);
   if (!uname(&system)) out->kernel = tb_format(arena, "%s %s", system.sysname, system.release);
@@ -93,7 +106,8 @@ const char *tb_time_text(struct tc_arena *arena, bool file) {
 }
 
 /* Triad, peak and library of the part of the machine that a case uses. */
-static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase, struct tb_environment *out, struct tc_error *err) {
+static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase, struct tb_environment *out,
+                                 struct tc_error *err) {
   struct tb_process worker;
   struct tb_launch launch = tb_run_launch(run, kase, NULL);
   launch.memory_mb = 0; /* the machine's figures, not a suite's: memory_mb= is no limit on them */
@@ -110,10 +124,15 @@ static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase,
     out->fma_flops_per_s = tb_json_number(reply, "fma_flops_per_s", 0);
     out->blas = tc_arena_text(run->arena, tb_json_text(reply, "blas", ""));
   } else if (status != TC_INTERRUPTED) {
-    status = warn(run->arena, out, tb_format(run->arena, "triad and peak were not measured: %s", worker.why)) ? TC_OK : TC_NOMEM;
+    status = warn(run->arena, out, tb_format(run->arena, "triad and peak were not measured: %s", worker.why))
+                 ? TC_OK
+                 : TC_NOMEM;
   }
   if (status == TC_OK && launch.place->binds && !worker.bound && !worker.outcome)
-    status = warn(run->arena, out, tb_format(run->arena, "not bound to %s: the system refused", launch.place->cpus)) ? TC_OK : TC_NOMEM;
+    status = warn(run->arena, out,
+                  tb_format(run->arena, "not bound to %s: the system refused", launch.place->cpus))
+                 ? TC_OK
+                 : TC_NOMEM;
   cJSON_Delete(reply);
   tb_process_stop(&worker);
   return status;
@@ -122,7 +141,9 @@ static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase,
 static int find_environment(const struct tb_run *run, const struct tb_case *kase) {
   for (size_t i = 0; i < run->result.environments.len; i++) {
     const struct tb_environment *e = &run->result.environments.data[i];
-    if (!strcmp(e->bound_to, kase->topology) && !strcmp(e->cpus, kase->place->cpus) && e->threads == kase->threads) return (int)i;
+    if (!strcmp(e->bound_to, kase->topology) && !strcmp(e->cpus, kase->place->cpus) &&
+        e->threads == kase->threads)
+      return (int)i;
   }
   return -1;
 }
@@ -134,7 +155,8 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     if (r->env >= 0) continue;
     struct tb_environment environment;
     tb_progress_show(&run->progress, "machine", "triad");
-    if (!read_machine(run->arena, run->topology, &environment) || !warn_of_crowd(run->arena, r->kase->place, &environment))
+    if (!read_machine(run->arena, run->topology, &environment) ||
+        !warn_of_crowd(run->arena, r->kase->place, &environment))
       return tc_fail(err, TC_NOMEM, "environment", "out of memory");
     environment.bound_to = r->kase->topology;
     environment.cpus = r->kase->place->cpus;
@@ -142,7 +164,8 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     const tc_status status = measure_machine(run, r->kase, &environment, err);
     if (status) return status;
     r->env = (int)run->result.environments.len;
-    if (!tc_vec_push(tc_arena_alloc(run->arena), &run->result.environments, environment)) return tc_fail(err, TC_NOMEM, "environment", "out of memory");
+    if (!tc_vec_push(tc_arena_alloc(run->arena), &run->result.environments, environment))
+      return tc_fail(err, TC_NOMEM, "environment", "out of memory");
   }
   return TC_OK;
 }

@@ -1,5 +1,5 @@
-/* Fields of JSON documents that are written. What is not known is null, never left out. Each adds one field to `object`; where memory is
- * out it adds nothing, as cJSON does. */
+/* Fields of JSON documents that are written. What is not known is null, never left out. Each adds one field
+ * to `object`; where memory is out it adds nothing, as cJSON does. */
 #ifndef TB_JSON_ADD_H
 #define TB_JSON_ADD_H
 

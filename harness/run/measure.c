@@ -10,26 +10,35 @@
 #include "harness/machine/probe.h"
 #include "results/stats/stats.h"
 
-enum { CALIBRATIONS = 3, SEATS_MAX = 64, SEATS_OF_OWN = 3 /* baseline, twin, probe */, CALLS_LIMIT = 1000000 };
+enum {
+  CALIBRATIONS = 3,
+  SEATS_MAX = 64,
+  SEATS_OF_OWN = 3 /* baseline, twin, probe */,
+  CALLS_LIMIT = 1000000
+};
 
 /* A block of the fastest seat lasts at least this, unless the slowest one's would be too long. */
 static const double block_min_ns = 5e6, block_max_ns = 20e6;
 /* Nor less than so many pauses, where there are any: waiting is no measuring. */
 static const double pauses_in_block = 20;
-/* Before a block's timed calls: as many untimed ones as fill this, so that caches and threads are the worker's own again.
- * None where a single call takes longer: it pays for that itself. */
+/* Before a block's timed calls: as many untimed ones as fill this, so that caches and threads are the
+ * worker's own again. None where a single call takes longer: it pays for that itself. */
 static const double warm_ns = 1e6;
 static const double target_confidence = 0.95; /* of the half-width that the stop rule is asked with */
 
-struct block { double call_ns, preempted; };
+struct block {
+  double call_ns, preempted;
+};
 
-static tc_status run_block(struct tb_measure *m, struct tb_seat *seat, long long warm, long long calls, struct block *out, struct tc_error *err) {
+static tc_status run_block(struct tb_measure *m, struct tb_seat *seat, long long warm, long long calls,
+                           struct block *out, struct tc_error *err) {
   cJSON *reply, *request = tb_process_request(TB_REQUEST_block);
   cJSON_AddNumberToObject(request, "calls", (double)calls);
   cJSON_AddNumberToObject(request, "warm", (double)warm);
   const tc_status status = tb_process_ask(seat->process, request, m->timeout_s, &reply, err);
   if (status) return status;
-  *out = (struct block){tb_json_number(reply, "ns", NAN) / (double)calls, tb_json_number(reply, "preempted", NAN)};
+  *out = (struct block){tb_json_number(reply, "ns", NAN) / (double)calls,
+                        tb_json_number(reply, "preempted", NAN)};
   cJSON_Delete(reply);
   if (!m->settle_ns || warm) return TC_OK; /* the next block's untimed calls give them that time */
   const int64_t before = tb_now_ns();
@@ -38,14 +47,16 @@ static tc_status run_block(struct tb_measure *m, struct tb_seat *seat, long long
   return TC_OK;
 }
 
-/* One block of one seat. A failure takes the seat out; only one that ends the whole measurement is returned. */
-static tc_status take_turn(struct tb_measure *m, struct tb_seat *seats, int i, long long warm, long long calls, bool keep, double *call_ns,
-                           struct tc_error *err) {
+/* One block of one seat. A failure takes the seat out; only one that ends the whole measurement is
+ * returned. */
+static tc_status take_turn(struct tb_measure *m, struct tb_seat *seats, int i, long long warm,
+                           long long calls, bool keep, double *call_ns, struct tc_error *err) {
   struct tb_seat *seat = &seats[i];
   struct block block;
   if (!seat->live) return TC_OK;
   const bool fixed = seat->kind == TB_SEAT_PROBE;
-  const tc_status status = run_block(m, seat, fixed ? TB_PROBE_WARM : warm, fixed ? TB_PROBE_CALLS : calls, &block, err);
+  const tc_status status =
+      run_block(m, seat, fixed ? TB_PROBE_WARM : warm, fixed ? TB_PROBE_CALLS : calls, &block, err);
   if (status == TC_INTERRUPTED) return status;
   if (status) {
     seat->live = false;
@@ -54,12 +65,15 @@ static tc_status take_turn(struct tb_measure *m, struct tb_seat *seats, int i, l
   *call_ns = block.call_ns;
   if (!keep) return TC_OK;
   seat->preempted += block.preempted;
-  return tc_vec_push(m->alloc, &seat->samples, block.call_ns) ? TC_OK : tc_fail(err, TC_NOMEM, "measure", "out of memory");
+  return tc_vec_push(m->alloc, &seat->samples, block.call_ns)
+             ? TC_OK
+             : tc_fail(err, TC_NOMEM, "measure", "out of memory");
 }
 
 /* Calls and warm calls of a block from the times of a call of the fastest and the slowest seat. */
 static void size_block(struct tb_measure *m, double fastest, double slowest, double calls_max) {
-  const double warm_wanted = slowest < warm_ns ? ceil(warm_ns / slowest) : 0, pause = warm_wanted > 0 ? 0 : (double)m->settle_ns;
+  const double warm_wanted = slowest < warm_ns ? ceil(warm_ns / slowest) : 0,
+               pause = warm_wanted > 0 ? 0 : (double)m->settle_ns;
   double calls = ceil(fmax(block_min_ns, pauses_in_block * pause) / fastest);
   const double fitting = floor(block_max_ns / slowest);
   if (calls > fitting) calls = fitting;
@@ -115,7 +129,9 @@ static tc_status run_round(struct tb_measure *m, struct tb_seat *seats, int n, s
 static double widest(const struct tb_seat *seats, int n) {
   double width = NAN;
   for (int i = 1; i < n; i++)
-    if (seats[i].live && seats[i].kind == TB_SEAT_MEASURED) width = fmax(width, tb_log_ratio_half_width(&seats[0], &seats[i], target_confidence)); /* fmax ignores a NaN */
+    if (seats[i].live && seats[i].kind == TB_SEAT_MEASURED)
+      width = fmax(width,
+                   tb_log_ratio_half_width(&seats[0], &seats[i], target_confidence)); /* fmax ignores a NaN */
   return width;
 }
 
@@ -126,7 +142,9 @@ static bool any_live(const struct tb_seat *seats, int n) {
 }
 
 tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n, struct tc_error *err) {
-  if (n > SEATS_MAX) return tc_fail(err, TC_LIMIT, "measure", "at most %d modes of one workload can be measured together", SEATS_MAX - SEATS_OF_OWN);
+  if (n > SEATS_MAX)
+    return tc_fail(err, TC_LIMIT, "measure", "at most %d modes of one workload can be measured together",
+                   SEATS_MAX - SEATS_OF_OWN);
   m->calls_made = 0;
   m->reason = TB_STOP_NOT_YET;
   tc_status status = calibrate(m, seats, n, err);
@@ -148,7 +166,9 @@ tc_status tb_measure_blocks(struct tb_measure *m, struct tb_seat *seats, int n, 
 
 /* --- estimators --- */
 
-static size_t full_rounds(const struct tb_seat *a, const struct tb_seat *b) { return (a->samples.len < b->samples.len ? a->samples.len : b->samples.len) / 2; }
+static size_t full_rounds(const struct tb_seat *a, const struct tb_seat *b) {
+  return (a->samples.len < b->samples.len ? a->samples.len : b->samples.len) / 2;
+}
 
 static double round_log_ratio(const struct tb_seat *a, const struct tb_seat *b, size_t round) {
   const double *x = a->samples.data + 2 * round, *y = b->samples.data + 2 * round;
@@ -162,7 +182,8 @@ double tb_log_ratio(const struct tb_seat *one, const struct tb_seat *other) {
   return rounds ? sum / (double)rounds : NAN;
 }
 
-double tb_median_log_ratio(const struct tc_alloc *alloc, const struct tb_seat *one, const struct tb_seat *other) {
+double tb_median_log_ratio(const struct tc_alloc *alloc, const struct tb_seat *one,
+                           const struct tb_seat *other) {
   const size_t rounds = full_rounds(one, other);
   tb_doubles ratios = {.data = NULL};
   for (size_t r = 0; r < rounds; r++)

@@ -1,4 +1,5 @@
-/* Invariant: the inputs are written before any call is made on them, by a process of their own, which has ended before the peer starts. */
+/* Invariant: the inputs are written before any call is made on them, by a process of their own, which has
+ * ended before the peer starts. */
 #include "harness/run/peer_inputs.h"
 
 #include <string.h>
@@ -19,8 +20,8 @@ static tc_status ask(struct tb_process *writer, const char *path, double timeout
   return status;
 }
 
-tc_status tb_peer_inputs(struct tb_run *run, const struct tb_case *kase, double timeout_s, const char **path, struct tb_process *process,
-                         struct tc_error *err) {
+tc_status tb_peer_inputs(struct tb_run *run, const struct tb_case *kase, double timeout_s, const char **path,
+                         struct tb_process *process, struct tc_error *err) {
   struct tb_process writer;
   struct tb_prepared prepared;
   *path = run->inputs.path;

@@ -1,14 +1,15 @@
 /* Result → JSON: the run and its environments; record_case.c has the cases. Invariants, of both:
  * 1. What was not measured is null, never 0 and never left out.
  * 2. Fields are added to the schema, never renamed.
- * 3. A finished result has every case of its plan; one whose `finished` is null has those that something is known of.
+ * 3. A finished result has every case of its plan; one whose `finished` is null has those that something is
+ *    known of.
  * To add a field: its line here or there, and its row in results/schema.json. */
 #include "harness/run/record.h"
 
 #include <math.h>
 
-#include "harness/run/json_add.h"
 #include "harness/base/text.h"
+#include "harness/run/json_add.h"
 
 /* --- environment --- */
 
@@ -67,7 +68,8 @@ static void add_disturbance(cJSON *object, const struct tb_disturbance *d) {
 
 /* Where the time went. What a run is for comes first; `own_ns` is all that the harness adds. */
 static void add_ledger(cJSON *object, const struct tb_ledger *l) {
-  cJSON *json = cJSON_AddObjectToObject(object, "harness"), *requests = cJSON_AddObjectToObject(json, "requests_ns");
+  cJSON *json = cJSON_AddObjectToObject(object, "harness"),
+        *requests = cJSON_AddObjectToObject(json, "requests_ns");
   for (int i = 0; i < TB_REQUEST_COUNT; i++)
     if (l->request_ns[i] > 0) tb_add_ns(requests, tb_request_name((enum tb_request)i), l->request_ns[i]);
   tb_add_number(json, "processes", l->processes);
@@ -110,10 +112,13 @@ cJSON *tb_record_json(const struct tb_result *result) {
   add_left_out(json, result);
   add_disturbance(json, &result->disturbance);
   add_ledger(json, &result->ledger);
-  cJSON *environments = cJSON_AddArrayToObject(json, "environments"), *cases = cJSON_AddArrayToObject(json, "cases");
-  for (size_t i = 0; i < result->environments.len; i++) add_environment(environments, &result->environments.data[i]);
+  cJSON *environments = cJSON_AddArrayToObject(json, "environments"),
+        *cases = cJSON_AddArrayToObject(json, "cases");
+  for (size_t i = 0; i < result->environments.len; i++)
+    add_environment(environments, &result->environments.data[i]);
   for (size_t i = 0; i < result->cases.len; i++)
-    if (result->finished || tb_case_known(&result->cases.data[i])) tb_record_case(cases, &result->cases.data[i]);
+    if (result->finished || tb_case_known(&result->cases.data[i]))
+      tb_record_case(cases, &result->cases.data[i]);
   tb_text_clean_json(json); /* texts of suites, paths and arguments may hold any bytes; JSON is UTF-8 */
   return json;
 }

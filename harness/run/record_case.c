@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "harness/base/clock.h"
-#include "harness/run/json_add.h"
 #include "harness/machine/probe.h"
+#include "harness/run/json_add.h"
 #include "harness/run/record.h"
 
 static void add_case(cJSON *object, const struct tb_case *k) {
@@ -17,7 +17,8 @@ static void add_case(cJSON *object, const struct tb_case *k) {
   tb_add_number(json, "batch", k->has_batch ? (double)k->batch : NAN);
   tb_add_text(json, "side", k->side);
   cJSON *params = cJSON_AddObjectToObject(json, "params");
-  for (int i = 0; i < k->n_params; i++) cJSON_AddItemToObject(params, k->params[i].name, tb_value_to_json(&k->params[i].value));
+  for (int i = 0; i < k->n_params; i++)
+    cJSON_AddItemToObject(params, k->params[i].name, tb_value_to_json(&k->params[i].value));
   tb_add_text(json, "topology", k->topology);
   cJSON_AddBoolToObject(json, "smt", k->smt);
   tb_add_number(json, "threads", k->threads);
@@ -124,7 +125,8 @@ static void add_compile(cJSON *object, const struct tb_compile *c) {
   tb_add_number(json, "pays_off_hi", c->pays_off.hi);
   cJSON_AddBoolToObject(json, "pays_off_infinite", c->pays_off.infinite);
   cJSON *stages = cJSON_AddObjectToObject(json, "stages_ns");
-  for (size_t i = 0; i < c->stages.len; i++) tb_add_ns(stages, c->stages.data[i].name, c->stages.data[i].ns.median);
+  for (size_t i = 0; i < c->stages.len; i++)
+    tb_add_ns(stages, c->stages.data[i].name, c->stages.data[i].ns.median);
   add_evidence(json, c);
   cJSON *invalid = cJSON_AddObjectToObject(json, "invalid");
   for (int i = 0; i < TB_STATE_COUNT; i++)
@@ -181,7 +183,8 @@ static void add_graph(cJSON *object, const struct tb_graph *g) {
   tb_add_texts(json, "fallbacks", &g->fallbacks);
 }
 
-static void add_amount(cJSON *json, const char *name, const char *from, const char *rate, const struct tb_amount *amount, double call_ns) {
+static void add_amount(cJSON *json, const char *name, const char *from, const char *rate,
+                       const struct tb_amount *amount, double call_ns) {
   tb_add_number(json, name, amount->value);
   tb_add_text(json, from, isnan(amount->value) ? NULL : amount->stated ? "suite" : "compiler");
   tb_add_number(json, rate, round(amount->value / call_ns * TB_NS_PER_S));

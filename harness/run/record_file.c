@@ -1,4 +1,5 @@
-/* A document on disk. Invariant: a reader of `path` sees the old content or all of the new, whenever the writer is killed. */
+/* A document on disk. Invariant: a reader of `path` sees the old content or all of the new, whenever the
+ * writer is killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,8 +9,8 @@
 
 #include "base/text.h"
 #include "harness/base/args.h"
-#include "harness/run/record.h"
 #include "harness/base/whole_file.h"
+#include "harness/run/record.h"
 
 enum { FILE_MODE = 0666 };
 static const char suffix[] = ".json";
@@ -20,7 +21,8 @@ tc_status tb_record_write(const cJSON *document, const char *path, struct tc_err
   if (!text) return tc_fail(err, TC_NOMEM, "result", "the result was not written: out of memory");
   bool good = tb_whole_begin(path, &file);
   if (good) good = tb_whole_end(&file, fputs(text, file.out) >= 0 && fputc('\n', file.out) != EOF);
-  const tc_status status = good ? TC_OK : tc_fail(err, TC_IO, "result", "%s was not written: %s", path, strerror(errno));
+  const tc_status status =
+      good ? TC_OK : tc_fail(err, TC_IO, "result", "%s was not written: %s", path, strerror(errno));
   cJSON_free(text);
   return status;
 }
@@ -40,14 +42,16 @@ bool tb_record_take(struct tc_arena *arena, const char **path) {
 /* In the place of `path`, beside what lies there; NULL: nowhere. */
 static const char *save_elsewhere(struct tc_arena *arena, const cJSON *document, const char *path) {
   const char *slash = strrchr(path, '/'), *folder = getenv("TMPDIR");
-  const char *place = tb_format(arena, "%s/%s", folder && *folder ? folder : "/tmp", slash ? slash + 1 : path);
+  const char *place =
+      tb_format(arena, "%s/%s", folder && *folder ? folder : "/tmp", slash ? slash + 1 : path);
   if (!place || !tb_record_take(arena, &place)) return NULL;
   if (!tb_record_write(document, place, NULL)) return place;
   unlink(place);
   return NULL;
 }
 
-tc_status tb_record_save(struct tc_arena *arena, const cJSON *document, const char *path, const char **written, struct tc_error *err) {
+tc_status tb_record_save(struct tc_arena *arena, const cJSON *document, const char *path,
+                         const char **written, struct tc_error *err) {
   *written = path;
   const tc_status status = tb_record_write(document, path, err);
   if (status) *written = save_elsewhere(arena, document, path);

@@ -1,5 +1,6 @@
 /* Replicates of a run, group by group, until each group has enough. Invariants:
- * 1. The first replicate of every group is taken before any rule may end the run, so that no case is left out for want of time.
+ * 1. The first replicate of every group is taken before any rule may end the run, so that no case is left out
+ *    for want of time.
  * 2. A group goes on as long as one of its cases wants to: they share a baseline and are measured together.
  * 3. A rule sees log ratios alone, at the check points of stop.h. */
 #include "harness/base/clock.h"
@@ -7,10 +8,12 @@
 
 /* The log ratios of one case, asked as if they were all: what is the reason to take no more of them? */
 static enum tb_replicates_end ask(const struct tb_run *run, const struct tb_case_result *r) {
-  return tb_replication_ask(&run->replication, r->replicate_log_ratios.data, (int)r->replicate_log_ratios.len, r->speedup.confidence, tb_now_ns());
+  return tb_replication_ask(&run->replication, r->replicate_log_ratios.data, (int)r->replicate_log_ratios.len,
+                            r->speedup.confidence, tb_now_ns());
 }
 
-/* Whether the group has enough after `taken` replicates; its cases are told why. A case whose worker failed wants no more. */
+/* Whether the group has enough after `taken` replicates; its cases are told why. A case whose worker failed
+ * wants no more. */
 static bool group_ended(struct tb_run *run, int group, int taken) {
   bool open = false;
   for (size_t i = 0; i < run->plan.cases.len && taken < tb_replication_most(&run->replication); i++) {
@@ -21,7 +24,10 @@ static bool group_ended(struct tb_run *run, int group, int taken) {
     struct tb_case_result *r = &run->result.cases.data[i];
     if (r->kase->group != group) continue;
     const enum tb_replicates_end end = ask(run, r);
-    r->speedup.replicates_stop = end ? end : run->replication.exact ? TB_REPLICATES_COUNT : TB_REPLICATES_MOST; /* one that lost a replicate */
+    r->speedup.replicates_stop = end ? end
+                                 : run->replication.exact
+                                     ? TB_REPLICATES_COUNT
+                                     : TB_REPLICATES_MOST; /* one that lost a replicate */
   }
   return !open;
 }
@@ -39,7 +45,8 @@ static void take_stock(struct tb_run *run) {
   tb_disturbance_end(&run->result.disturbance);
 }
 
-static tc_status run_replicate(struct tb_run *run, int replicate, const int *order, bool *ended, int *n_ended, struct tc_error *err) {
+static tc_status run_replicate(struct tb_run *run, int replicate, const int *order, bool *ended, int *n_ended,
+                               struct tc_error *err) {
   for (int i = 0; i < run->plan.n_groups; i++) {
     const int group = order[i];
     if (ended[group]) continue;
@@ -66,7 +73,8 @@ tc_status tb_run_sessions(struct tb_run *run, struct tc_error *err) {
   run->result.ledger = (struct tb_ledger){.processes = 0};
   tb_disturbance_begin(&run->result.disturbance);
   tc_status status = TC_OK;
-  for (int replicate = 0; replicate < most && n_ended < groups && !status && !tb_interrupt_poll(&run->interrupt); replicate++) {
+  for (int replicate = 0;
+       replicate < most && n_ended < groups && !status && !tb_interrupt_poll(&run->interrupt); replicate++) {
     tb_plan_order(&run->plan, (uint64_t)run->spec.options.seed, replicate, order);
     status = run_replicate(run, replicate, order, ended, &n_ended, err);
   }

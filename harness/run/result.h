@@ -1,17 +1,18 @@
 /* A run's result in memory; record.h makes its document, which reporters read.
  *
- * Ownership: everything lies in one arena. Times are nanoseconds; NaN stands for "not measured" (JSON null). */
+ * Ownership: everything lies in one arena. Times are nanoseconds; NaN stands for "not measured" (JSON
+ * null). */
 #ifndef TB_RESULT_H
 #define TB_RESULT_H
 
 #include "harness/machine/disturbance.h"
-#include "harness/wire/ledger.h"
-#include "harness/machine/noise.h"
-#include "results/outcome.h"
 #include "harness/machine/instructions.h"
-#include "results/stats/payoff.h"
+#include "harness/machine/noise.h"
 #include "harness/plan/plan.h"
 #include "harness/run/stop.h"
+#include "harness/wire/ledger.h"
+#include "results/outcome.h"
+#include "results/stats/payoff.h"
 
 enum { TB_SCHEMA = 1 };
 
@@ -26,61 +27,81 @@ struct tb_replicate {
 
 struct tb_timing {
   double median_ns;              /* median of the replicates' medians */
-  double mad_ns, p05_ns, p95_ns; /* of all samples, each replicate with the same weight; mad: median absolute deviation from median_ns */
+  double mad_ns, p05_ns, p95_ns; /* of all samples, each replicate with the same weight; mad: median absolute
+                                    deviation from median_ns */
   TC_VEC(struct tb_replicate) replicates;
 };
 
 /* One figure from several fresh processes. No samples: not measured. */
-struct tb_duration { double median; tb_doubles samples; };
+struct tb_duration {
+  double median;
+  tb_doubles samples;
+};
 
 struct tb_speedup {
-  double ratio, lo, hi;      /* baseline / compiled, and its t interval */
-  double confidence;         /* 0.95 */
-  int replicates;            /* that the figure rests on */
-  bool over_blocks;          /* one replicate: the interval is over its blocks */
-  double noise_floor;        /* what the same estimator gives on the A/A pairs, as a ratio - 1: see summary.c */
-  double p;                  /* exact sign-flip test; NaN below 6 replicates and above 40: stats.h */
-  const char *stop_reason;   /* of the rounds of a replicate: "target", "stable", "budget", "interrupted"; NULL: not measured */
+  double ratio, lo, hi;    /* baseline / compiled, and its t interval */
+  double confidence;       /* 0.95 */
+  int replicates;          /* that the figure rests on */
+  bool over_blocks;        /* one replicate: the interval is over its blocks */
+  double noise_floor;      /* what the same estimator gives on the A/A pairs, as a ratio - 1: see summary.c */
+  double p;                /* exact sign-flip test; NaN below 6 replicates and above 40: stats.h */
+  const char *stop_reason; /* of the rounds of a replicate: "target", "stable", "budget", "interrupted"; NULL:
+                              not measured */
   enum tb_replicates_end replicates_stop; /* why there are no more replicates */
-  double interval_confidence; /* that the t interval was made with, so that it holds with `confidence` where it was stopped: see stop.h */
+  double interval_confidence; /* that the t interval was made with, so that it holds with `confidence` where
+                                 it was stopped: see stop.h */
 };
 
 /* A compiled worker against its twin: what two equal things differ by in this run. */
 struct tb_aa {
-  const char *of;            /* id of the case whose twin it was; NULL: none */
-  tb_doubles log_ratios;     /* one a replicate */
-  double block_half_width;   /* of the newest one, over its rounds */
+  const char *of;          /* id of the case whose twin it was; NULL: none */
+  tb_doubles log_ratios;   /* one a replicate */
+  double block_half_width; /* of the newest one, over its rounds */
 };
 
 /* The probe (probe.h), measured in the same rounds. */
 struct tb_probed {
   struct tb_timing timing;
-  tb_doubles log_ratios;     /* log(compiled / probe), one a replicate */
+  tb_doubles log_ratios; /* log(compiled / probe), one a replicate */
 };
 
 enum tb_state { TB_STATE_COLD, TB_STATE_DISK, TB_STATE_MEMORY, TB_STATE_COUNT };
 const char *tb_state_name(enum tb_state state);
 
-struct tb_evidence { bool known; double misses, disk_hits, memory_hits; };
+struct tb_evidence {
+  bool known;
+  double misses, disk_hits, memory_hits;
+};
 
-struct tb_stage { const char *name; struct tb_duration ns; };
+struct tb_stage {
+  const char *name;
+  struct tb_duration ns;
+};
 
 struct tb_compile {
   struct tb_duration state_ns[TB_STATE_COUNT]; /* entering the first call until its first kernel may start */
   struct tb_evidence evidence[TB_STATE_COUNT]; /* of the first replicate */
   const char *invalid[TB_STATE_COUNT];         /* why a state's figure was thrown away; NULL: it was not */
-  struct tb_duration first_call_ns[TB_STATE_COUNT]; /* the whole of that call; of a cold process whatever its counters say */
-  struct tb_duration library_ns;               /* the part of a cold process' first call that opened the matrix library; none: it needed none */
+  struct tb_duration
+      first_call_ns[TB_STATE_COUNT]; /* the whole of that call; of a cold process whatever its counters say */
+  struct tb_duration library_ns;     /* the part of a cold process' first call that opened the matrix library;
+                                        none: it needed none */
   struct tb_duration start_ns;
   double pays_off_after_calls;
-  struct tb_payoff pays_off; /* its interval */
-  TC_VEC(struct tb_stage) stages;              /* of the cold compiles, one sample a replicate */
+  struct tb_payoff pays_off;      /* its interval */
+  TC_VEC(struct tb_stage) stages; /* of the cold compiles, one sample a replicate */
 };
 
-struct tb_break { const char *reason, *detail, *file; int line; };
+struct tb_break {
+  const char *reason, *detail, *file;
+  int line;
+};
 
 /* A kernel or a call of the matrix library, in the order in which they run. */
-struct tb_launched { const char *label, *kind, *generator, *fused /* names of the operations in it */; double ops, bytes, flops; };
+struct tb_launched {
+  const char *label, *kind, *generator, *fused /* names of the operations in it */;
+  double ops, bytes, flops;
+};
 
 struct tb_graph {
   bool known;
@@ -92,7 +113,10 @@ struct tb_graph {
 };
 
 /* What one call has to do: as the suite says, else as the compiler counts what it made; NaN: neither. */
-struct tb_amount { double value; bool stated; /* by the suite */ };
+struct tb_amount {
+  double value;
+  bool stated; /* by the suite */
+};
 
 struct tb_counter {
   const char *name;
@@ -119,27 +143,33 @@ struct tb_peer_facts {
 struct tb_case_result {
   const struct tb_case *kase;
   int env;
-  bool bound;              /* the workers were bound to the case's topology */
+  bool bound; /* the workers were bound to the case's topology */
   enum tb_outcome outcome;
-  bool interrupted;        /* the user ended the run before this case was measured; its outcome is an error that says so */
+  bool interrupted; /* the user ended the run before this case was measured; its outcome is an error that says
+                       so */
   const char *error, *trace; /* NULL: none */
   struct tb_timing baseline, steady;
   struct tb_speedup speedup;
-  tb_doubles replicate_log_ratios;                  /* one a replicate: what speedup is made from */
+  tb_doubles replicate_log_ratios; /* one a replicate: what speedup is made from */
   struct tb_aa aa;
   struct tb_probed probe;
-  double block_half_width;                          /* of the newest replicate's log ratio, over its rounds */
+  double block_half_width; /* of the newest replicate's log ratio, over its rounds */
   struct tb_compile compile;
   struct tb_graph graph;
   TC_VEC(struct tb_counter) counters;
-  double counted_calls;                             /* whose mean the counters are; NaN: nothing was counted */
+  double counted_calls; /* whose mean the counters are; NaN: nothing was counted */
   struct tb_instructions instructions;
   struct tb_amount bytes, flops;
   struct tb_correctness correctness;
   struct tb_peer_facts peer;
 };
 
-struct tb_cpu { const char *model; tb_texts features; const char *governor; int packages, numa, cores, pus; };
+struct tb_cpu {
+  const char *model;
+  tb_texts features;
+  const char *governor;
+  int packages, numa, cores, pus;
+};
 
 struct tb_environment {
   const char *host, *os, *kernel, *llvm, *lua, *blas;
@@ -152,17 +182,21 @@ struct tb_environment {
   TC_VEC(struct tb_noise) noise; /* all causes, as they were before the run */
 };
 
-struct tb_left_out { const char *id, *artifact; };
+struct tb_left_out {
+  const char *id, *artifact;
+};
 
 struct tb_result {
   struct tc_arena *arena;
-  const char *version, *commit, *commit_whole /* all digits of it, and "-dirty" as there; NULL: unknown */, *build;
+  const char *version, *commit, *commit_whole /* all digits of it, and "-dirty" as there; NULL: unknown */,
+      *build;
   int artifact_abi;
-  const char *started, *finished; /* RFC 3339, UTC; finished NULL: the run goes on, and cases may be missing from its document */
+  const char *started, *finished; /* RFC 3339, UTC; finished NULL: the run goes on, and cases may be missing
+                                     from its document */
   tb_texts argv;
   double seed;
   bool interrupted;
-  int planned;             /* cases of the plan; each of them is in `cases`, whatever became of it */
+  int planned;               /* cases of the plan; each of them is in `cases`, whatever became of it */
   const char *changed_since; /* the result that decided which cases are timed (selection.h); NULL: all are */
   TC_VEC(struct tb_left_out) left_out; /* cases that are not: neither planned nor measured */
   struct tb_disturbance disturbance;

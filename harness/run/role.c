@@ -18,12 +18,14 @@ double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase) {
   return kase->description->timeout_s > 0 ? kase->description->timeout_s : timeout_default_s;
 }
 
-tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, struct tb_wanted *out, struct tc_error *err) {
+tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, struct tb_wanted *out,
+                        struct tc_error *err) {
   const char *asked = run->spec.options.counters, *own = kase->description->counters;
   return tb_wanted_parse(run->arena, *asked ? asked : *own ? own : "papi", out, err);
 }
 
-/* Sanitizers reserve more address space than there is memory, so a limit is set there only when it is asked for. */
+/* Sanitizers reserve more address space than there is memory, so a limit is set there only when it is asked
+ * for. */
 long long tb_run_memory_mb(const struct tb_run *run) {
   if (run->spec.options.memory_mb) return run->spec.options.memory_mb;
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -31,8 +33,15 @@ long long tb_run_memory_mb(const struct tb_run *run) {
 }
 
 struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir) {
-  return (struct tb_launch){.own = run->program.path, .place = kase->place, .topology = run->topology, .config = &kase->config, .cache_dir = cache_dir ? cache_dir : run->cache_root,
-                            .memory_mb = tb_run_memory_mb(run), .voice = &run->voice, .plugins = &run->spec.plugins, .suite = kase->description->path,
+  return (struct tb_launch){.own = run->program.path,
+                            .place = kase->place,
+                            .topology = run->topology,
+                            .config = &kase->config,
+                            .cache_dir = cache_dir ? cache_dir : run->cache_root,
+                            .memory_mb = tb_run_memory_mb(run),
+                            .voice = &run->voice,
+                            .plugins = &run->spec.plugins,
+                            .suite = kase->description->path,
                             .ledger = &run->result.ledger};
 }
 
@@ -45,11 +54,13 @@ static cJSON *case_table(const struct tb_run *run, const struct tb_case *kase, e
   cJSON_AddNumberToObject(table, "seed", (double)run->spec.options.seed);
   if (kase->has_batch) cJSON_AddNumberToObject(table, "batch", (double)kase->batch);
   if (role == TB_ROLE_REFERENCE) cJSON_AddStringToObject(table, "reference_dtype", "f64");
-  for (int i = 0; i < kase->n_params; i++) cJSON_AddItemToObject(table, kase->params[i].name, tb_value_to_json(&kase->params[i].value));
+  for (int i = 0; i < kase->n_params; i++)
+    cJSON_AddItemToObject(table, kase->params[i].name, tb_value_to_json(&kase->params[i].value));
   return table;
 }
 
-static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *kase, enum tb_role role, const struct tb_launch *launch) {
+static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *kase, enum tb_role role,
+                              const struct tb_launch *launch) {
   cJSON *request = tb_process_request(TB_REQUEST_prepare);
   cJSON_AddStringToObject(request, "suite", kase->description->path);
   cJSON_AddStringToObject(request, "workload", kase->workload);
@@ -64,20 +75,24 @@ static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *ka
   return request;
 }
 
-tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const struct tb_launch *launch, double timeout_s,
-                         struct tb_process *process, struct tb_prepared *out, struct tc_error *err) {
+tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb_role role,
+                         const struct tb_launch *launch, double timeout_s, struct tb_process *process,
+                         struct tb_prepared *out, struct tc_error *err) {
   cJSON *reply = NULL;
   tc_status status = tb_process_start(process, launch, &run->interrupt, timeout_s, err);
-  if (!status) status = tb_process_ask(process, prepare_request(run, kase, role, launch), timeout_s, &reply, err);
   if (!status)
-    *out = (struct tb_prepared){tb_json_number(reply, "calls_max", no_bound), tb_json_number(reply, "tolerance", 0), tb_json_number(reply, "flops", NAN),
+    status = tb_process_ask(process, prepare_request(run, kase, role, launch), timeout_s, &reply, err);
+  if (!status)
+    *out = (struct tb_prepared){tb_json_number(reply, "calls_max", no_bound),
+                                tb_json_number(reply, "tolerance", 0), tb_json_number(reply, "flops", NAN),
                                 tb_json_number(reply, "bytes", NAN)};
   cJSON_Delete(reply);
   return status;
 }
 
-tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const char *cache_dir, struct tb_process *process,
-                        struct tb_prepared *out, struct tc_error *err) {
+tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role,
+                        const char *cache_dir, struct tb_process *process, struct tb_prepared *out,
+                        struct tc_error *err) {
   const double timeout_s = tb_run_timeout(run, kase);
   struct tb_launch launch = tb_run_launch(run, kase, cache_dir);
   if (role == TB_ROLE_COMPILED) launch.program = kase->program;

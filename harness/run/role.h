@@ -1,4 +1,5 @@
-/* Starting a worker in one of the roles of a case: the process, and `prepare` with the case as Lua sees it. */
+/* Starting a worker in one of the roles of a case: the process, and `prepare` with the case as Lua sees
+ * it. */
 #ifndef TB_ROLE_H
 #define TB_ROLE_H
 
@@ -6,15 +7,17 @@
 #include "harness/worker/workload.h"
 
 struct tb_prepared {
-  double calls_max;  /* that one block may have */
-  double tolerance;  /* of the workload; 0: the table's */
+  double calls_max;    /* that one block may have */
+  double tolerance;    /* of the workload; 0: the table's */
   double flops, bytes; /* of one call, as the suite says; NaN: it does not */
 };
 
-tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const char *cache_dir, struct tb_process *process,
-                        struct tb_prepared *out, struct tc_error *err);
+tc_status tb_role_start(struct tb_run *run, const struct tb_case *kase, enum tb_role role,
+                        const char *cache_dir, struct tb_process *process, struct tb_prepared *out,
+                        struct tc_error *err);
 /* The same with a launch of the caller's own making, each step within `timeout_s`. */
-tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb_role role, const struct tb_launch *launch, double timeout_s,
-                         struct tb_process *process, struct tb_prepared *out, struct tc_error *err);
+tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb_role role,
+                         const struct tb_launch *launch, double timeout_s, struct tb_process *process,
+                         struct tb_prepared *out, struct tc_error *err);
 
 #endif

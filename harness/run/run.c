@@ -17,8 +17,12 @@ static const struct tb_suite *named_alike(const struct tb_suite *suites, int cou
 static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_error *err) {
   run->suites = tc_arena_bytes(run->arena, sizeof *run->suites * (size_t)run->spec.n_suites);
   if (!run->suites) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
-  const struct tb_describer describer = {.own = run->program.path, .config = &run->config, .interrupt = &run->interrupt, .voice = &run->voice,
-                                         .timeout_s = (double)run->spec.options.timeout, .memory_mb = tb_run_memory_mb(run),
+  const struct tb_describer describer = {.own = run->program.path,
+                                         .config = &run->config,
+                                         .interrupt = &run->interrupt,
+                                         .voice = &run->voice,
+                                         .timeout_s = (double)run->spec.options.timeout,
+                                         .memory_mb = tb_run_memory_mb(run),
                                          .plugins = &run->spec.plugins};
   int kept = 0;
   for (int i = 0; i < run->spec.n_suites; i++) {
@@ -27,7 +31,8 @@ static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_e
     tc_status status = tb_suite_find(run->arena, run->spec.suites[i], &path, err);
     if (!status) status = tb_suite_describe(run->arena, path, &describer, suite, trace, err);
     const struct tb_suite *other = status ? NULL : named_alike(run->suites, kept, suite->name);
-    if (other && strcmp(other->path, path)) status = tc_fail(err, TC_ARG, "suite", "%s and %s are both named '%s'", other->path, path, suite->name);
+    if (other && strcmp(other->path, path))
+      status = tc_fail(err, TC_ARG, "suite", "%s and %s are both named '%s'", other->path, path, suite->name);
     if (status) return status;
     kept += !other; /* the same one again says nothing new */
   }
@@ -35,17 +40,21 @@ static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_e
   return TC_OK;
 }
 
-static tc_status make_plan(struct tb_run *run, int argc, char *const *argv, const char **trace, struct tc_error *err) {
+static tc_status make_plan(struct tb_run *run, int argc, char *const *argv, const char **trace,
+                           struct tc_error *err) {
   struct tb_args args;
   tc_status status = tb_args_parse(run->arena, argc, argv, tb_option_alone, NULL, &args, err);
   if (!status) status = tb_spec_parse(run->arena, &args, &run->spec, err);
   if (!status) status = tc_config_from_environment(&run->config, err);
   if (!status) status = load_suites(run, trace, err);
   const struct tb_options *o = &run->spec.options;
-  run->replication = (struct tb_replication){.exact = (int)o->replicates, .most = (int)o->replicates_max, .target = log1p(o->target),
+  run->replication = (struct tb_replication){.exact = (int)o->replicates,
+                                             .most = (int)o->replicates_max,
+                                             .target = log1p(o->target),
                                              .budget_ns = o->budget * TB_NS_PER_S};
   if (!status) status = tb_topology_open(NULL, &run->topology, err);
-  if (!status) status = tb_plan_make(run->arena, &run->spec, run->suites, run->topology, &run->config, &run->plan, err);
+  if (!status)
+    status = tb_plan_make(run->arena, &run->spec, run->suites, run->topology, &run->config, &run->plan, err);
   return status;
 }
 

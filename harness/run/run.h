@@ -2,15 +2,15 @@
 #ifndef TB_RUN_H
 #define TB_RUN_H
 
-#include "harness/run/correctness.h"
-#include "harness/plan/plan.h"
-#include "harness/wire/program.h"
 #include "harness/base/progress.h"
+#include "harness/machine/wanted.h"
+#include "harness/plan/plan.h"
+#include "harness/run/correctness.h"
 #include "harness/run/result.h"
 #include "harness/run/save.h"
 #include "harness/run/stop.h"
+#include "harness/wire/program.h"
 #include "harness/wire/voice.h"
-#include "harness/machine/wanted.h"
 
 /* What the first replicate leaves for the others to compare with. */
 struct tb_track {
@@ -20,46 +20,53 @@ struct tb_track {
 
 struct tb_run {
   struct tc_arena *arena;
-  struct tb_program program;  /* this one */
+  struct tb_program program; /* this one */
   struct tb_spec spec;
   struct tb_suite *suites;
   struct tb_plan plan;
   struct tb_topology *topology;
-  struct tc_config config;    /* defaults and environment */
+  struct tc_config config; /* defaults and environment */
   struct tb_interrupt interrupt;
   struct tb_progress progress;
-  struct tb_voice voice;      /* of the suites */
-  struct tb_result result;    /* its cases are parallel to the plan's while the run goes on */
-  struct tb_track *tracks;    /* one a case */
-  struct tb_save save;        /* of the result */
-  struct { const char *path; int group; } inputs; /* of peers (peer.h): the newest file, and whose; path NULL: none */
-  const char *cache_root;     /* private folder of this run, removed at its end */
+  struct tb_voice voice;   /* of the suites */
+  struct tb_result result; /* its cases are parallel to the plan's while the run goes on */
+  struct tb_track *tracks; /* one a case */
+  struct tb_save save;     /* of the result */
+  struct {
+    const char *path;
+    int group;
+  } inputs;                          /* of peers (peer.h): the newest file, and whose; path NULL: none */
+  const char *cache_root;            /* private folder of this run, removed at its end */
   struct tb_replication replication; /* how many replicates its groups take */
 };
 
 /* --- run.c --- */
-/* From a command line to the plan: specification, suites, machine, cases. On failure a line (and Lua's traceback, where a suite
- * is broken) went to standard error, and the code says what to exit with. tb_run_close is called in either case. */
+/* From a command line to the plan: specification, suites, machine, cases. On failure a line (and Lua's
+ * traceback, where a suite is broken) went to standard error, and the code says what to exit with.
+ * tb_run_close is called in either case. */
 enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *const *argv);
 void tb_run_close(struct tb_run *run);
 
 /* --- run_result.c --- */
-/* Where the result goes: as out= says, in a folder that is there; else results/<UTC time>_<tag><suite>+<suite>.json, whose folder is
- * made. TC_ARG, TC_IO. */
+/* Where the result goes: as out= says, in a folder that is there; else results/<UTC
+ * time>_<tag><suite>+<suite>.json, whose folder is made. TC_ARG, TC_IO. */
 tc_status tb_run_choose_out(struct tb_run *run, const char *tag, struct tc_error *err);
-/* The folder of this run's caches: under cache_dir where it is given, else under $TMPDIR or /tmp. TC_ARG, TC_IO. */
+/* The folder of this run's caches: under cache_dir where it is given, else under $TMPDIR or /tmp. TC_ARG,
+ * TC_IO. */
 tc_status tb_run_make_cache(struct tb_run *run, struct tc_error *err);
 /* An empty result of the plan's cases; `argv` as the verb got it. TC_NOMEM. */
-tc_status tb_run_begin_result(struct tb_run *run, const char *verb, int argc, char *const *argv, struct tc_error *err);
-/* Time and interruption; a case that nothing is known of is recorded as such, so that no planned case is missing from a result. Returns
- * how many are known. */
+tc_status tb_run_begin_result(struct tb_run *run, const char *verb, int argc, char *const *argv,
+                              struct tc_error *err);
+/* Time and interruption; a case that nothing is known of is recorded as such, so that no planned case is
+ * missing from a result. Returns how many are known. */
 size_t tb_run_end_result(struct tb_run *run);
 
 /* --- role.c --- */
 /* Seconds that one step of a worker of this case may take. */
 double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase);
 /* What is counted of this case: as counters= says, else its suite, else counters=papi. */
-tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, struct tb_wanted *out, struct tc_error *err);
+tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, struct tb_wanted *out,
+                        struct tc_error *err);
 /* MiB that one worker may allocate; 0: no limit. */
 long long tb_run_memory_mb(const struct tb_run *run);
 /* How a worker of this case is started. `cache_dir` NULL: the run's own. */
@@ -70,14 +77,15 @@ struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, c
 tc_status tb_run_sessions(struct tb_run *run, struct tc_error *err);
 
 /* --- session.c: one group of cases, one replicate, in fresh processes --- */
-/* Failures of workers become outcomes of their cases; a status is returned only for what ends the run: TC_INTERRUPTED (a second
- * Ctrl-C) or TC_NOMEM. */
+/* Failures of workers become outcomes of their cases; a status is returned only for what ends the run:
+ * TC_INTERRUPTED (a second Ctrl-C) or TC_NOMEM. */
 tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc_error *err);
 /* Seconds that one session of a group of `cases` is expected to take. */
 double tb_session_estimate(const struct tb_run *run, int cases, bool first_replicate);
 
 /* --- summary.c --- */
-/* Medians, speedups and pay-off from what the sessions left so far; may be called again after more of them. */
+/* Medians, speedups and pay-off from what the sessions left so far; may be called again after more of
+ * them. */
 void tb_summarise(struct tb_run *run);
 
 #endif

@@ -1,5 +1,6 @@
 /* Saving along the way. Invariants:
- * 1. The file holds what was known after some session, or the finished result; never half of one, and never an older state than before.
+ * 1. The file holds what was known after some session, or the finished result; never half of one, and never
+ *    an older state than before.
  * 2. A name that was made from the time belongs to one run alone. */
 #include "harness/run/save.h"
 
@@ -37,20 +38,26 @@ void tb_save_so_far(struct tb_run *run) {
   cJSON *document = tb_record_json(&run->result);
   take_place(run);
   const tc_status status = tb_record_write(document, s->path, &err);
-  if (status) leave_place(s);
-  else s->there = true;
-  if (status && !s->told) tb_progress_say(&run->progress, "tbench run: nothing is saved along the way: %s", err.message);
+  if (status)
+    leave_place(s);
+  else
+    s->there = true;
+  if (status && !s->told)
+    tb_progress_say(&run->progress, "tbench run: nothing is saved along the way: %s", err.message);
   s->told |= status != TC_OK;
   cJSON_Delete(document);
   s->ended_ns = tb_now_ns();
   s->cost_ns = s->ended_ns - start;
 }
 
-tc_status tb_save_finished(struct tb_run *run, const cJSON *document, const char **written, struct tc_error *err) {
+tc_status tb_save_finished(struct tb_run *run, const cJSON *document, const char **written,
+                           struct tc_error *err) {
   struct tb_save *s = &run->save;
   take_place(run);
   const tc_status status = tb_record_save(run->arena, document, s->path, written, err);
-  if (status) leave_place(s);
-  else s->there = true;
+  if (status)
+    leave_place(s);
+  else
+    s->there = true;
   return status;
 }

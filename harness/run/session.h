@@ -2,9 +2,9 @@
 #ifndef TB_SESSION_H
 #define TB_SESSION_H
 
+#include "harness/machine/wanted.h"
 #include "harness/run/role.h"
 #include "harness/run/run.h"
-#include "harness/machine/wanted.h"
 
 struct tb_member {
   const struct tb_case *kase;
@@ -17,7 +17,11 @@ struct tb_member {
 };
 
 /* A process that measures the measurement. */
-struct tb_control { struct tb_process process; struct tb_prepared prepared; bool started; };
+struct tb_control {
+  struct tb_process process;
+  struct tb_prepared prepared;
+  bool started;
+};
 
 enum { TB_CHECKED_CALLS = 3 };
 
@@ -41,9 +45,13 @@ struct tb_session {
 };
 
 /* Whether Ctrl-C came. */
-static inline bool tb_session_interrupted(struct tb_session *s) { return tb_interrupt_poll(&s->run->interrupt) > 0; }
+static inline bool tb_session_interrupted(struct tb_session *s) {
+  return tb_interrupt_poll(&s->run->interrupt) > 0;
+}
 /* Statuses that end the run; others are outcomes of cases. */
-static inline bool tb_session_fatal(tc_status status) { return status == TC_INTERRUPTED || status == TC_NOMEM; }
+static inline bool tb_session_fatal(tc_status status) {
+  return status == TC_INTERRUPTED || status == TC_NOMEM;
+}
 
 /* --- session.c --- */
 /* One call more on a process. */
@@ -59,8 +67,10 @@ tc_status tb_session_blocks(struct tb_session *s, long long *calls_made);
 double tb_session_blocks_estimate(bool quick);
 
 /* --- session_outcome.c --- */
-/* Sets the outcome of a case, once, and tells it; the member is live no more. A time limit that Ctrl-C shortened is no outcome. */
-void tb_session_outcome(struct tb_session *s, struct tb_member *m, enum tb_outcome outcome, const char *who, const char *why, const char *trace);
+/* Sets the outcome of a case, once, and tells it; the member is live no more. A time limit that Ctrl-C
+ * shortened is no outcome. */
+void tb_session_outcome(struct tb_session *s, struct tb_member *m, enum tb_outcome outcome, const char *who,
+                        const char *why, const char *trace);
 /* The outcome of a process becomes its member's; the baseline's that of all live members. */
 void tb_session_fail_member(struct tb_session *s, struct tb_member *m, const struct tb_process *process);
 void tb_session_fail_all(struct tb_session *s);
@@ -72,11 +82,14 @@ const char *tb_session_text(struct tb_session *s, const char *text);
 tc_status tb_session_no_memory(struct tb_session *s);
 
 /* --- session_check.c: all give a status only for what ends the run --- */
-/* Takes note of the baseline's newest output: is it bit for bit that of its first call? After each call of the baseline. */
+/* Takes note of the baseline's newest output: is it bit for bit that of its first call? After each call of
+ * the baseline. */
 tc_status tb_session_watch_baseline(struct tb_session *s);
-/* Checks the newest output of `compiled` (m's own process, or its cold one) against the others' newest outputs. */
+/* Checks the newest output of `compiled` (m's own process, or its cold one) against the others' newest
+ * outputs. */
 tc_status tb_session_check(struct tb_session *s, struct tb_member *m, struct tb_process *compiled);
-/* Makes calls on the reference until it has made `call` of them: needed only where the baseline's output changes. */
+/* Makes calls on the reference until it has made `call` of them: needed only where the baseline's output
+ * changes. */
 tc_status tb_session_bring_reference(struct tb_session *s, long long call);
 
 /* --- session_instructions.c --- */

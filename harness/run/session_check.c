@@ -1,5 +1,6 @@
-/* Correctness in a session: calls 1 to 3, and the last timed output. Invariant: an output counts as compared when it was
- * streamed and compared, or when it is bit for bit one that was, while the baseline's is bit for bit the one of then. */
+/* Correctness in a session: calls 1 to 3, and the last timed output. Invariant: an output counts as compared
+ * when it was streamed and compared, or when it is bit for bit one that was, while the baseline's is bit for
+ * bit the one of then. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static void add_comparison(struct tb_session *s, struct tb_member *m, const stru
 static tc_status compare(struct tb_session *s, struct tb_member *m, struct tb_process *compiled) {
   struct tb_comparison comparison;
   struct tb_process *reference = s->has_reference ? &s->reference : NULL;
-  const tc_status status = tb_compare(compiled, &s->baseline, reference, m->kase->dtype, s->prepared.tolerance, s->timeout_s, &comparison, s->err);
+  const tc_status status = tb_compare(compiled, &s->baseline, reference, m->kase->dtype,
+                                      s->prepared.tolerance, s->timeout_s, &comparison, s->err);
   if (!status) {
     add_comparison(s, m, &comparison);
     return TC_OK;
@@ -37,13 +39,15 @@ static tc_status compare(struct tb_session *s, struct tb_member *m, struct tb_pr
   const bool lost_reference = reference && reference->outcome;
   if (lost_reference) tb_session_drop_reference(s);
   if (s->baseline.outcome) tb_session_fail_all(s);
-  if (m->live && lost_reference) return compare(s, m, compiled); /* with the baseline alone: the outputs are still there */
+  if (m->live && lost_reference)
+    return compare(s, m, compiled); /* with the baseline alone: the outputs are still there */
   if (m->live) tb_session_outcome(s, m, TB_OUTCOME_ERROR, "", s->err->message, NULL);
   return TC_OK;
 }
 
 /* Digest of a member's newest output, and the suite's own check of it. */
-static tc_status take_digest(struct tb_session *s, struct tb_member *m, struct tb_process *process, char digest[TB_DIGEST_BYTES]) {
+static tc_status take_digest(struct tb_session *s, struct tb_member *m, struct tb_process *process,
+                             char digest[TB_DIGEST_BYTES]) {
   bool good;
   char why[TB_DETAIL_BYTES];
   const tc_status status = tb_digest(process, s->timeout_s, digest, &good, why, s->err);
@@ -72,13 +76,15 @@ tc_status tb_session_check(struct tb_session *s, struct tb_member *m, struct tb_
     return TC_OK;
   }
   const tc_status compared = compare(s, m, compiled);
-  if (!compared && m->live && !s->replicate && !*m->track->digest) snprintf(m->track->digest, sizeof m->track->digest, "%s", digest);
+  if (!compared && m->live && !s->replicate && !*m->track->digest)
+    snprintf(m->track->digest, sizeof m->track->digest, "%s", digest);
   return compared;
 }
 
 tc_status tb_session_bring_reference(struct tb_session *s, long long call) {
   while (s->has_reference && s->reference_calls < call && !tb_session_interrupted(s)) {
-    const long long left = call - s->reference_calls, most = (long long)s->prepared.calls_max, block = left < most ? left : most;
+    const long long left = call - s->reference_calls, most = (long long)s->prepared.calls_max,
+                    block = left < most ? left : most;
     cJSON *reply, *request = tb_process_request(TB_REQUEST_block);
     cJSON_AddNumberToObject(request, "calls", (double)block);
     const tc_status status = tb_process_ask(&s->reference, request, s->timeout_s, &reply, s->err);

@@ -1,8 +1,10 @@
 /* Instruction counts of one case of a session. Invariants:
  * 1. Nothing here changes the outcome of a case: what cannot be counted is null, with the reason.
- * 2. The processes are counted alike in every run: their arguments and requests hold no time, number or name that differs in length,
- *    and one thread makes the code (with several, which of them waits for which is chance).
- * 3. A first call counts as cold, disk or memory only where the compiler's own counters do not contradict it. */
+ * 2. The processes are counted alike in every run: their arguments and requests hold no time, number or name
+ *    that differs in length, and one thread makes the code (with several, which of them waits for which is
+ *    chance).
+ * 3. A first call counts as cold, disk or memory only where the compiler's own counters do not contradict
+ * it. */
 #include <math.h>
 #include <string.h>
 
@@ -12,20 +14,24 @@
 
 enum { WARM_CALLS = 1, STEADY_CALLS_MAX = 100 };
 static const double steady_instructions = 2e6; /* of all counted steady calls, where one has fewer */
-static const double slowdown = 20;             /* of a process under callgrind: its time limit is as many times longer */
-static const struct { const char *name, *value; } switches[] = {{"isa", "avx2"} /* valgrind knows no AVX-512 */, {"compile_threads", "1"}};
+static const double slowdown = 20; /* of a process under callgrind: its time limit is as many times longer */
+static const struct {
+  const char *name, *value;
+} switches[] = {{"isa", "avx2"} /* valgrind knows no AVX-512 */, {"compile_threads", "1"}};
 
 struct counting {
   struct tb_session *s;
   struct tb_member *m;
   struct tb_case kase; /* the member's, with the switches above */
-  const char *folder; /* of valgrind's files, and of the cache that both processes share */
+  const char *folder;  /* of valgrind's files, and of the cache that both processes share */
   struct tb_process process;
   struct tb_prepared prepared;
   double timeout_s;
 };
 
-static struct tb_instruction_count *count_of(const struct counting *c, enum tb_counted counted) { return &c->m->result->instructions.counts[counted]; }
+static struct tb_instruction_count *count_of(const struct counting *c, enum tb_counted counted) {
+  return &c->m->result->instructions.counts[counted];
+}
 
 /* All that is not counted yet has this reason. */
 static void give_reason(const struct counting *c, const char *why) {
@@ -39,20 +45,24 @@ static tc_status start(struct counting *c) {
   struct tb_launch launch = tb_run_launch(c->s->run, &c->kase, c->folder);
   launch.callgrind = c->folder;
   launch.program = c->kase.program;
-  return tb_role_launch(c->s->run, &c->kase, TB_ROLE_COMPILED, &launch, c->timeout_s, &c->process, &c->prepared, c->s->err);
+  return tb_role_launch(c->s->run, &c->kase, TB_ROLE_COMPILED, &launch, c->timeout_s, &c->process,
+                        &c->prepared, c->s->err);
 }
 
 /* --- replies --- */
 
-static tc_status read_count(struct counting *c, const cJSON *reply, double calls, struct tb_instruction_count *out) {
+static tc_status read_count(struct counting *c, const cJSON *reply, double calls,
+                            struct tb_instruction_count *out) {
   *out = (struct tb_instruction_count){.known = false};
-  const cJSON *json = cJSON_GetObjectItemCaseSensitive(reply, "instructions"), *stages = cJSON_GetObjectItemCaseSensitive(json, "stages");
+  const cJSON *json = cJSON_GetObjectItemCaseSensitive(reply, "instructions"),
+              *stages = cJSON_GetObjectItemCaseSensitive(json, "stages");
   out->total = tb_json_number(json, "total", NAN) / calls;
   out->known = out->total > 0;
   if (!out->known) out->why = "callgrind counted nothing";
   for (const cJSON *item = stages ? stages->child : NULL; item; item = item->next) {
     const struct tb_stage_count stage = {tb_session_text(c->s, item->string), item->valuedouble};
-    if (!tc_vec_push(tc_arena_alloc(c->s->run->arena), &out->stages, stage)) return tb_session_no_memory(c->s);
+    if (!tc_vec_push(tc_arena_alloc(c->s->run->arena), &out->stages, stage))
+      return tb_session_no_memory(c->s);
   }
   return TC_OK;
 }
@@ -61,7 +71,9 @@ static tc_status read_count(struct counting *c, const cJSON *reply, double calls
 static const char *contradiction(struct counting *c, enum tb_counted counted, const cJSON *reply) {
   static const enum tb_state states[] = {TB_STATE_COLD, TB_STATE_DISK, TB_STATE_MEMORY};
   const cJSON *json = cJSON_GetObjectItemCaseSensitive(reply, "evidence");
-  const struct tb_evidence evidence = {true, tb_json_number(json, "misses", 0), tb_json_number(json, "disk_hits", 0), tb_json_number(json, "memory_hits", 0)};
+  const struct tb_evidence evidence = {true, tb_json_number(json, "misses", 0),
+                                       tb_json_number(json, "disk_hits", 0),
+                                       tb_json_number(json, "memory_hits", 0)};
   if (counted == TB_COUNTED_COLD && !evidence.disk_hits && !evidence.memory_hits) return NULL;
   return tb_state_contradiction(c->s->run->arena, states[counted], &evidence);
 }
@@ -79,7 +91,8 @@ static tc_status first_call(struct counting *c, enum tb_counted counted) {
   return status;
 }
 
-static tc_status count_calls(struct counting *c, double warm, double calls, struct tb_instruction_count *out) {
+static tc_status count_calls(struct counting *c, double warm, double calls,
+                             struct tb_instruction_count *out) {
   cJSON *reply, *request = tb_process_request(TB_REQUEST_instructions);
   cJSON_AddNumberToObject(request, "warm", warm);
   cJSON_AddNumberToObject(request, "calls", calls);
@@ -118,7 +131,9 @@ static tc_status disk_process(struct counting *c) {
 
 static tc_status run_process(struct counting *c, tc_status (*steps)(struct counting *)) {
   const tc_status status = steps(c);
-  if (status && !tb_session_fatal(status)) give_reason(c, tb_format(c->s->run->arena, "%s: %s", tb_outcome_text(c->process.outcome), c->process.why));
+  if (status && !tb_session_fatal(status))
+    give_reason(c,
+                tb_format(c->s->run->arena, "%s: %s", tb_outcome_text(c->process.outcome), c->process.why));
   tb_process_stop(&c->process);
   return tb_session_fatal(status) ? status : TC_OK;
 }
@@ -136,7 +151,8 @@ tc_status tb_session_instructions(struct tb_session *s, struct tb_member *m) {
     return TC_OK;
   }
   tc_status status = TC_OK;
-  for (size_t i = 0; !status && i < sizeof switches / sizeof *switches; i++) status = tc_config_set(&c.kase.config, switches[i].name, switches[i].value, s->err);
+  for (size_t i = 0; !status && i < sizeof switches / sizeof *switches; i++)
+    status = tc_config_set(&c.kase.config, switches[i].name, switches[i].value, s->err);
   if (!status) status = make_folder(&c);
   if (!status) status = run_process(&c, cold_process);
   if (!status) status = run_process(&c, disk_process);

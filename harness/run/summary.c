@@ -1,8 +1,8 @@
 /* From samples to the figures that are told. Invariants:
  * 1. A figure that was not measured is NaN, never 0.
  * 2. The speedup's interval is over replicates; with one replicate it is over that one's rounds, and says so.
- * 3. The unit is the replicate, of times as of the speedup: a time is the median over replicates of each one's median, and its quantiles
- *    give each replicate the same weight, however many blocks it took.
+ * 3. The unit is the replicate, of times as of the speedup: a time is the median over replicates of each
+ *    one's median, and its quantiles give each replicate the same weight, however many blocks it took.
  * 4. Summing up again after more sessions gives what summing up once at the end gives. */
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +15,11 @@ static const double confidence = 0.95;
 
 struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
   struct tb_case_result r = {.kase = kase, .outcome = TB_OUTCOME_OK, .block_half_width = NAN};
-  r.baseline = r.steady = r.probe.timing = (struct tb_timing){.median_ns = NAN, .mad_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
+  r.baseline = r.steady = r.probe.timing =
+      (struct tb_timing){.median_ns = NAN, .mad_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
   r.aa.block_half_width = NAN;
-  r.speedup = (struct tb_speedup){.ratio = NAN, .lo = NAN, .hi = NAN, .confidence = confidence, .noise_floor = NAN, .p = NAN};
+  r.speedup = (struct tb_speedup){
+      .ratio = NAN, .lo = NAN, .hi = NAN, .confidence = confidence, .noise_floor = NAN, .p = NAN};
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.state_ns[i].median = NAN;
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.first_call_ns[i].median = NAN;
   r.compile.pays_off = (struct tb_payoff){NAN, NAN, false};
@@ -28,15 +30,20 @@ struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
 }
 
 /* Samples of all replicates, each as heavy as makes its replicate weigh 1, and the replicates' medians. */
-struct pooled { tb_doubles samples, weights, medians; };
+struct pooled {
+  tb_doubles samples, weights, medians;
+};
 
 static bool gather(const struct tb_timing *timing, struct pooled *all) {
   const struct tc_alloc *alloc = tc_alloc_system();
   for (size_t r = 0; r < timing->replicates.len; r++) {
     const tb_doubles *samples = &timing->replicates.data[r].samples_ns;
-    if (samples->len && !tc_vec_push(alloc, &all->medians, timing->replicates.data[r].median_ns)) return false;
+    if (samples->len && !tc_vec_push(alloc, &all->medians, timing->replicates.data[r].median_ns))
+      return false;
     for (size_t i = 0; i < samples->len; i++)
-      if (!tc_vec_push(alloc, &all->samples, samples->data[i]) || !tc_vec_push(alloc, &all->weights, 1.0 / (double)samples->len)) return false;
+      if (!tc_vec_push(alloc, &all->samples, samples->data[i]) ||
+          !tc_vec_push(alloc, &all->weights, 1.0 / (double)samples->len))
+        return false;
   }
   return true;
 }
@@ -60,13 +67,14 @@ static void finish_timing(struct tb_timing *timing) {
   tc_vec_free(tc_alloc_system(), &all.medians);
 }
 
-/* What a decision on this case must exceed beside its threshold: the half-width of the same estimator on the A/A pairs. With one
- * replicate that estimator knows its rounds alone, and two equal processes differ by more than those tell: so by how much this pair
- * differs is part of it. */
+/* What a decision on this case must exceed beside its threshold: the half-width of the same estimator on the
+ * A/A pairs. With one replicate that estimator knows its rounds alone, and two equal processes differ by more
+ * than those tell: so by how much this pair differs is part of it. */
 static double noise_floor(const struct tb_case_result *r, bool over_blocks) {
   const tb_doubles *pairs = &r->aa.log_ratios;
   if (!pairs->len || (over_blocks && pairs->len != 1)) return NAN;
-  const double half = over_blocks ? fabs(pairs->data[0]) + r->aa.block_half_width : tb_half_width(pairs->data, pairs->len, r->speedup.interval_confidence);
+  const double half = over_blocks ? fabs(pairs->data[0]) + r->aa.block_half_width
+                                  : tb_half_width(pairs->data, pairs->len, r->speedup.interval_confidence);
   return expm1(half);
 }
 
@@ -74,11 +82,14 @@ static void finish_speedup(struct tb_case_result *r, const struct tb_replication
   struct tb_speedup *s = &r->speedup;
   const size_t n = r->replicate_log_ratios.len;
   s->replicates = (int)n;
-  s->over_blocks = n == 1; /* the half-width over blocks was made at the nominal confidence: nothing was looked at twice */
-  s->interval_confidence = s->over_blocks ? s->confidence : tb_replication_confidence(replication, s->confidence);
+  s->over_blocks =
+      n == 1; /* the half-width over blocks was made at the nominal confidence: nothing was looked at twice */
+  s->interval_confidence =
+      s->over_blocks ? s->confidence : tb_replication_confidence(replication, s->confidence);
   if (!n) return;
   const double mean = tb_mean(r->replicate_log_ratios.data, n);
-  const double half = s->over_blocks ? r->block_half_width : tb_half_width(r->replicate_log_ratios.data, n, s->interval_confidence);
+  const double half = s->over_blocks ? r->block_half_width
+                                     : tb_half_width(r->replicate_log_ratios.data, n, s->interval_confidence);
   s->ratio = exp(mean);
   s->lo = exp(mean - half);
   s->hi = exp(mean + half);
@@ -89,11 +100,14 @@ static void finish_speedup(struct tb_case_result *r, const struct tb_replication
 /* Gains of a call, one a replicate, each by its own ratio. */
 static void gather_gains(const struct tb_case_result *r, tb_doubles *gains) {
   for (size_t i = 0; i < r->replicate_log_ratios.len && i < r->baseline.replicates.len; i++)
-    if (!tc_vec_push(tc_alloc_system(), gains, r->baseline.replicates.data[i].median_ns * -expm1(-r->replicate_log_ratios.data[i]))) return;
+    if (!tc_vec_push(tc_alloc_system(), gains,
+                     r->baseline.replicates.data[i].median_ns * -expm1(-r->replicate_log_ratios.data[i])))
+      return;
 }
 
-/* The interval never contradicts the figure, nor the speedup: it holds the figure, and has no end where the speedup's holds 1. It may have none
- * where the speedup's does not: it is of gains in time, which one slow replicate moves more than the logarithms that the speedup is of. */
+/* The interval never contradicts the figure, nor the speedup: it holds the figure, and has no end where the
+ * speedup's holds 1. It may have none where the speedup's does not: it is of gains in time, which one slow
+ * replicate moves more than the logarithms that the speedup is of. */
 static void finish_pay_off_interval(struct tb_case_result *r, bool known) {
   const double calls = r->compile.pays_off_after_calls;
   const tb_doubles *costs = &r->compile.state_ns[TB_STATE_COLD].samples;
@@ -102,13 +116,16 @@ static void finish_pay_off_interval(struct tb_case_result *r, bool known) {
   gather_gains(r, &gains);
   *p = tb_payoff_interval(costs->data, costs->len, gains.data, gains.len, r->speedup.interval_confidence);
   tc_vec_free(tc_alloc_system(), &gains);
-  if (isnan(calls)) *p = (struct tb_payoff){r->speedup.hi > 1 ? p->lo : NAN, NAN, known};
-  else *p = (struct tb_payoff){p->lo > calls ? calls : p->lo, p->hi < calls ? calls : p->hi, p->infinite};
+  if (isnan(calls))
+    *p = (struct tb_payoff){r->speedup.hi > 1 ? p->lo : NAN, NAN, known};
+  else
+    *p = (struct tb_payoff){p->lo > calls ? calls : p->lo, p->hi < calls ? calls : p->hi, p->infinite};
 }
 
 static void finish_pay_off(struct tb_case_result *r) {
   /* The gain of a call by the ratio that is reported, so that the two cannot contradict each other. */
-  const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio), cold = r->compile.state_ns[TB_STATE_COLD].median;
+  const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio),
+               cold = r->compile.state_ns[TB_STATE_COLD].median;
   /* Where the interval holds 1, it is not known whether there is a gain at all. */
   r->compile.pays_off_after_calls = gain > 0 && r->speedup.lo > 1 ? cold / gain : NAN;
   finish_pay_off_interval(r, !isnan(cold) && r->speedup.replicates > 0);
@@ -132,11 +149,14 @@ void tb_summarise(struct tb_run *run) {
   }
 }
 
-bool tb_case_known(const struct tb_case_result *r) { return r->outcome != TB_OUTCOME_OK || r->replicate_log_ratios.len; }
+bool tb_case_known(const struct tb_case_result *r) {
+  return r->outcome != TB_OUTCOME_OK || r->replicate_log_ratios.len;
+}
 
 enum tb_exit tb_result_exit(const struct tb_result *result) {
   enum tb_exit worst = result->interrupted ? TB_EXIT_INTERRUPTED : TB_EXIT_PASS;
-  for (size_t i = 0; i < result->cases.len; i++) worst = tb_exit_worse(worst, tb_outcome_exit(result->cases.data[i].outcome));
+  for (size_t i = 0; i < result->cases.len; i++)
+    worst = tb_exit_worse(worst, tb_outcome_exit(result->cases.data[i].outcome));
   if ((int)result->cases.len < result->planned) worst = tb_exit_worse(worst, TB_EXIT_FAILED);
   return worst;
 }

@@ -7,7 +7,10 @@
 #include "reporters/reporter.h"
 
 bool tb_update_parse(const char *text, enum tb_update *out) {
-  static const struct { const char *word; enum tb_update update; } words[] = {{"no", TB_UPDATE_NO}, {"yes", TB_UPDATE_WINS}, {"all", TB_UPDATE_ALL}};
+  static const struct {
+    const char *word;
+    enum tb_update update;
+  } words[] = {{"no", TB_UPDATE_NO}, {"yes", TB_UPDATE_WINS}, {"all", TB_UPDATE_ALL}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (strcmp(text, words[i].word)) continue;
     *out = words[i].update;
@@ -27,9 +30,11 @@ static bool any_better(const struct tb_compared *one) {
 
 static bool is_ok(const cJSON *one_case) { return !strcmp(tb_doc_text(one_case, "outcome", ""), "ok"); }
 
-static enum change change_of(const struct tb_verdicts *c, const struct tb_compared *one, enum tb_update update) {
+static enum change change_of(const struct tb_verdicts *c, const struct tb_compared *one,
+                             enum tb_update update) {
   if (update == TB_UPDATE_NO) return KEEP;
-  if (update == TB_UPDATE_ALL && one->presence == TB_PRESENCE_VANISHED) return c->interrupted || c->missing ? KEEP : DROP;
+  if (update == TB_UPDATE_ALL && one->presence == TB_PRESENCE_VANISHED)
+    return c->interrupted || c->missing ? KEEP : DROP;
   if (!one->head || !is_ok(one->head)) return KEEP;
   if (update == TB_UPDATE_ALL || !one->base || !is_ok(one->base)) return TAKE; /* new, or it failed before */
   if (one->exit != TB_EXIT_PASS) return KEEP;
@@ -93,14 +98,15 @@ static bool replace_cases(const struct tb_verdicts *c, cJSON *document, int offs
 
 static bool is_used(const cJSON *cases, int environment) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, cases)
-    if (tb_doc_number(one, "env") == environment) return true;
+  cJSON_ArrayForEach(one, cases) if (tb_doc_number(one, "env") == environment) return true;
   return false;
 }
 
-/* Environments that no case is of any more go, and the numbers of the others close up: else a baseline grows with every update. */
+/* Environments that no case is of any more go, and the numbers of the others close up: else a baseline grows
+ * with every update. */
 static void drop_unused_environments(cJSON *document) {
-  cJSON *environments = cJSON_GetObjectItemCaseSensitive(document, "environments"), *cases = cJSON_GetObjectItemCaseSensitive(document, "cases"), *one;
+  cJSON *environments = cJSON_GetObjectItemCaseSensitive(document, "environments"),
+        *cases = cJSON_GetObjectItemCaseSensitive(document, "cases"), *one;
   for (int i = cJSON_GetArraySize(environments); i-- > 0;) {
     if (is_used(cases, i)) continue;
     cJSON_DeleteItemFromArray(environments, i);
@@ -111,13 +117,15 @@ static void drop_unused_environments(cJSON *document) {
   }
 }
 
-cJSON *tb_baseline_updated(const struct tb_verdicts *c, const cJSON *base, const cJSON *head, enum tb_update update) {
+cJSON *tb_baseline_updated(const struct tb_verdicts *c, const cJSON *base, const cJSON *head,
+                           enum tb_update update) {
   cJSON *out = cJSON_Duplicate(base, true);
   cJSON *environments = cJSON_GetObjectItemCaseSensitive(out, "environments");
   const cJSON *environment;
   const int offset = cJSON_GetArraySize(environments);
   bool good = out && cJSON_IsArray(environments);
-  cJSON_ArrayForEach(environment, tb_doc_at(head, "environments")) good = good && cJSON_AddItemToArray(environments, cJSON_Duplicate(environment, true));
+  cJSON_ArrayForEach(environment, tb_doc_at(head, "environments")) good =
+      good && cJSON_AddItemToArray(environments, cJSON_Duplicate(environment, true));
   good = good && replace_cases(c, out, offset, update);
   if (good) drop_unused_environments(out);
   cJSON *planned = cJSON_GetObjectItemCaseSensitive(out, "planned");

@@ -1,5 +1,6 @@
 /* Exact figures. Invariants:
- * 1. A figure that the baseline has and head has not is MISSING, never same: what was not measured passes nothing.
+ * 1. A figure that the baseline has and head has not is MISSING, never same: what was not measured passes
+ *    nothing.
  * 2. The order of findings is the table's, and of members the documents'. */
 #include "harness/verdict/exact.h"
 
@@ -84,7 +85,8 @@ struct comparing {
   tb_exact_findings *out;
 };
 
-static bool add(const struct comparing *c, const struct tb_exact_figure *figure, const char *member, const cJSON *base, const cJSON *head) {
+static bool add(const struct comparing *c, const struct tb_exact_figure *figure, const char *member,
+                const cJSON *base, const cJSON *head) {
   struct tb_exact_finding f = {.figure = figure, .member = member, .tolerance = c->rule.tolerance};
   f.base = number_of(base, figure->kind);
   f.head = number_of(head, figure->kind);
@@ -95,29 +97,33 @@ static bool add(const struct comparing *c, const struct tb_exact_figure *figure,
   return tc_vec_push(tc_arena_alloc(c->arena), c->out, f);
 }
 
-static bool add_members(const struct comparing *c, const struct tb_exact_figure *figure, const cJSON *base, const cJSON *head) {
+static bool add_members(const struct comparing *c, const struct tb_exact_figure *figure, const cJSON *base,
+                        const cJSON *head) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, base)
-    if (!add(c, figure, one->string, one, cJSON_GetObjectItemCaseSensitive(head, one->string))) return false;
-  cJSON_ArrayForEach(one, head)
-    if (!cJSON_GetObjectItemCaseSensitive(base, one->string) && !add(c, figure, one->string, NULL, one)) return false;
+  cJSON_ArrayForEach(one, base) if (!add(c, figure, one->string, one,
+                                         cJSON_GetObjectItemCaseSensitive(head, one->string))) return false;
+  cJSON_ArrayForEach(one, head) if (!cJSON_GetObjectItemCaseSensitive(base, one->string) &&
+                                    !add(c, figure, one->string, NULL, one)) return false;
   return true;
 }
 
-static bool compare_figure(const struct comparing *c, const struct tb_exact_figure *figure, const cJSON *base_case, const cJSON *head_case) {
+static bool compare_figure(const struct comparing *c, const struct tb_exact_figure *figure,
+                           const cJSON *base_case, const cJSON *head_case) {
   static const char every[] = ".*";
   const size_t stem = tc_text_stem(figure->path, every);
-  if (!stem) return add(c, figure, NULL, tb_doc_at(base_case, figure->path), tb_doc_at(head_case, figure->path));
+  if (!stem)
+    return add(c, figure, NULL, tb_doc_at(base_case, figure->path), tb_doc_at(head_case, figure->path));
   char path[PATH];
   snprintf(path, sizeof path, "%.*s", (int)stem, figure->path);
   return add_members(c, figure, tb_doc_at(base_case, path), tb_doc_at(head_case, path));
 }
 
-bool tb_exact_compare(struct tc_arena *arena, const cJSON *base_case, const cJSON *head_case, tb_exact_rule_of rule_of, const void *policy,
-                      tb_exact_findings *out) {
+bool tb_exact_compare(struct tc_arena *arena, const cJSON *base_case, const cJSON *head_case,
+                      tb_exact_rule_of rule_of, const void *policy, tb_exact_findings *out) {
   for (int i = 0; i < tb_exact_count(); i++) {
     const struct tb_exact_figure *figure = &figures[i];
-    const struct tb_exact_rule rule = rule_of ? rule_of(policy, figure) : (struct tb_exact_rule){figure->on, figure->tolerance};
+    const struct tb_exact_rule rule =
+        rule_of ? rule_of(policy, figure) : (struct tb_exact_rule){figure->on, figure->tolerance};
     const struct comparing c = {arena, rule, out};
     if (rule.on && !compare_figure(&c, figure, base_case, head_case)) return false;
   }
@@ -127,27 +133,33 @@ bool tb_exact_compare(struct tc_arena *arena, const cJSON *base_case, const cJSO
 /* --- telling --- */
 
 /* Of a hash its first digits tell as much as all; %.*s keeps shorter texts whole. */
-static const char *side_text(struct tc_arena *arena, const struct tb_exact_finding *f, double number, const char *text) {
+static const char *side_text(struct tc_arena *arena, const struct tb_exact_finding *f, double number,
+                             const char *text) {
   if (f->figure->kind == TB_EXACT_TEXT) return text ? tb_format(arena, "%.*s", HASH_DIGITS, text) : "none";
   return isnan(number) ? "none" : tb_format(arena, "%.15g", number);
 }
 
 const char *tb_exact_line(struct tc_arena *arena, const struct tb_exact_finding *f) {
-  const char *base = side_text(arena, f, f->base, f->base_text), *head = side_text(arena, f, f->head, f->head_text);
+  const char *base = side_text(arena, f, f->base, f->base_text),
+             *head = side_text(arena, f, f->head, f->head_text);
   const bool share = f->base > 0 && !isnan(f->head) && f->head != f->base;
   const char *change = share ? tb_format(arena, " (%+.3g%%)", 100 * (f->head / f->base - 1)) : "";
   const char *why = f->outcome == TB_EXACT_COLLAPSE ? ": so large a fall means that something was not counted"
-                    : f->outcome == TB_EXACT_MISSING ? ": head has no such figure" : f->accepted ? ": a mark accepts it"
-                    : f->since ? tb_format(arena, " than at %s, the least since the newest mark", f->since) : "";
+                    : f->outcome == TB_EXACT_MISSING ? ": head has no such figure"
+                    : f->accepted                    ? ": a mark accepts it"
+                    : f->since ? tb_format(arena, " than at %s, the least since the newest mark", f->since)
+                               : "";
   const char *dot = f->member ? "." : "", *member = f->member ? f->member : "";
   if (!base || !head || !change || !why) return NULL;
-  if (f->outcome == TB_EXACT_SAME && !share) return tb_format(arena, "%s%s%s %s", f->figure->name, dot, member, head);
+  if (f->outcome == TB_EXACT_SAME && !share)
+    return tb_format(arena, "%s%s%s %s", f->figure->name, dot, member, head);
   return tb_format(arena, "%s%s%s %s -> %s%s: %s%s", f->figure->name, dot, member, base, head, change,
                    tb_exact_outcome_text(f->outcome), why);
 }
 
 enum tb_exit tb_exact_exit(const tb_exact_findings *findings) {
   enum tb_exit worst = TB_EXIT_PASS;
-  for (size_t i = 0; i < findings->len; i++) worst = tb_exit_worse(worst, tb_exact_outcome_exit(findings->data[i].outcome));
+  for (size_t i = 0; i < findings->len; i++)
+    worst = tb_exit_worse(worst, tb_exact_outcome_exit(findings->data[i].outcome));
   return worst;
 }

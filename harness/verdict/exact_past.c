@@ -16,7 +16,8 @@ static bool is_member(const char *a, const char *b) { return a && b ? !strcmp(a,
 
 static struct tb_exact_least *find(const struct tb_exact_past *past, const struct tb_exact_finding *f) {
   for (size_t i = 0; i < past->least.len; i++)
-    if (past->least.data[i].figure == f->figure && is_member(past->least.data[i].member, f->member)) return &past->least.data[i];
+    if (past->least.data[i].figure == f->figure && is_member(past->least.data[i].member, f->member))
+      return &past->least.data[i];
   return NULL;
 }
 
@@ -26,12 +27,15 @@ static bool counts(const struct tb_exact_finding *f) {
   return isfinite(f->head) && (f->head > 0 || !counted);
 }
 
-static bool add_row(struct tc_arena *arena, struct tb_exact_past *past, const struct tb_exact_finding *f, const char *started) {
-  const struct tb_exact_least fresh = {f->figure, f->member ? tb_format(arena, "%s", f->member) : NULL, f->head, started};
+static bool add_row(struct tc_arena *arena, struct tb_exact_past *past, const struct tb_exact_finding *f,
+                    const char *started) {
+  const struct tb_exact_least fresh = {f->figure, f->member ? tb_format(arena, "%s", f->member) : NULL,
+                                       f->head, started};
   return (fresh.member || !f->member) && tc_vec_push(tc_arena_alloc(arena), &past->least, fresh);
 }
 
-bool tb_exact_past_add(struct tc_arena *arena, struct tb_exact_past *past, const cJSON *one_case, const char *started, bool anew) {
+bool tb_exact_past_add(struct tc_arena *arena, struct tb_exact_past *past, const cJSON *one_case,
+                       const char *started, bool anew) {
   tb_exact_findings figures = {0};
   struct tc_arena *scratch = tc_arena_new(tc_alloc_system());
   const char *kept = tb_format(arena, "%s", started);
@@ -41,8 +45,10 @@ bool tb_exact_past_add(struct tc_arena *arena, struct tb_exact_past *past, const
     const struct tb_exact_finding *f = &figures.data[i];
     struct tb_exact_least *row = find(past, f);
     if (!counts(f)) continue;
-    if (!row) good = add_row(arena, past, f, kept);
-    else if (f->head < row->value) row->value = f->head, row->started = kept;
+    if (!row)
+      good = add_row(arena, past, f, kept);
+    else if (f->head < row->value)
+      row->value = f->head, row->started = kept;
   }
   tc_arena_free(scratch);
   return good;
@@ -57,7 +63,8 @@ void tb_exact_past_hold(const struct tb_exact_past *past, tb_exact_findings *fin
       if (f->accepted) f->outcome = TB_EXACT_CHANGED;
       continue;
     }
-    const bool open = f->outcome == TB_EXACT_SAME || f->outcome == TB_EXACT_BETTER || f->outcome == TB_EXACT_NEW;
+    const bool open =
+        f->outcome == TB_EXACT_SAME || f->outcome == TB_EXACT_BETTER || f->outcome == TB_EXACT_NEW;
     if (!open || !least || !(f->head > least->value * (1 + f->tolerance))) continue;
     f->outcome = TB_EXACT_WORSE;
     f->base = least->value;

@@ -3,27 +3,30 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "harness/base/args.h"
-#include "results/stats/history_value.h"
 #include "harness/verdict/policy.h"
 #include "harness/verdict/stored.h"
 #include "reporters/reporter.h"
+#include "results/stats/history_value.h"
 
 /* What the newest earlier result has of one suite of head's. */
-struct last_of_suite { const char *suite; cJSON *ids; };
+struct last_of_suite {
+  const char *suite;
+  cJSON *ids;
+};
 
 struct reader {
   struct tb_history *history;
   const struct tb_history_source *source;
   const cJSON *head;
   TC_VEC(struct last_of_suite) last;
-  struct tb_index head_ids;        /* numbered as head_cases; what head left out comes behind them */
+  struct tb_index head_ids; /* numbered as head_cases; what head left out comes behind them */
   TC_VEC(const cJSON *) head_cases;
   struct tc_error *err;
 };
@@ -38,8 +41,7 @@ double tb_history_value(const cJSON *one_case, bool *probed) {
   double *values = malloc(sizeof *values * ((size_t)count + 1));
   size_t n = 0;
   *probed = count > 0;
-  cJSON_ArrayForEach(item, ratios)
-    if (values && cJSON_IsNumber(item)) values[n++] = item->valuedouble;
+  cJSON_ArrayForEach(item, ratios) if (values && cJSON_IsNumber(item)) values[n++] = item->valuedouble;
   const double value = tb_history_value_of(*probed, values, n, tb_doc_number(one_case, "steady.median_ns"));
   free(values);
   return value;
@@ -48,7 +50,8 @@ double tb_history_value(const cJSON *one_case, bool *probed) {
 /* --- which machine --- */
 
 static bool same_machine(const cJSON *a, const cJSON *b) {
-  return !strcmp(tb_doc_text(a, "host", "?"), tb_doc_text(b, "host", "?")) && !strcmp(tb_doc_text(a, "cpu.model", "?"), tb_doc_text(b, "cpu.model", "?"));
+  return !strcmp(tb_doc_text(a, "host", "?"), tb_doc_text(b, "host", "?")) &&
+         !strcmp(tb_doc_text(a, "cpu.model", "?"), tb_doc_text(b, "cpu.model", "?"));
 }
 
 /* --- marks --- */
@@ -67,7 +70,8 @@ static tc_status read_marks(struct reader *r) {
     const char *path = tb_format(arena, "%s/marks.txt", r->source->places[i]);
     status = path ? tb_marks_read(arena, path, false, &r->history->marks, r->err) : no_memory(r);
   }
-  if (!status && r->source->marks) status = tb_marks_read(arena, r->source->marks, true, &r->history->marks, r->err);
+  if (!status && r->source->marks)
+    status = tb_marks_read(arena, r->source->marks, true, &r->history->marks, r->err);
   return status;
 }
 
@@ -94,10 +98,13 @@ static bool list_head(struct reader *r) {
   int number;
   cJSON_ArrayForEach(one, tb_doc_at(r->head, "cases")) {
     if (!tb_index_add(&r->head_ids, tb_doc_text(one, "id", "?"), &number)) return false;
-    if (number == (int)r->head_cases.len && !tc_vec_push(tc_arena_alloc(r->history->arena), &r->head_cases, one)) return false;
+    if (number == (int)r->head_cases.len &&
+        !tc_vec_push(tc_arena_alloc(r->history->arena), &r->head_cases, one))
+      return false;
   }
-  cJSON_ArrayForEach(one, tb_doc_at(r->head, "left_out"))
-    if (!tb_index_add(&r->head_ids, tb_doc_text(one, "id", "?"), &number)) return false;
+  cJSON_ArrayForEach(one, tb_doc_at(r->head, "left_out")) if (!tb_index_add(&r->head_ids,
+                                                                            tb_doc_text(one, "id", "?"),
+                                                                            &number)) return false;
   return true;
 }
 
@@ -106,29 +113,36 @@ static bool comparable(const cJSON *a, const cJSON *b) {
   bool a_probed, b_probed;
   (void)tb_history_value(a, &a_probed);
   (void)tb_history_value(b, &b_probed);
-  return a_probed == b_probed && (!a_probed || tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version"));
+  return a_probed == b_probed &&
+         (!a_probed || tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version"));
 }
 
 /* Whether a mark of a case lies behind `from` (NULL: anywhere before) and not behind `to`. */
 static bool is_marked(const struct reader *r, const char *id, const char *from, const char *to) {
   for (size_t i = 0; i < r->history->marks.len; i++) {
     const struct tb_mark *mark = &r->history->marks.data[i];
-    if (tb_glob(mark->pattern, id) && (!from || strcmp(mark->from, from) > 0) && (!to || strcmp(mark->from, to) <= 0)) return true;
+    if (tb_glob(mark->pattern, id) && (!from || strcmp(mark->from, from) > 0) &&
+        (!to || strcmp(mark->from, to) <= 0))
+      return true;
   }
   return false;
 }
 
 /* Of the newest case of a series. */
 static bool keep_exact(const struct reader *r, struct tb_history_series *series, const cJSON *document) {
-  const char *started = tb_format(r->history->arena, "%s", tb_doc_text(document, "started", "")), *before = series->newest_started;
+  const char *started = tb_format(r->history->arena, "%s", tb_doc_text(document, "started", "")),
+             *before = series->newest_started;
   series->newest_started = started;
-  if (!started || !tb_exact_past_add(r->history->arena, &series->past, series->newest, started, is_marked(r, series->id, before, started))) return false;
+  if (!started || !tb_exact_past_add(r->history->arena, &series->past, series->newest, started,
+                                     is_marked(r, series->id, before, started)))
+    return false;
   series->past.accepted = is_marked(r, series->id, started, tb_doc_text(r->head, "started", NULL));
   return true;
 }
 
 /* `compared`: the case of head, or what head left out. */
-static tc_status take_point(struct reader *r, const cJSON *document, const cJSON *one_case, const cJSON *compared, const char *file) {
+static tc_status take_point(struct reader *r, const cJSON *document, const cJSON *one_case,
+                            const cJSON *compared, const char *file) {
   struct tc_arena *arena = r->history->arena;
   bool probed;
   const double value = tb_history_value(one_case, &probed);
@@ -138,8 +152,10 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
   series->newest = cJSON_Duplicate(one_case, true);
   if (!series->newest || !keep_exact(r, series, document)) return no_memory(r);
   if (!(value > 0) || !compared || !comparable(one_case, compared)) return TC_OK;
-  const struct tb_point point = {value, tb_format(arena, "%s", tb_doc_text(document, "started", "")), tb_format(arena, "%s", tb_doc_text(document, "tbench.commit", "?")), file};
-  if (!point.started || !point.commit || !tc_vec_push(tc_arena_alloc(arena), &series->points, point)) return no_memory(r);
+  const struct tb_point point = {value, tb_format(arena, "%s", tb_doc_text(document, "started", "")),
+                                 tb_format(arena, "%s", tb_doc_text(document, "tbench.commit", "?")), file};
+  if (!point.started || !point.commit || !tc_vec_push(tc_arena_alloc(arena), &series->points, point))
+    return no_memory(r);
   series->probed = probed;
   return TC_OK;
 }
@@ -148,7 +164,8 @@ static tc_status take_case(struct reader *r, const cJSON *document, const cJSON 
   const char *id = tb_doc_text(one_case, "id", NULL);
   const cJSON *compared = head_case_of(r, id);
   if (!id || tb_index_find(&r->head_ids, id) < 0) return TC_OK;
-  if (!same_machine(tb_case_environment(document, one_case), tb_case_environment(r->head, compared))) return TC_OK;
+  if (!same_machine(tb_case_environment(document, one_case), tb_case_environment(r->head, compared)))
+    return TC_OK;
   tb_untold_add(&r->history->untold, one_case);
   if (!tb_case_right(one_case)) return TC_OK;
   return take_point(r, document, one_case, compared, file);
@@ -177,7 +194,8 @@ static bool keep_id(struct last_of_suite *last, const cJSON *one_case) {
   cJSON *kept = cJSON_CreateObject();
   if (!last->ids) last->ids = cJSON_CreateArray();
   if (!kept || !cJSON_AddItemToArray(last->ids, kept)) return cJSON_Delete(kept), false;
-  return cJSON_AddStringToObject(kept, "id", tb_doc_text(one_case, "id", "?")) && cJSON_AddStringToObject(kept, "outcome", tb_doc_text(one_case, "outcome", "?"));
+  return cJSON_AddStringToObject(kept, "id", tb_doc_text(one_case, "id", "?")) &&
+         cJSON_AddStringToObject(kept, "outcome", tb_doc_text(one_case, "outcome", "?"));
 }
 
 /* Cases of head's machine, by suite; a newer document takes the place of an older one. */
@@ -189,7 +207,8 @@ static tc_status take_ids(struct reader *r, const cJSON *document) {
     bool good = true;
     cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
       const char *suite = suite_of(one);
-      if (suite && !strcmp(suite, last->suite) && same_machine(tb_case_environment(document, one), machine)) good = good && keep_id(&newer, one);
+      if (suite && !strcmp(suite, last->suite) && same_machine(tb_case_environment(document, one), machine))
+        good = good && keep_id(&newer, one);
     }
     if (newer.ids) {
       cJSON_Delete(last->ids);
@@ -215,11 +234,15 @@ static tc_status find_vanished(struct reader *r) {
 
 static tc_status pass_over(struct reader *r, const char *file, const char *why) {
   const char *text = tb_format(r->history->arena, "%s: %s", file, why);
-  return text && tc_vec_push(tc_arena_alloc(r->history->arena), &r->history->passed_over, text) ? TC_OK : no_memory(r);
+  return text && tc_vec_push(tc_arena_alloc(r->history->arena), &r->history->passed_over, text)
+             ? TC_OK
+             : no_memory(r);
 }
 
 /* identity: what copies of a result have in common and two results have not. */
-struct stored { const char *path, *started, *identity; };
+struct stored {
+  const char *path, *started, *identity;
+};
 
 static int by_time(const void *a, const void *b) {
   const struct stored *x = a, *y = b;
@@ -230,7 +253,8 @@ static int by_time(const void *a, const void *b) {
 /* Its machine is head's. Two that began in the same second may be of two suites. */
 static const char *identity_of(struct tc_arena *arena, const cJSON *document) {
   const cJSON *cases = tb_doc_at(document, "cases"), *first = cJSON_GetArrayItem(cases, 0);
-  return tb_format(arena, "%s %.17g %s %d", tb_doc_text(document, "finished", ""), tb_doc_number(document, "seed"), tb_doc_text(first, "id", ""), cJSON_GetArraySize(cases));
+  return tb_format(arena, "%s %.17g %s %d", tb_doc_text(document, "finished", ""),
+                   tb_doc_number(document, "seed"), tb_doc_text(first, "id", ""), cJSON_GetArraySize(cases));
 }
 
 /* --- files --- */
@@ -240,9 +264,12 @@ static const char *unfit(const struct reader *r, const cJSON *document) {
   if (!tb_history_finished(document)) return "it was not finished";
   const char *head = tb_doc_text(r->head, "started", NULL), *started = tb_doc_text(document, "started", NULL);
   if (!started) return "it does not say when it was started";
-  if (!same_machine(tb_case_environment(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)), tb_case_environment(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
+  if (!same_machine(tb_case_environment(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)),
+                    tb_case_environment(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
     return "it is of another machine";
-  return head && !r->source->with_head && strcmp(started, head) >= 0 ? "it is not older than the result that is judged" : NULL;
+  return head && !r->source->with_head && strcmp(started, head) >= 0
+             ? "it is not older than the result that is judged"
+             : NULL;
 }
 
 static const char *base_name(const char *path) {
@@ -255,16 +282,20 @@ static tc_status drop_copies(struct reader *r, struct stored *all, size_t *count
   tc_status status = TC_OK;
   for (size_t i = 0; i < *count && !status; i++) {
     const struct stored *last = kept ? &all[kept - 1] : NULL;
-    const bool copy = last && !strcmp(last->started, all[i].started) && !strcmp(last->identity, all[i].identity);
+    const bool copy =
+        last && !strcmp(last->started, all[i].started) && !strcmp(last->identity, all[i].identity);
     const char *why = copy ? tb_format(r->history->arena, "it is a copy of %s", base_name(last->path)) : NULL;
-    if (!copy) all[kept++] = all[i];
-    else status = why ? pass_over(r, base_name(all[i].path), why) : no_memory(r);
+    if (!copy)
+      all[kept++] = all[i];
+    else
+      status = why ? pass_over(r, base_name(all[i].path), why) : no_memory(r);
   }
   *count = kept;
   return status;
 }
 
-/* Reads twice, so that only one document is in memory at a time: first the times, then the points in their order. */
+/* Reads twice, so that only one document is in memory at a time: first the times, then the points in their
+ * order. */
 static tc_status list_files(struct reader *r, struct stored **out, size_t *count) {
   TC_VEC(struct stored) all = {0};
   struct tc_arena *arena = r->history->arena;
@@ -276,10 +307,15 @@ static tc_status list_files(struct reader *r, struct stored **out, size_t *count
     struct tc_arena *scratch = tc_arena_new(tc_alloc_system());
     cJSON *document = scratch ? tb_stored_load_result(scratch, one.path, &why) : NULL;
     const char *reason = document ? unfit(r, document) : why.message;
-    if (!reason) one.started = tb_format(arena, "%s", tb_doc_text(document, "started", "")), one.identity = identity_of(arena, document);
-    if (!scratch || (!reason && (!one.started || !one.identity))) status = no_memory(r);
-    else if (reason) status = pass_over(r, base_name(one.path), reason);
-    else if (!tc_vec_push(tc_arena_alloc(arena), &all, one)) status = no_memory(r);
+    if (!reason)
+      one.started = tb_format(arena, "%s", tb_doc_text(document, "started", "")),
+      one.identity = identity_of(arena, document);
+    if (!scratch || (!reason && (!one.started || !one.identity)))
+      status = no_memory(r);
+    else if (reason)
+      status = pass_over(r, base_name(one.path), reason);
+    else if (!tc_vec_push(tc_arena_alloc(arena), &all, one))
+      status = no_memory(r);
     cJSON_Delete(document);
     tc_arena_free(scratch);
   }
@@ -294,8 +330,8 @@ static tc_status read_file(struct reader *r, const struct stored *file) {
   cJSON *document = scratch ? tb_stored_load(scratch, file->path, r->err) : NULL;
   tc_status status = document ? take_ids(r, document) : scratch ? r->err->status : no_memory(r);
   const cJSON *one;
-  cJSON_ArrayForEach(one, tb_doc_at(document, "cases"))
-    if (!status) status = take_case(r, document, one, file->path);
+  cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) if (!status) status =
+      take_case(r, document, one, file->path);
   cJSON_Delete(document);
   tc_arena_free(scratch);
   r->history->files += !status;
@@ -311,16 +347,20 @@ size_t tb_history_place(const struct tb_history_series *s, const struct tb_mark 
   return at;
 }
 
-/* Index of the first point of each segment that a mark begins. *tonight: one lies behind all points, so that tonight is the first. */
-static size_t marks_of(const struct reader *r, const struct tb_history_series *s, size_t *out, bool *tonight) {
+/* Index of the first point of each segment that a mark begins. *tonight: one lies behind all points, so that
+ * tonight is the first. */
+static size_t marks_of(const struct reader *r, const struct tb_history_series *s, size_t *out,
+                       bool *tonight) {
   const char *head = tb_doc_text(r->head, "started", NULL);
   size_t count = 0;
   *tonight = false;
   for (size_t m = 0; m < r->history->marks.len; m++) {
     const struct tb_mark *mark = &r->history->marks.data[m];
     const size_t at = tb_history_place(s, mark);
-    if (at == s->points.len) *tonight |= !head || strcmp(mark->from, head) <= 0;
-    else if (at != SIZE_MAX) out[count++] = at;
+    if (at == s->points.len)
+      *tonight |= !head || strcmp(mark->from, head) <= 0;
+    else if (at != SIZE_MAX)
+      out[count++] = at;
   }
   return count;
 }
@@ -336,21 +376,28 @@ static tc_status cut_series(struct reader *r, struct tb_history_series *s) {
   for (size_t i = 0; i < n; i++) values[i] = s->points.data[i].value;
   bool tonight;
   const size_t n_marks = marks_of(r, s, marks, &tonight);
-  const tc_status status = tb_change_points(values, n, marks, n_marks, &options, s->changes, &s->n_changes, r->err);
+  const tc_status status =
+      tb_change_points(values, n, marks, n_marks, &options, s->changes, &s->n_changes, r->err);
   if (status) return status;
-  if (!tb_forecast_next(values, n, s->changes, s->n_changes, tb_confidence_default, &s->forecast)) return no_memory(r);
-  if (tonight) s->forecast = (struct tb_forecast){.first = n, .median = NAN, .spread = NAN, .lo = NAN, .hi = NAN, .half_width = NAN};
+  if (!tb_forecast_next(values, n, s->changes, s->n_changes, tb_confidence_default, &s->forecast))
+    return no_memory(r);
+  if (tonight)
+    s->forecast = (struct tb_forecast){
+        .first = n, .median = NAN, .spread = NAN, .lo = NAN, .hi = NAN, .half_width = NAN};
   return TC_OK;
 }
 
-tc_status tb_history_load(struct tc_arena *arena, const char *folder, const cJSON *head, struct tb_history *out, struct tc_error *err) {
+tc_status tb_history_load(struct tc_arena *arena, const char *folder, const cJSON *head,
+                          struct tb_history *out, struct tc_error *err) {
   const struct tb_history_source source = {.places = &folder, .n_places = 1};
   return tb_history_read(arena, &source, head, out, err);
 }
 
-tc_status tb_history_read(struct tc_arena *arena, const struct tb_history_source *source, const cJSON *head, struct tb_history *out, struct tc_error *err) {
+tc_status tb_history_read(struct tc_arena *arena, const struct tb_history_source *source, const cJSON *head,
+                          struct tb_history *out, struct tc_error *err) {
   *out = (struct tb_history){.arena = arena, .ids = {.arena = arena}};
-  struct reader r = {.history = out, .source = source, .head = head, .head_ids = {.arena = arena}, .err = err};
+  struct reader r = {
+      .history = out, .source = source, .head = head, .head_ids = {.arena = arena}, .err = err};
   struct stored *files = NULL;
   size_t count = 0;
   tc_status status = list_head(&r) ? list_suites(&r) : no_memory(&r);

@@ -11,11 +11,16 @@
 #include "harness/verdict/stored.h"
 #include "reporters/reporter.h"
 
-bool tb_history_finished(const cJSON *document) { return cJSON_IsString(tb_doc_at(document, "finished")) && !cJSON_IsTrue(tb_doc_at(document, "interrupted")); }
+bool tb_history_finished(const cJSON *document) {
+  return cJSON_IsString(tb_doc_at(document, "finished")) && !cJSON_IsTrue(tb_doc_at(document, "interrupted"));
+}
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
-tc_status tb_history_paths(struct tc_arena *arena, const struct tb_history_source *source, tb_texts *out, struct tc_error *err) {
+tc_status tb_history_paths(struct tc_arena *arena, const struct tb_history_source *source, tb_texts *out,
+                           struct tc_error *err) {
   for (size_t i = 0; i < source->n_places; i++) {
     const char *place = source->places[i];
     DIR *folder = opendir(place);
@@ -33,7 +38,8 @@ tc_status tb_history_paths(struct tc_arena *arena, const struct tb_history_sourc
   return TC_OK;
 }
 
-tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_source *source, cJSON **out, struct tc_error *err) {
+tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_source *source, cJSON **out,
+                            struct tc_error *err) {
   tb_texts paths = {0};
   *out = NULL;
   tc_status status = tb_history_paths(arena, source, &paths, err);
@@ -42,7 +48,8 @@ tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_sour
     struct tc_arena *scratch = tc_arena_new(tc_alloc_system());
     cJSON *document = scratch ? tb_stored_load_result(scratch, paths.data[i], &why) : NULL;
     tc_arena_free(scratch);
-    const bool usable = document && tb_history_finished(document) && strcmp(tb_doc_text(document, "started", ""), tb_doc_text(*out, "started", "")) > 0;
+    const bool usable = document && tb_history_finished(document) &&
+                        strcmp(tb_doc_text(document, "started", ""), tb_doc_text(*out, "started", "")) > 0;
     if (usable) {
       cJSON_Delete(*out);
       *out = document;
@@ -51,7 +58,9 @@ tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_sour
     }
     if (!scratch) status = tc_fail(err, TC_NOMEM, "history", "out of memory");
   }
-  if (!status && !*out) status = tc_fail(err, TC_ARG, "history", "%s: there is no finished result", source->n_places ? source->places[0] : "?");
+  if (!status && !*out)
+    status = tc_fail(err, TC_ARG, "history", "%s: there is no finished result",
+                     source->n_places ? source->places[0] : "?");
   if (status) cJSON_Delete(*out), *out = NULL;
   return status;
 }

@@ -8,7 +8,9 @@
 /* That a segment which is not the next one lies above another one is told so surely. */
 static const double sure = 0.999;
 
-static double level(const struct tb_history_series *s, size_t k) { return k ? s->changes[k - 1].after : s->changes[0].before; }
+static double level(const struct tb_history_series *s, size_t k) {
+  return k ? s->changes[k - 1].after : s->changes[0].before;
+}
 
 static double count(const struct tb_history_series *s, size_t k) {
   const size_t from = k ? s->changes[k - 1].at : 0, to = k < s->n_changes ? s->changes[k].at : s->points.len;
@@ -33,13 +35,17 @@ static bool is_above(const struct tb_history_series *s, size_t low) {
 
 static struct tb_step step_of(const struct tb_history_series *s, size_t from, size_t k) {
   const struct tb_point *first = &s->points.data[s->changes[k - 1].at];
-  return (struct tb_step){.before = level(s, from), .after = level(s, s->n_changes), .since = first->started, .commit = first->commit};
+  return (struct tb_step){.before = level(s, from),
+                          .after = level(s, s->n_changes),
+                          .since = first->started,
+                          .commit = first->commit};
 }
 
 bool tb_history_step(const struct tb_history_series *s, double threshold, struct tb_step *out) {
   const size_t last = s->n_changes, first = first_of(s);
   size_t low = first, at = last;
-  if (first == last || s->forecast.first >= s->points.len) return false; /* the latter: tonight is behind a mark */
+  if (first == last || s->forecast.first >= s->points.len)
+    return false; /* the latter: tonight is behind a mark */
   for (size_t k = first; k < last; k++)
     if (level(s, k) <= level(s, low)) low = k;
   const double limit = level(s, low) * (1 + threshold);
@@ -48,7 +54,9 @@ bool tb_history_step(const struct tb_history_series *s, double threshold, struct
     *out = step_of(s, low, at);
     return true;
   }
-  if (!(level(s, last) * (1 + threshold) < level(s, last - 1)) || s->forecast.points >= TB_FORECAST_POINTS_SETTLED) return false;
+  if (!(level(s, last) * (1 + threshold) < level(s, last - 1)) ||
+      s->forecast.points >= TB_FORECAST_POINTS_SETTLED)
+    return false;
   *out = step_of(s, last - 1, last);
   return true;
 }

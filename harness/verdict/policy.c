@@ -1,6 +1,6 @@
 /* The policy file. Invariants:
- * 1. The file can do nothing but assign: its environment is one table whose metamethods are below, there are no libraries, and
- *    memory and steps are bounded.
+ * 1. The file can do nothing but assign: its environment is one table whose metamethods are below, there are
+ *    no libraries, and memory and steps are bounded.
  * 2. A mistake is told with the line of the assignment that makes it.
  * 3. What the file does not say has the default of policy.def and exact.def.
  * To add a field: a row in policy.def, and its lines in results/policy.lua. */
@@ -23,8 +23,14 @@ enum { MEMORY_MAX = 8 << 20, STEPS_MAX = 1000000, FILE_MAX = 1 << 20, MESSAGE = 
 enum kind { SHARE, NUMBER, WHOLE, YES_NO };
 enum scope { CASE, RUN };
 
-static const struct field { const char *name; enum kind kind; enum scope scope; double initial, lowest, highest; } fields[] = {
-#define TB_POLICY(NAME, name, kind, scope, initial, lowest, highest, help) {#name, kind, scope, initial, lowest, highest},
+static const struct field {
+  const char *name;
+  enum kind kind;
+  enum scope scope;
+  double initial, lowest, highest;
+} fields[] = {
+#define TB_POLICY(NAME, name, kind, scope, initial, lowest, highest, help)                                   \
+  {#name, kind, scope, initial, lowest, highest},
 #include "harness/verdict/policy.def"
 #undef TB_POLICY
 };
@@ -65,8 +71,11 @@ static double field_value(lua_State *L, const struct field *f) {
   const bool whole = f->kind != WHOLE || floor(value) == value;
   if (!(value >= f->lowest && value <= f->highest) || !whole) {
     char message[MESSAGE];
-    snprintf(message, sizeof message, "%s has to be a %snumber from %.15g to %.15g%s", f->name, f->kind == WHOLE ? "whole " : "", f->lowest, f->highest,
-             f->kind == SHARE ? " (a share: 0.01 is 1%)" : optional(f) ? ", or false for no limit" : "");
+    snprintf(message, sizeof message, "%s has to be a %snumber from %.15g to %.15g%s", f->name,
+             f->kind == WHOLE ? "whole " : "", f->lowest, f->highest,
+             f->kind == SHARE ? " (a share: 0.01 is 1%)"
+             : optional(f)    ? ", or false for no limit"
+                              : "");
     luaL_error(L, "%s", message);
   }
   return value;
@@ -76,8 +85,10 @@ static void add_rule(lua_State *L, struct reader *r, enum tb_policy_field field,
   const struct tb_policy_rule rule = {field, pattern, field_value(L, &fields[field]), line_now(L)};
   for (size_t i = 0; i < r->policy->rules.len; i++) {
     const struct tb_policy_rule *other = &r->policy->rules.data[i];
-    const bool same_pattern = pattern && other->pattern ? !strcmp(pattern, other->pattern) : pattern == other->pattern;
-    if (other->field == field && same_pattern) luaL_error(L, "%s is given a second time; the first is in line %d", fields[field].name, other->line);
+    const bool same_pattern =
+        pattern && other->pattern ? !strcmp(pattern, other->pattern) : pattern == other->pattern;
+    if (other->field == field && same_pattern)
+      luaL_error(L, "%s is given a second time; the first is in line %d", fields[field].name, other->line);
   }
   if (!tc_vec_push(tc_arena_alloc(r->arena), &r->policy->rules, rule)) out_of_memory(L, r);
 }
@@ -97,7 +108,8 @@ static enum tb_policy_field find_field(lua_State *L, struct reader *r, const cha
 }
 
 static const char *name_at(lua_State *L, int index) {
-  if (lua_type(L, index) != LUA_TSTRING) luaL_error(L, "a name or pattern has to be a text, not a %s", luaL_typename(L, index));
+  if (lua_type(L, index) != LUA_TSTRING)
+    luaL_error(L, "a name or pattern has to be a text, not a %s", luaL_typename(L, index));
   return lua_tostring(L, index);
 }
 
@@ -132,21 +144,34 @@ static const struct tb_exact_figure *find_figure(lua_State *L, struct reader *r,
 static int on_exact_set(lua_State *L) {
   struct reader *r = reader_of(L);
   const struct tb_exact_figure *figure = find_figure(L, r, name_at(L, 2));
-  struct tb_policy_exact entry = {.figure = figure, .rule = {.on = true, .tolerance = figure->tolerance}, .line = line_now(L)};
+  struct tb_policy_exact entry = {
+      .figure = figure, .rule = {.on = true, .tolerance = figure->tolerance}, .line = line_now(L)};
   for (size_t i = 0; i < r->policy->exact.len; i++)
     if (r->policy->exact.data[i].figure == figure)
-      return luaL_error(L, "exact.%s is given a second time; the first is in line %d", figure->name, r->policy->exact.data[i].line);
-  if (lua_isboolean(L, 3)) entry.rule.on = lua_toboolean(L, 3);
-  else if (lua_type(L, 3) == LUA_TNUMBER && figure->kind != TB_EXACT_TEXT && lua_tonumber(L, 3) >= 0) entry.rule.tolerance = lua_tonumber(L, 3);
-  else return luaL_error(L, "exact.%s has to be true or false%s", figure->name, figure->kind == TB_EXACT_TEXT ? "" : ", or a tolerance as a share (0.01 is 1%)");
+      return luaL_error(L, "exact.%s is given a second time; the first is in line %d", figure->name,
+                        r->policy->exact.data[i].line);
+  if (lua_isboolean(L, 3))
+    entry.rule.on = lua_toboolean(L, 3);
+  else if (lua_type(L, 3) == LUA_TNUMBER && figure->kind != TB_EXACT_TEXT && lua_tonumber(L, 3) >= 0)
+    entry.rule.tolerance = lua_tonumber(L, 3);
+  else
+    return luaL_error(L, "exact.%s has to be true or false%s", figure->name,
+                      figure->kind == TB_EXACT_TEXT ? "" : ", or a tolerance as a share (0.01 is 1%)");
   return tc_vec_push(tc_arena_alloc(r->arena), &r->policy->exact, entry) ? 0 : out_of_memory(L, r);
 }
 
-static int on_read(lua_State *L) { return luaL_error(L, "a policy assigns values; they cannot be read back"); }
+static int on_read(lua_State *L) {
+  return luaL_error(L, "a policy assigns values; they cannot be read back");
+}
 
-/* Pushes a table that holds nothing: assigning to it calls `set`, reading it `get`, both with the reader and the field as upvalues. */
-static void push_assignable(lua_State *L, struct reader *r, lua_CFunction set, lua_CFunction get, enum tb_policy_field field) {
-  const struct { const char *event; lua_CFunction function; } events[] = {{"__newindex", set}, {"__index", get}};
+/* Pushes a table that holds nothing: assigning to it calls `set`, reading it `get`, both with the reader and
+ * the field as upvalues. */
+static void push_assignable(lua_State *L, struct reader *r, lua_CFunction set, lua_CFunction get,
+                            enum tb_policy_field field) {
+  const struct {
+    const char *event;
+    lua_CFunction function;
+  } events[] = {{"__newindex", set}, {"__index", get}};
   lua_newtable(L);
   lua_createtable(L, 0, 2);
   for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
@@ -167,7 +192,8 @@ static int on_field_get(lua_State *L) {
     return 1;
   }
   const enum tb_policy_field field = find_field(L, r, name);
-  if (fields[field].scope == RUN) return luaL_error(L, "%s holds for the whole run, not by case: %s = value", name, name);
+  if (fields[field].scope == RUN)
+    return luaL_error(L, "%s holds for the whole run, not by case: %s = value", name, name);
   push_assignable(L, r, on_pattern_set, on_read, field);
   return 1;
 }
@@ -190,7 +216,8 @@ static void *allocate(void *data, void *block, size_t old_bytes, size_t bytes) {
 
 static void on_steps(lua_State *L, lua_Debug *where) {
   lua_getinfo(L, "l", where);
-  luaL_error(L, ":%d: this goes on for more than %d steps; a policy only assigns values", where->currentline, STEPS_MAX);
+  luaL_error(L, ":%d: this goes on for more than %d steps; a policy only assigns values", where->currentline,
+             STEPS_MAX);
 }
 
 static int run_file(lua_State *L) {
@@ -203,7 +230,8 @@ static int run_file(lua_State *L) {
   return 0;
 }
 
-tc_status tb_policy_parse(struct tc_arena *arena, const char *name, const char *text, size_t length, struct tb_policy *out, struct tc_error *err) {
+tc_status tb_policy_parse(struct tc_arena *arena, const char *name, const char *text, size_t length,
+                          struct tb_policy *out, struct tc_error *err) {
   struct reader r = {.arena = arena, .policy = out, .text = text, .length = length};
   *out = (struct tb_policy){.path = tc_arena_text(arena, name)};
   lua_State *L = out->path ? lua_newstate(allocate, &r) : NULL;
@@ -214,8 +242,9 @@ tc_status tb_policy_parse(struct tc_arena *arena, const char *name, const char *
   if (lua_pcall(L, 1, 0, 0)) {
     /* The chunk has no name, so that Lua cannot shorten it: a message with a line starts with ":LINE: ". */
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is no text";
-    status = r.no_memory ? tc_fail(err, TC_NOMEM, "policy", "out of memory")
-                         : tc_fail(err, TC_ARG, "policy", "%s%s%s", name, *message == ':' ? "" : ": ", message);
+    status = r.no_memory
+                 ? tc_fail(err, TC_NOMEM, "policy", "out of memory")
+                 : tc_fail(err, TC_ARG, "policy", "%s%s%s", name, *message == ':' ? "" : ": ", message);
   }
   lua_close(L);
   return status;
@@ -227,8 +256,10 @@ static const unsigned char default_text[] = {
 
 const char *tb_policy_default_text(void) { return (const char *)default_text; }
 
-tc_status tb_policy_load(struct tc_arena *arena, const char *path, struct tb_policy *out, struct tc_error *err) {
-  if (!path || !strcmp(path, default_name)) return tb_policy_parse(arena, default_name, tb_policy_default_text(), sizeof default_text - 1, out, err);
+tc_status tb_policy_load(struct tc_arena *arena, const char *path, struct tb_policy *out,
+                         struct tc_error *err) {
+  if (!path || !strcmp(path, default_name))
+    return tb_policy_parse(arena, default_name, tb_policy_default_text(), sizeof default_text - 1, out, err);
   const char *why;
   FILE *in = tb_regular_open(path, &why);
   if (!in) return tc_fail(err, TC_ARG, "policy", "%s: %s", path, why);
@@ -236,10 +267,14 @@ tc_status tb_policy_load(struct tc_arena *arena, const char *path, struct tb_pol
   errno = 0;
   const size_t length = text ? fread(text, 1, FILE_MAX + 1, in) : 0;
   tc_status status = TC_OK;
-  if (!text) status = tc_fail(err, TC_NOMEM, "policy", "out of memory");
-  else if (ferror(in)) status = tc_fail(err, TC_ARG, "policy", "%s: %s", path, strerror(errno));
-  else if (length > FILE_MAX) status = tc_fail(err, TC_ARG, "policy", "%s: more than %d bytes", path, FILE_MAX);
-  else status = tb_policy_parse(arena, path, text, length, out, err);
+  if (!text)
+    status = tc_fail(err, TC_NOMEM, "policy", "out of memory");
+  else if (ferror(in))
+    status = tc_fail(err, TC_ARG, "policy", "%s: %s", path, strerror(errno));
+  else if (length > FILE_MAX)
+    status = tc_fail(err, TC_ARG, "policy", "%s: more than %d bytes", path, FILE_MAX);
+  else
+    status = tb_policy_parse(arena, path, text, length, out, err);
   fclose(in);
   free(text);
   return status;
@@ -256,7 +291,8 @@ double tb_policy_value(const struct tb_policy *policy, enum tb_policy_field fiel
   for (size_t i = 0; i < policy->rules.len; i++) {
     const struct tb_policy_rule *rule = &policy->rules.data[i];
     if (rule->field != field) continue;
-    if (!rule->pattern) value = rule->value;
+    if (!rule->pattern)
+      value = rule->value;
     else if (case_id && tb_glob(rule->pattern, case_id)) {
       by_pattern = rule->value;
       matched = true;
@@ -279,21 +315,26 @@ static bool matches_one(const char *pattern, const char *const *ids, int n_ids) 
 }
 
 /* A case that has to be there. */
-static bool demands(const struct tb_policy_rule *rule) { return rule->field == TB_POLICY_REQUIRED && rule->pattern && rule->value != 0; }
+static bool demands(const struct tb_policy_rule *rule) {
+  return rule->field == TB_POLICY_REQUIRED && rule->pattern && rule->value != 0;
+}
 
-const char **tb_policy_idle(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids, int n_ids, int *count) {
+const char **tb_policy_idle(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids,
+                            int n_ids, int *count) {
   const char **out = tc_arena_bytes(arena, (policy->rules.len + 1) * sizeof *out);
   *count = 0;
   for (size_t i = 0; out && i < policy->rules.len; i++) {
     const struct tb_policy_rule *rule = &policy->rules.data[i];
     if (!rule->pattern || demands(rule) || matches_one(rule->pattern, ids, n_ids)) continue;
-    out[*count] = tb_format(arena, "%s[\"%s\"] in line %d", fields[rule->field].name, rule->pattern, rule->line);
+    out[*count] =
+        tb_format(arena, "%s[\"%s\"] in line %d", fields[rule->field].name, rule->pattern, rule->line);
     if (!out[(*count)++]) return NULL;
   }
   return out;
 }
 
-const char **tb_policy_unmatched(struct tc_arena *arena, const struct tb_policy *policy, const char *const *ids, int n_ids, int *count) {
+const char **tb_policy_unmatched(struct tc_arena *arena, const struct tb_policy *policy,
+                                 const char *const *ids, int n_ids, int *count) {
   const char **out = tc_arena_bytes(arena, (policy->rules.len + 1) * sizeof *out);
   *count = 0;
   for (size_t i = 0; out && i < policy->rules.len; i++) {

@@ -8,9 +8,9 @@
 
 #include "harness/base/args.h"
 #include "harness/base/regular_file.h"
+#include "harness/base/text.h"
 #include "harness/run/result.h"
 #include "harness/verdict/stored_check.h"
-#include "harness/base/text.h"
 #include "reporters/reporter.h"
 
 enum { RESULT_LIMIT = 1 << 30 };
@@ -21,11 +21,16 @@ static char *read_file(struct tc_arena *arena, const char *path, size_t *size, s
   char *text = NULL;
   const char *why;
   FILE *in = tb_regular_open(path, &why);
-  if (!in) tc_fail(err, errno == EINVAL ? TC_CORRUPT : TC_IO, "result", "%s: %s", path, why);
-  else if (fstat(fileno(in), &info)) tc_fail(err, TC_IO, "result", "%s: %s", path, strerror(errno));
-  else if (info.st_size > RESULT_LIMIT) tc_fail(err, TC_LIMIT, "result", "%s is larger than 1 GiB", path);
-  else if (!(text = tc_arena_bytes(arena, (size_t)info.st_size + 1))) tc_fail(err, TC_NOMEM, "result", "out of memory for %s", path);
-  else text[*size = fread(text, 1, (size_t)info.st_size, in)] = '\0';
+  if (!in)
+    tc_fail(err, errno == EINVAL ? TC_CORRUPT : TC_IO, "result", "%s: %s", path, why);
+  else if (fstat(fileno(in), &info))
+    tc_fail(err, TC_IO, "result", "%s: %s", path, strerror(errno));
+  else if (info.st_size > RESULT_LIMIT)
+    tc_fail(err, TC_LIMIT, "result", "%s is larger than 1 GiB", path);
+  else if (!(text = tc_arena_bytes(arena, (size_t)info.st_size + 1)))
+    tc_fail(err, TC_NOMEM, "result", "out of memory for %s", path);
+  else
+    text[ *size = fread(text, 1, (size_t)info.st_size, in)] = '\0';
   if (in) fclose(in);
   return text;
 }
@@ -41,7 +46,8 @@ static const char *not_readable(struct tc_arena *arena, const cJSON *document) {
   const cJSON *cases = tb_doc_at(document, "cases"), *schema = tb_doc_at(document, "schema");
   if (!cJSON_IsArray(cases) || !all_objects(cases)) return "is no result of tbench: it has no list of cases";
   if (!schema || (cJSON_IsNumber(schema) && schema->valuedouble == TB_SCHEMA)) return NULL;
-  const char *text = tb_format(arena, "was written by another version of tbench: its schema is not %d", TB_SCHEMA);
+  const char *text =
+      tb_format(arena, "was written by another version of tbench: its schema is not %d", TB_SCHEMA);
   return text ? text : "has another schema";
 }
 
@@ -56,15 +62,19 @@ static bool is_text(const char *path, const char *text, size_t size, struct tc_e
   const size_t broken = tb_text_broken_at(text, size);
   if (broken == size) return true;
   tc_fail(err, TC_CORRUPT, "result",
-          "%s: the byte 0x%02x at offset %zu (line %d) is no UTF-8 text: the file is damaged, or in another encoding; take the result where it is whole, or make "
+          "%s: the byte 0x%02x at offset %zu (line %d) is no UTF-8 text: the file is damaged, or in another "
+          "encoding; take the result where it is whole, or make "
           "UTF-8 of it (iconv -f ENCODING -t UTF-8)",
           path, (unsigned)(unsigned char)text[broken], broken, line_of(text, text + broken));
   return false;
 }
 
-bool tb_stored_is_comparison(const cJSON *document) { return !strcmp(tb_doc_text(document, "kind", ""), "comparison"); }
+bool tb_stored_is_comparison(const cJSON *document) {
+  return !strcmp(tb_doc_text(document, "kind", ""), "comparison");
+}
 
-static cJSON *load(struct tc_arena *arena, const char *path, const char **bytes, size_t *size, struct tc_error *err) {
+static cJSON *load(struct tc_arena *arena, const char *path, const char **bytes, size_t *size,
+                   struct tc_error *err) {
   const char *text = *bytes = read_file(arena, path, size, err), *end = text;
   if (!text || !is_text(path, text, *size, err)) return NULL;
   cJSON *document = cJSON_ParseWithOpts(text, &end, true);
@@ -74,7 +84,8 @@ static cJSON *load(struct tc_arena *arena, const char *path, const char **bytes,
   }
   const char *why = not_readable(arena, document);
   if (!why) {
-    tb_text_clean_json(document); /* it may come from anywhere, and goes to a terminal: of control characters, spaces are left */
+    tb_text_clean_json(document); /* it may come from anywhere, and goes to a terminal: of control characters,
+                                     spaces are left */
     if (!tb_stored_is_comparison(document)) why = tb_stored_wrong(arena, document);
   }
   if (!why) return document;
@@ -89,7 +100,8 @@ cJSON *tb_stored_load(struct tc_arena *arena, const char *path, struct tc_error 
   return load(arena, path, &bytes, &size, err);
 }
 
-cJSON *tb_stored_load_result_bytes(struct tc_arena *arena, const char *path, const char **bytes, size_t *size, struct tc_error *err) {
+cJSON *tb_stored_load_result_bytes(struct tc_arena *arena, const char *path, const char **bytes, size_t *size,
+                                   struct tc_error *err) {
   cJSON *document = load(arena, path, bytes, size, err);
   if (!document || !tb_stored_is_comparison(document)) return document;
   tc_fail(err, TC_CORRUPT, "result", "%s is a comparison of results, not a result", path);

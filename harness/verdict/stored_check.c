@@ -1,17 +1,19 @@
 /* Sums of a result that must hold in each that tbench wrote: a file that says two things is not believed.
  *
- * Only what no run can write is wrong. A run that was ended early, that counted and did not time, a peer, a case that failed or is unsupported
- * lack parts; what a document lacks is not looked at, nor what other programs may have left out. */
+ * Only what no run can write is wrong. A run that was ended early, that counted and did not time, a peer, a
+ * case that failed or is unsupported lack parts; what a document lacks is not looked at, nor what other
+ * programs may have left out. */
 #include "harness/verdict/stored_check.h"
 
 #include <math.h>
 
 #include "harness/base/args.h"
-#include "harness/verdict/exact.h"
 #include "harness/base/text.h"
+#include "harness/verdict/exact.h"
 #include "reporters/reporter.h"
 
-/* Times are written in tenths of a nanosecond: what is compared may each be half of one away, and a number of a few digits more. */
+/* Times are written in tenths of a nanosecond: what is compared may each be half of one away, and a number of
+ * a few digits more. */
 static const double rounded_ns = 0.15, rounded_share = 1e-5;
 
 struct check {
@@ -24,7 +26,8 @@ static void tell(struct check *c, const char *text) {
   if (!c->why) c->why = text ? text : "says two things"; /* NULL: memory is out */
 }
 
-/* A time is the median of those of its replicates; earlier versions took that of all their samples. Either lies among them. */
+/* A time is the median of those of its replicates; earlier versions took that of all their samples. Either
+ * lies among them. */
 static void check_median(struct check *c, const char *name) {
   const cJSON *timing = cJSON_GetObjectItemCaseSensitive(c->one, name), *replicate;
   const double median = tb_doc_number(timing, "median_ns");
@@ -35,14 +38,17 @@ static void check_median(struct check *c, const char *name) {
     most = fmax(most, ns);
   }
   if (median < least - rounded_ns - rounded_share * fabs(least) && isfinite(least))
-    tell(c, tb_format(c->arena, "%s.median_ns is %.10g, and the least of its replicates %.10g", name, median, least));
+    tell(c, tb_format(c->arena, "%s.median_ns is %.10g, and the least of its replicates %.10g", name, median,
+                      least));
   if (median > most + rounded_ns + rounded_share * fabs(most) && isfinite(most))
-    tell(c, tb_format(c->arena, "%s.median_ns is %.10g, and the largest of its replicates %.10g", name, median, most));
+    tell(c, tb_format(c->arena, "%s.median_ns is %.10g, and the largest of its replicates %.10g", name,
+                      median, most));
 }
 
 static void check_count(struct check *c, const struct tb_exact_figure *figure) {
   const double count = tb_doc_number(c->one, figure->path);
-  if (count < 0) tell(c, tb_format(c->arena, "%s is %.10g, and there are no fewer than none", figure->path, count));
+  if (count < 0)
+    tell(c, tb_format(c->arena, "%s is %.10g, and there are no fewer than none", figure->path, count));
 }
 
 /* Ratios of times are of times. */
@@ -50,14 +56,17 @@ static void check_times(struct check *c) {
   static const char *const parts[] = {"speedup", "probe"};
   if (!cJSON_IsNull(tb_doc_at(c->one, "steady"))) return;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (cJSON_IsObject(tb_doc_at(c->one, parts[i]))) tell(c, tb_format(c->arena, "it is ok and has figures of its time (%s), and no time (steady)", parts[i]));
+    if (cJSON_IsObject(tb_doc_at(c->one, parts[i])))
+      tell(c,
+           tb_format(c->arena, "it is ok and has figures of its time (%s), and no time (steady)", parts[i]));
 }
 
 static void check_environment(struct check *c) {
   const cJSON *all = tb_doc_at(c->document, "environments");
   const int count = cJSON_GetArraySize(all), number = tb_case_environment_number(c->one);
   if (cJSON_IsArray(all) && tb_doc_at(c->one, "env") && (number < 0 || number >= count))
-    tell(c, tb_format(c->arena, "its env names none of the result's %d environment%s", count, tb_plural(count)));
+    tell(c,
+         tb_format(c->arena, "its env names none of the result's %d environment%s", count, tb_plural(count)));
 }
 
 static void check_case(struct check *c) {
@@ -67,7 +76,8 @@ static void check_case(struct check *c) {
   check_environment(c);
   if (!tb_case_right(c->one)) return;
   check_times(c);
-  if (cJSON_IsFalse(tb_doc_at(c->one, "correctness.ok"))) tell(c, "its outcome is ok, and its results were not right (correctness.ok)");
+  if (cJSON_IsFalse(tb_doc_at(c->one, "correctness.ok")))
+    tell(c, "its outcome is ok, and its results were not right (correctness.ok)");
 }
 
 const char *tb_stored_wrong(struct tc_arena *arena, const cJSON *document) {
@@ -75,7 +85,8 @@ const char *tb_stored_wrong(struct tc_arena *arena, const cJSON *document) {
   cJSON_ArrayForEach(c.one, tb_doc_at(document, "cases")) {
     check_case(&c);
     if (!c.why) continue;
-    const char *text = tb_format(arena, "does not agree with itself: case %s: %s", tb_doc_text(c.one, "id", "?"), c.why);
+    const char *text =
+        tb_format(arena, "does not agree with itself: case %s: %s", tb_doc_text(c.one, "id", "?"), c.why);
     return text ? text : "does not agree with itself";
   }
   return NULL;

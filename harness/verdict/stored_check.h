@@ -6,7 +6,8 @@
 
 #include "base/arena.h"
 
-/* What two parts of a result say that cannot both be, with the case; NULL: it holds together. The text is in the arena. */
+/* What two parts of a result say that cannot both be, with the case; NULL: it holds together. The text is in
+ * the arena. */
 const char *tb_stored_wrong(struct tc_arena *arena, const cJSON *document);
 
 #endif

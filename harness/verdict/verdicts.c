@@ -10,18 +10,28 @@ struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_polic
   return (struct tb_verdicts){.arena = arena, .policy = policy, .verb = verb};
 }
 
-struct tb_compared *tb_verdicts_add(struct tb_verdicts *c, const char *id, const cJSON *base, const cJSON *head) {
-  const struct tb_compared one = {.id = id, .base = base, .head = head,
-                                  .presence = base && head ? TB_PRESENCE_BOTH : base ? TB_PRESENCE_VANISHED : TB_PRESENCE_NEW};
+struct tb_compared *tb_verdicts_add(struct tb_verdicts *c, const char *id, const cJSON *base,
+                                    const cJSON *head) {
+  const struct tb_compared one = {.id = id,
+                                  .base = base,
+                                  .head = head,
+                                  .presence = base && head ? TB_PRESENCE_BOTH
+                                              : base       ? TB_PRESENCE_VANISHED
+                                                           : TB_PRESENCE_NEW};
   return tc_vec_push(tc_arena_alloc(c->arena), &c->cases, one) ? &c->cases.data[c->cases.len - 1] : NULL;
 }
 
 struct tb_compared *tb_verdicts_add_left_out(struct tb_verdicts *c, const cJSON *entry, const cJSON *base) {
-  const struct tb_compared one = {.id = tb_doc_text(entry, "id", "?"), .base = base, .presence = TB_PRESENCE_LEFT_OUT, .left_out = tb_doc_text(entry, "artifact", NULL)};
+  const struct tb_compared one = {.id = tb_doc_text(entry, "id", "?"),
+                                  .base = base,
+                                  .presence = TB_PRESENCE_LEFT_OUT,
+                                  .left_out = tb_doc_text(entry, "artifact", NULL)};
   return tc_vec_push(tc_arena_alloc(c->arena), &c->cases, one) ? &c->cases.data[c->cases.len - 1] : NULL;
 }
 
-bool tb_result_unfinished(const cJSON *document) { return cJSON_IsTrue(tb_doc_at(document, "interrupted")) || !cJSON_IsString(tb_doc_at(document, "finished")); }
+bool tb_result_unfinished(const cJSON *document) {
+  return cJSON_IsTrue(tb_doc_at(document, "interrupted")) || !cJSON_IsString(tb_doc_at(document, "finished"));
+}
 
 /* Cases of a document that it has more than once. False when memory is out. */
 static bool count_repeated(struct tb_verdicts *c, const cJSON *document) {
@@ -45,16 +55,21 @@ bool tb_verdicts_take_head(struct tb_verdicts *c, const cJSON *head) {
 }
 
 /* Base's CPU where head's is another; NULL: they are the same, or one is not known. */
-static const char *other_cpu(const cJSON *base, const cJSON *base_case, const cJSON *head, const cJSON *head_case) {
-  const char *first = tb_doc_text(tb_case_environment(base, base_case), "cpu.model", NULL), *second = tb_doc_text(tb_case_environment(head, head_case), "cpu.model", NULL);
+static const char *other_cpu(const cJSON *base, const cJSON *base_case, const cJSON *head,
+                             const cJSON *head_case) {
+  const char *first = tb_doc_text(tb_case_environment(base, base_case), "cpu.model", NULL),
+             *second = tb_doc_text(tb_case_environment(head, head_case), "cpu.model", NULL);
   return first && second && strcmp(first, second) ? first : NULL;
 }
 
-bool tb_verdicts_remark(struct tb_verdicts *c, const char *text) { return text && tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text); }
+bool tb_verdicts_remark(struct tb_verdicts *c, const char *text) {
+  return text && tc_vec_push(tc_arena_alloc(c->arena), &c->remarks, text);
+}
 
 bool tb_compared_measured(const struct tb_compared *one) {
   static const char ok[] = "ok";
-  return one->base && one->head && !strcmp(tb_doc_text(one->base, "outcome", ""), ok) && !strcmp(tb_doc_text(one->head, "outcome", ""), ok);
+  return one->base && one->head && !strcmp(tb_doc_text(one->base, "outcome", ""), ok) &&
+         !strcmp(tb_doc_text(one->head, "outcome", ""), ok);
 }
 
 bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const cJSON *head) {
@@ -63,7 +78,9 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
   TC_VEC(const cJSON *) known = {0};
   int number;
   c->base_unfinished = tb_result_unfinished(base);
-  if (!tb_verdicts_take_head(c, head) || !count_repeated(c, base) || !tb_verdicts_remark_surroundings(c, base, head)) return false;
+  if (!tb_verdicts_take_head(c, head) || !count_repeated(c, base) ||
+      !tb_verdicts_remark_surroundings(c, base, head))
+    return false;
   cJSON_ArrayForEach(one, base_cases) {
     if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;
     if (number == (int)known.len && !tc_vec_push(tc_arena_alloc(c->arena), &known, one)) return false;
@@ -84,7 +101,8 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
     if (number < (int)known.len) known.data[number] = NULL;
   }
   for (size_t i = 0; i < known.len; i++)
-    if (known.data[i] && !tb_verdicts_add(c, tb_doc_text(known.data[i], "id", "?"), known.data[i], NULL)) return false;
+    if (known.data[i] && !tb_verdicts_add(c, tb_doc_text(known.data[i], "id", "?"), known.data[i], NULL))
+      return false;
   return true;
 }
 
@@ -96,7 +114,8 @@ bool tb_verdicts_correct(struct tb_verdicts *c, size_t family) {
     if (c->cases.data[i].timed) decisions[count++] = c->cases.data[i].time;
     again += c->cases.data[i].fresh_log_ratios.len > 0;
   }
-  if (tb_decide_correct(decisions, count, family > again ? family : again, tb_confidence_default) < 0) return false;
+  if (tb_decide_correct(decisions, count, family > again ? family : again, tb_confidence_default) < 0)
+    return false;
   count = 0;
   for (size_t i = 0; i < c->cases.len; i++) {
     struct tb_compared *one = &c->cases.data[i];

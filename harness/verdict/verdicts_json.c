@@ -1,12 +1,13 @@
-/* Comparison → JSON: { "kind": "comparison", … }, for reporters and for other programs. What is not known is null. */
+/* Comparison → JSON: { "kind": "comparison", … }, for reporters and for other programs. What is not known is
+ * null. */
 #include <math.h>
 #include <string.h>
 
 #include "harness/base/args.h"
 #include "harness/base/build.h"
 #include "harness/run/json_add.h"
-#include "results/stats/stats.h"
 #include "harness/verdict/verdicts.h"
+#include "results/stats/stats.h"
 
 static void add_origin(cJSON *object, const char *name, const struct tb_origin *origin) {
   cJSON *json = cJSON_AddObjectToObject(object, name);
@@ -25,15 +26,20 @@ static void fill_decision(cJSON *json, const struct tb_decision *d) {
   tb_add_number(json, "confidence", d->confidence);
   tb_add_number(json, "p", d->p);
   tb_add_number(json, "floor", d->floor);
-  cJSON_AddBoolToObject(json, "twins_differ", d->twins_differ); /* the floor then is the far end of their interval, not its half-width */
+  cJSON_AddBoolToObject(
+      json, "twins_differ",
+      d->twins_differ); /* the floor then is the far end of their interval, not its half-width */
   tb_add_number(json, "limit", d->limit);
   tb_add_number(json, "pairs", d->pairs);
-  tb_add_number(json, "points", d->points ? d->points : NAN); /* of a history: earlier results that foretell head */
+  tb_add_number(json, "points",
+                d->points ? d->points : NAN); /* of a history: earlier results that foretell head */
   tb_add_number(json, "twins", d->twins);
   tb_add_text(json, "interval", d->by_ranks ? "signed ranks" : "Student's t");
 }
 
-static void add_decision(cJSON *object, const char *name, const struct tb_decision *d) { fill_decision(cJSON_AddObjectToObject(object, name), d); }
+static void add_decision(cJSON *object, const char *name, const struct tb_decision *d) {
+  fill_decision(cJSON_AddObjectToObject(object, name), d);
+}
 
 static void add_exact(cJSON *object, struct tc_arena *arena, const tb_exact_findings *findings) {
   cJSON *array = cJSON_AddArrayToObject(object, "exact");
@@ -90,17 +96,21 @@ static const char *happened(const cJSON *one_case) {
 static const char *instead(struct tc_arena *arena, const struct tb_compared *one) {
   if (one->presence != TB_PRESENCE_BOTH) return presence_text(one->presence);
   const char *base = happened(one->base), *head = happened(one->head);
-  if (base && head) return strcmp(base, head) ? tb_format(arena, "base: %s, head: %s", base, head) : tb_format(arena, "%s on both sides", base);
+  if (base && head)
+    return strcmp(base, head) ? tb_format(arena, "base: %s, head: %s", base, head)
+                              : tb_format(arena, "%s on both sides", base);
   if (base || head) return tb_format(arena, "%s: %s", base ? "base" : "head", base ? base : head);
   return one->failure ? tb_outcome_text(one->failed) : "not compared";
 }
 
 static double steady_ns(const cJSON *one_case) {
-  const cJSON *median = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(one_case, "steady"), "median_ns");
+  const cJSON *median =
+      cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(one_case, "steady"), "median_ns");
   return cJSON_IsNumber(median) ? median->valuedouble : NAN;
 }
 
-/* The times that the ratio is of, where ab measured it: those of the documents are of other processes, at another time. */
+/* The times that the ratio is of, where ab measured it: those of the documents are of other processes, at
+ * another time. */
 static double side_ns(const tb_doubles *processes, const cJSON *one_case) {
   return processes->len ? tb_median(processes->data, processes->len) : steady_ns(one_case);
 }
@@ -111,10 +121,14 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   tb_add_text(json, "id", one->id);
   tb_add_text(json, "presence", presence_text(one->presence));
   cJSON_AddBoolToObject(json, "required", one->required);
-  tb_add_number(json, "base_ns", one->expected_ns > 0 && !one->base_ns.len ? one->expected_ns : side_ns(&one->base_ns, one->base));
+  tb_add_number(json, "base_ns",
+                one->expected_ns > 0 && !one->base_ns.len ? one->expected_ns
+                                                          : side_ns(&one->base_ns, one->base));
   tb_add_number(json, "head_ns", side_ns(&one->head_ns, one->head));
-  if (one->timed) add_decision(json, "time", &one->time);
-  else cJSON_AddNullToObject(json, "time");
+  if (one->timed)
+    add_decision(json, "time", &one->time);
+  else
+    cJSON_AddNullToObject(json, "time");
   tb_add_text(json, "instead", one->timed ? NULL : instead(arena, one));
   tb_add_number(json, "probe_ratio", one->probe_ratio > 0 ? one->probe_ratio : NAN);
   tb_add_number(json, "drift", one->probe_ratio > 0 ? one->drift : NAN);

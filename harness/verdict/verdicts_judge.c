@@ -25,15 +25,19 @@ static enum tb_outcome outcome_of(const cJSON *one_case) {
 
 static const char *outcome_problem(struct tc_arena *arena, const char *side, const cJSON *one_case) {
   const char *error = tb_doc_text(one_case, "error", NULL);
-  return tb_format(arena, "%s: %s%s%s", side, tb_doc_text(one_case, "outcome", "no outcome"), error ? ": " : "", error ? error : "");
+  return tb_format(arena, "%s: %s%s%s", side, tb_doc_text(one_case, "outcome", "no outcome"),
+                   error ? ": " : "", error ? error : "");
 }
 
 /* Not timed is not compared: it passes only where there was nothing to find out. */
 static void judge_left_out(struct tb_compared *one) {
   const char *base = one->base ? tb_doc_text(one->base, "graph.artifact", NULL) : NULL;
   const bool equal = base && one->left_out && !strcmp(base, one->left_out);
-  if (equal) worsen(one, TB_EXIT_PASS, "not timed: head makes base's artifact");
-  else worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, "not timed: its artifact was that of another result, which is not base's");
+  if (equal)
+    worsen(one, TB_EXIT_PASS, "not timed: head makes base's artifact");
+  else
+    worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS,
+           "not timed: its artifact was that of another result, which is not base's");
 }
 
 static bool judge_outcomes(struct tb_verdicts *c, struct tb_compared *one) {
@@ -42,42 +46,56 @@ static bool judge_outcomes(struct tb_verdicts *c, struct tb_compared *one) {
     worsen(one, one->required ? TB_EXIT_FAILED : TB_EXIT_PASS, "it is not in head's result");
     return true;
   }
-  const enum tb_outcome head = outcome_of(one->head), base = one->base ? outcome_of(one->base) : TB_OUTCOME_OK;
+  const enum tb_outcome head = outcome_of(one->head),
+                        base = one->base ? outcome_of(one->base) : TB_OUTCOME_OK;
   if (head != TB_OUTCOME_OK) {
     const char *problem = outcome_problem(c->arena, "head", one->head);
     if (!problem) return false;
-    const bool lost = head == TB_OUTCOME_UNSUPPORTED && one->base && base != TB_OUTCOME_UNSUPPORTED && one->required;
+    const bool lost =
+        head == TB_OUTCOME_UNSUPPORTED && one->base && base != TB_OUTCOME_UNSUPPORTED && one->required;
     worsen(one, lost ? TB_EXIT_FAILED : tb_outcome_exit(head), problem);
     if (cJSON_IsTrue(tb_doc_at(one->head, "interrupted"))) worsen(one, TB_EXIT_INTERRUPTED, problem);
   } else if (base != TB_OUTCOME_OK) {
     const char *problem = outcome_problem(c->arena, "there is nothing to compare with, base", one->base);
     if (!problem) return false;
-    const enum tb_exit lacking = one->required && base != TB_OUTCOME_UNSUPPORTED ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS;
+    const enum tb_exit lacking =
+        one->required && base != TB_OUTCOME_UNSUPPORTED ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS;
     worsen(one, c->base_now && base != TB_OUTCOME_UNSUPPORTED ? tb_outcome_exit(base) : lacking, problem);
-    if (c->base_now && cJSON_IsTrue(tb_doc_at(one->base, "interrupted"))) worsen(one, TB_EXIT_INTERRUPTED, problem);
+    if (c->base_now && cJSON_IsTrue(tb_doc_at(one->base, "interrupted")))
+      worsen(one, TB_EXIT_INTERRUPTED, problem);
   }
   return true;
 }
 
 /* --- times --- */
 
-/* Whose floor it is decides what it says: twins' in one run, what a history foretells, or how well tonight was measured, unless fresh pairs have
- * judged since. */
-static const char *noisy_problem(const struct tb_verdicts *c, const struct tb_compared *one, double floor_limit) {
+/* Whose floor it is decides what it says: twins' in one run, what a history foretells, or how well tonight
+ * was measured, unless fresh pairs have judged since. */
+static const char *noisy_problem(const struct tb_verdicts *c, const struct tb_compared *one,
+                                 double floor_limit) {
   const struct tb_decision *d = &one->time;
   if (d->points && one->foretold > floor_limit)
-    return tb_format(c->arena, "too noisy: %d earlier results foretell the next one to within %.3g%% only, and the policy allows %.3g%% (floor_limit)", d->points,
-                     one->foretold * percent, floor_limit * percent);
+    return tb_format(c->arena,
+                     "too noisy: %d earlier results foretell the next one to within %.3g%% only, and the "
+                     "policy allows %.3g%% (floor_limit)",
+                     d->points, one->foretold * percent, floor_limit * percent);
   if (d->points)
-    return tb_format(c->arena, "too noisy: %d earlier results foretell the next one to within %.3g%%, but with what tonight's own replicates and twins differ by it is %.3g%%, and the "
-                               "policy allows %.3g%% (floor_limit)", d->points, one->foretold * percent, d->floor * percent, floor_limit * percent);
-  return tb_format(c->arena, "too noisy: two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)", d->floor * percent, floor_limit * percent);
+    return tb_format(c->arena,
+                     "too noisy: %d earlier results foretell the next one to within %.3g%%, but with what "
+                     "tonight's own replicates and twins differ by it is %.3g%%, and the "
+                     "policy allows %.3g%% (floor_limit)",
+                     d->points, one->foretold * percent, d->floor * percent, floor_limit * percent);
+  return tb_format(
+      c->arena,
+      "too noisy: two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)",
+      d->floor * percent, floor_limit * percent);
 }
 
 /* A floor above the policy's limit says nothing of what lies within it; a win beyond it is one. */
 static bool is_too_noisy(const struct tb_verdicts *c, const struct tb_compared *one) {
   const struct tb_decision *d = &one->time;
-  const bool beyond = d->verdict == TB_VERDICT_SLOWER || (d->verdict == TB_VERDICT_FASTER && d->ratio * (1 + d->floor) < 1);
+  const bool beyond =
+      d->verdict == TB_VERDICT_SLOWER || (d->verdict == TB_VERDICT_FASTER && d->ratio * (1 + d->floor) < 1);
   return !beyond && d->floor > tb_policy_floor_limit(c->policy, one->id);
 }
 
@@ -89,7 +107,9 @@ static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
   } else if (!one->timed) {
     worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, "its time was not compared");
   } else if (one->control && d->verdict != TB_VERDICT_SAME && d->verdict != TB_VERDICT_UNSURE) {
-    worsen(one, TB_EXIT_NOT_MEASURABLE, "both sides run the same artifact in the same way on the same program, so that this difference is noise: trust no verdict of this run");
+    worsen(one, TB_EXIT_NOT_MEASURABLE,
+           "both sides run the same artifact in the same way on the same program, so that this difference is "
+           "noise: trust no verdict of this run");
   } else if (d->verdict == TB_VERDICT_SLOWER) {
     worsen(one, TB_EXIT_REGRESSION, NULL);
   } else if (d->verdict == TB_VERDICT_UNSURE) {
@@ -104,23 +124,32 @@ static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
 
 /* After how many calls, as an interval: what of it is known. */
 static const char *pay_off_text(struct tc_arena *arena, double calls, double lo, double hi) {
-  if (isnan(lo)) return isnan(calls) ? "after how many calls compiling pays off was not measured" : tb_format(arena, "compiling pays off after %.10g calls, and of what interval that is, so few replicates do not tell", calls);
-  return isnan(hi) ? tb_format(arena, "compiling pays off after %.10g calls at the earliest, and may never", lo)
-                   : tb_format(arena, "compiling pays off after %.10g calls [%.10g, %.10g]", calls, lo, hi);
+  if (isnan(lo))
+    return isnan(calls) ? "after how many calls compiling pays off was not measured"
+                        : tb_format(arena,
+                                    "compiling pays off after %.10g calls, and of what interval that is, so "
+                                    "few replicates do not tell",
+                                    calls);
+  return isnan(hi)
+             ? tb_format(arena, "compiling pays off after %.10g calls at the earliest, and may never", lo)
+             : tb_format(arena, "compiling pays off after %.10g calls [%.10g, %.10g]", calls, lo, hi);
 }
 
-/* "compiling pays off after N calls": the whole interval beyond the limit is a regression; a part of it, or an interval that is not
- * known, passes nothing. */
+/* "compiling pays off after N calls": the whole interval beyond the limit is a regression; a part of it, or
+ * an interval that is not known, passes nothing. */
 static bool judge_pay_off(struct tb_verdicts *c, struct tb_compared *one) {
   const double limit = tb_policy_pays_off(c->policy, one->id);
   if (isnan(limit) || !one->head || outcome_of(one->head) != TB_OUTCOME_OK) return true;
-  const double calls = tb_doc_number(one->head, "compile.pays_off_after_calls"), lo = tb_doc_number(one->head, "compile.pays_off_lo"),
+  const double calls = tb_doc_number(one->head, "compile.pays_off_after_calls"),
+               lo = tb_doc_number(one->head, "compile.pays_off_lo"),
                hi = tb_doc_number(one->head, "compile.pays_off_hi");
-  const bool measured = cJSON_IsObject(tb_doc_at(one->head, "compile")) && !cJSON_IsFalse(tb_doc_at(one->head, "compile.pays_off_infinite"));
+  const bool measured = cJSON_IsObject(tb_doc_at(one->head, "compile")) &&
+                        !cJSON_IsFalse(tb_doc_at(one->head, "compile.pays_off_infinite"));
   const bool never = measured && isnan(calls) && isnan(lo) && !(tb_doc_number(one->head, "speedup.hi") > 1);
   if (hi <= limit) return true;
   const char *found = never ? "compiling never pays off" : pay_off_text(c->arena, calls, lo, hi);
-  const char *problem = found ? tb_format(c->arena, "%s; the policy wants it within %.10g calls", found, limit) : NULL;
+  const char *problem =
+      found ? tb_format(c->arena, "%s; the policy wants it within %.10g calls", found, limit) : NULL;
   if (!problem) return false;
   const bool surely = never || lo > limit;
   worsen(one, surely ? TB_EXIT_REGRESSION : one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, problem);
@@ -130,7 +159,8 @@ static bool judge_pay_off(struct tb_verdicts *c, struct tb_compared *one) {
 static bool judge_exact(struct tb_verdicts *c, struct tb_compared *one) {
   one->exact.len = 0; /* it may be judged more than once */
   if (!tb_compared_measured(one)) return true;
-  if (!tb_exact_compare(c->arena, one->base, one->head, tb_policy_exact_rule, c->policy, &one->exact)) return false;
+  if (!tb_exact_compare(c->arena, one->base, one->head, tb_policy_exact_rule, c->policy, &one->exact))
+    return false;
   if (one->past) tb_exact_past_hold(one->past, &one->exact);
   const enum tb_exit code = tb_exact_exit(&one->exact);
   worsen(one, code == TB_EXIT_NOT_MEASURABLE && !one->required ? TB_EXIT_PASS : code, NULL);
@@ -142,17 +172,23 @@ static bool judge_exact(struct tb_verdicts *c, struct tb_compared *one) {
 /* A night that is clearly back at the old level closes the step; else the nights to come do. */
 static bool is_back(const struct tb_verdicts *c, const struct tb_compared *one) {
   const struct tb_step *s = &one->step;
-  return one->time.verdict == TB_VERDICT_FASTER && one->time.ratio * s->after <= s->before * (1 + tb_policy_threshold(c->policy, one->id));
+  return one->time.verdict == TB_VERDICT_FASTER &&
+         one->time.ratio * s->after <= s->before * (1 + tb_policy_threshold(c->policy, one->id));
 }
 
-/* Tonight is held against the nights since the step, which none of them may have shown alone: the cut is what finds it. */
+/* Tonight is held against the nights since the step, which none of them may have shown alone: the cut is what
+ * finds it. */
 static bool judge_step(const struct tb_verdicts *c, struct tb_compared *one) {
   static const double us = 1e-3;
   const struct tb_step *s = &one->step;
   const bool slower = s->after > s->before;
   if (!s->since || !tb_compared_measured(one) || (slower && is_back(c, one))) return true;
-  const char *text = tb_format(c->arena, "%s since %s (commit %.12s), as the history's change point tells: %.4g -> %.4g µs (%+.3g%%)%s", slower ? "slower" : "faster", s->since, s->commit,
-                               s->before * us, s->after * us, (s->after / s->before - 1) * percent, slower ? "; open until it goes back, or a line of marks.txt from that time on accepts it" : "");
+  const char *text = tb_format(
+      c->arena,
+      "%s since %s (commit %.12s), as the history's change point tells: %.4g -> %.4g µs (%+.3g%%)%s",
+      slower ? "slower" : "faster", s->since, s->commit, s->before * us, s->after * us,
+      (s->after / s->before - 1) * percent,
+      slower ? "; open until it goes back, or a line of marks.txt from that time on accepts it" : "");
   worsen(one, slower ? TB_EXIT_REGRESSION : TB_EXIT_PASS, text);
   return text != NULL;
 }
@@ -163,7 +199,8 @@ static bool judge_one(struct tb_verdicts *c, struct tb_compared *one) {
   one->required = tb_policy_required(c->policy, one->id);
   one->exit = TB_EXIT_PASS;
   one->problem = NULL;
-  if (!judge_outcomes(c, one) || !judge_time(c, one) || !judge_pay_off(c, one) || !judge_exact(c, one)) return false;
+  if (!judge_outcomes(c, one) || !judge_time(c, one) || !judge_pay_off(c, one) || !judge_exact(c, one))
+    return false;
   one->tonight = one->exit;
   return judge_step(c, one);
 }
@@ -180,7 +217,9 @@ static bool compared(const struct tb_verdicts *c, const struct tb_compared *one)
   const bool decided = one->timed && !one->failure && one->time.verdict != TB_VERDICT_UNSURE;
   if (decided && !is_too_noisy(c, one)) return true;
   for (size_t i = 0; i < one->exact.len; i++)
-    if (one->exact.data[i].figure->kind == TB_EXACT_INSTRUCTIONS && one->exact.data[i].base > 0 && one->exact.data[i].head > 0) return true;
+    if (one->exact.data[i].figure->kind == TB_EXACT_INSTRUCTIONS && one->exact.data[i].base > 0 &&
+        one->exact.data[i].head > 0)
+      return true;
   return false;
 }
 
@@ -190,9 +229,11 @@ static const char *nothing_compared(const struct tb_verdicts *c) {
   for (size_t i = 0; i < c->cases.len; i++) {
     const struct tb_compared *one = &c->cases.data[i];
     measured += tb_compared_measured(one);
-    noisy += tb_compared_measured(one) && one->timed && !one->failure && one->time.verdict != TB_VERDICT_UNSURE && is_too_noisy(c, one);
+    noisy += tb_compared_measured(one) && one->timed && !one->failure &&
+             one->time.verdict != TB_VERDICT_UNSURE && is_too_noisy(c, one);
   }
-  return measured && noisy == measured ? "not one case was compared: all are too noisy" : "not one case was compared";
+  return measured && noisy == measured ? "not one case was compared: all are too noisy"
+                                       : "not one case was compared";
 }
 
 static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit code) {
@@ -203,10 +244,23 @@ static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit
 }
 
 static bool judge_documents(struct tb_verdicts *c) {
-  if (c->interrupted && !add_problem(c, "head's measuring was ended early: cases may be missing from it", TB_EXIT_INTERRUPTED)) return false;
-  if (c->base_unfinished && !add_problem(c, "base's result is unfinished: cases may be missing from it", TB_EXIT_NOT_MEASURABLE)) return false;
-  if (c->repeated && !add_problem(c, tb_format(c->arena, "%d case%s in a result a second time: which figures count is not known", c->repeated, c->repeated == 1 ? " stands" : "s stand"), TB_EXIT_USAGE)) return false;
-  return !c->missing || add_problem(c, tb_format(c->arena, "head planned %d more case%s than its result has", c->missing, tb_plural(c->missing)), TB_EXIT_FAILED);
+  if (c->interrupted &&
+      !add_problem(c, "head's measuring was ended early: cases may be missing from it", TB_EXIT_INTERRUPTED))
+    return false;
+  if (c->base_unfinished &&
+      !add_problem(c, "base's result is unfinished: cases may be missing from it", TB_EXIT_NOT_MEASURABLE))
+    return false;
+  if (c->repeated &&
+      !add_problem(c,
+                   tb_format(c->arena,
+                             "%d case%s in a result a second time: which figures count is not known",
+                             c->repeated, c->repeated == 1 ? " stands" : "s stand"),
+                   TB_EXIT_USAGE))
+    return false;
+  return !c->missing || add_problem(c,
+                                    tb_format(c->arena, "head planned %d more case%s than its result has",
+                                              c->missing, tb_plural(c->missing)),
+                                    TB_EXIT_FAILED);
 }
 
 static bool judge_absent(struct tb_verdicts *c) {
@@ -214,11 +268,16 @@ static bool judge_absent(struct tb_verdicts *c) {
   int count = 0, absent;
   if (!ids) return false;
   for (size_t i = 0; i < c->cases.len; i++)
-    if (c->cases.data[i].head || c->cases.data[i].presence == TB_PRESENCE_LEFT_OUT) ids[count++] = c->cases.data[i].id;
+    if (c->cases.data[i].head || c->cases.data[i].presence == TB_PRESENCE_LEFT_OUT)
+      ids[count++] = c->cases.data[i].id;
   const char **patterns = tb_policy_unmatched(c->arena, c->policy, ids, count, &absent);
   if (!patterns) return false;
   for (int i = 0; i < absent; i++) {
-    if (!add_problem(c, tb_format(c->arena, "the policy requires '%s', and no case of head has such an id", patterns[i]), TB_EXIT_FAILED)) return false;
+    if (!add_problem(
+            c,
+            tb_format(c->arena, "the policy requires '%s', and no case of head has such an id", patterns[i]),
+            TB_EXIT_FAILED))
+      return false;
   }
   return true;
 }

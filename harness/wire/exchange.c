@@ -31,7 +31,8 @@ static struct tb_item item_of(enum tb_item_kind kind, const char *path, int64_t 
   return item;
 }
 
-static void put_item(struct tb_sender *s, enum tb_item_kind kind, const char *path, int64_t count, const void *data, size_t bytes) {
+static void put_item(struct tb_sender *s, enum tb_item_kind kind, const char *path, int64_t count,
+                     const void *data, size_t bytes) {
   if (s->tensors_alone && kind != TB_ITEM_END) return;
   const struct tb_item item = item_of(kind, path, count);
   put(s, &item, sizeof item);
@@ -49,14 +50,18 @@ static void widen(const struct tc_tensor *t, int64_t first, int64_t n, bool cont
       continue;
     }
     double value;
-    if (data && t->dtype == TC_F32) value = ((const float *)data)[at];
-    else if (data && t->dtype == TC_F64) value = ((const double *)data)[at];
-    else value = tc_tensor_get_f64(t, at);
+    if (data && t->dtype == TC_F32)
+      value = ((const float *)data)[at];
+    else if (data && t->dtype == TC_F64)
+      value = ((const double *)data)[at];
+    else
+      value = tc_tensor_get_f64(t, at);
     memcpy(&out[i], &value, sizeof value);
   }
 }
 
-/* Back from widen, in place: exact, as the values came from there. An element never comes to lie behind its wide one. */
+/* Back from widen, in place: exact, as the values came from there. An element never comes to lie behind its
+ * wide one. */
 static void narrow(tc_dtype dtype, int64_t n, int64_t *elements) {
   const size_t bytes = (size_t)tc_dtype_bytes(dtype);
   char *out = (char *)elements;
@@ -66,7 +71,9 @@ static void narrow(tc_dtype dtype, int64_t n, int64_t *elements) {
     const float single = (float)value;
     const uint16_t half = tc_f32_to_bf16(single);
     const uint8_t boolean = dtype == TC_BOOL && elements[i] != 0;
-    const void *from = dtype == TC_F32 ? (const void *)&single : dtype == TC_BF16 ? (const void *)&half : (const void *)&boolean;
+    const void *from = dtype == TC_F32    ? (const void *)&single
+                       : dtype == TC_BF16 ? (const void *)&half
+                                          : (const void *)&boolean;
     memcpy(out + (size_t)i * bytes, from, bytes);
   }
 }
@@ -172,20 +179,28 @@ static void send_at(lua_State *L, int index, const char *path, struct tb_sender 
       return;
     }
     case LUA_TTABLE:
-      if (enter_table(L, index, s, depth)) send_table(L, index, path, s, depth);
-      else put_item(s, TB_ITEM_OTHER, path, 0, NULL, 0);
+      if (enter_table(L, index, s, depth))
+        send_table(L, index, path, s, depth);
+      else
+        put_item(s, TB_ITEM_OTHER, path, 0, NULL, 0);
       return;
     default: {
       const struct tc_tensor *t = tc_lua_tensor(L, index);
-      if (t) send_tensor(t, path, s);
-      else put_item(s, TB_ITEM_OTHER, path, 0, NULL, 0);
+      if (t)
+        send_tensor(t, path, s);
+      else
+        put_item(s, TB_ITEM_OTHER, path, 0, NULL, 0);
     }
   }
 }
 
-void tb_send_value(lua_State *L, int index, const char *path, struct tb_sender *sender) { send_at(L, lua_absindex(L, index), path, sender, 0); }
+void tb_send_value(lua_State *L, int index, const char *path, struct tb_sender *sender) {
+  send_at(L, lua_absindex(L, index), path, sender, 0);
+}
 
-void tb_send_same(const char *path, struct tb_sender *sender) { put_item(sender, TB_ITEM_SAME, path, 0, NULL, 0); }
+void tb_send_same(const char *path, struct tb_sender *sender) {
+  put_item(sender, TB_ITEM_SAME, path, 0, NULL, 0);
+}
 
 void tb_send_end(struct tb_sender *sender) { put_item(sender, TB_ITEM_END, "", 0, NULL, 0); }
 

@@ -1,4 +1,5 @@
-/* Where the time of a run goes: what its workers were asked for, and what the harness itself takes. One thread. */
+/* Where the time of a run goes: what its workers were asked for, and what the harness itself takes. One
+ * thread. */
 #ifndef TB_LEDGER_H
 #define TB_LEDGER_H
 
@@ -7,16 +8,19 @@
 #include "harness/wire/protocol.h"
 
 struct tb_ledger {
-  double request_ns[TB_REQUEST_COUNT]; /* from sending a request until its reply, or until the worker died of it or its time was over */
+  double request_ns[TB_REQUEST_COUNT]; /* from sending a request until its reply, or until the worker died of
+                                          it or its time was over */
   double start_ns, stop_ns;            /* of processes */
   double settle_ns;                    /* pauses after blocks */
   double wall_ns;                      /* of all sessions together */
   int processes;
-  int64_t counted_ns;                  /* the moment up to which time is counted: requests to several workers may overlap */
+  int64_t counted_ns; /* the moment up to which time is counted: requests to several workers may overlap */
 };
 
-/* A request that was sent at `asked_ns` is answered now, or will never be. Time that another request has taken already is not counted twice. */
-static inline void tb_ledger_answered(struct tb_ledger *l, enum tb_request request, int64_t asked_ns, int64_t now_ns) {
+/* A request that was sent at `asked_ns` is answered now, or will never be. Time that another request has
+ * taken already is not counted twice. */
+static inline void tb_ledger_answered(struct tb_ledger *l, enum tb_request request, int64_t asked_ns,
+                                      int64_t now_ns) {
   l->request_ns[request] += (double)(now_ns - (asked_ns > l->counted_ns ? asked_ns : l->counted_ns));
   l->counted_ns = now_ns;
 }

@@ -1,7 +1,7 @@
 /* Asking workers, and ending them. Invariants:
  * 1. Every wait has an end: the reply, the worker's death, the time limit, or the user.
- * 2. The end of a worker, however it comes, is the end of all that it started: it leads its own process group, and the group is
- *    killed while the dead leader still holds its number. */
+ * 2. The end of a worker, however it comes, is the end of all that it started: it leads its own process
+ *    group, and the group is killed while the dead leader still holds its number. */
 #include "harness/wire/process.h"
 
 #include <errno.h>
@@ -17,18 +17,26 @@
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 
-enum { STOP_GRACE_MS = 300, INTERRUPT_GRACE_S = 5, POLL_MAX_MS = 3600 * 1000, READ_BYTES = 8192, READS_MAX = 32 /* more than a pipe holds */ };
+enum {
+  STOP_GRACE_MS = 300,
+  INTERRUPT_GRACE_S = 5,
+  POLL_MAX_MS = 3600 * 1000,
+  READ_BYTES = 8192,
+  READS_MAX = 32 /* more than a pipe holds */
+};
 
 /* --- failing --- */
 
-/* The request that was asked has come to its end, with an answer or without one: until now the worker had the time, also one that ran
- * into its time limit. */
+/* The request that was asked has come to its end, with an answer or without one: until now the worker had the
+ * time, also one that ran into its time limit. */
 static void book_request(struct tb_process *p) {
-  if (p->ledger && p->asked < TB_REQUEST_COUNT) tb_ledger_answered(p->ledger, p->asked, p->asked_ns, tb_now_ns());
+  if (p->ledger && p->asked < TB_REQUEST_COUNT)
+    tb_ledger_answered(p->ledger, p->asked, p->asked_ns, tb_now_ns());
   p->asked = TB_REQUEST_COUNT;
 }
 
-tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct tc_error *err, const char *format, ...) {
+tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct tc_error *err,
+                          const char *format, ...) {
   va_list args;
   va_start(args, format);
   vsnprintf(p->why, sizeof p->why, format, args);
@@ -95,10 +103,14 @@ static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
   take_text(p);
   const char *words = last_words(p), *colon = *words ? ": " : "";
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && tb_memory_kills() != p->memory_kills)
-    return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon, words);
+    return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon,
+                           words);
   if (WIFSIGNALED(status))
-    return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s", WTERMSIG(status), strsignal(WTERMSIG(status)), colon, words);
-  return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker left with status %d before it was told to%s%s", WEXITSTATUS(status), colon, words);
+    return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s",
+                           WTERMSIG(status), strsignal(WTERMSIG(status)), colon, words);
+  return tb_process_fail(p, TB_OUTCOME_CRASHED, err,
+                         "the worker left with status %d before it was told to%s%s", WEXITSTATUS(status),
+                         colon, words);
 }
 
 /* --- waiting --- */
@@ -112,7 +124,8 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
   for (;;) {
     if (p->interrupt) {
       const int signals = tb_interrupt_poll(p->interrupt);
-      if (signals > 1) return kill_process(p), book_request(p), tc_fail(err, TC_INTERRUPTED, "harness", "interrupted");
+      if (signals > 1)
+        return kill_process(p), book_request(p), tc_fail(err, TC_INTERRUPTED, "harness", "interrupted");
       const int64_t grace = tb_now_ns() + (int64_t)INTERRUPT_GRACE_S * TB_NS_PER_S;
       if (signals && !hurried && grace < deadline) deadline = grace;
       hurried = signals > 0;
@@ -122,14 +135,20 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
       kill_process(p);
       take_text(p);
       return hurried ? tb_process_fail(p, TB_OUTCOME_TIMEOUT, err, "interrupted")
-                     : tb_process_fail(p, TB_OUTCOME_TIMEOUT, err, "no answer within %.3g s (timeout=SECONDS gives more)", timeout_s);
+                     : tb_process_fail(p, TB_OUTCOME_TIMEOUT, err,
+                                       "no answer within %.3g s (timeout=SECONDS gives more)", timeout_s);
     }
-    struct pollfd fds[] = {{fd, POLLIN, 0}, {p->text, POLLIN, 0}, {p->interrupt ? p->interrupt->fd : -1, POLLIN, 0}, {p->control, fd == p->exchange ? POLLIN : 0, 0}};
+    struct pollfd fds[] = {{fd, POLLIN, 0},
+                           {p->text, POLLIN, 0},
+                           {p->interrupt ? p->interrupt->fd : -1, POLLIN, 0},
+                           {p->control, fd == p->exchange ? POLLIN : 0, 0}};
     const int64_t wait_ms = left / TB_NS_PER_MS + 1;
     const int ready = poll(fds, sizeof fds / sizeof *fds, wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS);
-    if (ready < 0 && errno != EINTR) return tb_process_fail(p, TB_OUTCOME_ERROR, err, "poll: %s", strerror(errno));
+    if (ready < 0 && errno != EINTR)
+      return tb_process_fail(p, TB_OUTCOME_ERROR, err, "poll: %s", strerror(errno));
     if (fds[1].revents & POLLIN) take_text(p);
-    if (fds[1].revents & POLLHUP && !(fds[1].revents & POLLIN)) { /* it closed its output: do not spin on that */
+    if (fds[1].revents & POLLHUP &&
+        !(fds[1].revents & POLLIN)) { /* it closed its output: do not spin on that */
       close(p->text);
       p->text = -1;
     }
@@ -139,7 +158,8 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
   }
 }
 
-tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double timeout_s, struct tc_error *err) {
+tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double timeout_s,
+                          struct tc_error *err) {
   if (!p->pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
   for (char *at = data; bytes;) {
     const ssize_t got = read(p->exchange, at, bytes);
@@ -149,7 +169,8 @@ tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double
       continue;
     }
     if (got == 0) return fail_dead(p, err);
-    if (errno != EAGAIN && errno != EINTR) return tb_process_fail(p, TB_OUTCOME_ERROR, err, "exchange pipe: %s", strerror(errno));
+    if (errno != EAGAIN && errno != EINTR)
+      return tb_process_fail(p, TB_OUTCOME_ERROR, err, "exchange pipe: %s", strerror(errno));
     const tc_status status = wait_readable(p, p->exchange, timeout_s, err);
     if (status) return status;
   }
@@ -191,7 +212,8 @@ static tc_status judge(struct tb_process *p, cJSON *reply, struct tc_error *err)
   free(p->trace);
   p->trace = trace ? strdup(trace) : NULL;
   if (p->trace) tb_text_clean(p->trace, TB_TEXT_LINES);
-  const tc_status status = tb_process_fail(p, outcome_of_kind(tb_json_text(error, "kind", "error")), err, "%s", tb_json_text(error, "text", "no reason given"));
+  const tc_status status = tb_process_fail(p, outcome_of_kind(tb_json_text(error, "kind", "error")), err,
+                                           "%s", tb_json_text(error, "text", "no reason given"));
   cJSON_Delete(reply);
   return status;
 }
@@ -202,7 +224,9 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
   for (;;) {
     bool bad;
     cJSON *message = tb_message_take(&p->inbox, &bad);
-    if (bad) return kill_process(p), tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
+    if (bad)
+      return kill_process(p),
+             tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
     if (message) {
       book_request(p);
       const tc_status status = judge(p, message, err);
@@ -213,7 +237,8 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
     const ssize_t got = recv(p->control, chunk, sizeof chunk, MSG_DONTWAIT);
     if (got > 0) {
       tc_strbuf_bytes(&p->inbox, chunk, (size_t)got);
-      if (p->inbox.failed) return kill_process(p), tb_process_fail(p, TB_OUTCOME_ERROR, err, "the harness is out of memory");
+      if (p->inbox.failed)
+        return kill_process(p), tb_process_fail(p, TB_OUTCOME_ERROR, err, "the harness is out of memory");
       continue;
     }
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) return fail_dead(p, err);
@@ -222,7 +247,8 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
   }
 }
 
-tc_status tb_process_ask(struct tb_process *p, cJSON *request, double timeout_s, cJSON **reply, struct tc_error *err) {
+tc_status tb_process_ask(struct tb_process *p, cJSON *request, double timeout_s, cJSON **reply,
+                         struct tc_error *err) {
   *reply = NULL;
   const tc_status status = tb_process_send(p, request, err);
   return status ? status : tb_process_receive(p, timeout_s, reply, err);

@@ -1,7 +1,7 @@
 /* Starting workers. Invariants:
  * 1. A worker leads its own process group: Ctrl-C reaches the harness alone.
- * 2. The CPU set is the parent's at the moment of the fork, so that it holds before the worker's first instruction; the
- *    parent takes its own back at once. */
+ * 2. The CPU set is the parent's at the moment of the fork, so that it holds before the worker's first
+ *    instruction; the parent takes its own back at once. */
 #include "harness/wire/process.h"
 
 #include <errno.h>
@@ -19,11 +19,11 @@
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 
-/* Words of a worker's command line: what runs (a peer's has three words), each switch, each plug-in, threads, cpus, cache_dir,
- * callgrind, memory_mb; and NULL. */
+/* Words of a worker's command line: what runs (a peer's has three words), each switch, each plug-in, threads,
+ * cpus, cache_dir, callgrind, memory_mb; and NULL. */
 enum {
   SWITCHES = 0
-#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) + 1
+#define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) +1
 #include "base/config.def"
 #undef TC_CONFIG
   ,
@@ -36,7 +36,10 @@ static const char spin_settings[] = "GOMP_SPINCOUNT=20000";
 /* Python writes nothing beside the adapters. */
 static const char leave_no_bytecode[] = "-B";
 
-struct words { const char *items[LAUNCH_WORDS]; int count; };
+struct words {
+  const char *items[LAUNCH_WORDS];
+  int count;
+};
 
 static bool add_word(struct words *words, const char *text) {
   if (!text || words->count + 1 >= LAUNCH_WORDS) return false;
@@ -59,21 +62,28 @@ static bool add_switches(struct tc_arena *arena, const struct tb_launch *launch,
 }
 
 static bool make_arguments(struct tc_arena *arena, const struct tb_launch *launch, struct words *words) {
-  bool good = launch->script ? add_word(words, launch->program) && add_word(words, leave_no_bytecode) && add_word(words, launch->script)
-                             : add_word(words, "tbench") && add_word(words, "worker") && add_switches(arena, launch, words);
+  bool good = launch->script ? add_word(words, launch->program) && add_word(words, leave_no_bytecode) &&
+                                   add_word(words, launch->script)
+                             : add_word(words, "tbench") && add_word(words, "worker") &&
+                                   add_switches(arena, launch, words);
   if (launch->place) good = good && add_word(words, tb_format(arena, "threads=%d", launch->place->threads));
-  if (launch->place && launch->place->binds) good = good && add_word(words, tb_format(arena, "cpus=%s", launch->place->cpus));
+  if (launch->place && launch->place->binds)
+    good = good && add_word(words, tb_format(arena, "cpus=%s", launch->place->cpus));
   if (launch->cache_dir) good = good && add_word(words, tb_format(arena, "cache_dir=%s", launch->cache_dir));
-  if (launch->cache_dir && !launch->script) good = good && add_word(words, "share_choices=on"); /* one choice for all processes of a case */
+  if (launch->cache_dir && !launch->script)
+    good = good && add_word(words, "share_choices=on"); /* one choice for all processes of a case */
   if (launch->callgrind) good = good && add_word(words, tb_format(arena, "callgrind=%s", launch->callgrind));
-  if (launch->memory_mb) good = good && add_word(words, tb_format(arena, "memory_mb=%lld", launch->memory_mb));
-  for (int i = 0; launch->plugins && !launch->script && i < launch->plugins->count; i++) good = good && add_word(words, tb_plugin_word(arena, &launch->plugins->items[i]));
+  if (launch->memory_mb)
+    good = good && add_word(words, tb_format(arena, "memory_mb=%lld", launch->memory_mb));
+  for (int i = 0; launch->plugins && !launch->script && i < launch->plugins->count; i++)
+    good = good && add_word(words, tb_plugin_word(arena, &launch->plugins->items[i]));
   return good;
 }
 
 /* The harness' environment without what would change the worker, and with the settings of its thread pool. */
 static const char **make_environment(struct tc_arena *arena, const struct tb_launch *launch) {
-  static const char *const dropped[] = {"TB_", "OMP_", "GOMP_", "OPENBLAS_", "KMP_", "PYTHONPATH=", "TBENCH_TOKEN=" /* for tbench push alone */};
+  static const char *const dropped[] = {"TB_",  "OMP_",        "GOMP_",        "OPENBLAS_",
+                                        "KMP_", "PYTHONPATH=", "TBENCH_TOKEN=" /* for tbench push alone */};
   enum { ADDED = 8 };
   size_t count = 0;
   while (environ[count]) count++;
@@ -83,12 +93,15 @@ static const char **make_environment(struct tc_arena *arena, const struct tb_lau
   const bool spin_given = getenv("GOMP_SPINCOUNT") != NULL;
   for (size_t i = 0; i < count; i++) {
     bool drop = false;
-    for (size_t d = 0; d < sizeof dropped / sizeof *dropped; d++) drop |= !strncmp(environ[i], dropped[d], strlen(dropped[d]));
+    for (size_t d = 0; d < sizeof dropped / sizeof *dropped; d++)
+      drop |= !strncmp(environ[i], dropped[d], strlen(dropped[d]));
     if (!drop || !strncmp(environ[i], "GOMP_SPINCOUNT=", strlen("GOMP_SPINCOUNT="))) out[n++] = environ[i];
   }
   if (!spin_given) out[n++] = spin_settings;
   const char *modules = getenv("PYTHONPATH");
-  if (launch->library) out[n++] = tb_format(arena, "PYTHONPATH=%s%s%s", launch->library, modules ? ":" : "", modules ? modules : "");
+  if (launch->library)
+    out[n++] =
+        tb_format(arena, "PYTHONPATH=%s%s%s", launch->library, modules ? ":" : "", modules ? modules : "");
   out[n++] = "OMP_DYNAMIC=false";
   out[n++] = "KMP_BLOCKTIME=1";
   if (launch->place) out[n++] = tb_format(arena, "OMP_NUM_THREADS=%d", launch->place->threads);
@@ -100,10 +113,13 @@ static const char **make_environment(struct tc_arena *arena, const struct tb_lau
   return out;
 }
 
-struct ends { int control[2], exchange[2], text[2]; };
+struct ends {
+  int control[2], exchange[2], text[2];
+};
 
 static void close_all(const struct ends *ends) {
-  const int fds[] = {ends->control[0], ends->control[1], ends->exchange[0], ends->exchange[1], ends->text[0], ends->text[1]};
+  const int fds[] = {ends->control[0],  ends->control[1], ends->exchange[0],
+                     ends->exchange[1], ends->text[0],    ends->text[1]};
   for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
     if (fds[i] >= 0) close(fds[i]);
 }
@@ -111,7 +127,9 @@ static void close_all(const struct ends *ends) {
 /* All of them above the numbers that the child gives them, so that no dup2 overwrites another's source. */
 static bool open_ends(struct ends *ends) {
   *ends = (struct ends){{-1, -1}, {-1, -1}, {-1, -1}};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->control) || pipe2(ends->exchange, O_CLOEXEC) || pipe2(ends->text, O_CLOEXEC)) return false;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->control) || pipe2(ends->exchange, O_CLOEXEC) ||
+      pipe2(ends->text, O_CLOEXEC))
+    return false;
   int *const childs[] = {&ends->control[1], &ends->exchange[1], &ends->text[1]};
   for (size_t i = 0; i < sizeof childs / sizeof *childs; i++) {
     const int moved = fcntl(*childs[i], F_DUPFD_CLOEXEC, TB_FD_EXCHANGE + 1);
@@ -122,7 +140,8 @@ static bool open_ends(struct ends *ends) {
   return true;
 }
 
-static int spawn(struct tb_process *p, const char *program, const struct ends *ends, const struct words *words, const char **environment) {
+static int spawn(struct tb_process *p, const char *program, const struct ends *ends,
+                 const struct words *words, const char **environment) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -135,7 +154,8 @@ static int spawn(struct tb_process *p, const char *program, const struct ends *e
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | (p->interrupt ? POSIX_SPAWN_SETSIGMASK : 0));
   posix_spawnattr_setpgroup(&attributes, 0);
   if (p->interrupt) posix_spawnattr_setsigmask(&attributes, &p->interrupt->before);
-  const int status = posix_spawnp(&p->pid, program, &actions, &attributes, (char *const *)words->items, (char *const *)environment);
+  const int status = posix_spawnp(&p->pid, program, &actions, &attributes, (char *const *)words->items,
+                                  (char *const *)environment);
   if (status) p->pid = 0;
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -143,10 +163,11 @@ static int spawn(struct tb_process *p, const char *program, const struct ends *e
 }
 
 /* spawn() with the parent bound as the child is to be. */
-static int spawn_bound(struct tb_process *p, const struct tb_launch *launch, const struct ends *ends, const struct words *words,
-                       const char **environment) {
+static int spawn_bound(struct tb_process *p, const struct tb_launch *launch, const struct ends *ends,
+                       const struct words *words, const char **environment) {
   cpu_set_t own, wanted;
-  const bool binds = launch->place && launch->place->binds && tb_cpus_parse(launch->place->cpus, &wanted) && !sched_getaffinity(0, sizeof own, &own);
+  const bool binds = launch->place && launch->place->binds && tb_cpus_parse(launch->place->cpus, &wanted) &&
+                     !sched_getaffinity(0, sizeof own, &own);
   p->bound = binds && !sched_setaffinity(0, sizeof wanted, &wanted);
   const bool memory = p->bound && tb_topology_bind_memory(launch->topology, launch->place->cpus);
   const int status = spawn(p, launch->program ? launch->program : launch->own, ends, words, environment);
@@ -171,17 +192,23 @@ static tc_status receive_hello(struct tb_process *p, int64_t before, double time
 }
 
 void tb_process_clear(struct tb_process *p) {
-  *p = (struct tb_process){.control = -1, .exchange = -1, .text = -1, .outcome = TB_OUTCOME_OK, .asked = TB_REQUEST_COUNT};
+  *p = (struct tb_process){
+      .control = -1, .exchange = -1, .text = -1, .outcome = TB_OUTCOME_OK, .asked = TB_REQUEST_COUNT};
   tc_strbuf_init(&p->inbox, tc_alloc_system());
 }
 
 /* Without a Python there are no peers, and nothing is wrong. */
-static tc_status fail_spawn(struct tb_process *p, const struct tb_launch *launch, int failure, struct tc_error *err) {
-  if (launch->script) return tb_process_fail(p, TB_OUTCOME_UNSUPPORTED, err, "a peer needs %s: %s (TBENCH_PYTHON names another Python)", launch->program, strerror(failure));
+static tc_status fail_spawn(struct tb_process *p, const struct tb_launch *launch, int failure,
+                            struct tc_error *err) {
+  if (launch->script)
+    return tb_process_fail(p, TB_OUTCOME_UNSUPPORTED, err,
+                           "a peer needs %s: %s (TBENCH_PYTHON names another Python)", launch->program,
+                           strerror(failure));
   return tb_process_fail(p, TB_OUTCOME_ERROR, err, "a worker cannot be started: %s", strerror(failure));
 }
 
-tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch, struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err) {
+tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
+                           struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err) {
   const int64_t begun = tb_now_ns();
   tb_process_clear(p);
   p->interrupt = interrupt;

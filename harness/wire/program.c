@@ -10,8 +10,8 @@
 
 static const char own_link[] = "/proc/self/exe";
 
-/* The link's text is asked for, as under an emulator the link itself leads to the emulator. The number is above those that a worker's
- * pipes get. */
+/* The link's text is asked for, as under an emulator the link itself leads to the emulator. The number is
+ * above those that a worker's pipes get. */
 void tb_program_open(struct tb_program *program) {
   char path[PATH_MAX];
   const ssize_t length = readlink(own_link, path, sizeof path - 1);

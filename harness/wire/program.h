@@ -1,5 +1,6 @@
-/* The file of the program that is running, held open: workers are started from it, also when another file has taken its place since.
- * Opened before the first worker, closed after the last one; by the thread that starts them. */
+/* The file of the program that is running, held open: workers are started from it, also when another file has
+ * taken its place since. Opened before the first worker, closed after the last one; by the thread that starts
+ * them. */
 #ifndef TB_PROGRAM_H
 #define TB_PROGRAM_H
 

@@ -1,22 +1,29 @@
 /* How the harness and its workers speak: one line of JSON a message, over a socket pair.
  *
- * A worker (`tbench worker NAME=VALUE…`) is started with its control socket at TB_FD_CONTROL and the write end of a pipe
- * for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as text (voice.h). It says hello
+ * A worker (`tbench worker NAME=VALUE…`) is started with its control socket at TB_FD_CONTROL and the write
+ * end of a pipe for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as
+ * text (voice.h). It says hello
  *     {"ok": true, "hello": {"version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1, "generators": "…"}}
  * as soon as its Lua state is open, then answers each request {"op": NAME, …} of requests.def with one line:
  *     {"ok": true, …}   or   {"ok": false, "error": {"kind": "error", "text": "one line", "trace": "…"}}
  * kind: "error" (Lua raised), "unsupported" (not built), "oom" (memory was out), "usage" (a bad request).
- *   prepare   loads the suite with the case's seed and makes the workload in a role: baseline (the plain function),
- *             compiled (through tb.compile), reference (the plain function; the case has reference_dtype = "f64"),
- *             or explained (through tb.explain). The role probe has no workload: its blocks are the probe kernel's (probe.h).
- *   first     the call that compiles. evidence: how the compiler's counters of misses, disk_hits, memory_hits moved.
+ *   prepare   loads the suite with the case's seed and makes the workload in a role: baseline (the plain
+ *   function),
+ *             compiled (through tb.compile), reference (the plain function; the case has reference_dtype =
+ *             "f64"),
+ *             or explained (through tb.explain). The role probe has no workload: its blocks are the probe
+ *             kernel's (probe.h).
+ *   first     the call that compiles. evidence: how the compiler's counters of misses, disk_hits, memory_hits
+ *   moved.
  *   call      one more call whose results and arguments are kept.
- *   block     `warm` untimed calls, then `calls` timed ones; the last one's results are kept. preempted: how often a
+ *   block     `warm` untimed calls, then `calls` timed ones; the last one's results are kept. preempted: how
+ *   often a
  *             thread of the worker lost its CPU meanwhile.
- *   check     digest of the kept results and arguments, and the suite's own check; with send, they go through the pipe
+ *   check     digest of the kept results and arguments, and the suite's own check; with send, they go through
+ *   the pipe
  *             before the reply.
- * Times are nanoseconds; clocks are CLOCK_MONOTONIC. Any order of requests is answered; a worker that has nothing to
- * do sleeps in read. */
+ * Times are nanoseconds; clocks are CLOCK_MONOTONIC. Any order of requests is answered; a worker that has
+ * nothing to do sleeps in read. */
 #ifndef TB_PROTOCOL_H
 #define TB_PROTOCOL_H
 
@@ -39,7 +46,8 @@ bool tb_request_parse(const char *name, enum tb_request *request);
 
 /* Writes one message; false when the other side is gone or memory is out. */
 bool tb_message_write(int fd, const cJSON *message);
-/* A complete line at the head of `buffer`, parsed and taken off; NULL while there is none. *bad: the line was no JSON. */
+/* A complete line at the head of `buffer`, parsed and taken off; NULL while there is none. *bad: the line was
+ * no JSON. */
 cJSON *tb_message_take(struct tc_strbuf *buffer, bool *bad);
 /* Waits for the next message (worker side); NULL at the end of the stream. */
 cJSON *tb_message_read(int fd, struct tc_strbuf *buffer);

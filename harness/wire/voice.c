@@ -33,8 +33,10 @@ static void show_line(struct tb_speech *s) {
   s->line[s->length] = '\0';
   s->length = 0;
   tb_text_clean(s->line, TB_TEXT_TABS);
-  if (is_news(s->voice, s->speaker, s->line)) tb_progress_say(s->voice->progress ? s->voice->progress : &none, "%s: %s", s->speaker, s->line);
-  else s->voice->left_out++;
+  if (is_news(s->voice, s->speaker, s->line))
+    tb_progress_say(s->voice->progress ? s->voice->progress : &none, "%s: %s", s->speaker, s->line);
+  else
+    s->voice->left_out++;
 }
 
 void tb_speech_take(struct tb_speech *s, const char *text, size_t bytes) {
@@ -50,6 +52,6 @@ void tb_speech_end(struct tb_speech *s) {
 
 void tb_voice_end(const struct tb_voice *voice) {
   if (!voice->left_out) return;
-  fprintf(stderr, "%lld more line%s printed by suites: shown before, or beyond the first %d\n", voice->left_out,
-          tb_plural((double)voice->left_out), TB_VOICE_LINES);
+  fprintf(stderr, "%lld more line%s printed by suites: shown before, or beyond the first %d\n",
+          voice->left_out, tb_plural((double)voice->left_out), TB_VOICE_LINES);
 }

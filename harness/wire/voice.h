@@ -1,7 +1,8 @@
 /* What suites print, passed on to standard error: each line after the suite's name.
  *
- * Each worker loads the suite anew and calls its function many times, so a line that was shown is not shown again, and after
- * TB_VOICE_LINES different ones no more are; what was left out is counted and told by tb_voice_end. Threads: one. */
+ * Each worker loads the suite anew and calls its function many times, so a line that was shown is not shown
+ * again, and after TB_VOICE_LINES different ones no more are; what was left out is counted and told by
+ * tb_voice_end. Threads: one. */
 #ifndef TB_VOICE_H
 #define TB_VOICE_H
 

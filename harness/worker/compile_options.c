@@ -11,7 +11,8 @@
 /* What of tb.compile's options a workload may set; backend and mode are axes of the case. */
 static const char *const settable[] = {"fullgraph", "dynamic", "options"};
 static const char *const axes[] = {"backend", "mode"};
-static const char settable_text[] = "options of a workload are fullgraph, dynamic (true or false) and options (switches by name, as { fuse = \"off\" })";
+static const char settable_text[] = "options of a workload are fullgraph, dynamic (true or false) and "
+                                    "options (switches by name, as { fuse = \"off\" })";
 
 static bool is_among(const char *name, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -22,14 +23,17 @@ static bool is_among(const char *name, const char *const *names, size_t count) {
 void tb_compile_options_check(lua_State *L, int table, const char *suite, const char *workload) {
   const int type = lua_getfield(L, table, "options");
   if (type != LUA_TNIL && type != LUA_TTABLE)
-    luaL_error(L, "suite %s, workload %s: options: expected a table for tb.compile, got %s; %s", suite, workload, luaL_typename(L, -1), settable_text);
+    luaL_error(L, "suite %s, workload %s: options: expected a table for tb.compile, got %s; %s", suite,
+               workload, luaL_typename(L, -1), settable_text);
   if (type == LUA_TTABLE)
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
       const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
       if (name && is_among(name, settable, sizeof settable / sizeof *settable)) continue;
       if (name && is_among(name, axes, sizeof axes / sizeof *axes))
-        luaL_error(L, "suite %s, workload %s: options.%s: the axis %s decides it; %s", suite, workload, name, name, settable_text);
-      luaL_error(L, "suite %s, workload %s: options: there is no option '%s'; %s", suite, workload, luaL_tolstring(L, -2, NULL), settable_text);
+        luaL_error(L, "suite %s, workload %s: options.%s: the axis %s decides it; %s", suite, workload, name,
+                   name, settable_text);
+      luaL_error(L, "suite %s, workload %s: options: there is no option '%s'; %s", suite, workload,
+                 luaL_tolstring(L, -2, NULL), settable_text);
     }
   lua_pop(L, 1);
 }
@@ -51,13 +55,15 @@ static void push_options(lua_State *L, int table, const char *backend, const cha
   lua_setfield(L, options, "mode");
 }
 
-void tb_compile_options_apply(lua_State *L, int table, const char *suite, const char *workload, const char *function, const char *backend, const char *mode) {
+void tb_compile_options_apply(lua_State *L, int table, const char *suite, const char *workload,
+                              const char *function, const char *backend, const char *mode) {
   tb_lua_push_function(L, function);
   lua_insert(L, -2);
   push_options(L, table, backend, mode);
   const int status = lua_pcall(L, 2, 1, 0);
   if (!status) return;
-  const bool is_option = status == LUA_ERRRUN && lua_type(L, -1) == LUA_TSTRING && tc_lua_raised(L, -1) == TC_LUA;
+  const bool is_option =
+      status == LUA_ERRRUN && lua_type(L, -1) == LUA_TSTRING && tc_lua_raised(L, -1) == TC_LUA;
   if (is_option) lua_pushfstring(L, "suite %s, workload %s: %s", suite, workload, lua_tostring(L, -1));
   lua_error(L);
 }

@@ -1,4 +1,5 @@
-/* Inputs of a peer. Invariant: values that a function can reach through globals are not sent, as they are the whole library's. */
+/* Inputs of a peer. Invariant: values that a function can reach through globals are not sent, as they are the
+ * whole library's. */
 #include "harness/worker/inputs.h"
 
 #include <errno.h>
@@ -24,7 +25,8 @@ static void send_held(lua_State *L, const struct tb_workload *w, struct tb_sende
   const int fn = lua_gettop(L);
   if (!lua_isfunction(L, fn)) tb_send_value(L, fn, "function", sender); /* a module, called by itself */
   const char *name;
-  for (int i = 1; lua_isfunction(L, fn) && !lua_iscfunction(L, fn) && (name = lua_getupvalue(L, fn, i)); i++) {
+  for (int i = 1; lua_isfunction(L, fn) && !lua_iscfunction(L, fn) && (name = lua_getupvalue(L, fn, i));
+       i++) {
     const char *path = lua_pushfstring(L, "upvalue %s", name);
     lua_insert(L, -2);
     if (strcmp(name, "_ENV")) tb_send_value(L, -1, path, sender);
@@ -36,7 +38,8 @@ static void send_held(lua_State *L, const struct tb_workload *w, struct tb_sende
 const char *tb_inputs_write(lua_State *L, const struct tb_workload *w, const char *path) {
   enum { OWNER_ALONE = 0600 };
   if (w->generated) return "its arguments differ from call to call (args = function(i))";
-  struct tb_sender sender = {.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, OWNER_ALONE), .own_elements = true};
+  struct tb_sender sender = {.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, OWNER_ALONE),
+                             .own_elements = true};
   if (sender.fd < 0) luaL_error(L, "%s: %s", path, strerror(errno));
   send_arguments(L, w, &sender);
   sender.tensors_alone = true;

@@ -5,8 +5,10 @@
 
 void tb_lua_push_function(lua_State *L, const char *function) {
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, "tbench") != LUA_TTABLE) luaL_error(L, "the suite has removed tbench from package.loaded");
-  if (lua_getfield(L, -1, function) != LUA_TFUNCTION) luaL_error(L, "the suite has replaced tb.%s by a %s", function, luaL_typename(L, -1));
+  if (lua_getfield(L, -1, "tbench") != LUA_TTABLE)
+    luaL_error(L, "the suite has removed tbench from package.loaded");
+  if (lua_getfield(L, -1, function) != LUA_TFUNCTION)
+    luaL_error(L, "the suite has replaced tb.%s by a %s", function, luaL_typename(L, -1));
   lua_insert(L, -3);
   lua_pop(L, 2);
 }

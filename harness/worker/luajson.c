@@ -60,8 +60,10 @@ cJSON *tb_json_from_lua(lua_State *L, int index) { return convert(L, index, 0); 
 
 static void push_number(lua_State *L, double number) {
   const lua_Integer whole = (lua_Integer)number;
-  if (fabs(number) < 9e15 && (double)whole == number) lua_pushinteger(L, whole);
-  else lua_pushnumber(L, number);
+  if (fabs(number) < 9e15 && (double)whole == number)
+    lua_pushinteger(L, whole);
+  else
+    lua_pushnumber(L, number);
 }
 
 void tb_lua_push_json(lua_State *L, const cJSON *json) {
@@ -77,8 +79,10 @@ void tb_lua_push_json(lua_State *L, const cJSON *json) {
     lua_Integer i = 0;
     for (const cJSON *item = json->child; item; item = item->next) {
       tb_lua_push_json(L, item);
-      if (item->string) lua_setfield(L, -2, item->string);
-      else lua_rawseti(L, -2, ++i);
+      if (item->string)
+        lua_setfield(L, -2, item->string);
+      else
+        lua_rawseti(L, -2, ++i);
     }
   } else {
     lua_pushnil(L);

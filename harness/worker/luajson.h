@@ -6,8 +6,8 @@
 #include <lua.h>
 
 /* A sequence becomes an array, another table an object (integer keys as text); numbers that JSON cannot say
- * (NaN, infinities) and values that are no data (functions, userdata) become null. Tables nested deeper than a
- * bound become null. The caller owns the result; NULL when memory is out. */
+ * (NaN, infinities) and values that are no data (functions, userdata) become null. Tables nested deeper than
+ * a bound become null. The caller owns the result; NULL when memory is out. */
 cJSON *tb_json_from_lua(lua_State *L, int index);
 /* null becomes nil. */
 void tb_lua_push_json(lua_State *L, const cJSON *json);

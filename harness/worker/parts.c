@@ -1,5 +1,5 @@
-/* Parts of a workload, compiled each by itself. Invariant: the objects of the list are in the order in which they were compiled, in every
- * process alike, and no part is compiled after tb_parts_push. */
+/* Parts of a workload, compiled each by itself. Invariant: the objects of the list are in the order in which
+ * they were compiled, in every process alike, and no part is compiled after tb_parts_push. */
 #include "harness/worker/parts.h"
 
 #include <lauxlib.h>
@@ -29,20 +29,26 @@ static int compile_part(lua_State *L) {
 
 void tb_parts_push(lua_State *L, int table, const struct tb_parts_case *kase, bool compiled, int *objects) {
   const int top = lua_gettop(L), list = top + 1, maker = top + 2;
-  if (compiled) lua_newtable(L);
-  else lua_pushnil(L);
+  if (compiled)
+    lua_newtable(L);
+  else
+    lua_pushnil(L);
   lua_pushvalue(L, list);
   lua_pushvalue(L, table);
   lua_pushlightuserdata(L, (void *)kase);
   lua_pushcclosure(L, compile_part, UPVALUES);
   if (lua_getfield(L, table, "parts") != LUA_TFUNCTION)
-    luaL_error(L, "workload %s: parts: expected function(compile) that returns the function to call, got %s", kase->workload, luaL_typename(L, -1));
+    luaL_error(L, "workload %s: parts: expected function(compile) that returns the function to call, got %s",
+               kase->workload, luaL_typename(L, -1));
   lua_pushvalue(L, maker);
   lua_call(L, 1, 1);
-  if (!lua_isfunction(L, -1)) luaL_error(L, "workload %s: parts: expected it to return a function, got %s", kase->workload, luaL_typename(L, -1));
+  if (!lua_isfunction(L, -1))
+    luaL_error(L, "workload %s: parts: expected it to return a function, got %s", kase->workload,
+               luaL_typename(L, -1));
   lua_pushnil(L); /* the case goes out of scope */
   lua_setupvalue(L, maker, AT_CASE);
-  if (compiled && !lua_rawlen(L, list)) luaL_error(L, "workload %s: parts: nothing was compiled", kase->workload);
+  if (compiled && !lua_rawlen(L, list))
+    luaL_error(L, "workload %s: parts: nothing was compiled", kase->workload);
   lua_pushvalue(L, list);
   *objects = compiled ? luaL_ref(L, LUA_REGISTRYINDEX) : LUA_NOREF;
   if (!compiled) lua_pop(L, 1);
@@ -86,10 +92,14 @@ static void join(lua_State *L, int into) {
     }
   } else {
     lua_pushvalue(L, key);
-    if (lua_isnil(L, own)) lua_pushvalue(L, value);
-    else if (lua_type(L, value) == LUA_TNUMBER) lua_pushnumber(L, lua_tonumber(L, own) + lua_tonumber(L, value));
-    else if (!strcmp(lua_tostring(L, key), "artifact")) join_hashes(L, lua_tostring(L, own), lua_tostring(L, value));
-    else lua_pushvalue(L, own);
+    if (lua_isnil(L, own))
+      lua_pushvalue(L, value);
+    else if (lua_type(L, value) == LUA_TNUMBER)
+      lua_pushnumber(L, lua_tonumber(L, own) + lua_tonumber(L, value));
+    else if (!strcmp(lua_tostring(L, key), "artifact"))
+      join_hashes(L, lua_tostring(L, own), lua_tostring(L, value));
+    else
+      lua_pushvalue(L, own);
     lua_settable(L, into);
   }
   lua_settop(L, key - 1);

@@ -1,5 +1,6 @@
-/* What a worker does at each request. Invariant: a handler adds to w->reply, or raises; what it raises becomes the reply instead.
- * To add a request: a row in requests.def and a function tb_answer_NAME here (requests_count.c: where something is counted). */
+/* What a worker does at each request. Invariant: a handler adds to w->reply, or raises; what it raises
+ * becomes the reply instead. To add a request: a row in requests.def and a function tb_answer_NAME here
+ * (requests_count.c: where something is counted). */
 #include "harness/worker/requests.h"
 
 #include <inttypes.h>
@@ -9,11 +10,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "harness/machine/triad.h"
 #include "harness/worker/description.h"
 #include "harness/worker/inputs.h"
 #include "harness/worker/luacall.h"
 #include "harness/worker/luajson.h"
-#include "harness/machine/triad.h"
 #include "tcompile.h"
 
 static const double calls_max = 1e15; /* of one request: all whole numbers up to it are doubles */
@@ -37,7 +38,8 @@ const char *tb_request_need_text(lua_State *L, struct tb_serving *w, const char 
 struct tb_request_calls tb_request_need_calls(lua_State *L, struct tb_serving *w) {
   const double calls = tb_json_number(w->request, "calls", 0), warm = tb_json_number(w->request, "warm", 0);
   if (!(calls >= 1 && calls <= calls_max && warm >= 0 && warm <= calls_max))
-    luaL_error(tb_request_failing(L, w, "usage"), "%s needs calls of 1 or more and warm of 0 or more", tb_json_text(w->request, "op", "?"));
+    luaL_error(tb_request_failing(L, w, "usage"), "%s needs calls of 1 or more and warm of 0 or more",
+               tb_json_text(w->request, "op", "?"));
   return (struct tb_request_calls){(int64_t)calls, (int64_t)warm};
 }
 
@@ -52,12 +54,14 @@ void tb_answer_describe(lua_State *L, struct tb_serving *w) {
 static void prepare_probe(lua_State *L, struct tb_serving *w) {
   tb_probe_close(w->probe);
   w->probe = tb_probe_open();
-  if (!w->probe) luaL_error(tb_request_failing(L, w, "unsupported"), "the probe kernel needs AVX2, FMA and 40 MiB");
+  if (!w->probe)
+    luaL_error(tb_request_failing(L, w, "unsupported"), "the probe kernel needs AVX2, FMA and 40 MiB");
 }
 
 void tb_answer_prepare(lua_State *L, struct tb_serving *w) {
   enum tb_role role;
-  if (!tb_role_parse(tb_request_need_text(L, w, "role"), &role)) luaL_error(tb_request_failing(L, w, "usage"), "unknown role");
+  if (!tb_role_parse(tb_request_need_text(L, w, "role"), &role))
+    luaL_error(tb_request_failing(L, w, "usage"), "unknown role");
   if (role == TB_ROLE_PROBE) {
     prepare_probe(L, w);
     return;
@@ -65,11 +69,15 @@ void tb_answer_prepare(lua_State *L, struct tb_serving *w) {
   const cJSON *kase = cJSON_GetObjectItemCaseSensitive(w->request, "case");
   if (!cJSON_IsObject(kase)) luaL_error(tb_request_failing(L, w, "usage"), "the request lacks 'case'");
   const char *device = tb_json_text(kase, "device", "cpu");
-  if (strcmp(device, "cpu")) luaL_error(tb_request_failing(L, w, "unsupported"), "device '%s' is not built", device);
+  if (strcmp(device, "cpu"))
+    luaL_error(tb_request_failing(L, w, "unsupported"), "device '%s' is not built", device);
   tb_description_load(L, tb_request_need_text(L, w, "suite"));
-  const char *backend = tb_json_text(w->request, "backend", "inductor"), *mode = tb_json_text(w->request, "mode", "default");
-  tb_workload_make(L, lua_gettop(L), tb_request_need_text(L, w, "workload"), kase, role, backend, mode, &w->workload);
-  if (w->workload.unsupported) luaL_error(tb_request_failing(L, w, "unsupported"), "%s", w->workload.unsupported);
+  const char *backend = tb_json_text(w->request, "backend", "inductor"),
+             *mode = tb_json_text(w->request, "mode", "default");
+  tb_workload_make(L, lua_gettop(L), tb_request_need_text(L, w, "workload"), kase, role, backend, mode,
+                   &w->workload);
+  if (w->workload.unsupported)
+    luaL_error(tb_request_failing(L, w, "unsupported"), "%s", w->workload.unsupported);
   w->prepared = true;
   if (w->workload.generated) cJSON_AddNumberToObject(w->reply, "calls_max", TB_GENERATED_MAX);
   if (w->workload.tolerance > 0) cJSON_AddNumberToObject(w->reply, "tolerance", w->workload.tolerance);
@@ -86,8 +94,9 @@ static void add_stats(lua_State *L, struct tb_serving *w) {
 
 /* --- calls --- */
 
-static const struct { const char *counter, *name; } evidence_rows[] = {
-    {"cache_misses", "misses"}, {"disk_hits", "disk_hits"}, {"memory_hits", "memory_hits"}};
+static const struct {
+  const char *counter, *name;
+} evidence_rows[] = {{"cache_misses", "misses"}, {"disk_hits", "disk_hits"}, {"memory_hits", "memory_hits"}};
 enum { N_EVIDENCE = sizeof evidence_rows / sizeof *evidence_rows };
 
 static void read_evidence(lua_State *L, double values[N_EVIDENCE]) {
@@ -120,12 +129,16 @@ void tb_answer_first(lua_State *L, struct tb_serving *w) {
   if (tb_json_bool(w->request, "reset", false)) tb_workload_reset(L, &w->workload);
   read_evidence(L, before);
   const bool counted = tb_json_bool(w->request, "count", false);
-  if (counted) tb_answer_counted_first(L, w);
-  else time_first(L, w);
+  if (counted)
+    tb_answer_counted_first(L, w);
+  else
+    time_first(L, w);
   read_evidence(L, after);
   cJSON *evidence = cJSON_AddObjectToObject(w->reply, "evidence");
-  for (int i = 0; i < N_EVIDENCE; i++) cJSON_AddNumberToObject(evidence, evidence_rows[i].name, after[i] - before[i]);
-  if (!counted) add_stats(L, w); /* its times would make the reply of another length in each run, and move the heap */
+  for (int i = 0; i < N_EVIDENCE; i++)
+    cJSON_AddNumberToObject(evidence, evidence_rows[i].name, after[i] - before[i]);
+  if (!counted)
+    add_stats(L, w); /* its times would make the reply of another length in each run, and move the heap */
 }
 
 void tb_answer_call(lua_State *L, struct tb_serving *w) {
@@ -144,7 +157,8 @@ void tb_answer_block(lua_State *L, struct tb_serving *w) {
   tb_serve_take_seat(w);
   const struct tb_request_calls calls = tb_request_need_calls(L, w);
   const double before = preempted();
-  const double ns = w->probe ? tb_probe_block(w->probe, calls.warm, calls.timed) : tb_workload_block(L, &w->workload, calls.warm, calls.timed, NULL);
+  const double ns = w->probe ? tb_probe_block(w->probe, calls.warm, calls.timed)
+                             : tb_workload_block(L, &w->workload, calls.warm, calls.timed, NULL);
   cJSON_AddNumberToObject(w->reply, "ns", ns);
   const double lost = preempted() - before;
   if (!isnan(lost)) cJSON_AddNumberToObject(w->reply, "preempted", lost);
@@ -175,10 +189,13 @@ void tb_answer_stats(lua_State *L, struct tb_serving *w) {
 
 void tb_answer_explain(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
-  if (w->workload.role != TB_ROLE_EXPLAINED) luaL_error(tb_request_failing(L, w, "usage"), "explain needs the role explained");
+  if (w->workload.role != TB_ROLE_EXPLAINED)
+    luaL_error(tb_request_failing(L, w, "usage"), "explain needs the role explained");
   const char *text = tb_workload_explain(L, &w->workload);
-  if (tb_json_bool(w->request, "table", false)) cJSON_AddItemToObject(w->reply, "explanation", tb_json_from_lua(L, -2));
-  else cJSON_AddStringToObject(w->reply, "text", text);
+  if (tb_json_bool(w->request, "table", false))
+    cJSON_AddItemToObject(w->reply, "explanation", tb_json_from_lua(L, -2));
+  else
+    cJSON_AddStringToObject(w->reply, "text", text);
 }
 
 void tb_answer_inputs(lua_State *L, struct tb_serving *w) {

@@ -1,6 +1,7 @@
 /* Inside of a worker: its requests, a function each, and what they share.
  *
- * All run under lua_pcall on w->L: they raise Lua's errors, and hold nothing that only C would free while they call Lua. */
+ * All run under lua_pcall on w->L: they raise Lua's errors, and hold nothing that only C would free while
+ * they call Lua. */
 #ifndef TB_REQUESTS_H
 #define TB_REQUESTS_H
 
@@ -17,7 +18,9 @@ lua_State *tb_request_failing(lua_State *L, struct tb_serving *w, const char *ki
 void tb_request_need_workload(lua_State *L, struct tb_serving *w);
 const char *tb_request_need_text(lua_State *L, struct tb_serving *w, const char *field);
 /* "calls" and "warm" of the request; raises where they are no counts. */
-struct tb_request_calls { int64_t timed, warm; };
+struct tb_request_calls {
+  int64_t timed, warm;
+};
 struct tb_request_calls tb_request_need_calls(lua_State *L, struct tb_serving *w);
 
 /* --- requests_count.c --- */

@@ -2,16 +2,20 @@
 #include <lauxlib.h>
 
 #include "harness/machine/counters.h"
-#include "harness/worker/requests.h"
 #include "harness/machine/wanted.h"
+#include "harness/worker/requests.h"
 #include "tcompile.h"
 
 /* --- instructions --- */
 
-static struct tb_stretch counted_stretch(struct tb_serving *w) { return (struct tb_stretch){w->callgrind, tb_callgrind_begin, tb_callgrind_end}; }
+static struct tb_stretch counted_stretch(struct tb_serving *w) {
+  return (struct tb_stretch){w->callgrind, tb_callgrind_begin, tb_callgrind_end};
+}
 
 static void need_callgrind(lua_State *L, struct tb_serving *w) {
-  if (!w->callgrind) luaL_error(tb_request_failing(L, w, "usage"), "instructions are counted by a worker that was started with callgrind=FOLDER");
+  if (!w->callgrind)
+    luaL_error(tb_request_failing(L, w, "usage"),
+               "instructions are counted by a worker that was started with callgrind=FOLDER");
 }
 
 /* Stages are told apart in a compile, not in steady calls. */
@@ -48,8 +52,10 @@ void tb_answer_instructions(lua_State *L, struct tb_serving *w) {
 
 static void add_count(cJSON *counters, const struct tb_count *count, double calls) {
   cJSON *item = cJSON_AddObjectToObject(counters, count->name);
-  if (count->known) cJSON_AddNumberToObject(item, "value", count->value / calls);
-  else cJSON_AddNullToObject(item, "value");
+  if (count->known)
+    cJSON_AddNumberToObject(item, "value", count->value / calls);
+  else
+    cJSON_AddNullToObject(item, "value");
   if (!count->known) cJSON_AddStringToObject(item, "why", count->why);
   if (count->known && count->multiplexed) cJSON_AddBoolToObject(item, "multiplexed", true);
 }

@@ -1,6 +1,7 @@
 /* Requests of a worker, one after the other. Invariants:
  * 1. Each request gets exactly one reply, also when Lua raises or runs out of memory.
- * 2. A handler (requests.h) runs under lua_pcall and adds to the reply; what it raises becomes the reply instead. */
+ * 2. A handler (requests.h) runs under lua_pcall and adds to the reply; what it raises becomes the reply
+ *    instead. */
 #include "harness/worker/serve.h"
 
 #include <stdio.h>
@@ -17,8 +18,9 @@ static void (*const handlers[TB_REQUEST_COUNT])(lua_State *, struct tb_serving *
 #undef TB_REQUEST
 };
 
-/* Threads that a compile starts inherit this thread's CPUs: it has all of the case's while it may compile, and its own place in
- * the team while calls are timed. Where the system refuses, the harness knows it by its own binding. */
+/* Threads that a compile starts inherit this thread's CPUs: it has all of the case's while it may compile,
+ * and its own place in the team while calls are timed. Where the system refuses, the harness knows it by its
+ * own binding. */
 void tb_serve_leave_seat(const struct tb_serving *w) { (void)sched_setaffinity(0, sizeof w->cpus, &w->cpus); }
 void tb_serve_take_seat(const struct tb_serving *w) { (void)sched_setaffinity(0, sizeof w->seat, &w->seat); }
 
@@ -27,7 +29,8 @@ static int answer_protected(lua_State *L) {
   enum tb_request request;
   lua_settop(L, 0);
   const char *name = tb_request_need_text(L, w, "op");
-  if (!tb_request_parse(name, &request)) return luaL_error(tb_request_failing(L, w, "usage"), "unknown request '%s'", name);
+  if (!tb_request_parse(name, &request))
+    return luaL_error(tb_request_failing(L, w, "usage"), "unknown request '%s'", name);
   handlers[request](L, w);
   return 0;
 }
@@ -63,7 +66,8 @@ static void answer(struct tb_serving *w) {
 void tb_serve(struct tb_serving *w) {
   struct tc_strbuf inbox;
   tc_strbuf_init(&inbox, tc_alloc_system());
-  for (cJSON *request; !w->leaving && (request = tb_message_read(TB_FD_CONTROL, &inbox)); cJSON_Delete(request)) {
+  for (cJSON *request; !w->leaving && (request = tb_message_read(TB_FD_CONTROL, &inbox));
+       cJSON_Delete(request)) {
     w->request = request;
     answer(w);
     const bool sent = tb_message_write(TB_FD_CONTROL, w->reply);

@@ -1,4 +1,5 @@
-/* What a worker does with the harness' requests, once it is started (worker.c). See protocol.h and requests.def. */
+/* What a worker does with the harness' requests, once it is started (worker.c). See protocol.h and
+ * requests.def. */
 #ifndef TB_SERVE_H
 #define TB_SERVE_H
 
@@ -15,17 +16,18 @@ struct tb_serving {
   bool prepared, leaving;
   const cJSON *request; /* of the one that is being answered */
   cJSON *reply;
-  const char *kind;     /* of the error that the worker itself raised, else NULL */
-  cpu_set_t cpus;       /* of the case */
+  const char *kind;               /* of the error that the worker itself raised, else NULL */
+  cpu_set_t cpus;                 /* of the case */
   struct tb_callgrind *callgrind; /* NULL: this process does not run under it */
-  cpu_set_t seat;       /* where OpenMP put this thread before main: its place in the team */
+  cpu_set_t seat;                 /* where OpenMP put this thread before main: its place in the team */
 };
 
 /* Answers requests until one tells it to leave, or the harness is gone. */
 void tb_serve(struct tb_serving *w);
 /* Sends the error at the stack top (of lua_pcall's `status`), in place of a hello. */
 void tb_serve_failure(struct tb_serving *w, int status);
-/* Give this thread all CPUs of the case (threads that a compile starts inherit them), and its own place in the team, for calls that are timed. */
+/* Give this thread all CPUs of the case (threads that a compile starts inherit them), and its own place in
+ * the team, for calls that are timed. */
 void tb_serve_leave_seat(const struct tb_serving *w);
 void tb_serve_take_seat(const struct tb_serving *w);
 

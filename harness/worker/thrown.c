@@ -89,7 +89,10 @@ static void push_message(lua_State *L, int index) {
     case LUA_TSTRING:
     case LUA_TNUMBER: luaL_tolstring(L, index, NULL); return;
     case LUA_TNIL: lua_pushliteral(L, "nil was raised: error() without a message"); return;
-    case LUA_TBOOLEAN: lua_pushfstring(L, "%s was raised: error() without a message", lua_toboolean(L, index) ? "true" : "false"); return;
+    case LUA_TBOOLEAN:
+      lua_pushfstring(L, "%s was raised: error() without a message",
+                      lua_toboolean(L, index) ? "true" : "false");
+      return;
     default:
       if (push_own_text(L, index)) return;
       if (!lua_istable(L, index)) {
@@ -108,7 +111,8 @@ static bool ends_with(const char *text, size_t length, const char *end) {
   return length >= n && !memcmp(text + length - n, end, n);
 }
 
-/* Lua raises this very text without a position, also where its status is no LUA_ERRMEM: in its buffers, through coroutines. */
+/* Lua raises this very text without a position, also where its status is no LUA_ERRMEM: in its buffers,
+ * through coroutines. */
 static bool is_memory_text(lua_State *L, int index) {
   return lua_type(L, index) == LUA_TSTRING && !strcmp(lua_tostring(L, index), "not enough memory");
 }
@@ -122,7 +126,8 @@ int tb_thrown_handler(lua_State *L) {
   push_message(L, 1);
   const char *text = lua_tostring(L, -1);
   const size_t length = strlen(text);
-  if (!length || ends_with(text, length, ": ")) text = lua_pushfstring(L, "%s(an error without a message)", text);
+  if (!length || ends_with(text, length, ": "))
+    text = lua_pushfstring(L, "%s(an error without a message)", text);
   luaL_traceback(L, L, text, 1);
   return 1;
 }
@@ -143,19 +148,22 @@ static tc_status take_status(lua_State *L) {
 static const char *kind_of(int status, tc_status raised, const char **text) {
   static const char unsupported[] = "unsupported: ";
   if (status == LUA_ERRMEM || raised == TC_NOMEM) return "oom";
-  const char *mark = raised == TC_UNSUPPORTED ? strstr(*text, unsupported) : NULL; /* others are parts that are missing here: failures */
+  const char *mark = raised == TC_UNSUPPORTED ? strstr(*text, unsupported)
+                                              : NULL; /* others are parts that are missing here: failures */
   return mark ? *text = mark + strlen(unsupported), "unsupported" : "error";
 }
 
 static const char cut[] = "…";
-static const char no_frames[] = "\nstack traceback:\n\t[C]: in ?"; /* of an error outside of any Lua function */
+static const char no_frames[] =
+    "\nstack traceback:\n\t[C]: in ?"; /* of an error outside of any Lua function */
 
 cJSON *tb_thrown_json(lua_State *L, int status, const char *known) {
   const char *all = lua_tostring(L, -1), *trace = all ? strstr(all, "\nstack traceback:") : NULL;
   const char *text = all ? all : "an error was raised while another one was handled";
   char line[TC_ERROR_TEXT];
   const size_t length = trace ? (size_t)(trace - text) : strlen(text);
-  if (snprintf(line, sizeof line, "%.*s", (int)length, text) >= (int)sizeof line) memcpy(line + sizeof line - sizeof cut, cut, sizeof cut);
+  if (snprintf(line, sizeof line, "%.*s", (int)length, text) >= (int)sizeof line)
+    memcpy(line + sizeof line - sizeof cut, cut, sizeof cut);
   for (char *newline = line; (newline = strchr(newline, '\n'));) *newline = ' ';
   const char *shown = line;
   const tc_status raised = take_status(L);

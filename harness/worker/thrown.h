@@ -5,10 +5,11 @@
 #include <cjson/cJSON.h>
 #include <lua.h>
 
-/* Message handler for lua_pcall: any value becomes a text that says what was raised, with a traceback behind it. */
+/* Message handler for lua_pcall: any value becomes a text that says what was raised, with a traceback behind
+ * it. */
 int tb_thrown_handler(lua_State *L);
-/* {"kind", "text", "trace"} of the error at the stack top; `status` is lua_pcall's, `known` the kind where the worker itself
- * raised it, else NULL. NULL when memory is out. */
+/* {"kind", "text", "trace"} of the error at the stack top; `status` is lua_pcall's, `known` the kind where
+ * the worker itself raised it, else NULL. NULL when memory is out. */
 cJSON *tb_thrown_json(lua_State *L, int status, const char *known);
 
 #endif

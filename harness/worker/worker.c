@@ -1,7 +1,8 @@
 /* The start of a worker process. Invariants:
- * 1. Nothing but replies goes to the control socket, and no program that a suite starts has it; what a suite prints goes to
- *    standard output.
- * 2. The worker never outlives the harness: it dies with it (PR_SET_PDEATHSIG), and the end of the socket ends it. */
+ * 1. Nothing but replies goes to the control socket, and no program that a suite starts has it; what a suite
+ *    prints goes to standard output.
+ * 2. The worker never outlives the harness: it dies with it (PR_SET_PDEATHSIG), and the end of the socket
+ *    ends it. */
 #include "harness/worker/worker.h"
 
 #include <fcntl.h>
@@ -19,12 +20,12 @@
 #include "harness/base/args.h"
 #include "harness/base/build.h"
 #include "harness/base/clock.h"
-#include "results/exitcode.h"
+#include "harness/machine/topology.h"
 #include "harness/wire/plugins.h"
 #include "harness/wire/protocol.h"
 #include "harness/worker/luacall.h"
 #include "harness/worker/serve.h"
-#include "harness/machine/topology.h"
+#include "results/exitcode.h"
 #include "tcompile.h"
 
 enum { MIB = 1 << 20 };
@@ -55,7 +56,7 @@ struct settings {
   long long threads, memory_mb;
   const char *cpus, *callgrind; /* in the arena */
   struct tb_plugins plugins;
-  struct tc_arena *arena;       /* lives as long as the process */
+  struct tc_arena *arena; /* lives as long as the process */
 };
 
 static tc_status read_settings(const struct tb_args *args, struct settings *out, struct tc_error *err) {
@@ -67,13 +68,18 @@ static tc_status read_settings(const struct tb_args *args, struct settings *out,
     const tc_status plugin = tb_plugin_take(arg->name, arg->value, &out->plugins, &taken, err);
     if (plugin) return plugin;
     if (taken) continue;
-    const char **text = !strcmp(arg->name, "cpus") ? &out->cpus : !strcmp(arg->name, "callgrind") ? &out->callgrind : NULL;
+    const char **text = !strcmp(arg->name, "cpus")        ? &out->cpus
+                        : !strcmp(arg->name, "callgrind") ? &out->callgrind
+                                                          : NULL;
     if (text) {
       *text = arg->value;
       continue;
     }
-    long long *whole = !strcmp(arg->name, "threads") ? &out->threads : !strcmp(arg->name, "memory_mb") ? &out->memory_mb : NULL;
-    if (whole && !tb_whole_parse(arg->value, whole)) return tc_fail(err, TC_ARG, "worker", "%s=%s: use a whole number", arg->name, arg->value);
+    long long *whole = !strcmp(arg->name, "threads")     ? &out->threads
+                       : !strcmp(arg->name, "memory_mb") ? &out->memory_mb
+                                                         : NULL;
+    if (whole && !tb_whole_parse(arg->value, whole))
+      return tc_fail(err, TC_ARG, "worker", "%s=%s: use a whole number", arg->name, arg->value);
     const tc_status status = whole ? TC_OK : tc_config_set(&out->config, arg->name, arg->value, err);
     if (status) return status;
   }
@@ -87,7 +93,8 @@ static void limit_resources(long long memory_mb) {
     const struct rlimit memory = {(rlim_t)memory_mb * MIB, (rlim_t)memory_mb * MIB};
     setrlimit(RLIMIT_DATA, &memory);
   }
-  FILE *score = fopen("/proc/self/oom_score_adj", "w"); /* the system shall take the worker, not its neighbours */
+  FILE *score =
+      fopen("/proc/self/oom_score_adj", "w"); /* the system shall take the worker, not its neighbours */
   if (score) {
     fputs("1000", score);
     fclose(score);
@@ -137,7 +144,8 @@ static int run_worker(const struct settings *settings) {
   _exit(status ? TB_EXIT_USAGE : TB_EXIT_PASS);
 }
 
-/* With callgrind=FOLDER this program goes on under valgrind; where it cannot, that is said in place of the hello. */
+/* With callgrind=FOLDER this program goes on under valgrind; where it cannot, that is said in place of the
+ * hello. */
 static void enter_callgrind(int argc, char *const *argv) {
   static const char option[] = "callgrind=";
   const char *folder = NULL;
@@ -164,14 +172,16 @@ int tb_verb_worker(int argc, char *const *argv) {
     return TB_EXIT_USAGE;
   }
   if (!tb_callgrind_inside()) enter_callgrind(argc, argv);
-  fcntl(TB_FD_CONTROL, F_SETFD, FD_CLOEXEC); /* a program that a suite starts must not hold the harness' ends open */
+  fcntl(TB_FD_CONTROL, F_SETFD,
+        FD_CLOEXEC); /* a program that a suite starts must not hold the harness' ends open */
   fcntl(TB_FD_EXCHANGE, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, "tbench-worker"); /* not the name of the link that it was started through */
   signal(SIGPIPE, SIG_IGN);
   setvbuf(stdout, NULL, _IOLBF, 0);
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  if (!arena || tb_args_parse(arena, argc, argv, no_flags, NULL, &args, &err) || read_settings(&args, &settings, &err)) {
+  if (!arena || tb_args_parse(arena, argc, argv, no_flags, NULL, &args, &err) ||
+      read_settings(&args, &settings, &err)) {
     fprintf(stderr, "tbench worker: %s\n", arena ? err.message : "out of memory");
     return TB_EXIT_USAGE;
   }

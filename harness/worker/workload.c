@@ -1,5 +1,6 @@
 /* The calls that are measured. Invariants:
- * 1. The timed loop does, for each call: push the function, push its arguments, call, drop the results. Nothing else.
+ * 1. The timed loop does, for each call: push the function, push its arguments, call, drop the results.
+ *    Nothing else.
  * 2. Argument lists of args = function(i) are made before the clock starts.
  * 3. Only the newest call's results are kept; Lua's collector frees the rest under memory pressure. */
 #include "harness/worker/workload.h"
@@ -15,7 +16,8 @@
 
 static const double amount_max = 1e300; /* no infinity, and no NaN */
 
-static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained", "probe"};
+static const char *const role_names[TB_ROLE_COUNT] = {"baseline", "compiled", "reference", "explained",
+                                                      "probe"};
 
 const char *tb_role_name(enum tb_role role) { return role_names[role]; }
 
@@ -35,19 +37,25 @@ static bool callable(lua_State *L, int index) {
 /* --- making --- */
 
 static void check_fields(lua_State *L, int table, const char *name) {
-  static const char *const known[] = {"fn", "parts", "args", "options", "tolerance", "check", "flops", "bytes", "unsupported"};
+  static const char *const known[] = {"fn",    "parts", "args",  "options",    "tolerance",
+                                      "check", "flops", "bytes", "unsupported"};
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
     bool found = false;
-    for (size_t i = 0; lua_type(L, -2) == LUA_TSTRING && i < sizeof known / sizeof *known; i++) found |= !strcmp(known[i], lua_tostring(L, -2));
+    for (size_t i = 0; lua_type(L, -2) == LUA_TSTRING && i < sizeof known / sizeof *known; i++)
+      found |= !strcmp(known[i], lua_tostring(L, -2));
     if (found) continue;
     lua_pushvalue(L, -2);
-    luaL_error(L, "workload %s: unknown field '%s'; it returns fn or parts, args, options, tolerance, check, flops, bytes, or unsupported", name, luaL_tolstring(L, -1, NULL));
+    luaL_error(L,
+               "workload %s: unknown field '%s'; it returns fn or parts, args, options, tolerance, check, "
+               "flops, bytes, or unsupported",
+               name, luaL_tolstring(L, -1, NULL));
   }
 }
 
 static int read_check(lua_State *L, int table, const char *name) {
   if (lua_getfield(L, table, "check") != LUA_TNIL) {
-    if (!callable(L, -1)) luaL_error(L, "workload %s: check: expected a function, got %s", name, luaL_typename(L, -1));
+    if (!callable(L, -1))
+      luaL_error(L, "workload %s: check: expected a function, got %s", name, luaL_typename(L, -1));
     return luaL_ref(L, LUA_REGISTRYINDEX);
   }
   lua_pop(L, 1);
@@ -59,16 +67,19 @@ static double read_amount(lua_State *L, int table, const char *field, const char
   const int type = lua_getfield(L, table, field);
   const double amount = type == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
   if (type != LUA_TNIL && !(amount >= 0 && amount <= amount_max))
-    luaL_error(L, "workload %s: %s: expected a number of 0 or more, got %s", name, field, luaL_tolstring(L, -1, NULL));
+    luaL_error(L, "workload %s: %s: expected a number of 0 or more, got %s", name, field,
+               luaL_tolstring(L, -1, NULL));
   lua_pop(L, 1);
   return amount;
 }
 
 static void read_args(lua_State *L, int table, const char *name, struct tb_workload *out) {
   const int type = lua_getfield(L, table, "args");
-  if (type == LUA_TNIL) lua_pop(L, 1), lua_newtable(L);
+  if (type == LUA_TNIL)
+    lua_pop(L, 1), lua_newtable(L);
   else if (type != LUA_TTABLE && type != LUA_TFUNCTION)
-    luaL_error(L, "workload %s: args: expected a list of arguments or function(i) that returns one, got %s", name, luaL_typename(L, -1));
+    luaL_error(L, "workload %s: args: expected a list of arguments or function(i) that returns one, got %s",
+               name, luaL_typename(L, -1));
   out->generated = type == LUA_TFUNCTION;
   out->args = luaL_ref(L, LUA_REGISTRYINDEX);
 }
@@ -76,7 +87,8 @@ static void read_args(lua_State *L, int table, const char *name, struct tb_workl
 static double read_tolerance(lua_State *L, int table, const char *name) {
   const int type = lua_getfield(L, table, "tolerance");
   const double tolerance = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-  if (type != LUA_TNIL && !(tolerance > 0)) luaL_error(L, "workload %s: tolerance: expected a number above 0, a share of the largest value", name);
+  if (type != LUA_TNIL && !(tolerance > 0))
+    luaL_error(L, "workload %s: tolerance: expected a number above 0, a share of the largest value", name);
   lua_pop(L, 1);
   return tolerance;
 }
@@ -84,32 +96,47 @@ static double read_tolerance(lua_State *L, int table, const char *name) {
 /* A workload that the suite lists and that cannot be had: its reason, which stays in the registry. */
 static bool read_unsupported(lua_State *L, int table, const char *name, struct tb_workload *out) {
   const int type = lua_getfield(L, table, "unsupported");
-  if (type != LUA_TNIL && type != LUA_TSTRING) luaL_error(L, "workload %s: unsupported: expected the reason as a string, got %s", name, luaL_typename(L, -1));
+  if (type != LUA_TNIL && type != LUA_TSTRING)
+    luaL_error(L, "workload %s: unsupported: expected the reason as a string, got %s", name,
+               luaL_typename(L, -1));
   out->unsupported = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-  if (out->unsupported) luaL_ref(L, LUA_REGISTRYINDEX);
-  else lua_pop(L, 1);
+  if (out->unsupported)
+    luaL_ref(L, LUA_REGISTRYINDEX);
+  else
+    lua_pop(L, 1);
   return out->unsupported != NULL;
 }
 
 /* What is called in this role. Parts that are compiled by themselves are explained as one whole. */
 static void push_function(lua_State *L, int table, const struct tb_parts_case *kase, struct tb_workload *w) {
-  const char *function = w->role == TB_ROLE_COMPILED ? "compile" : w->role == TB_ROLE_EXPLAINED ? "explain" : NULL;
+  const char *function = w->role == TB_ROLE_COMPILED    ? "compile"
+                         : w->role == TB_ROLE_EXPLAINED ? "explain"
+                                                        : NULL;
   const bool parts = lua_getfield(L, table, "parts") != LUA_TNIL;
   lua_pop(L, 1);
-  if (lua_getfield(L, table, "fn") != LUA_TNIL && parts) luaL_error(L, "workload %s: fn and parts: expected one of them", kase->workload);
+  if (lua_getfield(L, table, "fn") != LUA_TNIL && parts)
+    luaL_error(L, "workload %s: fn and parts: expected one of them", kase->workload);
   if (parts) {
     lua_pop(L, 1);
     tb_parts_push(L, table, kase, w->role == TB_ROLE_COMPILED, &w->parts);
     if (w->role == TB_ROLE_COMPILED) return;
   }
-  if (!callable(L, -1)) luaL_error(L, "workload %s: fn: expected a function, got %s", kase->workload, luaL_typename(L, -1));
-  if (function) tb_compile_options_apply(L, table, kase->suite, kase->workload, function, kase->backend, kase->mode);
+  if (!callable(L, -1))
+    luaL_error(L, "workload %s: fn: expected a function, got %s", kase->workload, luaL_typename(L, -1));
+  if (function)
+    tb_compile_options_apply(L, table, kase->suite, kase->workload, function, kase->backend, kase->mode);
 }
 
-void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role, const char *backend, const char *mode,
-                      struct tb_workload *out) {
+void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *kase, enum tb_role role,
+                      const char *backend, const char *mode, struct tb_workload *out) {
   const int top = lua_gettop(L);
-  *out = (struct tb_workload){.role = role, .fn = LUA_NOREF, .parts = LUA_NOREF, .args = LUA_NOREF, .check = LUA_NOREF, .results = LUA_NOREF, .last_args = LUA_NOREF};
+  *out = (struct tb_workload){.role = role,
+                              .fn = LUA_NOREF,
+                              .parts = LUA_NOREF,
+                              .args = LUA_NOREF,
+                              .check = LUA_NOREF,
+                              .results = LUA_NOREF,
+                              .last_args = LUA_NOREF};
   const cJSON *seed = cJSON_GetObjectItemCaseSensitive(kase, "seed");
   lua_pushinteger(L, seed ? (lua_Integer)seed->valuedouble : 0);
   tb_lua_call_function(L, "manual_seed", 1, 0);
@@ -120,7 +147,9 @@ void tb_workload_make(lua_State *L, int suite, const char *name, const cJSON *ka
   tb_lua_push_json(L, kase);
   lua_call(L, 1, 1);
   const int table = lua_gettop(L);
-  if (!lua_istable(L, table)) luaL_error(L, "workload %s: expected it to return { fn = …, args = … }, got %s", name, luaL_typename(L, table));
+  if (!lua_istable(L, table))
+    luaL_error(L, "workload %s: expected it to return { fn = …, args = … }, got %s", name,
+               luaL_typename(L, table));
   check_fields(L, table, name);
   if (read_unsupported(L, table, name, out)) {
     lua_settop(L, top);
@@ -145,7 +174,8 @@ static void push_list(lua_State *L, const struct tb_workload *w, int64_t i) {
   if (!w->generated) return;
   lua_pushinteger(L, (lua_Integer)i);
   lua_call(L, 1, 1);
-  if (!lua_istable(L, -1)) luaL_error(L, "args(%d): expected a list of arguments, got %s", (int)i, luaL_typename(L, -1));
+  if (!lua_istable(L, -1))
+    luaL_error(L, "args(%d): expected a list of arguments, got %s", (int)i, luaL_typename(L, -1));
 }
 
 static int list_count(lua_State *L, int list) {
@@ -153,7 +183,8 @@ static int list_count(lua_State *L, int list) {
   int whole = declared == LUA_TNIL;
   const lua_Integer count = whole ? (lua_Integer)lua_rawlen(L, list) : lua_tointegerx(L, -1, &whole);
   lua_pop(L, 1);
-  if (!whole || count < 0 || count > TB_ARGUMENTS_MAX) luaL_error(L, "args: expected 0 to %d arguments (n says how many, where it is there)", TB_ARGUMENTS_MAX);
+  if (!whole || count < 0 || count > TB_ARGUMENTS_MAX)
+    luaL_error(L, "args: expected 0 to %d arguments (n says how many, where it is there)", TB_ARGUMENTS_MAX);
   return (int)count;
 }
 
@@ -234,7 +265,8 @@ const char *tb_workload_explain(lua_State *L, struct tb_workload *w) {
 }
 
 /* Calls with one list. Stack: … function, arguments. The last call's results stay above them. */
-static double time_constant(lua_State *L, int function, int count, int64_t calls, const struct tb_stretch *stretch) {
+static double time_constant(lua_State *L, int function, int count, int64_t calls,
+                            const struct tb_stretch *stretch) {
   const int top = function + count;
   const int64_t start = begin_stretch(stretch);
   for (int64_t i = 0; i < calls; i++) {
@@ -245,7 +277,8 @@ static double time_constant(lua_State *L, int function, int count, int64_t calls
   return end_stretch(stretch, start);
 }
 
-static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch) {
+static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls,
+                             const struct tb_stretch *stretch) {
   const int top = lua_gettop(L);
   push_list(L, w, 1);
   lua_pushvalue(L, -1);
@@ -259,10 +292,12 @@ static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, 
   return ns;
 }
 
-static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch) {
+static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls,
+                              const struct tb_stretch *stretch) {
   const int top = lua_gettop(L), lists = top + 1, function = top + 2;
   const int64_t all = warm + calls;
-  if (all > TB_GENERATED_MAX) luaL_error(L, "a block of args = function(i) has at most %d calls", TB_GENERATED_MAX);
+  if (all > TB_GENERATED_MAX)
+    luaL_error(L, "a block of args = function(i) has at most %d calls", TB_GENERATED_MAX);
   lua_createtable(L, (int)all, 0);
   for (int64_t i = 1; i <= all; i++) {
     push_list(L, w, w->calls + i);
@@ -291,10 +326,12 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
   return ns;
 }
 
-double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls, const struct tb_stretch *stretch) {
+double tb_workload_block(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls,
+                         const struct tb_stretch *stretch) {
   drop_results(L, w);
   luaL_checkstack(L, 3 * TB_ARGUMENTS_MAX, "arguments");
-  const double ns = w->generated ? block_generated(L, w, warm, calls, stretch) : block_constant(L, w, warm, calls, stretch);
+  const double ns =
+      w->generated ? block_generated(L, w, warm, calls, stretch) : block_constant(L, w, warm, calls, stretch);
   w->calls += warm + calls;
   return ns;
 }
@@ -326,8 +363,10 @@ static void send_arguments(lua_State *L, struct tb_workload *w, struct tb_sender
   for (int i = 0; i < count; i++) {
     const char *path = lua_pushfstring(L, "argument %d", i + 1);
     lua_rawgeti(L, list, i + 1);
-    if (tb_value_digest(L, -1) == w->argument_digests[i]) tb_send_same(path, sender);
-    else tb_send_value(L, -1, path, sender);
+    if (tb_value_digest(L, -1) == w->argument_digests[i])
+      tb_send_same(path, sender);
+    else
+      tb_send_value(L, -1, path, sender);
     lua_pop(L, 2);
   }
   lua_pop(L, 1);
@@ -353,6 +392,7 @@ bool tb_workload_check(lua_State *L, struct tb_workload *w, const char **why) {
   lua_call(L, count, 2);
   const bool good = lua_toboolean(L, top + 1) && lua_type(L, top + 1) != LUA_TSTRING;
   const char *text = lua_isstring(L, top + 1) ? lua_tostring(L, top + 1) : lua_tostring(L, top + 2);
-  if (!good) *why = text ? lua_pushfstring(L, "the suite's check: %s", text) : "the suite's check returned false";
+  if (!good)
+    *why = text ? lua_pushfstring(L, "the suite's check: %s", text) : "the suite's check returned false";
   return good; /* the text lives as long as the caller's stack frame */
 }

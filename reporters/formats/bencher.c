@@ -1,9 +1,10 @@
 /* Bencher Metric Format: { "CASE": { "MEASURE": { "value": N, "lower_value": N, "upper_value": N } } }.
- * Measures that Bencher has itself keep its names and units ("latency" is in nanoseconds); others have their unit in the name. Names are
- * as long as Bencher takes them, which refuses the whole report otherwise.
+ * Measures that Bencher has itself keep its names and units ("latency" is in nanoseconds); others have their
+ * unit in the name. Names are as long as Bencher takes them, which refuses the whole report otherwise.
  *
- * A benchmark of ours, "tbench/run", has the measure "complete": 1, or 0 where the run was cut, so that a threshold (a static one, lower
- * boundary 1) tells of it. Cases have it too: 0 where their replicates were cut.
+ * A benchmark of ours, "tbench/run", has the measure "complete": 1, or 0 where the run was cut, so that a
+ * threshold (a static one, lower boundary 1) tells of it. Cases have it too: 0 where their replicates were
+ * cut.
  *
  * A name is there once, and no machine beside it: a case that was measured on two hosts is refused. */
 #include <math.h>
@@ -15,7 +16,9 @@
 enum { UNIT = 32, CASE = 1024, MEASURE = 64 };
 
 static const char complete_measure[] = "complete";
-static const struct { const char *name, *measure; } built_in[] = {{"steady", "latency"}, {"code", "file-size"}, {"instructions", "instructions"}};
+static const struct {
+  const char *name, *measure;
+} built_in[] = {{"steady", "latency"}, {"code", "file-size"}, {"instructions", "instructions"}};
 
 /* Lower case, words joined by one hyphen each. */
 static void slug_of(const struct tb_series *series, char out[MEASURE + 1]) {
@@ -28,8 +31,10 @@ static void slug_of(const struct tb_series *series, char out[MEASURE + 1]) {
     }
   snprintf(name, sizeof name, "%s%s", series->name, tb_unit_own(series->unit));
   for (const char *c = name; *c; c++) {
-    if (*c != '_') slug[used++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-    else if (used && slug[used - 1] != '-') slug[used++] = '-';
+    if (*c != '_')
+      slug[used++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    else if (used && slug[used - 1] != '-')
+      slug[used++] = '-';
   }
   while (used && slug[used - 1] == '-') used--;
   slug[used] = '\0';
@@ -48,7 +53,8 @@ static void put_measure(struct tb_json *json, const char *measure, double value,
 /* Of several results: are all of them whole? */
 static void put_run(struct tb_json *json, const cJSON *results) {
   bool complete = true;
-  for (int i = 0; i < tb_doc_count(results); i++) complete = tb_result_complete(tb_doc_nth(results, i)) && complete;
+  for (int i = 0; i < tb_doc_count(results); i++)
+    complete = tb_result_complete(tb_doc_nth(results, i)) && complete;
   tb_emit_open(json, "tbench/run", '{');
   put_measure(json, complete_measure, complete, NAN, NAN);
   tb_emit_close(json, '}');
@@ -73,7 +79,8 @@ static void put_case(const cJSON *result, const cJSON *one_case, void *context) 
 bool tb_report_bencher(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   struct tb_json json = {.out = out, .indented = true};
   const char *hosts[2];
-  if (tb_case_of_two_hosts(result, hosts)) return tb_report_lacks_host(options, "a case is", hosts, "a report of Bencher has a name once");
+  if (tb_case_of_two_hosts(result, hosts))
+    return tb_report_lacks_host(options, "a case is", hosts, "a report of Bencher has a name once");
   tb_emit_open(&json, NULL, '{');
   if (tb_doc_count(result)) put_run(&json, result);
   const bool good = tb_each_last_case(result, put_case, &json);

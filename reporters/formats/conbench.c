@@ -1,9 +1,11 @@
-/* Conbench: an array of what POST /api/benchmark-results/ takes, an element a figure of a case. It knows times, bytes and bytes a second
- * (conbench/units.py) and refuses all else, so other figures are left out. A case that is not right has an element with its error.
+/* Conbench: an array of what POST /api/benchmark-results/ takes, an element a figure of a case. It knows
+ * times, bytes and bytes a second (conbench/units.py) and refuses all else, so other figures are left out. A
+ * case that is not right has an element with its error.
  *
- * Its description of a machine demands figures that a result does not have (sizes of caches, of memory), and nothing may be made up, so
- * the machine is told as a cluster, which is free in what it says. The repository is not in a result either: it comes from the variables
- * that Conbench's own clients read, as does the commit; without that variable it is the one of the program that measured. */
+ * Its description of a machine demands figures that a result does not have (sizes of caches, of memory), and
+ * nothing may be made up, so the machine is told as a cluster, which is free in what it says. The repository
+ * is not in a result either: it comes from the variables that Conbench's own clients read, as does the
+ * commit; without that variable it is the one of the program that measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 #include "reporters/text_out.h"
 
 enum { TEXT = 512, PART = 160 /* of a text that is put together */ };
-static const char repository_variable[] = "CONBENCH_PROJECT_REPOSITORY", commit_variable[] = "CONBENCH_PROJECT_COMMIT",
+static const char repository_variable[] = "CONBENCH_PROJECT_REPOSITORY",
+                  commit_variable[] = "CONBENCH_PROJECT_COMMIT",
                   pull_request_variable[] = "CONBENCH_PROJECT_PR_NUMBER", site[] = "https://github.com/";
 
 /* NULL: Conbench has no such unit. */
@@ -59,7 +62,8 @@ static void put_tags(struct tb_json *json, const cJSON *result, const cJSON *one
   tb_emit_text(json, "name", name);
   for (struct tb_tag tag = {.row = 0}; tb_tag_next(result, one_case, &tag);) {
     char key[TB_TAG_NAME];
-    if (!strcmp(tag.name, "id") || !strcmp(tag.name, "host")) continue; /* made of the others; of the machine */
+    if (!strcmp(tag.name, "id") || !strcmp(tag.name, "host"))
+      continue; /* made of the others; of the machine */
     snprintf(key, sizeof key, "%s%s", tag.prefix, tag.name);
     tb_emit_text(json, key, tag.text);
   }
@@ -76,12 +80,14 @@ static void put_context(struct tb_json *json, const cJSON *result, const cJSON *
   tb_emit_close(json, '}');
 }
 
-static void begin_element(struct tb_json *json, const cJSON *result, const cJSON *one_case, const char *figure) {
+static void begin_element(struct tb_json *json, const cJSON *result, const cJSON *one_case,
+                          const char *figure) {
   const cJSON *environment = tb_case_environment(result, one_case);
   const double seed = tb_doc_number(result, "seed");
   char run[TEXT], host[PART + 1];
   tb_short_text(tb_doc_text(environment, "host", "?"), PART, host);
-  snprintf(run, sizeof run, "tbench %s %s %.0f", host, tb_doc_text(result, "started", "?"), isfinite(seed) ? seed : 0);
+  snprintf(run, sizeof run, "tbench %s %s %.0f", host, tb_doc_text(result, "started", "?"),
+           isfinite(seed) ? seed : 0);
   tb_emit_open(json, NULL, '{');
   tb_emit_text(json, "run_id", run);
   tb_emit_text(json, "batch_id", run);
@@ -134,10 +140,14 @@ bool tb_report_conbench(const cJSON *result, const struct tb_report_options *opt
   struct tb_json json = {.out = out, .indented = true};
   const char *repository = variable(repository_variable);
   if (!repository || strncmp(repository, site, strlen(site)) != 0)
-    return tb_report_lacks(options, "Conbench wants to know the repository: set CONBENCH_PROJECT_REPOSITORY=https://github.com/ORG/REPO (and CONBENCH_PROJECT_COMMIT)");
+    return tb_report_lacks(
+        options, "Conbench wants to know the repository: set "
+                 "CONBENCH_PROJECT_REPOSITORY=https://github.com/ORG/REPO (and CONBENCH_PROJECT_COMMIT)");
   for (int i = 0; i < tb_doc_count(result); i++)
-    if (cJSON_GetArraySize(tb_doc_at(tb_doc_nth(result, i), "cases")) && !isfinite(tb_doc_time(tb_doc_nth(result, i), "started")))
-      return tb_report_lacks(options, "a result does not say when it was started, which Conbench wants to know");
+    if (cJSON_GetArraySize(tb_doc_at(tb_doc_nth(result, i), "cases")) &&
+        !isfinite(tb_doc_time(tb_doc_nth(result, i), "started")))
+      return tb_report_lacks(options,
+                             "a result does not say when it was started, which Conbench wants to know");
   tb_emit_open(&json, NULL, '[');
   for (int i = 0; i < tb_doc_count(result); i++) {
     const cJSON *one = tb_doc_nth(result, i), *one_case;

@@ -1,4 +1,5 @@
-/* The table for people: a group for each workload, dtype and machine part; a row for each batch and mode. Its columns: columns.c. */
+/* The table for people: a group for each workload, dtype and machine part; a row for each batch and mode. Its
+ * columns: columns.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,9 @@ static void find_widths(const struct tb_report_options *options, const cJSON **c
     const struct tb_column *column = tb_column_at(k);
     widths[k] = 0;
     if (!tb_column_shown(options, k)) continue;
-    widths[k] = tb_screen_width(column->title) > tb_screen_width(column->unit) ? tb_screen_width(column->title) : tb_screen_width(column->unit);
+    widths[k] = tb_screen_width(column->title) > tb_screen_width(column->unit)
+                    ? tb_screen_width(column->title)
+                    : tb_screen_width(column->unit);
     for (int i = 0; i < n; i++) {
       column->format(cases[i], cell);
       if (tb_screen_width(cell) > widths[k]) widths[k] = tb_screen_width(cell);
@@ -42,13 +45,18 @@ static void find_widths(const struct tb_report_options *options, const cJSON **c
 }
 
 /* One line: titles, units, or the cells of a case. */
-static void put_line(FILE *out, const struct tb_report_options *options, const int *widths, const cJSON *c, bool units) {
+static void put_line(FILE *out, const struct tb_report_options *options, const int *widths, const cJSON *c,
+                     bool units) {
   char cell[TB_CELL];
   for (int k = 0; k < tb_column_count(); k++) {
     const struct tb_column *column = tb_column_at(k);
     if (!tb_column_shown(options, k)) continue;
     if (c) column->format(c, cell);
-    put_cell(out, c ? cell : units ? column->unit : column->title, widths[k], column->left, k + 1 == tb_column_count());
+    put_cell(out,
+             c       ? cell
+             : units ? column->unit
+                     : column->title,
+             widths[k], column->left, k + 1 == tb_column_count());
   }
 }
 
@@ -73,10 +81,14 @@ static bool put_rows(FILE *out, const struct tb_report_options *options, const c
 
 /* What the harness itself costs. */
 static void put_harness(FILE *out, const cJSON *result) {
-  const double wall = tb_doc_number(result, "harness.wall_ns"), own = tb_doc_number(result, "harness.own_ns"), processes = tb_doc_number(result, "harness.processes");
+  const double wall = tb_doc_number(result, "harness.wall_ns"), own = tb_doc_number(result, "harness.own_ns"),
+               processes = tb_doc_number(result, "harness.processes");
   if (!(wall > 0) || !(processes > 0)) return;
-  fprintf(out, "harness: %.1f s for %.0f processes, of which %.1f%% its own: %.1f ms a process, %.1f ms of that pauses between blocks\n", wall / ns_per_s, processes,
-          hundred * own / wall, own / processes / ns_per_ms, tb_doc_number(result, "harness.settle_ns") / processes / ns_per_ms);
+  fprintf(out,
+          "harness: %.1f s for %.0f processes, of which %.1f%% its own: %.1f ms a process, %.1f ms of that "
+          "pauses between blocks\n",
+          wall / ns_per_s, processes, hundred * own / wall, own / processes / ns_per_ms,
+          tb_doc_number(result, "harness.settle_ns") / processes / ns_per_ms);
 }
 
 static void put_note_of(FILE *out, const cJSON *c, const char *text) {
@@ -97,7 +109,11 @@ static void put_notes(FILE *out, const cJSON *c) {
   }
 }
 
-struct writing { FILE *out; const struct tb_report_options *options; bool good; };
+struct writing {
+  FILE *out;
+  const struct tb_report_options *options;
+  bool good;
+};
 
 static void put_group(const cJSON **cases, int n, void *context) {
   struct writing *w = context;

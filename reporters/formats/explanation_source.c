@@ -3,22 +3,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE_FILE = 400 /* lines: a file up to this is shown whole */, AROUND = 3 /* lines around what is shown of a longer one */ };
+enum {
+  WHOLE_FILE = 400 /* lines: a file up to this is shown whole */,
+  AROUND = 3 /* lines around what is shown of a longer one */
+};
 
 void tb_each_entry(const cJSON *explanation, tb_entry_visit visit, void *context) {
   const cJSON *piece, *entry;
   int graphs = 0;
   cJSON_ArrayForEach(piece, tb_doc_at(explanation, "pieces"))
-    cJSON_ArrayForEach(entry, tb_doc_at(piece, "entries")) visit(piece, entry, tb_doc_at(entry, "artifact") ? ++graphs : 0, context);
+      cJSON_ArrayForEach(entry, tb_doc_at(piece, "entries"))
+          visit(piece, entry, tb_doc_at(entry, "artifact") ? ++graphs : 0, context);
 }
 
 /* --- places --- */
 
-struct file { FILE *out; const cJSON *explanation; const char *name; int line, first, last; bool broken; };
+struct file {
+  FILE *out;
+  const cJSON *explanation;
+  const char *name;
+  int line, first, last;
+  bool broken;
+};
 
-static bool stands_at(const cJSON *item, const char *file, int line) { return !strcmp(tb_doc_text(item, "file", ""), file) && tb_html_whole(item, "line", 0) == line; }
+static bool stands_at(const cJSON *item, const char *file, int line) {
+  return !strcmp(tb_doc_text(item, "file", ""), file) && tb_html_whole(item, "line", 0) == line;
+}
 
-/* The line of a file among the calls that a break happened in ("file:line in function 'f'; …", innermost first); 0: none. */
+/* The line of a file among the calls that a break happened in ("file:line in function 'f'; …", innermost
+ * first); 0: none. */
 static int calling_line(const cJSON *one, const char *file) {
   const size_t length = strlen(file);
   for (const char *at = tb_doc_text(one, "stack", ""); *at;) {
@@ -40,8 +53,10 @@ static void widen(struct file *f, int line) {
 static void find_range(struct file *f, int count) {
   const cJSON *item;
   f->first = count, f->last = 1;
-  cJSON_ArrayForEach(item, tb_doc_at(f->explanation, "pieces"))
-    if (!strcmp(tb_doc_text(item, "file", ""), f->name)) widen(f, tb_html_whole(item, "line", 0)), widen(f, tb_html_whole(item, "last_line", 0));
+  cJSON_ArrayForEach(item,
+                     tb_doc_at(f->explanation, "pieces")) if (!strcmp(tb_doc_text(item, "file", ""), f->name))
+      widen(f, tb_html_whole(item, "line", 0)),
+      widen(f, tb_html_whole(item, "last_line", 0));
   cJSON_ArrayForEach(item, tb_doc_at(f->explanation, "breaks")) widen(f, calling_line(item, f->name));
   f->first -= AROUND, f->last += AROUND;
   if (count <= WHOLE_FILE || f->first < 1) f->first = 1;
@@ -55,12 +70,14 @@ static bool goes_on(const cJSON *piece) { return !strcmp(tb_doc_text(piece, "kin
 /* A piece that goes on behind a break of the same line is shown below it. */
 static void note_graph(const cJSON *piece, const cJSON *entry, int graph, void *context) {
   const struct file *f = context;
-  if (stands_at(piece, f->name, f->line) && !(f->broken && goes_on(piece))) tb_html_entry(f->out, piece, entry, graph);
+  if (stands_at(piece, f->name, f->line) && !(f->broken && goes_on(piece)))
+    tb_html_entry(f->out, piece, entry, graph);
 }
 
 static void note_graph_behind(const cJSON *piece, const cJSON *entry, int graph, void *context) {
   const struct file *f = context;
-  if (stands_at(piece, f->name, f->line) && f->broken && goes_on(piece)) tb_html_entry(f->out, piece, entry, graph);
+  if (stands_at(piece, f->name, f->line) && f->broken && goes_on(piece))
+    tb_html_entry(f->out, piece, entry, graph);
 }
 
 static void note_operations(const cJSON *piece, const cJSON *entry, int graph, void *context) {
@@ -80,38 +97,47 @@ static void note_breaks(const struct file *f) {
   int number = 0;
   cJSON_ArrayForEach(one, tb_doc_at(f->explanation, "breaks")) {
     number++;
-    if (calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line)) tb_html_break(f->out, one, number);
+    if (calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line))
+      tb_html_break(f->out, one, number);
   }
 }
 
 static void note_eager(const struct file *f) {
   const cJSON *piece;
-  cJSON_ArrayForEach(piece, tb_doc_at(f->explanation, "pieces"))
-    if (stands_at(piece, f->name, f->line) && cJSON_IsTrue(tb_doc_at(piece, "eager"))) fputs("<div class=\"break\">runs eagerly from here</div>", f->out);
+  cJSON_ArrayForEach(piece, tb_doc_at(f->explanation, "pieces")) if (stands_at(piece, f->name, f->line) &&
+                                                                     cJSON_IsTrue(tb_doc_at(piece, "eager")))
+      fputs("<div class=\"break\">runs eagerly from here</div>", f->out);
 }
 
-struct found { const struct file *file; int graph; };
+struct found {
+  const struct file *file;
+  int graph;
+};
 
 static void find_graph(const cJSON *piece, const cJSON *entry, int graph, void *context) {
   struct found *found = context;
   const cJSON *op;
   (void)piece;
-  cJSON_ArrayForEach(op, tb_doc_at(entry, "operations"))
-    if (!found->graph && stands_at(op, found->file->name, found->file->line)) found->graph = graph;
+  cJSON_ArrayForEach(op, tb_doc_at(entry, "operations")) if (!found->graph && stands_at(op, found->file->name,
+                                                                                        found->file->line))
+      found->graph = graph;
 }
 
 /* The colour of a line: that of a break, or of the graph that it became a part of. */
 static void put_class(const struct file *f) {
   struct found found = {.file = f};
   tb_each_entry(f->explanation, find_graph, &found);
-  if (f->broken) fputs(" class=\"broken\"", f->out);
-  else if (found.graph) fprintf(f->out, " class=\"g%d\"", found.graph % 6);
+  if (f->broken)
+    fputs(" class=\"broken\"", f->out);
+  else if (found.graph)
+    fprintf(f->out, " class=\"g%d\"", found.graph % 6);
 }
 
 static void put_line(struct file *f, const char *text, size_t length) {
   const cJSON *one;
   f->broken = false;
-  cJSON_ArrayForEach(one, tb_doc_at(f->explanation, "breaks")) f->broken |= calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line);
+  cJSON_ArrayForEach(one, tb_doc_at(f->explanation, "breaks")) f->broken |=
+      calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line);
   fputs("<tr", f->out);
   put_class(f);
   fprintf(f->out, "><td class=\"no\">%d</td><td class=\"code\"><pre>", f->line);
@@ -147,8 +173,8 @@ static void put_file(FILE *out, const cJSON *explanation, const char *name, cons
 
 static const char *text_of(const cJSON *sources, const char *chunk) {
   const cJSON *source;
-  cJSON_ArrayForEach(source, sources)
-    if (!strcmp(tb_doc_text(source, "chunk", ""), chunk)) return tb_doc_text(source, "text", "");
+  cJSON_ArrayForEach(source, sources) if (!strcmp(tb_doc_text(source, "chunk", ""),
+                                                  chunk)) return tb_doc_text(source, "text", "");
   return NULL;
 }
 
@@ -166,7 +192,9 @@ bool tb_break_is_shown(const cJSON *explanation, const cJSON *sources, const cJS
   const cJSON *piece;
   cJSON_ArrayForEach(piece, tb_doc_at(explanation, "pieces")) {
     const char *file = tb_doc_text(piece, "file", "");
-    if (text_of(sources, tb_doc_text(piece, "chunk", "")) && (calling_line(one, file) || !strcmp(tb_doc_text(one, "file", ""), file))) return true;
+    if (text_of(sources, tb_doc_text(piece, "chunk", "")) &&
+        (calling_line(one, file) || !strcmp(tb_doc_text(one, "file", ""), file)))
+      return true;
   }
   return false;
 }
@@ -180,7 +208,8 @@ static void put_entry(const cJSON *piece, const cJSON *entry, int graph, void *c
 void tb_html_sources(FILE *out, const cJSON *explanation, const cJSON *sources) {
   const cJSON *pieces = tb_doc_at(explanation, "pieces"), *piece;
   cJSON_ArrayForEach(piece, pieces) {
-    const char *text = text_of(sources, tb_doc_text(piece, "chunk", "")), *name = tb_doc_text(piece, "file", "");
+    const char *text = text_of(sources, tb_doc_text(piece, "chunk", "")),
+               *name = tb_doc_text(piece, "file", "");
     struct file f = {.out = out, .name = name};
     if (!is_first(pieces, piece)) continue;
     if (text) {

@@ -1,4 +1,5 @@
-/* Inside of the page of an explanation: the lines of one file of a case, and what explanation.c shows beside them. */
+/* Inside of the page of an explanation: the lines of one file of a case, and what explanation.c shows beside
+ * them. */
 #ifndef TB_REPORTERS_EXPLANATION_SOURCE_H
 #define TB_REPORTERS_EXPLANATION_SOURCE_H
 
@@ -7,7 +8,8 @@
 /* A whole number at a path; `otherwise` where there is none. */
 int tb_html_whole(const cJSON *item, const char *path, int otherwise);
 
-/* Visits the entries of all pieces in order; `graph` is their number as the text of tb.explain has it, 0: nothing is computed. */
+/* Visits the entries of all pieces in order; `graph` is their number as the text of tb.explain has it, 0:
+ * nothing is computed. */
 typedef void (*tb_entry_visit)(const cJSON *piece, const cJSON *entry, int graph, void *context);
 void tb_each_entry(const cJSON *explanation, tb_entry_visit visit, void *context);
 /* explanation.c: one entry of a piece, folded. */

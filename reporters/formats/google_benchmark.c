@@ -1,8 +1,9 @@
-/* JSON of Google Benchmark: a benchmark a case, a repetition a replicate (its median call), then the median over all; the other figures
- * are counters of that median. Its compare.py breaks off at a benchmark without times, so what failed, and what is missing, is told in the context.
+/* JSON of Google Benchmark: a benchmark a case, a repetition a replicate (its median call), then the median
+ * over all; the other figures are counters of that median. Its compare.py breaks off at a benchmark without
+ * times, so what failed, and what is missing, is told in the context.
  *
- * Its compare.py demands a cpu_time. What is timed here is the wall clock of a thread that works or waits for its helpers, so real_time
- * stands there too, and "cpu_time": "real_time" in the context says so. */
+ * Its compare.py demands a cpu_time. What is timed here is the wall clock of a thread that works or waits for
+ * its helpers, so real_time stands there too, and "cpu_time": "real_time" in the context says so. */
 #include <math.h>
 #include <string.h>
 
@@ -39,7 +40,9 @@ static void put_incomplete(struct tb_json *json, const cJSON *documents) {
 static void put_context(struct tb_json *json, const cJSON *documents) {
   const cJSON *result = tb_doc_nth(documents, 0);
   const cJSON *environment = cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0);
-  const char *hosts[2], *host = tb_two_hosts(documents, hosts) ? NULL : tb_doc_text(environment, "host", NULL); /* that of all, or none */
+  const char *hosts[2], *host = tb_two_hosts(documents, hosts)
+                                    ? NULL
+                                    : tb_doc_text(environment, "host", NULL); /* that of all, or none */
   const char *governor = tb_doc_text(environment, "cpu.governor", NULL);
   tb_emit_open(json, "context", '{');
   tb_emit_text(json, "date", tb_doc_text(result, "started", NULL));
@@ -59,10 +62,13 @@ static void put_context(struct tb_json *json, const cJSON *documents) {
   tb_emit_close(json, '}');
 }
 
-struct place { int family, repetitions; };
+struct place {
+  int family, repetitions;
+};
 
 /* What all entries of a case begin with. `suffix`: of an aggregate. */
-static void begin_entry(struct tb_json *json, const cJSON *one_case, const char *suffix, const struct place *place) {
+static void begin_entry(struct tb_json *json, const cJSON *one_case, const char *suffix,
+                        const struct place *place) {
   char id[CASE + 1], name[CASE + SUFFIX];
   tb_short_text(tb_doc_text(one_case, "id", "?"), CASE, id);
   snprintf(name, sizeof name, "%s%s", id, suffix);
@@ -82,7 +88,8 @@ static void put_times(struct tb_json *json, double ns) {
   tb_emit_text(json, "time_unit", "ns");
 }
 
-static void put_repetitions(struct tb_json *json, const cJSON *one_case, const struct tb_series *steady, const struct place *place) {
+static void put_repetitions(struct tb_json *json, const cJSON *one_case, const struct tb_series *steady,
+                            const struct place *place) {
   for (int i = 0; i < tb_series_samples(steady); i++) {
     const double ns = tb_series_sample(steady, i);
     if (!isfinite(ns)) continue;
@@ -95,7 +102,8 @@ static void put_repetitions(struct tb_json *json, const cJSON *one_case, const s
   }
 }
 
-static void put_median(struct tb_json *json, const cJSON *one_case, const struct tb_series *steady, const struct place *place) {
+static void put_median(struct tb_json *json, const cJSON *one_case, const struct tb_series *steady,
+                       const struct place *place) {
   begin_entry(json, one_case, "_median", place);
   tb_emit_text(json, "aggregate_name", "median");
   tb_emit_text(json, "aggregate_unit", "time");

@@ -1,5 +1,6 @@
-/* InfluxDB's line protocol: tbench,TAGS FIELDS NANOSECONDS, a line a case, and tbench_run,host=HOST complete=BOOL a run. Field names have their unit as the document has it. The time
- * is that of the run's start; without it the server takes its own. */
+/* InfluxDB's line protocol: tbench,TAGS FIELDS NANOSECONDS, a line a case, and tbench_run,host=HOST
+ * complete=BOOL a run. Field names have their unit as the document has it. The time is that of the run's
+ * start; without it the server takes its own. */
 #include <math.h>
 
 #include "reporters/series.h"
@@ -36,7 +37,8 @@ static void put_fields(FILE *out, const cJSON *one_case) {
   tb_put_text(out, tb_doc_text(one_case, "outcome", "?"), escape_field);
   fprintf(out, "\",ok=%s", tb_case_right(one_case) ? "true" : "false");
   if (!tb_case_right(one_case)) return;
-  if (isfinite(tb_case_complete(one_case))) fprintf(out, ",complete=%s", tb_case_complete(one_case) > 0 ? "true" : "false");
+  if (isfinite(tb_case_complete(one_case)))
+    fprintf(out, ",complete=%s", tb_case_complete(one_case) > 0 ? "true" : "false");
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
     const char *unit = tb_unit_own(series.unit);
     put_number(out, series.name, "", unit, series.value);

@@ -1,6 +1,8 @@
-/* JUnit XML: a suite a result, a test a case. What is not right is an error (crashed, out of time, …) or a failure (wrong), what is not built
- * is skipped; a run that did not end, or was interrupted, is an error of the whole. Of a comparison: a regression is a failure; what had to be told and could not be, or failed, is an error; what need not be
- * told is skipped, with the reason. Figures stand in system-out, which every reader takes. `time` is that of one compiled call. */
+/* JUnit XML: a suite a result, a test a case. What is not right is an error (crashed, out of time, …) or a
+ * failure (wrong), what is not built is skipped; a run that did not end, or was interrupted, is an error of
+ * the whole. Of a comparison: a regression is a failure; what had to be told and could not be, or failed, is
+ * an error; what need not be told is skipped, with the reason. Figures stand in system-out, which every
+ * reader takes. `time` is that of one compiled call. */
 #include <math.h>
 #include <string.h>
 
@@ -13,10 +15,14 @@ enum { REASON = 1024 };
 enum verdict { PASSED, FAILURE, ERROR, SKIPPED };
 static const char *const elements[] = {NULL, "failure", "error", "skipped"};
 
-struct totals { int tests, count[4]; };
+struct totals {
+  int tests, count[4];
+};
 
 /* A reader would make spaces of line ends and tabs. */
-static const char *escape_attribute(uint32_t c, char *buffer) { return c == '\n' || c == '\t' ? " " : tb_escape_markup(c, buffer); }
+static const char *escape_attribute(uint32_t c, char *buffer) {
+  return c == '\n' || c == '\t' ? " " : tb_escape_markup(c, buffer);
+}
 
 static void put_attribute(FILE *out, const char *name, const char *text) {
   fprintf(out, " %s=\"", name);
@@ -45,7 +51,8 @@ static void put_verdict(FILE *out, enum verdict verdict, const char *type, const
   fputs("/>\n", out);
 }
 
-/* What is wrong with the whole, as a test of its own: there may be no case that failed. Its text stands between the two. */
+/* What is wrong with the whole, as a test of its own: there may be no case that failed. Its text stands
+ * between the two. */
 static void begin_whole(FILE *out, const char *type, const char *message) {
   begin_test(out, "tbench", "the whole", NAN);
   fprintf(out, "      <error type=\"%s\"", type);
@@ -84,8 +91,10 @@ static void put_case(FILE *out, const cJSON *one_case) {
   const enum verdict verdict = verdict_of(one_case);
   const char *outcome = tb_doc_text(one_case, "outcome", "?"), *error = tb_case_error(one_case);
   char group[TB_GROUP];
-  snprintf(group, sizeof group, "%s.%s", tb_doc_text(one_case, "case.suite", "?"), tb_doc_text(one_case, "case.workload", "?"));
-  begin_test(out, group, tb_doc_text(one_case, "id", "?"), verdict == PASSED ? tb_doc_number(one_case, "steady.median_ns") : NAN);
+  snprintf(group, sizeof group, "%s.%s", tb_doc_text(one_case, "case.suite", "?"),
+           tb_doc_text(one_case, "case.workload", "?"));
+  begin_test(out, group, tb_doc_text(one_case, "id", "?"),
+             verdict == PASSED ? tb_doc_number(one_case, "steady.median_ns") : NAN);
   put_verdict(out, verdict, outcome, error ? error : outcome);
   if (verdict == PASSED) put_figures(out, one_case);
   fputs("    </testcase>\n", out);
@@ -108,13 +117,19 @@ static enum verdict verdict_of_pair(const cJSON *one) {
   if (exit == REGRESSION) return FAILURE;
   if (exit > PASS) return ERROR;
   const char *verdict = tb_doc_text(one, "time.verdict", "");
-  return !strcmp(verdict, "UNSURE") || !strcmp(tb_comparison_verdict(one), "left out") || !strcmp(tb_comparison_verdict(one), "vanished") ? SKIPPED : PASSED;
+  return !strcmp(verdict, "UNSURE") || !strcmp(tb_comparison_verdict(one), "left out") ||
+                 !strcmp(tb_comparison_verdict(one), "vanished")
+             ? SKIPPED
+             : PASSED;
 }
 
 static const char *type_of_pair(const cJSON *one) {
   enum { REGRESSION = 1, NOT_MEASURABLE = 3, WRONG = 5 };
   const double exit = tb_doc_number(one, "exit");
-  return exit == REGRESSION ? "regression" : exit == NOT_MEASURABLE ? "not measurable" : exit == WRONG ? "wrong" : "failed";
+  return exit == REGRESSION       ? "regression"
+         : exit == NOT_MEASURABLE ? "not measurable"
+         : exit == WRONG          ? "wrong"
+                                  : "failed";
 }
 
 /* "SLOWER 1.100 [1.050, 1.150]: kernels 1 -> 2 (+100%): worse" */
@@ -148,13 +163,16 @@ static void put_problems(FILE *out, const cJSON *problems) {
 
 /* --- the document --- */
 
-static bool is_comparison(const cJSON *document) { return !strcmp(tb_doc_text(document, "kind", ""), "comparison"); }
+static bool is_comparison(const cJSON *document) {
+  return !strcmp(tb_doc_text(document, "kind", ""), "comparison");
+}
 
 static struct totals count_of(const cJSON *document) {
   struct totals totals = {0};
   const cJSON *one;
   char why[REASON];
-  const bool problems = is_comparison(document) ? cJSON_GetArraySize(tb_doc_at(document, "problems")) > 0 : tb_result_incomplete(document, why, sizeof why);
+  const bool problems = is_comparison(document) ? cJSON_GetArraySize(tb_doc_at(document, "problems")) > 0
+                                                : tb_result_incomplete(document, why, sizeof why);
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
     totals.count[is_comparison(document) ? verdict_of_pair(one) : verdict_of(one)]++;
     totals.tests++;
@@ -165,17 +183,23 @@ static struct totals count_of(const cJSON *document) {
 }
 
 static void put_totals(FILE *out, const struct totals *totals) {
-  fprintf(out, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", totals->tests, totals->count[FAILURE], totals->count[ERROR], totals->count[SKIPPED]);
+  fprintf(out, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", totals->tests,
+          totals->count[FAILURE], totals->count[ERROR], totals->count[SKIPPED]);
 }
 
 static void put_suite(FILE *out, const cJSON *document) {
   const cJSON *one, *environment = cJSON_GetArrayItem(tb_doc_at(document, "environments"), 0);
-  const char *hosts[2], *host = tb_two_hosts(document, hosts) ? NULL : tb_doc_text(environment, "host", NULL); /* a suite has one host */
+  const char *hosts[2], *host = tb_two_hosts(document, hosts)
+                                    ? NULL
+                                    : tb_doc_text(environment, "host", NULL); /* a suite has one host */
   const double started = tb_doc_time(document, "started");
   const bool comparison = is_comparison(document);
   const struct totals totals = count_of(document);
   fputs("  <testsuite", out);
-  put_attribute(out, "name", comparison ? tb_doc_text(document, "verb", "compare") : tb_doc_text(cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0), "case.suite", "tbench"));
+  put_attribute(
+      out, "name",
+      comparison ? tb_doc_text(document, "verb", "compare")
+                 : tb_doc_text(cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0), "case.suite", "tbench"));
   put_totals(out, &totals);
   if (host) put_attribute(out, "hostname", host);
   if (isfinite(started)) {
@@ -185,11 +209,15 @@ static void put_suite(FILE *out, const cJSON *document) {
   }
   fputs(">\n", out);
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
-    if (comparison) put_pair(out, one);
-    else put_case(out, one);
+    if (comparison)
+      put_pair(out, one);
+    else
+      put_case(out, one);
   }
-  if (!comparison) put_incomplete(out, document);
-  else if (cJSON_GetArraySize(tb_doc_at(document, "problems"))) put_problems(out, tb_doc_at(document, "problems"));
+  if (!comparison)
+    put_incomplete(out, document);
+  else if (cJSON_GetArraySize(tb_doc_at(document, "problems")))
+    put_problems(out, tb_doc_at(document, "problems"));
   fputs("  </testsuite>\n", out);
 }
 
@@ -209,4 +237,6 @@ bool tb_report_junit(const cJSON *documents, const struct tb_report_options *opt
   return !ferror(out);
 }
 
-bool tb_report_comparison_junit(const cJSON *documents, const struct tb_report_options *options, FILE *out) { return tb_report_junit(documents, options, out); }
+bool tb_report_comparison_junit(const cJSON *documents, const struct tb_report_options *options, FILE *out) {
+  return tb_report_junit(documents, options, out);
+}

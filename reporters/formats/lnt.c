@@ -1,13 +1,15 @@
-/* LNT report, format version 2, for the suite nts, which refuses metrics that it does not know: times in seconds, sizes in bytes, the
- * speedup as the score (more is better), and a status that is not 0 for a case that is not right.
+/* LNT report, format version 2, for the suite nts, which refuses metrics that it does not know: times in
+ * seconds, sizes in bytes, the speedup as the score (more is better), and a status that is not 0 for a case
+ * that is not right.
  *
- * Runs are ordered by llvm_project_revision, as whole numbers: it is the time of the run, in UTC. The commit stands beside it. A report
- * holds one run on one machine, so it takes one result, of one host. Names and hashes are as long as LNT's columns: where it stands on PostgreSQL, a
- * longer one fails the whole run.
+ * Runs are ordered by llvm_project_revision, as whole numbers: it is the time of the run, in UTC. The commit
+ * stands beside it. A report holds one run on one machine, so it takes one result, of one host. Names and
+ * hashes are as long as LNT's columns: where it stands on PostgreSQL, a longer one fails the whole run.
  *
  * A run that did not end says so among its own fields, since the cases that it lacks have no test.
  *
- * LNT tells no change of less than 0.01 of a metric's unit, so of times none under 10 ms: for short calls it watches the score. */
+ * LNT tells no change of less than 0.01 of a metric's unit, so of times none under 10 ms: for short calls it
+ * watches the score. */
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +20,13 @@
 enum { NAME = 256, HASH = 32, FAIL = 1, PASS = 0 };
 static const double ns_per_s = 1e9;
 
-static const struct { const char *name, *metric; } metrics[] = {
-    {"steady", "execution_time"}, {"cold", "compile_time"}, {"speedup", "score"}, {"peak", "mem_bytes"}, {"code", "code_size"}};
+static const struct {
+  const char *name, *metric;
+} metrics[] = {{"steady", "execution_time"},
+               {"cold", "compile_time"},
+               {"speedup", "score"},
+               {"peak", "mem_bytes"},
+               {"code", "code_size"}};
 
 static const char *metric_of(const char *name) {
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
@@ -65,7 +72,8 @@ static void put_run(struct tb_json *json, const cJSON *result) {
   put_revision(json, begin);
   tb_emit_text(json, "tbench_version", tb_doc_text(result, "tbench.version", NULL));
   tb_emit_text(json, "tbench_commit", tb_doc_text(result, "tbench.commit", NULL));
-  if (tb_result_incomplete(result, incomplete, sizeof incomplete)) tb_emit_text(json, "tbench_incomplete", incomplete);
+  if (tb_result_incomplete(result, incomplete, sizeof incomplete))
+    tb_emit_text(json, "tbench_incomplete", incomplete);
   tb_emit_close(json, '}');
 }
 
@@ -81,10 +89,12 @@ static void put_metric(struct tb_json *json, const char *metric, const struct tb
   tb_emit_close(json, ']');
 }
 
-/* LNT shows no change of time or score between runs of one executable, which it knows by this hash. What runs is the artifact and the
- * program around it, so it is of both; without it, where one of them is not known, all changes are shown. */
+/* LNT shows no change of time or score between runs of one executable, which it knows by this hash. What runs
+ * is the artifact and the program around it, so it is of both; without it, where one of them is not known,
+ * all changes are shown. */
 static void put_hash(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
-  const char *const parts[] = {tb_doc_text(one_case, "graph.artifact", NULL), tb_doc_commit(result), tb_doc_text(result, "tbench.build", "")};
+  const char *const parts[] = {tb_doc_text(one_case, "graph.artifact", NULL), tb_doc_commit(result),
+                               tb_doc_text(result, "tbench.build", "")};
   struct tc_sha256 sha;
   unsigned char digest[TC_SHA256_BYTES];
   char text[TC_SHA256_HEX];
@@ -116,10 +126,14 @@ static void put_case(const cJSON *result, const cJSON *one_case, void *context) 
 bool tb_report_lnt(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   struct tb_json json = {.out = out, .indented = true};
   const char *hosts[2];
-  if (tb_doc_count(result) != 1) return tb_report_lacks(options, "a report of LNT holds one run: name one file");
+  if (tb_doc_count(result) != 1)
+    return tb_report_lacks(options, "a report of LNT holds one run: name one file");
   result = tb_doc_nth(result, 0);
-  if (!isfinite(tb_doc_time(result, "started"))) return tb_report_lacks(options, "the result does not say when it was started, by which LNT orders its runs");
-  if (tb_two_hosts(result, hosts)) return tb_report_lacks_host(options, "its cases are", hosts, "a report of LNT is of one machine");
+  if (!isfinite(tb_doc_time(result, "started")))
+    return tb_report_lacks(options,
+                           "the result does not say when it was started, by which LNT orders its runs");
+  if (tb_two_hosts(result, hosts))
+    return tb_report_lacks_host(options, "its cases are", hosts, "a report of LNT is of one machine");
   tb_emit_open(&json, NULL, '{');
   tb_emit_text(&json, "format_version", "2");
   put_machine(&json, result);

@@ -1,4 +1,5 @@
-/* A result as the comment of a pull request: the summary, a table a group, and folded below it what else is to be known. */
+/* A result as the comment of a pull request: the summary, a table a group, and folded below it what else is
+ * to be known. */
 #include "reporters/formats/markdown.h"
 
 #include <stdlib.h>
@@ -18,16 +19,21 @@ FILE *tb_part_begin(struct tb_comment *comment) {
 }
 
 void tb_part_end(struct tb_comment *comment, FILE *part) {
-  if (!part || fclose(part)) comment->failed = true;
-  else if (comment->used + comment->bytes > comment->limit) comment->left_out++;
-  else comment->used += fwrite(comment->text, 1, comment->bytes, comment->out);
+  if (!part || fclose(part))
+    comment->failed = true;
+  else if (comment->used + comment->bytes > comment->limit)
+    comment->left_out++;
+  else
+    comment->used += fwrite(comment->text, 1, comment->bytes, comment->out);
   free(comment->text);
   comment->text = NULL;
 }
 
 void tb_markdown_text(FILE *out, const char *text) { tb_put_text(out, text, tb_escape_markdown); }
 
-static const char *escape_cell(uint32_t c, char *buffer) { return c == ' ' ? "&nbsp;" : tb_escape_markdown(c, buffer); }
+static const char *escape_cell(uint32_t c, char *buffer) {
+  return c == ' ' ? "&nbsp;" : tb_escape_markdown(c, buffer);
+}
 void tb_markdown_cell(FILE *out, const char *text) { tb_put_text(out, text, escape_cell); }
 
 void tb_markdown_code(FILE *out, const char *text) {
@@ -38,11 +44,16 @@ void tb_markdown_code(FILE *out, const char *text) {
 
 /* --- tables --- */
 
-struct writing { struct tb_comment comment; const struct tb_report_options *options; };
+struct writing {
+  struct tb_comment comment;
+  const struct tb_report_options *options;
+};
 
 static void put_head(FILE *out, const struct tb_report_options *options) {
   for (int k = 0; k < tb_column_count(); k++)
-    if (tb_column_shown(options, k)) fprintf(out, "| %s%s%s ", tb_column_at(k)->title, *tb_column_at(k)->unit ? " " : "", tb_column_at(k)->unit);
+    if (tb_column_shown(options, k))
+      fprintf(out, "| %s%s%s ", tb_column_at(k)->title, *tb_column_at(k)->unit ? " " : "",
+              tb_column_at(k)->unit);
   fputs("|\n", out);
   for (int k = 0; k < tb_column_count(); k++)
     if (tb_column_shown(options, k)) fputs(tb_column_at(k)->left ? "|:--" : "|--:", out);
@@ -132,7 +143,8 @@ static void put_notes(struct tb_comment *comment, const cJSON *result) {
   tb_part_end(comment, part);
 }
 
-static void put_ablation(struct tb_comment *comment, const cJSON *result, const struct tb_report_options *options) {
+static void put_ablation(struct tb_comment *comment, const cJSON *result,
+                         const struct tb_report_options *options) {
   const struct tb_report_options plain = {.half_width = options->half_width};
   FILE *part = tb_part_begin(comment);
   if (!part) return;
@@ -159,6 +171,8 @@ bool tb_report_markdown(const cJSON *result, const struct tb_report_options *opt
   if (!tb_each_group(result, put_group, &w, &ablation)) return false;
   if (ablation) put_ablation(&w.comment, result, options);
   put_notes(&w.comment, result);
-  if (w.comment.left_out) fprintf(out, "\n%d more part%s did not fit into a comment.\n", w.comment.left_out, w.comment.left_out == 1 ? "" : "s");
+  if (w.comment.left_out)
+    fprintf(out, "\n%d more part%s did not fit into a comment.\n", w.comment.left_out,
+            w.comment.left_out == 1 ? "" : "s");
   return !w.comment.failed && !ferror(out);
 }

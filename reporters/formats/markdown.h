@@ -1,5 +1,6 @@
-/* Inside of the Markdown of results and comparisons: parts of a comment, which has a greatest length.
- * A comment of GitHub holds 65536 characters. What does not fit is counted and told: nothing is cut in its middle. */
+/* Inside of the Markdown of results and comparisons: parts of a comment, which has a greatest length. A
+ * comment of GitHub holds 65536 characters. What does not fit is counted and told: nothing is cut in its
+ * middle. */
 #ifndef TB_REPORTERS_MARKDOWN_H
 #define TB_REPORTERS_MARKDOWN_H
 
@@ -11,9 +12,10 @@ struct tb_comment {
   int left_out;       /* parts that did not fit */
   char *text;         /* of the part that is being written */
   size_t bytes;
-  bool failed;        /* memory is out */
+  bool failed; /* memory is out */
 };
-/* A part is written to the stream between the two; NULL: memory is out, and the comment has failed. It is written whole or not at all. */
+/* A part is written to the stream between the two; NULL: memory is out, and the comment has failed. It is
+ * written whole or not at all. */
 FILE *tb_part_begin(struct tb_comment *comment);
 void tb_part_end(struct tb_comment *comment, FILE *part);
 

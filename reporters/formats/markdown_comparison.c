@@ -1,4 +1,5 @@
-/* A comparison as the comment of a pull request: the verdict, what moved, ranked, and folded below it all cases and exact figures. */
+/* A comparison as the comment of a pull request: the verdict, what moved, ranked, and folded below it all
+ * cases and exact figures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,11 @@
 #include "reporters/formats/markdown.h"
 #include "reporters/text_out.h"
 
-enum { REASON = 512, COMMENT = 60000, MOVED = 40000 /* bytes of the rows that moved; the rest is for what is folded */ };
+enum {
+  REASON = 512,
+  COMMENT = 60000,
+  MOVED = 40000 /* bytes of the rows that moved; the rest is for what is folded */
+};
 static const double ns_per_us = 1e3, percent = 100;
 
 static void put_time(FILE *out, double ns) {
@@ -18,7 +23,8 @@ static void put_time(FILE *out, double ns) {
 static void put_head(struct tb_comment *comment) {
   FILE *part = tb_part_begin(comment);
   if (!part) return;
-  fputs("| case | base (µs) | head (µs) | head/base [95%] | floor | verdict |\n|:--|--:|--:|--:|--:|:--|\n", part);
+  fputs("| case | base (µs) | head (µs) | head/base [95%] | floor | verdict |\n|:--|--:|--:|--:|--:|:--|\n",
+        part);
   tb_part_end(comment, part);
 }
 
@@ -40,8 +46,10 @@ static void put_row(struct tb_comment *comment, const cJSON *one) {
   fputs("| ", part);
   tb_markdown_cell(part, interval);
   fputc(' ', part);
-  if (isfinite(floor)) fprintf(part, "| ±%.2f%% | %s", floor * percent, loud ? "**" : "");
-  else fprintf(part, "| – | %s", loud ? "**" : "");
+  if (isfinite(floor))
+    fprintf(part, "| ±%.2f%% | %s", floor * percent, loud ? "**" : "");
+  else
+    fprintf(part, "| – | %s", loud ? "**" : "");
   tb_markdown_text(part, verdict);
   fputs(loud ? "**" : "", part);
   if (cJSON_IsTrue(tb_doc_at(one, "confirmed"))) fputs(", confirmed", part);
@@ -54,7 +62,9 @@ static void put_row(struct tb_comment *comment, const cJSON *one) {
 
 /* How many rows did not fit. */
 static void close_table(struct tb_comment *comment, FILE *out) {
-  if (comment->left_out) fprintf(out, "\n%d more case%s not shown: a comment holds no more. `tbench report FILE` has all.\n", comment->left_out, comment->left_out == 1 ? " is" : "s are");
+  if (comment->left_out)
+    fprintf(out, "\n%d more case%s not shown: a comment holds no more. `tbench report FILE` has all.\n",
+            comment->left_out, comment->left_out == 1 ? " is" : "s are");
   comment->left_out = 0;
 }
 
@@ -72,7 +82,8 @@ static void put_findings(struct tb_comment *comment, const cJSON *one) {
   const cJSON *finding, *attribution = tb_doc_at(one, "attribution");
   const char *problem = tb_doc_text(one, "problem", NULL);
   bool any = problem || cJSON_IsObject(attribution);
-  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) any |= strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
+  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) any |=
+      strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
   FILE *part = any ? tb_part_begin(comment) : NULL;
   if (!part) return;
   fputs("- ", part);
@@ -127,7 +138,8 @@ static void put_moved(struct tb_comment *comment, const struct tb_ranked *ranked
   close_table(comment, comment->out);
 }
 
-static void put_folded(struct tb_comment *comment, const cJSON *document, const struct tb_ranked *ranked, int count) {
+static void put_folded(struct tb_comment *comment, const cJSON *document, const struct tb_ranked *ranked,
+                       int count) {
   FILE *out = comment->out;
   const size_t used = comment->used;
   fprintf(out, "\n<details><summary>All %d case%s</summary>\n\n", count, count == 1 ? "" : "s");
@@ -143,7 +155,8 @@ static void put_folded(struct tb_comment *comment, const cJSON *document, const 
   fputs("\n</details>\n", out);
 }
 
-bool tb_report_comparison_markdown(const cJSON *document, const struct tb_report_options *options, FILE *out) {
+bool tb_report_comparison_markdown(const cJSON *document, const struct tb_report_options *options,
+                                   FILE *out) {
   struct tb_comment comment = {.out = out, .limit = MOVED};
   int count, moved = 0;
   struct tb_ranked *ranked = tb_comparison_ranked(document, &count);

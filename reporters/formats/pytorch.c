@@ -1,5 +1,6 @@
-/* Records of PyTorch's benchmark database, schema v3 (test-infra: clickhouse_db_schema/benchmark.oss_ci_benchmark_v3), as a list in a file
- * of the folder that its CI action uploads, which adds repository, commit and job. A record a figure of a case; values of extra_info are
+/* Records of PyTorch's benchmark database, schema v3 (test-infra:
+ * clickhouse_db_schema/benchmark.oss_ci_benchmark_v3), as a list in a file of the folder that its CI action
+ * uploads, which adds repository, commit and job. A record a figure of a case; values of extra_info are
  * texts. Values of the repetitions are all there, as the table wants them. */
 #include <math.h>
 
@@ -72,7 +73,8 @@ static void put_dependency(struct tb_json *json, const char *name, const char *v
 static void put_dependencies(struct tb_json *json, const cJSON *result, const cJSON *environment) {
   const char *whole = tb_doc_whole_commit(result);
   tb_emit_open(json, "dependencies", '{');
-  put_dependency(json, "tbench", tb_doc_text(result, "tbench.version", NULL), whole ? whole : tb_doc_text(result, "tbench.commit", NULL));
+  put_dependency(json, "tbench", tb_doc_text(result, "tbench.version", NULL),
+                 whole ? whole : tb_doc_text(result, "tbench.commit", NULL));
   put_dependency(json, "llvm", tb_doc_text(environment, "llvm", NULL), NULL);
   put_dependency(json, "lua", tb_doc_text(environment, "lua", NULL), NULL);
   put_dependency(json, "blas", tb_doc_text(environment, "blas", NULL), NULL);

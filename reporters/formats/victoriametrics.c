@@ -1,5 +1,6 @@
-/* Lines for VictoriaMetrics' /api/v1/import: {"metric":{"__name__":…,LABELS},"values":[V],"timestamps":[MS]}, a line a figure. Names and
- * units are those of Prometheus; the time is that of the run's start. Of the run itself there is tbench_run_complete. */
+/* Lines for VictoriaMetrics' /api/v1/import: {"metric":{"__name__":…,LABELS},"values":[V],"timestamps":[MS]},
+ * a line a figure. Names and units are those of Prometheus; the time is that of the run's start. Of the run
+ * itself there is tbench_run_complete. */
 #include <math.h>
 
 #include "reporters/series.h"
@@ -7,12 +8,17 @@
 
 static const double ms_per_s = 1e3;
 
-struct line { const cJSON *result, *one_case /* NULL: of the run itself */; double ms; FILE *out; };
+struct line {
+  const cJSON *result, *one_case /* NULL: of the run itself */;
+  double ms;
+  FILE *out;
+};
 
 static void put_label_name(const struct tb_tag *tag, char *out, size_t size) {
   snprintf(out, size, "%s%s", tag->prefix, tag->name);
   for (; *out; out++)
-    if (!((*out >= 'a' && *out <= 'z') || (*out >= 'A' && *out <= 'Z') || (*out >= '0' && *out <= '9'))) *out = '_';
+    if (!((*out >= 'a' && *out <= 'z') || (*out >= 'A' && *out <= 'Z') || (*out >= '0' && *out <= '9')))
+      *out = '_';
 }
 
 static void put_labels(struct tb_json *json, const struct line *line) {
@@ -60,8 +66,10 @@ static void put_case(const struct line *line) {
 
 bool tb_report_victoriametrics(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   for (int i = 0; i < tb_doc_count(result); i++)
-    if (cJSON_GetArraySize(tb_doc_at(tb_doc_nth(result, i), "cases")) && !isfinite(tb_doc_time(tb_doc_nth(result, i), "started")))
-      return tb_report_lacks(options, "a result does not say when it was started, which is the time of its figures");
+    if (cJSON_GetArraySize(tb_doc_at(tb_doc_nth(result, i), "cases")) &&
+        !isfinite(tb_doc_time(tb_doc_nth(result, i), "started")))
+      return tb_report_lacks(options,
+                             "a result does not say when it was started, which is the time of its figures");
   for (int i = 0; i < tb_doc_count(result); i++) {
     struct line line = {.result = tb_doc_nth(result, i), .out = out};
     line.ms = floor(tb_doc_time(line.result, "started") * ms_per_s);

@@ -8,16 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct { const char *name, *needs; } kinds[] = {
+static const struct {
+  const char *name, *needs;
+} kinds[] = {
 #define TB_PLOT(NAME, name, needs, help) {name, needs},
 #include "reporters/gnuplot/plots.def"
 #undef TB_PLOT
 };
 
 typedef bool add_panels(struct tb_page *page, const struct tb_plot_subject *subject);
-static add_panels *const adders[TB_PLOT_KINDS] = {[TB_PLOT_SPEEDUP] = tb_plot_speedup,   [TB_PLOT_COMPILE] = tb_plot_compile, [TB_PLOT_ABLATION] = tb_plot_ablation,
-                                                  [TB_PLOT_ROOFLINE] = tb_plot_roofline, [TB_PLOT_HISTORY] = tb_plot_history};
-static const char *const formats[TB_PLOT_FORMATS] = {[TB_PLOT_SVG] = "svg", [TB_PLOT_PNG] = "png", [TB_PLOT_PDF] = "pdf"};
+static add_panels *const adders[TB_PLOT_KINDS] = {[TB_PLOT_SPEEDUP] = tb_plot_speedup,
+                                                  [TB_PLOT_COMPILE] = tb_plot_compile,
+                                                  [TB_PLOT_ABLATION] = tb_plot_ablation,
+                                                  [TB_PLOT_ROOFLINE] = tb_plot_roofline,
+                                                  [TB_PLOT_HISTORY] = tb_plot_history};
+static const char *const formats[TB_PLOT_FORMATS] = {
+    [TB_PLOT_SVG] = "svg", [TB_PLOT_PNG] = "png", [TB_PLOT_PDF] = "pdf"};
 
 const char *tb_plot_kind_name(enum tb_plot_kind kind) { return kinds[kind].name; }
 const char *tb_plot_format_name(enum tb_plot_format format) { return formats[format]; }
@@ -26,7 +32,11 @@ const char *tb_plot_format_name(enum tb_plot_format format) { return formats[for
 
 enum { DRAFT_PATH = TB_PLOT_PATH + 8 };
 
-struct draft { FILE *out; const char *path; char name[DRAFT_PATH]; };
+struct draft {
+  FILE *out;
+  const char *path;
+  char name[DRAFT_PATH];
+};
 
 static bool open_draft(struct draft *d, const char *path) {
   d->path = path;
@@ -46,7 +56,9 @@ static bool close_draft(struct draft *d) {
   return good;
 }
 
-static bool fail(struct tb_plot *plot, const char *text) { return snprintf(plot->message, sizeof plot->message, "%s", text), false; }
+static bool fail(struct tb_plot *plot, const char *text) {
+  return snprintf(plot->message, sizeof plot->message, "%s", text), false;
+}
 
 /* "FILE was not written: reason", from errno. */
 static bool not_written(struct tb_plot *plot, const char *path) {
@@ -57,7 +69,9 @@ static bool not_written(struct tb_plot *plot, const char *path) {
 static bool write_data(const struct tb_page *page, struct tb_plot *plot) {
   struct draft draft;
   if (!open_draft(&draft, plot->data)) return not_written(plot, plot->data);
-  fputs("# Data of the pictures beside it, for gnuplot: blocks with an empty line before and after them, columns by blanks, NaN where nothing is known.\n\n\n", draft.out);
+  fputs("# Data of the pictures beside it, for gnuplot: blocks with an empty line before and after them, "
+        "columns by blanks, NaN where nothing is known.\n\n\n",
+        draft.out);
   fwrite(page->data_text, 1, page->data_size, draft.out);
   return close_draft(&draft) || not_written(plot, plot->data);
 }
@@ -111,20 +125,24 @@ static void page_title(const struct tb_plot_subject *s, char *out, size_t size) 
   }
   snprintf(out + used, size - used, "%s%s", n ? " · " : "", tb_doc_text(s->result, "started", ""));
   used = strlen(out);
-  if (s->options->history) snprintf(out + used, size - used, ", and %d earlier run%s", s->options->history->n_runs - 1, s->options->history->n_runs == 2 ? "" : "s");
+  if (s->options->history)
+    snprintf(out + used, size - used, ", and %d earlier run%s", s->options->history->n_runs - 1,
+             s->options->history->n_runs == 2 ? "" : "s");
 }
 
 /* "3 cases not drawn: 2 wrong, 1 crashed" behind what is there; nothing where there are none. */
-static void append_untold(const struct tb_untold *untold, const char *what, const char *of, char *out, size_t size) {
+static void append_untold(const struct tb_untold *untold, const char *what, const char *of, char *out,
+                          size_t size) {
   char why[TB_PLOT_TITLE / 2];
   const size_t used = strlen(out);
   if (!untold->total) return;
   tb_untold_text(untold, why, sizeof why);
-  snprintf(out + used, size - used, "%s%d %s%s%s not drawn: %s", used ? "; " : "", untold->total, what, untold->total == 1 ? "" : "s", of, why);
+  snprintf(out + used, size - used, "%s%d %s%s%s not drawn: %s", used ? "; " : "", untold->total, what,
+           untold->total == 1 ? "" : "s", of, why);
 }
 
-/* Pictures are of cases that are right: how many are not, and why, stands below the title and among what is told. A history is of those of all
- * its runs, the newest among them. */
+/* Pictures are of cases that are right: how many are not, and why, stands below the title and among what is
+ * told. A history is of those of all its runs, the newest among them. */
 static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, unsigned wanted) {
   const unsigned history = s->options->history ? 1u << TB_PLOT_HISTORY : 0;
   struct tb_untold untold = {0};
@@ -132,7 +150,8 @@ static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, u
   const cJSON *c;
   cJSON_ArrayForEach(c, tb_doc_at(s->result, "cases")) tb_untold_add(&untold, c);
   if (wanted != history) append_untold(&untold, "case", "", text, sizeof text);
-  if (wanted & history) append_untold(&s->options->history->untold, "measurement", " of the history", text, sizeof text);
+  if (wanted & history)
+    append_untold(&s->options->history->untold, "measurement", " of the history", text, sizeof text);
   if (!*text) return;
   tb_page_second(page, text);
   tb_page_tell(page, text);
@@ -146,9 +165,12 @@ static bool fill_page(struct tb_page *page, const struct tb_plot_subject *s) {
     const int before = page->n_panels;
     if (!(wanted & 1u << kind)) continue;
     if (!adders[kind](page, s)) return false;
-    if (asked && page->n_panels == before) tb_page_note(page, "nothing to draw for kind=%s: no case that is right has %s", kinds[kind].name, kinds[kind].needs);
+    if (asked && page->n_panels == before)
+      tb_page_note(page, "nothing to draw for kind=%s: no case that is right has %s", kinds[kind].name,
+                   kinds[kind].needs);
   }
-  if (!page->n_panels && !asked) tb_page_note(page, "nothing to draw: no case that is right has a speedup or a compile time");
+  if (!page->n_panels && !asked)
+    tb_page_note(page, "nothing to draw: no case that is right has a speedup or a compile time");
   return tb_page_flush(page);
 }
 
@@ -163,10 +185,12 @@ static bool make_page(struct tb_page *page, const struct tb_plot_subject *s, str
   return true;
 }
 
-bool tb_plot_result(const cJSON *result, const char *stem, const struct tb_plot_options *options, struct tb_plot *plot) {
+bool tb_plot_result(const cJSON *result, const char *stem, const struct tb_plot_options *options,
+                    struct tb_plot *plot) {
   struct tb_ablation ablation;
   struct tb_page page;
-  if (!name_files(plot, stem, options->formats ? options->formats : 1u << TB_PLOT_SVG | 1u << TB_PLOT_PNG)) return false;
+  if (!name_files(plot, stem, options->formats ? options->formats : 1u << TB_PLOT_SVG | 1u << TB_PLOT_PNG))
+    return false;
   const struct tb_plot_subject subject = {result, options, &ablation};
   bool good = tb_ablation_make(result, &ablation);
   if (!good) {

@@ -7,14 +7,19 @@
 #include "reporters/gnuplot/gnuplot.h"
 
 static int by_batch(const void *a, const void *b) {
-  const double x = tb_doc_number(*(const cJSON *const *)a, "case.batch"), y = tb_doc_number(*(const cJSON *const *)b, "case.batch");
+  const double x = tb_doc_number(*(const cJSON *const *)a, "case.batch"),
+               y = tb_doc_number(*(const cJSON *const *)b, "case.batch");
   return (x > y) - (x < y);
 }
 
 typedef char curve_title[TB_PLOT_TITLE];
 
 /* A case that a curve may have, and the names that its curve then has. */
-struct point { const cJSON *one; curve_title group, title; double weight; };
+struct point {
+  const cJSON *one;
+  curve_title group, title;
+  double weight;
+};
 
 /* Which of the points have one title, or, if `groups`, one group. False: memory is out. */
 static bool find_alike(const struct point *points, int count, bool groups, struct tb_alike *out) {
@@ -26,7 +31,8 @@ static bool find_alike(const struct point *points, int count, bool groups, struc
 }
 
 /* The curve of all points that are alike, from the first one on. */
-static bool add_curve(struct tb_curves *curves, const struct point *points, const struct tb_alike *titles, int first) {
+static bool add_curve(struct tb_curves *curves, const struct point *points, const struct tb_alike *titles,
+                      int first) {
   struct tb_curve *c = &curves->data[curves->count++];
   int n = 0;
   *c = (struct tb_curve){.weight = -INFINITY};
@@ -56,7 +62,8 @@ static bool add_curves(struct tb_curves *curves, const struct point *points, int
   return good;
 }
 
-bool tb_curves_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data), const void *data, double (*weigh)(const cJSON *one_case), struct tb_curves *out) {
+bool tb_curves_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data),
+                    const void *data, double (*weigh)(const cJSON *one_case), struct tb_curves *out) {
   const cJSON *one;
   const size_t room = (size_t)cJSON_GetArraySize(cases) + 1;
   struct point *points = calloc(room, sizeof *points);
@@ -67,7 +74,8 @@ bool tb_curves_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, cons
     struct point *p = &points[n++];
     *p = (struct point){.one = one, .weight = weigh(one)};
     tb_case_group(one, p->group, sizeof p->group / 2);
-    snprintf(p->title, sizeof p->title, "%.*s, %.60s", (int)(sizeof p->group / 2), p->group, tb_case_column(one));
+    snprintf(p->title, sizeof p->title, "%.*s, %.60s", (int)(sizeof p->group / 2), p->group,
+             tb_case_column(one));
   }
   const bool good = points && out->data && add_curves(out, points, n);
   free(points);
@@ -89,8 +97,10 @@ int tb_curves_keep(struct tb_curves *curves, int most) {
   free(weights);
   curves->count = 0;
   for (int i = 0; i < before; i++) {
-    if (curves->data[i].weight >= least && curves->count < most) curves->data[curves->count++] = curves->data[i];
-    else free(curves->data[i].cases);
+    if (curves->data[i].weight >= least && curves->count < most)
+      curves->data[curves->count++] = curves->data[i];
+    else
+      free(curves->data[i].cases);
   }
   return before - curves->count;
 }
@@ -122,6 +132,7 @@ const char *tb_curves_group(const struct tb_curves *curves, int first, int count
 void tb_curve_legend(const struct tb_curves *curves, int first, int count, int i, char *out) {
   enum { MOST = 110 };
   const struct tb_curve *c = &curves->data[first + i];
-  snprintf(out, TB_PLOT_TITLE, "%s", *tb_curves_group(curves, first, count) ? tb_case_column(c->cases[0]) : c->title);
+  snprintf(out, TB_PLOT_TITLE, "%s",
+           *tb_curves_group(curves, first, count) ? tb_case_column(c->cases[0]) : c->title);
   tb_plot_shorten(out, MOST);
 }

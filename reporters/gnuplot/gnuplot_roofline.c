@@ -1,11 +1,13 @@
-/* Rooflines (Williams, Waterman and Patterson, CACM 52, 2009): the rate that a case achieves over its arithmetic intensity, below what
- * the memory and the arithmetic units of the same part of the machine gave to the same number of threads.
+/* Rooflines (Williams, Waterman and Patterson, CACM 52, 2009): the rate that a case achieves over its
+ * arithmetic intensity, below what the memory and the arithmetic units of the same part of the machine gave
+ * to the same number of threads.
  *
- * Operations and bytes are the compiler's count of a case's graph, time is the median of a steady call. Roofs are those of the case's
- * environment: a triad over arrays far larger than all caches, and f32 multiply-adds in registers, both measured bound to the CPUs of
- * the case with its number of threads; a panel an environment. Cases on another device or another number of threads are not drawn, and
- * counted. What stays in a cache may lie above the slanted roof.
- * Data: of the roof intensity, rate; of curves intensity, rate, share of the roof, batch. */
+ * Operations and bytes are the compiler's count of a case's graph, time is the median of a steady call. Roofs
+ * are those of the case's environment: a triad over arrays far larger than all caches, and f32 multiply-adds
+ * in registers, both measured bound to the CPUs of the case with its number of threads; a panel an
+ * environment. Cases on another device or another number of threads are not drawn, and counted. What stays in
+ * a cache may lie above the slanted roof. Data: of the roof intensity, rate; of curves intensity, rate, share
+ * of the roof, batch. */
 #include <math.h>
 #include <string.h>
 
@@ -14,11 +16,21 @@
 enum { CURVES_MAX = 3 * TB_PLOT_SERIES, LABELLED = 3, CURVE_PIXELS = 20, PANEL_PIXELS = 420 };
 static const double giga = 1e9, around = 1.6;
 
-struct machine { int number; double bytes_per_s, flops_per_s, threads; const cJSON *json; };
+struct machine {
+  int number;
+  double bytes_per_s, flops_per_s, threads;
+  const cJSON *json;
+};
 
-static double intensity_of(const cJSON *c) { return tb_doc_number(c, "graph.flops") / tb_doc_number(c, "graph.bytes_moved"); }
-static double rate_of(const cJSON *c) { return tb_doc_number(c, "graph.flops") / tb_doc_number(c, "steady.median_ns"); } /* a nanosecond: GFLOP/s */
-static double roof_at(const struct machine *m, double intensity) { return fmin(m->flops_per_s, m->bytes_per_s * intensity) / giga; }
+static double intensity_of(const cJSON *c) {
+  return tb_doc_number(c, "graph.flops") / tb_doc_number(c, "graph.bytes_moved");
+}
+static double rate_of(const cJSON *c) {
+  return tb_doc_number(c, "graph.flops") / tb_doc_number(c, "steady.median_ns");
+} /* a nanosecond: GFLOP/s */
+static double roof_at(const struct machine *m, double intensity) {
+  return fmin(m->flops_per_s, m->bytes_per_s * intensity) / giga;
+}
 static double steady_of(const cJSON *c) { return tb_doc_number(c, "steady.median_ns"); }
 
 static bool is_drawable(const cJSON *c) {
@@ -28,10 +40,13 @@ static bool is_drawable(const cJSON *c) {
 
 static bool fits(const cJSON *c, const void *data) {
   const struct machine *m = data;
-  return is_drawable(c) && tb_case_environment_number(c) == m->number && !strcmp(tb_doc_text(c, "case.device", "?"), "cpu") && tb_doc_number(c, "case.threads") == m->threads;
+  return is_drawable(c) && tb_case_environment_number(c) == m->number &&
+         !strcmp(tb_doc_text(c, "case.device", "?"), "cpu") && tb_doc_number(c, "case.threads") == m->threads;
 }
 
-static bool has_roofs(const struct machine *m) { return m->bytes_per_s > 0 && m->flops_per_s > 0 && isfinite(m->bytes_per_s) && isfinite(m->flops_per_s); }
+static bool has_roofs(const struct machine *m) {
+  return m->bytes_per_s > 0 && m->flops_per_s > 0 && isfinite(m->bytes_per_s) && isfinite(m->flops_per_s);
+}
 
 /* Cases that have a rate, and are in no panel. */
 static int count_others(const cJSON *result) {
@@ -39,15 +54,19 @@ static int count_others(const cJSON *result) {
   int n = 0;
   cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
     const cJSON *e = tb_case_environment(result, c);
-    const struct machine m = {tb_case_environment_number(c), tb_doc_number(e, "triad_bytes_per_s"), tb_doc_number(e, "fma_flops_per_s"), tb_doc_number(e, "threads"), e};
+    const struct machine m = {tb_case_environment_number(c), tb_doc_number(e, "triad_bytes_per_s"),
+                              tb_doc_number(e, "fma_flops_per_s"), tb_doc_number(e, "threads"), e};
     n += is_drawable(c) && !(has_roofs(&m) && fits(c, &m));
   }
   return n;
 }
 
-struct range { double x_lo, x_hi, y_lo, y_hi; };
+struct range {
+  double x_lo, x_hi, y_lo, y_hi;
+};
 
-static void put_curve(struct tb_page *page, const struct machine *m, const struct tb_curve *curve, bool labelled, struct range *r) {
+static void put_curve(struct tb_page *page, const struct machine *m, const struct tb_curve *curve,
+                      bool labelled, struct range *r) {
   tb_page_block(page, curve->title, "intensity (FLOP/byte)  rate (GFLOP/s)  share of the roof  batch  case");
   for (int i = 0; i < curve->count; i++) {
     const cJSON *c = curve->cases[i];
@@ -77,18 +96,23 @@ static void put_titles(struct tb_page *page, const struct machine *m, const char
   char title[TB_PLOT_TITLE], second[TB_PLOT_TITLE], where[64] = "";
   const char *cpus = tb_doc_text(m->json, "cpus", "");
   if (*cpus) snprintf(where, sizeof where, ", CPUs %.40s", cpus);
-  snprintf(title, sizeof title, "roofline: %.10g thread%s on %.40s%s; the roofs were measured there with as many threads", m->threads, m->threads == 1 ? "" : "s",
-           tb_doc_text(m->json, "bound_to", "this machine"), where);
+  snprintf(title, sizeof title,
+           "roofline: %.10g thread%s on %.40s%s; the roofs were measured there with as many threads",
+           m->threads, m->threads == 1 ? "" : "s", tb_doc_text(m->json, "bound_to", "this machine"), where);
   snprintf(second, sizeof second, "%.120s", *group ? group : tb_doc_text(m->json, "cpu.model", ""));
   tb_page_title(page, title, second);
 }
 
-static void add_panel(struct tb_page *page, const struct machine *m, const struct tb_curves *curves, int first, int count) {
+static void add_panel(struct tb_page *page, const struct machine *m, const struct tb_curves *curves,
+                      int first, int count) {
   const double ridge = m->flops_per_s / m->bytes_per_s;
-  struct range r = {ridge, ridge, m->flops_per_s / giga, m->flops_per_s / giga}; /* the ridge is in sight in any case, and right of it the roof */
+  struct range r = {ridge, ridge, m->flops_per_s / giga,
+                    m->flops_per_s / giga}; /* the ridge is in sight in any case, and right of it the roof */
   const int block = page->n_blocks + 1;
   char label[TB_PLOT_TITLE];
-  for (int i = 0; i < count; i++) put_curve(page, m, &curves->data[first + i], !i || count <= LABELLED, &r); /* names of many curves' ends would lie upon one another */
+  for (int i = 0; i < count; i++)
+    put_curve(page, m, &curves->data[first + i], !i || count <= LABELLED,
+              &r); /* names of many curves' ends would lie upon one another */
   r.x_lo /= around, r.x_hi *= around * around;
   const int roof = put_roof(page, m, &r);
   tb_page_panel(page, PANEL_PIXELS + CURVE_PIXELS * (count + 1), count + 1, "roofline");
@@ -99,7 +123,10 @@ static void add_panel(struct tb_page *page, const struct machine *m, const struc
   tb_plot_log_axis(out, 'y', r.y_lo, r.y_hi);
   fputs("plot ", out);
   tb_page_index(page, roof);
-  snprintf(label, sizeof label, "roof: memory %.3g GB/s (triad), then f32 multiply-add %.4g GFLOP/s; what stays in a cache may lie above", m->bytes_per_s / giga, m->flops_per_s / giga);
+  snprintf(label, sizeof label,
+           "roof: memory %.3g GB/s (triad), then f32 multiply-add %.4g GFLOP/s; what stays in a cache may "
+           "lie above",
+           m->bytes_per_s / giga, m->flops_per_s / giga);
   fputs("with lines lc rgb '#333333' lw 2 dt 1 title ", out);
   tb_plot_quote(out, label);
   for (int i = 0; i < count; i++) {
@@ -119,7 +146,10 @@ static bool add_machine(struct tb_page *page, const cJSON *cases, const struct m
   struct tb_curves curves;
   if (!tb_curves_make(cases, fits, m, steady_of, &curves)) return tb_curves_free(&curves), false;
   const int dropped = tb_curves_keep(&curves, CURVES_MAX);
-  if (dropped) tb_page_note(page, "%d of %d curves of a roofline are left out: the fastest cases; case=PATTERN picks others", dropped, dropped + curves.count);
+  if (dropped)
+    tb_page_note(page,
+                 "%d of %d curves of a roofline are left out: the fastest cases; case=PATTERN picks others",
+                 dropped, dropped + curves.count);
   for (int first = 0, count; first < curves.count; first += count) {
     count = tb_curves_panel(&curves, first);
     add_panel(page, m, &curves, first, count);
@@ -133,10 +163,15 @@ bool tb_plot_roofline(struct tb_page *page, const struct tb_plot_subject *s) {
   int number = 0;
   const int before = page->n_panels;
   cJSON_ArrayForEach(e, tb_doc_at(s->result, "environments")) {
-    const struct machine m = {number++, tb_doc_number(e, "triad_bytes_per_s"), tb_doc_number(e, "fma_flops_per_s"), tb_doc_number(e, "threads"), e};
+    const struct machine m = {number++, tb_doc_number(e, "triad_bytes_per_s"),
+                              tb_doc_number(e, "fma_flops_per_s"), tb_doc_number(e, "threads"), e};
     if (has_roofs(&m) && !add_machine(page, tb_doc_at(s->result, "cases"), &m)) return false;
   }
   const int others = count_others(s->result);
-  if (others && page->n_panels > before) tb_page_note(page, "%d case%s no roof in the roofline: it was not measured on their device with their number of threads", others, others == 1 ? " has" : "s have");
+  if (others && page->n_panels > before)
+    tb_page_note(
+        page,
+        "%d case%s no roof in the roofline: it was not measured on their device with their number of threads",
+        others, others == 1 ? " has" : "s have");
   return true;
 }

@@ -1,4 +1,5 @@
-/* Cases as rows, one below the other: labels beside the axis, that say what tells the rows apart and no more. */
+/* Cases as rows, one below the other: labels beside the axis, that say what tells the rows apart and no
+ * more. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,12 @@
 
 enum { LABEL = 44 /* characters of a label */ };
 
-bool tb_rows_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data), const void *data, struct tb_rows *out) {
+bool tb_rows_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const void *data), const void *data,
+                  struct tb_rows *out) {
   const cJSON *one;
   *out = (struct tb_rows){.cases = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->cases)};
   if (!out->cases) return false;
-  cJSON_ArrayForEach(one, cases)
-    if (tb_case_right(one) && fits(one, data)) out->cases[out->count++] = one;
+  cJSON_ArrayForEach(one, cases) if (tb_case_right(one) && fits(one, data)) out->cases[out->count++] = one;
   return true;
 }
 
@@ -54,10 +55,15 @@ static void put_settings(const cJSON *settings, char *out, size_t size) {
   *out = '\0';
   cJSON_ArrayForEach(s, settings) {
     if (used + 1 >= size || !s->string) break;
-    if (cJSON_IsString(s)) snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", s->string, s->valuestring);
-    else if (cJSON_IsBool(s)) snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", s->string, cJSON_IsTrue(s) ? "true" : "false");
-    else if (cJSON_IsNumber(s) && isfinite(s->valuedouble)) snprintf(out + used, size - used, "%s%s=%.6g", used ? " " : "", s->string, s->valuedouble);
-    else snprintf(out + used, size - used, "%s%s=?", used ? " " : "", s->string);
+    if (cJSON_IsString(s))
+      snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", s->string, s->valuestring);
+    else if (cJSON_IsBool(s))
+      snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", s->string,
+               cJSON_IsTrue(s) ? "true" : "false");
+    else if (cJSON_IsNumber(s) && isfinite(s->valuedouble))
+      snprintf(out + used, size - used, "%s%s=%.6g", used ? " " : "", s->string, s->valuedouble);
+    else
+      snprintf(out + used, size - used, "%s%s=?", used ? " " : "", s->string);
     used = strlen(out);
   }
 }
@@ -71,13 +77,17 @@ static void part_text(const cJSON *c, enum part part, char *out, size_t size) {
     case DTYPE: snprintf(out, size, "%s", tb_doc_text(c, "case.dtype", "?")); break;
     case DEVICE: snprintf(out, size, "%s", tb_doc_text(c, "case.device", "?")); break;
     case THREADS:
-      if (isnan(threads)) snprintf(out, size, "? threads");
-      else snprintf(out, size, "%.10g thread%s", threads, threads == 1 ? "" : "s");
+      if (isnan(threads))
+        snprintf(out, size, "? threads");
+      else
+        snprintf(out, size, "%.10g thread%s", threads, threads == 1 ? "" : "s");
       break;
     case TOPOLOGY: snprintf(out, size, "%s", tb_doc_text(c, "case.topology", "?")); break;
     case PARAMS: put_settings(tb_doc_at(c, "case.params"), out, size); break;
     case SWITCHES: put_settings(tb_doc_at(c, "case.switches"), out, size); break;
-    case BATCH: if (!isnan(batch)) snprintf(out, size, "b%.10g", batch); break;
+    case BATCH:
+      if (!isnan(batch)) snprintf(out, size, "b%.10g", batch);
+      break;
     case PARTS: break;
   }
 }
@@ -106,14 +116,16 @@ static void put_parts(const cJSON *c, const bool wanted[PARTS], const char *betw
 
 void tb_rows_label(const struct tb_rows *rows, int i, char *label) {
   bool wanted[PARTS];
-  for (int part = 0; part < PARTS; part++) wanted[part] = part == WORKLOAD || part == BATCH || differs(rows, (enum part)part);
+  for (int part = 0; part < PARTS; part++)
+    wanted[part] = part == WORKLOAD || part == BATCH || differs(rows, (enum part)part);
   put_parts(rows->cases[i], wanted, " ", label);
   tb_plot_shorten(label, LABEL);
 }
 
 void tb_rows_common(const struct tb_rows *rows, char *common) {
   bool wanted[PARTS];
-  for (int part = 0; part < PARTS; part++) wanted[part] = part != WORKLOAD && part != BATCH && !differs(rows, (enum part)part);
+  for (int part = 0; part < PARTS; part++)
+    wanted[part] = part != WORKLOAD && part != BATCH && !differs(rows, (enum part)part);
   *common = '\0';
   if (rows->count) put_parts(rows->cases[0], wanted, " · ", common);
 }

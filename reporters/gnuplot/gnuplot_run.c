@@ -59,19 +59,22 @@ static int run_gnuplot(const char *script, char said[SAID]) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Whether the last bytes of a file hold the mark that its format ends with: gnuplot tells nobody of a full disk. */
+/* Whether the last bytes of a file hold the mark that its format ends with: gnuplot tells nobody of a full
+ * disk. */
 static bool ends_with(const char *path, const char *mark) {
   enum { TAIL = 16 };
   char tail[TAIL];
   FILE *in = fopen(path, "re");
   if (!in) return false;
-  const bool good = !fseek(in, -(long)TAIL, SEEK_END) && fread(tail, 1, TAIL, in) == TAIL && memmem(tail, TAIL, mark, strlen(mark));
+  const bool good = !fseek(in, -(long)TAIL, SEEK_END) && fread(tail, 1, TAIL, in) == TAIL &&
+                    memmem(tail, TAIL, mark, strlen(mark));
   fclose(in);
   return good;
 }
 
 static bool pictures_whole(const struct tb_plot *plot) {
-  static const char *const ends[TB_PLOT_FORMATS] = {[TB_PLOT_SVG] = "</svg>", [TB_PLOT_PNG] = "IEND", [TB_PLOT_PDF] = "%%EOF"};
+  static const char *const ends[TB_PLOT_FORMATS] = {
+      [TB_PLOT_SVG] = "</svg>", [TB_PLOT_PNG] = "IEND", [TB_PLOT_PDF] = "%%EOF"};
   for (int f = 0; f < TB_PLOT_FORMATS; f++)
     if (*plot->picture[f] && !ends_with(plot->picture[f], ends[f])) return false;
   return true;
@@ -88,9 +91,13 @@ bool tb_gnuplot_draw(struct tb_plot *plot) {
   const int status = run_gnuplot(plot->script, said);
   if (!status && pictures_whole(plot)) return true;
   remove_pictures(plot);
-  if (status == NOT_FOUND) snprintf(why, sizeof why, "gnuplot is not installed (Debian package: gnuplot-nox)");
-  else if (status) snprintf(why, sizeof why, "gnuplot failed (exit status %d)%s%s", status, *said ? ": " : "", said);
-  else snprintf(why, sizeof why, "gnuplot could not write the pictures (a full disk?)");
-  snprintf(plot->message, sizeof plot->message, "%s; data and script are in %.*s and %.*s", why, TB_PLOT_PATH - 1, plot->data, TB_PLOT_PATH - 1, plot->script);
+  if (status == NOT_FOUND)
+    snprintf(why, sizeof why, "gnuplot is not installed (Debian package: gnuplot-nox)");
+  else if (status)
+    snprintf(why, sizeof why, "gnuplot failed (exit status %d)%s%s", status, *said ? ": " : "", said);
+  else
+    snprintf(why, sizeof why, "gnuplot could not write the pictures (a full disk?)");
+  snprintf(plot->message, sizeof plot->message, "%s; data and script are in %.*s and %.*s", why,
+           TB_PLOT_PATH - 1, plot->data, TB_PLOT_PATH - 1, plot->script);
   return false;
 }

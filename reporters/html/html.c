@@ -8,27 +8,47 @@
 
 static const char style[] =
     "<style>\n"
-    ":root { color-scheme: light dark; --back: #fff; --ink: #1b1f24; --faint: #5b6570; --line: #d9dde2; --box: #f6f8fa; --bad: #b3261e; --good: #1a6b2f; --unsure: #8a5a00;\n"
+    ":root { color-scheme: light dark; --back: #fff; --ink: #1b1f24; --faint: #5b6570; --line: #d9dde2; "
+    "--box: #f6f8fa; --bad: #b3261e; --good: #1a6b2f; --unsure: #8a5a00;\n"
     "  --s0: #0072b2; --s1: #d55e00; --s2: #007a5a; --s3: #aa4c8a; --s4: #56719b; --s5: #806000; }\n"
-    "@media (prefers-color-scheme: dark) { :root { --back: #14181d; --ink: #dde3ea; --faint: #98a2ad; --line: #343b43; --box: #1c2229; --bad: #ff8a80; --good: #7fd694;\n"
-    "  --unsure: #f0c36d; --s0: #56b4e9; --s1: #ff9350; --s2: #3fd0a4; --s3: #e59cc9; --s4: #a9bfe0; --s5: #e0c040; } }\n"
-    "* { box-sizing: border-box; } body { margin: 0 auto; padding: 1rem clamp(.6rem, 2vw, 2.5rem) 3rem; background: var(--back); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }\n"
-    "p, li, h3 { overflow-wrap: anywhere; } h1 { font-size: 1.4rem; margin: .4rem 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; } h3 { font-size: .95rem; margin: 1rem 0 .4rem; }\n"
-    ".faint, figcaption { color: var(--faint); font-size: .85rem; } .groups { display: grid; gap: 1rem 2rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 46rem), 1fr)); align-items: start; }\n"
-    ".groups > section { min-width: 0; } .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .87rem; }\n"
-    "th, td { padding: .2rem .7rem .2rem 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); vertical-align: top; } th { color: var(--faint); font-weight: 600; }\n"
-    ".l { text-align: left; } td.id { font: .8rem/1.5 ui-monospace, monospace; white-space: normal; overflow-wrap: anywhere; min-width: min(14rem, 35vw); } td.text { white-space: normal; min-width: 7rem; max-width: 32rem; text-align: left; }\n"
-    "tr.bad td { color: var(--bad); } .SLOWER, .bad { color: var(--bad); font-weight: 600; } .FASTER { color: var(--good); font-weight: 600; } .UNSURE { color: var(--unsure); font-weight: 600; }\n"
-    "figure { margin: .8rem 0; } svg.chart { display: block; width: 100%; max-width: 36rem; } svg text { fill: var(--faint); font: 12px system-ui, sans-serif; } svg.small { width: 10rem; height: 1rem; }\n"
-    ".grid { stroke: var(--line); } .one { stroke: var(--ink); stroke-width: 1.2; } .line, .bar { fill: none; stroke: currentColor; stroke-width: 1.6; } .mark { fill: currentColor; }\n"
-    ".s0 { color: var(--s0); } .s1 { color: var(--s1); } .s2 { color: var(--s2); } .s3 { color: var(--s3); } .s4 { color: var(--s4); } .s5 { color: var(--s5); }\n"
-    ".s1 .line { stroke-dasharray: 7 3; } .s2 .line { stroke-dasharray: 2 3; } .s3 .line { stroke-dasharray: 9 3 2 3; } .s4 .line { stroke-dasharray: 4 2; } .s5 .line { stroke-dasharray: 1 4; }\n"
-    ".legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .2rem 0; padding: 0; font-size: .85rem; } .legend svg { vertical-align: middle; }\n"
-    "details { margin: 1rem 0; padding: .3rem .8rem; background: var(--box); border: 1px solid var(--line); border-radius: 4px; } summary { cursor: pointer; } pre { overflow-x: auto; font-size: .8rem; }\n"
+    "@media (prefers-color-scheme: dark) { :root { --back: #14181d; --ink: #dde3ea; --faint: #98a2ad; "
+    "--line: #343b43; --box: #1c2229; --bad: #ff8a80; --good: #7fd694;\n"
+    "  --unsure: #f0c36d; --s0: #56b4e9; --s1: #ff9350; --s2: #3fd0a4; --s3: #e59cc9; --s4: #a9bfe0; --s5: "
+    "#e0c040; } }\n"
+    "* { box-sizing: border-box; } body { margin: 0 auto; padding: 1rem clamp(.6rem, 2vw, 2.5rem) 3rem; "
+    "background: var(--back); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }\n"
+    "p, li, h3 { overflow-wrap: anywhere; } h1 { font-size: 1.4rem; margin: .4rem 0; } h2 { font-size: "
+    "1.1rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; } h3 { "
+    "font-size: .95rem; margin: 1rem 0 .4rem; }\n"
+    ".faint, figcaption { color: var(--faint); font-size: .85rem; } .groups { display: grid; gap: 1rem 2rem; "
+    "grid-template-columns: repeat(auto-fit, minmax(min(100%, 46rem), 1fr)); align-items: start; }\n"
+    ".groups > section { min-width: 0; } .scroll { overflow-x: auto; } table { border-collapse: collapse; "
+    "font-variant-numeric: tabular-nums; font-size: .87rem; }\n"
+    "th, td { padding: .2rem .7rem .2rem 0; text-align: right; white-space: nowrap; border-bottom: 1px solid "
+    "var(--line); vertical-align: top; } th { color: var(--faint); font-weight: 600; }\n"
+    ".l { text-align: left; } td.id { font: .8rem/1.5 ui-monospace, monospace; white-space: normal; "
+    "overflow-wrap: anywhere; min-width: min(14rem, 35vw); } td.text { white-space: normal; min-width: 7rem; "
+    "max-width: 32rem; text-align: left; }\n"
+    "tr.bad td { color: var(--bad); } .SLOWER, .bad { color: var(--bad); font-weight: 600; } .FASTER { "
+    "color: var(--good); font-weight: 600; } .UNSURE { color: var(--unsure); font-weight: 600; }\n"
+    "figure { margin: .8rem 0; } svg.chart { display: block; width: 100%; max-width: 36rem; } svg text { "
+    "fill: var(--faint); font: 12px system-ui, sans-serif; } svg.small { width: 10rem; height: 1rem; }\n"
+    ".grid { stroke: var(--line); } .one { stroke: var(--ink); stroke-width: 1.2; } .line, .bar { fill: "
+    "none; stroke: currentColor; stroke-width: 1.6; } .mark { fill: currentColor; }\n"
+    ".s0 { color: var(--s0); } .s1 { color: var(--s1); } .s2 { color: var(--s2); } .s3 { color: var(--s3); } "
+    ".s4 { color: var(--s4); } .s5 { color: var(--s5); }\n"
+    ".s1 .line { stroke-dasharray: 7 3; } .s2 .line { stroke-dasharray: 2 3; } .s3 .line { stroke-dasharray: "
+    "9 3 2 3; } .s4 .line { stroke-dasharray: 4 2; } .s5 .line { stroke-dasharray: 1 4; }\n"
+    ".legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .2rem 0; "
+    "padding: 0; font-size: .85rem; } .legend svg { vertical-align: middle; }\n"
+    "details { margin: 1rem 0; padding: .3rem .8rem; background: var(--box); border: 1px solid var(--line); "
+    "border-radius: 4px; } summary { cursor: pointer; } pre { overflow-x: auto; font-size: .8rem; }\n"
     "</style>\n";
 
 void tb_html_begin(FILE *out, const char *title) {
-  fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", out);
+  fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+        "content=\"width=device-width, initial-scale=1\">\n<title>",
+        out);
   tb_html_text(out, title);
   fputs("</title>\n", out);
   fputs(style, out);
@@ -41,14 +61,19 @@ void tb_html_end(FILE *out) { fputs("</main>\n</body>\n</html>\n", out); }
 
 /* --- groups --- */
 
-struct writing { FILE *out; const struct tb_report_options *options; bool good; };
+struct writing {
+  FILE *out;
+  const struct tb_report_options *options;
+  bool good;
+};
 
 static void put_head(const struct writing *w) {
   fputs("<thead><tr>", w->out);
   for (int k = 0; k < tb_column_count(); k++) {
     const struct tb_column *column = tb_column_at(k);
     if (!tb_column_shown(w->options, k)) continue;
-    fprintf(w->out, "<th scope=\"col\"%s>%s%s%s</th>", column->left ? " class=\"l\"" : "", column->title, *column->unit ? "<br>" : "", column->unit);
+    fprintf(w->out, "<th scope=\"col\"%s>%s%s%s</th>", column->left ? " class=\"l\"" : "", column->title,
+            *column->unit ? "<br>" : "", column->unit);
   }
   fputs("</tr></thead>\n<tbody>\n", w->out);
 }

@@ -1,14 +1,31 @@
-/* Charts of the page as inline SVG. Axes of ratios and of batch sizes are logarithmic; series differ in colour, dash and marker, so that they can
- * be told apart without colours. Numbers go through `at`, which keeps them finite and on the paper. */
+/* Charts of the page as inline SVG. Axes of ratios and of batch sizes are logarithmic; series differ in
+ * colour, dash and marker, so that they can be told apart without colours. Numbers go through `at`, which
+ * keeps them finite and on the paper. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "reporters/alike.h"
 #include "reporters/html/html.h"
 
-enum { WIDTH = 480, HEIGHT = 270, LEFT = 52, RIGHT = 14, TOP = 16, BOTTOM = 42, MARK = 4, WHISKER = 4, LABEL = 6, LINE = 4, SERIES = 6, MODE = 64 };
+enum {
+  WIDTH = 480,
+  HEIGHT = 270,
+  LEFT = 52,
+  RIGHT = 14,
+  TOP = 16,
+  BOTTOM = 42,
+  MARK = 4,
+  WHISKER = 4,
+  LABEL = 6,
+  LINE = 4,
+  SERIES = 6,
+  MODE = 64
+};
 
-struct axis { double lo, hi; int from, to; }; /* logarithms, and where they lie on the paper */
+struct axis {
+  double lo, hi;
+  int from, to;
+}; /* logarithms, and where they lie on the paper */
 
 static double at(const struct axis *axis, double value) {
   const double span = axis->hi - axis->lo, share = span > 0 ? (log(value) - axis->lo) / span : 0.5;
@@ -51,15 +68,28 @@ static void find_axes(const cJSON **cases, int count, struct axis *x, struct axi
 
 static void put_tick(FILE *out, const struct axis *y, double value) {
   const double place = at(y, value);
-  fprintf(out, "<line class=\"%s\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", value == 1 ? "one" : "grid", LEFT, WIDTH - RIGHT, place, place);
-  fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dominant-baseline=\"middle\">%g×</text>\n", LEFT - LABEL, place, value);
+  fprintf(out, "<line class=\"%s\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
+          value == 1 ? "one" : "grid", LEFT, WIDTH - RIGHT, place, place);
+  fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dominant-baseline=\"middle\">%g×</text>\n",
+          LEFT - LABEL, place, value);
 }
 
 /* Ticks within a decade, finer ones where the axis spans less. */
-#define STEPS(...) {sizeof (double[]){__VA_ARGS__} / sizeof(double), (const double[]){__VA_ARGS__}}
-static const struct { double span; struct { size_t count; const double *values; } steps; } scales[] = {
-    {1.35, STEPS(1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 7, 7.5, 8, 8.5, 9, 9.5, 9.8)}, {3, STEPS(1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)},
-    {20, STEPS(1, 1.5, 2, 3, 4, 5, 7)}, {200, STEPS(1, 2, 5)}, {INFINITY, STEPS(1)}};
+#define STEPS(...)                                                                                           \
+  {                                                                                                          \
+    sizeof(double[]){__VA_ARGS__} / sizeof(double), (const double[]) { __VA_ARGS__ }                         \
+  }
+static const struct {
+  double span;
+  struct {
+    size_t count;
+    const double *values;
+  } steps;
+} scales[] = {{1.35, STEPS(1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 7, 7.5, 8, 8.5, 9, 9.5, 9.8)},
+              {3, STEPS(1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)},
+              {20, STEPS(1, 1.5, 2, 3, 4, 5, 7)},
+              {200, STEPS(1, 2, 5)},
+              {INFINITY, STEPS(1)}};
 
 static void put_y_axis(FILE *out, const struct axis *y) {
   const double exponents = 12;
@@ -80,10 +110,13 @@ static void put_x_axis(FILE *out, const cJSON **cases, int count, const struct a
     if (isnan(speedup(cases[i])) || place - last < apart) continue;
     last = place;
     fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", place, HEIGHT - BOTTOM + 16);
-    if (batch > 0 && isfinite(batch)) fprintf(out, "%.0f</text>", batch);
-    else fputs("–</text>", out);
+    if (batch > 0 && isfinite(batch))
+      fprintf(out, "%.0f</text>", batch);
+    else
+      fputs("–</text>", out);
   }
-  fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">batch size</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - LABEL);
+  fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">batch size</text>\n",
+          (LEFT + WIDTH - RIGHT) / 2, HEIGHT - LABEL);
 }
 
 /* --- series --- */
@@ -91,23 +124,34 @@ static void put_x_axis(FILE *out, const cJSON **cases, int count, const struct a
 static void put_marker(FILE *out, int series, double x, double y) {
   switch (series % LINE) {
     case 0: fprintf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"/>", x, y, MARK); break;
-    case 1: fprintf(out, "<rect class=\"mark\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>", x - MARK, y - MARK, 2 * MARK, 2 * MARK); break;
-    case 2: fprintf(out, "<path class=\"mark\" d=\"M%.1f %.1fl%d %dh-%dz\"/>", x, y - MARK, MARK + 1, 2 * MARK, 2 * (MARK + 1)); break;
-    default: fprintf(out, "<path class=\"mark\" d=\"M%.1f %.1fl%d %dl-%d %dl-%d -%dz\"/>", x, y - MARK - 1, MARK + 1, MARK + 1, MARK + 1, MARK + 1, MARK + 1, MARK + 1);
+    case 1:
+      fprintf(out, "<rect class=\"mark\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>", x - MARK,
+              y - MARK, 2 * MARK, 2 * MARK);
+      break;
+    case 2:
+      fprintf(out, "<path class=\"mark\" d=\"M%.1f %.1fl%d %dh-%dz\"/>", x, y - MARK, MARK + 1, 2 * MARK,
+              2 * (MARK + 1));
+      break;
+    default:
+      fprintf(out, "<path class=\"mark\" d=\"M%.1f %.1fl%d %dl-%d %dl-%d -%dz\"/>", x, y - MARK - 1, MARK + 1,
+              MARK + 1, MARK + 1, MARK + 1, MARK + 1, MARK + 1);
   }
 }
 
 static void put_point(FILE *out, const cJSON *c, int series, const struct axis *x, const struct axis *y) {
-  const double place = at(x, batch_of(c)), lo = tb_doc_number(c, "speedup.lo"), hi = tb_doc_number(c, "speedup.hi");
+  const double place = at(x, batch_of(c)), lo = tb_doc_number(c, "speedup.lo"),
+               hi = tb_doc_number(c, "speedup.hi");
   if (lo > 0 && hi > 0 && isfinite(lo) && isfinite(hi)) {
     fprintf(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f", place, at(y, lo), at(y, hi));
-    fprintf(out, "M%.1f %.1fh%dM%.1f %.1fh%d\"/>", place - WHISKER, at(y, lo), 2 * WHISKER, place - WHISKER, at(y, hi), 2 * WHISKER);
+    fprintf(out, "M%.1f %.1fh%dM%.1f %.1fh%d\"/>", place - WHISKER, at(y, lo), 2 * WHISKER, place - WHISKER,
+            at(y, hi), 2 * WHISKER);
   }
   put_marker(out, series, place, at(y, speedup(c)));
 }
 
 /* Those of one mode, from the first one on. */
-static void put_series(FILE *out, const cJSON **points, const struct tb_alike *modes, int first, int series, const struct axis *x, const struct axis *y) {
+static void put_series(FILE *out, const cJSON **points, const struct tb_alike *modes, int first, int series,
+                       const struct axis *x, const struct axis *y) {
   char command = 'M';
   fprintf(out, "<g class=\"s%d\"><path class=\"line\" d=\"", series % SERIES);
   for (int i = first; i >= 0; i = modes->next[i]) {
@@ -124,7 +168,10 @@ static void put_legend(FILE *out, const cJSON **points, int count, const struct 
   fputs("<ul class=\"legend\">", out);
   for (int i = 0; i < count; i++) {
     if (modes->first[i] != i) continue;
-    fprintf(out, "<li><svg class=\"s%d\" width=\"28\" height=\"12\" viewBox=\"0 0 28 12\" aria-hidden=\"true\"><path class=\"line\" d=\"M0 6H28\"/>", series % SERIES);
+    fprintf(out,
+            "<li><svg class=\"s%d\" width=\"28\" height=\"12\" viewBox=\"0 0 28 12\" "
+            "aria-hidden=\"true\"><path class=\"line\" d=\"M0 6H28\"/>",
+            series % SERIES);
     put_marker(out, series++, 14, 6);
     fputs("</svg> ", out);
     tb_html_text(out, tb_case_column(points[i]));
@@ -133,8 +180,10 @@ static void put_legend(FILE *out, const cJSON **points, int count, const struct 
   fputs("</ul>\n", out);
 }
 
-/* The cases that have a speedup, and which of them are of one mode; the caller frees both. False: memory is out. */
-static bool find_points(const cJSON **cases, int count, const cJSON ***points, int *n, struct tb_alike *modes) {
+/* The cases that have a speedup, and which of them are of one mode; the caller frees both. False: memory is
+ * out. */
+static bool find_points(const cJSON **cases, int count, const cJSON ***points, int *n,
+                        struct tb_alike *modes) {
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   *points = calloc((size_t)count + 1, sizeof **points);
   *n = 0;
@@ -160,11 +209,15 @@ static void put_untold(FILE *out, const cJSON **cases, int count) {
   fputc('.', out);
 }
 
-static void put_chart(FILE *out, const cJSON **points, int count, const struct tb_alike *modes, const char *title) {
+static void put_chart(FILE *out, const cJSON **points, int count, const struct tb_alike *modes,
+                      const char *title) {
   struct axis x, y;
   int series = 0;
   find_axes(points, count, &x, &y);
-  fprintf(out, "<figure>\n<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Speedup over batch size: ", WIDTH, HEIGHT);
+  fprintf(
+      out,
+      "<figure>\n<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Speedup over batch size: ",
+      WIDTH, HEIGHT);
   tb_html_text(out, title);
   fputs("</title>\n", out);
   put_y_axis(out, &y);
@@ -182,7 +235,9 @@ bool tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *titl
   const bool good = find_points(cases, count, &points, &n, &modes);
   if (good && n) {
     put_chart(out, points, n, &modes, title);
-    fputs("<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.", out);
+    fputs(
+        "<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.",
+        out);
     put_untold(out, cases, count);
     fputs("</figcaption>\n</figure>\n", out);
   }
@@ -206,10 +261,16 @@ void tb_html_range_add(struct tb_html_range *range, const cJSON *one) {
 }
 
 void tb_html_interval(FILE *out, const cJSON *one, const struct tb_html_range *range) {
-  const double ratio = tb_doc_number(one, "time.ratio"), lo = tb_doc_number(one, "time.lo"), hi = tb_doc_number(one, "time.hi");
+  const double ratio = tb_doc_number(one, "time.ratio"), lo = tb_doc_number(one, "time.lo"),
+               hi = tb_doc_number(one, "time.hi");
   const struct axis x = {range->lo, range->hi, SMALL_MARGIN, SMALL_WIDTH - SMALL_MARGIN};
   if (!(ratio > 0) || !isfinite(ratio)) return;
-  fprintf(out, "<svg class=\"small\" viewBox=\"0 0 %d %d\" aria-hidden=\"true\"><path class=\"one\" d=\"M%.1f 0V%d\"/>", SMALL_WIDTH, SMALL_HEIGHT, at(&x, 1), SMALL_HEIGHT);
-  if (lo > 0 && hi > 0 && isfinite(lo) && isfinite(hi)) fprintf(out, "<path class=\"bar\" d=\"M%.1f %dH%.1f\"/>", at(&x, lo), SMALL_HEIGHT / 2, at(&x, hi));
-  fprintf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%d\" r=\"%d\"/></svg>", at(&x, ratio), SMALL_HEIGHT / 2, SMALL_MARK);
+  fprintf(out,
+          "<svg class=\"small\" viewBox=\"0 0 %d %d\" aria-hidden=\"true\"><path class=\"one\" d=\"M%.1f "
+          "0V%d\"/>",
+          SMALL_WIDTH, SMALL_HEIGHT, at(&x, 1), SMALL_HEIGHT);
+  if (lo > 0 && hi > 0 && isfinite(lo) && isfinite(hi))
+    fprintf(out, "<path class=\"bar\" d=\"M%.1f %dH%.1f\"/>", at(&x, lo), SMALL_HEIGHT / 2, at(&x, hi));
+  fprintf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%d\" r=\"%d\"/></svg>", at(&x, ratio),
+          SMALL_HEIGHT / 2, SMALL_MARK);
 }

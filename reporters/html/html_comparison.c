@@ -44,17 +44,22 @@ static void put_row(FILE *out, const cJSON *one, const struct tb_html_range *ran
   fputs("</td>", out);
   put_time(out, tb_doc_number(one, "base_ns"));
   put_time(out, tb_doc_number(one, "head_ns"));
-  if (isfinite(floor)) fprintf(out, "<td>±%.2f%%</td>", floor * percent);
-  else fputs("<td>–</td>", out);
+  if (isfinite(floor))
+    fprintf(out, "<td>±%.2f%%</td>", floor * percent);
+  else
+    fputs("<td>–</td>", out);
   fputs("</tr>\n", out);
 }
 
 static void put_table(FILE *out, const struct tb_ranked *ranked, int count) {
   struct tb_html_range range = {0, 0};
   for (int i = 0; i < count; i++) tb_html_range_add(&range, ranked[i].one);
-  fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\" class=\"l\">case</th><th scope=\"col\" class=\"l\">verdict</th>"
-        "<th scope=\"col\">head/base [95%]</th><th scope=\"col\" class=\"l\">around 1</th><th scope=\"col\">base<br>(µs)</th><th scope=\"col\">head<br>(µs)</th>"
-        "<th scope=\"col\">floor</th></tr></thead>\n<tbody>\n", out);
+  fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\" class=\"l\">case</th><th "
+        "scope=\"col\" class=\"l\">verdict</th>"
+        "<th scope=\"col\">head/base [95%]</th><th scope=\"col\" class=\"l\">around 1</th><th "
+        "scope=\"col\">base<br>(µs)</th><th scope=\"col\">head<br>(µs)</th>"
+        "<th scope=\"col\">floor</th></tr></thead>\n<tbody>\n",
+        out);
   for (int i = 0; i < count; i++) put_row(out, ranked[i].one, &range);
   fputs("</tbody></table></div>\n", out);
 }
@@ -84,7 +89,8 @@ static void put_findings(FILE *out, const cJSON *one) {
   const cJSON *finding, *attribution = tb_doc_at(one, "attribution");
   const char *problem = tb_doc_text(one, "problem", NULL);
   bool any = problem || cJSON_IsObject(attribution);
-  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) any |= strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
+  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) any |=
+      strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
   if (!any) return;
   fputs("<li><code>", out);
   tb_html_text(out, tb_doc_text(one, "id", "?"));
@@ -127,9 +133,12 @@ static bool put_comparison(FILE *out, const cJSON *document) {
   fputs("<section>\n", out);
   put_title(out, document);
   fputs("<h3>What moved</h3>\n", out);
-  if (moved) put_table(out, ranked, moved);
-  else fputs("<p>Nothing moved.</p>\n", out);
-  fprintf(out, "<details%s><summary>All %d case%s</summary>\n", moved ? "" : " open", count, count == 1 ? "" : "s");
+  if (moved)
+    put_table(out, ranked, moved);
+  else
+    fputs("<p>Nothing moved.</p>\n", out);
+  fprintf(out, "<details%s><summary>All %d case%s</summary>\n", moved ? "" : " open", count,
+          count == 1 ? "" : "s");
   put_table(out, ranked, count);
   fputs("</details>\n<details><summary>What else was found, case by case</summary><ul>\n", out);
   for (int i = 0; i < count; i++) put_findings(out, ranked[i].one);

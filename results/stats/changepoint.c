@@ -1,14 +1,15 @@
 /* E-Divisive by energy statistics. Invariants:
- * 1. A cut leaves min_segment points on either side, of the series' ends, of marks and of other cuts, where it is tested.
- * 2. Every cut but a mark has passed its permutation test between its final neighbours, and the test of effect size. Only then
- *    place_at_ends tells one near an end where the step is.
- * 3. A scan of n points takes n log n: the sum of distances to the points already on one side comes from two Fenwick trees, of counts
- *    and of sums by rank, so a permutation is no more than a shuffle of ranks.
+ * 1. A cut leaves min_segment points on either side, of the series' ends, of marks and of other cuts, where
+ *    it is tested.
+ * 2. Every cut but a mark has passed its permutation test between its final neighbours, and the test of
+ *    effect size. Only then place_at_ends tells one near an end where the step is.
+ * 3. A scan of n points takes n log n: the sum of distances to the points already on one side comes from two
+ *    Fenwick trees, of counts and of sums by rank, so a permutation is no more than a shuffle of ranks.
  *
- * Paper: the statistic of a cut into m and n points is mn / (m + n) times
- * 2 mean|x - y| - mean|x - x'| - mean|y - y'|. It also scans over where the right part ends, so that a step up and
- * down again does not hide itself, in n^2; here windows of three lengths do that (the permutations go through the same
- * windows, so the test stays exact), and cuts are then placed, and tested, again between their final neighbours. */
+ * Paper: the statistic of a cut into m and n points is mn / (m + n) times 2 mean|x - y| - mean|x - x'| -
+ * mean|y - y'|. It also scans over where the right part ends, so that a step up and down again does not hide
+ * itself, in n^2; here windows of three lengths do that (the permutations go through the same windows, so the
+ * test stays exact), and cuts are then placed, and tested, again between their final neighbours. */
 #include "results/stats/changepoint.h"
 
 #include <math.h>
@@ -18,21 +19,25 @@
 #include "results/stats/random.h"
 #include "results/stats/stats.h"
 
-enum { SETTLING = 4 /* rounds of placing and testing cuts again; each mostly changes nothing after the second. Then cuts only go */ };
+enum {
+  SETTLING = 4 /* rounds of placing and testing cuts again; each mostly changes nothing after the second. Then
+                  cuts only go */
+};
 
 struct tb_change_options tb_change_defaults(void) {
-  return (struct tb_change_options){.significance = 0.01, .permutations = 199, .min_segment = 5, .min_step = 0.01, .seed = 1};
+  return (struct tb_change_options){
+      .significance = 0.01, .permutations = 199, .min_segment = 5, .min_step = 0.01, .seed = 1};
 }
 
 struct work {
   const struct tb_change_options *options;
-  const double *logs;    /* of the whole series */
-  size_t *rank;          /* of the segment at hand, from 1, in its order in time */
-  double *sorted;        /* its values, by rank - 1 */
-  double *left;          /* sums of distances within what comes before a point */
+  const double *logs; /* of the whole series */
+  size_t *rank;       /* of the segment at hand, from 1, in its order in time */
+  double *sorted;     /* its values, by rank - 1 */
+  double *left;       /* sums of distances within what comes before a point */
   double *tree_sum;
   size_t *tree_count;
-  unsigned char *cut;    /* of the whole series: enum cut_kind of each point that begins a segment */
+  unsigned char *cut; /* of the whole series: enum cut_kind of each point that begins a segment */
 };
 enum cut_kind { NO_CUT, FOUND, MARK };
 
@@ -62,7 +67,10 @@ static void tree_clear(const struct work *w, size_t n) {
   memset(w->tree_count, 0, (n + 1) * sizeof *w->tree_count);
 }
 
-struct best { size_t at; double energy; };
+struct best {
+  size_t at;
+  double energy;
+};
 enum windows { WHOLE = 1, DOWN_TO_QUARTERS = 4 };
 
 /* The best cut within [begin, end) of the segment of n points whose ranks, in order of time, are w->rank. */
@@ -87,13 +95,15 @@ static struct best scan_window(const struct work *w, size_t n, size_t begin, siz
     sum += x;
     if (end - k < margin) continue;
     const double cross = all - w->left[k] - right;
-    const double energy = a * b / (a + b) * (2 * cross / (a * b) - 2 * w->left[k] / (a * (a - 1)) - 2 * right / (b * (b - 1)));
+    const double energy =
+        a * b / (a + b) * (2 * cross / (a * b) - 2 * w->left[k] / (a * (a - 1)) - 2 * right / (b * (b - 1)));
     if (energy > best.energy) best = (struct best){k, energy};
   }
   return best;
 }
 
-/* The best cut over windows: the whole, and those of a half and a quarter of it, each beginning half a window after the one before. */
+/* The best cut over windows: the whole, and those of a half and a quarter of it, each beginning half a window
+ * after the one before. */
 static struct best scan(const struct work *w, size_t n, enum windows windows) {
   struct best best = scan_window(w, n, 0, n);
   for (size_t part = 2; part <= windows; part *= 2) {
@@ -107,7 +117,10 @@ static struct best scan(const struct work *w, size_t n, enum windows windows) {
   return best;
 }
 
-struct valued { double value; size_t at; };
+struct valued {
+  double value;
+  size_t at;
+};
 
 static int by_value(const void *a, const void *b) {
   const struct valued *x = a, *y = b;
@@ -136,7 +149,11 @@ static void shuffle(struct tb_random *random, size_t *items, size_t count) {
   }
 }
 
-struct tested { size_t at; double p; bool cut; };
+struct tested {
+  size_t at;
+  double p;
+  bool cut;
+};
 
 /* The best cut of [from, to), and whether it is one. False: memory is out. */
 static bool test_segment(struct work *w, size_t from, size_t to, enum windows windows, struct tested *out) {
@@ -148,7 +165,8 @@ static bool test_segment(struct work *w, size_t from, size_t to, enum windows wi
   const struct best best = scan(w, n, windows);
   struct tb_random random = {options->seed ^ (uint64_t)from << 32 ^ (uint64_t)to};
   const double tries = options->permutations + 1;
-  const int most = (int)floor(options->significance * tries) - 1; /* as many permutations may reach the energy */
+  const int most =
+      (int)floor(options->significance * tries) - 1; /* as many permutations may reach the energy */
   int reached = 0;
   if (w->sorted[0] == w->sorted[n - 1]) return true;
   for (int i = 0; i < options->permutations && reached <= most; i++) {
@@ -184,7 +202,8 @@ static double step_of(const struct work *w, size_t from, size_t at, size_t to) {
   return tb_median(w->logs + at, to - at) - tb_median(w->logs + from, at - from);
 }
 
-/* Places each cut again between its neighbours, and drops those that no longer hold. *changed: something did. */
+/* Places each cut again between its neighbours, and drops those that no longer hold. *changed: something
+ * did. */
 static bool settle(struct work *w, size_t count, bool *changed) {
   *changed = false;
   for (size_t at = next_cut(w, 0, count), next; at < count; at = next) {
@@ -254,8 +273,9 @@ static double deviation(const struct work *w, size_t from, size_t to) {
   return sum;
 }
 
-/* A cut that lies as near to an end as the test can see may lie nearer yet: a step of three nights ago is found, but as if it were of five.
- * So it goes to where what is on its sides scatters the least, at the place that was tested or beyond. */
+/* A cut that lies as near to an end as the test can see may lie nearer yet: a step of three nights ago is
+ * found, but as if it were of five. So it goes to where what is on its sides scatters the least, at the place
+ * that was tested or beyond. */
 static size_t place_beyond(const struct work *w, size_t from, size_t at, size_t to, size_t count) {
   const size_t margin = (size_t)w->options->min_segment;
   const size_t begin = !from && at == margin ? 1 : at, end = to == count && to - at == margin ? to : at + 1;
@@ -298,16 +318,22 @@ static void free_room(struct work *w) {
   free(w->cut);
 }
 
-static tc_status check(const double *values, size_t count, const struct tb_change_options *o, struct tc_error *err) {
-  if (!(o->significance > 0 && o->significance < 1) || o->min_segment < 2 || !(o->min_step >= 0) || o->significance * (o->permutations + 1) < 1)
-    return tc_fail(err, TC_ARG, "changes", "segments need 2 points at least, and (permutations + 1) x significance 1 at least");
+static tc_status check(const double *values, size_t count, const struct tb_change_options *o,
+                       struct tc_error *err) {
+  if (!(o->significance > 0 && o->significance < 1) || o->min_segment < 2 || !(o->min_step >= 0) ||
+      o->significance * (o->permutations + 1) < 1)
+    return tc_fail(err, TC_ARG, "changes",
+                   "segments need 2 points at least, and (permutations + 1) x significance 1 at least");
   for (size_t i = 0; i < count; i++)
-    if (!(values[i] > 0) || !isfinite(values[i])) return tc_fail(err, TC_ARG, "changes", "value %zu of the history, %g, is not above 0", i + 1, values[i]);
+    if (!(values[i] > 0) || !isfinite(values[i]))
+      return tc_fail(err, TC_ARG, "changes", "value %zu of the history, %g, is not above 0", i + 1,
+                     values[i]);
   return TC_OK;
 }
 
-tc_status tb_change_points(const double *values, size_t count, const size_t *marks, size_t mark_count, const struct tb_change_options *options,
-                           struct tb_change *out, size_t *found, struct tc_error *err) {
+tc_status tb_change_points(const double *values, size_t count, const size_t *marks, size_t mark_count,
+                           const struct tb_change_options *options, struct tb_change *out, size_t *found,
+                           struct tc_error *err) {
   *found = 0;
   const tc_status status = check(values, count, options, err);
   if (status) return status;

@@ -1,7 +1,9 @@
 /* Verdicts on times. Invariants:
- * 1. A verdict other than UNSURE rests on an interval and on a noise floor, both from this run (or, apart, from both runs).
+ * 1. A verdict other than UNSURE rests on an interval and on a noise floor, both from this run (or, apart,
+ *    from both runs).
  * 2. The interval excludes 1 exactly where p is at most 1 - confidence (no ties).
- * 3. Whatever was flagged and is taken back becomes UNSURE; SAME is said only by an interval within the limit that is not beyond the threshold. */
+ * 3. Whatever was flagged and is taken back becomes UNSURE; SAME is said only by an interval within the limit
+ *    that is not beyond the threshold. */
 #include "results/stats/decide.h"
 
 #include <math.h>
@@ -17,7 +19,9 @@ enum { FEWEST = 2 };
 
 /* --- words --- */
 
-static const struct { const char *word, *symbol, *meaning, *todo; } verdicts[] = {
+static const struct {
+  const char *word, *symbol, *meaning, *todo;
+} verdicts[] = {
 #define TB_VERDICT(NAME, word, symbol, meaning, todo) [TB_VERDICT_##NAME] = {word, symbol, meaning, todo},
 #include "results/stats/verdict.def"
 #undef TB_VERDICT
@@ -46,10 +50,15 @@ const char *tb_unsure_text(enum tb_unsure why) {
     case TB_UNSURE_CORRECTED: return "beyond the limit, but not clear enough among as many cases";
     case TB_UNSURE_NOT_CONFIRMED: return "beyond the limit, but fresh pairs did not confirm it";
     case TB_UNSURE_OTHER_CPU: return "both sides were measured on different CPUs";
-    case TB_UNSURE_MOVED: return "the machine's speed changed between the two runs, as the probe tells: within what it moved by, the data do not tell";
+    case TB_UNSURE_MOVED:
+      return "the machine's speed changed between the two runs, as the probe tells: within what it moved by, "
+             "the data do not tell";
     case TB_UNSURE_SHORT_HISTORY: return "the history has too few points since its last step";
-    case TB_UNSURE_WIDE_FORECAST: return "the history has too few points as yet for figures that vary so much: what it foretells is wider than floor_limit allows, and narrows as points are added";
-    case TB_UNSURE_WITHIN_FLOOR: return "beyond the threshold, but within what two equal programs differ by here";
+    case TB_UNSURE_WIDE_FORECAST:
+      return "the history has too few points as yet for figures that vary so much: what it foretells is "
+             "wider than floor_limit allows, and narrows as points are added";
+    case TB_UNSURE_WITHIN_FLOOR:
+      return "beyond the threshold, but within what two equal programs differ by here";
     case TB_UNSURE_COUNT: break;
   }
   return "";
@@ -57,7 +66,10 @@ const char *tb_unsure_text(enum tb_unsure why) {
 
 /* --- samples --- */
 
-struct sample { double *values; size_t count; };
+struct sample {
+  double *values;
+  size_t count;
+};
 
 static struct sample finite_of(const double *values, size_t count) {
   struct sample s = {.values = malloc((count + 1) * sizeof *values)};
@@ -79,7 +91,7 @@ static double t_p(double centre, double error, double freedom, double bound, enu
 struct estimate {
   struct tb_interval interval; /* of the log ratio */
   bool known, by_ranks;
-  double error, freedom;       /* of t */
+  double error, freedom;            /* of t */
   const struct sample *base, *head; /* base NULL: pairs */
 };
 
@@ -97,17 +109,24 @@ static struct estimate of_pairs(const struct sample *pairs, double confidence) {
   if (pairs->count < FEWEST) return e;
   e.known = true;
   e.by_ranks = tb_signed_rank_interval(pairs->values, pairs->count, confidence, &e.interval);
-  if (!e.by_ranks) from_t(&e, tb_mean(pairs->values, pairs->count), tb_deviation(pairs->values, pairs->count) / sqrt(n), n - 1, confidence);
+  if (!e.by_ranks)
+    from_t(&e, tb_mean(pairs->values, pairs->count), tb_deviation(pairs->values, pairs->count) / sqrt(n),
+           n - 1, confidence);
   return e;
 }
 
 /* Welch's t, where there are too few for ranks. */
 static void welch(struct estimate *e, double confidence) {
   const double a = (double)e->base->count, b = (double)e->head->count;
-  const double deviation_a = tb_deviation(e->base->values, e->base->count), deviation_b = tb_deviation(e->head->values, e->head->count);
-  const double share_a = deviation_a * deviation_a / a, share_b = deviation_b * deviation_b / b, variance = share_a + share_b;
-  const double freedom = variance > 0 ? variance * variance / (share_a * share_a / (a - 1) + share_b * share_b / (b - 1)) : a + b - 2;
-  from_t(e, tb_mean(e->head->values, e->head->count) - tb_mean(e->base->values, e->base->count), sqrt(variance), freedom, confidence);
+  const double deviation_a = tb_deviation(e->base->values, e->base->count),
+               deviation_b = tb_deviation(e->head->values, e->head->count);
+  const double share_a = deviation_a * deviation_a / a, share_b = deviation_b * deviation_b / b,
+               variance = share_a + share_b;
+  const double freedom =
+      variance > 0 ? variance * variance / (share_a * share_a / (a - 1) + share_b * share_b / (b - 1))
+                   : a + b - 2;
+  from_t(e, tb_mean(e->head->values, e->head->count) - tb_mean(e->base->values, e->base->count),
+         sqrt(variance), freedom, confidence);
 }
 
 static struct estimate of_sides(const struct sample *base, const struct sample *head, double confidence) {
@@ -116,7 +135,8 @@ static struct estimate of_sides(const struct sample *base, const struct sample *
   e.interval.centre = tb_median(head->values, head->count) - tb_median(base->values, base->count);
   if (base->count < FEWEST || head->count < FEWEST) return e;
   e.known = true;
-  e.by_ranks = tb_rank_sum_interval(base->values, base->count, head->values, head->count, confidence, &e.interval);
+  e.by_ranks =
+      tb_rank_sum_interval(base->values, base->count, head->values, head->count, confidence, &e.interval);
   if (!e.by_ranks) welch(&e, confidence);
   return e;
 }
@@ -124,7 +144,8 @@ static struct estimate of_sides(const struct sample *base, const struct sample *
 static double p_of(const struct estimate *e, double bound, enum tb_side side) {
   if (!e->known) return NAN;
   if (!e->by_ranks) return t_p(e->interval.centre, e->error, e->freedom, bound, side);
-  if (e->base) return tb_rank_sum_p(e->base->values, e->base->count, e->head->values, e->head->count, bound, side);
+  if (e->base)
+    return tb_rank_sum_p(e->base->values, e->base->count, e->head->values, e->head->count, bound, side);
   struct sample moved = finite_of(e->head->values, e->head->count);
   for (size_t i = 0; i < moved.count; i++) moved.values[i] -= bound;
   const double p = tb_signed_rank_p(moved.values, moved.count, side);
@@ -152,18 +173,28 @@ static void set_floor(struct tb_decision *d, const double *twin_log_ratios, size
 
 static void set_verdict(struct tb_decision *d, double lo, double hi, double threshold) {
   const double limit = log1p(d->limit), least = log1p(threshold);
-  if (isnan(lo)) d->why = TB_UNSURE_FEW_PAIRS;
-  else if (isnan(d->floor)) d->why = TB_UNSURE_NO_TWINS;
-  else if (lo > limit) d->verdict = TB_VERDICT_SLOWER;
-  else if (hi < -limit) d->verdict = TB_VERDICT_FASTER;
-  else if (lo < -limit || hi > limit) d->why = TB_UNSURE_CROSSES;
-  else if (lo > least || hi < -least) d->why = TB_UNSURE_WITHIN_FLOOR;
-  else d->verdict = TB_VERDICT_SAME;
+  if (isnan(lo))
+    d->why = TB_UNSURE_FEW_PAIRS;
+  else if (isnan(d->floor))
+    d->why = TB_UNSURE_NO_TWINS;
+  else if (lo > limit)
+    d->verdict = TB_VERDICT_SLOWER;
+  else if (hi < -limit)
+    d->verdict = TB_VERDICT_FASTER;
+  else if (lo < -limit || hi > limit)
+    d->why = TB_UNSURE_CROSSES;
+  else if (lo > least || hi < -least)
+    d->why = TB_UNSURE_WITHIN_FLOOR;
+  else
+    d->verdict = TB_VERDICT_SAME;
 }
 
-static struct tb_decision decide(const struct estimate *e, size_t pairs, const double *twin_log_ratios, size_t twins, double drift,
-                                 struct tb_decide_options options) {
-  struct tb_decision d = {.verdict = TB_VERDICT_UNSURE, .confidence = options.confidence, .pairs = (int)pairs, .by_ranks = e->by_ranks};
+static struct tb_decision decide(const struct estimate *e, size_t pairs, const double *twin_log_ratios,
+                                 size_t twins, double drift, struct tb_decide_options options) {
+  struct tb_decision d = {.verdict = TB_VERDICT_UNSURE,
+                          .confidence = options.confidence,
+                          .pairs = (int)pairs,
+                          .by_ranks = e->by_ranks};
   const double apart = log1p(drift), lo = e->interval.lo - apart, hi = e->interval.hi + apart;
   set_floor(&d, twin_log_ratios, twins);
   d.limit = fmax(options.threshold, d.floor); /* fmax passes over a NaN */
@@ -175,7 +206,8 @@ static struct tb_decision decide(const struct estimate *e, size_t pairs, const d
   return d;
 }
 
-struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *twin_log_ratios, size_t twins, struct tb_decide_options options) {
+struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *twin_log_ratios,
+                             size_t twins, struct tb_decide_options options) {
   struct sample sample = finite_of(log_ratios, pairs);
   const struct estimate e = of_pairs(&sample, options.confidence);
   const struct tb_decision d = decide(&e, sample.count, twin_log_ratios, twins, 0, options);
@@ -183,24 +215,31 @@ struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const doubl
   return d;
 }
 
-struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, const double *head_logs, size_t head_count, const double *twin_log_ratios,
-                                   size_t twins, double drift, struct tb_decide_options options) {
+struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, const double *head_logs,
+                                   size_t head_count, const double *twin_log_ratios, size_t twins,
+                                   double drift, struct tb_decide_options options) {
   struct sample base = finite_of(base_logs, base_count), head = finite_of(head_logs, head_count);
   const struct estimate e = of_sides(&base, &head, options.confidence);
-  const struct tb_decision d = decide(&e, base.count < head.count ? base.count : head.count, twin_log_ratios, twins, drift, options);
+  const struct tb_decision d =
+      decide(&e, base.count < head.count ? base.count : head.count, twin_log_ratios, twins, drift, options);
   free(base.values);
   free(head.values);
   return d;
 }
 
-struct tb_spread tb_spread_of(const double *logs, size_t count, const double *twin_log_ratios, size_t twins, double confidence) {
+struct tb_spread tb_spread_of(const double *logs, size_t count, const double *twin_log_ratios, size_t twins,
+                              double confidence) {
   struct sample sample = finite_of(logs, count);
   struct tb_decision aa = {.confidence = confidence};
   const struct estimate e = of_pairs(&sample, confidence);
   const double median = tb_median(sample.values, sample.count);
   set_floor(&aa, twin_log_ratios, twins);
-  const struct tb_spread s = {.values = (int)sample.count, .half_width = e.known ? fmax(e.interval.hi - median, median - e.interval.lo) : NAN,
-                              .freedom = (double)sample.count - 1, .twins = aa.twins, .floor = aa.floor};
+  const struct tb_spread s = {.values = (int)sample.count,
+                              .half_width =
+                                  e.known ? fmax(e.interval.hi - median, median - e.interval.lo) : NAN,
+                              .freedom = (double)sample.count - 1,
+                              .twins = aa.twins,
+                              .floor = aa.floor};
   free(sample.values);
   return s;
 }
@@ -218,7 +257,8 @@ bool tb_look_due(const struct tb_looks *looks, int pairs, bool last) {
 }
 
 double tb_look_confidence(struct tb_looks *looks, int pairs, bool last) {
-  const double error = 1 - looks->confidence, part = last || pairs >= looks->max_pairs ? 1 : (double)pairs / looks->max_pairs;
+  const double error = 1 - looks->confidence,
+               part = last || pairs >= looks->max_pairs ? 1 : (double)pairs / looks->max_pairs;
   const double now = fmax(error * part * part - looks->spent, 0);
   looks->spent += now;
   looks->looked = pairs;
@@ -246,9 +286,12 @@ struct tb_decision tb_decide_confirm(const struct tb_decision *first, const stru
   return d;
 }
 
-bool tb_decide_counts(const struct tb_decision *flagged, const struct tb_decision *fresh, bool settled, int needed, double floor_limit) {
+bool tb_decide_counts(const struct tb_decision *flagged, const struct tb_decision *fresh, bool settled,
+                      int needed, double floor_limit) {
   if (fresh->pairs < needed && !settled) return false;
-  return fresh->floor <= floor_limit || tb_verdict_flags(tb_decide_confirm(flagged, fresh).verdict); /* a floor that is not known is no limit kept */
+  return fresh->floor <= floor_limit ||
+         tb_verdict_flags(
+             tb_decide_confirm(flagged, fresh).verdict); /* a floor that is not known is no limit kept */
 }
 
 int tb_decide_correct(struct tb_decision *decisions, size_t count, size_t family, double confidence) {

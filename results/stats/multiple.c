@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct placed { double p; size_t index; };
+struct placed {
+  double p;
+  size_t index;
+};
 
 static int by_p(const void *a, const void *b) {
   const struct placed *x = a, *y = b;

@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-struct tb_random { uint64_t state; };
+struct tb_random {
+  uint64_t state;
+};
 
 static inline uint64_t tb_random_next(struct tb_random *r) {
   uint64_t z = r->state += 0x9E3779B97F4A7C15u;

@@ -1,5 +1,6 @@
 /* Rank estimates. Invariants:
- * 1. A p is never below what the exact distribution gives: where it is approximated, with continuity correction.
+ * 1. A p is never below what the exact distribution gives: where it is approximated, with continuity
+ *    correction.
  * 2. Interval and p agree: the interval at 1 - a excludes a shift exactly if its p is at most a (no ties).
  * Distributions are built up to the sum that is asked for, and no farther. */
 #include "results/stats/ranks.h"
@@ -24,8 +25,10 @@ double tb_select(double *values, size_t count, size_t k) {
     }
     /* Up to `split`: at most the pivot; behind it: at least. */
     const size_t split = values[j] <= pivot ? j : j - 1;
-    if (k <= split) high = split;
-    else low = split + 1;
+    if (k <= split)
+      high = split;
+    else
+      low = split + 1;
   }
   return values[k];
 }
@@ -35,14 +38,16 @@ double tb_select(double *values, size_t count, size_t k) {
 /* P(Z <= z). */
 static double normal(double z) { return erfc(-z / sqrt(2)) / 2; }
 
-/* P(sum of the ranks drawn with a fair coin each <= limit), for whole `ranks`; *probability has limit + 1 items of room. */
+/* P(sum of the ranks drawn with a fair coin each <= limit), for whole `ranks`; *probability has limit + 1
+ * items of room. */
 static double coin_sums(const size_t *ranks, size_t count, size_t limit, double *probability) {
   size_t reach = 0;
   for (size_t s = 0; s <= limit; s++) probability[s] = 0;
   probability[0] = 1;
   for (size_t r = 0; r < count; r++) {
     reach = reach + ranks[r] < limit ? reach + ranks[r] : limit;
-    for (size_t s = reach + 1; s-- > ranks[r];) probability[s] = (probability[s] + probability[s - ranks[r]]) / 2;
+    for (size_t s = reach + 1; s-- > ranks[r];)
+      probability[s] = (probability[s] + probability[s - ranks[r]]) / 2;
     for (size_t s = 0; s < ranks[r] && s <= reach; s++) probability[s] /= 2;
   }
   double sum = 0;
@@ -50,7 +55,8 @@ static double coin_sums(const size_t *ranks, size_t count, size_t limit, double 
   return sum;
 }
 
-/* Counts of U = 0 … limit: the Gaussian binomial, (1 - q^(b+1)) … (1 - q^(b+a)) / ((1 - q) … (1 - q^a)). Returns how many there are in all. */
+/* Counts of U = 0 … limit: the Gaussian binomial, (1 - q^(b+1)) … (1 - q^(b+a)) / ((1 - q) … (1 - q^a)).
+ * Returns how many there are in all. */
 static double u_counts(size_t a, size_t b, size_t limit, double *counts) {
   double all = 1;
   for (size_t u = 0; u <= limit; u++) counts[u] = 0;
@@ -77,13 +83,16 @@ static size_t normal_within(double mean, double deviation, double share) {
   size_t low = 0, high = (size_t)mean + 1; /* the number wanted is in low … high */
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (normal(((double)middle + 0.5 - mean) / deviation) <= share) low = middle + 1;
-    else high = middle;
+    if (normal(((double)middle + 0.5 - mean) / deviation) <= share)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
 
-/* Order statistics `cut` from either end of `count` values, and the median; false: there is nothing to cut. */
+/* Order statistics `cut` from either end of `count` values, and the median; false: there is nothing to
+ * cut. */
 static bool between(double *values, size_t count, size_t cut, struct tb_interval *out) {
   if (!cut || 2 * cut > count + 1) return false;
   out->lo = tb_select(values, count, cut - 1);
@@ -125,7 +134,10 @@ bool tb_signed_rank_interval(const double *values, size_t count, double confiden
   return good;
 }
 
-struct ranked { double size; size_t index, rank2; };
+struct ranked {
+  double size;
+  size_t index, rank2;
+};
 
 static int by_size(const void *a, const void *b) {
   const double x = ((const struct ranked *)a)->size, y = ((const struct ranked *)b)->size;
@@ -147,7 +159,8 @@ static double coin_tail(const size_t *ranks, size_t count, size_t all, size_t lo
   if (low >= all) return 1;
   if (count > SIGNED_EXACT_MAX) {
     for (size_t i = 0; i < count; i++) square += (double)ranks[i] * (double)ranks[i];
-    return normal(((double)low + 1 - (double)all / 2) / sqrt(square / 4)); /* doubled ranks: steps of 2, half of one is 1 */
+    return normal(((double)low + 1 - (double)all / 2) /
+                  sqrt(square / 4)); /* doubled ranks: steps of 2, half of one is 1 */
   }
   double *probability = malloc((low + 1) * sizeof *probability);
   if (!probability) return NAN;
@@ -170,8 +183,10 @@ double tb_signed_rank_p(const double *values, size_t count, enum tb_side side) {
     if (values[items[i].index] > 0) positive += items[i].rank2;
   }
   const size_t negative = all - positive;
-  if (side == TB_BOTH_SIDES) p = fmin(1, 2 * coin_tail(ranks, n, all, positive < negative ? positive : negative));
-  else p = coin_tail(ranks, n, all, side == TB_ABOVE ? negative : positive);
+  if (side == TB_BOTH_SIDES)
+    p = fmin(1, 2 * coin_tail(ranks, n, all, positive < negative ? positive : negative));
+  else
+    p = coin_tail(ranks, n, all, side == TB_ABOVE ? negative : positive);
 done:
   free(items);
   free(ranks);
@@ -180,7 +195,9 @@ done:
 
 /* --- two samples --- */
 
-static double u_deviation(size_t a, size_t b) { return sqrt((double)a * (double)b * (double)(a + b + 1) / 12); }
+static double u_deviation(size_t a, size_t b) {
+  return sqrt((double)a * (double)b * (double)(a + b + 1) / 12);
+}
 
 static bool sum_cut(size_t a, size_t b, double share, size_t *cut) {
   const size_t half = a * b / 2;
@@ -196,7 +213,8 @@ static bool sum_cut(size_t a, size_t b, double share, size_t *cut) {
   return true;
 }
 
-bool tb_rank_sum_interval(const double *a, size_t a_count, const double *b, size_t b_count, double confidence, struct tb_interval *out) {
+bool tb_rank_sum_interval(const double *a, size_t a_count, const double *b, size_t b_count, double confidence,
+                          struct tb_interval *out) {
   size_t cut = 0;
   if (!a_count || !b_count || !sum_cut(a_count, b_count, (1 - confidence) / 2, &cut)) return false;
   double *shifts = malloc(a_count * b_count * sizeof *shifts);
@@ -210,7 +228,8 @@ bool tb_rank_sum_interval(const double *a, size_t a_count, const double *b, size
 
 static double u_tail(size_t a, size_t b, size_t u) {
   if (u >= a * b) return 1;
-  if (a > SUM_EXACT_MAX || b > SUM_EXACT_MAX) return normal(((double)u + 0.5 - (double)a * (double)b / 2) / u_deviation(a, b));
+  if (a > SUM_EXACT_MAX || b > SUM_EXACT_MAX)
+    return normal(((double)u + 0.5 - (double)a * (double)b / 2) / u_deviation(a, b));
   double *counts = malloc((u + 1) * sizeof *counts), sum = 0;
   if (!counts) return NAN;
   const double all = u_counts(a, b, u, counts);
@@ -219,13 +238,15 @@ static double u_tail(size_t a, size_t b, size_t u) {
   return fmin(sum / all, 1);
 }
 
-double tb_rank_sum_p(const double *a, size_t a_count, const double *b, size_t b_count, double offset, enum tb_side side) {
+double tb_rank_sum_p(const double *a, size_t a_count, const double *b, size_t b_count, double offset,
+                     enum tb_side side) {
   size_t above2 = 0; /* twice the count of b above a + offset, ties once */
   const size_t all2 = 2 * a_count * b_count;
   if (!all2) return NAN;
   for (size_t i = 0; i < a_count; i++)
     for (size_t j = 0; j < b_count; j++) above2 += b[j] - a[i] > offset ? 2 : b[j] - a[i] == offset;
-  const size_t below = (all2 - above2 + 1) / 2, above = (above2 + 1) / 2; /* halves are rounded towards the middle */
+  const size_t below = (all2 - above2 + 1) / 2,
+               above = (above2 + 1) / 2; /* halves are rounded towards the middle */
   if (side == TB_BOTH_SIDES) return fmin(1, 2 * u_tail(a_count, b_count, below < above ? below : above));
   return u_tail(a_count, b_count, side == TB_ABOVE ? below : above);
 }

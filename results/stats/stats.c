@@ -1,5 +1,5 @@
-/* Statistics. The t quantile is found by bisection over the regularised incomplete beta function, which is summed by
- * its continued fraction (modified Lentz). */
+/* Statistics. The t quantile is found by bisection over the regularised incomplete beta function, which is
+ * summed by its continued fraction (modified Lentz). */
 #include "results/stats/stats.h"
 
 #include <math.h>
@@ -27,11 +27,16 @@ double tb_quantile(const double *values, size_t count, double q) {
   return result;
 }
 
-struct weighed { double value, weight; };
+struct weighed {
+  double value, weight;
+};
 
-static int by_weighed_value(const void *a, const void *b) { return by_value(&((const struct weighed *)a)->value, &((const struct weighed *)b)->value); }
+static int by_weighed_value(const void *a, const void *b) {
+  return by_value(&((const struct weighed *)a)->value, &((const struct weighed *)b)->value);
+}
 
-/* Value k (from 0, sorted) stands at k w_k + (n - 1) (w_0 + ... + w_(k-1)), as a share of where the last one stands; between, a line. */
+/* Value k (from 0, sorted) stands at k w_k + (n - 1) (w_0 + ... + w_(k-1)), as a share of where the last one
+ * stands; between, a line. */
 double tb_weighted_quantile(const double *values, const double *weights, size_t count, double q) {
   struct weighed *sorted = count ? malloc(count * sizeof *sorted) : NULL;
   double before = 0, all = 0;
@@ -44,7 +49,8 @@ double tb_weighted_quantile(const double *values, const double *weights, size_t 
   double result = sorted[0].value, place = 0;
   for (size_t k = 1; k < count && place < at; k++) {
     before += sorted[k - 1].weight;
-    const double next = (double)k * sorted[k].weight + steps * before, share = next > at ? (at - place) / (next - place) : 1;
+    const double next = (double)k * sorted[k].weight + steps * before,
+                 share = next > at ? (at - place) / (next - place) : 1;
     result = sorted[k - 1].value + share * (sorted[k].value - sorted[k - 1].value);
     place = next;
   }
@@ -93,7 +99,8 @@ static double beta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
   const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 static double t_distribution(double t, double freedom) {
@@ -110,8 +117,10 @@ double tb_t_quantile(double p, double freedom) {
   for (int i = 0; i < BISECTIONS && high > low; i++) {
     const double middle = low + (high - low) / 2;
     if (middle == low || middle == high) break;
-    if (t_distribution(middle, freedom) < p) low = middle;
-    else high = middle;
+    if (t_distribution(middle, freedom) < p)
+      low = middle;
+    else
+      high = middle;
   }
   return low + (high - low) / 2;
 }
@@ -122,10 +131,12 @@ double tb_t_p(double t, double freedom) {
 
 double tb_half_width(const double *values, size_t count, double confidence) {
   if (count < 2) return NAN;
-  return tb_t_quantile(0.5 + confidence / 2, (double)(count - 1)) * tb_deviation(values, count) / sqrt((double)count);
+  return tb_t_quantile(0.5 + confidence / 2, (double)(count - 1)) * tb_deviation(values, count) /
+         sqrt((double)count);
 }
 
-/* All 2^count sums with signs, sorted. A value more merges two sorted lists: those so far less it, and those so far with it. NULL: no memory. */
+/* All 2^count sums with signs, sorted. A value more merges two sorted lists: those so far less it, and those
+ * so far with it. NULL: no memory. */
 static double *sorted_sums(const double *values, size_t count) {
   double *sums = malloc(sizeof *sums << count), *before = malloc(count ? sizeof *before << (count - 1) : 1);
   if (sums && before) sums[0] = 0;
@@ -136,8 +147,10 @@ static double *sorted_sums(const double *values, size_t count) {
     for (size_t less = 0, more = 0; more < n;) {
       const bool take_less = less < n && before[less] - x <= before[more] + x;
       sums[less + more] = take_less ? before[less] - x : before[more] + x;
-      if (take_less) less++;
-      else more++;
+      if (take_less)
+        less++;
+      else
+        more++;
     }
   }
   if (!before) free(sums);
@@ -147,9 +160,11 @@ static double *sorted_sums(const double *values, size_t count) {
 }
 
 /* How many sums of one of each list are at least `bound`. */
-static double count_from(const double *some, size_t n_some, const double *others, size_t n_others, double bound) {
+static double count_from(const double *some, size_t n_some, const double *others, size_t n_others,
+                         double bound) {
   double count = 0;
-  for (size_t i = 0, fitting = 0; i < n_some; i++) { /* as those of `some` grow, more of the others reach the bound */
+  for (size_t i = 0, fitting = 0; i < n_some;
+       i++) { /* as those of `some` grow, more of the others reach the bound */
     while (fitting < n_others && some[i] + others[n_others - 1 - fitting] >= bound) fitting++;
     count += (double)fitting;
   }
@@ -170,7 +185,8 @@ double tb_sign_flip_p(const double *values, size_t count) {
   if (bound <= 0) return 1;
   double *first = sorted_sums(values, half), *second = sorted_sums(values + half, rest);
   /* Turning all signs turns a sum, so as many are at most -bound. */
-  const double as_far = first && second ? 2 * count_from(first, (size_t)1 << half, second, (size_t)1 << rest, bound) : NAN;
+  const double as_far =
+      first && second ? 2 * count_from(first, (size_t)1 << half, second, (size_t)1 << rest, bound) : NAN;
   free(first);
   free(second);
   return as_far / exp2((double)count);

@@ -1,10 +1,12 @@
-/* What graph breaks cost: functions of the same additions with 0 to 32 breaks among them, plain and compiled, in turn in one process.
+/* What graph breaks cost: functions of the same additions with 0 to 32 breaks among them, plain and compiled,
+ * in turn in one process.
  *
  *     bench_breaks
  *
- * prints for each number of breaks the fastest turn of both sides, compiled over plain, and what a break costs: the compiled
- * time beyond that without breaks, less the breaking calls themselves as plain Lua makes them, over the breaks. A break ends one
- * graph and begins another, so that its cost holds the launch of one more graph.
+ * prints for each number of breaks the fastest turn of both sides, compiled over plain, and what a break
+ * costs: the compiled time beyond that without breaks, less the breaking calls themselves as plain Lua makes
+ * them, over the breaks. A break ends one graph and begins another, so that its cost holds the launch of one
+ * more graph.
  *
  * Not part of the test suite: it states times. */
 #include <stdio.h>
@@ -55,7 +57,8 @@ static const char PROGRAM[] =
     "for _, n in ipairs(counts) do\n"
     "  local plain, compiled = best['plain' .. n], best['compiled' .. n]\n"
     "  local each = n > 0 and (', a break %5.0f ns'):format((compiled - best.compiled0) / n - call) or ''\n"
-    "  print(('%2d breaks: plain %6.2f µs, compiled %6.2f µs, ratio %.2f%s'):format(n, plain / 1e3, compiled / 1e3, compiled / plain, each))\n"
+    "  print(('%2d breaks: plain %6.2f µs, compiled %6.2f µs, ratio %.2f%s'):format(n, plain / 1e3, compiled "
+    "/ 1e3, compiled / plain, each))\n"
     "end\n";
 
 int main(void) {

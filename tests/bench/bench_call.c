@@ -1,5 +1,6 @@
-/* What a call costs before any work: an eager addition of two one-element tensors from Lua, and a compiled function of ten and more
- * guards, kernel and result included. An empty Lua call in the same turn says what the loop itself costs; the fastest turn counts.
+/* What a call costs before any work: an eager addition of two one-element tensors from Lua, and a compiled
+ * function of ten and more guards, kernel and result included. An empty Lua call in the same turn says what
+ * the loop itself costs; the fastest turn counts.
  *
  *     bench_call
  *
@@ -20,7 +21,8 @@ static const char PROGRAM[] =
     "local model = {scale = 2, shift = 3, on = true, name = 'm', inner = {gain = 0.5, bias = 1}}\n"
     "local guarded = tb.compile(function(a, b)\n"
     "  local i = model.inner\n"
-    "  if model.on and model.name == 'm' then return (a * model.scale + model.shift) * i.gain + b * i.bias end\n"
+    "  if model.on and model.name == 'm' then return (a * model.scale + model.shift) * i.gain + b * i.bias "
+    "end\n"
     "  return a\n"
     "end)\n"
     "local call = function() return guarded(x, y) end\n"
@@ -37,7 +39,8 @@ static const char PROGRAM[] =
     "  best.add = math.min(best.add, time(add))\n"
     "  best.call = math.min(best.call, time(call))\n"
     "end\n"
-    "print(('eager add of one element   %5.0f ns (the loop and an empty call: %.0f ns)'):format(best.add, best.empty))\n"
+    "print(('eager add of one element   %5.0f ns (the loop and an empty call: %.0f ns)'):format(best.add, "
+    "best.empty))\n"
     "print(('compiled call, %2d guards   %5.0f ns in all'):format(tb.stats(guarded).guards, best.call))\n";
 
 int main(void) {

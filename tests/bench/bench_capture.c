@@ -1,18 +1,20 @@
-/* What capture costs an operation, without compiling what was captured: functions of N tensor operations are captured again and again,
- * the lengths in turn, and the fastest capture of each counts.
+/* What capture costs an operation, without compiling what was captured: functions of N tensor operations are
+ * captured again and again, the lengths in turn, and the fastest capture of each counts.
  *
  *     bench_capture [FORM [N]]
  *
- * prints, for each form (or the one) and each length, the time in all, the time an operation, and both against the shortest
- * function of the form: the exponent e says that the time grows as N^e. With N it captures the one function once and states
- * no time, for counts that do not depend on noise:
+ * prints, for each form (or the one) and each length, the time in all, the time an operation, and both
+ * against the shortest function of the form: the exponent e says that the time grows as N^e. With N it
+ * captures the one function once and states no time, for counts that do not depend on noise:
  *
- *     for n in 1000 10000 100000; do valgrind --tool=callgrind --collect-atstart=no --toggle-collect=tc_capture_call \
+ *     for n in 1000 10000 100000; do valgrind --tool=callgrind --collect-atstart=no
+ *     --toggle-collect=tc_capture_call \
  *       tests/bench/bench_capture loop $n; done
  *
- * Forms: loop (a loop of four operations that is unrolled), straight (the same as that many lines of code), modules (a list of
- * modules: each brings a call, fields and guards), views (each a view of the one before it, asked for its layout), sizes (the
- * sizes vary: each turn computes with them), facts (the sizes vary: each operation brings a guard on them).
+ * Forms: loop (a loop of four operations that is unrolled), straight (the same as that many lines of code),
+ * modules (a list of modules: each brings a call, fields and guards), views (each a view of the one before
+ * it, asked for its layout), sizes (the sizes vary: each turn computes with them), facts (the sizes vary:
+ * each operation brings a guard on them).
  *
  * Not part of the test suite: it states times. */
 #include <math.h>
@@ -48,7 +50,8 @@ static const char PROGRAM[] =
     "  local class = {}\n"
     "  class.__index = class\n"
     "  function class:forward(x) return (x * self.scale + self.bias):relu() - self.gain end\n"
-    "  for i = 1, n // 4 do model[i] = setmetatable({scale = i, bias = tb.ones(8), gain = i / 2}, class) end\n"
+    "  for i = 1, n // 4 do model[i] = setmetatable({scale = i, bias = tb.ones(8), gain = i / 2}, class) "
+    "end\n"
     "  return function(x) for _, m in ipairs(model) do x = m:forward(x) end return x end, x\n"
     "end\n"
     "function makers.views(n)\n"
@@ -76,8 +79,12 @@ static const char PROGRAM[] =
     "end\n"
     "return function(form, n) return makers[form](n) end\n";
 
-struct form { const char *name; bool all_dynamic; };
-static const struct form forms[] = {{"loop", false}, {"straight", false}, {"modules", false}, {"views", false}, {"sizes", true}, {"facts", true}};
+struct form {
+  const char *name;
+  bool all_dynamic;
+};
+static const struct form forms[] = {{"loop", false},  {"straight", false}, {"modules", false},
+                                    {"views", false}, {"sizes", true},     {"facts", true}};
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
 static double now_ns(void) {
@@ -97,7 +104,8 @@ static void make(lua_State *L, const char *form, int n) {
 /* Captures the function below the argument at the stack top; gives its operations. */
 static int capture(lua_State *L, const struct tc_host *host, const struct form *form, double *ns) {
   const struct tc_capture_options options = {.all_dynamic = form->all_dynamic};
-  const struct tc_frame frame = {.L = L, .function = lua_gettop(L) - 1, .first_arg = lua_gettop(L), .n_args = 1};
+  const struct tc_frame frame = {
+      .L = L, .function = lua_gettop(L) - 1, .first_arg = lua_gettop(L), .n_args = 1};
   struct tc_capture captured;
   struct tc_error err;
   const double start = now_ns();
@@ -126,8 +134,11 @@ static void measure(lua_State *L, const struct tc_host *host, const struct form 
     }
   }
   for (int i = 0; i < N_LENGTHS; i++) {
-    printf("%-8s %6d operations %10.3f ms, %6.0f ns an operation", form->name, n_ops[i], best[i] / 1e6, best[i] / n_ops[i]);
-    if (i) printf(", %.2f× the shortest's, exponent %.3f", best[i] / n_ops[i] / (best[0] / n_ops[0]), log(best[i] / best[0]) / log((double)n_ops[i] / n_ops[0]));
+    printf("%-8s %6d operations %10.3f ms, %6.0f ns an operation", form->name, n_ops[i], best[i] / 1e6,
+           best[i] / n_ops[i]);
+    if (i)
+      printf(", %.2f× the shortest's, exponent %.3f", best[i] / n_ops[i] / (best[0] / n_ops[0]),
+             log(best[i] / best[0]) / log((double)n_ops[i] / n_ops[0]));
     printf("\n");
   }
 }
@@ -154,7 +165,8 @@ int main(int argc, char **argv) {
     printf("%s: %d operations\n", forms[i].name, capture(L, &host, &forms[i], &ns));
     lua_settop(L, 1);
   }
-  if (!found && !status) fprintf(stderr, "usage: bench_capture [loop|straight|modules|views|sizes|facts [N]]\n");
+  if (!found && !status)
+    fprintf(stderr, "usage: bench_capture [loop|straight|modules|views|sizes|facts [N]]\n");
   lua_close(L);
   return status || !found;
 }

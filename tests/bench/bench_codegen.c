@@ -1,8 +1,9 @@
-/* Generated kernels against the same expressions by hand with vector intrinsics, and against a triad and a copy of the
- * same working set. The sides take turns in one process, and each one's fastest turn counts, so that other work on
- * the machine spoils little.
+/* Generated kernels against the same expressions by hand with vector intrinsics, and against a triad and a
+ * copy of the same working set. The sides take turns in one process, and each one's fastest turn counts, so
+ * that other work on the machine spoils little.
  *
- *     bench_codegen [threads]     prints a table: generated/hand (below 1 is faster), share of the triad's bandwidth,
+ *     bench_codegen [threads]     prints a table: generated/hand (below 1 is faster), share of the triad's
+ *     bandwidth,
  *                                 and the compile time of each kernel (a module each, the best of some)
  *
  * Not part of the test suite: it states times. Sizes are those of the suite `pointwise` (elements of f32). */
@@ -23,9 +24,18 @@
 #include "tests/compiler/codegen/kernel_trial.h"
 
 enum { ROW = 4096, TURNS = 25, COMPILES = 15, BUFFERS = 5, ALIGN = 1 << 21 };
-static const int64_t STREAM_FROM = (int64_t)8 << 20; /* bytes of all operands beyond which results are streamed: the last-level cache's share */
+static const int64_t STREAM_FROM =
+    (int64_t)8
+    << 20; /* bytes of all operands beyond which results are streamed: the last-level cache's share */
 
-struct bench { float *data[BUFFERS]; int64_t n; int threads; const struct bench_hand *hand; bool stream; tc_cpu_kernel run; };
+struct bench {
+  float *data[BUFFERS];
+  int64_t n;
+  int threads;
+  const struct bench_hand *hand;
+  bool stream;
+  tc_cpu_kernel run;
+};
 
 static double now(clockid_t clock) {
   struct timespec t;
@@ -42,7 +52,8 @@ static tc_sym elements(struct maker *m, int64_t n) {
 
 static void make_gelu(struct maker *m, int64_t n) {
   const tc_sym i = elements(m, n);
-  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), x = maker_buffer(m, TC_F32, TC_ROLE_READ), r = maker_buffer(m, TC_F32, TC_ROLE_READ);
+  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), x = maker_buffer(m, TC_F32, TC_ROLE_READ),
+            r = maker_buffer(m, TC_F32, TC_ROLE_READ);
   const int b = maker_buffer(m, TC_F32, TC_ROLE_READ), p = maker_phase(m, true);
   const struct tc_expr *v = E2(ADD, E2(MUL, maker_load(m, x, i), NUM(1.7)), maker_load(m, b, C(0)));
   const struct tc_expr *gate = E2(ADD, E1(ERF, E2(MUL, v, NUM(0.70710678118654752440))), NUM(1));
@@ -50,47 +61,75 @@ static void make_gelu(struct maker *m, int64_t n) {
 }
 static void make_chain(struct maker *m, int64_t n) {
   const tc_sym i = elements(m, n);
-  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ), p = maker_phase(m, true);
+  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ),
+            p = maker_phase(m, true);
   const struct tc_expr *x = maker_load(m, a, i);
-  maker_store(m, p, y, i, E2(MUL, E2(MUL, E2(MUL, E2(MUL, E1(SIN, x), E1(COS, x)), E1(TAN, x)), E1(EXP, x)), E1(LOG, x)));
+  maker_store(m, p, y, i,
+              E2(MUL, E2(MUL, E2(MUL, E2(MUL, E1(SIN, x), E1(COS, x)), E1(TAN, x)), E1(EXP, x)), E1(LOG, x)));
 }
 static void make_triad(struct maker *m, int64_t n) {
   const tc_sym i = elements(m, n);
-  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ), b = maker_buffer(m, TC_F32, TC_ROLE_READ);
-  maker_store(m, maker_phase(m, true), y, i, E2(ADD, maker_load(m, a, i), E2(MUL, maker_load(m, b, i), NUM(1.7))));
+  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ),
+            b = maker_buffer(m, TC_F32, TC_ROLE_READ);
+  maker_store(m, maker_phase(m, true), y, i,
+              E2(ADD, maker_load(m, a, i), E2(MUL, maker_load(m, b, i), NUM(1.7))));
 }
 static void make_softmax(struct maker *m, int64_t n) {
   const tc_sym r = maker_outer(m, C(n / ROW)), i = maker_inner(m, C(ROW)), at = PLUS(TIMES(r, C(ROW)), i);
   const int y = maker_buffer(m, TC_F32, TC_ROLE_READ_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ);
   const int p = maker_phase(m, true), q = maker_phase(m, true), s = maker_phase(m, true);
-  const struct tc_expr *x = maker_load(m, a, at), *e = E1(EXP, E2(SUB, x, maker_reduce(m, p, TC_RED_MAX, x, TC_SYM_INVALID)));
+  const struct tc_expr *x = maker_load(m, a, at),
+                       *e = E1(EXP, E2(SUB, x, maker_reduce(m, p, TC_RED_MAX, x, TC_SYM_INVALID)));
   const struct tc_expr *sum = maker_reduce(m, q, TC_RED_SUM, e, TC_SYM_INVALID);
   maker_store(m, q, y, at, e);
   maker_store(m, s, y, at, E2(DIV, maker_load(m, y, at), sum));
 }
 static void make_norm(struct maker *m, int64_t n) {
   const tc_sym r = maker_outer(m, C(n / ROW)), i = maker_inner(m, C(ROW)), at = PLUS(TIMES(r, C(ROW)), i);
-  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ), w = maker_buffer(m, TC_F32, TC_ROLE_READ);
-  const int b = maker_buffer(m, TC_F32, TC_ROLE_READ), p = maker_phase(m, true), q = maker_phase(m, true), s = maker_phase(m, true);
-  const struct tc_expr *x = maker_load(m, a, at), *scale = NUM(1.0 / ROW), *mean = E2(MUL, maker_reduce(m, p, TC_RED_SUM, x, TC_SYM_INVALID), scale);
-  const struct tc_expr *d = E2(SUB, x, mean), *variance = E2(MUL, maker_reduce(m, q, TC_RED_SUM, E2(MUL, d, d), TC_SYM_INVALID), scale);
+  const int y = maker_buffer(m, TC_F32, TC_ROLE_WRITE), a = maker_buffer(m, TC_F32, TC_ROLE_READ),
+            w = maker_buffer(m, TC_F32, TC_ROLE_READ);
+  const int b = maker_buffer(m, TC_F32, TC_ROLE_READ), p = maker_phase(m, true), q = maker_phase(m, true),
+            s = maker_phase(m, true);
+  const struct tc_expr *x = maker_load(m, a, at), *scale = NUM(1.0 / ROW),
+                       *mean = E2(MUL, maker_reduce(m, p, TC_RED_SUM, x, TC_SYM_INVALID), scale);
+  const struct tc_expr *d = E2(SUB, x, mean),
+                       *variance =
+                           E2(MUL, maker_reduce(m, q, TC_RED_SUM, E2(MUL, d, d), TC_SYM_INVALID), scale);
   const struct tc_expr *unit = E2(MUL, d, E1(RSQRT, E2(ADD, variance, NUM(1e-5))));
   maker_store(m, s, y, at, E2(ADD, E2(MUL, unit, maker_load(m, w, i)), maker_load(m, b, i)));
 }
 
-static void hand_gelu(const struct bench *b, int64_t at, int64_t n) { b->hand->gelu(b->data[0] + at, b->data[1] + at, b->data[3][0], b->data[2] + at, n, b->stream); }
-static void hand_chain(const struct bench *b, int64_t at, int64_t n) { b->hand->chain(b->data[0] + at, b->data[1] + at, n, b->stream); }
-static void hand_triad(const struct bench *b, int64_t at, int64_t n) { b->hand->triad(b->data[0] + at, b->data[1] + at, b->data[2] + at, n, b->stream); }
-static void hand_copy(const struct bench *b, int64_t at, int64_t n) { b->hand->copy(b->data[0] + at, b->data[1] + at, n, b->stream); }
-static void hand_softmax(const struct bench *b, int64_t at, int64_t n) { b->hand->softmax(b->data[0] + at, b->data[1] + at, n / ROW, ROW); }
+static void hand_gelu(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->gelu(b->data[0] + at, b->data[1] + at, b->data[3][0], b->data[2] + at, n, b->stream);
+}
+static void hand_chain(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->chain(b->data[0] + at, b->data[1] + at, n, b->stream);
+}
+static void hand_triad(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->triad(b->data[0] + at, b->data[1] + at, b->data[2] + at, n, b->stream);
+}
+static void hand_copy(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->copy(b->data[0] + at, b->data[1] + at, n, b->stream);
+}
+static void hand_softmax(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->softmax(b->data[0] + at, b->data[1] + at, n / ROW, ROW);
+}
 static void hand_norm(const struct bench *b, int64_t at, int64_t n) {
   b->hand->norm(b->data[0] + at, b->data[1] + at, b->data[2], b->data[3], n / ROW, ROW, b->stream);
 }
 
-struct row { const char *name; void (*make)(struct maker *, int64_t); void (*hand)(const struct bench *, int64_t at, int64_t n); bool rows, two_operands; };
+struct row {
+  const char *name;
+  void (*make)(struct maker *, int64_t);
+  void (*hand)(const struct bench *, int64_t at, int64_t n);
+  bool rows, two_operands;
+};
 static const struct row rows[] = {
-    {"triad", make_triad, hand_triad, false, true}, {"gelu(x*a+b)+r", make_gelu, hand_gelu, false, true}, {"sin cos tan exp log", make_chain, hand_chain, false, false},
-    {"softmax", make_softmax, hand_softmax, true, false}, {"layer norm", make_norm, hand_norm, true, false},
+    {"triad", make_triad, hand_triad, false, true},
+    {"gelu(x*a+b)+r", make_gelu, hand_gelu, false, true},
+    {"sin cos tan exp log", make_chain, hand_chain, false, false},
+    {"softmax", make_softmax, hand_softmax, true, false},
+    {"layer norm", make_norm, hand_norm, true, false},
 };
 
 /* --- one run, on all threads --- */
@@ -131,8 +170,8 @@ static void compare(struct bench *b, const struct row *row) {
     memory = smaller(memory, (t3 - t2) / repeats);
   }
   const double bytes = (double)b->n * 4 * (row->two_operands ? 3 : 2);
-  printf("  %8.1f MB  %9.1f us  %6.1f GB/s  generated/hand %.3f  of %s %3.0f%%\n", bytes / 1e6, code / 1e3, bytes / code, code / hand,
-         row->two_operands ? "triad" : "copy ", 100 * memory / code);
+  printf("  %8.1f MB  %9.1f us  %6.1f GB/s  generated/hand %.3f  of %s %3.0f%%\n", bytes / 1e6, code / 1e3,
+         bytes / code, code / hand, row->two_operands ? "triad" : "copy ", 100 * memory / code);
 }
 
 static double compile_ms(const struct tc_kernel *k, const struct tc_target *target) {
@@ -144,8 +183,8 @@ static double compile_ms(const struct tc_kernel *k, const struct tc_target *targ
     struct tc_blob blob;
     tc_config_default(&config);
     const double start = now(CLOCK_THREAD_CPUTIME_ID);
-    if (tc_codegen_llvm.begin(tc_alloc_system(), target, &config, &module, &err) || tc_codegen_llvm.emit(module, k, &err) ||
-        tc_codegen_llvm.finish(module, &blob, NULL, &err))
+    if (tc_codegen_llvm.begin(tc_alloc_system(), target, &config, &module, &err) ||
+        tc_codegen_llvm.emit(module, k, &err) || tc_codegen_llvm.finish(module, &blob, NULL, &err))
       exit(1);
     const double ns = now(CLOCK_THREAD_CPUTIME_ID) - start;
     if (ns < best) best = ns;
@@ -164,7 +203,9 @@ static void bench_row(struct bench *b, const struct row *row, const struct tc_ta
     row->make(&maker, b->n);
     maker.buffers[0].stream = b->stream && maker.buffers[0].role == TC_ROLE_WRITE;
     const struct tc_kernel *k = maker_kernel(&maker);
-    if (s == 0 || s == 3) printf("%s, %s%s: compile %.2f ms\n", row->name, target->name, b->stream ? ", streamed" : "", compile_ms(k, target));
+    if (s == 0 || s == 3)
+      printf("%s, %s%s: compile %.2f ms\n", row->name, target->name, b->stream ? ", streamed" : "",
+             compile_ms(k, target));
     struct trial_code code = trial_compile(&tc_codegen_llvm, k, target);
     b->run = code.run;
     compare(b, row);

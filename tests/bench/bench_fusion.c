@@ -1,13 +1,14 @@
-/* Does fusion take what there is to take? The workloads of suites/pointwise.lua, eager and compiled through the Lua module, beside the
- * same expressions by hand with vector intrinsics, and a triad or copy with the same streams. The sides take turns in one process, and
- * each one's fastest turn counts, so that other work on the machine spoils little.
+/* Does fusion take what there is to take? The workloads of suites/pointwise.lua, eager and compiled through
+ * the Lua module, beside the same expressions by hand with vector intrinsics, and a triad or copy with the
+ * same streams. The sides take turns in one process, and each one's fastest turn counts, so that other work
+ * on the machine spoils little.
  *
  *     bench_fusion [threads [workload]]
  *
  * roofline: the longer of memory (triad or copy of the same bytes) and arithmetic (the best version by hand).
- * The workloads `add` and `exp` are one operation each: there the eager kernel is held against the roofline, by the same columns.
- * speedup: eager over compiled; possible: eager over the roofline; taken: the one over the other.
- * Not part of the test suite: it states times. */
+ * The workloads `add` and `exp` are one operation each: there the eager kernel is held against the roofline,
+ * by the same columns. speedup: eager over compiled; possible: eager over the roofline; taken: the one over
+ * the other. Not part of the test suite: it states times. */
 #include <omp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,22 +26,30 @@
 #include "tcompile.h"
 #include "tests/bench/bench_hand.h"
 
-enum { ROW = 262144, TURNS = 20, BUFFERS = 5, SCALE = 3, SHIFT = 4, ALIGN = 1 << 21, MIB = 1 << 20, WARM = 3 };
+enum {
+  ROW = 262144,
+  TURNS = 20,
+  BUFFERS = 5,
+  SCALE = 3,
+  SHIFT = 4,
+  ALIGN = 1 << 21,
+  MIB = 1 << 20,
+  WARM = 3
+};
 
-static const char PROGRAM[] =
-    "local tb = require 'tbench'\n"
-    "local F, ROW = tb.nn.functional, 262144\n"
-    "local workload, batch = ...\n"
-    "local x, r = tb.randn({batch, ROW}), tb.randn({batch, ROW})\n"
-    "local a, b, row = tb.randn({ROW}), tb.randn({ROW}), tb.randn({batch, 1})\n"
-    "local f = ({\n"
-    "  trig = function() return x:sin():cos():tan():exp():log() end,\n"
-    "  gelu = function() return F.gelu(x * a + b) + r end,\n"
-    "  broadcast = function() return (x * a + row):relu() * 0.5 - x end,\n"
-    "  add = function() return x + r end,\n"
-    "  exp = function() return x:exp() end,\n"
-    "})[workload]\n"
-    "return f, tb.compile(f)\n";
+static const char PROGRAM[] = "local tb = require 'tbench'\n"
+                              "local F, ROW = tb.nn.functional, 262144\n"
+                              "local workload, batch = ...\n"
+                              "local x, r = tb.randn({batch, ROW}), tb.randn({batch, ROW})\n"
+                              "local a, b, row = tb.randn({ROW}), tb.randn({ROW}), tb.randn({batch, 1})\n"
+                              "local f = ({\n"
+                              "  trig = function() return x:sin():cos():tan():exp():log() end,\n"
+                              "  gelu = function() return F.gelu(x * a + b) + r end,\n"
+                              "  broadcast = function() return (x * a + row):relu() * 0.5 - x end,\n"
+                              "  add = function() return x + r end,\n"
+                              "  exp = function() return x:exp() end,\n"
+                              "})[workload]\n"
+                              "return f, tb.compile(f)\n";
 
 struct bench {
   lua_State *L;
@@ -58,10 +67,18 @@ static double now_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void hand_nested(const struct bench *b, int64_t at, int64_t n) { b->hand->nested(b->data[0] + at, b->data[1] + at, n, b->stream); }
-static void hand_staged(const struct bench *b, int64_t at, int64_t n) { b->hand->staged(b->data[0] + at, b->data[1] + at, n, b->stream); }
-static void hand_copy(const struct bench *b, int64_t at, int64_t n) { b->hand->copy(b->data[0] + at, b->data[1] + at, n, b->stream); }
-static void hand_exp(const struct bench *b, int64_t at, int64_t n) { b->hand->exponential(b->data[0] + at, b->data[1] + at, n, b->stream); }
+static void hand_nested(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->nested(b->data[0] + at, b->data[1] + at, n, b->stream);
+}
+static void hand_staged(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->staged(b->data[0] + at, b->data[1] + at, n, b->stream);
+}
+static void hand_copy(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->copy(b->data[0] + at, b->data[1] + at, n, b->stream);
+}
+static void hand_exp(const struct bench *b, int64_t at, int64_t n) {
+  b->hand->exponential(b->data[0] + at, b->data[1] + at, n, b->stream);
+}
 static void hand_triad(const struct bench *b, int64_t at, int64_t n) {
   b->hand->triad(b->data[0] + at, b->data[1] + at, b->data[2] + at, n, b->stream);
 }
@@ -69,20 +86,26 @@ static void hand_triad(const struct bench *b, int64_t at, int64_t n) {
 static void hand_gelu(const struct bench *b, int64_t at, int64_t n) {
   for (int64_t end = at + n; at < end;) {
     const int64_t in_row = at % ROW, part = end - at < ROW - in_row ? end - at : ROW - in_row;
-    b->hand->affine_gelu(b->data[0] + at, b->data[1] + at, b->data[SCALE] + in_row, b->data[SHIFT] + in_row, b->data[2] + at, part, b->stream);
+    b->hand->affine_gelu(b->data[0] + at, b->data[1] + at, b->data[SCALE] + in_row, b->data[SHIFT] + in_row,
+                         b->data[2] + at, part, b->stream);
     at += part;
   }
 }
 static void hand_broadcast(const struct bench *b, int64_t at, int64_t n) {
   for (int64_t end = at + n; at < end;) {
     const int64_t in_row = at % ROW, part = end - at < ROW - in_row ? end - at : ROW - in_row;
-    b->hand->broadcast(b->data[0] + at, b->data[1] + at, b->data[SCALE] + in_row, b->data[SHIFT][at / ROW], part, b->stream);
+    b->hand->broadcast(b->data[0] + at, b->data[1] + at, b->data[SCALE] + in_row, b->data[SHIFT][at / ROW],
+                       part, b->stream);
     at += part;
   }
 }
 
 enum { SIDES = 5, EAGER = 0, COMPILED = 1, HAND = 2, OTHER_HAND = 3, MEMORY = 4 };
-struct workload { const char *name; int streams; side *hand, *other, *memory; };
+struct workload {
+  const char *name;
+  int streams;
+  side *hand, *other, *memory;
+};
 static const struct workload workloads[] = {
     {"trig", 2, hand_nested, hand_staged, hand_copy},
     {"gelu", 3, hand_gelu, hand_gelu, hand_triad},
@@ -103,7 +126,8 @@ static double call_lua(struct bench *b, int function) {
   return ns;
 }
 
-/* The second of two calls: what the side before left in the caches is then gone, as in a loop over one side. */
+/* The second of two calls: what the side before left in the caches is then gone, as in a loop over one
+ * side. */
 static double time_lua(struct bench *b, int function) {
   call_lua(b, function);
   return call_lua(b, function);
@@ -142,14 +166,18 @@ static void measure(struct bench *b, const struct workload *w, int batch, int64_
   load(b, w, batch);
   for (int i = 0; i < SIDES; i++) best[i] = 1e18;
   for (int turn = 0; turn < TURNS + WARM; turn++) {
-    const double ns[SIDES] = {time_lua(b, 1), time_lua(b, 2), time_hand(b, w->hand), time_hand(b, w->other), time_hand(b, w->memory)};
+    const double ns[SIDES] = {time_lua(b, 1), time_lua(b, 2), time_hand(b, w->hand), time_hand(b, w->other),
+                              time_hand(b, w->memory)};
     for (int i = 0; i < SIDES; i++)
       if (turn >= WARM && ns[i] < best[i]) best[i] = ns[i];
   }
-  const double hand = best[HAND] < best[OTHER_HAND] ? best[HAND] : best[OTHER_HAND], roofline = hand > best[MEMORY] ? hand : best[MEMORY];
-  printf("%-10s %4d MiB  eager %9.0f us  compiled %9.0f us  by hand %9.0f us  %s %9.0f us  of %s %3.0f%%  speedup %5.2f  possible %5.2f  taken %3.0f%%  (eager %3.0f%% of the roofline)\n",
-         w->name, batch, best[EAGER] / 1e3, best[COMPILED] / 1e3, hand / 1e3, w->streams == 3 ? "triad" : "copy ", best[MEMORY] / 1e3,
-         w->streams == 3 ? "triad" : "copy ", 100 * best[MEMORY] / best[COMPILED], best[EAGER] / best[COMPILED], best[EAGER] / roofline,
+  const double hand = best[HAND] < best[OTHER_HAND] ? best[HAND] : best[OTHER_HAND],
+               roofline = hand > best[MEMORY] ? hand : best[MEMORY];
+  printf("%-10s %4d MiB  eager %9.0f us  compiled %9.0f us  by hand %9.0f us  %s %9.0f us  of %s %3.0f%%  "
+         "speedup %5.2f  possible %5.2f  taken %3.0f%%  (eager %3.0f%% of the roofline)\n",
+         w->name, batch, best[EAGER] / 1e3, best[COMPILED] / 1e3, hand / 1e3,
+         w->streams == 3 ? "triad" : "copy ", best[MEMORY] / 1e3, w->streams == 3 ? "triad" : "copy ",
+         100 * best[MEMORY] / best[COMPILED], best[EAGER] / best[COMPILED], best[EAGER] / roofline,
          100 * roofline / best[COMPILED], 100 * roofline / best[EAGER]);
   fflush(stdout);
 }

@@ -2,14 +2,16 @@
  *
  *     bench_guards [CASE [CALLS]]
  *
- * prints, for each case (or the one), the number of guards, distinct sources read from tables, and the fastest turn's time of a
- * check. With CALLS it makes so many checks and states no time: two runs under `valgrind --tool=callgrind` with N and 2N calls
- * differ by the instructions of N checks. Cases:
+ * prints, for each case (or the one), the number of guards, distinct sources read from tables, and the
+ * fastest turn's time of a check. With CALLS it makes so many checks and states no time: two runs under
+ * `valgrind --tool=callgrind` with N and 2N calls differ by the instructions of N checks. Cases:
  *
  *     ten             two tensors, six scalars in two tables: 10 guards
  *     depth:D         D tables inside of one another, with 4 leaves each
- *     leaves          36 modules with 14 leaves each, 504 in all: tensors, numbers, booleans, strings, functions. Beside the leaves it
- *                     reads the 36 modules themselves out of their list (540 fields), and looks at their metatables (578 guards)
+ *     leaves          36 modules with 14 leaves each, 504 in all: tensors, numbers, booleans, strings,
+ *     functions. Beside the leaves it
+ *                     reads the 36 modules themselves out of their list (540 fields), and looks at their
+ *                     metatables (578 guards)
  *     entry           the 10 guards, one program
  *     entries:N       N programs that differ by the first tensor's shape, called in turn
  *
@@ -32,17 +34,20 @@ static const char PROGRAM[] =
     "local tb = require 'tbench'\n"
     "local makers = {}\n"
     "function makers.ten()\n"
-    "  return {scale = 2, shift = 3, on = true, name = 'm', inner = {gain = 0.5, bias = 1}}, tb.ones(4, 8), tb.ones(8)\n"
+    "  return {scale = 2, shift = 3, on = true, name = 'm', inner = {gain = 0.5, bias = 1}}, tb.ones(4, 8), "
+    "tb.ones(8)\n"
     "end\n"
     "function makers.depth(depth)\n"
     "  local model\n"
-    "  for i = 1, depth do model = {child = model, weight = tb.ones(4), size = i, on = true, name = 'm' .. i} end\n"
+    "  for i = 1, depth do model = {child = model, weight = tb.ones(4), size = i, on = true, name = 'm' .. "
+    "i} end\n"
     "  return model, tb.ones(4)\n"
     "end\n"
     "function makers.leaves()\n"
     "  local class, model, f = {}, {}, print\n"
     "  for i = 1, 36 do\n"
-    "    model[i] = setmetatable({weight = tb.ones(4, 4), bias = tb.ones(4), gain = tb.ones(4), shift = tb.ones(4), n = i, m = 2, k = 3, width = 4,\n"
+    "    model[i] = setmetatable({weight = tb.ones(4, 4), bias = tb.ones(4), gain = tb.ones(4), shift = "
+    "tb.ones(4), n = i, m = 2, k = 3, width = 4,\n"
     "      eps = 1e-5, p = 0.5, training = true, causal = false, kind = 'linear', act = f}, class)\n"
     "  end\n"
     "  return model, tb.ones(4)\n"
@@ -87,8 +92,10 @@ static void guard_value(struct tc_guards *g, const struct tc_host *host, lua_Sta
   lua_settop(L, at - 1);
 }
 
-/* Stack: function, model, tensors. A program for the call of the function with the tensors at the two places. */
-static struct tc_guards *make_guards(const struct tc_host *host, lua_State *L, const int *tensors, int count) {
+/* Stack: function, model, tensors. A program for the call of the function with the tensors at the two
+ * places. */
+static struct tc_guards *make_guards(const struct tc_host *host, lua_State *L, const int *tensors,
+                                     int count) {
   struct tc_guards *g;
   struct tc_error err;
   if (tc_guards_new(tc_alloc_system(), host, L, &g, &err)) exit(EXIT_FAILURE);
@@ -113,8 +120,9 @@ static void check_all(const struct calls *calls, long n) {
   const struct tc_tensor *inputs[MOST_INPUTS];
   const struct tc_guard_values values = {.inputs = inputs};
   for (long i = 0, at = 0; i < n; i++) {
-    const int found = calls->count > 1 ? tc_guards_dispatch_find(calls->dispatch, &calls->frames[at], &values, NULL)
-                                       : -(tc_guards_match(calls->programs[0], &calls->frames[at], &values) != 0);
+    const int found = calls->count > 1
+                          ? tc_guards_dispatch_find(calls->dispatch, &calls->frames[at], &values, NULL)
+                          : -(tc_guards_match(calls->programs[0], &calls->frames[at], &values) != 0);
     if (found != at) {
       fprintf(stderr, "bench_guards: the guards do not hold\n");
       exit(EXIT_FAILURE);
@@ -141,7 +149,8 @@ static double fastest(const struct calls *calls) {
 }
 
 /* Lays out the calls: each has the function and its arguments in a row of their own. */
-static void set_up(lua_State *L, const struct tc_host *host, struct calls *calls, int n_tensors, bool entries) {
+static void set_up(lua_State *L, const struct tc_host *host, struct calls *calls, int n_tensors,
+                   bool entries) {
   const int first = 3;
   struct tc_error err;
   calls->count = entries ? n_tensors - 1 : 1;
@@ -155,10 +164,12 @@ static void set_up(lua_State *L, const struct tc_host *host, struct calls *calls
     n_sources = 0;
     calls->programs[i] = make_guards(host, L, tensors, n_args);
   }
-  if (tc_guards_dispatch_build(tc_alloc_system(), calls->count, calls->programs, &calls->dispatch, &err)) exit(EXIT_FAILURE);
+  if (tc_guards_dispatch_build(tc_alloc_system(), calls->count, calls->programs, &calls->dispatch, &err))
+    exit(EXIT_FAILURE);
 }
 
-static double run_case(lua_State *L, const struct tc_host *host, const char *name, int number, long calls_only, double against) {
+static double run_case(lua_State *L, const struct tc_host *host, const char *name, int number,
+                       long calls_only, double against) {
   struct calls calls = {0};
   const bool entries = !strcmp(name, "entries");
   lua_settop(L, 1); /* the maker */
@@ -177,7 +188,8 @@ static double run_case(lua_State *L, const struct tc_host *host, const char *nam
     check_all(&calls, calls_only);
   } else {
     each = fastest(&calls);
-    printf("%-8s %3d  %4d guards, %4d fields: %8.1f ns", name, number, tc_guards_count(calls.programs[0]), n_sources, each);
+    printf("%-8s %3d  %4d guards, %4d fields: %8.1f ns", name, number, tc_guards_count(calls.programs[0]),
+           n_sources, each);
     if (n_sources > 16) printf(", %.1f ns a field", each / n_sources);
     if (against > 0) printf(", %.2f× one entry", each / against);
     printf("\n");
@@ -196,8 +208,11 @@ static void load_maker(lua_State *L) {
 }
 
 int main(int argc, char **argv) {
-  static const struct { const char *name; int number; } cases[] = {
-      {"ten", 0}, {"depth", 1}, {"depth", 5}, {"depth", 10}, {"depth", 20}, {"depth", 40}, {"leaves", 0}, {"entries", 1}, {"entries", 2}, {"entries", 10}, {"entries", 50}};
+  static const struct {
+    const char *name;
+    int number;
+  } cases[] = {{"ten", 0},    {"depth", 1},   {"depth", 5},   {"depth", 10},   {"depth", 20},  {"depth", 40},
+               {"leaves", 0}, {"entries", 1}, {"entries", 2}, {"entries", 10}, {"entries", 50}};
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   luaL_requiref(L, "tbench", luaopen_tbench, 0);

@@ -2,10 +2,11 @@
  *
  *     bench_harness [PROGRAM]
  *
- * 1. The time that is reported for a workload which does nothing, by the loop that times all workloads, beside an empty loop in Lua and
- *    a loop in Lua that calls the same function. They take turns; the fastest turn counts. Nothing is subtracted from reported times.
- * 2. With PROGRAM (a tbench): a run of a small suite, and what of its time was suite code, compiles, checks and samples, and what was
- *    the harness' own: starting and ending processes, pauses, statistics, writing.
+ * 1. The time that is reported for a workload which does nothing, by the loop that times all workloads,
+ *    beside an empty loop in Lua and a loop in Lua that calls the same function. They take turns; the fastest
+ *    turn counts. Nothing is subtracted from reported times.
+ * 2. With PROGRAM (a tbench): a run of a small suite, and what of its time was suite code, compiles, checks
+ *    and samples, and what was the harness' own: starting and ending processes, pauses, statistics, writing.
  *
  * Not part of the test suite: it states times. */
 #include <stdio.h>
@@ -30,15 +31,15 @@ static const char suite[] =
     "  one = function(case) return { fn = function(x) return x end, args = { tb.randn({1}, case) } } end,\n"
     "} }\n";
 
-static const char loops[] =
-    "local function none() end\n"
-    "return function(calls) for _ = 1, calls do end end, function(calls) for _ = 1, calls do none() end end\n";
+static const char loops[] = "local function none() end\n"
+                            "return function(calls) for _ = 1, calls do end end, function(calls) for _ = 1, "
+                            "calls do none() end end\n";
 
-static const char small_suite[] =
-    "local tb = require 'tbench'\n"
-    "return tb.suite { name = 'small', workloads = {\n"
-    "  chain = function(case) return { fn = function(x) return (x * 2 + 1):sigmoid():sum(-1) end, args = { tb.randn({64, 1000}, case) } } end,\n"
-    "} }\n";
+static const char small_suite[] = "local tb = require 'tbench'\n"
+                                  "return tb.suite { name = 'small', workloads = {\n"
+                                  "  chain = function(case) return { fn = function(x) return (x * 2 + "
+                                  "1):sigmoid():sum(-1) end, args = { tb.randn({64, 1000}, case) } } end,\n"
+                                  "} }\n";
 
 static double min(double a, double b) { return a < b ? a : b; }
 
@@ -53,7 +54,8 @@ static double time_loop(lua_State *L, int loop) {
 static int time_calls(lua_State *L) {
   struct tb_workload none, one;
   cJSON *kase = cJSON_Parse("{\"device\": \"cpu\", \"dtype\": \"f32\", \"threads\": 1, \"seed\": 1}");
-  if (luaL_dostring(L, suite) || !kase) return luaL_error(L, "the suite was not loaded: %s", lua_tostring(L, -1));
+  if (luaL_dostring(L, suite) || !kase)
+    return luaL_error(L, "the suite was not loaded: %s", lua_tostring(L, -1));
   tb_workload_make(L, lua_gettop(L), "none", kase, TB_ROLE_BASELINE, "inductor", "default", &none);
   tb_workload_make(L, lua_gettop(L), "one", kase, TB_ROLE_BASELINE, "inductor", "default", &one);
   cJSON_Delete(kase);
@@ -68,8 +70,10 @@ static int time_calls(lua_State *L) {
   }
   printf("empty loop in Lua                  %6.1f ns a turn\n", best_empty);
   printf("loop in Lua that calls nothing     %6.1f ns a call\n", best_calling);
-  printf("workload that does nothing         %6.1f ns a call, %.1f above the empty loop (at most 30)\n", best_none, best_none - best_empty);
-  printf("workload that returns its argument %6.1f ns a call, %.1f above the empty loop\n", best_one, best_one - best_empty);
+  printf("workload that does nothing         %6.1f ns a call, %.1f above the empty loop (at most 30)\n",
+         best_none, best_none - best_empty);
+  printf("workload that returns its argument %6.1f ns a call, %.1f above the empty loop\n", best_one,
+         best_one - best_empty);
   return 0;
 }
 
@@ -80,7 +84,8 @@ static cJSON *run_small(const char *program, const char *folder) {
   snprintf(path, sizeof path, "%s/small.lua", folder);
   FILE *file = fopen(path, "we");
   if (!file || fputs(small_suite, file) < 0 || fclose(file)) return NULL;
-  snprintf(command, sizeof command, "cd '%s' && '%s' run suite=./small.lua replicates=5 out=r.json > /dev/null 2>&1", folder, program);
+  snprintf(command, sizeof command,
+           "cd '%s' && '%s' run suite=./small.lua replicates=5 out=r.json > /dev/null 2>&1", folder, program);
   if (system(command)) return NULL;
   snprintf(path, sizeof path, "%s/r.json", folder);
   char *text = NULL;
@@ -93,24 +98,30 @@ static cJSON *run_small(const char *program, const char *folder) {
   return document;
 }
 
-static void tell(const char *what, double ns, double wall) { printf("  %-34s %9.1f ms  %5.1f%%\n", what, ns / TB_NS_PER_MS, 100 * ns / wall); }
+static void tell(const char *what, double ns, double wall) {
+  printf("  %-34s %9.1f ms  %5.1f%%\n", what, ns / TB_NS_PER_MS, 100 * ns / wall);
+}
 
 static int show_run(const char *program) {
   char folder[] = "/tmp/tbench-harness.XXXXXX", absolute[COMMAND], command[COMMAND];
-  if (!realpath(program, absolute) || !mkdtemp(folder)) return fprintf(stderr, "%s cannot be run\n", program), 1;
+  if (!realpath(program, absolute) || !mkdtemp(folder))
+    return fprintf(stderr, "%s cannot be run\n", program), 1;
   cJSON *document = run_small(absolute, folder);
   snprintf(command, sizeof command, "rm -rf '%s'", folder);
   if (system(command)) fprintf(stderr, "%s was left\n", folder);
   const cJSON *h = cJSON_GetObjectItemCaseSensitive(document, "harness"), *request;
   if (!h) return fprintf(stderr, "the run failed\n"), 1;
-  const double wall = tb_json_number(h, "wall_ns", 0), own = tb_json_number(h, "own_ns", 0), processes = tb_json_number(h, "processes", 1);
+  const double wall = tb_json_number(h, "wall_ns", 0), own = tb_json_number(h, "own_ns", 0),
+               processes = tb_json_number(h, "processes", 1);
   printf("\na run of %.0f processes, %.0f ms:\n", processes, wall / TB_NS_PER_MS);
-  cJSON_ArrayForEach(request, cJSON_GetObjectItemCaseSensitive(h, "requests_ns")) tell(request->string, request->valuedouble, wall);
+  cJSON_ArrayForEach(request, cJSON_GetObjectItemCaseSensitive(h, "requests_ns"))
+      tell(request->string, request->valuedouble, wall);
   tell("harness", own, wall);
   tell("  of which starting processes", tb_json_number(h, "start_ns", 0), wall);
   tell("  ending processes", tb_json_number(h, "stop_ns", 0), wall);
   tell("  pauses between blocks", tb_json_number(h, "settle_ns", 0), wall);
-  printf("the harness: %.1f%% of the time (at most 5), %.1f ms a process (at most 20)\n", 100 * own / wall, own / processes / TB_NS_PER_MS);
+  printf("the harness: %.1f%% of the time (at most 5), %.1f ms a process (at most 20)\n", 100 * own / wall,
+         own / processes / TB_NS_PER_MS);
   cJSON_Delete(document);
   return 0;
 }

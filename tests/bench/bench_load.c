@@ -1,7 +1,8 @@
 /* A bursty load on one CPU, to measure beside: bench_load CPU [SEED].
  *
- * Bursts of work and pauses in turn, both of random length (exponential, means 0.2 s and 0.3 s), until it is ended. Every other burst
- * streams through 64 MiB, which disturbs caches and memory that cores share; the others compute. The seed gives the lengths. */
+ * Bursts of work and pauses in turn, both of random length (exponential, means 0.2 s and 0.3 s), until it is
+ * ended. Every other burst streams through 64 MiB, which disturbs caches and memory that cores share; the
+ * others compute. The seed gives the lengths. */
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -33,8 +34,10 @@ static double burst(char *memory, bool streaming, int64_t end) {
   double x = 1;
   size_t at = 0;
   while (tb_now_ns() < end) {
-    if (!streaming) x = compute(x);
-    else memset(memory + at, (int)at, PIECE);
+    if (!streaming)
+      x = compute(x);
+    else
+      memset(memory + at, (int)at, PIECE);
     at = (at + PIECE) % STREAM_BYTES;
   }
   return x + memory[at];
@@ -52,7 +55,8 @@ int main(int argc, char **argv) {
   prctl(PR_SET_PDEATHSIG, SIGTERM); /* it does not outlive who started it */
   memset(memory, 1, STREAM_BYTES);
   for (bool streaming = false;; streaming = !streaming) {
-    sink = sink + burst(memory, streaming, tb_now_ns() + (int64_t)(exponential(&random, burst_s) * TB_NS_PER_S));
+    sink =
+        sink + burst(memory, streaming, tb_now_ns() + (int64_t)(exponential(&random, burst_s) * TB_NS_PER_S));
     const double pause = exponential(&random, pause_s);
     const struct timespec wait = {(time_t)pause, (long)((pause - floor(pause)) * TB_NS_PER_S)};
     nanosleep(&wait, NULL);

@@ -1,5 +1,6 @@
-/* The kernels of suites/scorers.lua, compiled through the Lua module, beside the same by hand with vector intrinsics. Both read the same
- * tensors, and take turns in one process; each one's fastest turn counts. Results are compared.
+/* The kernels of suites/scorers.lua, compiled through the Lua module, beside the same by hand with vector
+ * intrinsics. Both read the same tensors, and take turns in one process; each one's fastest turn counts.
+ * Results are compared.
  *
  *     bench_scorers [threads]
  *
@@ -21,16 +22,21 @@
 
 enum { TURNS = 40, ENTROPY_ROWS = 196, ENTROPY_COLUMNS = 768, IMAGE = 224, ALIGN = 64 };
 
-static const char PROGRAM[] =
-    "local tb = require 'tbench'\n"
-    "local file, name, batch = ...\n"
-    "tb.suite = function(suite) return suite end\n"
-    "local case = {batch = batch, dtype = 'f32', device = 'cpu'}\n"
-    "local w = dofile(file).workloads[name](case)\n"
-    "local f = tb.compile(w.fn)\n"
-    "return function() return f(w.args[1]) end, w.args[1]\n";
+static const char PROGRAM[] = "local tb = require 'tbench'\n"
+                              "local file, name, batch = ...\n"
+                              "tb.suite = function(suite) return suite end\n"
+                              "local case = {batch = batch, dtype = 'f32', device = 'cpu'}\n"
+                              "local w = dofile(file).workloads[name](case)\n"
+                              "local f = tb.compile(w.fn)\n"
+                              "return function() return f(w.args[1]) end, w.args[1]\n";
 
-struct bench { lua_State *L; const struct bench_hand *hand; int threads, batch; const float *x; float *y; };
+struct bench {
+  lua_State *L;
+  const struct bench_hand *hand;
+  int threads, batch;
+  const float *x;
+  float *y;
+};
 typedef void side(const struct bench *b, int64_t first, int64_t last); /* of the batch */
 
 static double now_ns(void) {
@@ -51,7 +57,11 @@ static void hand_sobel(const struct bench *b, int64_t first, int64_t last) {
   }
 }
 
-struct workload { const char *name; side *hand; int64_t items, outputs; }; /* of one batch item */
+struct workload {
+  const char *name;
+  side *hand;
+  int64_t items, outputs;
+}; /* of one batch item */
 static const struct workload workloads[] = {
     {"entropy", hand_entropy, ENTROPY_ROWS, ENTROPY_ROWS},
     {"sobel", hand_sobel, IMAGE - 2, (IMAGE - 2) * (IMAGE - 2)},
@@ -108,8 +118,9 @@ static void measure(struct bench *b, const struct workload *w, int batch) {
     call_hand(b, w);
     hand = fmin(hand, call_hand(b, w));
   }
-  printf("%-8s batch %2d  compiled %8.1f us  by hand %8.1f us  compiled/hand %.3f  (results differ by at most %.1e)\n", w->name, batch, compiled / 1e3,
-         hand / 1e3, compiled / hand, apart);
+  printf("%-8s batch %2d  compiled %8.1f us  by hand %8.1f us  compiled/hand %.3f  (results differ by at "
+         "most %.1e)\n",
+         w->name, batch, compiled / 1e3, hand / 1e3, compiled / hand, apart);
   fflush(stdout);
   free(checked);
   free(b->y);

@@ -1,13 +1,16 @@
 /* How many documents a second `tbench serve` acknowledges, and which.
  *
- *     bench_serve ADDRESS:PORT TOKEN [connections=64] [seconds=5] [cases=1] [documents=N] [first=N] [keys=FILE] [idle=N]
+ *     bench_serve ADDRESS:PORT TOKEN [connections=64] [seconds=5] [cases=1] [documents=N] [first=N]
+ *     [keys=FILE] [idle=N]
  *
- * Connections stay open; each sends its next document when the last one was answered. Documents are made from a template, each another one
- * (from number `first` on); with keys= the key of each that was acknowledged is written to FILE as soon as its answer is there, so that
- * what a killed server had promised can be asked for (tests/cli/serve.sh). With idle= so many further connections are open meanwhile: of four, one says
- * nothing, one has sent a part of its headers, one a part of its body, one was answered once. Ends after so many seconds or documents, or when the server is gone.
- * Prints documents, documents a second, and the times of answers. Not part of the test suite: it states times. ci/serve-cost counts with it
- * what a document costs. */
+ * Connections stay open; each sends its next document when the last one was answered. Documents are made from
+ * a template, each another one (from number `first` on); with keys= the key of each that was acknowledged is
+ * written to FILE as soon as its answer is there, so that what a killed server had promised can be asked for
+ * (tests/cli/serve.sh). With idle= so many further connections are open meanwhile: of four, one says nothing,
+ * one has sent a part of its headers, one a part of its body, one was answered once. Ends after so many
+ * seconds or documents, or when the server is gone. Prints documents, documents a second, and the times of
+ * answers. Not part of the test suite: it states times. ci/serve-cost counts with it what a document
+ * costs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,11 +25,29 @@
 #include "base/clock.h"
 #include "tests/dashboard/documents.h"
 
-enum { CONNECTIONS = 4096, ANSWER = 4096, HEADERS = 512, EVENTS = 256, WAIT_MS = 60000, TIMES = 1 << 20, KEY = 64 };
+enum {
+  CONNECTIONS = 4096,
+  ANSWER = 4096,
+  HEADERS = 512,
+  EVENTS = 256,
+  WAIT_MS = 60000,
+  TIMES = 1 << 20,
+  KEY = 64
+};
 
-struct settings { struct sockaddr_in address; const char *token, *keys; long long connections, seconds, cases, documents, first, idle; };
+struct settings {
+  struct sockaddr_in address;
+  const char *token, *keys;
+  long long connections, seconds, cases, documents, first, idle;
+};
 
-struct peer { int fd; char *request; size_t length, sent, got; char answer[ANSWER + 1]; double started; };
+struct peer {
+  int fd;
+  char *request;
+  size_t length, sent, got;
+  char answer[ANSWER + 1];
+  double started;
+};
 
 struct load {
   struct settings settings;
@@ -55,7 +76,8 @@ static void push_bytes(struct load *load, struct peer *peer) {
     }
     peer->sent += (size_t)n;
   }
-  struct epoll_event event = {.events = peer->sent < peer->length ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.ptr = peer};
+  struct epoll_event event = {.events = peer->sent < peer->length ? EPOLLIN | EPOLLOUT : EPOLLIN,
+                              .data.ptr = peer};
   epoll_ctl(load->epoll, EPOLL_CTL_MOD, peer->fd, &event);
 }
 
@@ -71,7 +93,9 @@ static void send_next(struct load *load, struct peer *peer) {
   const size_t bytes = document_write(body, load->next++, (int)s->cases);
   char headers[HEADERS];
   const int n = snprintf(headers, sizeof headers,
-                         "POST /api/v1/results HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", s->token, bytes);
+                         "POST /api/v1/results HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer "
+                         "%s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                         s->token, bytes);
   memmove(peer->request + n, body, bytes);
   memcpy(peer->request, headers, (size_t)n);
   peer->length = (size_t)n + bytes;
@@ -86,7 +110,8 @@ static void count(struct load *load, struct peer *peer) {
   const int status = atoi(peer->answer + strlen("HTTP/1.1 "));
   const char *key = strstr(peer->answer, "\"key\":\"");
   if ((status == 200 || status == 201) && key) {
-    if (load->acknowledged < TIMES) load->times_ms[load->acknowledged] = (float)((tc_now_ns() - peer->started) / 1e6);
+    if (load->acknowledged < TIMES)
+      load->times_ms[load->acknowledged] = (float)((tc_now_ns() - peer->started) / 1e6);
     load->acknowledged++;
     if (load->keys) fprintf(load->keys, "%.*s\n", KEY, key + strlen("\"key\":\""));
   } else {
@@ -95,8 +120,11 @@ static void count(struct load *load, struct peer *peer) {
 }
 
 static bool answer_is_whole(const struct peer *peer) {
-  const char *end = strstr(peer->answer, "\r\n\r\n"), *length = strcasestr(peer->answer, "\r\nContent-Length:");
-  return end && length && peer->got >= (size_t)(end + 4 - peer->answer) + strtoull(length + strlen("\r\nContent-Length:"), NULL, 10);
+  const char *end = strstr(peer->answer, "\r\n\r\n"),
+             *length = strcasestr(peer->answer, "\r\nContent-Length:");
+  return end && length &&
+         peer->got >=
+             (size_t)(end + 4 - peer->answer) + strtoull(length + strlen("\r\nContent-Length:"), NULL, 10);
 }
 
 static void take_bytes(struct load *load, struct peer *peer) {
@@ -119,7 +147,9 @@ static void connect_peer(struct load *load, struct peer *peer) {
   const int one = 1;
   peer->request = malloc(HEADERS * 2 + DOCUMENT_HEAD + (size_t)load->settings.cases * DOCUMENT_CASE);
   peer->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (!peer->request || peer->fd < 0 || connect(peer->fd, (const struct sockaddr *)&load->settings.address, sizeof load->settings.address)) fail("connecting");
+  if (!peer->request || peer->fd < 0 ||
+      connect(peer->fd, (const struct sockaddr *)&load->settings.address, sizeof load->settings.address))
+    fail("connecting");
   setsockopt(peer->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = peer};
   if (epoll_ctl(load->epoll, EPOLL_CTL_ADD, peer->fd, &event)) fail("epoll");
@@ -127,16 +157,21 @@ static void connect_peer(struct load *load, struct peer *peer) {
 
 /* Connections that hold a place and do no more. They are closed when the program ends. */
 static long long open_idle(const struct settings *s) {
-  static const char *const beginnings[] = {"", "POST /api/v1/results HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", NULL, "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"};
+  static const char *const beginnings[] = {"", "POST /api/v1/results HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+                                           NULL, "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"};
   enum { KINDS = sizeof beginnings / sizeof *beginnings, OWN_FILES = 128 };
-  struct rlimit limit = {(rlim_t)(s->idle + s->connections + OWN_FILES), (rlim_t)(s->idle + s->connections + OWN_FILES)};
+  struct rlimit limit = {(rlim_t)(s->idle + s->connections + OWN_FILES),
+                         (rlim_t)(s->idle + s->connections + OWN_FILES)};
   char body_begun[HEADERS];
   long long opened = 0;
   if (setrlimit(RLIMIT_NOFILE, &limit) && !getrlimit(RLIMIT_NOFILE, &limit)) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
   }
-  snprintf(body_begun, sizeof body_begun, "POST /api/v1/results HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"schema\":", s->token);
+  snprintf(body_begun, sizeof body_begun,
+           "POST /api/v1/results HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: "
+           "application/json\r\nContent-Length: 1000\r\n\r\n{\"schema\":",
+           s->token);
   for (; opened < s->idle; opened++) {
     const char *beginning = beginnings[opened % KINDS] ? beginnings[opened % KINDS] : body_begun;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -147,7 +182,9 @@ static long long open_idle(const struct settings *s) {
   return opened;
 }
 
-static int compare(const void *a, const void *b) { return (*(const float *)a > *(const float *)b) - (*(const float *)a < *(const float *)b); }
+static int compare(const void *a, const void *b) {
+  return (*(const float *)a > *(const float *)b) - (*(const float *)a < *(const float *)b);
+}
 
 static double run(struct load *load, struct peer *peers) {
   struct epoll_event events[EVENTS];
@@ -168,10 +205,15 @@ static double run(struct load *load, struct peer *peers) {
 }
 
 static void read_settings(struct settings *s, int argc, char **argv) {
-  struct { const char *name; long long *field; } numbers[] = {{"connections=", &s->connections}, {"seconds=", &s->seconds}, {"cases=", &s->cases},
-    {"documents=", &s->documents}, {"first=", &s->first}, {"idle=", &s->idle}};
+  struct {
+    const char *name;
+    long long *field;
+  } numbers[] = {{"connections=", &s->connections}, {"seconds=", &s->seconds}, {"cases=", &s->cases},
+                 {"documents=", &s->documents},     {"first=", &s->first},     {"idle=", &s->idle}};
   char *colon = argc > 2 ? strchr(argv[1], ':') : NULL;
-  if (!colon) errno = EINVAL, fail("use: bench_serve ADDRESS:PORT TOKEN [connections=64] [seconds=5] [cases=1] [documents=N] [first=N] [keys=FILE]");
+  if (!colon)
+    errno = EINVAL, fail("use: bench_serve ADDRESS:PORT TOKEN [connections=64] [seconds=5] [cases=1] "
+                         "[documents=N] [first=N] [keys=FILE]");
   *colon = '\0';
   *s = (struct settings){.token = argv[2], .connections = 64, .seconds = 5, .cases = 1};
   s->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon + 1))};
@@ -179,9 +221,11 @@ static void read_settings(struct settings *s, int argc, char **argv) {
   for (int i = 3; i < argc; i++) {
     if (!strncmp(argv[i], "keys=", 5)) s->keys = argv[i] + 5;
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-      if (!strncmp(argv[i], numbers[n].name, strlen(numbers[n].name))) *numbers[n].field = atoll(argv[i] + strlen(numbers[n].name));
+      if (!strncmp(argv[i], numbers[n].name, strlen(numbers[n].name)))
+        *numbers[n].field = atoll(argv[i] + strlen(numbers[n].name));
   }
-  if (s->connections < 1 || s->connections > CONNECTIONS || s->cases < 1) errno = EINVAL, fail("connections= or cases=");
+  if (s->connections < 1 || s->connections > CONNECTIONS || s->cases < 1)
+    errno = EINVAL, fail("connections= or cases=");
 }
 
 int main(int argc, char **argv) {
@@ -198,8 +242,11 @@ int main(int argc, char **argv) {
   const double seconds = run(&load, peers);
   const size_t n = load.acknowledged < TIMES ? (size_t)load.acknowledged : TIMES;
   qsort(load.times_ms, n, sizeof *load.times_ms, compare);
-  printf("%lld acknowledged in %.3f s: %.0f/s; refused %lld%s", load.acknowledged, seconds, (double)load.acknowledged / seconds, load.refused, load.gone ? "; the server went away" : "");
-  if (n) printf("; answer after (ms) median %.2f, 99%% %.2f, most %.2f", load.times_ms[n / 2], load.times_ms[n - 1 - n / 100], load.times_ms[n - 1]);
+  printf("%lld acknowledged in %.3f s: %.0f/s; refused %lld%s", load.acknowledged, seconds,
+         (double)load.acknowledged / seconds, load.refused, load.gone ? "; the server went away" : "");
+  if (n)
+    printf("; answer after (ms) median %.2f, 99%% %.2f, most %.2f", load.times_ms[n / 2],
+           load.times_ms[n - 1 - n / 100], load.times_ms[n - 1]);
   puts("");
   if (load.refused) fprintf(stderr, "first refusal: %s\n", load.why);
   if (load.keys) fclose(load.keys);

@@ -1,29 +1,43 @@
 /* What ci/verdict asks of stored comparisons:
  *
- *     bench_verdict value FILE PATH                       of its first case: "time.verdict", "base_ns", "exact.instructions.base"
+ *     bench_verdict value FILE PATH                       of its first case: "time.verdict", "base_ns",
+ *     "exact.instructions.base"
  *     bench_verdict resample DECISIONS PLANTED FILE…      decisions on pairs drawn from those of A/A runs
  *
- * A decision that is resampled goes the way of a live one (harness/compare/duel.c): quads of two pairs and two twin pairs are drawn, with
- * replacement, from all quads of one workload; looked at as they come; what is flagged is confirmed on fresh ones. PLANTED is a share
- * that head is made slower by: 0 gives the share of false flags, 0.03 the power. */
+ * A decision that is resampled goes the way of a live one (harness/compare/duel.c): quads of two pairs and
+ * two twin pairs are drawn, with replacement, from all quads of one workload; looked at as they come; what is
+ * flagged is confirmed on fresh ones. PLANTED is a share that head is made slower by: 0 gives the share of
+ * false flags, 0.03 the power. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/stats/decide.h"
-#include "harness/verdict/exact.h"
-#include "results/stats/random.h"
 #include "harness/run/result.h"
+#include "harness/verdict/exact.h"
 #include "harness/verdict/stored.h"
 #include "reporters/reporter.h"
+#include "results/stats/decide.h"
+#include "results/stats/random.h"
 
 enum { PAIRS_OF_QUAD = 2, CONFIRMATION = 24, SERIES_MAX = 64, TEXT = 256 };
-struct quad { double pairs[PAIRS_OF_QUAD], twins[PAIRS_OF_QUAD]; };
-struct pool { char id[TEXT]; TC_VEC(struct quad) quads; tb_doubles lengths; };
-struct pools { struct tc_arena *arena; struct pool all[SERIES_MAX]; int count; };
+struct quad {
+  double pairs[PAIRS_OF_QUAD], twins[PAIRS_OF_QUAD];
+};
+struct pool {
+  char id[TEXT];
+  TC_VEC(struct quad) quads;
+  tb_doubles lengths;
+};
+struct pools {
+  struct tc_arena *arena;
+  struct pool all[SERIES_MAX];
+  int count;
+};
 
-static const cJSON *first_case(const cJSON *document) { return cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0); }
+static const cJSON *first_case(const cJSON *document) {
+  return cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0);
+}
 
 /* --- value --- */
 
@@ -40,10 +54,15 @@ static const cJSON *find_exact(const cJSON *one_case, const char *path) {
 
 static int show_value(const cJSON *document, const char *path) {
   static const char exact[] = "exact.";
-  const cJSON *one = first_case(document), *item = strncmp(path, exact, strlen(exact)) ? tb_doc_at(one, path) : find_exact(one, path + strlen(exact));
-  if (cJSON_IsString(item)) puts(item->valuestring);
-  else if (cJSON_IsNumber(item)) printf("%.10g\n", item->valuedouble);
-  else puts("-");
+  const cJSON *one = first_case(document), *item = strncmp(path, exact, strlen(exact))
+                                                       ? tb_doc_at(one, path)
+                                                       : find_exact(one, path + strlen(exact));
+  if (cJSON_IsString(item))
+    puts(item->valuestring);
+  else if (cJSON_IsNumber(item))
+    printf("%.10g\n", item->valuedouble);
+  else
+    puts("-");
   return EXIT_SUCCESS;
 }
 
@@ -62,7 +81,8 @@ static bool take_quads(struct pools *p, struct pool *pool, const cJSON *pairs, c
   for (int q = 0; q < n; q++) {
     struct quad quad;
     for (int i = 0; i < PAIRS_OF_QUAD; i++) {
-      const cJSON *pair = cJSON_GetArrayItem(pairs, q * PAIRS_OF_QUAD + i), *twin = cJSON_GetArrayItem(twins, q * PAIRS_OF_QUAD + i);
+      const cJSON *pair = cJSON_GetArrayItem(pairs, q * PAIRS_OF_QUAD + i),
+                  *twin = cJSON_GetArrayItem(twins, q * PAIRS_OF_QUAD + i);
       quad.pairs[i] = cJSON_IsNumber(pair) ? pair->valuedouble : NAN;
       quad.twins[i] = cJSON_IsNumber(twin) ? twin->valuedouble : NAN;
     }
@@ -79,13 +99,15 @@ static bool take_file(struct pools *p, const char *path) {
   bool good = true;
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
     struct pool *pool = pool_of(p, tb_doc_text(one, "id", "?"));
-    good = good && pool && take_quads(p, pool, tb_doc_at(one, "log_ratios"), tb_doc_at(one, "twin_log_ratios"));
+    good =
+        good && pool && take_quads(p, pool, tb_doc_at(one, "log_ratios"), tb_doc_at(one, "twin_log_ratios"));
   }
   cJSON_Delete(document);
   return good;
 }
 
-static void draw(const struct pool *pool, struct tb_random *random, double shift, double *pairs, double *twins) {
+static void draw(const struct pool *pool, struct tb_random *random, double shift, double *pairs,
+                 double *twins) {
   const struct quad *q = &pool->quads.data[tb_random_next(random) % pool->quads.len];
   for (int i = 0; i < PAIRS_OF_QUAD; i++) {
     pairs[i] = q->pairs[i] + shift;
@@ -94,7 +116,8 @@ static void draw(const struct pool *pool, struct tb_random *random, double shift
 }
 
 /* One duel of at most `most` pairs. */
-static struct tb_decision one_duel(const struct pool *pool, struct tb_random *random, double shift, int most) {
+static struct tb_decision one_duel(const struct pool *pool, struct tb_random *random, double shift,
+                                   int most) {
   struct tb_looks looks = {.max_pairs = most, .confidence = tb_confidence_default};
   struct tb_decision d = {.verdict = TB_VERDICT_UNSURE};
   double pairs[TB_LOOK_FIRST * SERIES_MAX], twins[TB_LOOK_FIRST * SERIES_MAX];
@@ -114,7 +137,9 @@ static int usual_length(const struct pool *pool) {
   double sum = 0;
   for (size_t i = 0; i < pool->lengths.len; i++) sum += pool->lengths.data[i];
   const int mean = (int)(sum / (double)pool->lengths.len);
-  return mean < TB_LOOK_FIRST ? TB_LOOK_FIRST : mean > TB_LOOK_FIRST * SERIES_MAX ? TB_LOOK_FIRST * SERIES_MAX : mean;
+  return mean < TB_LOOK_FIRST                ? TB_LOOK_FIRST
+         : mean > TB_LOOK_FIRST * SERIES_MAX ? TB_LOOK_FIRST * SERIES_MAX
+                                             : mean;
 }
 
 static int resample(struct pools *p, long decisions, double planted) {
@@ -129,7 +154,8 @@ static int resample(struct pools *p, long decisions, double planted) {
     }
     counts[d.verdict]++;
   }
-  for (int v = 0; v < TB_VERDICT_COUNT; v++) printf("%s %ld\n", tb_verdict_word((enum tb_verdict)v), counts[v]);
+  for (int v = 0; v < TB_VERDICT_COUNT; v++)
+    printf("%s %ld\n", tb_verdict_word((enum tb_verdict)v), counts[v]);
   return EXIT_SUCCESS;
 }
 
@@ -142,15 +168,19 @@ int main(int argc, char **argv) {
   if (!p.arena) return EXIT_FAILURE;
   if (argc == FILES && !strcmp(argv[1], "value")) {
     cJSON *document = tb_stored_load(p.arena, argv[2], &err);
-    if (document) code = show_value(document, argv[3]);
-    else fprintf(stderr, "%s\n", err.message);
+    if (document)
+      code = show_value(document, argv[3]);
+    else
+      fprintf(stderr, "%s\n", err.message);
     cJSON_Delete(document);
   } else if (argc > FILES && !strcmp(argv[1], "resample")) {
     bool good = true;
     for (int i = FILES; i < argc; i++) good = good && take_file(&p, argv[i]);
     for (int i = 0; i < p.count; i++) good = good && p.all[i].quads.len;
-    if (good && p.count) code = resample(&p, strtol(argv[2], NULL, 10), strtod(argv[3], NULL));
-    else fputs("bench_verdict: there are no pairs to draw from\n", stderr);
+    if (good && p.count)
+      code = resample(&p, strtol(argv[2], NULL, 10), strtod(argv[3], NULL));
+    else
+      fputs("bench_verdict: there are no pairs to draw from\n", stderr);
   } else {
     fputs("usage: bench_verdict value FILE PATH | resample DECISIONS PLANTED FILE…\n", stderr);
   }

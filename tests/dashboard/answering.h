@@ -1,20 +1,23 @@
-/* Answers without a network: a database in memory, documents that are stored in it, and the routes' functions. libmicrohttpd's part, the arguments of
- * a query, is played by the test that includes this. */
+/* Answers without a network: a database in memory, documents that are stored in it, and the routes'
+ * functions. libmicrohttpd's part, the arguments of a query, is played by the test that includes this. */
 #ifndef TESTS_UNIT_ANSWERING_H
 #define TESTS_UNIT_ANSWERING_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/server/answer.h"
 #include "dashboard/ingest/submission.h"
+#include "dashboard/server/answer.h"
 #include "tests/dashboard/documents.h"
 
 enum { ARGUMENTS = 5 };
 
-static struct { const char *name, *value; } arguments[ARGUMENTS];
+static struct {
+  const char *name, *value;
+} arguments[ARGUMENTS];
 
-const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key) {
+const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                        const char *key) {
   (void)connection, (void)kind;
   for (int i = 0; i < ARGUMENTS; i++)
     if (arguments[i].name && !strcmp(arguments[i].name, key)) return arguments[i].value;
@@ -23,7 +26,11 @@ const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum 
 
 /* --- a database, and documents --- */
 
-struct fixture { struct tb_store store; struct tb_schema *schema; struct tb_intake *intake; };
+struct fixture {
+  struct tb_store store;
+  struct tb_schema *schema;
+  struct tb_intake *intake;
+};
 
 static inline int set_up(void **state) {
   struct fixture *f = calloc(1, sizeof *f);
@@ -94,7 +101,8 @@ static inline void end(struct tb_query *request) {
 }
 
 static const struct tb_route routes[] = {
-#define TB_ROUTE(METHOD, path, scope, way, function, help) {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
+#define TB_ROUTE(METHOD, path, scope, way, function, help)                                                   \
+  {#METHOD, path, TB_SCOPE_##scope, TB_WAY_##way, function, help},
 #include "dashboard/server/routes.def"
 #undef TB_ROUTE
 };

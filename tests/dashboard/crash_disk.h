@@ -1,6 +1,7 @@
-/* A disk beneath SQLite that keeps what was synced apart from what was only written: a VFS, the default one from begin_disk on, that hands all
- * to the system's and keeps account. The process or the power ends at a call of choice, or that call fails; `take_remains` is what is left then,
- * and `start_with` begins anew with it. Counted are the calls that change a file. One database; one thread at a time. */
+/* A disk beneath SQLite that keeps what was synced apart from what was only written: a VFS, the default one
+ * from begin_disk on, that hands all to the system's and keeps account. The process or the power ends at a
+ * call of choice, or that call fails; `take_remains` is what is left then, and `start_with` begins anew with
+ * it. Counted are the calls that change a file. One database; one thread at a time. */
 #ifndef TESTS_UNIT_CRASH_DISK_H
 #define TESTS_UNIT_CRASH_DISK_H
 
@@ -18,12 +19,19 @@ enum slot { DATABASE, LOG, JOURNAL, SLOTS };
 static const char *const suffixes[SLOTS] = {"", "-wal", "-journal"};
 enum { SECTOR = 512 };
 
-struct bytes { unsigned char *data; size_t count; };
+struct bytes {
+  unsigned char *data;
+  size_t count;
+};
 /* A change since the last sync; data NULL: it is cut to `at`. */
-struct piece { sqlite3_int64 at; size_t count; unsigned char *data; };
+struct piece {
+  sqlite3_int64 at;
+  size_t count;
+  unsigned char *data;
+};
 
 struct disk_file {
-  bool exists, named; /* now; and the disk knows that it has this name */
+  bool exists, named;          /* now; and the disk knows that it has this name */
   struct bytes synced, former; /* former: what the disk has under this name while `named` is not so */
   bool has_former;
   struct piece *pieces;
@@ -110,7 +118,10 @@ static bool works(void) {
 
 /* --- the VFS --- */
 
-struct opened { sqlite3_file file; enum slot slot; }; /* behind it the file of the system's VFS */
+struct opened {
+  sqlite3_file file;
+  enum slot slot;
+}; /* behind it the file of the system's VFS */
 
 static sqlite3_file *real(sqlite3_file *file) { return (sqlite3_file *)((struct opened *)file + 1); }
 static struct disk_file *disk_file(sqlite3_file *file) { return &disk.files[((struct opened *)file)->slot]; }
@@ -139,25 +150,58 @@ static int sync_file(sqlite3_file *file, int flags) {
 }
 
 static int close_file(sqlite3_file *file) { return real(file)->pMethods->xClose(real(file)); }
-static int read_file(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at) { return real(file)->pMethods->xRead(real(file), out, bytes, at); }
-static int size_of(sqlite3_file *file, sqlite3_int64 *bytes) { return real(file)->pMethods->xFileSize(real(file), bytes); }
+static int read_file(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at) {
+  return real(file)->pMethods->xRead(real(file), out, bytes, at);
+}
+static int size_of(sqlite3_file *file, sqlite3_int64 *bytes) {
+  return real(file)->pMethods->xFileSize(real(file), bytes);
+}
 static int lock(sqlite3_file *file, int level) { return real(file)->pMethods->xLock(real(file), level); }
 static int unlock(sqlite3_file *file, int level) { return real(file)->pMethods->xUnlock(real(file), level); }
-static int is_reserved(sqlite3_file *file, int *yes) { return real(file)->pMethods->xCheckReservedLock(real(file), yes); }
-static int control(sqlite3_file *file, int what, void *argument) { return real(file)->pMethods->xFileControl(real(file), what, argument); }
+static int is_reserved(sqlite3_file *file, int *yes) {
+  return real(file)->pMethods->xCheckReservedLock(real(file), yes);
+}
+static int control(sqlite3_file *file, int what, void *argument) {
+  return real(file)->pMethods->xFileControl(real(file), what, argument);
+}
 static int sector_size(sqlite3_file *file) { return real(file)->pMethods->xSectorSize(real(file)); }
-static int characteristics(sqlite3_file *file) { return real(file)->pMethods->xDeviceCharacteristics(real(file)); }
-static int map(sqlite3_file *file, int region, int bytes, int extend, void volatile **out) { return real(file)->pMethods->xShmMap(real(file), region, bytes, extend, out); }
-static int lock_map(sqlite3_file *file, int offset, int count, int flags) { return real(file)->pMethods->xShmLock(real(file), offset, count, flags); }
+static int characteristics(sqlite3_file *file) {
+  return real(file)->pMethods->xDeviceCharacteristics(real(file));
+}
+static int map(sqlite3_file *file, int region, int bytes, int extend, void volatile **out) {
+  return real(file)->pMethods->xShmMap(real(file), region, bytes, extend, out);
+}
+static int lock_map(sqlite3_file *file, int offset, int count, int flags) {
+  return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
+}
 static void barrier(sqlite3_file *file) { real(file)->pMethods->xShmBarrier(real(file)); }
-static int unmap(sqlite3_file *file, int remove_it) { return real(file)->pMethods->xShmUnmap(real(file), remove_it); }
+static int unmap(sqlite3_file *file, int remove_it) {
+  return real(file)->pMethods->xShmUnmap(real(file), remove_it);
+}
 
 static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *given) {
-  static const sqlite3_io_methods methods = {.iVersion = 2, .xClose = close_file, .xRead = read_file, .xWrite = write_file, .xTruncate = truncate_file, .xSync = sync_file,
-    .xFileSize = size_of, .xLock = lock, .xUnlock = unlock, .xCheckReservedLock = is_reserved, .xFileControl = control, .xSectorSize = sector_size,
-    .xDeviceCharacteristics = characteristics, .xShmMap = map, .xShmLock = lock_map, .xShmBarrier = barrier, .xShmUnmap = unmap};
+  static const sqlite3_io_methods methods = {.iVersion = 2,
+                                             .xClose = close_file,
+                                             .xRead = read_file,
+                                             .xWrite = write_file,
+                                             .xTruncate = truncate_file,
+                                             .xSync = sync_file,
+                                             .xFileSize = size_of,
+                                             .xLock = lock,
+                                             .xUnlock = unlock,
+                                             .xCheckReservedLock = is_reserved,
+                                             .xFileControl = control,
+                                             .xSectorSize = sector_size,
+                                             .xDeviceCharacteristics = characteristics,
+                                             .xShmMap = map,
+                                             .xShmLock = lock_map,
+                                             .xShmBarrier = barrier,
+                                             .xShmUnmap = unmap};
   (void)vfs;
-  const enum slot slot = flags & SQLITE_OPEN_MAIN_DB ? DATABASE : flags & SQLITE_OPEN_WAL ? LOG : flags & SQLITE_OPEN_MAIN_JOURNAL ? JOURNAL : SLOTS;
+  const enum slot slot = flags & SQLITE_OPEN_MAIN_DB        ? DATABASE
+                         : flags & SQLITE_OPEN_WAL          ? LOG
+                         : flags & SQLITE_OPEN_MAIN_JOURNAL ? JOURNAL
+                                                            : SLOTS;
   if (slot == SLOTS) return below->xOpen(below, path, file, flags, given);
   file->pMethods = NULL;
   const bool made = access(path, F_OK) && flags & SQLITE_OPEN_CREATE;
@@ -176,7 +220,9 @@ static int delete_file(sqlite3_vfs *vfs, const char *path, int sync) {
   if (!works()) return SQLITE_IOERR_DELETE;
   const int status = below->xDelete(below, path, 0);
   for (int i = 0; i < SLOTS; i++)
-    if (status == SQLITE_OK && !strcmp(path + strlen(path) - strlen(suffixes[i]), suffixes[i]) && *suffixes[i]) rename_file(&disk.files[i], false);
+    if (status == SQLITE_OK && !strcmp(path + strlen(path) - strlen(suffixes[i]), suffixes[i]) &&
+        *suffixes[i])
+      rename_file(&disk.files[i], false);
   if (sync) sync_names();
   return status;
 }
@@ -185,7 +231,8 @@ static int begin_disk(void **state) {
   static sqlite3_vfs vfs;
   (void)state;
   strcpy(disk.folder, "crash-XXXXXX");
-  if (sqlite3_initialize() != SQLITE_OK || !(below = sqlite3_vfs_find(NULL)) || !mkdtemp(disk.folder)) return -1;
+  if (sqlite3_initialize() != SQLITE_OK || !(below = sqlite3_vfs_find(NULL)) || !mkdtemp(disk.folder))
+    return -1;
   snprintf(disk.path, sizeof disk.path, "%s/s.db", disk.folder);
   vfs = *below;
   vfs.zName = "crash";
@@ -208,7 +255,12 @@ static int end_disk(void **state) {
 
 /* --- what is left --- */
 
-enum end { KILLED /* what was written is there */, POWER /* what was synced */, PARTLY /* and some sectors of the rest */, ENDS };
+enum end {
+  KILLED /* what was written is there */,
+  POWER /* what was synced */,
+  PARTLY /* and some sectors of the rest */,
+  ENDS
+};
 
 /* A piece, or some sectors of it. */
 static void apply(const struct piece *piece, struct bytes *out) {
@@ -233,14 +285,20 @@ static void apply(const struct piece *piece, struct bytes *out) {
 static bool content(enum slot slot, enum end how, struct bytes *out) {
   const struct disk_file *f = &disk.files[slot];
   if (how == KILLED) return read_now(slot, out);
-  const bool known = f->named || (how == PARTLY && f->exists && draw(2)), former = !known && f->has_former && (how == POWER || draw(2));
-  if (known) set_bytes(out, f->synced.data, f->synced.count);
-  else if (former) set_bytes(out, f->former.data, f->former.count);
+  const bool known = f->named || (how == PARTLY && f->exists && draw(2)),
+             former = !known && f->has_former && (how == POWER || draw(2));
+  if (known)
+    set_bytes(out, f->synced.data, f->synced.count);
+  else if (former)
+    set_bytes(out, f->former.data, f->former.count);
   for (size_t i = 0; known && how == PARTLY && i < f->n_pieces; i++) apply(&f->pieces[i], out);
   return known || former;
 }
 
-struct remains { struct bytes bytes[SLOTS]; bool there[SLOTS]; };
+struct remains {
+  struct bytes bytes[SLOTS];
+  bool there[SLOTS];
+};
 
 static void take_remains(struct remains *r, enum end how) {
   for (int i = 0; i < SLOTS; i++) r->there[i] = content(i, how, &r->bytes[i]);
@@ -258,7 +316,8 @@ static void start_with(struct remains *r) {
     if (f->exists) {
       set_bytes(&f->synced, r->bytes[i].data, r->bytes[i].count);
       FILE *file = fopen(name_of(i, ""), "we");
-      if (!file || fwrite(r->bytes[i].data, 1, r->bytes[i].count, file) != r->bytes[i].count || fclose(file)) abort(); /* there is no room for the test */
+      if (!file || fwrite(r->bytes[i].data, 1, r->bytes[i].count, file) != r->bytes[i].count || fclose(file))
+        abort(); /* there is no room for the test */
     }
     free(r->bytes[i].data);
     r->bytes[i] = (struct bytes){0};

@@ -7,7 +7,8 @@
 /* The first column of the first row. */
 static inline double number_of(sqlite3 *db, const char *sql) {
   sqlite3_stmt *statement = NULL;
-  if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK) fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+  if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+    fail_msg("%s: %s", sql, sqlite3_errmsg(db));
   assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
   const double value = sqlite3_column_double(statement, 0);
   sqlite3_finalize(statement);

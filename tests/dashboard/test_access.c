@@ -38,7 +38,8 @@ static void test_limits(void **state) {
   assert_false(take(&limits, "2001:db8::1", 0.11, 1, &retry));
   assert_true(take(&limits, "2001:db8::1", 100, 10, &retry));
   assert_false(take(&limits, "2001:db8::1", 100, 1, &retry));
-  for (int i = 0; i < 100000; i++) { /* more peers than places: memory is bounded, and each new one may begin */
+  for (int i = 0; i < 100000;
+       i++) { /* more peers than places: memory is bounded, and each new one may begin */
     char text[64];
     snprintf(text, sizeof text, "2001:db9:%x:%x::1", i / 65536, i % 65536);
     assert_true(take(&limits, text, 101, 1, &retry));
@@ -68,7 +69,8 @@ static void test_charges(void **state) {
 /* Connections are counted for each peer, until the last one of it is gone. */
 static void test_crowd(void **state) {
   static struct tb_crowd crowd;
-  const struct sockaddr_in6 one = address_of("2001:db8::1"), neighbour = address_of("2001:db8::ffff:2"), other = address_of("2001:db8:0:1::1");
+  const struct sockaddr_in6 one = address_of("2001:db8::1"), neighbour = address_of("2001:db8::ffff:2"),
+                            other = address_of("2001:db8:0:1::1");
   const struct sockaddr *peer = (const struct sockaddr *)&one;
   (void)state;
   tb_crowd_open(&crowd, 3);
@@ -116,12 +118,14 @@ static void test_tokens(void **state) {
   assert_int_equal(tb_auth_scope(&auth, NULL), TB_SCOPE_NONE);
   token[20] ^= 1;
   assert_int_equal(tb_auth_scope(&auth, token), TB_SCOPE_NONE);
-  assert_true(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ) && !tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_WRITE));
+  assert_true(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ) &&
+              !tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_WRITE));
   assert_true(tb_token_new(&store, TB_SCOPE_READ, reading) && tb_auth_load(&auth, &store));
   assert_false(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ));
   assert_int_equal(tb_auth_scope(&auth, reading), TB_SCOPE_READ);
   sqlite3_progress_handler(store.db, 1, give_up, NULL);
-  assert_false(tb_auth_load(&auth, &store)); /* nothing is forgotten: nobody gets in, and who had a token still does */
+  assert_false(
+      tb_auth_load(&auth, &store)); /* nothing is forgotten: nobody gets in, and who had a token still does */
   sqlite3_progress_handler(store.db, 0, NULL, NULL);
   assert_false(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ));
   assert_int_equal(tb_auth_scope(&auth, reading), TB_SCOPE_READ);
@@ -148,7 +152,10 @@ static void test_many_tokens(void **state) {
   tb_store_done(all);
   assert_int_equal(count, TB_TOKENS);
   assert_true(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ));
-  assert_int_equal(sqlite3_exec(store.db, "INSERT INTO tokens(hash, scope, created) VALUES(randomblob(32), 1, 0)", NULL, NULL, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(store.db,
+                                "INSERT INTO tokens(hash, scope, created) VALUES(randomblob(32), 1, 0)", NULL,
+                                NULL, NULL),
+                   SQLITE_OK);
   assert_true(tb_auth_load(&auth, &store));
   assert_false(tb_auth_allows(&auth, TB_SCOPE_NONE, TB_SCOPE_READ));
   tb_auth_close(&auth);
@@ -157,7 +164,8 @@ static void test_many_tokens(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_limits), cmocka_unit_test(test_charges), cmocka_unit_test(test_crowd), cmocka_unit_test(test_tokens), cmocka_unit_test(test_many_tokens),
+      cmocka_unit_test(test_limits), cmocka_unit_test(test_charges),     cmocka_unit_test(test_crowd),
+      cmocka_unit_test(test_tokens), cmocka_unit_test(test_many_tokens),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What a copy of a database leaves behind when its process ends on the way: killed, or told to end. SQLite's steps are played by the test up to where
- * that happens. */
+/* What a copy of a database leaves behind when its process ends on the way: killed, or told to end. SQLite's
+ * steps are played by the test up to where that happens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,12 @@
 
 enum { CACHE_KIB = 512, PATH = 128, ROWS = 4000 /* more pages than one step takes */ };
 
-/* At the `at`th step (from 1; 0: never) `db` is written to, or the process gets `signal`, or it tells `tell` and waits for its end. */
-static struct { int at, tell, signal, steps; const char *db; } script;
+/* At the `at`th step (from 1; 0: never) `db` is written to, or the process gets `signal`, or it tells `tell`
+ * and waits for its end. */
+static struct {
+  int at, tell, signal, steps;
+  const char *db;
+} script;
 
 static void execute(const char *path, const char *sql) {
   sqlite3 *db = NULL;
@@ -38,16 +42,21 @@ int __wrap_sqlite3_backup_step(sqlite3_backup *backup, int pages);
 
 int __wrap_sqlite3_backup_step(sqlite3_backup *backup, int pages) {
   if (++script.steps == script.at) {
-    if (script.db) execute(script.db, "DELETE FROM commits WHERE id = 1");
-    else if (script.signal) raise(script.signal);
-    else if (write(script.tell, "x", 1) == 1) pause();
+    if (script.db)
+      execute(script.db, "DELETE FROM commits WHERE id = 1");
+    else if (script.signal)
+      raise(script.signal);
+    else if (write(script.tell, "x", 1) == 1)
+      pause();
   }
   return __real_sqlite3_backup_step(backup, pages);
 }
 
 /* --- a folder with a database --- */
 
-struct fixture { char folder[PATH], db[2 * PATH], copy[2 * PATH]; };
+struct fixture {
+  char folder[PATH], db[2 * PATH], copy[2 * PATH];
+};
 
 static double asked(const char *path, const char *sql) {
   sqlite3 *db = NULL;
@@ -70,7 +79,10 @@ static int set_up(void **state) {
   snprintf(f->copy, sizeof f->copy, "%s/copy.db", f->folder);
   assert_int_equal(tb_store_open(&store, f->db, TB_STORE_WRITE, CACHE_KIB, &err), TC_OK);
   tb_store_close(&store);
-  snprintf(sql, sizeof sql, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO commits(name) SELECT i || hex(zeroblob(400)) FROM n", ROWS);
+  snprintf(sql, sizeof sql,
+           "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO "
+           "commits(name) SELECT i || hex(zeroblob(400)) FROM n",
+           ROWS);
   execute(f->db, sql);
   *state = f;
   return 0;
@@ -133,7 +145,8 @@ static pid_t start_one(const struct fixture *f) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* it waits for as long as there is somebody to kill it */
     script.at = 2;
     script.tell = ends[1];
-    _exit(tb_interrupt_open(&interrupt, &err) != TC_OK || tb_backup(f->db, f->copy, &interrupt, &err) != TC_OK);
+    _exit(tb_interrupt_open(&interrupt, &err) != TC_OK ||
+          tb_backup(f->db, f->copy, &interrupt, &err) != TC_OK);
   }
   close(ends[1]);
   assert_int_equal(read(ends[0], &byte, 1), 1);
@@ -170,8 +183,11 @@ static void test_killed(void **state) {
 
 /* What has another name stays, and what is no file. */
 static void test_names(void **state) {
-  static const char *const gone[] = {"copy.db.part-aB3dE6", "copy.db.part-aB3dE6-journal", "copy.db.part-aB3dE6-wal", "copy.db.part-000000"};
-  static const char *const kept[] = {"copy.db.part-aB3dE", "copy.db.part-aB3dE67", "copy.db.part-aB3_E6", "copy.db.partaB3dE6", "other.db.part-aB3dE6", "acopy.db.part-aB3dE6", "copy.db.part-aB3dE6.old"};
+  static const char *const gone[] = {"copy.db.part-aB3dE6", "copy.db.part-aB3dE6-journal",
+                                     "copy.db.part-aB3dE6-wal", "copy.db.part-000000"};
+  static const char *const kept[] = {"copy.db.part-aB3dE",     "copy.db.part-aB3dE67", "copy.db.part-aB3_E6",
+                                     "copy.db.partaB3dE6",     "other.db.part-aB3dE6", "acopy.db.part-aB3dE6",
+                                     "copy.db.part-aB3dE6.old"};
   const struct fixture *f = *state;
   char link[3 * PATH], folder[3 * PATH];
   for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) put_file(f, gone[i]);

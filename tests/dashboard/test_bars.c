@@ -1,4 +1,5 @@
-/* Charts of ratios: whatever the ratios are, bars and ticks lie on the axis, labels keep apart, and texts are escaped. */
+/* Charts of ratios: whatever the ratios are, bars and ticks lie on the axis, labels keep apart, and texts are
+ * escaped. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,12 +14,17 @@
 
 enum { PLACES = 256 };
 
-struct drawn { struct tc_strbuf text; double bars[PLACES], widths[PLACES], ticks[PLACES], labels[PLACES]; int n_bars, n_ticks, n_labels, n_caps; };
+struct drawn {
+  struct tc_strbuf text;
+  double bars[PLACES], widths[PLACES], ticks[PLACES], labels[PLACES];
+  int n_bars, n_ticks, n_labels, n_caps;
+};
 
 /* Numbers behind each `before` within [from, …). */
 static int numbers(const char *from, const char *before, double *out) {
   int n = 0;
-  for (const char *at = from; (at = strstr(at, before)) && n < PLACES;) out[n++] = strtod(at += strlen(before), NULL);
+  for (const char *at = from; (at = strstr(at, before)) && n < PLACES;)
+    out[n++] = strtod(at += strlen(before), NULL);
   return n;
 }
 
@@ -56,7 +62,9 @@ static void draw(struct drawn *d, const struct tb_bar *bars, int n) {
 
 static void done(struct drawn *d) { tc_strbuf_free(&d->text); }
 
-static struct tb_bar bar_of(double ratio, double lo, double hi) { return (struct tb_bar){"x & <y>", ratio, lo, hi, TB_BAR_MORE}; }
+static struct tb_bar bar_of(double ratio, double lo, double hi) {
+  return (struct tb_bar){"x & <y>", ratio, lo, hi, TB_BAR_MORE};
+}
 
 static void test_logarithmic(void **state) {
   const struct tb_bar bars[] = {bar_of(2, NAN, NAN), bar_of(4, NAN, NAN), bar_of(0.5, NAN, NAN)};
@@ -88,7 +96,8 @@ static void test_any_ratio(void **state) {
   (void)state;
   for (int i = 0; i < COUNT; i++)
     for (int k = 0; k < COUNT; k++) {
-      const struct tb_bar bars[] = {bar_of(values[i], values[k], values[(k + i) % COUNT]), bar_of(values[k], NAN, NAN)};
+      const struct tb_bar bars[] = {bar_of(values[i], values[k], values[(k + i) % COUNT]),
+                                    bar_of(values[k], NAN, NAN)};
       struct drawn d;
       draw(&d, bars, 2);
       assert_int_equal(count(d.text.data, "bar-row"), 2);
@@ -107,6 +116,7 @@ static void test_nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_logarithmic), cmocka_unit_test(test_intervals), cmocka_unit_test(test_any_ratio), cmocka_unit_test(test_nothing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_logarithmic), cmocka_unit_test(test_intervals),
+                                     cmocka_unit_test(test_any_ratio), cmocka_unit_test(test_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

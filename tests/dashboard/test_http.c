@@ -1,4 +1,5 @@
-/* Steps of a request that a client cannot bring about at will, and what requests hold. libmicrohttpd's part is played by the test. */
+/* Steps of a request that a client cannot bring about at will, and what requests hold. libmicrohttpd's part
+ * is played by the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,29 +14,41 @@
 
 #include "dashboard/server/server.h"
 
-/* Of the client: headers that it sends (`hosts`: how many of Host), and where it is (0.0.0.0: that is not known). */
-static struct { const char *type, *length, *encoding, *host; int hosts; struct sockaddr_in peer; } client = {.hosts = 1};
+/* Of the client: headers that it sends (`hosts`: how many of Host), and where it is (0.0.0.0: that is not
+ * known). */
+static struct {
+  const char *type, *length, *encoding, *host;
+  int hosts;
+  struct sockaddr_in peer;
+} client = {.hosts = 1};
 
 /* A daemon that is being stopped says yes and takes no answer. */
-enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status,
+                                   struct MHD_Response *response) {
   (void)connection, (void)status, (void)response;
   return MHD_YES;
 }
 
-const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key) {
+const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                        const char *key) {
   (void)connection, (void)kind;
-  return !strcmp(key, MHD_HTTP_HEADER_CONTENT_TYPE) ? client.type : !strcmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) ? client.length
-       : !strcmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) ? client.encoding : !strcmp(key, MHD_HTTP_HEADER_HOST) ? client.host : NULL;
+  return !strcmp(key, MHD_HTTP_HEADER_CONTENT_TYPE)        ? client.type
+         : !strcmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH)    ? client.length
+         : !strcmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) ? client.encoding
+         : !strcmp(key, MHD_HTTP_HEADER_HOST)              ? client.host
+                                                           : NULL;
 }
 
-int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind, MHD_KeyValueIterator iterator, void *self) {
+int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                              MHD_KeyValueIterator iterator, void *self) {
   (void)connection;
   iterator(self, kind, "Accept", "*/*");
   for (int i = 0; i < client.hosts; i++) iterator(self, kind, i % 2 ? "host" : "Host", "localhost");
   return 1 + client.hosts;
 }
 
-const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...) {
+const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
+                                                        enum MHD_ConnectionInfoType type, ...) {
   static union MHD_ConnectionInfo info;
   (void)connection, (void)type;
   info.client_addr = (struct sockaddr *)&client.peer;
@@ -55,11 +68,14 @@ static void test_refused_at_the_end(void **state) {
   assert_non_null(server);
   server->settings = &settings;
   atomic_store(&server->stopping, true);
-  assert_int_equal(tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", NULL, &bytes, &request), MHD_YES);
+  assert_int_equal(
+      tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", NULL, &bytes, &request), MHD_YES);
   bytes = sizeof body - 1;
-  assert_int_equal(tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", body, &bytes, &request), MHD_YES);
+  assert_int_equal(
+      tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", body, &bytes, &request), MHD_YES);
   assert_int_equal(bytes, 0); /* read, and dropped */
-  assert_int_equal(tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", NULL, &bytes, &request), MHD_YES);
+  assert_int_equal(
+      tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", NULL, &bytes, &request), MHD_YES);
   assert_int_equal(atomic_load(&server->answered[MHD_HTTP_SERVICE_UNAVAILABLE]), 2);
   assert_int_equal(atomic_load(&server->body_bytes), 0);
   tb_http_completed(server, NULL, &request, MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN);
@@ -85,7 +101,8 @@ static struct tb_query *begin_document(struct tb_server *server, const char *len
   void *request = NULL;
   client.type = "application/json";
   client.length = length;
-  assert_int_equal(tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", NULL, &bytes, &request), MHD_YES);
+  assert_int_equal(
+      tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", NULL, &bytes, &request), MHD_YES);
   return request;
 }
 
@@ -95,7 +112,9 @@ static void send_bytes(struct tb_server *server, struct tb_query *query, size_t 
   while (count) {
     size_t bytes = count < MIB ? count : MIB;
     count -= bytes;
-    assert_int_equal(tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", zeroes, &bytes, &request), MHD_YES);
+    assert_int_equal(
+        tb_http_handle(server, NULL, "/api/v1/results", "POST", "HTTP/1.1", zeroes, &bytes, &request),
+        MHD_YES);
     assert_int_equal(bytes, 0);
   }
 }
@@ -105,7 +124,8 @@ static void end(struct tb_server *server, struct tb_query *query) {
   tb_http_completed(server, NULL, &request, MHD_REQUEST_TERMINATED_CLIENT_ABORT);
 }
 
-/* The largest body that is allowed fits, also when its length is not known before; one byte more is too much for good, and is not held. */
+/* The largest body that is allowed fits, also when its length is not known before; one byte more is too much
+ * for good, and is not held. */
 static void test_largest_body(void **state) {
   static const long long sizes[] = {1, 16, 64};
   (void)state;
@@ -126,8 +146,8 @@ static void test_largest_body(void **state) {
   }
 }
 
-/* What headers announce is not held before it comes: whoever sends nothing keeps nobody out. What comes is bounded, and of one that is refused
- * nothing is kept. */
+/* What headers announce is not held before it comes: whoever sends nothing keeps nobody out. What comes is
+ * bounded, and of one that is refused nothing is kept. */
 static void test_announced_bodies(void **state) {
   enum { MANY = 20, FIT = BODY_ROOM / (16 * MIB) };
   const struct tb_settings settings = {.loopback = true, .open = true, .max_mib = 16};
@@ -184,7 +204,8 @@ static struct tb_query *answer(struct tb_server *server, size_t bytes) {
   return query;
 }
 
-/* Answers are held until their clients have read them. Large ones are bounded together; small ones come through whatever others do. */
+/* Answers are held until their clients have read them. Large ones are bounded together; small ones come
+ * through whatever others do. */
 static void test_answers(void **state) {
   const struct tb_settings settings = {.loopback = true, .max_mib = 16};
   struct tb_server *server = new_server(&settings);
@@ -192,9 +213,10 @@ static void test_answers(void **state) {
   struct tb_query *alone = answer(server, 5 * MIB);
   assert_int_equal(alone->answer.status, MHD_HTTP_OK);
   const long long held = atomic_load(&server->answer_bytes);
-  assert_in_range(held, 5 * MIB, 5 * MIB + 1); /* not twice as much */
+  assert_in_range(held, 5 * MIB, 5 * MIB + 1);                     /* not twice as much */
   atomic_fetch_add(&server->answer_bytes, ANSWER_ROOM - 10 * MIB); /* of others */
-  struct tb_query *large = answer(server, 6 * MIB), *fitting = answer(server, 4 * MIB), *small = answer(server, 8000);
+  struct tb_query *large = answer(server, 6 * MIB), *fitting = answer(server, 4 * MIB),
+                  *small = answer(server, 8000);
   assert_int_equal(large->answer.status, MHD_HTTP_SERVICE_UNAVAILABLE);
   assert_int_equal(large->answer.retry_s, 1);
   assert_true(large->answer.body.cap < 1000);
@@ -217,12 +239,14 @@ static void test_answers(void **state) {
 static enum MHD_Result connect_from(struct tb_server *server, const char *address, void **context) {
   client.peer = (struct sockaddr_in){.sin_family = AF_INET};
   assert_int_equal(inet_pton(AF_INET, address, &client.peer.sin_addr), 1);
-  const enum MHD_Result accepted = tb_http_accept(server, (const struct sockaddr *)&client.peer, sizeof client.peer);
+  const enum MHD_Result accepted =
+      tb_http_accept(server, (const struct sockaddr *)&client.peer, sizeof client.peer);
   if (accepted == MHD_YES) tb_http_connection(server, NULL, context, MHD_CONNECTION_NOTIFY_STARTED);
   return accepted;
 }
 
-/* A peer has its share of the connections and no more, until one of them is closed. Those of this machine are not limited unless that was asked for. */
+/* A peer has its share of the connections and no more, until one of them is closed. Those of this machine are
+ * not limited unless that was asked for. */
 static void test_connections(void **state) {
   struct tb_settings settings = {.max_mib = 16};
   struct tb_server *server = new_server(&settings);
@@ -248,7 +272,8 @@ static void test_connections(void **state) {
 
 /* --- what is asked --- */
 
-/* The status of the answer to a request whose headers are here; 0: it is taken, and the rest of it may come. */
+/* The status of the answer to a request whose headers are here; 0: it is taken, and the rest of it may
+ * come. */
 static unsigned status_of(struct tb_server *server, const char *path, const char *version) {
   size_t bytes = 0;
   void *request = NULL;
@@ -271,7 +296,8 @@ static void test_hosts(void **state) {
   free(server);
 }
 
-/* A body whose length two headers tell could hide a second request from a proxy: it is refused, and the connection ends. */
+/* A body whose length two headers tell could hide a second request from a proxy: it is refused, and the
+ * connection ends. */
 static void test_two_lengths(void **state) {
   const struct tb_settings settings = {.loopback = true, .open = true, .max_mib = 16};
   struct tb_server *server = new_server(&settings);
@@ -309,7 +335,10 @@ static void test_whole_targets(void **state) {
 }
 
 static void test_unescape(void **state) {
-  static const struct { const char *given, *taken; } texts[] = {{"/case", "/case"}, {"a%20b%2F", "a b/"}, {"/%00", "/%00"}, {"%41%00b", "%41%00b"}, {"%2500", "%00"}, {"", ""}};
+  static const struct {
+    const char *given, *taken;
+  } texts[] = {{"/case", "/case"},     {"a%20b%2F", "a b/"}, {"/%00", "/%00"},
+               {"%41%00b", "%41%00b"}, {"%2500", "%00"},     {"", ""}};
   (void)state;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     char text[32];
@@ -319,7 +348,8 @@ static void test_unescape(void **state) {
   }
 }
 
-/* A peer that may ask for nothing more still learns of the server's health, and that takes nothing of what it may do. */
+/* A peer that may ask for nothing more still learns of the server's health, and that takes nothing of what it
+ * may do. */
 static void test_health_is_not_limited(void **state) {
   const struct tb_settings settings = {.rate = 1, .rate_given = true};
   struct tb_server *server = new_server(&settings);
@@ -338,9 +368,11 @@ static void test_health_is_not_limited(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refused_at_the_end), cmocka_unit_test(test_largest_body), cmocka_unit_test(test_announced_bodies),
-      cmocka_unit_test(test_answers),            cmocka_unit_test(test_connections),  cmocka_unit_test(test_hosts),
-      cmocka_unit_test(test_two_lengths), cmocka_unit_test(test_whole_targets), cmocka_unit_test(test_unescape),           cmocka_unit_test(test_health_is_not_limited),
+      cmocka_unit_test(test_refused_at_the_end), cmocka_unit_test(test_largest_body),
+      cmocka_unit_test(test_announced_bodies),   cmocka_unit_test(test_answers),
+      cmocka_unit_test(test_connections),        cmocka_unit_test(test_hosts),
+      cmocka_unit_test(test_two_lengths),        cmocka_unit_test(test_whole_targets),
+      cmocka_unit_test(test_unescape),           cmocka_unit_test(test_health_is_not_limited),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What a case's page says without its script, and what it hands to it; and where the pages of comparisons lead. */
+/* What a case's page says without its script, and what it hands to it; and where the pages of comparisons
+ * lead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,15 +9,17 @@
 
 #include <cmocka.h>
 
-#include "dashboard/server/answer.h"
-#include "dashboard/pages/html.h"
 #include "dashboard/api/series.h"
+#include "dashboard/pages/html.h"
+#include "dashboard/server/answer.h"
 #include "results/outcome.h"
 #include "tests/dashboard/answering.h"
 
 static const char first_case[] = "load/case0/inductor/default/cpu/f32/b8/machine/t2";
 
-static void sql(struct fixture *f, const char *text) { assert_int_equal(sqlite3_exec(f->store.db, text, NULL, NULL, NULL), SQLITE_OK); }
+static void sql(struct fixture *f, const char *text) {
+  assert_int_equal(sqlite3_exec(f->store.db, text, NULL, NULL, NULL), SQLITE_OK);
+}
 
 /* So many runs of the first case. */
 static void store_runs(struct fixture *f, int count) {
@@ -49,17 +52,24 @@ static void test_failed_since(void **state) {
   const int charts = count_of(answer_of(f, "/case", &request), chart);
   end(&request);
   assert_true(charts > 0);
-  snprintf(failed, sizeof failed, "UPDATE points SET outcome = %d, value = NULL, steady = NULL, steady_p05 = NULL, steady_p95 = NULL, baseline = NULL, speedup = NULL, speedup_lo = NULL, speedup_hi = NULL, cold = NULL"
-           " WHERE started >= (SELECT started FROM points ORDER BY started LIMIT 1 OFFSET %d)", TB_OUTCOME_CRASHED, GOOD);
+  snprintf(failed, sizeof failed,
+           "UPDATE points SET outcome = %d, value = NULL, steady = NULL, steady_p05 = NULL, steady_p95 = "
+           "NULL, baseline = NULL, speedup = NULL, speedup_lo = NULL, speedup_hi = NULL, cold = NULL"
+           " WHERE started >= (SELECT started FROM points ORDER BY started LIMIT 1 OFFSET %d)",
+           TB_OUTCOME_CRASHED, GOOD);
   sql(f, failed);
   assert_int_equal(count_of(answer_of(f, "/case", &request), chart), charts);
   end(&request);
 }
 
-/* Each figure that a chart has is in the table of runs too; where there is no such chart, neither is the column. */
+/* Each figure that a chart has is in the table of runs too; where there is no such chart, neither is the
+ * column. */
 static void test_table(void **state) {
-  static const char *const cells[] = {"<td class=figure>1.25<", "<td class=figure>3.00 kB", "<td class=figure>5.00 MB", "<td class=figure>7.00 kB", "<td class=figure>11<", "<td class=figure>123456789<"};
-  static const char *const columns[] = {">over probe<", ">moved<", ">peak memory<", ">code<", ">kernels<", ">instructions<"};
+  static const char *const cells[] = {"<td class=figure>1.25<",   "<td class=figure>3.00 kB",
+                                      "<td class=figure>5.00 MB", "<td class=figure>7.00 kB",
+                                      "<td class=figure>11<",     "<td class=figure>123456789<"};
+  static const char *const columns[] = {">over probe<", ">moved<",   ">peak memory<",
+                                        ">code<",       ">kernels<", ">instructions<"};
   struct fixture *f = *state;
   struct tb_query request;
   store_runs(f, 3);
@@ -67,7 +77,8 @@ static void test_table(void **state) {
   const char *text = answer_of(f, "/case", &request);
   for (int i = 0; i < TB_COUNT(columns); i++) assert_null(strstr(text, columns[i]));
   end(&request);
-  sql(f, "UPDATE points SET probe = 1, value = 1.25, moved = 3000, peak = 5e6, code = 7000, kernels = 11, instructions = 123456789");
+  sql(f, "UPDATE points SET probe = 1, value = 1.25, moved = 3000, peak = 5e6, code = 7000, kernels = 11, "
+         "instructions = 123456789");
   sql(f, "UPDATE points SET probe = 2, value = 77.5 WHERE started = (SELECT min(started) FROM points)");
   text = answer_of(f, "/case", &request);
   assert_int_equal(count_of(text, chart), 7);
@@ -79,7 +90,8 @@ static void test_table(void **state) {
   end(&request);
 }
 
-/* A machine may have any name: what the script asks for is what a link would ask for; and it says of how many runs those are. */
+/* A machine may have any name: what the script asks for is what a link would ask for; and it says of how many
+ * runs those are. */
 static void test_names(void **state) {
   struct fixture *f = *state;
   struct tb_query request;
@@ -87,14 +99,18 @@ static void test_names(void **state) {
   sql(f, "UPDATE machines SET name = 'a' || char(10) || '\"b&c'");
   ask_for("a\n\"b&c");
   const char *text = answer_of(f, "/case", &request);
-  assert_non_null(strstr(text, " data-series=\"/api/v1/series?case=load%2Fcase0%2Finductor%2Fdefault%2Fcpu%2Ff32%2Fb8%2Fmachine%2Ft2&amp;machine=a%0A%22b%26c&amp;limit=2000\""));
+  assert_non_null(strstr(text, " data-series=\"/api/v1/"
+                               "series?case=load%2Fcase0%2Finductor%2Fdefault%2Fcpu%2Ff32%2Fb8%2Fmachine%"
+                               "2Ft2&amp;machine=a%0A%22b%26c&amp;limit=2000\""));
   assert_non_null(strstr(text, " data-runs=2 "));
   end(&request);
 }
 
 /* A case that head's run lacks is on base's machine, and so is its link. */
 static void test_vanished(void **state) {
-  static const char case_link[] = "href=\"/case?case=load%%2Fcase%d%%2Finductor%%2Fdefault%%2Fcpu%%2Ff32%%2Fb8%%2Fmachine%%2Ft2&amp;machine=h%d%%20%%C2%%B7%%20cpu\"";
+  static const char case_link[] = "href=\"/"
+                                  "case?case=load%%2Fcase%d%%2Finductor%%2Fdefault%%2Fcpu%%2Ff32%%2Fb8%%"
+                                  "2Fmachine%%2Ft2&amp;machine=h%d%%20%%C2%%B7%%20cpu\"";
   struct fixture *f = *state;
   struct tb_query request;
   char document[DOCUMENT_HEAD + DOCUMENT_CASE], link[sizeof case_link];

@@ -1,5 +1,6 @@
-/* What a comparison that takes long holds up: other comparisons, in a line that ends, and nothing else. libmicrohttpd's part is played by the test,
- * and a comparison (tests/files.am) lasts until the test ends it. */
+/* What a comparison that takes long holds up: other comparisons, in a line that ends, and nothing else.
+ * libmicrohttpd's part is played by the test, and a comparison (tests/files.am) lasts until the test ends
+ * it. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +20,20 @@
 enum { CLIENTS = TB_COMPARED_MOST + 8 };
 
 /* One connection each; under the mutex. */
-struct client { const char *base; void *request; bool resumed; unsigned status; char *type; };
+struct client {
+  const char *base;
+  void *request;
+  bool resumed;
+  unsigned status;
+  char *type;
+};
 
 static struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   struct client clients[CLIENTS];
-  bool open;             /* comparisons end */
-  int begun, now, most;  /* comparisons: all, at once, and the most at once */
+  bool open;            /* comparisons end */
+  int begun, now, most; /* comparisons: all, at once, and the most at once */
 } world = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void lock(void) { pthread_mutex_lock(&world.mutex); }
@@ -37,10 +44,14 @@ static void unlock(void) {
 
 /* --- libmicrohttpd --- */
 
-static struct client *client_of(struct MHD_Connection *connection) { return (struct client *)(void *)connection; }
+static struct client *client_of(struct MHD_Connection *connection) {
+  return (struct client *)(void *)connection;
+}
 
-enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
-  const char *type = MHD_get_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE), *retry = MHD_get_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER);
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status,
+                                   struct MHD_Response *response) {
+  const char *type = MHD_get_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE),
+             *retry = MHD_get_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER);
   client_of(connection)->status = status;
   free(client_of(connection)->type);
   client_of(connection)->type = strdup(type);
@@ -48,16 +59,21 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned i
   return MHD_YES;
 }
 
-const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key) {
-  return kind == MHD_GET_ARGUMENT_KIND && (!strcmp(key, "base") || !strcmp(key, "head")) ? client_of(connection)->base : NULL;
+const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                        const char *key) {
+  return kind == MHD_GET_ARGUMENT_KIND && (!strcmp(key, "base") || !strcmp(key, "head"))
+             ? client_of(connection)->base
+             : NULL;
 }
 
-int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind, MHD_KeyValueIterator iterator, void *self) {
+int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                              MHD_KeyValueIterator iterator, void *self) {
   (void)connection;
   return iterator(self, kind, "Host", "localhost"), 1;
 }
 
-const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...) {
+const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
+                                                        enum MHD_ConnectionInfoType type, ...) {
   (void)connection, (void)type;
   return NULL;
 }
@@ -88,7 +104,11 @@ void __wrap_tb_api_compare(struct tb_query *request, struct tb_store *store) {
 
 /* --- requests --- */
 
-struct place { char folder[64], db[96]; struct tb_settings settings; struct tb_server *server; };
+struct place {
+  char folder[64], db[96];
+  struct tb_settings settings;
+  struct tb_server *server;
+};
 
 static int set_up(void **state) {
   struct place *p = calloc(1, sizeof *p);
@@ -128,7 +148,10 @@ static void ask(struct place *p, int number, const char *path, const char *base)
   size_t bytes = 0;
   free(c->type);
   *c = (struct client){.base = base};
-  for (int i = 0; i < 2; i++) assert_int_equal(tb_http_handle(p->server, (struct MHD_Connection *)(void *)c, path, "GET", "HTTP/1.1", NULL, &bytes, &c->request), MHD_YES);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(tb_http_handle(p->server, (struct MHD_Connection *)(void *)c, path, "GET", "HTTP/1.1",
+                                    NULL, &bytes, &c->request),
+                     MHD_YES);
 }
 
 /* Something of the world happens, under the mutex; false: not within what the slowest machine takes. */
@@ -153,15 +176,19 @@ static unsigned answer(struct place *p, int number, const char *path) {
   lock();
   while (!c->resumed) assert_true(happens());
   unlock();
-  assert_int_equal(tb_http_handle(p->server, (struct MHD_Connection *)(void *)c, path, "GET", "HTTP/1.1", NULL, &bytes, &c->request), MHD_YES);
-  tb_http_completed(p->server, (struct MHD_Connection *)(void *)c, &c->request, MHD_REQUEST_TERMINATED_COMPLETED_OK);
+  assert_int_equal(tb_http_handle(p->server, (struct MHD_Connection *)(void *)c, path, "GET", "HTTP/1.1",
+                                  NULL, &bytes, &c->request),
+                   MHD_YES);
+  tb_http_completed(p->server, (struct MHD_Connection *)(void *)c, &c->request,
+                    MHD_REQUEST_TERMINATED_COMPLETED_OK);
   return c->status;
 }
 
 static const char compare[] = "/api/v1/compare", overview[] = "/api/v1/overview";
 
-/* One comparison lasts, others wait for it: whoever asks for something else is answered, and of comparisons that are too many each is told to come
- * again. In the end all that waited are answered, one after the other. */
+/* One comparison lasts, others wait for it: whoever asks for something else is answered, and of comparisons
+ * that are too many each is told to come again. In the end all that waited are answered, one after the
+ * other. */
 static void test_comparisons(void **state) {
   struct place *p = *state;
   int next = 0;
@@ -206,7 +233,8 @@ static void test_checkpoint(void **state) {
   for (int i = 0; i < TB_COMPARED_MOST; i++) ask(p, next++, compare, "a");
   assert_int_equal(tb_store_open(&store, p->db, TB_STORE_WRITE, 1024, &err), TC_OK);
   assert_true(tb_store_set_meta(&store, "something", 1, false));
-  assert_int_equal(sqlite3_wal_checkpoint_v2(store.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved), SQLITE_OK);
+  assert_int_equal(sqlite3_wal_checkpoint_v2(store.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved),
+                   SQLITE_OK);
   assert_true(in_log > 0);
   assert_int_equal(moved, in_log);
   tb_store_close(&store);

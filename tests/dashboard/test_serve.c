@@ -10,9 +10,9 @@
 
 #include "dashboard/analysis/analysis.h"
 #include "dashboard/ingest/dictionary.h"
-#include "dashboard/store/digest.h"
 #include "dashboard/ingest/intake.h"
 #include "dashboard/server/settings.h"
+#include "dashboard/store/digest.h"
 #include "tests/dashboard/documents.h"
 #include "tests/dashboard/sql.h"
 
@@ -23,8 +23,16 @@ void *__wrap_realloc(void *block, size_t bytes);
 void *__wrap_realloc(void *block, size_t bytes) { return no_memory ? NULL : __real_realloc(block, bytes); }
 
 static void test_times(void **state) {
-  static const struct { const char *text; int64_t ms; } cases[] = {{"1970-01-01T00:00:00Z", 0}, {"2026-11-20T14:02:11Z", 1795183331000}, {"2026-11-20T15:02:11+01:00", 1795183331000},
-    {"2026-11-20T13:32:11.250-00:30", 1795183331250}, {"2000-02-29T23:59:59Z", 951868799000}, {"1900-03-01T00:00:00Z", -2203891200000}, {"0000-01-01T00:00:00Z", -62167219200000}};
+  static const struct {
+    const char *text;
+    int64_t ms;
+  } cases[] = {{"1970-01-01T00:00:00Z", 0},
+               {"2026-11-20T14:02:11Z", 1795183331000},
+               {"2026-11-20T15:02:11+01:00", 1795183331000},
+               {"2026-11-20T13:32:11.250-00:30", 1795183331250},
+               {"2000-02-29T23:59:59Z", 951868799000},
+               {"1900-03-01T00:00:00Z", -2203891200000},
+               {"0000-01-01T00:00:00Z", -62167219200000}};
   char text[32];
   int64_t ms;
   (void)state;
@@ -39,7 +47,13 @@ static void test_times(void **state) {
     assert_true(tb_time_parse(text, &ms));
     assert_int_equal(ms, day * 86400000);
   }
-  static const char *const wrong[] = {"", "soon", "2026-13-01T00:00:00Z", "2026-11-20 00:00:00Z", "2026-11-20T14:02", "2026-11-20T14:02:1", "2026-11-20T14:02:11+1"};
+  static const char *const wrong[] = {"",
+                                      "soon",
+                                      "2026-13-01T00:00:00Z",
+                                      "2026-11-20 00:00:00Z",
+                                      "2026-11-20T14:02",
+                                      "2026-11-20T14:02:1",
+                                      "2026-11-20T14:02:11+1"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(tb_time_parse(wrong[i], &ms));
 }
 
@@ -58,8 +72,8 @@ static void test_analysis(void **state) {
   assert_true(tb_analyse(values, n, &a));
   assert_int_equal(a.n_changes, 2);
   assert_int_equal(a.changes[0].at, 20);
-  assert_int_equal(tb_analysis_closed_by(&a, 0), 1); /* the slower step was taken back */
-  assert_int_equal(a.shown.verdict, TB_VERDICT_SAME);      /* long ago */
+  assert_int_equal(tb_analysis_closed_by(&a, 0), 1);  /* the slower step was taken back */
+  assert_int_equal(a.shown.verdict, TB_VERDICT_SAME); /* long ago */
   assert_true(a.shown.score == 0);
   n = levels((const double[]){100, 130}, 2, values) - 10;
   assert_true(tb_analyse(values, n, &a));
@@ -67,7 +81,8 @@ static void test_analysis(void **state) {
   assert_int_equal(a.shown.basis, TB_BASIS_STEP);
   assert_int_equal(a.shown.verdict, TB_VERDICT_SLOWER);
   assert_int_equal(a.step, 20);
-  assert_true(a.shown.lo > 1.28 && a.shown.hi < 1.32 && a.shown.move > a.shown.lo && a.shown.move < a.shown.hi);
+  assert_true(a.shown.lo > 1.28 && a.shown.hi < 1.32 && a.shown.move > a.shown.lo &&
+              a.shown.move < a.shown.hi);
   n = levels((const double[]){100}, 1, values);
   values[n - 1] = 80;
   assert_true(tb_analyse(values, n, &a));
@@ -106,7 +121,11 @@ static void test_digest(void **state) {
   }
 }
 
-struct fixture { struct tb_store store; struct tb_schema *schema; struct tb_intake *intake; };
+struct fixture {
+  struct tb_store store;
+  struct tb_schema *schema;
+  struct tb_intake *intake;
+};
 
 static void set_up(struct fixture *f) {
   struct tc_error err;
@@ -129,7 +148,8 @@ static double column(struct fixture *f, const char *sql) {
   sqlite3_stmt *statement = NULL;
   assert_int_equal(sqlite3_prepare_v2(f->store.db, sql, -1, &statement, NULL), SQLITE_OK);
   assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-  const double value = sqlite3_column_type(statement, 0) == SQLITE_NULL ? NAN : sqlite3_column_double(statement, 0);
+  const double value =
+      sqlite3_column_type(statement, 0) == SQLITE_NULL ? NAN : sqlite3_column_double(statement, 0);
   sqlite3_finalize(statement);
   return value;
 }
@@ -159,7 +179,8 @@ static void test_store(void **state) {
   assert_true(column(&f, "SELECT count(*) FROM points") == 6);
   assert_true(column(&f, "SELECT count(*) FROM series") == 3);
   assert_true(column(&f, "SELECT min(points) FROM series") == 2);
-  assert_true(column(&f, "SELECT max(latest_started) FROM series") == (DOCUMENT_FIRST_S + (double)DOCUMENT_SERIES) * 1000);
+  assert_true(column(&f, "SELECT max(latest_started) FROM series") ==
+              (DOCUMENT_FIRST_S + (double)DOCUMENT_SERIES) * 1000);
   assert_true(column(&f, "SELECT min(first_started) FROM series") == (double)DOCUMENT_FIRST_S * 1000);
   assert_true(column(&f, "SELECT speedup FROM points LIMIT 1") == 2);
   assert_true(column(&f, "SELECT cold FROM points LIMIT 1") == 2e6);
@@ -189,8 +210,10 @@ static void test_no_memory(void **state) {
 
 /* Columns of the tables, in their order, and indexes. */
 static void columns_of(struct tb_store *store, char *out, size_t size) {
-  static const char sql[] = "SELECT group_concat(t.name || '.' || c.name || ' ' || c.type) || (SELECT group_concat(sql) FROM (SELECT sql FROM sqlite_schema WHERE type = 'index' ORDER BY name))"
-                            " FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.name, c.cid";
+  static const char sql[] =
+      "SELECT group_concat(t.name || '.' || c.name || ' ' || c.type) || (SELECT group_concat(sql) FROM "
+      "(SELECT sql FROM sqlite_schema WHERE type = 'index' ORDER BY name))"
+      " FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.name, c.cid";
   sqlite3_stmt *statement = NULL;
   assert_int_equal(sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), SQLITE_OK);
   assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
@@ -200,32 +223,55 @@ static void columns_of(struct tb_store *store, char *out, size_t size) {
 
 /* As a file of version 1 was. */
 static const char version_1[] =
-    "DROP INDEX changes_open; DROP INDEX series_failing; DROP INDEX commits_latest; DROP INDEX documents_machines; ALTER TABLE series DROP COLUMN outcome_started;"
+    "DROP INDEX changes_open; DROP INDEX series_failing; DROP INDEX commits_latest; DROP INDEX "
+    "documents_machines; ALTER TABLE series DROP COLUMN outcome_started;"
     "ALTER TABLE commits DROP COLUMN latest_started; ALTER TABLE documents DROP COLUMN machines;"
-    "ALTER TABLE points RENAME COLUMN pays_off_calls TO pays_off; ALTER TABLE points RENAME COLUMN moved TO bytes_moved; ALTER TABLE points RENAME COLUMN peak TO peak_bytes;"
-    "ALTER TABLE points RENAME COLUMN code TO code_bytes; ALTER TABLE series DROP COLUMN point_verdict; ALTER TABLE series DROP COLUMN point_move; ALTER TABLE series DROP COLUMN point_p;"
-    "ALTER TABLE series DROP COLUMN point_error; ALTER TABLE series DROP COLUMN point_freedom; ALTER TABLE series DROP COLUMN point_started; ALTER TABLE series DROP COLUMN point_commit;"
-    "ALTER TABLE series DROP COLUMN step_move; ALTER TABLE series DROP COLUMN step_lo; ALTER TABLE series DROP COLUMN step_hi; ALTER TABLE series DROP COLUMN step_started;"
-    "ALTER TABLE series DROP COLUMN step_commit; INSERT INTO series(name, machine, points, latest_started, score) VALUES('x', 1, 1, 5, 0.1);";
+    "ALTER TABLE points RENAME COLUMN pays_off_calls TO pays_off; ALTER TABLE points RENAME COLUMN moved TO "
+    "bytes_moved; ALTER TABLE points RENAME COLUMN peak TO peak_bytes;"
+    "ALTER TABLE points RENAME COLUMN code TO code_bytes; ALTER TABLE series DROP COLUMN point_verdict; "
+    "ALTER TABLE series DROP COLUMN point_move; ALTER TABLE series DROP COLUMN point_p;"
+    "ALTER TABLE series DROP COLUMN point_error; ALTER TABLE series DROP COLUMN point_freedom; ALTER TABLE "
+    "series DROP COLUMN point_started; ALTER TABLE series DROP COLUMN point_commit;"
+    "ALTER TABLE series DROP COLUMN step_move; ALTER TABLE series DROP COLUMN step_lo; ALTER TABLE series "
+    "DROP COLUMN step_hi; ALTER TABLE series DROP COLUMN step_started;"
+    "ALTER TABLE series DROP COLUMN step_commit; INSERT INTO series(name, machine, points, latest_started, "
+    "score) VALUES('x', 1, 1, 5, 0.1);";
 
-/* What a file of version 3 had: figures of runs that were wrong, no word since when they are, nor when commits were measured, or what is of many machines. */
+/* What a file of version 3 had: figures of runs that were wrong, no word since when they are, nor when
+ * commits were measured, or what is of many machines. */
 static const char version_3[] =
-    "DROP INDEX series_failing; DROP INDEX commits_latest; DROP INDEX documents_machines; ALTER TABLE series DROP COLUMN outcome_started; ALTER TABLE commits DROP COLUMN latest_started;"
+    "DROP INDEX series_failing; DROP INDEX commits_latest; DROP INDEX documents_machines; ALTER TABLE series "
+    "DROP COLUMN outcome_started; ALTER TABLE commits DROP COLUMN latest_started;"
     "ALTER TABLE documents DROP COLUMN machines;"
-    "INSERT INTO commits VALUES(1, 'new'), (2, 'old'), (3, 'left over'); INSERT INTO machines VALUES(1, 'one'), (2, 'two');"
-    "INSERT INTO documents VALUES(1, 'a', 0, 30, 1, 1, 1, 1, 0, ''), (2, 'b', 0, 40, 1, 1, 1, 1, 0, ''), (3, 'c', 0, 10, 2, 1, 1, 1, 0, '');"
-    "INSERT INTO series(id, name, machine, points, latest_started, latest_outcome, latest_steady, latest_speedup) VALUES(1, 'x', 1, 3, 40, 1, 7, 2), (2, 'y', 2, 1, 40, 0, 8, 2);"
-    "INSERT INTO points(series, started, document, position, commit_id, outcome, value, steady, instructions) VALUES(1, 10, 3, 0, 2, 0, 1, 10, 5), (1, 30, 1, 0, 1, 1, 2, 20, 5),"
+    "INSERT INTO commits VALUES(1, 'new'), (2, 'old'), (3, 'left over'); INSERT INTO machines VALUES(1, "
+    "'one'), (2, 'two');"
+    "INSERT INTO documents VALUES(1, 'a', 0, 30, 1, 1, 1, 1, 0, ''), (2, 'b', 0, 40, 1, 1, 1, 1, 0, ''), (3, "
+    "'c', 0, 10, 2, 1, 1, 1, 0, '');"
+    "INSERT INTO series(id, name, machine, points, latest_started, latest_outcome, latest_steady, "
+    "latest_speedup) VALUES(1, 'x', 1, 3, 40, 1, 7, 2), (2, 'y', 2, 1, 40, 0, 8, 2);"
+    "INSERT INTO points(series, started, document, position, commit_id, outcome, value, steady, "
+    "instructions) VALUES(1, 10, 3, 0, 2, 0, 1, 10, 5), (1, 30, 1, 0, 1, 1, 2, 20, 5),"
     " (1, 40, 2, 0, 1, 1, 3, 30, 5), (2, 40, 2, 1, 1, 0, 4, 40, 5);";
 
 static void check_version_3(struct tb_store *store) {
-  static const struct { const char *sql; double expected; } rows[] = {
-      {"SELECT count(value) + count(steady) + count(instructions) FROM points WHERE outcome <> 0", 0}, {"SELECT sum(steady) + sum(value) + sum(instructions) FROM points WHERE outcome = 0", 65},
-      {"SELECT count(latest_steady) + count(latest_speedup) FROM series WHERE latest_outcome <> 0", 0}, {"SELECT latest_steady FROM series WHERE id = 2", 8},
-      {"SELECT dirty FROM series WHERE id = 1", 40}, {"SELECT count(dirty) FROM series", 1}, {"SELECT outcome_started FROM series WHERE id = 1", 30}, {"SELECT latest_started FROM commits WHERE id = 1", 40}, {"SELECT latest_started FROM commits WHERE id = 2", 10},
-      {"SELECT count(latest_started) FROM commits", 2}, {"SELECT sum(id) FROM documents WHERE machines > 1", 2}};
+  static const struct {
+    const char *sql;
+    double expected;
+  } rows[] = {
+      {"SELECT count(value) + count(steady) + count(instructions) FROM points WHERE outcome <> 0", 0},
+      {"SELECT sum(steady) + sum(value) + sum(instructions) FROM points WHERE outcome = 0", 65},
+      {"SELECT count(latest_steady) + count(latest_speedup) FROM series WHERE latest_outcome <> 0", 0},
+      {"SELECT latest_steady FROM series WHERE id = 2", 8},
+      {"SELECT dirty FROM series WHERE id = 1", 40},
+      {"SELECT count(dirty) FROM series", 1},
+      {"SELECT outcome_started FROM series WHERE id = 1", 30},
+      {"SELECT latest_started FROM commits WHERE id = 1", 40},
+      {"SELECT latest_started FROM commits WHERE id = 2", 10},
+      {"SELECT count(latest_started) FROM commits", 2},
+      {"SELECT sum(id) FROM documents WHERE machines > 1", 2}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (number_of(store->db, rows[i].sql) != rows[i].expected) fail_msg("%s: %g", rows[i].sql, number_of(store->db, rows[i].sql));
+    if (number_of(store->db, rows[i].sql) != rows[i].expected)
+      fail_msg("%s: %g", rows[i].sql, number_of(store->db, rows[i].sql));
 }
 
 static void test_version_3(void **state) {
@@ -235,7 +281,8 @@ static void test_version_3(void **state) {
   (void)state;
   remove(path);
   assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
-  if (sqlite3_exec(store.db, version_3, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s", sqlite3_errmsg(store.db));
+  if (sqlite3_exec(store.db, version_3, NULL, NULL, NULL) != SQLITE_OK)
+    fail_msg("%s", sqlite3_errmsg(store.db));
   assert_true(tb_store_set_meta(&store, "version", 3, false));
   tb_store_close(&store);
   assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
@@ -244,7 +291,8 @@ static void test_version_3(void **state) {
   remove(path);
 }
 
-/* Files of other versions, and of other programs: taken over, or left as they are with a word that says why. */
+/* Files of other versions, and of other programs: taken over, or left as they are with a word that says
+ * why. */
 static void test_versions(void **state) {
   static const char path[] = "versions.db";
   static char fresh[4096], taken_over[4096];
@@ -255,8 +303,10 @@ static void test_versions(void **state) {
   assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
   assert_int_equal(tb_store_meta(&store, "version"), TB_STORE_VERSION);
   columns_of(&store, fresh, sizeof fresh);
-  if (sqlite3_exec(store.db, version_1, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s", sqlite3_errmsg(store.db));
-  assert_true(tb_store_set_meta(&store, "documents", 7, false) && tb_store_set_meta(&store, "version", 1, false));
+  if (sqlite3_exec(store.db, version_1, NULL, NULL, NULL) != SQLITE_OK)
+    fail_msg("%s", sqlite3_errmsg(store.db));
+  assert_true(tb_store_set_meta(&store, "documents", 7, false) &&
+              tb_store_set_meta(&store, "version", 1, false));
   tb_store_close(&store);
   assert_int_equal(tb_store_open(&store, path, TB_STORE_READ, 256, &err), TC_OK); /* for a copy */
   assert_int_equal(tb_store_meta(&store, "version"), 1);
@@ -276,7 +326,8 @@ static void test_versions(void **state) {
   assert_non_null(strstr(err.message, "made by a newer tbench"));
   sqlite3 *other = NULL;
   assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(other, "DELETE FROM meta WHERE name = 'version'", NULL, NULL, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(other, "DELETE FROM meta WHERE name = 'version'", NULL, NULL, NULL),
+                   SQLITE_OK);
   sqlite3_close(other);
   for (int use = TB_STORE_WRITE; use <= TB_STORE_READ; use++) {
     assert_int_equal(tb_store_open(&store, path, use, 256, &err), TC_CORRUPT);
@@ -286,12 +337,14 @@ static void test_versions(void **state) {
 }
 
 /* A submission of a document, packed with the newest dictionary. */
-static struct tb_submission *take_with(struct fixture *f, struct tb_dictionaries *dictionaries, const char *text) {
+static struct tb_submission *take_with(struct fixture *f, struct tb_dictionaries *dictionaries,
+                                       const char *text) {
   const struct tb_dictionary *newest = tb_dictionary_newest(dictionaries);
   struct tb_submission *s;
   char why[TB_SCHEMA_WHY] = "";
   tb_intake_free(f->intake);
-  f->intake = tb_intake_new(f->schema, (struct tb_intake_limits){1 << 20, 1 << 16, 100}, newest->bytes, newest->length, newest->id);
+  f->intake = tb_intake_new(f->schema, (struct tb_intake_limits){1 << 20, 1 << 16, 100}, newest->bytes,
+                            newest->length, newest->id);
   assert_non_null(f->intake);
   if (tb_intake_take(f->intake, text, strlen(text), false, NULL, &s, why) != TB_TAKEN_OK) fail_msg("%s", why);
   assert_ptr_equal(tb_intake_text(f->intake), text);
@@ -317,7 +370,8 @@ static void comes_back(struct fixture *f, const char *text) {
   tb_store_done(get);
 }
 
-/* The first document is the sample that others are packed with; one that does not fit is none until there are many. */
+/* The first document is the sample that others are packed with; one that does not fit is none until there are
+ * many. */
 static void test_dictionary(void **state) {
   static char first[DOCUMENT_HEAD + DOCUMENT_CASE], second[sizeof first];
   struct tb_dictionaries dictionaries;
@@ -336,7 +390,8 @@ static void test_dictionary(void **state) {
   write_now(&f, &s->write);
   free(s);
   write_now(&f, sample);
-  assert_int_equal(tb_dictionary_newest(&dictionaries)->id, names_alone); /* it may be taken back until its commit */
+  assert_int_equal(tb_dictionary_newest(&dictionaries)->id,
+                   names_alone); /* it may be taken back until its commit */
   sample->done(sample);
   s = take_with(&f, &dictionaries, second);
   assert_true(s->dictionary > names_alone && s->packed_bytes < plain / 4);
@@ -366,10 +421,12 @@ static void test_settings(void **state) {
   (void)state;
   assert_true(tb_verb_begin(&verb, "serve", 0, NULL, 0));
   assert_true(tb_settings_read(&verb, &settings));
-#define TB_SETTING(field, name, lowest, highest) assert_int_equal(settings.field, strtoll(tb_verb_option_find("serve", name)->default_text, NULL, 10));
+#define TB_SETTING(field, name, lowest, highest)                                                             \
+  assert_int_equal(settings.field, strtoll(tb_verb_option_find("serve", name)->default_text, NULL, 10));
 #include "dashboard/server/settings.def"
 #undef TB_SETTING
-  assert_true(settings.max_mib > 0 && settings.rate > 0 && settings.loopback && !settings.open && !settings.rate_given);
+  assert_true(settings.max_mib > 0 && settings.rate > 0 && settings.loopback && !settings.open &&
+              !settings.rate_given);
   assert_string_equal(settings.db, tb_verb_option_find("serve", "db")->default_text);
   assert_string_equal(settings.listen, tb_verb_option_find("serve", "listen")->default_text);
   assert_true(!settings.host && !settings.backup && !settings.token);
@@ -378,8 +435,16 @@ static void test_settings(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_times), cmocka_unit_test(test_analysis), cmocka_unit_test(test_same_run_each_night), cmocka_unit_test(test_digest), cmocka_unit_test(test_store),
-      cmocka_unit_test(test_dictionary), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_versions), cmocka_unit_test(test_version_3), cmocka_unit_test(test_settings),
+      cmocka_unit_test(test_times),
+      cmocka_unit_test(test_analysis),
+      cmocka_unit_test(test_same_run_each_night),
+      cmocka_unit_test(test_digest),
+      cmocka_unit_test(test_store),
+      cmocka_unit_test(test_dictionary),
+      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_version_3),
+      cmocka_unit_test(test_settings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* What was acknowledged is on disk: the process ends, or the power, at each call that changes a file (crash_disk.h); or that call fails, and all
- * goes on. After that the database opens, is whole, and holds each transaction whose commit was told, and no other one in part. */
+/* What was acknowledged is on disk: the process ends, or the power, at each call that changes a file
+ * (crash_disk.h); or that call fails, and all goes on. After that the database opens, is whole, and holds
+ * each transaction whose commit was told, and no other one in part. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +19,18 @@
 
 /* --- what is done --- */
 
-enum { ITEMS = 7, REFUSED = 4 /* takes itself back */, BLOB = 24000, CACHE_KIB = 16 /* less than a transaction changes */ };
+enum {
+  ITEMS = 7,
+  REFUSED = 4 /* takes itself back */,
+  BLOB = 24000,
+  CACHE_KIB = 16 /* less than a transaction changes */
+};
 
-struct item { struct tb_write write; int number; sem_t done; };
+struct item {
+  struct tb_write write;
+  int number;
+  sem_t done;
+};
 
 static const unsigned char *blob_of(int number) {
   static unsigned char blob[BLOB];
@@ -32,7 +42,8 @@ static bool add(struct tb_store *store, int number) {
   char name[32];
   int64_t id;
   snprintf(name, sizeof name, "item %d", number);
-  return tb_store_commit_id(store, name) >= 0 && tb_store_add_dictionary(store, blob_of(number), BLOB, &id) && tb_store_set_meta(store, name, id, false);
+  return tb_store_commit_id(store, name) >= 0 && tb_store_add_dictionary(store, blob_of(number), BLOB, &id) &&
+         tb_store_set_meta(store, name, id, false);
 }
 
 static enum tb_written apply_item(struct tb_write *self, struct tb_store *store) {
@@ -64,7 +75,8 @@ static void work_aloud(const char *setting, bool told[ITEMS]) {
   if (tb_store_open(&store, disk.path, TB_STORE_WRITE, CACHE_KIB, &err) != TC_OK) return;
   sqlite3_exec(store.db, setting, NULL, NULL, NULL);
   write_items(&store, 0, 2, told);
-  sqlite3_exec(store.db, "PRAGMA wal_checkpoint(RESTART)", NULL, NULL, NULL); /* the log begins anew over what is in it */
+  sqlite3_exec(store.db, "PRAGMA wal_checkpoint(RESTART)", NULL, NULL,
+               NULL); /* the log begins anew over what is in it */
   write_items(&store, 3, 5, told);
   sqlite3_exec(store.db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
   write_items(&store, 6, 6, told);
@@ -97,7 +109,8 @@ static int64_t number_of(struct tb_store *store, const char *sql, const char *na
 static bool has_blob(struct tb_store *store, int64_t id, int number) {
   sqlite3_stmt *get = tb_store_get(store, TB_SQL_GET_DICTIONARY);
   sqlite3_bind_int64(get, 1, id);
-  const bool good = sqlite3_step(get) == SQLITE_ROW && sqlite3_column_bytes(get, 0) == BLOB && !memcmp(sqlite3_column_blob(get, 0), blob_of(number), BLOB);
+  const bool good = sqlite3_step(get) == SQLITE_ROW && sqlite3_column_bytes(get, 0) == BLOB &&
+                    !memcmp(sqlite3_column_blob(get, 0), blob_of(number), BLOB);
   tb_store_done(get);
   return good;
 }
@@ -106,10 +119,12 @@ static bool has_blob(struct tb_store *store, int64_t id, int number) {
 static const char *wrong_with(struct tb_store *store, int number, bool told) {
   char name[32];
   snprintf(name, sizeof name, "item %d", number);
-  const int64_t id = tb_store_meta(store, name), commits = number_of(store, "SELECT count(*) FROM commits WHERE name = ?", name);
+  const int64_t id = tb_store_meta(store, name),
+                commits = number_of(store, "SELECT count(*) FROM commits WHERE name = ?", name);
   if (told && !id) return "what was told to be stored is lost";
   if (id && number == REFUSED) return "what was taken back is there";
-  return commits != (id != 0) || (id && !has_blob(store, id, number)) ? "a transaction is there in part" : NULL;
+  return commits != (id != 0) || (id && !has_blob(store, id, number)) ? "a transaction is there in part"
+                                                                      : NULL;
 }
 
 static const char *wrong_after(struct remains *remains, const bool told[ITEMS]) {
@@ -118,14 +133,18 @@ static const char *wrong_after(struct remains *remains, const bool told[ITEMS]) 
   int64_t blobs = 0;
   start_with(remains);
   if (tb_store_open(&store, disk.path, TB_STORE_WRITE, 256, &err) != TC_OK) return "it does not open";
-  const char *wrong = number_of(&store, "SELECT integrity_check = 'ok' FROM pragma_integrity_check", NULL) == 1 ? NULL : "it is damaged";
+  const char *wrong =
+      number_of(&store, "SELECT integrity_check = 'ok' FROM pragma_integrity_check", NULL) == 1
+          ? NULL
+          : "it is damaged";
   for (int i = 0; i < ITEMS && !wrong; i++) {
     char name[32];
     snprintf(name, sizeof name, "item %d", i);
     blobs += tb_store_meta(&store, name) != 0;
     wrong = wrong_with(&store, i, told[i]);
   }
-  if (!wrong && number_of(&store, "SELECT count(*) FROM dictionaries", NULL) != blobs) wrong = "a transaction is there in part";
+  if (!wrong && number_of(&store, "SELECT count(*) FROM dictionaries", NULL) != blobs)
+    wrong = "a transaction is there in part";
   if (!wrong && !(add(&store, ITEMS) && !wrong_with(&store, ITEMS, true))) wrong = "it does not go on";
   tb_store_close(&store);
   return wrong;
@@ -189,7 +208,8 @@ static void test_sees_what_was_not_synced(void **state) {
   assert_int_equal(lost, 1);
 }
 
-/* A transaction that is taken back after a part of it went to the log leaves nothing behind that could fall upon what another process commits. */
+/* A transaction that is taken back after a part of it went to the log leaves nothing behind that could fall
+ * upon what another process commits. */
 static void test_two_writers(void **state) {
   struct tb_store one, two;
   struct tc_error err;
@@ -204,8 +224,10 @@ static void test_two_writers(void **state) {
   assert_true(disk.calls > before); /* a part is in the log */
   assert_true(tb_store_run(&one, tb_store_get(&one, TB_SQL_ROLLBACK)));
   tb_store_forget(&one);
-  assert_true(tb_store_run(&two, tb_store_get(&two, TB_SQL_BEGIN)) && add(&two, 0) && tb_store_run(&two, tb_store_get(&two, TB_SQL_COMMIT)));
-  assert_true(tb_store_run(&one, tb_store_get(&one, TB_SQL_BEGIN)) && add(&one, 1) && tb_store_run(&one, tb_store_get(&one, TB_SQL_COMMIT)));
+  assert_true(tb_store_run(&two, tb_store_get(&two, TB_SQL_BEGIN)) && add(&two, 0) &&
+              tb_store_run(&two, tb_store_get(&two, TB_SQL_COMMIT)));
+  assert_true(tb_store_run(&one, tb_store_get(&one, TB_SQL_BEGIN)) && add(&one, 1) &&
+              tb_store_run(&one, tb_store_get(&one, TB_SQL_COMMIT)));
   told[0] = told[1] = true;
   disk.dead = true;
   take_remains(&remains, POWER);
@@ -216,7 +238,8 @@ static void test_two_writers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends_at_each_call), cmocka_unit_test(test_each_call_fails), cmocka_unit_test(test_sees_what_was_not_synced),
-                                     cmocka_unit_test(test_two_writers)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ends_at_each_call), cmocka_unit_test(test_each_call_fails),
+      cmocka_unit_test(test_sees_what_was_not_synced), cmocka_unit_test(test_two_writers)};
   return cmocka_run_group_tests(tests, begin_disk, end_disk);
 }

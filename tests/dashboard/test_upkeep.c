@@ -1,4 +1,5 @@
-/* What the server does by itself: the analyst's steps and retention, together and against each other. No network. */
+/* What the server does by itself: the analyst's steps and retention, together and against each other. No
+ * network. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,14 +19,16 @@ static void upkeep(struct world *w, long long retain) {
 /* How many slower steps there are at that night, and how many anywhere. */
 static void has_slower(struct world *w, int at_it, int anywhere) {
   char sql[256];
-  snprintf(sql, sizeof sql, "SELECT count(*) FROM changes WHERE slower = 1 AND started = %lld", (long long)night_ms(w, SLOWER_AT));
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM changes WHERE slower = 1 AND started = %lld",
+           (long long)night_ms(w, SLOWER_AT));
   assert_int_equal((int)ask(w, sql), at_it);
   assert_int_equal((int)ask(w, "SELECT count(*) FROM changes WHERE slower = 1"), anywhere);
 }
 
 /* --- tests --- */
 
-/* A portion is so many rows, whatever series they are of: one run of the upkeep removes hundreds of series. */
+/* A portion is so many rows, whatever series they are of: one run of the upkeep removes hundreds of
+ * series. */
 static void test_portions(void **state) {
   struct world *w = *state;
   add(w, w->now - 10 * day_ms, 0, 600, 1000);
@@ -38,8 +41,8 @@ static void test_portions(void **state) {
   assert_int_equal((int)tb_store_meta(&w->reader, "points"), 10);
 }
 
-/* A step stays, and stays open, while the points before it go, too few of which are left to find it again; it can be taken back; and it goes
- * with the point that it begins at. */
+/* A step stays, and stays open, while the points before it go, too few of which are left to find it again; it
+ * can be taken back; and it goes with the point that it begins at. */
 static void test_steps_stay(void **state) {
   struct world *w = *state;
   add_nights(w, 0, 80);
@@ -54,7 +57,10 @@ static void test_steps_stay(void **state) {
   add_nights(w, 81, NIGHTS);
   analyse(w);
   has_slower(w, 1, 1);
-  assert_int_equal((int)ask(w, "SELECT substr(c.name, 7) FROM changes JOIN commits c ON c.id = closed_commit WHERE slower = 1"), FASTER_AT);
+  assert_int_equal(
+      (int)ask(
+          w, "SELECT substr(c.name, 7) FROM changes JOIN commits c ON c.id = closed_commit WHERE slower = 1"),
+      FASTER_AT);
   upkeep(w, NIGHTS - SLOWER_AT - 1);
   has_slower(w, 0, 0);
   add_nights(w, NIGHTS, NIGHTS + 1);
@@ -73,7 +79,8 @@ static void test_pace(void **state) {
   assert_int_equal((int)ask(w, "SELECT count(*) FROM points"), 0);
 }
 
-/* What the analyst found in points that retention removed meanwhile is not written: no step of a series that is gone. */
+/* What the analyst found in points that retention removed meanwhile is not written: no step of a series that
+ * is gone. */
 static void test_void_findings(void **state) {
   struct world *w = *state;
   struct tc_error err;
@@ -97,7 +104,8 @@ static void test_void_findings(void **state) {
   assert_int_equal((int)ask(w, "SELECT count(*) FROM changes"), 0);
 }
 
-/* A disk that is slow gets one portion at a time, however often there is more to remove: documents do not wait behind many of them. */
+/* A disk that is slow gets one portion at a time, however often there is more to remove: documents do not
+ * wait behind many of them. */
 static void test_one_at_a_time(void **state) {
   struct world *w = *state;
   atomic_bool released = false;
@@ -131,13 +139,15 @@ static void has_no_stray_commit(struct world *w) {
   static const char *const queries[] = {
       "SELECT count(*) FROM points WHERE commit_id NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM documents WHERE commit_id NOT IN (SELECT id FROM commits)",
-      "SELECT count(*) FROM changes WHERE commit_id NOT IN (SELECT id FROM commits) OR closed_commit NOT IN (SELECT id FROM commits)",
+      "SELECT count(*) FROM changes WHERE commit_id NOT IN (SELECT id FROM commits) OR closed_commit NOT IN "
+      "(SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE latest_commit NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE point_commit NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE step_commit NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE moved_commit NOT IN (SELECT id FROM commits)",
       "SELECT count(*) FROM series WHERE machine NOT IN (SELECT id FROM machines)",
-      "SELECT count(*) FROM commits WHERE latest_started IS NOT (SELECT max(started) FROM documents WHERE commit_id = commits.id)",
+      "SELECT count(*) FROM commits WHERE latest_started IS NOT (SELECT max(started) FROM documents WHERE "
+      "commit_id = commits.id)",
   };
   for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
     if (ask(w, queries[i]) > 0) fail_msg("%s: %g", queries[i], ask(w, queries[i]));
@@ -160,7 +170,8 @@ static void test_names_go(void **state) {
   assert_int_equal((int)ask(w, "SELECT count(*) FROM documents"), TO - LEFT);
   assert_int_equal(listed(w, TB_SQL_COMMITS), TO - LEFT);
   assert_int_equal((int)ask(w, "SELECT count(*) FROM commits"), TO - LEFT);
-  assert_int_equal((int)ask(w, "SELECT substr(name, 7) FROM commits ORDER BY id LIMIT 1"), TO - 1); /* it was the first one that came */
+  assert_int_equal((int)ask(w, "SELECT substr(name, 7) FROM commits ORDER BY id LIMIT 1"),
+                   TO - 1); /* it was the first one that came */
   assert_int_equal(listed(w, TB_SQL_MACHINES), 1);
   has_no_stray_commit(w);
   add(w, w->now, 2, 1, 1000); /* a name that went comes again */
@@ -168,7 +179,8 @@ static void test_names_go(void **state) {
   has_no_stray_commit(w);
 }
 
-/* While there is more to remove than in one portion, no point is left whose commit went with its documents. */
+/* While there is more to remove than in one portion, no point is left whose commit went with its
+ * documents. */
 static void test_points_go_first(void **state) {
   struct world *w = *state;
   atomic_bool released = false;
@@ -192,15 +204,21 @@ static void test_points_go_first(void **state) {
 
 static void put(struct world *w, struct item *item, char name[NAME], int commit, int64_t started) {
   snprintf(name, NAME, "commit%d", commit);
-  *item = (struct item){.submission = {.write = {.apply = tb_submission_apply, .done = is_done, .owner = &item->done}, .machines = {"m"}, .n_machines = 1, .packed = "", .commit = name,
-                                       .started = started}};
+  *item = (struct item){
+      .submission = {.write = {.apply = tb_submission_apply, .done = is_done, .owner = &item->done},
+                     .machines = {"m"},
+                     .n_machines = 1,
+                     .packed = "",
+                     .commit = name,
+                     .started = started}};
   memcpy(item->submission.key, &w->documents, sizeof w->documents);
   w->documents++;
   tb_writer_put(w->server->writer, &item->submission.write);
 }
 
-/* Documents and a removal in one transaction: each commit has the time of its newest document, whichever came first, and none has that of one that was
- * removed, be its id the same. More commits than are put off at a time. */
+/* Documents and a removal in one transaction: each commit has the time of its newest document, whichever came
+ * first, and none has that of one that was removed, be its id the same. More commits than are put off at a
+ * time. */
 static void test_one_transaction(void **state) {
   enum { COMMITS = TB_STORE_MEASURED + 5, DOCUMENTS = 3 * COMMITS, OLD = DOCUMENTS, LATE, ALL };
   struct world *w = *state;

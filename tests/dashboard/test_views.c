@@ -1,5 +1,6 @@
-/* What the dashboard answers, without a network: queries whose database fails on the way, long lists, comparisons of many results, and what is
- * taken of a document. libmicrohttpd's part, the arguments of a query, is played by the test. */
+/* What the dashboard answers, without a network: queries whose database fails on the way, long lists,
+ * comparisons of many results, and what is taken of a document. libmicrohttpd's part, the arguments of a
+ * query, is played by the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "dashboard/server/answer.h"
 #include "dashboard/api/compare.h"
-#include "dashboard/store/digest.h"
-#include "dashboard/pages/html.h"
 #include "dashboard/api/lists.h"
+#include "dashboard/pages/html.h"
+#include "dashboard/server/answer.h"
+#include "dashboard/store/digest.h"
 #include "harness/verdict/history.h"
 #include "results/outcome.h"
 #include "tests/dashboard/answering.h"
@@ -37,7 +38,8 @@ static void check_route(struct fixture *f, const struct tb_route *route) {
   assert_int_equal(sqlite3_exec(f->store.db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
   const long last = steps; /* those behind the answer */
   long total = 0;
-  for (int i = -1; i <= TRIES; i++) { /* the first one fills what is kept between queries, the next one counts */
+  for (int i = -1; i <= TRIES;
+       i++) { /* the first one fills what is kept between queries, the next one counts */
     begin(&request);
     request.route = route;
     request.rest = key;
@@ -49,13 +51,16 @@ static void check_route(struct fixture *f, const struct tb_route *route) {
     if (i <= 0) {
       total = steps;
       assert_true(total > last);
-      if (strstr(route->path, "ablation")) assert_true(request.answer.status == MHD_HTTP_OK || request.answer.status == MHD_HTTP_NOT_FOUND);
-      else if (request.answer.status != MHD_HTTP_OK) fail_msg("%s: %s", route->path, text);
+      if (strstr(route->path, "ablation"))
+        assert_true(request.answer.status == MHD_HTTP_OK || request.answer.status == MHD_HTTP_NOT_FOUND);
+      else if (request.answer.status != MHD_HTTP_OK)
+        fail_msg("%s: %s", route->path, text);
     } else if (request.answer.status != MHD_HTTP_INTERNAL_SERVER_ERROR) {
       fail_msg("%s, step %ld of %ld: %u %.200s", route->path, fails_at, total, request.answer.status, text);
     } else {
       assert_non_null(strstr(text, "interrupted"));
-      assert_true(!strcmp(request.answer.type, "application/json") || strstr(text, "<h1>That did not work</h1>"));
+      assert_true(!strcmp(request.answer.type, "application/json") ||
+                  strstr(text, "<h1>That did not work</h1>"));
     }
     end(&request);
   }
@@ -77,7 +82,9 @@ static void test_failures(void **state) {
   arguments[3].name = "no such argument", arguments[3].value = key;
   sqlite3_progress_handler(f->store.db, 1, count_step, NULL);
   for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-    if ((routes[i].way != TB_WAY_READ && routes[i].way != TB_WAY_COMPARE) || !strcmp(routes[i].path, "/metrics") || !strcmp(routes[i].path, "/api/v1/figures")) continue; /* needs a server; needs no database */
+    if ((routes[i].way != TB_WAY_READ && routes[i].way != TB_WAY_COMPARE) ||
+        !strcmp(routes[i].path, "/metrics") || !strcmp(routes[i].path, "/api/v1/figures"))
+      continue; /* needs a server; needs no database */
     arguments[3].name = !strcmp(routes[i].path, "/result") ? "key" : "no such argument";
     check_route(f, &routes[i]);
   }
@@ -107,7 +114,8 @@ static void test_errors(void **state) {
   begin(&request);
   tb_answer_error(&request, MHD_HTTP_BAD_REQUEST, "<a> & \"b\"");
   tb_web_error(&request);
-  assert_non_null(strstr(tc_strbuf_text(&request.answer.body), "<p class=problem>&lt;a&gt; &amp; &quot;b&quot;</p>"));
+  assert_non_null(
+      strstr(tc_strbuf_text(&request.answer.body), "<p class=problem>&lt;a&gt; &amp; &quot;b&quot;</p>"));
   assert_int_equal(request.answer.status, MHD_HTTP_BAD_REQUEST);
   end(&request);
 }
@@ -120,7 +128,9 @@ static void test_failed(void **state) {
   struct tb_query request;
   char sql[128];
   store_document(f, 0, 250);
-  snprintf(sql, sizeof sql, "UPDATE series SET latest_outcome = CASE WHEN id <= 120 THEN %d WHEN id <= 240 THEN %d ELSE 0 END", TB_OUTCOME_UNSUPPORTED, TB_OUTCOME_ERROR);
+  snprintf(sql, sizeof sql,
+           "UPDATE series SET latest_outcome = CASE WHEN id <= 120 THEN %d WHEN id <= 240 THEN %d ELSE 0 END",
+           TB_OUTCOME_UNSUPPORTED, TB_OUTCOME_ERROR);
   assert_int_equal(sqlite3_exec(f->store.db, sql, NULL, NULL, NULL), SQLITE_OK);
   sqlite3_stmt *rows = tb_failed_rows(&f->store, 10000);
   int n = 0;
@@ -140,11 +150,18 @@ static void test_failed(void **state) {
 
 static const char first_case[] = "load/case0/inductor/default/cpu/f32/b8/machine/t2";
 
-static void set_argument(int at, const char *name, const char *value) { arguments[at].name = name, arguments[at].value = value; }
+static void set_argument(int at, const char *name, const char *value) {
+  arguments[at].name = name, arguments[at].value = value;
+}
 
 /* A count is told to its last digit, in CSV and in JSON. */
 static void test_digits(void **state) {
-  static const struct { const char *sql, *told; } counts[] = {{"30912345678", "30912345678"}, {"9007199254740991", "9007199254740991"}, {"1234567890.3", "1234567890.3"}, {"0.1", "0.1"}};
+  static const struct {
+    const char *sql, *told;
+  } counts[] = {{"30912345678", "30912345678"},
+                {"9007199254740991", "9007199254740991"},
+                {"1234567890.3", "1234567890.3"},
+                {"0.1", "0.1"}};
   struct fixture *f = *state;
   struct tb_query request;
   char sql[128], expected[128];
@@ -152,7 +169,8 @@ static void test_digits(void **state) {
   set_argument(0, "case", first_case);
   set_argument(1, "figures", "instructions");
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    snprintf(sql, sizeof sql, "UPDATE points SET instructions = %s, value = %s", counts[i].sql, counts[i].sql);
+    snprintf(sql, sizeof sql, "UPDATE points SET instructions = %s, value = %s", counts[i].sql,
+             counts[i].sql);
     assert_int_equal(sqlite3_exec(f->store.db, sql, NULL, NULL, NULL), SQLITE_OK);
     set_argument(2, "format", "csv");
     snprintf(expected, sizeof expected, ",ok,0,%s,", counts[i].told);
@@ -176,7 +194,9 @@ static void test_no_utf8(void **state) {
   set_argument(1, "figures", "\xff\xfe\xc3");
   ask_route(f, "/api/v1/series", &request);
   assert_int_equal(request.answer.status, MHD_HTTP_BAD_REQUEST);
-  assert_string_equal(tc_strbuf_text(&request.answer.body), "{\"error\":\"figures: there is no \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD; /api/v1/figures lists them\"}\n");
+  assert_string_equal(tc_strbuf_text(&request.answer.body),
+                      "{\"error\":\"figures: there is no \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD; "
+                      "/api/v1/figures lists them\"}\n");
   end(&request);
   begin(&request);
   tb_json_put_text(&request.answer.body, "h1 · a<b\n\xF0\x9F\x92\xA9");
@@ -186,7 +206,9 @@ static void test_no_utf8(void **state) {
 
 enum { RUNS = 130 };
 
-static struct { char started[32], document[32], position[32]; } go_on;
+static struct {
+  char started[32], document[32], position[32];
+} go_on;
 
 static void go_on_before(double started, double document, double position) {
   snprintf(go_on.started, sizeof go_on.started, "%.0f", started);
@@ -209,7 +231,10 @@ static int read_points(struct fixture *f) {
   cJSON *document = cJSON_Parse(answer_of(f, "/api/v1/series", &request));
   const cJSON *points = cJSON_GetObjectItem(document, "points"), *oldest = cJSON_GetArrayItem(points, 0);
   const int count = cJSON_GetArraySize(points);
-  if (count) go_on_before(cJSON_GetObjectItem(oldest, "started_ms")->valuedouble, cJSON_GetObjectItem(oldest, "document")->valuedouble, cJSON_GetObjectItem(oldest, "position")->valuedouble);
+  if (count)
+    go_on_before(cJSON_GetObjectItem(oldest, "started_ms")->valuedouble,
+                 cJSON_GetObjectItem(oldest, "document")->valuedouble,
+                 cJSON_GetObjectItem(oldest, "position")->valuedouble);
   cJSON_Delete(document);
   end(&request);
   return count;
@@ -224,7 +249,9 @@ static int read_runs(struct fixture *f, bool *more) {
   *more = link;
   if (link) {
     assert_non_null(link = strstr(link, "before="));
-    assert_int_equal(sscanf(link, "before=%lf&amp;before_document=%lf&amp;before_position=%lf", &started, &document, &position), 3);
+    assert_int_equal(sscanf(link, "before=%lf&amp;before_document=%lf&amp;before_position=%lf", &started,
+                            &document, &position),
+                     3);
     go_on_before(started, document, position);
   }
   end(&request);
@@ -300,14 +327,18 @@ static void test_value(void **state) {
   struct fixture *f = *state;
   char text[DOCUMENT_HEAD + DOCUMENT_CASE], probe[RATIOS * 16 + 512];
   bool probed;
-  size_t at = (size_t)sprintf(probe, "\"probe\":{\"median_ns\":1000,\"mad_ns\":1,\"p05_ns\":990,\"p95_ns\":1010,\"replicates\":[{\"median_ns\":1000,\"samples_ns\":[1000]}],\"version\":1,\"log_ratios\":[");
-  for (int i = 0; i < RATIOS; i++) at += (size_t)sprintf(probe + at, "%s%.4f", i ? "," : "", i < RATIOS / 3 ? 0.5 : 1.0 + i * 1e-4);
+  size_t at = (size_t)sprintf(
+      probe, "\"probe\":{\"median_ns\":1000,\"mad_ns\":1,\"p05_ns\":990,\"p95_ns\":1010,\"replicates\":[{"
+             "\"median_ns\":1000,\"samples_ns\":[1000]}],\"version\":1,\"log_ratios\":[");
+  for (int i = 0; i < RATIOS; i++)
+    at += (size_t)sprintf(probe + at, "%s%.4f", i ? "," : "", i < RATIOS / 3 ? 0.5 : 1.0 + i * 1e-4);
   sprintf(probe + at, "]}");
   document_write(text, 1, 1);
   char *made = with_first(text, "\"probe\":null", probe);
   assert_string_equal(store(f, made), "");
   cJSON *document = cJSON_Parse(made);
-  const double expected = tb_history_value(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "cases"), 0), &probed);
+  const double expected =
+      tb_history_value(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "cases"), 0), &probed);
   assert_true(probed);
   assert_true(fabs(number_of(f->store.db, "SELECT value FROM points") / expected - 1) < 1e-12);
   assert_true(number_of(f->store.db, "SELECT probe FROM points") == 1);
@@ -317,12 +348,14 @@ static void test_value(void **state) {
 
 /* What says two things is not believed, and not kept. */
 static void test_disagreement(void **state) {
-  static const char wrong[] = "\"correctness\":{\"max_error\":1,\"bound\":0.1,\"compared\":1,\"ok\":false,\"against\":\"f64\",\"detail\":null}";
+  static const char wrong[] = "\"correctness\":{\"max_error\":1,\"bound\":0.1,\"compared\":1,\"ok\":false,"
+                              "\"against\":\"f64\",\"detail\":null}";
   struct fixture *f = *state;
   char text[DOCUMENT_HEAD + DOCUMENT_CASE];
   document_write(text, 0, 1);
   char *two_things = with_first(text, "\"correctness\":null", wrong);
-  char *told = with_first(two_things, "\"outcome\":\"ok\",\"error\":null", "\"outcome\":\"wrong\",\"error\":\"off\"");
+  char *told =
+      with_first(two_things, "\"outcome\":\"ok\",\"error\":null", "\"outcome\":\"wrong\",\"error\":\"off\"");
   char *right = with_first(two_things, "\"ok\":false", "\"ok\":true");
   assert_non_null(strstr(store(f, two_things), "(correctness.ok)"));
   assert_true(number_of(f->store.db, "SELECT count(*) FROM documents") == 0);
@@ -338,7 +371,9 @@ static void test_started(void **state) {
   document_write(text, 0, 1);
   tb_time_text(tb_now_ms() + 20 * 3600 * 1000LL, now, sizeof now);
   snprintf(started, sizeof started, "\"started\":\"%s\"", now);
-  char *soon = with_first(text, "\"started\":\"2025-01-01T00:00:00Z\"", started), *late = with_first(text, "\"started\":\"2025-01-01T00:00:00Z\"", "\"started\":\"2999-01-01T00:00:00Z\"");
+  char *soon = with_first(text, "\"started\":\"2025-01-01T00:00:00Z\"", started),
+       *late =
+           with_first(text, "\"started\":\"2025-01-01T00:00:00Z\"", "\"started\":\"2999-01-01T00:00:00Z\"");
   assert_string_equal(store(f, soon), "");
   assert_non_null(strstr(store(f, late), "$.started: more than a day ahead"));
   free(soon);
@@ -349,7 +384,8 @@ static void test_started(void **state) {
 static void test_machines(void **state) {
   enum { SAME = 80 };
   struct fixture *f = *state;
-  char text[DOCUMENT_HEAD + 2 * DOCUMENT_CASE], environment[DOCUMENT_HEAD], *all = calloc(SAME, DOCUMENT_HEAD);
+  char text[DOCUMENT_HEAD + 2 * DOCUMENT_CASE], environment[DOCUMENT_HEAD],
+      *all = calloc(SAME, DOCUMENT_HEAD);
   assert_non_null(all);
   document_write(text, 0, 2);
   const char *from = strstr(text, "{\"host\":"), *to = strstr(text, "],\"cases\"");
@@ -363,31 +399,45 @@ static void test_machines(void **state) {
   assert_non_null(last);
   assert_string_equal(store(f, second), "");
   assert_true(number_of(f->store.db, "SELECT count(*) FROM machines") == 2);
-  assert_true(number_of(f->store.db, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h2 · cpu' AND s.name LIKE 'load/case0/%'") == 1);
-  assert_true(number_of(f->store.db, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h1 · cpu'") == 1);
+  assert_true(number_of(f->store.db, "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine "
+                                     "WHERE m.name = 'h2 · cpu' AND s.name LIKE 'load/case0/%'") == 1);
+  assert_true(
+      number_of(
+          f->store.db,
+          "SELECT count(*) FROM series s JOIN machines m ON m.id = s.machine WHERE m.name = 'h1 · cpu'") ==
+      1);
   free(all), free(other), free(made), free(second);
 }
 
 /* A figure has one name, here and in what reporters write. */
 static void test_figures(void **state) {
-  static const struct { const char *name, *path; } metrics[] = {
+  static const struct {
+    const char *name, *path;
+  } metrics[] = {
 #define TB_METRIC(name, path, lo, hi, samples, unit, better, help) {#name, path},
 #include "reporters/metrics.def"
   };
   (void)state;
   for (int i = 0; i < TB_FIGURE_COUNT; i++)
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
-      if (!strcmp(tb_figure_path((enum tb_figure)i), metrics[k].path)) assert_string_equal(tb_figure_name((enum tb_figure)i), metrics[k].name);
+      if (!strcmp(tb_figure_path((enum tb_figure)i), metrics[k].path))
+        assert_string_equal(tb_figure_name((enum tb_figure)i), metrics[k].name);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down), cmocka_unit_test_setup_teardown(test_room, set_up, tear_down),
-      cmocka_unit_test(test_errors),                                     cmocka_unit_test_setup_teardown(test_failed, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_many_documents, set_up, tear_down), cmocka_unit_test_setup_teardown(test_value, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_started, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_machines, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_digits, set_up, tear_down),   cmocka_unit_test_setup_teardown(test_no_utf8, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_same_second, set_up, tear_down), cmocka_unit_test_setup_teardown(test_disagreement, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_room, set_up, tear_down),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test_setup_teardown(test_failed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_many_documents, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_value, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_started, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_machines, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_digits, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_no_utf8, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_same_second, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_disagreement, set_up, tear_down),
       cmocka_unit_test(test_figures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,9 +19,11 @@ static void execute(sqlite3 *db, const char *sql) {
   if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 }
 
-/* Others see what was committed, also when the transaction does not fit into the cache, so that SQLite reads back what it wrote to the log. */
+/* Others see what was committed, also when the transaction does not fit into the cache, so that SQLite reads
+ * back what it wrote to the log. */
 static void check_log(int cache_kib) {
-  static const char insert[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO t(x) SELECT randomblob(700) FROM n";
+  static const char insert[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+                               "2000) INSERT INTO t(x) SELECT randomblob(700) FROM n";
   char folder[] = "log-XXXXXX", path[64];
   struct tb_store store;
   struct tc_error err;
@@ -65,8 +67,17 @@ static void test_log(void **state) {
 
 enum { MANY = 200 };
 
-struct world { struct tb_store store; struct tb_writer *writer; sem_t open, done; int applied, told, ends, told_at_end; };
-struct item { struct tb_write write; bool gated; int number, applied_as; };
+struct world {
+  struct tb_store store;
+  struct tb_writer *writer;
+  sem_t open, done;
+  int applied, told, ends, told_at_end;
+};
+struct item {
+  struct tb_write write;
+  bool gated;
+  int number, applied_as;
+};
 
 static enum tb_written apply(struct tb_write *self, struct tb_store *store) {
   struct item *item = (struct item *)self;
@@ -93,13 +104,15 @@ static void ended(void *self) {
 
 static void put(struct world *w, struct item *items, int count, bool gated) {
   for (int i = 0; i < count; i++) {
-    items[i] = (struct item){.write = {.apply = apply, .done = done, .owner = w}, .gated = gated && !i, .number = i};
+    items[i] =
+        (struct item){.write = {.apply = apply, .done = done, .owner = w}, .gated = gated && !i, .number = i};
     tb_writer_put(w->writer, &items[i].write);
   }
 }
 
-/* What comes while one is written is the next group, in its order; each is told once, and the end of each group behind its items. A lone one
- * behind a large group waits for others, and then goes without them; so do those that are there when the writer is stopped. */
+/* What comes while one is written is the next group, in its order; each is told once, and the end of each
+ * group behind its items. A lone one behind a large group waits for others, and then goes without them; so do
+ * those that are there when the writer is stopped. */
 static void test_groups(void **state) {
   static struct item first[1], items[MANY], lone[1], last[3];
   struct world w = {0};
@@ -134,7 +147,10 @@ static void test_groups(void **state) {
 
 /* --- failures --- */
 
-struct outcome { struct tb_write write; sem_t done; };
+struct outcome {
+  struct tb_write write;
+  sem_t done;
+};
 
 static enum tb_written no_room(struct tb_write *self, struct tb_store *store) {
   (void)self;
@@ -142,7 +158,9 @@ static enum tb_written no_room(struct tb_write *self, struct tb_store *store) {
   return TB_WRITTEN_FAILED;
 }
 
-static enum tb_written no_trouble(struct tb_write *self, struct tb_store *store) { return (void)self, (void)store, TB_WRITTEN_STORED; }
+static enum tb_written no_trouble(struct tb_write *self, struct tb_store *store) {
+  return (void)self, (void)store, TB_WRITTEN_STORED;
+}
 
 static void is_told(struct tb_write *self) { sem_post(&((struct outcome *)self)->done); }
 
@@ -156,12 +174,14 @@ static struct tb_writer_counts write_one(struct tb_writer *writer, bool good) {
   sem_wait(&one.done);
   sem_destroy(&one.done);
   assert_int_equal(one.write.written, good ? TB_WRITTEN_STORED : TB_WRITTEN_FAILED);
-  for (int rounds = 0; (counts = tb_writer_counts(writer)).groups == before && rounds < 60000; rounds++) usleep(1000); /* it counts once it has told */
+  for (int rounds = 0; (counts = tb_writer_counts(writer)).groups == before && rounds < 60000; rounds++)
+    usleep(1000); /* it counts once it has told */
   assert_int_equal(counts.groups, before + 1);
   return counts;
 }
 
-/* That nothing can be stored is known while it is so, with the reason; standard error is told once, and once that it is over. */
+/* That nothing can be stored is known while it is so, with the reason; standard error is told once, and once
+ * that it is over. */
 static void test_failures(void **state) {
   static const bool good[] = {true, false, false, false, true, true, false, true};
   char told[512] = "";
@@ -188,11 +208,14 @@ static void test_failures(void **state) {
   fclose(file);
   tb_store_close(&store);
   assert_true(known);
-  assert_string_equal(told, "tbench serve: nothing can be stored: there is no room\ntbench serve: results are stored again\n"
-                            "tbench serve: nothing can be stored: there is no room\ntbench serve: results are stored again\n");
+  assert_string_equal(
+      told,
+      "tbench serve: nothing can be stored: there is no room\ntbench serve: results are stored again\n"
+      "tbench serve: nothing can be stored: there is no room\ntbench serve: results are stored again\n");
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_log), cmocka_unit_test(test_groups), cmocka_unit_test(test_failures)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_log), cmocka_unit_test(test_groups),
+                                     cmocka_unit_test(test_failures)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* A server without a network, for tests of what it does by itself: its writer, a reader's database, and results that are added one by one. */
+/* A server without a network, for tests of what it does by itself: its writer, a reader's database, and
+ * results that are added one by one. */
 #ifndef TESTS_UNIT_WORLD_H
 #define TESTS_UNIT_WORLD_H
 
@@ -8,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dashboard/server/server.h"
 #include "dashboard/ingest/submission.h"
+#include "dashboard/server/server.h"
 #include "tests/dashboard/sql.h"
 
 enum { CACHE_KIB = 512, PATH = 128, NAME = 64 };
@@ -22,7 +23,7 @@ struct world {
   struct tb_store reader;
   int64_t now;
   int documents;
-  int64_t probe;         /* of the points that are added */
+  int64_t probe;        /* of the points that are added */
   const double *values; /* of each case; NULL: all have the same */
   const char *machine;  /* NULL: "m" */
 };
@@ -63,11 +64,15 @@ static inline int tear_down(void **state) {
 
 /* --- what the writer is given --- */
 
-struct item { struct tb_submission submission; atomic_bool done; };
+struct item {
+  struct tb_submission submission;
+  atomic_bool done;
+};
 
 static inline void is_done(struct tb_write *self) { atomic_store((atomic_bool *)self->owner, true); }
 
-/* Once round a loop that waits for what should come soon. Not a failure of the test alone: the writer's thread waits too. */
+/* Once round a loop that waits for what should come soon. Not a failure of the test alone: the writer's
+ * thread waits too. */
 static inline void wait_a_moment(int *rounds) {
   enum { MOST = 300000 }; /* milliseconds at least: for the slowest machine */
   if (++*rounds > MOST) fputs("waited in vain\n", stderr), abort();
@@ -80,8 +85,13 @@ static inline void wait_for(atomic_bool *flag) {
 
 /* A result with a point for each of `count` cases, c0 and so on. */
 static inline void add(struct world *w, int64_t started, int commit, int count, double value) {
-  struct item item = {.submission = {.write = {.apply = tb_submission_apply, .done = is_done, .owner = &item.done}, .started = started, .machines = {w->machine ? w->machine : "m"}, .n_machines = 1,
-                                     .packed = "", .n_rows = (size_t)count}};
+  struct item item = {
+      .submission = {.write = {.apply = tb_submission_apply, .done = is_done, .owner = &item.done},
+                     .started = started,
+                     .machines = {w->machine ? w->machine : "m"},
+                     .n_machines = 1,
+                     .packed = "",
+                     .n_rows = (size_t)count}};
   char name[NAME], (*names)[NAME] = calloc((size_t)count, sizeof *names);
   struct tb_row *rows = calloc((size_t)count, sizeof *rows);
   assert_true(names && rows);
@@ -90,7 +100,8 @@ static inline void add(struct world *w, int64_t started, int commit, int count, 
   w->documents++;
   for (int i = 0; i < count; i++) {
     snprintf(names[i], sizeof *names, "c%d", i);
-    rows[i] = (struct tb_row){.name = names[i], .position = i, .value = w->values ? w->values[i] : value, .probe = w->probe};
+    rows[i] = (struct tb_row){
+        .name = names[i], .position = i, .value = w->values ? w->values[i] : value, .probe = w->probe};
   }
   item.submission.commit = name;
   item.submission.rows = rows;
@@ -101,7 +112,9 @@ static inline void add(struct world *w, int64_t started, int commit, int count, 
   free(names);
 }
 
-static inline enum tb_written nothing(struct tb_write *self, struct tb_store *store) { return (void)self, (void)store, TB_WRITTEN_STORED; }
+static inline enum tb_written nothing(struct tb_write *self, struct tb_store *store) {
+  return (void)self, (void)store, TB_WRITTEN_STORED;
+}
 
 /* All that the writer was given is done. */
 static inline void drain(struct world *w) {
@@ -118,7 +131,8 @@ static inline void analyse(struct world *w) {
   struct tc_error err;
   struct tb_analyst *analyst = w->server->analyst = tb_analyst_start(w->server, &err);
   assert_non_null(analyst);
-  for (int rounds = 0; ask(w, "SELECT count(*) FROM series WHERE dirty IS NOT NULL") > 0;) wait_a_moment(&rounds);
+  for (int rounds = 0; ask(w, "SELECT count(*) FROM series WHERE dirty IS NOT NULL") > 0;)
+    wait_a_moment(&rounds);
   tb_analyst_stop(analyst);
 }
 
@@ -141,11 +155,15 @@ static inline struct tb_analyst *start_analyst(struct world *w) {
 enum { NIGHTS = 100, SLOWER_AT = 20, FASTER_AT = 85 };
 
 /* So that a night is a whole number of days and an hour short of being that old. */
-static inline int64_t night_ms(const struct world *w, int night) { return w->now - (NIGHTS - night) * day_ms + hour_ms; }
+static inline int64_t night_ms(const struct world *w, int night) {
+  return w->now - (NIGHTS - night) * day_ms + hour_ms;
+}
 
 /* Nights [from, to): 30% slower from one night on, until another. */
 static inline void add_nights(struct world *w, int from, int to) {
-  for (int night = from; night < to; night++) add(w, night_ms(w, night), night, 1, (night >= SLOWER_AT && night < FASTER_AT ? 1300 : 1000) + night * 37 % 11);
+  for (int night = from; night < to; night++)
+    add(w, night_ms(w, night), night, 1,
+        (night >= SLOWER_AT && night < FASTER_AT ? 1300 : 1000) + night * 37 % 11);
 }
 
 static inline enum tb_written hold(struct tb_write *self, struct tb_store *store) {

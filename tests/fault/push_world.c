@@ -71,7 +71,9 @@ static void change_names(struct world *w, const char *from, const char *to, int 
 
 /* --- folders --- */
 
-static bool is_there(const struct world *w, int folder) { return folder >= WORLD_FOLDERS || w->folders[folder]; }
+static bool is_there(const struct world *w, int folder) {
+  return folder >= WORLD_FOLDERS || w->folders[folder];
+}
 static int folder_of(const char *name) { return strchr(name, '/') ? WORLD_REFUSED : WORLD_SPOOL; }
 
 static int make_folder(struct world *w, int folder) {
@@ -95,7 +97,8 @@ static void lose_folders(struct world *w) {
 
 static bool lies_in(const char *name, const char *folder) {
   const char *slash = strchr(name, '/');
-  return *folder ? slash && (size_t)(slash - name) == strlen(folder) && !strncmp(name, folder, strlen(folder)) : !slash;
+  return *folder ? slash && (size_t)(slash - name) == strlen(folder) && !strncmp(name, folder, strlen(folder))
+                 : !slash;
 }
 
 /* All changes up to the newest one of this folder are on disk. */
@@ -232,7 +235,9 @@ static int do_remove(void *self, const char *name) {
   return (int)ends(w, fate, 0);
 }
 
-static int do_make_folder(void *self, const char *folder) { return make_folder(self, *folder ? WORLD_REFUSED : WORLD_SPOOL); }
+static int do_make_folder(void *self, const char *folder) {
+  return make_folder(self, *folder ? WORLD_REFUSED : WORLD_SPOOL);
+}
 static int do_make_above(void *self, int levels) { return make_folder(self, WORLD_SPOOL + levels); }
 
 static int sync_folder(struct world *w, int folder) {
@@ -244,10 +249,13 @@ static int sync_folder(struct world *w, int folder) {
   return (int)ends(w, fate, 0);
 }
 
-static int do_sync_folder(void *self, const char *folder) { return sync_folder(self, *folder ? WORLD_REFUSED : WORLD_SPOOL); }
+static int do_sync_folder(void *self, const char *folder) {
+  return sync_folder(self, *folder ? WORLD_REFUSED : WORLD_SPOOL);
+}
 static int do_sync_above(void *self, int levels) { return sync_folder(self, WORLD_SPOOL + levels); }
 
-static int do_list(void *self, const char *folder, bool (*visit)(void *data, const struct tb_disk_file *file), void *data) {
+static int do_list(void *self, const char *folder, bool (*visit)(void *data, const struct tb_disk_file *file),
+                   void *data) {
   struct world *w = self;
   enum world_fate fate;
   if (begins(w, &fate)) return -1;
@@ -256,15 +264,17 @@ static int do_list(void *self, const char *folder, bool (*visit)(void *data, con
   for (int i = 0; i < WORLD_NAMES; i++) {
     if (names.file[i] < 0 || !lies_in(names.name[i], folder)) continue;
     const double written_s = w->files[names.file[i]].written_s;
-    const struct tb_disk_file file = {names.name[i] + strlen(folder) + (*folder != '\0'), written_s, w->clock_s - written_s};
+    const struct tb_disk_file file = {names.name[i] + strlen(folder) + (*folder != '\0'), written_s,
+                                      w->clock_s - written_s};
     if (!visit(data, &file)) break;
   }
   return (int)ends(w, fate, 0);
 }
 
 struct tb_disk world_disk(struct world *w) {
-  return (struct tb_disk){w,        do_open,   do_read,  do_write,  do_sync,        do_close,       do_lock,       do_is_at,
-                          do_rename, do_place, do_remove, do_make_folder, do_sync_folder, do_make_above, do_sync_above, do_list};
+  return (struct tb_disk){
+      w,         do_open,  do_read,   do_write,       do_sync,        do_close,      do_lock,       do_is_at,
+      do_rename, do_place, do_remove, do_make_folder, do_sync_folder, do_make_above, do_sync_above, do_list};
 }
 
 void world_end_process(struct world *w, bool power) {
@@ -302,7 +312,8 @@ int world_without_reason(const struct world *w) {
   int count = 0;
   for (int i = 0; i < WORLD_NAMES; i++) {
     char reason[WORLD_NAME];
-    const char *end = w->now.file[i] < 0 || !lies_in(w->now.name[i], "refused") ? NULL : strstr(w->now.name[i], ".entry");
+    const char *end =
+        w->now.file[i] < 0 || !lies_in(w->now.name[i], "refused") ? NULL : strstr(w->now.name[i], ".entry");
     if (!end) continue;
     snprintf(reason, sizeof reason, "%.*s.reason", (int)(end - w->now.name[i]), w->now.name[i]);
     count += find_name(&w->now, reason) < 0;

@@ -3,7 +3,10 @@
 
 #include "tests/compiler/ops/eager.h"
 
-struct meter { struct tc_alloc alloc; long left; };
+struct meter {
+  struct tc_alloc alloc;
+  long left;
+};
 
 static void *meter_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct meter *m = self;
@@ -17,7 +20,14 @@ static void *meter_resize(void *self, void *block, size_t old_bytes, size_t new_
 
 enum { PLENTY = 1000000, MOST = 12 };
 
-struct trial { tc_op op; int n_in; struct tc_tensor in[3]; tc_sym ints[3]; int n_ints; double nums[2]; };
+struct trial {
+  tc_op op;
+  int n_in;
+  struct tc_tensor in[3];
+  tc_sym ints[3];
+  int n_ints;
+  double nums[2];
+};
 
 /* Fails the n-th allocation for every n, until the operation gets through. */
 static void exhaust(struct eager *e, struct meter *m, const struct trial *t) {
@@ -55,7 +65,8 @@ static void test_temporaries(void **state) {
     eager_fill(&x, -1, 1);
     eager_fill(&index, 0, 8);
     struct tc_tensor gaps = x, turned = x, line = index;
-    gaps.sizes[1] = 4, gaps.sizes[0] = 4, gaps.strides[1] = 2, gaps.strides[0] = 16; /* strides that no library takes */
+    gaps.sizes[1] = 4, gaps.sizes[0] = 4, gaps.strides[1] = 2,
+    gaps.strides[0] = 16; /* strides that no library takes */
     turned.strides[0] = 1, turned.strides[1] = 8;
     line.ndim = 1;
     const tc_sym zero = tc_sym_const(0), one = tc_sym_const(1);

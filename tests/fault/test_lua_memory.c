@@ -1,4 +1,5 @@
-/* Lua runs out of memory at each allocation in turn: every call raises or succeeds, and no storage is lost. */
+/* Lua runs out of memory at each allocation in turn: every call raises or succeeds, and no storage is
+ * lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,8 @@ static int open_libraries(lua_State *L) {
   return 0;
 }
 
-/* Runs the piece with 0, 1, 2, … allocations allowed until it passes; after each run nothing but what was there is alive. */
+/* Runs the piece with 0, 1, 2, … allocations allowed until it passes; after each run nothing but what was
+ * there is alive. */
 static void survive(const char *text) {
   struct budget budget = {NEVER};
   lua_State *L = lua_newstate(allocate, &budget);
@@ -57,7 +59,8 @@ static void survive(const char *text) {
     budget.left = NEVER;
     if (status != LUA_OK && status != LUA_ERRMEM) {
       const char *message = lua_tostring(L, -1); /* a library that catches the failure words it anew */
-      if (!message || !strstr(message, "memory")) fail_msg("%s", message ? message : "an error that is no text");
+      if (!message || !strstr(message, "memory"))
+        fail_msg("%s", message ? message : "an error that is no text");
     }
     lua_settop(L, 1);
     lua_gc(L, LUA_GCCOLLECT);
@@ -74,7 +77,8 @@ static void test_an_operator(void **state) {
 
 static void test_several_results(void **state) {
   (void)state;
-  survive("local x = tb.ones(6, 2); local parts, value, index = x:split(1), x:max(1); return parts[1], value, index");
+  survive("local x = tb.ones(6, 2); local parts, value, index = x:split(1), x:max(1); return parts[1], "
+          "value, index");
 }
 
 static void test_a_literal(void **state) {
@@ -124,8 +128,12 @@ static void test_a_push_from_c(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_an_operator),      cmocka_unit_test(test_several_results),      cmocka_unit_test(test_a_literal),
-      cmocka_unit_test(test_views_and_writes), cmocka_unit_test(test_an_error_with_shapes), cmocka_unit_test(test_a_push_from_c),
+      cmocka_unit_test(test_an_operator),
+      cmocka_unit_test(test_several_results),
+      cmocka_unit_test(test_a_literal),
+      cmocka_unit_test(test_views_and_writes),
+      cmocka_unit_test(test_an_error_with_shapes),
+      cmocka_unit_test(test_a_push_from_c),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

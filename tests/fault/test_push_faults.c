@@ -1,6 +1,7 @@
-/* Push through faults: in a thousand random schedules of a failing endpoint, a failing disk, processes that are killed and machines that lose
- * their power, no document is lost, and none is stored twice. And in short scenes the same with the end at each call in turn, with a
- * failure of each call in turn, and with memory that runs out at each allocation in turn. */
+/* Push through faults: in a thousand random schedules of a failing endpoint, a failing disk, processes that
+ * are killed and machines that lose their power, no document is lost, and none is stored twice. And in short
+ * scenes the same with the end at each call in turn, with a failure of each call in turn, and with memory
+ * that runs out at each allocation in turn. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,10 @@ enum { SCHEDULES = 1000, RUNS = 12, HEALTHY_RUNS = 3, BODY_BYTES = 2000, NEVER =
 static const char url[] = "http://127.0.0.1:8080/api/v1/results", origin[] = "http://127.0.0.1:8080";
 
 /* Memory of one process: that many more allocations succeed; NEVER less than 0 means all. */
-struct meter { struct tc_alloc alloc; long left; };
+struct meter {
+  struct tc_alloc alloc;
+  long left;
+};
 
 static void *meter_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct meter *m = self;
@@ -36,8 +40,8 @@ struct document {
   char body[BODY_BYTES];
   size_t bytes;
   char key[TC_SHA256_HEX];
-  bool added;         /* a process said that it is in the spool */
-  int sent, refused;  /* processes that said so */
+  bool added;        /* a process said that it is in the spool */
+  int sent, refused; /* processes that said so */
 };
 
 struct scene {
@@ -61,25 +65,29 @@ static void begin(struct scene *s, uint64_t seed, int documents) {
     struct document *d = &s->documents[i];
     d->bytes = 20 + tb_random_next(&s->w.random) % (BODY_BYTES - 20);
     const int head = snprintf(d->body, BODY_BYTES, "{\"document\": %d}", i);
-    for (size_t c = (size_t)head; c < d->bytes; c++) d->body[c] = (char)('a' + tb_random_next(&s->w.random) % 26);
+    for (size_t c = (size_t)head; c < d->bytes; c++)
+      d->body[c] = (char)('a' + tb_random_next(&s->w.random) % 26);
   }
 }
 
 /* A key as the spool computes it. */
 static void learn_keys(struct scene *s) {
-  for (int i = 0; i < s->n; i++) tc_sha256_of(s->documents[i].body, s->documents[i].bytes, s->documents[i].key);
+  for (int i = 0; i < s->n; i++)
+    tc_sha256_of(s->documents[i].body, s->documents[i].bytes, s->documents[i].key);
 }
 
-static bool is_stored(struct scene *s, const struct document *d) { return world_document(&s->w, d->key)->stored; }
+static bool is_stored(struct scene *s, const struct document *d) {
+  return world_document(&s->w, d->key)->stored;
+}
 
 static bool is_somewhere(struct scene *s, const struct document *d) {
   return is_stored(s, d) || world_has(&s->w, "", d->key) || world_has(&s->w, "refused", d->key);
 }
 
-#define complain(s, ...)                                                                  \
-  do {                                                                                    \
-    print_error("%s, seed %llu: ", (s)->what, (unsigned long long)(s)->seed);             \
-    fail_msg(__VA_ARGS__);                                                                \
+#define complain(s, ...)                                                                                     \
+  do {                                                                                                       \
+    print_error("%s, seed %llu: ", (s)->what, (unsigned long long)(s)->seed);                                \
+    fail_msg(__VA_ARGS__);                                                                                   \
   } while (0)
 
 /* What was said to be in the spool is there, or at the endpoint, or beside the reason of its refusal. */
@@ -88,10 +96,12 @@ static void check(struct scene *s) {
     const struct document *d = &s->documents[i];
     if (d->added && !is_somewhere(s, d)) complain(s, "document %d is lost", i);
     if (d->sent && !is_stored(s, d)) complain(s, "document %d was said to be sent, and is not there", i);
-    if (d->sent && !world_document(&s->w, d->key)->told) complain(s, "document %d was said to be sent, and the endpoint never said so", i);
+    if (d->sent && !world_document(&s->w, d->key)->told)
+      complain(s, "document %d was said to be sent, and the endpoint never said so", i);
     if (world_document(&s->w, d->key)->stored > 1) complain(s, "document %d is stored twice", i);
   }
-  if (s->w.n_documents != s->n) complain(s, "the endpoint saw %d keys of %d documents", s->w.n_documents, s->n);
+  if (s->w.n_documents != s->n)
+    complain(s, "the endpoint saw %d keys of %d documents", s->w.n_documents, s->n);
   if (world_without_reason(&s->w)) complain(s, "an entry is refused for no reason");
   if (s->w.broken_rule) complain(s, "%s", s->w.broken_rule);
 }
@@ -100,18 +110,21 @@ static void check(struct scene *s) {
 
 enum job { PUSH_FILES, PUSH_SPOOLED, PUSH_REFUSED };
 
-static void note(struct scene *s, const struct tb_spool_name *name, int document, const struct tb_push_outcome *o) {
+static void note(struct scene *s, const struct tb_spool_name *name, int document,
+                 const struct tb_push_outcome *o) {
   (void)name;
   if (s->w.dead || document < 0) return;
   s->documents[document].sent += o->fate == TB_FATE_SENT || o->fate == TB_FATE_KNOWN;
   s->documents[document].refused += o->fate == TB_FATE_REFUSED;
 }
 
-static void gather(struct scene *s, struct tb_spool *spool, struct tc_arena *arena, enum job job, tb_spool_names *names, int *of) {
+static void gather(struct scene *s, struct tb_spool *spool, struct tc_arena *arena, enum job job,
+                   tb_spool_names *names, int *of) {
   struct tc_error err = {0};
   for (int i = 0; job == PUSH_FILES && i < s->n; i++) {
     struct document *d = &s->documents[i];
-    struct tb_spool_entry entry = {.url = url, .format = "tbench", .source = "a file", .body = d->body, .bytes = d->bytes};
+    struct tb_spool_entry entry = {
+        .url = url, .format = "tbench", .source = "a file", .body = d->body, .bytes = d->bytes};
     struct tb_spool_name name;
     if (tb_spool_add(spool, arena, &entry, &name, &err)) continue;
     if (!s->w.dead) d->added = true;
@@ -129,7 +142,12 @@ static void run_process(struct scene *s, enum job job) {
   struct tc_error err = {0};
   struct tc_arena *arena = tc_arena_new(&s->meter.alloc);
   if (arena && !tb_spool_open(&spool, &err)) {
-    struct tb_push push = {.spool = &spool, .world = world_network(&s->w), .arena = arena, .random = {tb_random_next(&s->w.random)}, .token = "a-token", .token_origin = origin,
+    struct tb_push push = {.spool = &spool,
+                           .world = world_network(&s->w),
+                           .arena = arena,
+                           .random = {tb_random_next(&s->w.random)},
+                           .token = "a-token",
+                           .token_origin = origin,
                            .policy = {.tries = 3, .wait_s = 1, .wait_most_s = 60, .compress = true}};
     tb_spool_names names = {0};
     int of[WORLD_DOCUMENTS * 2];
@@ -161,9 +179,12 @@ static void finish(struct scene *s) {
     if (!bad && !is_stored(s, &s->documents[i])) complain(s, "document %d did not arrive", i);
   }
   if (world_count(&s->w, "", ".entry")) complain(s, "%d entries are left", world_count(&s->w, "", ".entry"));
-  if (world_count(&s->w, "refused", ".entry") != refused) complain(s, "%d entries are refused, not %d", world_count(&s->w, "refused", ".entry"), refused);
-  if (world_count(&s->w, "refused", ".reason") != refused) complain(s, "there are %d reasons, not %d", world_count(&s->w, "refused", ".reason"), refused);
-  if (world_count(&s->w, "", ".part") + world_count(&s->w, "refused", ".part")) complain(s, "half-written files are left");
+  if (world_count(&s->w, "refused", ".entry") != refused)
+    complain(s, "%d entries are refused, not %d", world_count(&s->w, "refused", ".entry"), refused);
+  if (world_count(&s->w, "refused", ".reason") != refused)
+    complain(s, "there are %d reasons, not %d", world_count(&s->w, "refused", ".reason"), refused);
+  if (world_count(&s->w, "", ".part") + world_count(&s->w, "refused", ".part"))
+    complain(s, "half-written files are left");
 }
 
 /* --- random schedules --- */
@@ -173,7 +194,8 @@ static uint64_t draw(struct scene *s, uint64_t below) { return tb_random_next(&s
 static void draw_faults(struct scene *s) {
   static const int reasons[] = {ENOSPC, EIO, EDQUOT, EACCES};
   s->w.n_answers = 1 + (int)draw(s, 4);
-  for (int i = 0; i < s->w.n_answers; i++) s->w.answers[i] = draw(s, 3) ? (enum world_answer)draw(s, WORLD_ANSWERS) : WORLD_GOOD;
+  for (int i = 0; i < s->w.n_answers; i++)
+    s->w.answers[i] = draw(s, 3) ? (enum world_answer)draw(s, WORLD_ANSWERS) : WORLD_GOOD;
   s->w.dies_at = draw(s, 3) ? 1 + (int)draw(s, 70) : 0;
   s->w.dies_after = draw(s, 2);
   s->w.fails_at = draw(s, 4) ? 0 : 1 + (int)draw(s, 70);
@@ -203,11 +225,15 @@ static void test_random_schedules(void **state) {
       check(s);
     }
     finish(s);
-    for (int i = 0; i < s->w.n_documents; i++) requests += s->w.documents[i].requests, again += s->w.documents[i].requests > 1;
+    for (int i = 0; i < s->w.n_documents; i++)
+      requests += s->w.documents[i].requests, again += s->w.documents[i].requests > 1;
     free(s);
   }
-  print_message("# %d schedules: %d processes killed, %d losses of power, %d requests, %d documents sent more than once\n", SCHEDULES, deaths, losses_of_power, requests, again);
-  assert_true(deaths > SCHEDULES && losses_of_power > SCHEDULES && again > SCHEDULES / 2); /* it was tried hard enough */
+  print_message("# %d schedules: %d processes killed, %d losses of power, %d requests, %d documents sent "
+                "more than once\n",
+                SCHEDULES, deaths, losses_of_power, requests, again);
+  assert_true(deaths > SCHEDULES && losses_of_power > SCHEDULES &&
+              again > SCHEDULES / 2); /* it was tried hard enough */
 }
 
 /* --- each call in turn --- */
@@ -222,8 +248,10 @@ static bool one_end(enum world_answer how, int at, bool after, bool power, bool 
   for (int i = 0; i < s->n; i++) world_document(&s->w, s->documents[i].key);
   s->w.n_answers = 1;
   s->w.answers[0] = how;
-  if (fails) s->w.fails_at = at, s->w.fails_why = ENOSPC;
-  else s->w.dies_at = at, s->w.dies_after = after;
+  if (fails)
+    s->w.fails_at = at, s->w.fails_why = ENOSPC;
+  else
+    s->w.dies_at = at, s->w.dies_after = after;
   run_process(s, PUSH_FILES);
   const bool reached = s->w.calls >= at;
   world_end_process(&s->w, power);
@@ -244,8 +272,8 @@ static void test_ends_at_each_call(void **state) {
   assert_true(ends > 1000);
 }
 
-/* A process is killed at some call, so that what it changed is there, but not on disk; the next one says that the documents are in the
- * spool, and then the power is lost. */
+/* A process is killed at some call, so that what it changed is there, but not on disk; the next one says that
+ * the documents are in the spool, and then the power is lost. */
 static void test_killed_then_power(void **state) {
   enum { CALLS = 60, SEEDS = 8 };
   (void)state;
@@ -271,7 +299,8 @@ static void test_killed_then_power(void **state) {
     }
 }
 
-/* Somebody has removed refused/; the document is refused, and then the power is lost, at each call in turn. */
+/* Somebody has removed refused/; the document is refused, and then the power is lost, at each call in
+ * turn. */
 static void test_refused_is_made_anew(void **state) {
   enum { SEEDS = 16 };
   (void)state;
@@ -363,9 +392,15 @@ static void test_pauses(void **state) {
 
 static void test_what_is_kept(void **state) {
   (void)state;
-  static const struct { enum world_answer how; bool refused; int requests; } rows[] = {
-      {WORLD_TOO_LARGE, true, 1}, {WORLD_DENIED, true, 1}, {WORLD_UNTRUSTED, false, 1}, {WORLD_REDIRECT, false, 1}, {WORLD_PAGE, false, 3}, {WORLD_AWAY, false, 3},
-      {WORLD_OTHER_KEY, false, 3}, {WORLD_STRANGER, false, 3}, {WORLD_SILENT_201, false, 3}, {WORLD_CUT_KEY, false, 3},
+  static const struct {
+    enum world_answer how;
+    bool refused;
+    int requests;
+  } rows[] = {
+      {WORLD_TOO_LARGE, true, 1},  {WORLD_DENIED, true, 1},    {WORLD_UNTRUSTED, false, 1},
+      {WORLD_REDIRECT, false, 1},  {WORLD_PAGE, false, 3},     {WORLD_AWAY, false, 3},
+      {WORLD_OTHER_KEY, false, 3}, {WORLD_STRANGER, false, 3}, {WORLD_SILENT_201, false, 3},
+      {WORLD_CUT_KEY, false, 3},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct scene *s = one_document(rows[i].how);
@@ -377,7 +412,8 @@ static void test_what_is_kept(void **state) {
   }
 }
 
-/* Who denied access, or did not answer, is left alone by this process: the other documents stay in the spool. */
+/* Who denied access, or did not answer, is left alone by this process: the other documents stay in the
+ * spool. */
 static void test_closed_endpoint(void **state) {
   (void)state;
   static const enum world_answer how[] = {WORLD_DENIED, WORLD_DOWN, WORLD_UNTRUSTED};
@@ -429,9 +465,12 @@ static void test_damaged(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random_schedules), cmocka_unit_test(test_ends_at_each_call), cmocka_unit_test(test_fails_at_each_call),
-      cmocka_unit_test(test_killed_then_power), cmocka_unit_test(test_memory_runs_out),  cmocka_unit_test(test_pauses),            cmocka_unit_test(test_what_is_kept),
-      cmocka_unit_test(test_closed_endpoint),  cmocka_unit_test(test_taken_by_another),  cmocka_unit_test(test_damaged),           cmocka_unit_test(test_refused_is_made_anew),
+      cmocka_unit_test(test_random_schedules),     cmocka_unit_test(test_ends_at_each_call),
+      cmocka_unit_test(test_fails_at_each_call),   cmocka_unit_test(test_killed_then_power),
+      cmocka_unit_test(test_memory_runs_out),      cmocka_unit_test(test_pauses),
+      cmocka_unit_test(test_what_is_kept),         cmocka_unit_test(test_closed_endpoint),
+      cmocka_unit_test(test_taken_by_another),     cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_refused_is_made_anew),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Two processes push one document at a time: right before each call of the one in turn, the other one does all that it has to. Whatever comes of
- * it, both tell the same: what was refused is told to be refused by both, and what is stored is refused by none. */
+/* Two processes push one document at a time: right before each call of the one in turn, the other one does
+ * all that it has to. Whatever comes of it, both tell the same: what was refused is told to be refused by
+ * both, and what is stored is refused by none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,8 @@
 
 #include "tests/fault/push_world.h"
 
-static const char url[] = "http://127.0.0.1:8080/api/v1/results", origin[] = "http://127.0.0.1:8080", body[] = "{\"document\": 1}";
+static const char url[] = "http://127.0.0.1:8080/api/v1/results", origin[] = "http://127.0.0.1:8080",
+                  body[] = "{\"document\": 1}";
 
 struct process {
   struct tc_arena *arena;
@@ -23,14 +25,25 @@ struct process {
   bool restores; /* it puts what was refused back, and sends nothing */
 };
 
-struct scene { struct world w; struct tb_disk disk; struct process first, second; char key[TC_SHA256_HEX]; };
+struct scene {
+  struct world w;
+  struct tb_disk disk;
+  struct process first, second;
+  char key[TC_SHA256_HEX];
+};
 
 /* Opens the spool, and puts the document into it. */
 static void start(struct scene *s, struct process *p) {
   struct tc_error err = {0};
-  struct tb_spool_entry entry = {.url = url, .format = "tbench", .source = "a file", .body = body, .bytes = strlen(body)};
+  struct tb_spool_entry entry = {
+      .url = url, .format = "tbench", .source = "a file", .body = body, .bytes = strlen(body)};
   *p = (struct process){.arena = tc_arena_new(tc_alloc_system()), .spool = {&s->disk, "spool"}};
-  p->push = (struct tb_push){.spool = &p->spool, .world = world_network(&s->w), .arena = p->arena, .random = {1}, .token = "a-token", .token_origin = origin,
+  p->push = (struct tb_push){.spool = &p->spool,
+                             .world = world_network(&s->w),
+                             .arena = p->arena,
+                             .random = {1},
+                             .token = "a-token",
+                             .token_origin = origin,
                              .policy = {.tries = 2, .wait_s = 1, .wait_most_s = 1}};
   assert_int_equal(tb_spool_open(&p->spool, &err), TC_OK);
   assert_int_equal(tb_spool_add(&p->spool, p->arena, &entry, &p->name, &err), TC_OK);
@@ -39,8 +52,10 @@ static void start(struct scene *s, struct process *p) {
 static void deliver(void *data) {
   struct process *p = data;
   struct tc_error err = {0};
-  if (p->restores) tb_spool_restore(&p->spool, &p->name, &err);
-  else tb_push_deliver(&p->push, &p->name, &p->outcome);
+  if (p->restores)
+    tb_spool_restore(&p->spool, &p->name, &err);
+  else
+    tb_push_deliver(&p->push, &p->name, &p->outcome);
 }
 
 static struct scene *begin(enum world_answer how) {
@@ -61,7 +76,8 @@ static void end(struct scene *s) {
   free(s);
 }
 
-/* The second one's delivery, with that of the first one before its call `at`, counted from 1; false: it makes fewer calls. */
+/* The second one's delivery, with that of the first one before its call `at`, counted from 1; false: it makes
+ * fewer calls. */
 static bool both(struct scene *s, int at) {
   s->w.meanwhile = deliver;
   s->w.meanwhile_data = &s->first;
@@ -73,7 +89,9 @@ static bool both(struct scene *s, int at) {
   return reached;
 }
 
-static bool is_sent(const struct process *p) { return p->outcome.fate == TB_FATE_SENT || p->outcome.fate == TB_FATE_KNOWN; }
+static bool is_sent(const struct process *p) {
+  return p->outcome.fate == TB_FATE_SENT || p->outcome.fate == TB_FATE_KNOWN;
+}
 
 /* What is told holds: of a process that waited for the other one in vain, too. */
 static void check(struct scene *s, const struct process *p) {
@@ -94,7 +112,9 @@ static enum tb_push_fate alone(enum world_answer how) {
 }
 
 static void test_same_told(void **state) {
-  static const enum world_answer answers[] = {WORLD_GOOD, WORLD_TOO_LARGE, WORLD_DENIED, WORLD_DOWN, WORLD_UNTRUSTED, WORLD_CUT_ANSWER, WORLD_BROKEN_STORED};
+  static const enum world_answer answers[] = {WORLD_GOOD,         WORLD_TOO_LARGE, WORLD_DENIED,
+                                              WORLD_DOWN,         WORLD_UNTRUSTED, WORLD_CUT_ANSWER,
+                                              WORLD_BROKEN_STORED};
   int orders = 0;
   (void)state;
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
@@ -109,7 +129,8 @@ static void test_same_told(void **state) {
       if (more) check(s, &s->first);
       if (refused) assert_int_equal(s->second.outcome.fate, TB_FATE_REFUSED);
       if (refused && more) assert_false(is_sent(&s->first));
-      if (at == 1 && refused) assert_non_null(strstr(s->second.outcome.why, answers[i] == WORLD_DENIED ? "no such token" : "413"));
+      if (at == 1 && refused)
+        assert_non_null(strstr(s->second.outcome.why, answers[i] == WORLD_DENIED ? "no such token" : "413"));
       if (at == 1 && refused) assert_int_equal(world_document(&s->w, s->key)->requests, 1);
       if (answers[i] == WORLD_GOOD) assert_true(is_sent(&s->second));
       orders += more;
@@ -120,7 +141,8 @@ static void test_same_told(void **state) {
   assert_true(orders > 50);
 }
 
-/* A document that was refused is pushed anew, and stored: the process that finds its entry gone does not take the old refusal for an answer. */
+/* A document that was refused is pushed anew, and stored: the process that finds its entry gone does not take
+ * the old refusal for an answer. */
 static void test_old_refusal(void **state) {
   bool more = true;
   (void)state;
@@ -135,13 +157,15 @@ static void test_old_refusal(void **state) {
     start(s, &s->second);
     more = both(s, at);
     assert_true(is_sent(&s->second));
-    assert_true(!more || is_sent(&s->first) || s->first.outcome.fate == TB_FATE_KEPT); /* kept: it waited for the second one in vain */
+    assert_true(!more || is_sent(&s->first) ||
+                s->first.outcome.fate == TB_FATE_KEPT); /* kept: it waited for the second one in vain */
     assert_int_equal(world_count(&s->w, "refused", ".entry") + world_count(&s->w, "refused", ".reason"), 0);
     end(s);
   }
 }
 
-/* What another process has refused is put back while it is looked for: it is found in one of the two places. */
+/* What another process has refused is put back while it is looked for: it is found in one of the two
+ * places. */
 static void test_put_back(void **state) {
   bool more = true;
   (void)state;
@@ -158,6 +182,7 @@ static void test_put_back(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_told), cmocka_unit_test(test_old_refusal), cmocka_unit_test(test_put_back)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_told), cmocka_unit_test(test_old_refusal),
+                                     cmocka_unit_test(test_put_back)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

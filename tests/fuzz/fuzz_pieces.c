@@ -1,4 +1,5 @@
-/* Fuzz target: bytes that the decoder takes, and all that is made of them: copies, continuations, steps. Lua sees none of it. */
+/* Fuzz target: bytes that the decoder takes, and all that is made of them: copies, continuations, steps. Lua
+ * sees none of it. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,8 @@
 /* What comes as the body of a request: inflated, parsed, checked, made into rows, stored, and read back.
  *
- * The first byte says whether the rest is taken as gzip, as text, or as text that is packed first. What is taken must come back as the same
- * bytes, be there at the second time, and leave as many points as it has cases. */
+ * The first byte says whether the rest is taken as gzip, as text, or as text that is packed first. What is
+ * taken must come back as the same bytes, be there at the second time, and leave as many points as it has
+ * cases. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,14 @@
 
 #include "dashboard/ingest/intake.h"
 
-enum { MOST_BYTES = 1 << 16, MOST_VALUES = 4096, MOST_CASES = 64, CACHE_KIB = 1024, GZIP_WINDOW = 15 + 16, DEFLATE_MEMORY = 8 };
+enum {
+  MOST_BYTES = 1 << 16,
+  MOST_VALUES = 4096,
+  MOST_CASES = 64,
+  CACHE_KIB = 1024,
+  GZIP_WINDOW = 15 + 16,
+  DEFLATE_MEMORY = 8
+};
 
 static void demand(bool holds, const char *what) {
   if (holds) return;
@@ -17,7 +25,11 @@ static void demand(bool holds, const char *what) {
   abort();
 }
 
-struct target { struct tb_schema *schema; struct tb_store store; struct tb_intake *intake; };
+struct target {
+  struct tb_schema *schema;
+  struct tb_store store;
+  struct tb_intake *intake;
+};
 
 static struct target *the_target(void) {
   static struct target target; /* libFuzzer gives no place of its own */
@@ -31,14 +43,19 @@ static struct target *the_target(void) {
   demand(tb_store_open(&target.store, ":memory:", TB_STORE_WRITE, CACHE_KIB, &err) == TC_OK, err.message);
   const size_t length = tb_schema_names(target.schema, names, sizeof names);
   demand(tb_store_add_dictionary(&target.store, names, length, &id), target.store.error);
-  target.intake = tb_intake_new(target.schema, (struct tb_intake_limits){MOST_BYTES, MOST_VALUES, MOST_CASES}, names, length, id);
+  target.intake = tb_intake_new(target.schema, (struct tb_intake_limits){MOST_BYTES, MOST_VALUES, MOST_CASES},
+                                names, length, id);
   demand(target.intake != NULL, "memory");
   return &target;
 }
 
 static size_t pack(const uint8_t *data, size_t size, unsigned char *out, size_t room) {
-  z_stream z = {.next_in = (unsigned char *)(uintptr_t)data, .avail_in = (unsigned)size, .next_out = out, .avail_out = (unsigned)room};
-  demand(deflateInit2(&z, 1, Z_DEFLATED, GZIP_WINDOW, DEFLATE_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK, "deflateInit2");
+  z_stream z = {.next_in = (unsigned char *)(uintptr_t)data,
+                .avail_in = (unsigned)size,
+                .next_out = out,
+                .avail_out = (unsigned)room};
+  demand(deflateInit2(&z, 1, Z_DEFLATED, GZIP_WINDOW, DEFLATE_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK,
+         "deflateInit2");
   demand(deflate(&z, Z_FINISH) == Z_STREAM_END, "deflate");
   deflateEnd(&z);
   return z.total_out;
@@ -50,7 +67,8 @@ static void check_stored(struct tb_store *store, const struct tb_submission *s, 
   sqlite3_bind_blob(row, 1, s->key, sizeof s->key, SQLITE_STATIC);
   demand(sqlite3_step(row) == SQLITE_ROW, "a stored document is there");
   char *back = tb_store_unpack(store, row, 0, &length);
-  demand(back && length == s->bytes && (!text || !memcmp(back, text, length)), "a stored document comes back");
+  demand(back && length == s->bytes && (!text || !memcmp(back, text, length)),
+         "a stored document comes back");
   free(back);
   tb_store_done(row);
   demand(tb_store_meta(store, "points") == (int64_t)s->n_rows, "a point a case");

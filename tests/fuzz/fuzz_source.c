@@ -1,9 +1,11 @@
-/* Fuzz target: Lua source text. What Lua's compiler makes of it is taken apart and put together again; Lua loads every piece, and
- * runs the text plain, as a copy, and instruction by instruction: the three must say the same.
+/* Fuzz target: Lua source text. What Lua's compiler makes of it is taken apart and put together again; Lua
+ * loads every piece, and runs the text plain, as a copy, and instruction by instruction: the three must say
+ * the same.
  *
- * Runs are bounded in instructions, depth and memory, and see no function that could run for long by itself, or tell an address
- * or the time of a collection. A run that meets a bound says nothing. Lua up to 5.4.4 tells an integer division by a constant zero
- * with the line of whatever saved its place before: such lines are not compared. */
+ * Runs are bounded in instructions, depth and memory, and see no function that could run for long by itself,
+ * or tell an address or the time of a collection. A run that meets a bound says nothing. Lua up to 5.4.4
+ * tells an integer division by a constant zero with the line of whatever saved its place before: such lines
+ * are not compared. */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stddef.h>
@@ -19,7 +21,11 @@ enum { MOST_INSTRUCTIONS = 4000, EACH_INSTRUCTIONS = 100, MOST_DEPTH = 40, MOST_
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-struct bounds { size_t used; int instructions; bool met; };
+struct bounds {
+  size_t used;
+  int instructions;
+  bool met;
+};
 
 static void *allocate(void *data, void *block, size_t old_bytes, size_t new_bytes) {
   struct bounds *bounds = data;
@@ -38,8 +44,10 @@ static void on_event(lua_State *L, lua_Debug *ar) {
   struct bounds *bounds;
   lua_Debug deep;
   lua_getallocf(L, (void **)&bounds);
-  if (ar->event == LUA_HOOKCOUNT) bounds->instructions += EACH_INSTRUCTIONS;
-  else if (lua_getstack(L, MOST_DEPTH, &deep)) bounds->met = true;
+  if (ar->event == LUA_HOOKCOUNT)
+    bounds->instructions += EACH_INSTRUCTIONS;
+  else if (lua_getstack(L, MOST_DEPTH, &deep))
+    bounds->met = true;
   if (bounds->instructions > MOST_INSTRUCTIONS) bounds->met = true;
   if (bounds->met) luaL_error(L, "bound");
 }
@@ -47,33 +55,43 @@ static void on_event(lua_State *L, lua_Debug *ar) {
 /* Coroutines have hooks of their own: there are none. */
 static const char setting[] =
     "local driver, text, load = ...\n"
-    "local type, tostring, pack, unpack, gsub, open = type, tostring, table.pack, table.unpack, string.gsub, driver.open\n"
-    "local methods = { sub = string.sub, byte = string.byte, char = string.char, upper = string.upper, len = string.len }\n"
+    "local type, tostring, pack, unpack, gsub, open = type, tostring, table.pack, table.unpack, string.gsub, "
+    "driver.open\n"
+    "local methods = { sub = string.sub, byte = string.byte, char = string.char, upper = string.upper, len = "
+    "string.len }\n"
     "getmetatable('').__index = methods\n"
     "local function shown(v)\n"
     "  local kind = type(v)\n"
-    "  if kind == 'string' then return (gsub(v, \":%d+: attempt to perform 'n(.-)0'\", \"attempt to perform 'n%10'\")) end\n"
+    "  if kind == 'string' then return (gsub(v, \":%d+: attempt to perform 'n(.-)0'\", \"attempt to perform "
+    "'n%10'\")) end\n"
     "  if kind == 'number' then return v == v and math.type(v) .. tostring(v) or 'nan' end\n"
     "  return kind == 'boolean' and tostring(v) or kind\n"
     "end\n"
     "local function environment(log)\n"
-    "  local env = { type = type, select = select, ipairs = ipairs, pcall = pcall, xpcall = xpcall, error = error, assert = assert,\n"
+    "  local env = { type = type, select = select, ipairs = ipairs, pcall = pcall, xpcall = xpcall, error = "
+    "error, assert = assert,\n"
     "    rawget = rawget, rawset = rawset, rawlen = rawlen, rawequal = rawequal, tonumber = tonumber, \n"
-    "    setmetatable = function(t, m) assert(not (type(m) == 'table' and rawget(m, '__gc'))) return setmetatable(t, m) end,\n"
+    "    setmetatable = function(t, m) assert(not (type(m) == 'table' and rawget(m, '__gc'))) return "
+    "setmetatable(t, m) end,\n"
     "    getmetatable = function(t) return type(t) ~= 'string' and getmetatable(t) or nil end,\n"
-    "    math = { type = math.type, floor = math.floor, max = math.max, min = math.min, huge = math.huge, pi = math.pi, maxinteger = math.maxinteger, mininteger = math.mininteger, tointeger = math.tointeger },\n"
-    "    table = { pack = table.pack, unpack = table.unpack, concat = table.concat }, string = { sub = methods.sub, byte = methods.byte, char = methods.char } }\n"
+    "    math = { type = math.type, floor = math.floor, max = math.max, min = math.min, huge = math.huge, pi "
+    "= math.pi, maxinteger = math.maxinteger, mininteger = math.mininteger, tointeger = math.tointeger },\n"
+    "    table = { pack = table.pack, unpack = table.unpack, concat = table.concat }, string = { sub = "
+    "methods.sub, byte = methods.byte, char = methods.char } }\n"
     "  function env.table.insert(t, ...) assert(not getmetatable(t)) return table.insert(t, ...) end\n"
     "  function env.table.remove(t, ...) assert(not getmetatable(t)) return table.remove(t, ...) end\n"
     "  env._G = env\n"
-    "  function env.tostring(v) local kind = type(v) return (kind == 'number' or kind == 'string' or v == nil or kind == 'boolean') and tostring(v) or kind end\n"
-    "  function env.print(...) local list = pack(...) for i = 1, list.n do log[#log + 1] = shown(list[i]) end end\n"
+    "  function env.tostring(v) local kind = type(v) return (kind == 'number' or kind == 'string' or v == "
+    "nil or kind == 'boolean') and tostring(v) or kind end\n"
+    "  function env.print(...) local list = pack(...) for i = 1, list.n do log[#log + 1] = shown(list[i]) "
+    "end end\n"
     "  return env\n"
     "end\n"
     "local function stepped(f)\n"
     "  local o, cache, info = open(f), {}, debug.getinfo(f, 'u')\n"
     "  local function go(pc, ...)\n"
-    "    if not cache[pc] then local step, why = o:step(pc, -1, go) if not step then assert(pc == 0, why) step = f end cache[pc] = step end\n"
+    "    if not cache[pc] then local step, why = o:step(pc, -1, go) if not step then assert(pc == 0, why) "
+    "step = f end cache[pc] = step end\n"
     "    return cache[pc], ...\n"
     "  end\n"
     "  return function(...)\n"
@@ -110,7 +128,8 @@ static int bound(lua_State *L) {
   struct bounds *bounds;
   lua_getallocf(L, (void **)&bounds);
   if (lua_toboolean(L, 1)) bounds->instructions = 0;
-  lua_sethook(L, lua_toboolean(L, 1) ? on_event : NULL, lua_toboolean(L, 1) ? LUA_MASKCOUNT | LUA_MASKCALL : 0, EACH_INSTRUCTIONS);
+  lua_sethook(L, lua_toboolean(L, 1) ? on_event : NULL,
+              lua_toboolean(L, 1) ? LUA_MASKCOUNT | LUA_MASKCALL : 0, EACH_INSTRUCTIONS);
   return 0;
 }
 

@@ -1,4 +1,5 @@
-/* Seeds of fuzz_results: `make_documents FOLDER` writes some documents that the schema allows, and pieces of them. */
+/* Seeds of fuzz_results: `make_documents FOLDER` writes some documents that the schema allows, and pieces of
+ * them. */
 #include "tests/dashboard/documents.h"
 
 enum { MOST_CASES = 3, WAYS = 3 };

@@ -8,7 +8,12 @@
 
 #include "capture/bytecode/resume.h"
 
-struct seeds { const char *folder; int number; const char *text; lua_State *L; };
+struct seeds {
+  const char *folder;
+  int number;
+  const char *text;
+  lua_State *L;
+};
 
 static void save(const struct seeds *s, const char *kind, const void *bytes, size_t count) {
   char path[4096];

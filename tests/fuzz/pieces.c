@@ -1,6 +1,7 @@
 /* Invariants:
  *  1. A piece that is given out decodes: its operands are inside of it, and control stays inside of its code.
- *  2. What one encoding loses, the next one does not: encoded, decoded and encoded again, a function has the same bytes. */
+ *  2. What one encoding loses, the next one does not: encoded, decoded and encoded again, a function has the
+ *     same bytes. */
 #include "tests/fuzz/pieces.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ bool tests_fuzz_round_trip(const struct tc_proto *proto) {
   return encoded;
 }
 
-static void check_piece(const struct tc_proto *of, const struct tc_strbuf *chunk, tests_chunk_made *made, void *data) {
+static void check_piece(const struct tc_proto *of, const struct tc_strbuf *chunk, tests_chunk_made *made,
+                        void *data) {
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   struct tc_error err;
   if (tc_flow_check(decoded(arena, chunk), &err)) abort();
@@ -54,7 +56,8 @@ static void pieces_at(const struct tc_resume *r, int pc, int open, tests_chunk_m
   if (tc_resume_registers(r, pc, open) < 0 || (!tc_resume_may_cut(r, pc, &why) && !why)) abort();
   for (int is_step = open >= 0; is_step < 2; is_step++) {
     tc_strbuf_init(&chunk, tc_alloc_system());
-    const tc_status status = is_step ? tc_resume_step(r, pc, open, &chunk, &err) : tc_resume_continuation(r, pc, &chunk, &err);
+    const tc_status status =
+        is_step ? tc_resume_step(r, pc, open, &chunk, &err) : tc_resume_continuation(r, pc, &chunk, &err);
     if (!status) check_piece(r->proto, &chunk, made, data);
     tc_strbuf_free(&chunk);
   }

@@ -18,7 +18,8 @@
 typedef bool report_writer(const cJSON *document, const struct tb_report_options *options, FILE *out);
 
 /* What it returned; *text, which the caller frees, is what it wrote. */
-static inline bool report_document(report_writer *write, const cJSON *document, const struct tb_report_options *options, char **text) {
+static inline bool report_document(report_writer *write, const cJSON *document,
+                                   const struct tb_report_options *options, char **text) {
   size_t size;
   FILE *stream = open_memstream(text, &size);
   assert_non_null(stream);
@@ -28,7 +29,8 @@ static inline bool report_document(report_writer *write, const cJSON *document, 
 }
 
 /* The text that it writes of this one, which it must take; NULL: no options. */
-static inline char *report_text(report_writer *write, const char *json, const struct tb_report_options *options) {
+static inline char *report_text(report_writer *write, const char *json,
+                                const struct tb_report_options *options) {
   static const struct tb_report_options none = {0};
   cJSON *document = cJSON_Parse(json);
   char *text = NULL;

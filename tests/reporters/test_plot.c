@@ -1,5 +1,5 @@
-/* Pictures: every figure of the document lies in the data file where its header says, and the script draws it there; what is missing, not right
- * or too much is no wrong point. */
+/* Pictures: every figure of the document lies in the data file where its header says, and the script draws it
+ * there; what is missing, not right or too much is no wrong point. */
 #include "tests/reporters/plotted.h"
 
 /* --- speedup --- */
@@ -11,7 +11,8 @@ static void read_circles(const struct fixture *f, double x[], double y[], int co
     do {
       at = strstr(at + 1, "<use xlink:href='#gpPt6' transform='translate(");
       assert_non_null(at);
-    } while (!strstr(at, "color='rgb(  0, 114, 178)'") || strstr(at, "color='rgb(  0, 114, 178)'") > strchr(at, '\n'));
+    } while (!strstr(at, "color='rgb(  0, 114, 178)'") ||
+             strstr(at, "color='rgb(  0, 114, 178)'") > strchr(at, '\n'));
     assert_int_equal(sscanf(strchr(at, '('), "(%lf,%lf", &x[i], &y[i]), 2);
   }
   free(text);
@@ -33,20 +34,24 @@ static void test_speedup(void **state) {
   if (!f->plot.drawn) return;
   double x[3], y[3];
   read_circles(f, x, y, 3);
-  assert_true(x[0] < x[1] && x[1] < x[2] && fabs(x[2] - 2 * x[1] + x[0]) < 0.05); /* both axes are logarithmic: equal factors, equal distances */
+  assert_true(x[0] < x[1] && x[1] < x[2] &&
+              fabs(x[2] - 2 * x[1] + x[0]) <
+                  0.05); /* both axes are logarithmic: equal factors, equal distances */
   assert_true(y[0] > y[1] && y[1] > y[2] && fabs(y[2] - 2 * y[1] + y[0]) < 0.05);
 }
 
 /* One replicate has no interval: a point without a bar; values that are none are left out. */
 static void test_missing(void **state) {
   struct fixture *f = *state;
-  cJSON *one = add_case(f, "w", "default", 1, 2), *none = add_case(f, "w", "default", 2, 2), *last = add_case(f, "w", "default", 4, 3), *odd = add_case(f, "w", "default", 8, 3);
+  cJSON *one = add_case(f, "w", "default", 1, 2), *none = add_case(f, "w", "default", 2, 2),
+        *last = add_case(f, "w", "default", 4, 3), *odd = add_case(f, "w", "default", 8, 3);
   cJSON_ReplaceItemInObject(cJSON_GetObjectItem(one, "speedup"), "lo", cJSON_CreateNull());
   cJSON_ReplaceItemInObject(cJSON_GetObjectItem(one, "speedup"), "hi", cJSON_CreateNull());
   cJSON_ReplaceItemInObject(none, "speedup", cJSON_CreateNull());
   cJSON_ReplaceItemInObject(none, "graph", cJSON_CreateNull());
   cJSON_ReplaceItemInObject(none, "compile", cJSON_CreateNull());
-  cJSON_ReplaceItemInObject(last, "compile", cJSON_Parse("{\"cold_ns\":null,\"disk_ns\":{\"median\":2e6,\"samples\":[]}}"));
+  cJSON_ReplaceItemInObject(last, "compile",
+                            cJSON_Parse("{\"cold_ns\":null,\"disk_ns\":{\"median\":2e6,\"samples\":[]}}"));
   cJSON_ReplaceItemInObject(odd, "speedup", cJSON_Parse("{\"ratio\":1e999}"));
   cJSON_ReplaceItemInObject(odd, "steady", cJSON_Parse("{\"median_ns\":0}"));
   draw(f, 0, 0, NULL);
@@ -55,7 +60,8 @@ static void test_missing(void **state) {
   assert_true(isnan(b.figures[0][2]) && isnan(b.figures[0][3]) && b.figures[1][2] == 3 * 0.9);
   const struct block bars = read_block(f, "time to the first kernel");
   assert_int_equal(bars.n_lines, 3);
-  assert_true(isnan(bars.figures[1][1]) && bars.figures[1][4] == 2 && isnan(bars.figures[1][5]) && isnan(bars.figures[1][7]));
+  assert_true(isnan(bars.figures[1][1]) && bars.figures[1][4] == 2 && isnan(bars.figures[1][5]) &&
+              isnan(bars.figures[1][7]));
 }
 
 /* Cases at one batch, or without one, are rows, not curves of one point. */
@@ -66,7 +72,8 @@ static void test_rows(void **state) {
   draw(f, 1u << TB_PLOT_SPEEDUP, 0, NULL);
   const struct block b = read_block(f, "speedup of cases at one batch");
   assert_int_equal(b.n_lines, 2);
-  assert_true(b.figures[0][0] == 0 && b.figures[0][1] == 2 && b.figures[1][0] == -1 && b.figures[1][1] == 0.5);
+  assert_true(b.figures[0][0] == 0 && b.figures[0][1] == 2 && b.figures[1][0] == -1 &&
+              b.figures[1][1] == 0.5);
   char *script = read_text(f->plot.script);
   assert_non_null(strstr(script, "'a b8' 0"));
   assert_non_null(strstr(script, "'b' -1"));
@@ -76,9 +83,13 @@ static void test_rows(void **state) {
 /* Parameters stand in the labels as what they are. */
 static void test_row_params(void **state) {
   struct fixture *f = *state;
-  static const char *const params[] = {"{\"f\":true,\"n\":3,\"s\":\"x\",\"z\":null}", "{\"f\":false,\"n\":0.5,\"s\":\"y\",\"z\":[1]}"};
-  for (int i = 0; i < 2; i++) cJSON_ReplaceItemInObject(cJSON_GetObjectItem(add_case(f, "a", "default", 8, 2), "case"), "params", cJSON_Parse(params[i]));
-  cJSON_ReplaceItemInObject(cJSON_GetObjectItem(cJSON_GetArrayItem(f->cases, 1), "case"), "threads", cJSON_CreateNull());
+  static const char *const params[] = {"{\"f\":true,\"n\":3,\"s\":\"x\",\"z\":null}",
+                                       "{\"f\":false,\"n\":0.5,\"s\":\"y\",\"z\":[1]}"};
+  for (int i = 0; i < 2; i++)
+    cJSON_ReplaceItemInObject(cJSON_GetObjectItem(add_case(f, "a", "default", 8, 2), "case"), "params",
+                              cJSON_Parse(params[i]));
+  cJSON_ReplaceItemInObject(cJSON_GetObjectItem(cJSON_GetArrayItem(f->cases, 1), "case"), "threads",
+                            cJSON_CreateNull());
   draw(f, 1u << TB_PLOT_SPEEDUP, 0, NULL);
   char *script = read_text(f->plot.script);
   assert_non_null(strstr(script, "'a 2 threads f=true n=3 s=x z=? b8' 0"));
@@ -142,7 +153,8 @@ static void test_compile(void **state) {
   const struct block b = read_block(f, "time to the first kernel");
   static const double expected[] = {0, 4, 3, 6, 0.5, NAN, NAN, 0.1, 0.1, 0.1};
   assert_int_equal(b.n_columns, 10);
-  for (int i = 0; i < 10; i++) assert_true(isnan(expected[i]) ? isnan(b.figures[0][i]) : fabs(b.figures[0][i] - expected[i]) < 1e-12);
+  for (int i = 0; i < 10; i++)
+    assert_true(isnan(expected[i]) ? isnan(b.figures[0][i]) : fabs(b.figures[0][i] - expected[i]) < 1e-12);
 }
 
 static void test_roofline(void **state) {
@@ -154,12 +166,16 @@ static void test_roofline(void **state) {
   draw(f, 1u << TB_PLOT_ROOFLINE, 0, NULL);
   const struct block b = read_block(f, "w · f32"), roof = read_block(f, "roof");
   assert_int_equal(b.n_lines, 1);
-  assert_true(b.figures[0][0] == 4 && b.figures[0][1] == 8 && fabs(b.figures[0][2] - 0.04) < 1e-9); /* 8000 operations, 2000 bytes, 1000 ns: 8 of 200 GFLOP/s */
+  assert_true(b.figures[0][0] == 4 && b.figures[0][1] == 8 &&
+              fabs(b.figures[0][2] - 0.04) <
+                  1e-9); /* 8000 operations, 2000 bytes, 1000 ns: 8 of 200 GFLOP/s */
   assert_int_equal(roof.n_lines, 3);
-  assert_true(fabs(roof.figures[0][1] - 50 * roof.figures[0][0]) < 1e-9 && roof.figures[1][0] == 8 && roof.figures[1][1] == 400 && roof.figures[2][1] == 400);
+  assert_true(fabs(roof.figures[0][1] - 50 * roof.figures[0][0]) < 1e-9 && roof.figures[1][0] == 8 &&
+              roof.figures[1][1] == 400 && roof.figures[2][1] == 400);
   assert_non_null(strstr(f->plot.message, "2 cases have no roof"));
   char *script = read_text(f->plot.script), *data = read_text(f->plot.data);
-  assert_non_null(strstr(script, "2 threads on machine, CPUs 0-1; the roofs were measured there with as many threads"));
+  assert_non_null(
+      strstr(script, "2 threads on machine, CPUs 0-1; the roofs were measured there with as many threads"));
   assert_null(strstr(data, "other"));
   free(script);
   free(data);
@@ -182,21 +198,27 @@ static void test_above_roof(void **state) {
   double lo, hi;
   assert_int_equal(sscanf(strstr(script, "set yrange ["), "set yrange [%lf:%lf]", &lo, &hi), 2);
   assert_true(b.figures[0][1] == 8 && b.figures[0][1] < hi);
-  assert_true(roof.figures[1][1] == 0.008 && roof.figures[1][1] > lo && roof.figures[2][1] > lo); /* the ridge, and the end to the right */
+  assert_true(roof.figures[1][1] == 0.008 && roof.figures[1][1] > lo &&
+              roof.figures[2][1] > lo); /* the ridge, and the end to the right */
   free(script);
 }
 
-/* Whatever a case measured before it was wrong or failed is in no picture; how many these are, and why, is told. */
+/* Whatever a case measured before it was wrong or failed is in no picture; how many these are, and why, is
+ * told. */
 static void test_not_right(void **state) {
   struct fixture *f = *state;
-  static const struct { const char *workload, *outcome; int batch; } bad[] = {{"w", "wrong", 64}, {"lone", "crashed", 0}, {"w", "unsupported", 16}, {"other", "wrong", 8}};
+  static const struct {
+    const char *workload, *outcome;
+    int batch;
+  } bad[] = {{"w", "wrong", 64}, {"lone", "crashed", 0}, {"w", "unsupported", 16}, {"other", "wrong", 8}};
   add_case(f, "w", "default", 1, 2);
   add_case(f, "w", "default", 8, 2);
   for (int i = 0; i < 4; i++) {
     cJSON *one = add_case(f, bad[i].workload, "default", bad[i].batch, 7);
     cJSON_ReplaceItemInObject(one, "outcome", cJSON_CreateString(bad[i].outcome));
     cJSON_AddStringToObject(cJSON_GetObjectItem(one, "speedup"), "interval_over", "blocks");
-    cJSON_ReplaceItemInObject(cJSON_GetObjectItem(one, "case"), "device", cJSON_CreateString(i ? "cpu" : "cuda"));
+    cJSON_ReplaceItemInObject(cJSON_GetObjectItem(one, "case"), "device",
+                              cJSON_CreateString(i ? "cpu" : "cuda"));
   }
   draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE, 1u << TB_PLOT_SVG, NULL);
   static const char told[] = "4 cases not drawn: 2 wrong, 1 crashed, 1 unsupported";
@@ -219,7 +241,9 @@ static void test_not_right(void **state) {
   cJSON_ArrayForEach(one, f->cases) cJSON_ReplaceItemInObject(one, "outcome", cJSON_CreateString("wrong"));
   draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE, 0, NULL);
   assert_false(f->plot.drawn);
-  assert_non_null(strstr(f->plot.message, "6 cases not drawn: 6 wrong; nothing to draw for kind=speedup: no case that is right has a speedup"));
+  assert_non_null(strstr(
+      f->plot.message,
+      "6 cases not drawn: 6 wrong; nothing to draw for kind=speedup: no case that is right has a speedup"));
   assert_non_null(strstr(f->plot.message, "nothing to draw for kind=compile"));
   assert_non_null(strstr(f->plot.message, "nothing to draw for kind=roofline"));
 }
@@ -261,17 +285,27 @@ static void test_compile_legend(void **state) {
 static void test_history(void **state) {
   struct fixture *f = *state;
   static const struct tb_plot_point points[] = {{0, 2000}, {1, 2100}, {2, 3000}}, one[] = {{1, 5}};
-  static const struct tb_plot_segment segments[] = {{0, 1, 2050, NAN, NAN}, {2, 3, 3000, 2900, 3100}}, alone[] = {{1, 3, 5, NAN, NAN}};
-  static const struct tb_plot_change changes[] = {{2, 3000 / 2050.0, 0.005, NULL}, {1, 0.9, 0.005, NULL}, {3, NAN, 0, "new 'compiler' {"}};
-  const struct tb_plot_series series[] = {{"s/w/b1", false, points, segments, changes, 3, 2, 3}, {"s/one point", true, one, alone, NULL, 1, 1, 0}, {"s/none", true, NULL, NULL, NULL, 0, 0, 0}};
-  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = 3, .confidence = 0.95};
+  static const struct tb_plot_segment segments[] = {{0, 1, 2050, NAN, NAN}, {2, 3, 3000, 2900, 3100}},
+                                      alone[] = {{1, 3, 5, NAN, NAN}};
+  static const struct tb_plot_change changes[] = {
+      {2, 3000 / 2050.0, 0.005, NULL}, {1, 0.9, 0.005, NULL}, {3, NAN, 0, "new 'compiler' {"}};
+  const struct tb_plot_series series[] = {{"s/w/b1", false, points, segments, changes, 3, 2, 3},
+                                          {"s/one point", true, one, alone, NULL, 1, 1, 0},
+                                          {"s/none", true, NULL, NULL, NULL, 0, 0, 0}};
+  const struct tb_plot_history history = {
+      .runs = runs, .series = series, .n_runs = 3, .n_series = 3, .confidence = 0.95};
   draw(f, 0, 0, &history);
-  const struct block p = read_block(f, "s/w/b1"), s = read_block(f, "its segments"), c = read_block(f, "its changes"), single = read_block(f, "s/one point");
+  const struct block p = read_block(f, "s/w/b1"), s = read_block(f, "its segments"),
+                     c = read_block(f, "its changes"), single = read_block(f, "s/one point");
   assert_int_equal(p.n_lines, 3);
-  for (int i = 0; i < 3; i++) assert_true(p.figures[i][0] == points[i].run && p.figures[i][1] == points[i].value / 1000);
+  for (int i = 0; i < 3; i++)
+    assert_true(p.figures[i][0] == points[i].run && p.figures[i][1] == points[i].value / 1000);
   assert_non_null(strstr(p.columns, "microseconds"));
-  assert_true(s.n_lines == 2 && isnan(s.figures[0][3]) && s.figures[1][2] == 3 && s.figures[1][3] == 2.9 && s.figures[1][4] == 3.1 && s.figures[1][1] == 3);
-  assert_true(c.n_lines == 3 && c.figures[0][0] == 1.5 && fabs(c.figures[0][1] - 3000 / 2050.0) < 1e-5 && c.figures[0][3] == 1 && c.figures[1][3] == -1 && c.figures[2][3] == 0 && c.figures[2][0] == 2.5);
+  assert_true(s.n_lines == 2 && isnan(s.figures[0][3]) && s.figures[1][2] == 3 && s.figures[1][3] == 2.9 &&
+              s.figures[1][4] == 3.1 && s.figures[1][1] == 3);
+  assert_true(c.n_lines == 3 && c.figures[0][0] == 1.5 && fabs(c.figures[0][1] - 3000 / 2050.0) < 1e-5 &&
+              c.figures[0][3] == 1 && c.figures[1][3] == -1 && c.figures[2][3] == 0 &&
+              c.figures[2][0] == 2.5);
   assert_true(single.n_lines == 1 && single.figures[0][1] == 5);
   assert_non_null(strstr(single.columns, "times of the probe kernel"));
   char *data = read_text(f->plot.data);
@@ -286,7 +320,12 @@ static void test_history_untold(void **state) {
   struct fixture *f = *state;
   static const struct tb_plot_point points[] = {{0, 2000}, {2, 3000}};
   const struct tb_plot_series series[] = {{"s/w/b1", false, points, NULL, NULL, 2, 0, 0}};
-  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = 1, .confidence = 0.95, .untold = {4, 2, {{"crashed", 3}, {"wrong", 1}}}};
+  const struct tb_plot_history history = {.runs = runs,
+                                          .series = series,
+                                          .n_runs = 3,
+                                          .n_series = 1,
+                                          .confidence = 0.95,
+                                          .untold = {4, 2, {{"crashed", 3}, {"wrong", 1}}}};
   cJSON_ReplaceItemInObject(add_case(f, "w", "default", 8, 2), "outcome", cJSON_CreateString("wrong"));
   draw(f, 0, 0, &history);
   char *script = read_text(f->plot.script);
@@ -296,11 +335,15 @@ static void test_history_untold(void **state) {
   add_case(f, "other", "default", 8, 2);
   draw(f, 1u << TB_PLOT_HISTORY | 1u << TB_PLOT_SPEEDUP, 0, &history);
   script = read_text(f->plot.script);
-  assert_int_equal(count_text(script, "1 case not drawn: 1 wrong; 4 measurements of the history not drawn: 3 crashed, 1 wrong"), 1);
+  assert_int_equal(
+      count_text(script,
+                 "1 case not drawn: 1 wrong; 4 measurements of the history not drawn: 3 crashed, 1 wrong"),
+      1);
   free(script);
 }
 
-/* The text of a step stands left of it where it would be cut off at the right: within the page, as is that of one that is far from its end. */
+/* The text of a step stands left of it where it would be cut off at the right: within the page, as is that of
+ * one that is far from its end. */
 static void test_history_edge(void **state) {
   struct fixture *f = *state;
   enum { RUNS = 40, WIDTH = 960, LETTER = 7 };
@@ -312,7 +355,8 @@ static void test_history_edge(void **state) {
     points[i] = (struct tb_plot_point){i, i < 8 ? 1000 : i < RUNS - 2 ? 1329 : 3095};
   }
   const struct tb_plot_series series[] = {{"s/w/b1", true, points, NULL, changes, RUNS, 0, 2}};
-  const struct tb_plot_history history = {.runs = many, .series = series, .n_runs = RUNS, .n_series = 1, .confidence = 0.95};
+  const struct tb_plot_history history = {
+      .runs = many, .series = series, .n_runs = RUNS, .n_series = 1, .confidence = 0.95};
   draw(f, 1u << TB_PLOT_HISTORY, 1u << TB_PLOT_SVG, &history);
   const struct block c = read_block(f, "its changes");
   assert_true(c.n_lines == 2 && c.figures[0][5] == 1 && c.figures[1][5] == -1);
@@ -324,7 +368,8 @@ static void test_history_edge(void **state) {
   for (const char *next = svg; (next = strstr(next, anchor)) && next < text; next++) at = next;
   assert_non_null(at);
   assert_int_equal(strncmp(at + strlen(anchor), "end", 3), 0);
-  assert_true(left_of(svg, "+132.9% abcdef01") < WIDTH && left_of(svg, "+32.9% abcdef01") + LETTER * 15 < WIDTH);
+  assert_true(left_of(svg, "+132.9% abcdef01") < WIDTH &&
+              left_of(svg, "+32.9% abcdef01") + LETTER * 15 < WIDTH);
   free(svg);
 }
 
@@ -341,10 +386,12 @@ static void test_history_many(void **state) {
     snprintf(names[i], sizeof names[i], "name%02d", i);
     series[i] = (struct tb_plot_series){names[i], true, points, NULL, &changes[i], 2, 0, 1};
   }
-  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = SERIES, .confidence = 0.95};
+  const struct tb_plot_history history = {
+      .runs = runs, .series = series, .n_runs = 3, .n_series = SERIES, .confidence = 0.95};
   draw(f, 1u << TB_PLOT_HISTORY, 0, &history);
   char *data = read_text(f->plot.data);
-  for (int i = 0; i < SERIES; i++) assert_int_equal(strstr(data, names[i]) != NULL, (i * 5) % SERIES >= SERIES - 10);
+  for (int i = 0; i < SERIES; i++)
+    assert_int_equal(strstr(data, names[i]) != NULL, (i * 5) % SERIES >= SERIES - 10);
   assert_non_null(strstr(f->plot.message, "4 of 14 histories are left out"));
   free(data);
 }
@@ -353,8 +400,10 @@ static void test_history_many(void **state) {
 
 static cJSON *add_off(struct fixture *f, const char *workload, const char *off, const char *samples) {
   cJSON *one = add_case(f, workload, "default", 8, 2);
-  if (off) cJSON_AddStringToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "case"), "switches"), off, "off");
-  cJSON_ReplaceItemInObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "compile"), "cold_ns"), "samples", cJSON_Parse(samples));
+  if (off)
+    cJSON_AddStringToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "case"), "switches"), off, "off");
+  cJSON_ReplaceItemInObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "compile"), "cold_ns"), "samples",
+                            cJSON_Parse(samples));
   return one;
 }
 
@@ -365,7 +414,8 @@ static void test_ablation(void **state) {
   add_off(f, "m", "opt.key_cache", "[150]");
   draw(f, 0, 0, NULL);
   const struct block b = read_block(f, "m · f32");
-  assert_true(b.n_lines == 1 && fabs(b.figures[0][1] - 1.5) < 1e-12 && isnan(b.figures[0][2]) && isnan(b.figures[0][3]));
+  assert_true(b.n_lines == 1 && fabs(b.figures[0][1] - 1.5) < 1e-12 && isnan(b.figures[0][2]) &&
+              isnan(b.figures[0][3]));
   for (int i = 0; i < 6; i++) {
     char name[16];
     snprintf(name, sizeof name, "m%d", i);
@@ -380,7 +430,12 @@ static void test_ablation(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_speedup), TEST(test_missing), TEST(test_rows), TEST(test_row_params), TEST(test_many), TEST(test_left_out_in_picture), TEST(test_compile), TEST(test_roofline), TEST(test_above_roof), TEST(test_not_right),
-                                     TEST(test_compile_legend), TEST(test_history), TEST(test_history_untold), TEST(test_history_edge), TEST(test_history_many), TEST(test_ablation)};
+  const struct CMUnitTest tests[] = {
+      TEST(test_speedup),        TEST(test_missing),        TEST(test_rows),
+      TEST(test_row_params),     TEST(test_many),           TEST(test_left_out_in_picture),
+      TEST(test_compile),        TEST(test_roofline),       TEST(test_above_roof),
+      TEST(test_not_right),      TEST(test_compile_legend), TEST(test_history),
+      TEST(test_history_untold), TEST(test_history_edge),   TEST(test_history_many),
+      TEST(test_ablation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

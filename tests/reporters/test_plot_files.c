@@ -1,5 +1,5 @@
-/* The files of pictures: which ones are written, scripts that draw by themselves with axes that can be read, and texts and names of files that
- * mean something to a shell, a script or a picture, which nothing obeys. */
+/* The files of pictures: which ones are written, scripts that draw by themselves with axes that can be read,
+ * and texts and names of files that mean something to a shell, a script or a picture, which nothing obeys. */
 #include "tests/reporters/plotted.h"
 
 static void test_formats(void **state) {
@@ -21,15 +21,28 @@ static void test_script_alone(void **state) {
   add_case(f, "w", "default", 8, 2);
   draw(f, 0, 1u << TB_PLOT_SVG, NULL);
   if (!f->plot.drawn) return;
-  snprintf(command, sizeof command, "cd '%s' && mv p.svg first.svg && env -u DISPLAY gnuplot p.gp && cmp -s p.svg first.svg", f->folder);
+  snprintf(command, sizeof command,
+           "cd '%s' && mv p.svg first.svg && env -u DISPLAY gnuplot p.gp && cmp -s p.svg first.svg",
+           f->folder);
   assert_int_equal(system(command), 0);
 }
 
 /* Names stay names: nothing is run, no format is taken, the picture is well-formed. */
 static void test_hostile(void **state) {
   struct fixture *f = *state;
-  static const char *const names[] = {"it's {odd} }", "%d %s 100%", "quote\" back\\slash", "<b>&amp;</b> `touch ran`", "'; system('touch ran'); '", "x\ny\tz", "\xff\xc3(\xed\xa0\x80", "漢字 \xe2\x80\xae", "# hash", "a]]>b", "c]]\x01>d",
-                                      "a very long name that goes on and on and on, for no reason at all, until nobody reads it any longer, and then further"};
+  static const char *const names[] = {"it's {odd} }",
+                                      "%d %s 100%",
+                                      "quote\" back\\slash",
+                                      "<b>&amp;</b> `touch ran`",
+                                      "'; system('touch ran'); '",
+                                      "x\ny\tz",
+                                      "\xff\xc3(\xed\xa0\x80",
+                                      "漢字 \xe2\x80\xae",
+                                      "# hash",
+                                      "a]]>b",
+                                      "c]]\x01>d",
+                                      "a very long name that goes on and on and on, for no reason at all, "
+                                      "until nobody reads it any longer, and then further"};
   enum { NAMES = sizeof names / sizeof *names };
   static const struct tb_plot_point points[] = {{0, 2}, {2, 3}};
   struct tb_plot_series series[NAMES];
@@ -41,8 +54,10 @@ static void test_hostile(void **state) {
     changes[i] = (struct tb_plot_change){1, 1.1, 0, names[i]};
     series[i] = (struct tb_plot_series){names[i], true, points, NULL, &changes[i], 2, 0, 1};
   }
-  const struct tb_plot_history history = {.runs = runs, .series = series, .n_runs = 3, .n_series = NAMES, .confidence = 0.95};
-  draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE | 1u << TB_PLOT_HISTORY, 0, &history);
+  const struct tb_plot_history history = {
+      .runs = runs, .series = series, .n_runs = 3, .n_series = NAMES, .confidence = 0.95};
+  draw(f, 1u << TB_PLOT_SPEEDUP | 1u << TB_PLOT_COMPILE | 1u << TB_PLOT_ROOFLINE | 1u << TB_PLOT_HISTORY, 0,
+       &history);
   char path[96];
   snprintf(path, sizeof path, "%s/ran", f->folder);
   assert_int_equal(access(path, F_OK), -1);
@@ -51,7 +66,8 @@ static void test_hostile(void **state) {
   assert_null(strstr(svg, "<b>"));
   assert_non_null(strstr(svg, "it’s {odd} }"));
   assert_non_null(strstr(svg, "%d %s 100%"));
-  for (const unsigned char *at = (const unsigned char *)svg; *at; at++) assert_true(*at >= ' ' || *at == '\n' || *at == '\t');
+  for (const unsigned char *at = (const unsigned char *)svg; *at; at++)
+    assert_true(*at >= ' ' || *at == '\n' || *at == '\t');
   assert_null(strstr(svg, "\xff"));
   assert_null(strstr(svg, "]]>")); /* no XML has it in a text */
   assert_non_null(strstr(svg, "a]]›b"));
@@ -62,7 +78,9 @@ static void test_hostile(void **state) {
 /* Names of files are taken byte for byte: nothing is run, nothing is written elsewhere. */
 static void test_hostile_files(void **state) {
   struct fixture *f = *state;
-  static const char *const names[] = {"'quote", "|touch ran", "<touch ran", "`touch ran`", "line\nend", "back\\slash\"%s{}$x", "-e", "漢字", "~"};
+  static const char *const names[] = {"'quote",      "|touch ran", "<touch ran",
+                                      "`touch ran`", "line\nend",  "back\\slash\"%s{}$x",
+                                      "-e",          "漢字",       "~"};
   add_case(f, "w", "default", 8, 2);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(f->stem, sizeof f->stem, "%s/%s", f->folder, names[i]);
@@ -102,7 +120,8 @@ static void test_tics(void **state) {
       before = value;
     }
     gap = fmax(gap, log(hi / before));
-    if (gap > 0.45 * log(hi / lo)) fail_msg("no tic on %.0f%% of the axis for a factor of %g: %s", 100 * gap / log(hi / lo), factor, at);
+    if (gap > 0.45 * log(hi / lo))
+      fail_msg("no tic on %.0f%% of the axis for a factor of %g: %s", 100 * gap / log(hi / lo), factor, at);
     free(script);
   }
 }
@@ -121,6 +140,7 @@ static void test_nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_formats), TEST(test_script_alone), TEST(test_hostile), TEST(test_hostile_files), TEST(test_tics), TEST(test_nothing)};
+  const struct CMUnitTest tests[] = {TEST(test_formats),       TEST(test_script_alone), TEST(test_hostile),
+                                     TEST(test_hostile_files), TEST(test_tics),         TEST(test_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

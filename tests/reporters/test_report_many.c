@@ -1,5 +1,6 @@
-/* Documents of many cases. What is equal is found by sorting: no format and no picture holds each case against each (comparisons are counted,
- * not timed), and what is found is what holding each against each finds. */
+/* Documents of many cases. What is equal is found by sorting: no format and no picture holds each case
+ * against each (comparisons are counted, not timed), and what is found is what holding each against each
+ * finds. */
 #include "reporters/ablation.h"
 #include "reporters/alike.h"
 #include "reporters/series.h"
@@ -15,7 +16,9 @@ int __wrap_strcmp(const char *a, const char *b) { return n_compared++, __real_st
 
 cJSON_bool __real_cJSON_Compare(const cJSON *a, const cJSON *b, cJSON_bool case_sensitive);
 cJSON_bool __wrap_cJSON_Compare(const cJSON *a, const cJSON *b, cJSON_bool case_sensitive);
-cJSON_bool __wrap_cJSON_Compare(const cJSON *a, const cJSON *b, cJSON_bool case_sensitive) { return n_compared++, __real_cJSON_Compare(a, b, case_sensitive); }
+cJSON_bool __wrap_cJSON_Compare(const cJSON *a, const cJSON *b, cJSON_bool case_sensitive) {
+  return n_compared++, __real_cJSON_Compare(a, b, case_sensitive);
+}
 
 static unsigned next_random(unsigned *state) { return (*state = *state * 1664525u + 1013904223u) >> 16; }
 
@@ -51,23 +54,36 @@ static void test_alike(void **state) {
 enum { CASES = 40 };
 
 /* What a case is of: equal numbers, equal names. id: they are told by this alone. */
-struct drawn { int suite, workload, host, off, batch, id; bool right; };
+struct drawn {
+  int suite, workload, host, off, batch, id;
+  bool right;
+};
 
 static cJSON *random_document(unsigned *random, struct drawn drawn[CASES]) {
   cJSON *document = cJSON_Parse("{\"environments\":[{\"host\":\"h0\"},{\"host\":\"h1\"}],\"cases\":[]}");
   for (int i = 0; i < CASES; i++) {
     struct drawn *d = &drawn[i];
     char text[512], switches[32] = "";
-    *d = (struct drawn){(int)(next_random(random) % 2), (int)(next_random(random) % 3), (int)(next_random(random) % 2), (int)(next_random(random) % 3), i, (int)(next_random(random) % CASES), next_random(random) % 4 != 0};
+    *d = (struct drawn){(int)(next_random(random) % 2),
+                        (int)(next_random(random) % 3),
+                        (int)(next_random(random) % 2),
+                        (int)(next_random(random) % 3),
+                        i,
+                        (int)(next_random(random) % CASES),
+                        next_random(random) % 4 != 0};
     if (d->off) snprintf(switches, sizeof switches, "\"opt.a%d\":\"off\"", d->off);
-    snprintf(text, sizeof text, "{\"id\":\"%d\",\"env\":%d,\"outcome\":\"%s\",\"place\":%d,\"case\":{\"suite\":\"s%d\",\"workload\":\"w%d\",\"switches\":{%s}}}", d->id, d->host,
-             d->right ? "ok" : "wrong", i, d->suite, d->workload, switches);
+    snprintf(text, sizeof text,
+             "{\"id\":\"%d\",\"env\":%d,\"outcome\":\"%s\",\"place\":%d,\"case\":{\"suite\":\"s%d\","
+             "\"workload\":\"w%d\",\"switches\":{%s}}}",
+             d->id, d->host, d->right ? "ok" : "wrong", i, d->suite, d->workload, switches);
     cJSON_AddItemToArray(cJSON_GetObjectItem(document, "cases"), cJSON_Parse(text));
   }
   return document;
 }
 
-static bool same_model(const struct drawn *a, const struct drawn *b) { return a->suite == b->suite && a->workload == b->workload && a->host == b->host; }
+static bool same_model(const struct drawn *a, const struct drawn *b) {
+  return a->suite == b->suite && a->workload == b->workload && a->host == b->host;
+}
 
 static void check_references(const cJSON *document, const struct drawn drawn[CASES], int expected[CASES]) {
   int *references = tb_ablation_references(document);
@@ -83,7 +99,9 @@ static void check_references(const cJSON *document, const struct drawn drawn[CAS
 
 static int place_of(const cJSON *one_case) { return (int)tb_doc_number(one_case, "place"); }
 
-struct grouped { int n_groups, group[CASES]; };
+struct grouped {
+  int n_groups, group[CASES];
+};
 
 static void take_group(const cJSON **cases, int count, void *context) {
   struct grouped *g = context;
@@ -91,9 +109,12 @@ static void take_group(const cJSON **cases, int count, void *context) {
   g->n_groups++;
 }
 
-static bool one_group(const struct drawn *a, const struct drawn *b) { return a->suite == b->suite && a->workload == b->workload && a->off == b->off; }
+static bool one_group(const struct drawn *a, const struct drawn *b) {
+  return a->suite == b->suite && a->workload == b->workload && a->off == b->off;
+}
 
-static void check_groups(const cJSON *document, const struct drawn drawn[CASES], const int references[CASES]) {
+static void check_groups(const cJSON *document, const struct drawn drawn[CASES],
+                         const int references[CASES]) {
   struct grouped found = {0};
   bool ablation, any = false;
   int n_groups = 0, expected[CASES];
@@ -111,7 +132,9 @@ static void check_groups(const cJSON *document, const struct drawn drawn[CASES],
   assert_int_equal(ablation, any);
 }
 
-struct last { int count, places[CASES]; };
+struct last {
+  int count, places[CASES];
+};
 
 static void take_last(const cJSON *result, const cJSON *one_case, void *context) {
   struct last *last = context;
@@ -153,7 +176,9 @@ static void test_repeated_model(void **state) {
   struct tb_ablation ablation;
   for (int i = 0; i < 2 * TIMES; i++) {
     cJSON *one = add_case(f, "m", "default", 8, 2);
-    if (i % 2) cJSON_AddStringToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "case"), "switches"), "opt.key_cache", "off");
+    if (i % 2)
+      cJSON_AddStringToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "case"), "switches"),
+                              "opt.key_cache", "off");
   }
   assert_true(tb_ablation_make(f->document, &ablation));
   assert_int_equal(ablation.n_rows, TIMES);
@@ -164,10 +189,15 @@ static void test_repeated_model(void **state) {
 /* --- how much is compared --- */
 
 /* Names and batch of case i; names that it leaves are the same for all. */
-struct shaped { char workload[16], mode[16], off[16]; int batch; };
+struct shaped {
+  char workload[16], mode[16], off[16];
+  int batch;
+};
 typedef void shape(int i, struct shaped *out);
 
-static void shape_groups(int i, struct shaped *out) { snprintf(out->workload, sizeof out->workload, "w%d", i); }
+static void shape_groups(int i, struct shaped *out) {
+  snprintf(out->workload, sizeof out->workload, "w%d", i);
+}
 static void shape_curves(int i, struct shaped *out) {
   snprintf(out->workload, sizeof out->workload, "w%d", i / 2);
   out->batch = 1 + i % 2;
@@ -189,14 +219,18 @@ static void fill(struct fixture *f, shape *make, int n) {
     struct shaped s = {"w", "default", "", 8};
     make(i, &s);
     cJSON *one = add_case(f, s.workload, s.mode, s.batch, 1 + i / 1000.0);
-    if (*s.off) cJSON_AddStringToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "case"), "switches"), s.off, "off");
+    if (*s.off)
+      cJSON_AddStringToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(one, "case"), "switches"), s.off,
+                              "off");
   }
 }
 
 static long compared_by(const struct tb_reporter *reporter, const cJSON *document) {
   char failure[TB_REPORT_FAILURE] = "", *text = NULL;
   n_compared = 0;
-  assert_true(report_document(reporter->write, document, &(struct tb_report_options){.verbose = true, .half_width = half_the_range, .failure = failure}, &text));
+  assert_true(report_document(
+      reporter->write, document,
+      &(struct tb_report_options){.verbose = true, .half_width = half_the_range, .failure = failure}, &text));
   free(text);
   return n_compared;
 }
@@ -212,7 +246,14 @@ static long compared_by_plot(struct fixture *f, enum tb_plot_kind kind) {
 static void test_linear(void **state) {
   struct fixture *f = *state;
   static shape *const shapes[] = {shape_groups, shape_curves, shape_modes, shape_models, shape_sets};
-  enum { SHAPES = sizeof shapes / sizeof *shapes, FEW = 200, TIMES = 4, BOUND = 2 * TIMES, WRITERS = 64, BESIDE = 2000 /* calls that do not depend on how many cases there are */ };
+  enum {
+    SHAPES = sizeof shapes / sizeof *shapes,
+    FEW = 200,
+    TIMES = 4,
+    BOUND = 2 * TIMES,
+    WRITERS = 64,
+    BESIDE = 2000 /* calls that do not depend on how many cases there are */
+  };
   const int n_reporters = tb_reporter_count();
   const char *path = getenv("PATH");
   char *saved = strdup(path ? path : "");
@@ -224,11 +265,15 @@ static void test_linear(void **state) {
     for (int more = 0; more < 2; more++) {
       fill(f, shapes[s], more ? TIMES * FEW : FEW);
       for (int r = 0; r < n_reporters; r++) compared[more][r] = compared_by(tb_reporter_at(r), f->document);
-      for (int k = 0; k < TB_PLOT_KINDS; k++) compared[more][n_reporters + k] = compared_by_plot(f, (enum tb_plot_kind)k);
+      for (int k = 0; k < TB_PLOT_KINDS; k++)
+        compared[more][n_reporters + k] = compared_by_plot(f, (enum tb_plot_kind)k);
     }
     for (int w = 0; w < n_reporters + TB_PLOT_KINDS; w++) {
-      const char *name = w < n_reporters ? tb_reporter_at(w)->name : tb_plot_kind_name((enum tb_plot_kind)(w - n_reporters));
-      if (compared[1][w] > BOUND * compared[0][w] + BESIDE) fail_msg("%s, documents of shape %d: %ld comparisons of %d cases, %ld of %d", name, s, compared[0][w], FEW, compared[1][w], TIMES * FEW);
+      const char *name =
+          w < n_reporters ? tb_reporter_at(w)->name : tb_plot_kind_name((enum tb_plot_kind)(w - n_reporters));
+      if (compared[1][w] > BOUND * compared[0][w] + BESIDE)
+        fail_msg("%s, documents of shape %d: %ld comparisons of %d cases, %ld of %d", name, s, compared[0][w],
+                 FEW, compared[1][w], TIMES * FEW);
     }
   }
   setenv("PATH", saved, 1);
@@ -236,6 +281,7 @@ static void test_linear(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_alike), cmocka_unit_test(test_random), TEST(test_repeated_model), TEST(test_linear)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_alike), cmocka_unit_test(test_random),
+                                     TEST(test_repeated_model), TEST(test_linear)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

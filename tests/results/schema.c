@@ -10,7 +10,8 @@
 static bool check_text(const struct tb_schema *schema, const char *text, bool closed, char *why) {
   struct tb_tape json = {.most_nodes = UINT32_MAX};
   bool limit;
-  const bool good = tb_tape_parse(&json, text, strlen(text), &limit, why) && tb_schema_check(schema, &json, closed, why);
+  const bool good =
+      tb_tape_parse(&json, text, strlen(text), &limit, why) && tb_schema_check(schema, &json, closed, why);
   tb_tape_free(&json);
   return good;
 }
@@ -28,9 +29,13 @@ static bool check(const cJSON *schema, const cJSON *value, bool closed, char *ou
   return good;
 }
 
-bool schema_valid(const cJSON *schema, const cJSON *value, char *why, size_t size) { return check(schema, value, false, why, size); }
+bool schema_valid(const cJSON *schema, const cJSON *value, char *why, size_t size) {
+  return check(schema, value, false, why, size);
+}
 
-bool schema_describes(const cJSON *schema, const cJSON *value, char *why, size_t size) { return check(schema, value, true, why, size); }
+bool schema_describes(const cJSON *schema, const cJSON *value, char *why, size_t size) {
+  return check(schema, value, true, why, size);
+}
 
 cJSON *schema_load(const char *path) {
   FILE *file = fopen(path, "re");

@@ -1,8 +1,9 @@
 /* Decoder of Lua 5.4 chunks.
  *
  * Invariants:
- *  1. Every byte is read through `take`, which checks the end. A count is checked against the bytes that are left before
- *     anything is allocated for it, so memory is bounded by a constant times the size of the chunk.
+ *  1. Every byte is read through `take`, which checks the end. A count is checked against the bytes that are
+ *     left before anything is allocated for it, so memory is bounded by a constant times the size of the
+ *     chunk.
  *  2. A proto is given out only when all its instructions passed `check_code`. */
 #include "capture/bytecode/bytecode.h"
 
@@ -12,14 +13,23 @@
 
 #include "base/strbuf.h"
 
-/* The header of Lua 5.4: version, format, a pattern that text transfers would damage, sizes, and two numbers. */
+/* The header of Lua 5.4: version, format, a pattern that text transfers would damage, sizes, and two
+ * numbers. */
 enum { LUA_54 = 0x54, FORMAT_OFFICIAL = 0, PROBE_INTEGER = 0x5678 };
 static const char signature[] = "\x1bLua", probe_text[] = "\x19\x93\r\n\x1a\n";
 static const double probe_number = 370.5;
 
 /* Tags of constants: type, and variant in the upper bits. */
-enum { TAG_NIL = 0x00, TAG_FALSE = 0x01, TAG_TRUE = 0x11, TAG_INTEGER = 0x03, TAG_FLOAT = 0x13, TAG_SHORT_TEXT = 0x04, TAG_LONG_TEXT = 0x14 };
-enum { SHOWN_NAME = 60 };    /* bytes of a chunk name in messages, as in Lua's */
+enum {
+  TAG_NIL = 0x00,
+  TAG_FALSE = 0x01,
+  TAG_TRUE = 0x11,
+  TAG_INTEGER = 0x03,
+  TAG_FLOAT = 0x13,
+  TAG_SHORT_TEXT = 0x04,
+  TAG_LONG_TEXT = 0x14
+};
+enum { SHOWN_NAME = 60 };       /* bytes of a chunk name in messages, as in Lua's */
 enum { ABSOLUTE_LINE = -0x80 }; /* in lineinfo: the line stands in abslineinfo */
 
 struct reader {
@@ -79,8 +89,10 @@ static int take_count(struct reader *r, size_t bytes) {
 static void *new_items(struct reader *r, int count, size_t bytes) {
   if (r->status) return NULL;
   void *items = tc_arena_bytes(r->arena, (size_t)count * bytes + 1);
-  if (items) memset(items, 0, (size_t)count * bytes + 1);
-  else fail(r, TC_NOMEM, "out of memory");
+  if (items)
+    memset(items, 0, (size_t)count * bytes + 1);
+  else
+    fail(r, TC_NOMEM, "out of memory");
   return items;
 }
 
@@ -103,7 +115,9 @@ static void read_header(struct reader *r) {
   }
   const int version = take_byte(r);
   if (!r->status && version != LUA_54) {
-    r->status = tc_fail(r->err, TC_VERSION, "capture", "bytecode of Lua %d.%d; tbench reads that of Lua 5.4 (build it against liblua5.4)", version >> 4, version & 15);
+    r->status = tc_fail(r->err, TC_VERSION, "capture",
+                        "bytecode of Lua %d.%d; tbench reads that of Lua 5.4 (build it against liblua5.4)",
+                        version >> 4, version & 15);
     return;
   }
   const int format = take_byte(r);
@@ -113,8 +127,10 @@ static void read_header(struct reader *r) {
   take_byte(r); /* upvalues of the main function, told again in it */
   if (r->status) return;
   const lua_Integer wanted_integer = PROBE_INTEGER;
-  const bool fits = format == FORMAT_OFFICIAL && !memcmp(text, probe_text, sizeof probe_text - 1) && sizes[0] == sizeof(uint32_t) &&
-                    sizes[1] == sizeof(lua_Integer) && sizes[2] == sizeof(lua_Number) && !memcmp(integer, &wanted_integer, sizeof wanted_integer) &&
+  const bool fits = format == FORMAT_OFFICIAL && !memcmp(text, probe_text, sizeof probe_text - 1) &&
+                    sizes[0] == sizeof(uint32_t) && sizes[1] == sizeof(lua_Integer) &&
+                    sizes[2] == sizeof(lua_Number) &&
+                    !memcmp(integer, &wanted_integer, sizeof wanted_integer) &&
                     !memcmp(number, &probe_number, sizeof probe_number);
   if (!fits) fail(r, TC_VERSION, "this Lua 5.4 has other number types than 64-bit integers and doubles");
 }
@@ -175,7 +191,8 @@ static void read_lines(struct reader *r, struct tc_proto *p) {
   const int n_steps = take_count(r, 1);
   const signed char *steps = take(r, (size_t)n_steps);
   const int n_absolute = take_count(r, 2);
-  if (n_steps != 0 && n_steps != p->n_code) fail(r, TC_CORRUPT, "the line table has another length than the code");
+  if (n_steps != 0 && n_steps != p->n_code)
+    fail(r, TC_CORRUPT, "the line table has another length than the code");
   int *lines = new_items(r, n_steps, sizeof *lines);
   if (r->status) return;
   int line = p->line_defined, pc = 0;
@@ -228,14 +245,17 @@ static bool is_good(const struct tc_proto *p, int pc) {
   const uint32_t code = p->code[pc];
   const struct tc_opcode_row *row = tc_opcode_row(tc_code_op(code));
   if (!row) return false;
-  if (row->format == TC_FORMAT_SJ) return pc + 1 + tc_code_jump(code) >= 0 && pc + 1 + tc_code_jump(code) < p->n_code;
+  if (row->format == TC_FORMAT_SJ)
+    return pc + 1 + tc_code_jump(code) >= 0 && pc + 1 + tc_code_jump(code) < p->n_code;
   if (tc_code_op(code) == TC_LUA_LOADKX) {
-    return pc + 1 < p->n_code && tc_code_op(p->code[pc + 1]) == TC_LUA_EXTRAARG && tc_code_ax(p->code[pc + 1]) < p->n_constants;
+    return pc + 1 < p->n_code && tc_code_op(p->code[pc + 1]) == TC_LUA_EXTRAARG &&
+           tc_code_ax(p->code[pc + 1]) < p->n_constants;
   }
   if (!*row->operands) return true;
   if (!is_inside(p, row->operands[0], tc_code_a(code), false, pc)) return false;
   if (row->format != TC_FORMAT_ABC) return is_inside(p, row->operands[1], tc_code_bx(code), false, pc);
-  return is_inside(p, row->operands[1], tc_code_b(code), false, pc) && is_inside(p, row->operands[2], tc_code_c(code), tc_code_k(code), pc);
+  return is_inside(p, row->operands[1], tc_code_b(code), false, pc) &&
+         is_inside(p, row->operands[2], tc_code_c(code), tc_code_k(code), pc);
 }
 
 static void check_code(struct reader *r, const struct tc_proto *p) {
@@ -282,7 +302,8 @@ static struct tc_proto *read_proto(struct reader *r, const struct tc_proto *pare
   return r->status ? NULL : p;
 }
 
-tc_status tc_bytecode_decode(struct tc_arena *arena, const void *chunk, size_t bytes, struct tc_proto **out, struct tc_error *err) {
+tc_status tc_bytecode_decode(struct tc_arena *arena, const void *chunk, size_t bytes, struct tc_proto **out,
+                             struct tc_error *err) {
   struct reader r = {.arena = arena, .at = chunk, .end = (const unsigned char *)chunk + bytes, .err = err};
   read_header(&r);
   if (!r.status) *out = read_proto(&r, NULL, 0);
@@ -296,16 +317,20 @@ static int write_chunk(lua_State *L, const void *bytes, size_t count, void *buff
   return ((struct tc_strbuf *)buffer)->failed;
 }
 
-tc_status tc_bytecode_of_function(struct tc_arena *arena, lua_State *L, struct tc_proto **out, struct tc_error *err) {
+tc_status tc_bytecode_of_function(struct tc_arena *arena, lua_State *L, struct tc_proto **out,
+                                  struct tc_error *err) {
   struct tc_strbuf chunk;
   tc_strbuf_init(&chunk, tc_arena_alloc(arena));
-  if (lua_dump(L, write_chunk, &chunk, 0)) return tc_fail(err, TC_NOMEM, "capture", "bytecode: out of memory");
+  if (lua_dump(L, write_chunk, &chunk, 0))
+    return tc_fail(err, TC_NOMEM, "capture", "bytecode: out of memory");
   const tc_status status = tc_bytecode_decode(arena, chunk.data, chunk.len, out, err);
   tc_strbuf_free(&chunk);
   return status;
 }
 
-int tc_proto_line(const struct tc_proto *proto, int pc) { return proto->lines && pc >= 0 && pc < proto->n_code ? proto->lines[pc] : 0; }
+int tc_proto_line(const struct tc_proto *proto, int pc) {
+  return proto->lines && pc >= 0 && pc < proto->n_code ? proto->lines[pc] : 0;
+}
 
 const char *tc_proto_local(const struct tc_proto *proto, int number, int pc) {
   for (int i = 0; i < proto->n_locals && proto->locals[i].start <= pc; i++) {
@@ -318,15 +343,18 @@ const char *tc_proto_local(const struct tc_proto *proto, int number, int pc) {
 void tc_chunk_name(const char *source, char *out, size_t bytes) {
   if (*source == '=' || *source == '@') {
     const size_t length = strlen(source + 1);
-    if (*source == '=' || length < bytes) snprintf(out, bytes, "%s", source + 1);
-    else snprintf(out, bytes, "...%s", source + 1 + length - (bytes - sizeof "..."));
+    if (*source == '=' || length < bytes)
+      snprintf(out, bytes, "%s", source + 1);
+    else
+      snprintf(out, bytes, "...%s", source + 1 + length - (bytes - sizeof "..."));
     return;
   }
   static const char opening[] = "[string \"", dots[] = "...", closing[] = "\"]";
   const size_t room = bytes - sizeof opening - (sizeof dots - 1) - (sizeof closing - 1) + 1;
   const size_t line = strcspn(source, "\n");
   const bool whole = !source[line] && line < room;
-  snprintf(out, bytes, "%s%.*s%s%s", opening, (int)(line < room ? line : room - 1), source, whole ? "" : dots, closing);
+  snprintf(out, bytes, "%s%.*s%s%s", opening, (int)(line < room ? line : room - 1), source, whole ? "" : dots,
+           closing);
 }
 
 const struct tc_opcode_row *tc_opcode_row(int opcode) {

@@ -1,8 +1,9 @@
 /* Decoder of a Lua 5.4 chunk (what lua_dump writes with strip = 0).
  *
- * In: bytes, trusted in nothing. Out: a tree of protos in an arena, whose instructions were checked: opcodes exist, constants,
- * upvalues, nested functions and jump targets are inside, and registers lie below TC_REGISTERS. Strings of the chunk are
- * copied. Threads: pure. Errors: TC_VERSION (another version of Lua, or of its number types), TC_CORRUPT, TC_LIMIT, TC_NOMEM. */
+ * In: bytes, trusted in nothing. Out: a tree of protos in an arena, whose instructions were checked: opcodes
+ * exist, constants, upvalues, nested functions and jump targets are inside, and registers lie below
+ * TC_REGISTERS. Strings of the chunk are copied. Threads: pure. Errors: TC_VERSION (another version of Lua,
+ * or of its number types), TC_CORRUPT, TC_LIMIT, TC_NOMEM. */
 #ifndef TC_CAPTURE_BYTECODE_H
 #define TC_CAPTURE_BYTECODE_H
 
@@ -24,12 +25,22 @@ struct tc_constant {
     bool boolean;
     lua_Integer integer;
     lua_Number number;
-    struct { const char *bytes; size_t length; } text; /* zero-terminated too */
+    struct {
+      const char *bytes;
+      size_t length;
+    } text; /* zero-terminated too */
   };
 };
 
-struct tc_upvalue_row { bool in_stack; int index; const char *name; };
-struct tc_local_row { const char *name; int start, end; }; /* live at start ≤ pc < end */
+struct tc_upvalue_row {
+  bool in_stack;
+  int index;
+  const char *name;
+};
+struct tc_local_row {
+  const char *name;
+  int start, end;
+}; /* live at start ≤ pc < end */
 
 struct tc_proto {
   const char *source; /* chunk name as Lua keeps it ("@file", "=name", text); "=?" when stripped */
@@ -44,12 +55,15 @@ struct tc_proto {
   struct tc_proto **protos;
   int *lines; /* of each instruction; NULL when stripped */
   struct tc_local_row *locals;
-  struct tc_tracked *tracked; /* the tracer's: the constants as tracked values, NULL before the function runs */
+  struct tc_tracked
+      *tracked; /* the tracer's: the constants as tracked values, NULL before the function runs */
 };
 
-tc_status tc_bytecode_decode(struct tc_arena *arena, const void *chunk, size_t bytes, struct tc_proto **out, struct tc_error *err);
+tc_status tc_bytecode_decode(struct tc_arena *arena, const void *chunk, size_t bytes, struct tc_proto **out,
+                             struct tc_error *err);
 /* Dumps the Lua function at the stack top and decodes it. */
-tc_status tc_bytecode_of_function(struct tc_arena *arena, lua_State *L, struct tc_proto **out, struct tc_error *err);
+tc_status tc_bytecode_of_function(struct tc_arena *arena, lua_State *L, struct tc_proto **out,
+                                  struct tc_error *err);
 /* Line of an instruction; 0 when unknown. */
 int tc_proto_line(const struct tc_proto *proto, int pc);
 /* Name of the n-th local variable (from 1) that is live at pc: parameters come first. NULL when unknown. */

@@ -1,23 +1,35 @@
 /* Encoder of Lua 5.4 chunks: the inverse of the decoder.
  *
  * Invariants:
- *  1. What is written is what was read: instructions, constants, upvalues, names, and the line of each instruction. Kinds of
- *     upvalues are written as "regular": only Lua's compiler looks at them.
- *  2. Lines are steps of one byte, and at least every LINES_APART instructions an absolute entry. Lua looks entries up by
- *     pc / 128 - 1 (5.4.0: by 120) as a lower bound of the entry that it needs, without a check. */
+ *  1. What is written is what was read: instructions, constants, upvalues, names, and the line of each
+ *     instruction. Kinds of upvalues are written as "regular": only Lua's compiler looks at them.
+ *  2. Lines are steps of one byte, and at least every LINES_APART instructions an absolute entry. Lua looks
+ *     entries up by pc / 128 - 1 (5.4.0: by 120) as a lower bound of the entry that it needs, without a
+ *     check. */
 #include <limits.h>
 #include <string.h>
 
 #include "capture/bytecode/resume.h"
 
 enum { LUA_54 = 0x54, FORMAT_OFFICIAL = 0, PROBE_INTEGER = 0x5678 };
-enum { TAG_NIL = 0x00, TAG_FALSE = 0x01, TAG_TRUE = 0x11, TAG_INTEGER = 0x03, TAG_FLOAT = 0x13, TAG_SHORT_TEXT = 0x04, TAG_LONG_TEXT = 0x14 };
+enum {
+  TAG_NIL = 0x00,
+  TAG_FALSE = 0x01,
+  TAG_TRUE = 0x11,
+  TAG_INTEGER = 0x03,
+  TAG_FLOAT = 0x13,
+  TAG_SHORT_TEXT = 0x04,
+  TAG_LONG_TEXT = 0x14
+};
 enum { SHORT_TEXT = 40 }; /* bytes of a short string at most */
 enum { LINES_APART = 120, LEAST_STEP = -127, GREATEST_STEP = 127, ABSOLUTE_LINE = -128 };
 static const char probe_text[] = "\x19\x93\r\n\x1a\n";
 static const double probe_number = 370.5;
 
-struct writer { struct tc_strbuf *out; bool damaged; };
+struct writer {
+  struct tc_strbuf *out;
+  bool damaged;
+};
 
 static void put_byte(struct writer *w, int value) {
   const unsigned char byte = (unsigned char)value;
@@ -33,8 +45,10 @@ static void put_unsigned(struct writer *w, uint64_t value) {
 }
 
 static void put_int(struct writer *w, int value) {
-  if (value < 0) w->damaged = true;
-  else put_unsigned(w, (unsigned)value);
+  if (value < 0)
+    w->damaged = true;
+  else
+    put_unsigned(w, (unsigned)value);
 }
 
 static void put_text(struct writer *w, const char *bytes, size_t length) {
@@ -43,8 +57,10 @@ static void put_text(struct writer *w, const char *bytes, size_t length) {
 }
 
 static void put_name(struct writer *w, const char *name) {
-  if (name) put_text(w, name, strlen(name));
-  else put_unsigned(w, 0);
+  if (name)
+    put_text(w, name, strlen(name));
+  else
+    put_unsigned(w, 0);
 }
 
 static void put_header(struct writer *w, int n_upvalues) {
@@ -68,8 +84,10 @@ static void put_constant(struct writer *w, const struct tc_constant *k) {
     case LUA_TBOOLEAN: put_byte(w, k->boolean ? TAG_TRUE : TAG_FALSE); break;
     case LUA_TNUMBER:
       put_byte(w, k->is_integer ? TAG_INTEGER : TAG_FLOAT);
-      if (k->is_integer) tc_strbuf_bytes(w->out, &k->integer, sizeof k->integer);
-      else tc_strbuf_bytes(w->out, &k->number, sizeof k->number);
+      if (k->is_integer)
+        tc_strbuf_bytes(w->out, &k->integer, sizeof k->integer);
+      else
+        tc_strbuf_bytes(w->out, &k->number, sizeof k->number);
       break;
     default:
       put_byte(w, k->text.length <= SHORT_TEXT ? TAG_SHORT_TEXT : TAG_LONG_TEXT);
@@ -87,7 +105,9 @@ static void put_upvalues(struct writer *w, const struct tc_proto *p) {
 }
 
 /* Goes through the lines of the instructions. */
-struct line_walk { int pc, line, apart; };
+struct line_walk {
+  int pc, line, apart;
+};
 
 /* The byte of the next instruction: its step, or that it has an absolute entry. */
 static int next_line(struct line_walk *walk, const struct tc_proto *p) {

@@ -1,5 +1,5 @@
-/* Reads, writes and ways out of each instruction. Registers that stand alone follow from the letters in opcodes.def; runs of
- * registers and jumps are here, by opcode. */
+/* Reads, writes and ways out of each instruction. Registers that stand alone follow from the letters in
+ * opcodes.def; runs of registers and jumps are here, by opcode. */
 #include "capture/bytecode/flow.h"
 
 enum { WORD = 64, WORDS = TC_REGISTERS / WORD };
@@ -42,7 +42,8 @@ bool tc_code_gives_open(uint32_t code) {
 
 bool tc_code_takes_open(uint32_t code) {
   const int op = tc_code_op(code);
-  return (op == TC_LUA_CALL || op == TC_LUA_TAILCALL || op == TC_LUA_RETURN || op == TC_LUA_SETLIST) && tc_code_b(code) == 0;
+  return (op == TC_LUA_CALL || op == TC_LUA_TAILCALL || op == TC_LUA_RETURN || op == TC_LUA_SETLIST) &&
+         tc_code_b(code) == 0;
 }
 
 bool tc_code_has_extra(uint32_t code) {
@@ -74,12 +75,15 @@ static void read_run(struct tc_effect *e, int first, int count, bool is_open) {
   tc_live_add(&e->reads, first, is_open ? TC_REGISTERS : first + count);
 }
 
-static void write_run(struct tc_effect *e, int first, int end) { tc_live_add(&e->edges[0].writes, first, end); }
+static void write_run(struct tc_effect *e, int first, int end) {
+  tc_live_add(&e->edges[0].writes, first, end);
+}
 
 static void read_captured(struct tc_effect *e, const struct tc_proto *inner, int self) {
   for (int i = 0; i < inner->n_upvalues; i++) {
     const struct tc_upvalue_row *up = &inner->upvalues[i];
-    if (up->in_stack && up->index != self) tc_live_add(&e->reads, up->index, up->index + 1); /* a function that captures itself is made first */
+    if (up->in_stack && up->index != self)
+      tc_live_add(&e->reads, up->index, up->index + 1); /* a function that captures itself is made first */
   }
 }
 
@@ -114,8 +118,14 @@ void tc_effect_of(const struct tc_proto *proto, int pc, struct tc_effect *out) {
       read_run(out, a, b, b == 0);
       write_run(out, a, TC_REGISTERS);
       break;
-    case TC_LUA_TAILCALL: read_run(out, a, b, b == 0); out->n_edges = 0; break;
-    case TC_LUA_RETURN: read_run(out, a, b - 1, b == 0); out->n_edges = 0; break;
+    case TC_LUA_TAILCALL:
+      read_run(out, a, b, b == 0);
+      out->n_edges = 0;
+      break;
+    case TC_LUA_RETURN:
+      read_run(out, a, b - 1, b == 0);
+      out->n_edges = 0;
+      break;
     case TC_LUA_RETURN0:
     case TC_LUA_RETURN1: out->n_edges = 0; break;
     case TC_LUA_FORLOOP:
@@ -157,7 +167,8 @@ tc_status tc_flow_check(const struct tc_proto *proto, struct tc_error *err) {
     if (tc_code_op(proto->code[pc]) == TC_LUA_EXTRAARG) continue; /* nothing that runs */
     tc_effect_of(proto, pc, &effect);
     for (int i = 0; i < effect.n_edges; i++)
-      if (effect.edges[i].to < 0 || effect.edges[i].to >= proto->n_code) return tc_fail(err, TC_CORRUPT, "capture", "bytecode: control leaves the code of a function");
+      if (effect.edges[i].to < 0 || effect.edges[i].to >= proto->n_code)
+        return tc_fail(err, TC_CORRUPT, "capture", "bytecode: control leaves the code of a function");
   }
   return TC_OK;
 }

@@ -1,5 +1,5 @@
-/* Backward data flow over the instructions, from the last to the first and again until nothing changes: once more than the
- * loops are nested. */
+/* Backward data flow over the instructions, from the last to the first and again until nothing changes: once
+ * more than the loops are nested. */
 #include "capture/bytecode/liveness.h"
 
 #include <string.h>
@@ -29,7 +29,8 @@ static bool update(const struct tc_proto *proto, int pc, struct tc_live *live) {
   return true;
 }
 
-tc_status tc_liveness(struct tc_arena *arena, const struct tc_proto *proto, struct tc_live **out, struct tc_error *err) {
+tc_status tc_liveness(struct tc_arena *arena, const struct tc_proto *proto, struct tc_live **out,
+                      struct tc_error *err) {
   struct tc_sharing sharing;
   tc_status status = tc_flow_check(proto, err);
   if (!status) status = tc_sharing_find(arena, proto, &sharing, err);

@@ -1,6 +1,8 @@
-/* The code of a maker: a Lua function of no arguments that gives a new closure of a function's code at each call.
+/* The code of a maker: a Lua function of no arguments that gives a new closure of a function's code at each
+ * call.
  *
- * It has a local variable for each upvalue of the closure, which captures them, so each closure has variables of its own:
+ * It has a local variable for each upvalue of the closure, which captures them, so each closure has variables
+ * of its own:
  *     LOADNIL 0 … n-1 ; CLOSURE n ; RETURN n (closing) */
 #include "capture/bytecode/resume.h"
 
@@ -14,19 +16,29 @@ static int write_code(int n_upvalues, uint32_t code[MAKER_CODE]) {
   return count;
 }
 
-tc_status tc_bytecode_maker(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk, struct tc_error *err) {
-  if (proto->n_upvalues > TC_MAKER_UPVALUES) return tc_fail(err, TC_LIMIT, "capture", "a function with %d upvalues", proto->n_upvalues);
-  struct tc_upvalue_row *rows = TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_upvalue_row, (size_t)proto->n_upvalues + 1);
+tc_status tc_bytecode_maker(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk,
+                            struct tc_error *err) {
+  if (proto->n_upvalues > TC_MAKER_UPVALUES)
+    return tc_fail(err, TC_LIMIT, "capture", "a function with %d upvalues", proto->n_upvalues);
+  struct tc_upvalue_row *rows =
+      TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_upvalue_row, (size_t)proto->n_upvalues + 1);
   if (!rows) return tc_fail(err, TC_NOMEM, "capture", "bytecode: out of memory");
-  for (int i = 0; i < proto->n_upvalues; i++) rows[i] = (struct tc_upvalue_row){.in_stack = true, .index = i, .name = proto->upvalues[i].name};
+  for (int i = 0; i < proto->n_upvalues; i++)
+    rows[i] = (struct tc_upvalue_row){.in_stack = true, .index = i, .name = proto->upvalues[i].name};
   struct tc_proto inner = *proto, *const protos[] = {&inner};
   uint32_t code[MAKER_CODE];
   int lines[MAKER_CODE];
   for (int i = 0; i < MAKER_CODE; i++) lines[i] = proto->line_defined;
   inner.upvalues = rows;
-  const struct tc_proto maker = {
-      .source = proto->source, .chunk = proto->chunk, .line_defined = proto->line_defined, .last_line_defined = proto->last_line_defined,
-      .max_stack = proto->n_upvalues + 2, .n_code = write_code(proto->n_upvalues, code), .n_protos = 1, .code = code,
-      .protos = (struct tc_proto **)protos, .lines = proto->lines ? lines : NULL};
+  const struct tc_proto maker = {.source = proto->source,
+                                 .chunk = proto->chunk,
+                                 .line_defined = proto->line_defined,
+                                 .last_line_defined = proto->last_line_defined,
+                                 .max_stack = proto->n_upvalues + 2,
+                                 .n_code = write_code(proto->n_upvalues, code),
+                                 .n_protos = 1,
+                                 .code = code,
+                                 .protos = (struct tc_proto **)protos,
+                                 .lines = proto->lines ? lines : NULL};
   return tc_bytecode_encode(&maker, chunk, err);
 }

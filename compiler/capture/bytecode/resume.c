@@ -1,4 +1,5 @@
-/* What belongs to an instruction when it runs alone, where control goes on behind it, and whether the frame may be left there. */
+/* What belongs to an instruction when it runs alone, where control goes on behind it, and whether the frame
+ * may be left there. */
 #include "capture/bytecode/resume.h"
 
 #include <string.h>
@@ -6,13 +7,17 @@
 #include "capture/bytecode/flow.h"
 
 enum {
-  MOST_PARAMETERS = 253, /* the epilogue of a step has two registers more, of 255; RETURN counts parameters from 1 in 8 bits */
+  MOST_PARAMETERS = 253, /* the epilogue of a step has two registers more, of 255; RETURN counts parameters
+                            from 1 in 8 bits */
   MOST_UPVALUES = 253,   /* a step has two more, of 255 */
   MOST_CODE = TC_JUMP_EXCESS - 4096, /* what a jump reaches, less the code that a step adds */
 };
 
-tc_status tc_resume_open(struct tc_arena *arena, const struct tc_proto *proto, struct tc_resume **out, struct tc_error *err) {
-  if (proto->is_vararg && tc_code_op(proto->code[0]) != TC_LUA_VARARGPREP) return tc_fail(err, TC_CORRUPT, "capture", "bytecode: a function with variable arguments does not begin with VARARGPREP");
+tc_status tc_resume_open(struct tc_arena *arena, const struct tc_proto *proto, struct tc_resume **out,
+                         struct tc_error *err) {
+  if (proto->is_vararg && tc_code_op(proto->code[0]) != TC_LUA_VARARGPREP)
+    return tc_fail(err, TC_CORRUPT, "capture",
+                   "bytecode: a function with variable arguments does not begin with VARARGPREP");
   struct tc_resume *r = tc_arena_bytes(arena, sizeof *r);
   if (!r) return tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
   *r = (struct tc_resume){.arena = arena, .proto = proto};
@@ -22,7 +27,9 @@ tc_status tc_resume_open(struct tc_arena *arena, const struct tc_proto *proto, s
   return status;
 }
 
-static uint32_t code_at(const struct tc_resume *r, int pc) { return pc >= 0 && pc < r->proto->n_code ? r->proto->code[pc] : (uint32_t)TC_LUA_EXTRAARG; }
+static uint32_t code_at(const struct tc_resume *r, int pc) {
+  return pc >= 0 && pc < r->proto->n_code ? r->proto->code[pc] : (uint32_t)TC_LUA_EXTRAARG;
+}
 
 /* The first register of those that an instruction takes openly. */
 static int first_open(uint32_t code) { return tc_code_a(code) + (tc_code_op(code) != TC_LUA_RETURN); }
@@ -46,7 +53,9 @@ bool tc_resume_may_cut(const struct tc_resume *r, int pc, const char **why) {
   return !*why;
 }
 
-static tc_status damaged(struct tc_error *err, const char *what) { return tc_fail(err, TC_CORRUPT, "capture", "bytecode: %s", what); }
+static tc_status damaged(struct tc_error *err, const char *what) {
+  return tc_fail(err, TC_CORRUPT, "capture", "bytecode: %s", what);
+}
 
 enum { NONE = -1 };
 
@@ -55,7 +64,8 @@ static int last_of_iteration(const struct tc_resume *r, int pc) {
   const uint32_t code = code_at(r, pc);
   const int call = tc_code_op(code) == TC_LUA_TFORPREP ? pc + 1 + tc_code_bx(code) : pc;
   const uint32_t called = code_at(r, call), loop = code_at(r, call + 1);
-  const bool fits = tc_code_op(called) == TC_LUA_TFORCALL && tc_code_op(loop) == TC_LUA_TFORLOOP && tc_code_a(called) == tc_code_a(code) && tc_code_a(loop) == tc_code_a(code);
+  const bool fits = tc_code_op(called) == TC_LUA_TFORCALL && tc_code_op(loop) == TC_LUA_TFORLOOP &&
+                    tc_code_a(called) == tc_code_a(code) && tc_code_a(loop) == tc_code_a(code);
   return fits ? call + 1 : NONE;
 }
 
@@ -65,7 +75,8 @@ static int last_of(const struct tc_resume *r, int pc) {
     if (!tc_code_takes_open(code_at(r, pc + 1))) return NONE;
   const uint32_t code = code_at(r, pc);
   const int op = tc_code_op(code), next_op = tc_code_op(code_at(r, pc + 1));
-  if (tc_code_is_arithmetic(code)) return next_op == TC_LUA_MMBIN || next_op == TC_LUA_MMBINI || next_op == TC_LUA_MMBINK ? pc + 1 : NONE;
+  if (tc_code_is_arithmetic(code))
+    return next_op == TC_LUA_MMBIN || next_op == TC_LUA_MMBINI || next_op == TC_LUA_MMBINK ? pc + 1 : NONE;
   if (tc_code_is_test(code)) return next_op == TC_LUA_JMP ? pc + 1 : NONE;
   if (tc_code_has_extra(code)) return next_op == TC_LUA_EXTRAARG ? pc + 1 : NONE;
   if (op == TC_LUA_TFORPREP || op == TC_LUA_TFORCALL) return last_of_iteration(r, pc);
@@ -100,8 +111,8 @@ bool tc_resume_makes_argument(const struct tc_proto *proto, int pc) {
     const int op = tc_code_op(code);
     if (tc_code_is_call(code) && tc_code_a(code) == argument - 1) return tc_code_b(code) != 1;
     tc_effect_of(proto, at, &effect); /* what comes in between makes further arguments */
-    if (op == TC_LUA_JMP || effect.n_edges != 1 || tc_live_has(&effect.reads, argument) || tc_live_has(&effect.edges[0].writes, argument) ||
-        tc_live_has(&effect.edges[0].writes, argument - 1))
+    if (op == TC_LUA_JMP || effect.n_edges != 1 || tc_live_has(&effect.reads, argument) ||
+        tc_live_has(&effect.edges[0].writes, argument) || tc_live_has(&effect.edges[0].writes, argument - 1))
       return false;
     at = effect.edges[0].to;
   }
@@ -118,7 +129,11 @@ static bool may_leave_at(const struct tc_resume *r, int pc) {
   return tc_resume_may_cut(r, pc, &(const char *){NULL}) && !tc_code_takes_open(code_at(r, pc));
 }
 
-struct region { unsigned char *state; int last; bool is_open_ended; };
+struct region {
+  unsigned char *state;
+  int last;
+  bool is_open_ended;
+};
 enum { UNSEEN, INSIDE, EXIT };
 
 static void reach(const struct tc_resume *r, struct region *region, int pc) {
@@ -126,7 +141,8 @@ static void reach(const struct tc_resume *r, struct region *region, int pc) {
   region->state[pc] = pc > region->last && may_leave_at(r, pc) ? EXIT : INSIDE;
 }
 
-/* Takes in what the units inside lead to, once through the code. A generic `for` may hold a closing value, which nothing here shows. */
+/* Takes in what the units inside lead to, once through the code. A generic `for` may hold a closing value,
+ * which nothing here shows. */
 static bool grow(const struct tc_resume *r, struct region *region, unsigned char *done) {
   bool grew = false;
   for (int pc = 0; pc < r->proto->n_code; pc++) {
@@ -144,7 +160,8 @@ static bool grow(const struct tc_resume *r, struct region *region, unsigned char
 }
 
 /* The exits of the region that begins at `start`; without any, the function runs to its end. */
-static tc_status find_region(const struct tc_resume *r, int start, struct tc_resume_unit *unit, struct tc_error *err) {
+static tc_status find_region(const struct tc_resume *r, int start, struct tc_resume_unit *unit,
+                             struct tc_error *err) {
   const size_t n_code = (size_t)r->proto->n_code;
   struct tc_arena *arena = tc_arena_new(tc_arena_parent(r->arena));
   unsigned char *marks = arena ? tc_arena_bytes(arena, 2 * n_code) : NULL;
@@ -165,16 +182,19 @@ static tc_status find_region(const struct tc_resume *r, int start, struct tc_res
   return marks ? TC_OK : tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
 }
 
-tc_status tc_resume_unit_at(const struct tc_resume *r, int pc, int open, struct tc_resume_unit *out, struct tc_error *err) {
+tc_status tc_resume_unit_at(const struct tc_resume *r, int pc, int open, struct tc_resume_unit *out,
+                            struct tc_error *err) {
   *out = (struct tc_resume_unit){.first = pc};
   const int start = pc == 0 && r->proto->is_vararg ? 1 : pc;
   if (start < 0 || start >= r->proto->n_code) return damaged(err, "there is no such instruction");
-  if (tc_code_takes_open(r->proto->code[start]) != (open >= 0)) return damaged(err, "an instruction and its open values do not belong together");
+  if (tc_code_takes_open(r->proto->code[start]) != (open >= 0))
+    return damaged(err, "an instruction and its open values do not belong together");
   out->last = last_of(r, start);
   if (out->last == NONE) return damaged(err, "an instruction stands without what belongs to it");
   find_exits(r, start, out);
   for (int i = 0; i < out->n_exits; i++)
-    if (tc_code_takes_open(r->proto->code[out->exits[i]])) return damaged(err, "open values are taken where nothing made them");
+    if (tc_code_takes_open(r->proto->code[out->exits[i]]))
+      return damaged(err, "open values are taken where nothing made them");
   for (int i = 0; i < out->n_exits; i++)
     if (!tc_resume_may_cut(r, out->exits[i], &out->why)) return find_region(r, start, out, err);
   return TC_OK;

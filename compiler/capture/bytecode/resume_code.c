@@ -2,18 +2,22 @@
  *
  *   0            VARARGPREP k      with variable arguments, where P has its own; else the jump stands here
  *   0 or 1       JMP → entry
- *   1 + pc       P's code, unchanged; variable names in error messages depend on what stands before the failing instruction
+ *   1 + pc       P's code, unchanged; variable names in error messages depend on what stands before the
+ *   failing instruction
  *   1 + n_code   what is added
  *
  * Invariants:
- *  1. The jump of the prologue goes behind all of P's code, and from there back to pc. Lua finds the name of a value from the
- *     instruction that last set its register, and distrusts what stands before the target of a jump that it passes; a target
- *     behind the failing instruction does not count, nor does an instruction behind it.
- *  2. A unit that goes straight on, or a region, runs in its place, and the instructions behind it become jumps to epilogues: nothing
- *     before it changes. A unit that jumps runs as a copy in the added code, where its targets are jumps to epilogues: P's code
- *     stays whole, whatever the targets are. Copies have the names of their local variables; their errors need nothing else.
- *  3. An epilogue moves the registers up by two, for the function and the exit's number, from the highest on: it needs two
- *     registers more than are live. Before, it parts them from closures, which would see the moves.
+ *  1. The jump of the prologue goes behind all of P's code, and from there back to pc. Lua finds the name of
+ *     a value from the instruction that last set its register, and distrusts what stands before the target of
+ *     a jump that it passes; a target behind the failing instruction does not count, nor does an instruction
+ *     behind it.
+ *  2. A unit that goes straight on, or a region, runs in its place, and the instructions behind it become
+ *     jumps to epilogues: nothing before it changes. A unit that jumps runs as a copy in the added code,
+ *     where its targets are jumps to epilogues: P's code stays whole, whatever the targets are. Copies have
+ *     the names of their local variables; their errors need nothing else.
+ *  3. An epilogue moves the registers up by two, for the function and the exit's number, from the highest on:
+ *     it needs two registers more than are live. Before, it parts them from closures, which would see the
+ *     moves.
  *  4. RETURN follows TAILCALL: a C function that yielded comes back to it. */
 #include <string.h>
 
@@ -21,19 +25,25 @@
 #include "capture/bytecode/resume.h"
 
 enum { PROLOGUE = 1, LEAST_STACK = 2 };
-enum { ADDED = 32, HOOK = 8, EPILOGUE = TC_REGISTERS + 8 }; /* instructions: of entry and copies at most, of a hook, of an epilogue at most */
-enum { CALLEE = 0, NUMBER = 1, MOVED = 2 };       /* registers of an epilogue */
+enum {
+  ADDED = 32,
+  HOOK = 8,
+  EPILOGUE = TC_REGISTERS + 8
+}; /* instructions: of entry and copies at most, of a hook, of an epilogue at most */
+enum { CALLEE = 0, NUMBER = 1, MOVED = 2 }; /* registers of an epilogue */
 
 struct maker {
   const struct tc_resume *r;
   struct tc_arena *arena; /* of this function alone */
   struct tc_proto made;
-  int line;               /* of added code */
-  int entry;              /* where the prologue jumps to */
+  int line;  /* of added code */
+  int entry; /* where the prologue jumps to */
   int n_locals;
 };
 
-static uint32_t jump(int from, int to) { return (uint32_t)TC_LUA_JMP | (uint32_t)(to - from - 1 + TC_JUMP_EXCESS) << 7; }
+static uint32_t jump(int from, int to) {
+  return (uint32_t)TC_LUA_JMP | (uint32_t)(to - from - 1 + TC_JUMP_EXCESS) << 7;
+}
 static uint32_t with_b(uint32_t code, int b) { return (code & ~(UINT32_C(0xff) << 16)) | (uint32_t)b << 16; }
 static uint32_t with_c(uint32_t code, int c) { return (code & ~(UINT32_C(0xff) << 24)) | (uint32_t)c << 24; }
 
@@ -65,7 +75,8 @@ static void copy_code(struct maker *m) {
   if (!p->is_vararg) return;
   for (int pc = PROLOGUE; pc < m->made.n_code; pc++) {
     const int op = tc_code_op(m->made.code[pc]);
-    if (op == TC_LUA_RETURN || op == TC_LUA_TAILCALL) m->made.code[pc] = with_c(m->made.code[pc], parameters_code(m));
+    if (op == TC_LUA_RETURN || op == TC_LUA_TAILCALL)
+      m->made.code[pc] = with_c(m->made.code[pc], parameters_code(m));
   }
   m->made.code[0] = tc_code_abc(TC_LUA_VARARGPREP, m->made.n_params, 0, 0, false);
   if (m->made.lines) m->made.lines[0] = p->lines[0];
@@ -77,18 +88,23 @@ static size_t count_hooks(const struct tc_resume *r) {
   return count;
 }
 
-static tc_status begin(struct maker *m, const struct tc_resume *r, int pc, int registers, struct tc_error *err) {
+static tc_status begin(struct maker *m, const struct tc_resume *r, int pc, int registers,
+                       struct tc_error *err) {
   const struct tc_proto *p = r->proto;
   const char *why;
   *m = (struct maker){.r = r, .made = *p};
   if (!tc_resume_may_cut(r, pc, &why)) return tc_fail(err, TC_LIMIT, "capture", "resume functions: %s", why);
-  if (registers + MOVED > TC_REGISTERS - 1) return tc_fail(err, TC_LIMIT, "capture", "resume functions: too many open values");
+  if (registers + MOVED > TC_REGISTERS - 1)
+    return tc_fail(err, TC_LIMIT, "capture", "resume functions: too many open values");
   m->arena = tc_arena_new(tc_arena_parent(r->arena));
-  const size_t n_code = (size_t)p->n_code + PROLOGUE + ADDED + TC_MAX_RESUME_EXITS * EPILOGUE + count_hooks(r) * HOOK, n_locals = 2 * (size_t)p->n_locals;
+  const size_t n_code = (size_t)p->n_code + PROLOGUE + ADDED + TC_MAX_RESUME_EXITS * EPILOGUE +
+                        count_hooks(r) * HOOK,
+               n_locals = 2 * (size_t)p->n_locals;
   m->made.code = m->arena ? tc_arena_bytes(m->arena, sizeof *m->made.code * n_code) : NULL;
   m->made.lines = m->arena && p->lines ? tc_arena_bytes(m->arena, sizeof *m->made.lines * n_code) : NULL;
   m->made.locals = m->arena ? tc_arena_bytes(m->arena, sizeof *m->made.locals * n_locals + 1) : NULL;
-  if (!m->made.code || !m->made.locals || (p->lines && !m->made.lines)) return tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
+  if (!m->made.code || !m->made.locals || (p->lines && !m->made.lines))
+    return tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
   m->line = tc_proto_line(p, pc);
   m->made.n_params = registers;
   m->made.n_locals = 0;
@@ -104,15 +120,16 @@ static void finish(struct maker *m, struct tc_strbuf *chunk, struct tc_error *er
     const int at = m->made.is_vararg; /* VARARGPREP comes first */
     m->made.code[at] = jump(at, m->entry);
     if (m->made.lines) m->made.lines[at] = m->line;
-    *status = m->r->makes ? tc_bytecode_maker(m->arena, &m->made, chunk, err) : tc_bytecode_encode(&m->made, chunk, err);
+    *status = m->r->makes ? tc_bytecode_maker(m->arena, &m->made, chunk, err)
+                          : tc_bytecode_encode(&m->made, chunk, err);
   }
   tc_arena_free(m->arena);
 }
 
 static int place(const struct maker *m, int pc) { return PROLOGUE + (pc == 0 && m->made.is_vararg ? 1 : pc); }
 
-/* Added code begins with an instruction that does nothing, but tells Lua where it is: Lua up to 5.4.4 reports integer divisions
- * by zero at the line of the last instruction that did. */
+/* Added code begins with an instruction that does nothing, but tells Lua where it is: Lua up to 5.4.4 reports
+ * integer divisions by zero at the line of the last instruction that did. */
 static void begin_added(struct maker *m) { m->entry = emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false)); }
 
 static void enter_place(struct maker *m, int pc) {
@@ -125,7 +142,8 @@ int tc_resume_original(const struct tc_resume *r, int pc) {
   return original >= first && original < r->proto->n_code ? original : -1;
 }
 
-tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_strbuf *chunk, struct tc_error *err) {
+tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_strbuf *chunk,
+                                 struct tc_error *err) {
   struct maker m;
   struct tc_resume_unit unit;
   tc_status status = tc_resume_unit_at(r, pc, -1, &unit, err);
@@ -143,7 +161,8 @@ static tc_status add_upvalues(struct maker *m, struct tc_error *err) {
   if (!m->made.upvalues) return tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
   if (p->n_upvalues) memcpy(m->made.upvalues, p->upvalues, sizeof *p->upvalues * (size_t)p->n_upvalues);
   m->made.upvalues[m->made.n_upvalues++] = (struct tc_upvalue_row){.in_stack = true, .name = "(exit)"};
-  if (m->r->hooks) m->made.upvalues[m->made.n_upvalues++] = (struct tc_upvalue_row){.in_stack = true, .name = "(call)"};
+  if (m->r->hooks)
+    m->made.upvalues[m->made.n_upvalues++] = (struct tc_upvalue_row){.in_stack = true, .name = "(call)"};
   return TC_OK;
 }
 
@@ -153,9 +172,11 @@ static bool is_exit(const struct tc_resume_unit *unit, int pc) {
   return false;
 }
 
-/* The CLOSURE at pc goes to added code, where the hook looks at what it made; the registers for that lie above all of the function's. */
+/* The CLOSURE at pc goes to added code, where the hook looks at what it made; the registers for that lie
+ * above all of the function's. */
 static void hook_call(struct maker *m, int pc) {
-  const int at = place(m, pc), argument = tc_code_a(m->made.code[at]), hook = m->r->proto->max_stack, line = m->line;
+  const int at = place(m, pc), argument = tc_code_a(m->made.code[at]), hook = m->r->proto->max_stack,
+            line = m->line;
   const uint32_t closure = m->made.code[at];
   m->line = tc_proto_line(m->r->proto, pc);
   m->made.code[at] = jump(at, emit(m, closure));
@@ -205,7 +226,9 @@ static void run_in_place(struct maker *m, const struct tc_resume_unit *unit, int
 static int exit_number(const struct tc_resume_unit *unit, int pc) { return unit->exits[0] == pc ? 0 : 1; }
 
 /* A jump to the epilogue of an exit, to be set when its place is known. */
-struct leaving { int at[TC_MAX_RESUME_EXITS + 1], number[TC_MAX_RESUME_EXITS + 1], n; };
+struct leaving {
+  int at[TC_MAX_RESUME_EXITS + 1], number[TC_MAX_RESUME_EXITS + 1], n;
+};
 
 static void leave(struct maker *m, struct leaving *l, int number) {
   l->number[l->n] = number;
@@ -220,7 +243,8 @@ static void copy_loop(struct maker *m, const struct tc_resume_unit *unit, int st
   leave(m, l, exit_number(unit, body));
   m->entry = m->made.n_code;
   if (op == TC_LUA_TFORPREP) { /* a closing value: the loop runs in its place, and the function to its end */
-    const int closing = tc_code_a(code[start]) + 3, test = emit(m, tc_code_abc(TC_LUA_TEST, closing, 0, 0, true));
+    const int closing = tc_code_a(code[start]) + 3,
+              test = emit(m, tc_code_abc(TC_LUA_TEST, closing, 0, 0, true));
     emit(m, jump(test + 1, place(m, start)));
     emit(m, tc_code_abx(TC_LUA_TFORPREP, tc_code_a(code[start]), 0));
   }
@@ -247,7 +271,9 @@ static void copy_test(struct maker *m, const struct tc_resume_unit *unit, int st
 static void name_locals(struct maker *m, int pc, int start) {
   const struct tc_proto *p = m->r->proto;
   for (int i = 0; i < p->n_locals; i++)
-    if (p->locals[i].start <= pc && pc < p->locals[i].end) m->made.locals[m->made.n_locals++] = (struct tc_local_row){.name = p->locals[i].name, .start = start, .end = m->made.n_code};
+    if (p->locals[i].start <= pc && pc < p->locals[i].end)
+      m->made.locals[m->made.n_locals++] =
+          (struct tc_local_row){.name = p->locals[i].name, .start = start, .end = m->made.n_code};
 }
 
 static bool jumps(uint32_t code) {
@@ -260,9 +286,12 @@ static void run_copy(struct maker *m, const struct tc_resume_unit *unit, int sta
   const uint32_t code = m->r->proto->code[start];
   const int op = tc_code_op(code), begins = m->made.n_code;
   m->entry = begins;
-  if (tc_code_is_test(code)) copy_test(m, unit, start, &l);
-  else if (op == TC_LUA_FORPREP) copy_forprep(m, unit, start, &l);
-  else if (op != TC_LUA_JMP) copy_loop(m, unit, start, &l);
+  if (tc_code_is_test(code))
+    copy_test(m, unit, start, &l);
+  else if (op == TC_LUA_FORPREP)
+    copy_forprep(m, unit, start, &l);
+  else if (op != TC_LUA_JMP)
+    copy_loop(m, unit, start, &l);
   name_locals(m, start, begins);
   for (int number = 0; number < unit->n_exits; number++) {
     for (int i = 0; i < l.n; i++)
@@ -274,12 +303,16 @@ static void run_copy(struct maker *m, const struct tc_resume_unit *unit, int sta
 /* Gives an instruction that takes open values their number. */
 static void fix_open(struct maker *m, int pc, int open) {
   uint32_t *code = &m->made.code[place(m, pc)];
-  if (tc_code_op(*code) != TC_LUA_SETLIST) *code = with_b(*code, open + 1);
-  else if (open) *code = with_b(*code, open);
-  else *code = jump(0, tc_code_has_extra(*code) ? 2 : 1); /* nothing to do; B of 0 would mean open */
+  if (tc_code_op(*code) != TC_LUA_SETLIST)
+    *code = with_b(*code, open + 1);
+  else if (open)
+    *code = with_b(*code, open);
+  else
+    *code = jump(0, tc_code_has_extra(*code) ? 2 : 1); /* nothing to do; B of 0 would mean open */
 }
 
-tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_strbuf *chunk, struct tc_error *err) {
+tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_strbuf *chunk,
+                         struct tc_error *err) {
   struct maker m;
   struct tc_resume_unit unit;
   tc_status status = tc_resume_unit_at(r, pc, open, &unit, err);
@@ -291,9 +324,12 @@ tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_
   if (!status) {
     const int start = pc == 0 && r->proto->is_vararg ? 1 : pc;
     if (open >= 0) fix_open(&m, pc, open);
-    if (!unit.n_exits) enter_place(&m, pc);
-    else if (jumps(r->proto->code[start]) && !unit.is_region) run_copy(&m, &unit, start);
-    else run_in_place(&m, &unit, pc);
+    if (!unit.n_exits)
+      enter_place(&m, pc);
+    else if (jumps(r->proto->code[start]) && !unit.is_region)
+      run_copy(&m, &unit, start);
+    else
+      run_in_place(&m, &unit, pc);
     if (unit.has_hooks) hook_calls(&m, &unit);
   }
   finish(&m, chunk, err, &status);

@@ -1,8 +1,8 @@
 /* Two data flows: forward, what is shared; backward, what is done to it later. Both grow only, so they end.
  *
  * Invariants:
- *  1. CLOSE is the only instruction that parts a register from closures while the function goes on: Lua's compiler puts one
- *     wherever a captured variable's register may be taken for another one. */
+ *  1. CLOSE is the only instruction that parts a register from closures while the function goes on: Lua's
+ *     compiler puts one wherever a captured variable's register may be taken for another one. */
 #include "capture/bytecode/sharing.h"
 
 #include <string.h>
@@ -26,7 +26,8 @@ static void find_written_upvalues(const struct tc_proto *proto, struct tc_live *
     const struct tc_proto *inner = proto->protos[i];
     find_written_upvalues(inner, &written);
     for (int k = 0; k < inner->n_upvalues; k++)
-      if (!inner->upvalues[k].in_stack && tc_live_has(&written, k)) tc_live_add(out, inner->upvalues[k].index, inner->upvalues[k].index + 1);
+      if (!inner->upvalues[k].in_stack && tc_live_has(&written, k))
+        tc_live_add(out, inner->upvalues[k].index, inner->upvalues[k].index + 1);
   }
 }
 
@@ -108,7 +109,8 @@ static void *cleared(struct tc_arena *arena, size_t count, size_t bytes) {
   return items;
 }
 
-tc_status tc_sharing_find(struct tc_arena *arena, const struct tc_proto *proto, struct tc_sharing *out, struct tc_error *err) {
+tc_status tc_sharing_find(struct tc_arena *arena, const struct tc_proto *proto, struct tc_sharing *out,
+                          struct tc_error *err) {
   *out = (struct tc_sharing){0};
   if (!shares(proto)) return TC_OK;
   struct tc_shared *at = cleared(arena, (size_t)proto->n_code, sizeof *at);
@@ -133,7 +135,9 @@ const char *tc_sharing_forbids(const struct tc_sharing *sharing, int pc) {
   static const struct tc_live none;
   if (!tc_live_equal(&s->to_close, &none)) return "a to-be-closed variable is in scope";
   struct tc_live read_later = s->used;
-  for (size_t i = 0; i < sizeof read_later.bits / sizeof *read_later.bits; i++) read_later.bits[i] &= s->written_inside.bits[i];
-  if (tc_live_meet(&s->captured, &s->written) || tc_live_meet(&s->captured, &read_later)) return "a local variable that a closure has captured is written later";
+  for (size_t i = 0; i < sizeof read_later.bits / sizeof *read_later.bits; i++)
+    read_later.bits[i] &= s->written_inside.bits[i];
+  if (tc_live_meet(&s->captured, &s->written) || tc_live_meet(&s->captured, &read_later))
+    return "a local variable that a closure has captured is written later";
   return NULL;
 }

@@ -1,14 +1,18 @@
 /* Which library functions are known, and the general handlers.
  *
- * Functions are recognised by identity: the C functions that a fresh state has under the names. A program that puts another
- * function under such a name, whenever it does so, calls that other function, here as in plain Lua. */
+ * Functions are recognised by identity: the C functions that a fresh state has under the names. A program
+ * that puts another function under such a name, whenever it does so, calls that other function, here as in
+ * plain Lua. */
 #include "capture/library/library.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
 #include <string.h>
 
-struct row { const char *table, *name; tc_library_fn run; };
+struct row {
+  const char *table, *name;
+  tc_library_fn run;
+};
 
 static const struct row rows[] = {
 #define TC_LIBRARY(table, name, handler) {table, name, tc_library_##handler},
@@ -23,11 +27,14 @@ static const char registry_key = 'l';
 static void find_iterator(lua_State *L, lua_CFunction *functions, const char *library, const char *factory) {
   lua_getglobal(L, library);
   lua_getfield(L, -1, factory);
-  if (!strcmp(library, LUA_GNAME)) lua_newtable(L);
-  else lua_pushliteral(L, "");
+  if (!strcmp(library, LUA_GNAME))
+    lua_newtable(L);
+  else
+    lua_pushliteral(L, "");
   lua_call(L, 1, 1);
   for (int k = 0; k < ROWS; k++)
-    if (!strcmp(rows[k].table, "iterator") && !strcmp(rows[k].name, factory)) functions[k] = lua_tocfunction(L, -1);
+    if (!strcmp(rows[k].table, "iterator") && !strcmp(rows[k].name, factory))
+      functions[k] = lua_tocfunction(L, -1);
   lua_pop(L, 2);
 }
 
@@ -46,8 +53,10 @@ static void find_metamethods(lua_State *L, lua_CFunction *functions) {
 
 /* Stack of a fresh state: light userdata of an array that takes the C functions of the rows. */
 static int find_functions(lua_State *L) {
-  static const luaL_Reg libraries[] = {{LUA_LOADLIBNAME, luaopen_package}, {LUA_GNAME, luaopen_base},       {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
-                                       {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8}};
+  static const luaL_Reg libraries[] = {{LUA_LOADLIBNAME, luaopen_package}, {LUA_GNAME, luaopen_base},
+                                       {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
+                                       {LUA_STRLIBNAME, luaopen_string},   {LUA_MATHLIBNAME, luaopen_math},
+                                       {LUA_UTF8LIBNAME, luaopen_utf8}};
   lua_CFunction *functions = lua_touserdata(L, 1);
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
     luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
@@ -75,7 +84,8 @@ static bool find_in_fresh_state(lua_CFunction *functions) {
   return found;
 }
 
-/* The C functions of the rows, in a userdata of the registry, NULL where Lua has none; NULL itself when memory is out. */
+/* The C functions of the rows, in a userdata of the registry, NULL where Lua has none; NULL itself when
+ * memory is out. */
 static const lua_CFunction *known_functions(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key) != LUA_TUSERDATA) {
     lua_pop(L, 1);
@@ -102,9 +112,13 @@ bool tc_capture_is_protected_call(lua_State *L, int index) {
   return false;
 }
 
-bool tc_library_is_protected(tc_library_fn library) { return library == tc_library_pcall || library == tc_library_xpcall; }
+bool tc_library_is_protected(tc_library_fn library) {
+  return library == tc_library_pcall || library == tc_library_xpcall;
+}
 
-static bool is_named(const struct row *row, const char *name) { return name && !strcmp(row->table, "tbench") && !strcmp(row->name, name); }
+static bool is_named(const struct row *row, const char *name) {
+  return name && !strcmp(row->table, "tbench") && !strcmp(row->name, name);
+}
 
 tc_library_fn tc_library_find(struct tc_trace *t, int index, const char **name) {
   const lua_CFunction *known = known_functions(t->L), function = lua_tocfunction(t->L, index);
@@ -129,10 +143,14 @@ bool tc_library_push(struct tc_trace *t, const char *table, const char *name) {
 
 tc_status tc_bad_argument(struct tc_trace *t, size_t at) {
   for (int i = 0; i < 2 && t->limit > at + 1 + (size_t)i; i++) tc_use_type(t, &t->slots[at + 1 + (size_t)i]);
-  return tc_trace_raises(t, "bad argument to %s", t->slots[at].kind == TC_IS_NATIVE && t->slots[at].native->name ? t->slots[at].native->name : "a function");
+  return tc_trace_raises(t, "bad argument to %s",
+                         t->slots[at].kind == TC_IS_NATIVE && t->slots[at].native->name
+                             ? t->slots[at].native->name
+                             : "a function");
 }
 
-tc_status tc_integer_argument(struct tc_trace *t, size_t at, int n_args, int number, lua_Integer otherwise, lua_Integer *out) {
+tc_status tc_integer_argument(struct tc_trace *t, size_t at, int n_args, int number, lua_Integer otherwise,
+                              lua_Integer *out) {
   struct tc_tracked value = tc_argument(t, at, n_args, number);
   int is_integer = 0;
   const tc_status status = tc_use(t, &value);
@@ -149,8 +167,10 @@ tc_status tc_integer_argument(struct tc_trace *t, size_t at, int n_args, int num
 tc_status tc_refuse_objects(struct tc_trace *t, size_t at, int n_args, const char *name) {
   for (int i = 0; i < n_args; i++) {
     const struct tc_tracked *value = &t->slots[at + 1 + (size_t)i];
-    if (value->kind == TC_IS_TENSOR) return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of %s with a tensor", name);
-    if (!tc_is_scalar(value)) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "call of %s with an object", name);
+    if (value->kind == TC_IS_TENSOR)
+      return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of %s with a tensor", name);
+    if (!tc_is_scalar(value))
+      return tc_trace_break(t, TC_BREAK_C_FUNCTION, "call of %s with an object", name);
   }
   return TC_OK;
 }
@@ -192,7 +212,8 @@ tc_status tc_library_pure(struct tc_trace *t, size_t at, int n_args, int *n_resu
 tc_status tc_library_prints(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   (void)n_results;
   for (int i = 0; i < n_args; i++)
-    if (t->slots[at + 1 + (size_t)i].kind == TC_IS_TENSOR) return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of print with a tensor");
+    if (t->slots[at + 1 + (size_t)i].kind == TC_IS_TENSOR)
+      return tc_trace_break(t, TC_BREAK_TENSOR_VALUE, "call of print with a tensor");
   return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "call of print");
 }
 

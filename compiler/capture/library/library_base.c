@@ -31,10 +31,12 @@ tc_status tc_library_tostring(struct tc_trace *t, size_t at, int n_args, int *n_
   tc_status status = tc_metamethod(t, &value, TC_EVENT_TOSTRING, &handler);
   if (status) return status;
   if (handler.kind == TC_IS_NIL && value.kind == TC_IS_TEXT) return tc_library_pure(t, at, n_args, n_results);
-  if (handler.kind == TC_IS_NIL) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "tostring of an object: its address");
+  if (handler.kind == TC_IS_NIL)
+    return tc_trace_break(t, TC_BREAK_C_FUNCTION, "tostring of an object: its address");
   *n_results = 1;
   status = tc_call_values(t, &handler, 1, &value, 1, &t->slots[at]);
-  if (!status && t->slots[at].kind != TC_IS_TEXT) status = tc_trace_raises(t, "'__tostring' must return a string");
+  if (!status && t->slots[at].kind != TC_IS_TEXT)
+    status = tc_trace_raises(t, "'__tostring' must return a string");
   return status;
 }
 
@@ -42,12 +44,15 @@ tc_status tc_library_select(struct tc_trace *t, size_t at, int n_args, int *n_re
   struct tc_tracked first = tc_argument(t, at, n_args, 0);
   tc_status status = tc_use(t, &first);
   if (status) return status;
-  if (first.kind == TC_IS_TEXT && first.text->bytes[0] == '#') return tc_give(t, at, tc_int(n_args - 1), n_results);
+  if (first.kind == TC_IS_TEXT && first.text->bytes[0] == '#')
+    return tc_give(t, at, tc_int(n_args - 1), n_results);
   lua_Integer n;
   if (first.kind == TC_IS_NIL) return tc_bad_argument(t, at);
   if ((status = tc_integer_argument(t, at, n_args, 0, 0, &n))) return status;
-  if (n < 0) n = n_args + n;
-  else if (n > n_args) n = n_args;
+  if (n < 0)
+    n = n_args + n;
+  else if (n > n_args)
+    n = n_args;
   if (n < 1) return tc_bad_argument(t, at);
   *n_results = n_args - (int)n;
   memmove(&t->slots[at], &t->slots[at + 1 + (size_t)n], sizeof *t->slots * (size_t)*n_results);
@@ -114,8 +119,10 @@ tc_status tc_library_next(struct tc_trace *t, size_t at, int n_args, int *n_resu
   return TC_OK;
 }
 
-/* Gives the iterator at the stack top (popped), which is one object for all loops, its state and its control value. */
-static tc_status give_iterator(struct tc_trace *t, size_t at, struct tc_tracked state, struct tc_tracked control, int *n_results) {
+/* Gives the iterator at the stack top (popped), which is one object for all loops, its state and its control
+ * value. */
+static tc_status give_iterator(struct tc_trace *t, size_t at, struct tc_tracked state,
+                               struct tc_tracked control, int *n_results) {
   struct tc_tracked iterator;
   tc_status status = tc_import_pinned(t, TC_NO_SOURCE, &iterator);
   if (!status) status = tc_reserve(t, at, 3);
@@ -132,7 +139,8 @@ tc_status tc_library_pairs(struct tc_trace *t, size_t at, int n_args, int *n_res
   struct tc_tracked handler = tc_nil();
   tc_status status = TC_OK;
   if (!n_args) return tc_bad_argument(t, at);
-  if (value.kind == TC_IS_TABLE || value.kind == TC_IS_OPAQUE) status = tc_metamethod(t, &value, TC_EVENT_PAIRS, &handler);
+  if (value.kind == TC_IS_TABLE || value.kind == TC_IS_OPAQUE)
+    status = tc_metamethod(t, &value, TC_EVENT_PAIRS, &handler);
   if (status) return status;
   if (handler.kind != TC_IS_NIL) {
     struct tc_tracked results[3];
@@ -178,9 +186,12 @@ tc_status tc_library_getmetatable(struct tc_trace *t, size_t at, int n_args, int
   tc_status status = TC_OK;
   if (!n_args) return tc_bad_argument(t, at);
   tc_use_type(t, &value);
-  if (value.kind == TC_IS_TENSOR || value.kind == TC_IS_OPAQUE) return tc_trace_break(t, TC_BREAK_METAMETHOD, "the metatable of a tensor or userdata");
-  if (value.kind == TC_IS_TABLE) status = tc_table_metatable(t, value.table, &metatable);
-  else if (value.kind == TC_IS_TEXT) status = tc_string_metatable(t, &metatable);
+  if (value.kind == TC_IS_TENSOR || value.kind == TC_IS_OPAQUE)
+    return tc_trace_break(t, TC_BREAK_METAMETHOD, "the metatable of a tensor or userdata");
+  if (value.kind == TC_IS_TABLE)
+    status = tc_table_metatable(t, value.table, &metatable);
+  else if (value.kind == TC_IS_TEXT)
+    status = tc_string_metatable(t, &metatable);
   if (!status && metatable) status = tc_metamethod(t, &value, TC_EVENT_METATABLE, &shown);
   if (status) return status;
   if (metatable && shown.kind == TC_IS_NIL) shown = tc_tracked_table(metatable);
@@ -191,7 +202,9 @@ tc_status tc_library_setmetatable(struct tc_trace *t, size_t at, int n_args, int
   struct tc_tracked table = tc_argument(t, at, n_args, 0), metatable = tc_argument(t, at, n_args, 1), field;
   tc_status status = tc_use(t, &metatable);
   if (status) return status;
-  if (table.kind != TC_IS_TABLE || n_args < 2 || (metatable.kind != TC_IS_NIL && metatable.kind != TC_IS_TABLE)) return tc_bad_argument(t, at);
+  if (table.kind != TC_IS_TABLE || n_args < 2 ||
+      (metatable.kind != TC_IS_NIL && metatable.kind != TC_IS_TABLE))
+    return tc_bad_argument(t, at);
   if ((status = tc_metamethod(t, &table, TC_EVENT_METATABLE, &field))) return status;
   if (field.kind != TC_IS_NIL) return tc_trace_raises(t, "cannot change a protected metatable");
   tc_use_type(t, &table);
@@ -201,7 +214,8 @@ tc_status tc_library_setmetatable(struct tc_trace *t, size_t at, int n_args, int
   static const enum tc_event collected[] = {TC_EVENT_GC, TC_EVENT_MODE};
   for (size_t i = 0; i < sizeof collected / sizeof *collected; i++) {
     if ((status = tc_metamethod(t, &table, collected[i], &field))) return status;
-    if (field.kind != TC_IS_NIL) return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "a metatable with %s", tc_event_field(collected[i]));
+    if (field.kind != TC_IS_NIL)
+      return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "a metatable with %s", tc_event_field(collected[i]));
   }
   return tc_give(t, at, table, n_results);
 }

@@ -1,22 +1,27 @@
-/* math.* on numbers that stay open: where Lua's operators say the same, the result is an expression over them.
+/* math.* on numbers that stay open: where Lua's operators say the same, the result is an expression over
+ * them.
  *
  * Invariants:
- *  1. An expression gives, for every number of the operand's kind, what the function gives: its value and its kind. Where the
- *     function's way depends on the value (a sign, which is larger), a comparison is guarded.
+ *  1. An expression gives, for every number of the operand's kind, what the function gives: its value and its
+ *     kind. Where the function's way depends on the value (a sign, which is larger), a comparison is guarded.
  *  2. Functions like math.cos are operations of expressions themselves (guards/functions.def).
  *  3. Whatever has no such expression is fixed, and the function itself is called. */
 #include <string.h>
 
 #include "capture/library/library.h"
 
-static bool is_one_lazy(const struct tc_trace *t, size_t at, int n_args) { return n_args == 1 && tc_is_lazy(t, &t->slots[at + 1]); }
+static bool is_one_lazy(const struct tc_trace *t, size_t at, int n_args) {
+  return n_args == 1 && tc_is_lazy(t, &t->slots[at + 1]);
+}
 
-static tc_status arith(struct tc_trace *t, enum tc_event event, struct tc_tracked a, struct tc_tracked b, struct tc_tracked *out) {
+static tc_status arith(struct tc_trace *t, enum tc_event event, struct tc_tracked a, struct tc_tracked b,
+                       struct tc_tracked *out) {
   bool done;
   return tc_arith(t, event, &a, &b, out, &done);
 }
 
-/* The float is an integer, whatever its value: x | 0, which has no value for other floats. *is: this one is. */
+/* The float is an integer, whatever its value: x | 0, which has no value for other floats. *is: this one
+ * is. */
 static tc_status to_integer(struct tc_trace *t, struct tc_tracked v, bool *is, struct tc_tracked *out) {
   struct tc_tracked zero = tc_int(0);
   lua_Integer integer = 0;
@@ -42,8 +47,12 @@ static tc_status round_by(struct tc_trace *t, size_t at, int n_args, int *n_resu
   return fits ? tc_give(t, at, result, n_results) : tc_library_pure(t, at, n_args, n_results);
 }
 
-tc_status tc_library_math_floor(struct tc_trace *t, size_t at, int n_args, int *n_results) { return round_by(t, at, n_args, n_results, false); }
-tc_status tc_library_math_ceil(struct tc_trace *t, size_t at, int n_args, int *n_results) { return round_by(t, at, n_args, n_results, true); }
+tc_status tc_library_math_floor(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  return round_by(t, at, n_args, n_results, false);
+}
+tc_status tc_library_math_ceil(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  return round_by(t, at, n_args, n_results, true);
+}
 
 tc_status tc_library_math_tointeger(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   if (!is_one_lazy(t, at, n_args)) return tc_library_pure(t, at, n_args, n_results);
@@ -62,7 +71,8 @@ tc_status tc_library_math_abs(struct tc_trace *t, size_t at, int n_args, int *n_
   struct tc_tracked value = t->slots[at + 1], zero = tc_int(0), result = value;
   const bool is_int = value.kind == TC_IS_INT, negative = is_int ? value.integer < 0 : value.number < 0;
   if (!is_int && !negative && !(value.number > 0)) return tc_library_pure(t, at, n_args, n_results);
-  tc_status status = negative || is_int ? tc_lazy_compare(t, TC_GUARD_OP_LT, &value, &zero, negative) : tc_lazy_compare(t, TC_GUARD_OP_LT, &zero, &value, true);
+  tc_status status = negative || is_int ? tc_lazy_compare(t, TC_GUARD_OP_LT, &value, &zero, negative)
+                                        : tc_lazy_compare(t, TC_GUARD_OP_LT, &zero, &value, true);
   if (!status && negative) status = arith(t, TC_EVENT_UNM, value, value, &result);
   return status ? status : tc_give(t, at, result, n_results);
 }
@@ -91,8 +101,12 @@ static tc_status extreme(struct tc_trace *t, size_t at, int n_args, int *n_resul
   return tc_give(t, at, found, n_results);
 }
 
-tc_status tc_library_math_max(struct tc_trace *t, size_t at, int n_args, int *n_results) { return extreme(t, at, n_args, n_results, true); }
-tc_status tc_library_math_min(struct tc_trace *t, size_t at, int n_args, int *n_results) { return extreme(t, at, n_args, n_results, false); }
+tc_status tc_library_math_max(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  return extreme(t, at, n_args, n_results, true);
+}
+tc_status tc_library_math_min(struct tc_trace *t, size_t at, int n_args, int *n_results) {
+  return extreme(t, at, n_args, n_results, false);
+}
 
 static bool is_positive(const struct tc_tracked *v, bool or_zero) {
   if (v->kind == TC_IS_INT) return or_zero ? v->integer >= 0 : v->integer > 0;
@@ -119,13 +133,17 @@ static tc_status open_call(struct tc_trace *t, size_t at, int n_args, int *n_res
 }
 
 tc_status tc_library_math_function(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  static const struct { const char *name; int op; } functions[] = {
+  static const struct {
+    const char *name;
+    int op;
+  } functions[] = {
 #define TC_GUARD_FUNCTION(NAME, name, value) {#name, TC_GUARD_OP_##NAME},
 #include "guards/functions.def"
 #undef TC_GUARD_FUNCTION
   };
   for (size_t i = 0; i < sizeof functions / sizeof *functions && is_one_lazy(t, at, n_args); i++)
-    if (!strcmp(functions[i].name, t->slots[at].native->name)) return open_call(t, at, n_args, n_results, functions[i].op);
+    if (!strcmp(functions[i].name, t->slots[at].native->name))
+      return open_call(t, at, n_args, n_results, functions[i].op);
   return tc_library_pure(t, at, n_args, n_results);
 }
 

@@ -1,10 +1,11 @@
-/* Functions of the Lua module that are no tensor functions: what they are asked is a fact that a guard holds, and a tensor of
- * data becomes a constant of the graph.
+/* Functions of the Lua module that are no tensor functions: what they are asked is a fact that a guard holds,
+ * and a tensor of data becomes a constant of the graph.
  *
  * Invariants:
- *  1. tb.tensor itself makes the constant, once, from data that guards fix; so it refuses, converts and rounds as in plain Lua.
- *  2. Each call makes a fresh tensor: `full` for a single element; else the constant is an input that the guards keep alive, and
- *     what the traced code sees is a clone of it. */
+ *  1. tb.tensor itself makes the constant, once, from data that guards fix; so it refuses, converts and
+ *     rounds as in plain Lua.
+ *  2. Each call makes a fresh tensor: `full` for a single element; else the constant is an input that the
+ *     guards keep alive, and what the traced code sees is a clone of it. */
 #include "capture/library/library.h"
 
 /* What is_tensor and others ask of a value never depends on more than its type. */
@@ -12,9 +13,12 @@ tc_status tc_library_is_tensor(struct tc_trace *t, size_t at, int n_args, int *n
   const struct tc_tracked value = tc_argument(t, at, n_args, 0);
   const struct tc_traced_shape *shape;
   tc_status status = TC_OK;
-  if (value.kind == TC_IS_TENSOR && value.tensor->outside) status = tc_shape_of(t, value.tensor, &shape);
-  else if (value.kind == TC_IS_OPAQUE) tc_pin(t, &value);
-  else tc_use_type(t, &value);
+  if (value.kind == TC_IS_TENSOR && value.tensor->outside)
+    status = tc_shape_of(t, value.tensor, &shape);
+  else if (value.kind == TC_IS_OPAQUE)
+    tc_pin(t, &value);
+  else
+    tc_use_type(t, &value);
   return status ? status : tc_give(t, at, tc_bool(value.kind == TC_IS_TENSOR), n_results);
 }
 
@@ -116,7 +120,8 @@ static tc_status push_constant(struct tc_trace *t, size_t at, int n_args) {
 static tc_status make_full(struct tc_trace *t, const struct tc_tensor *x, struct tc_value **out) {
   const bool is_float = tc_dtype_is_float(x->dtype);
   const double number = is_float ? tc_tensor_get_f64(x, 0) : 0;
-  tc_sym ints[2 + TC_MAX_DIMS] = {tc_sym_const(x->dtype), tc_sym_const(is_float ? 0 : tc_tensor_get_i64(x, 0))};
+  tc_sym ints[2 + TC_MAX_DIMS] = {tc_sym_const(x->dtype),
+                                  tc_sym_const(is_float ? 0 : tc_tensor_get_i64(x, 0))};
   for (int d = 0; d < x->ndim; d++) ints[2 + d] = tc_sym_const(1);
   if (!tc_sym_valid(ints[1])) return TC_OK;
   const struct tc_attrs attrs = {.ints = ints, .n_ints = 2 + x->ndim, .nums = &number, .n_nums = 1};
@@ -135,8 +140,10 @@ static tc_status make_clone(struct tc_trace *t, int source, struct tc_value **ou
   return tc_emit(&t->builder.builder, TC_OP_clone, 1, in, NULL, out, t->err);
 }
 
-/* The dtype that the options ask for; without any, what the function chooses. *known is false for options of another kind. */
-static tc_status option_dtype(struct tc_trace *t, struct tc_tracked options, bool integers, tc_dtype *out, bool *known) {
+/* The dtype that the options ask for; without any, what the function chooses. *known is false for options of
+ * another kind. */
+static tc_status option_dtype(struct tc_trace *t, struct tc_tracked options, bool integers, tc_dtype *out,
+                              bool *known) {
   struct tc_tracked key, value;
   *out = integers ? TC_I64 : t->builder.builder.default_dtype;
   *known = options.kind == TC_IS_NIL;
@@ -147,7 +154,8 @@ static tc_status option_dtype(struct tc_trace *t, struct tc_tracked options, boo
   status = tc_text_of(t, "dtype", strlen("dtype"), &key);
   if (!status) status = tc_index(t, &options, key, &value);
   if (!status) status = tc_use(t, &value);
-  if (!status) *known = value.kind == TC_IS_NIL || (value.kind == TC_IS_TEXT && tc_dtype_parse(value.text->bytes, out));
+  if (!status)
+    *known = value.kind == TC_IS_NIL || (value.kind == TC_IS_TEXT && tc_dtype_parse(value.text->bytes, out));
   return status;
 }
 

@@ -1,18 +1,18 @@
 /* Protected calls and the errors that they catch.
  *
  * Invariants:
- *  1. An error is caught in the trace only where its value is exactly Lua's: those of error and assert. Whatever else raises is a
- *     break of the calling instruction, which then runs plain.
- *  2. While an error is on its way (t->raising), every function returns TC_BREAK, and inlined calls leave their frames in order;
- *     tc_trace_break is not told of it. The call that catches it takes the mark away.
+ *  1. An error is caught in the trace only where its value is exactly Lua's: those of error and assert.
+ *     Whatever else raises is a break of the calling instruction, which then runs plain.
+ *  2. While an error is on its way (t->raising), every function returns TC_BREAK, and inlined calls leave
+ *     their frames in order; tc_trace_break is not told of it. The call that catches it takes the mark away.
  *  3. What the code did before the error stays, as in Lua: nothing of the trace is taken back. */
 #include <lauxlib.h>
 #include <string.h>
 
 #include "capture/library/library.h"
 
-/* The Lua function that level `level` means, where the running native (error, assert) is level 0. NULL: that is a C
- * function, or (*outside) a function below the captured one. */
+/* The Lua function that level `level` means, where the running native (error, assert) is level 0. NULL: that
+ * is a C function, or (*outside) a function below the captured one. */
 static const struct tc_activation *at_level(const struct tc_trace *t, lua_Integer level, bool *outside) {
   *outside = false;
   for (const struct tc_activation *a = t->activation; a; a = a->caller) {
@@ -36,15 +36,19 @@ static tc_status add_position(struct tc_trace *t, const struct tc_activation *a,
 }
 
 /* What the functions error and assert do. */
-static tc_status raise_value(struct tc_trace *t, struct tc_tracked value, lua_Integer level, const char *name) {
+static tc_status raise_value(struct tc_trace *t, struct tc_tracked value, lua_Integer level,
+                             const char *name) {
   bool outside = false;
   tc_status status = TC_OK;
   if (!t->n_protections) return tc_trace_raises(t, "call of %s", name);
-  if (value.kind == TC_IS_TEXT) status = tc_use(t, &value);
-  else tc_use_type(t, &value);
+  if (value.kind == TC_IS_TEXT)
+    status = tc_use(t, &value);
+  else
+    tc_use_type(t, &value);
   if (!status && value.kind == TC_IS_TEXT && level > 0) {
     const struct tc_activation *a = at_level(t, level, &outside);
-    if (outside || (t->in_handler && level > 1)) return tc_trace_break(t, TC_BREAK_PROTECTED_CALL, "%s with level %lld", name, (long long)level);
+    if (outside || (t->in_handler && level > 1))
+      return tc_trace_break(t, TC_BREAK_PROTECTED_CALL, "%s with level %lld", name, (long long)level);
     if (a) status = add_position(t, a, &value);
   }
   if (status) return status;
@@ -79,7 +83,8 @@ tc_status tc_library_assert(struct tc_trace *t, size_t at, int n_args, int *n_re
 /* Calls the value at slot `at`. *caught: it raised t->raised; the call's frames are gone. */
 static tc_status call_protected(struct tc_trace *t, size_t at, int n_args, int *count, bool *caught) {
   const size_t limit = t->limit;
-  const int depth = t->depth, top = lua_gettop(t->L), n_natives = t->activation ? t->activation->n_natives : 0;
+  const int depth = t->depth, top = lua_gettop(t->L),
+            n_natives = t->activation ? t->activation->n_natives : 0;
   t->n_protections++;
   const tc_status status = tc_call(t, at, n_args, count);
   t->n_protections--;
@@ -105,8 +110,8 @@ tc_status tc_library_pcall(struct tc_trace *t, size_t at, int n_args, int *n_res
   return TC_OK;
 }
 
-/* A message handler sees the values of the frames that raised, which their cells still hold; an error in it would have it called
- * again, and again. */
+/* A message handler sees the values of the frames that raised, which their cells still hold; an error in it
+ * would have it called again, and again. */
 static tc_status handle(struct tc_trace *t, size_t at, const struct tc_tracked *handler) {
   const struct tc_tracked message = t->raised;
   const int n_protections = t->n_protections;

@@ -1,5 +1,5 @@
-/* table.sort: Lua's own quicksort, step by step, so that equal elements end where Lua leaves them and a comparison function is
- * called in Lua's order.
+/* table.sort: Lua's own quicksort, step by step, so that equal elements end where Lua leaves them and a
+ * comparison function is called in Lua's order.
  *
  * Invariants:
  *  1. `low` and `high` are Lua's lo and up; elements are read and written as lua_geti and lua_seti do.
@@ -8,22 +8,31 @@
 
 #include "capture/library/library.h"
 
-enum { LARGE_RANGE = 100, BALANCE = 128 }; /* Lua's: ranges below take the middle as pivot; how much smaller one part may be */
+enum {
+  LARGE_RANGE = 100,
+  BALANCE = 128
+}; /* Lua's: ranges below take the middle as pivot; how much smaller one part may be */
 
 struct sorting {
   struct tc_trace *t;
   struct tc_tracked table, compare; /* compare: nil for < */
 };
 
-static tc_status get(const struct sorting *s, unsigned i, struct tc_tracked *out) { return tc_index(s->t, &s->table, tc_int(i), out); }
-static tc_status set(const struct sorting *s, unsigned i, const struct tc_tracked *value) { return tc_set_index(s->t, &s->table, tc_int(i), value); }
+static tc_status get(const struct sorting *s, unsigned i, struct tc_tracked *out) {
+  return tc_index(s->t, &s->table, tc_int(i), out);
+}
+static tc_status set(const struct sorting *s, unsigned i, const struct tc_tracked *value) {
+  return tc_set_index(s->t, &s->table, tc_int(i), value);
+}
 
-static tc_status put_two(const struct sorting *s, unsigned i, const struct tc_tracked *at_i, unsigned j, const struct tc_tracked *at_j) {
+static tc_status put_two(const struct sorting *s, unsigned i, const struct tc_tracked *at_i, unsigned j,
+                         const struct tc_tracked *at_j) {
   const tc_status status = set(s, i, at_i);
   return status ? status : set(s, j, at_j);
 }
 
-static tc_status less(const struct sorting *s, const struct tc_tracked *a, const struct tc_tracked *b, bool *out) {
+static tc_status less(const struct sorting *s, const struct tc_tracked *a, const struct tc_tracked *b,
+                      bool *out) {
   struct tc_tracked left = *a, right = *b, result;
   tc_status status = tc_turn(s->t);
   if (status) return status;
@@ -56,10 +65,13 @@ static tc_status order_pivot(const struct sorting *s, unsigned low, unsigned mid
   return status || !swap ? status : put_two(s, middle, &end, high, &pivot);
 }
 
-static tc_status wrong_order(const struct sorting *s) { return tc_trace_raises(s->t, "invalid order function for sorting"); }
+static tc_status wrong_order(const struct sorting *s) {
+  return tc_trace_raises(s->t, "invalid order function for sorting");
+}
 
 /* The pivot lies at high - 1; *middle: where it goes. */
-static tc_status partition(const struct sorting *s, unsigned low, unsigned high, const struct tc_tracked *pivot, unsigned *middle) {
+static tc_status partition(const struct sorting *s, unsigned low, unsigned high,
+                           const struct tc_tracked *pivot, unsigned *middle) {
   unsigned i = low, j = high - 1;
   for (;;) {
     struct tc_tracked left, right;
@@ -79,7 +91,8 @@ static tc_status partition(const struct sorting *s, unsigned low, unsigned high,
   }
 }
 
-/* One turn of the loop: three elements are put in order, the others on the sides of a pivot. *middle 0: no more is to be done. */
+/* One turn of the loop: three elements are put in order, the others on the sides of a pivot. *middle 0: no
+ * more is to be done. */
 static tc_status divide(const struct sorting *s, unsigned low, unsigned high, unsigned *middle) {
   struct tc_tracked pivot, other;
   const unsigned at = (low + high) / 2;
@@ -96,7 +109,8 @@ static tc_status divide(const struct sorting *s, unsigned low, unsigned high, un
 static tc_status sort_range(const struct sorting *s, unsigned low, unsigned high, bool is_balanced) {
   while (low < high) {
     unsigned middle, smaller;
-    if (!is_balanced && high - low >= LARGE_RANGE) return tc_trace_break(s->t, TC_BREAK_C_FUNCTION, "sort of a list that Lua sorts by the clock");
+    if (!is_balanced && high - low >= LARGE_RANGE)
+      return tc_trace_break(s->t, TC_BREAK_C_FUNCTION, "sort of a list that Lua sorts by the clock");
     tc_status status = divide(s, low, high, &middle);
     if (status || !middle) return status;
     if (middle - low < high - middle) {
@@ -115,7 +129,8 @@ static tc_status sort_range(const struct sorting *s, unsigned low, unsigned high
 }
 
 tc_status tc_library_table_sort(struct tc_trace *t, size_t at, int n_args, int *n_results) {
-  struct sorting s = {.t = t, .table = tc_argument(t, at, n_args, 0), .compare = tc_argument(t, at, n_args, 1)};
+  struct sorting s = {
+      .t = t, .table = tc_argument(t, at, n_args, 0), .compare = tc_argument(t, at, n_args, 1)};
   struct tc_tracked length;
   tc_use_type(t, &s.table);
   if (s.table.kind != TC_IS_TABLE) return tc_bad_argument(t, at);
@@ -126,6 +141,7 @@ tc_status tc_library_table_sort(struct tc_trace *t, size_t at, int n_args, int *
   if (length.kind != TC_IS_INT || length.integer >= INT_MAX) return tc_bad_argument(t, at);
   if (length.integer <= 1) return TC_OK;
   tc_use_type(t, &s.compare);
-  if (s.compare.kind != TC_IS_NIL && tc_tracked_type(&s.compare) != LUA_TFUNCTION) return tc_bad_argument(t, at);
+  if (s.compare.kind != TC_IS_NIL && tc_tracked_type(&s.compare) != LUA_TFUNCTION)
+    return tc_bad_argument(t, at);
   return sort_range(&s, 1, (unsigned)length.integer, true);
 }

@@ -1,8 +1,9 @@
 /* Formats, iterators over strings, and modules that are loaded.
  *
  * Invariants:
- *  1. An iterator of gmatch that the traced code makes is a real one, of the trace's own, made from constants: it is called at
- *     capture. Where it must exist after the graph, a new one is made and brought as far.
+ *  1. An iterator of gmatch that the traced code makes is a real one, of the trace's own, made from
+ *     constants: it is called at capture. Where it must exist after the graph, a new one is made and brought
+ *     as far.
  *  2. That a module is loaded, and what it is, are guarded as fields of the table of loaded modules. */
 #include <lauxlib.h>
 
@@ -10,7 +11,8 @@
 
 /* Calls the value at the stack top below `n_args` arguments. A break when it raises. */
 static tc_status call_really(struct tc_trace *t, int n_args, int n_results, const char *name) {
-  return lua_pcall(t->L, n_args, n_results, 0) == LUA_OK ? TC_OK : tc_trace_raises(t, "%s raises an error", name);
+  return lua_pcall(t->L, n_args, n_results, 0) == LUA_OK ? TC_OK
+                                                         : tc_trace_raises(t, "%s raises an error", name);
 }
 
 /* Strings among the values that are formatted go through their metamethod __tostring, if there is one. */
@@ -21,7 +23,8 @@ tc_status tc_library_format(struct tc_trace *t, size_t at, int n_args, int *n_re
     if (value.kind != TC_IS_TEXT) continue;
     const tc_status status = tc_metamethod(t, &value, TC_EVENT_TOSTRING, &handler);
     if (status) return status;
-    if (handler.kind != TC_IS_NIL) return tc_trace_break(t, TC_BREAK_METAMETHOD, "string.format of strings with __tostring");
+    if (handler.kind != TC_IS_NIL)
+      return tc_trace_break(t, TC_BREAK_METAMETHOD, "string.format of strings with __tostring");
   }
   return tc_library_pure(t, at, n_args, n_results);
 }
@@ -32,7 +35,8 @@ tc_status tc_library_format(struct tc_trace *t, size_t at, int n_args, int *n_re
 static int make_iterator(lua_State *L) {
   int count = 0;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  for (; lua_type(L, lua_upvalueindex(count + 1)) != LUA_TNONE; count++) lua_pushvalue(L, lua_upvalueindex(count + 1));
+  for (; lua_type(L, lua_upvalueindex(count + 1)) != LUA_TNONE; count++)
+    lua_pushvalue(L, lua_upvalueindex(count + 1));
   lua_call(L, count - 1, 1);
   return 1;
 }
@@ -85,7 +89,8 @@ tc_status tc_library_gmatch(struct tc_trace *t, size_t at, int n_args, int *n_re
   lua_pushcclosure(L, make_iterator, count + 1);
   lua_pushvalue(L, -1);
   if ((status = call_really(t, 0, 1, callee.native->name))) return status;
-  *native = (struct tc_traced_native){.origin.source = TC_NO_SOURCE, .library = next_match, .name = "the iterator of gmatch"};
+  *native = (struct tc_traced_native){
+      .origin.source = TC_NO_SOURCE, .library = next_match, .name = "the iterator of gmatch"};
   native->iterator = keep_object(t);
   native->maker = keep_object(t);
   return tc_give(t, at, tc_tracked_native(native), n_results);
@@ -141,6 +146,7 @@ tc_status tc_library_require(struct tc_trace *t, size_t at, int n_args, int *n_r
   if (!status) status = tc_index(t, &loaded, name, &module);
   if (!status) status = tc_truth(t, &module, &truth);
   if (status) return status;
-  if (!truth) return tc_trace_break(t, TC_BREAK_C_FUNCTION, "require of %s, which is not loaded yet", name.text->bytes);
+  if (!truth)
+    return tc_trace_break(t, TC_BREAK_C_FUNCTION, "require of %s, which is not loaded yet", name.text->bytes);
   return tc_give(t, at, module, n_results);
 }

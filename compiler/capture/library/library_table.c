@@ -19,7 +19,8 @@ static tc_status table_argument(struct tc_trace *t, size_t at, int n_args, struc
   return table->kind == TC_IS_TABLE ? TC_OK : tc_bad_argument(t, at);
 }
 
-static tc_status sequence_argument(struct tc_trace *t, size_t at, int n_args, struct tc_tracked *table, lua_Integer *length) {
+static tc_status sequence_argument(struct tc_trace *t, size_t at, int n_args, struct tc_tracked *table,
+                                   lua_Integer *length) {
   const tc_status status = table_argument(t, at, n_args, table);
   return status ? status : length_of(t, at, table, length);
 }
@@ -64,7 +65,8 @@ tc_status tc_library_table_remove(struct tc_trace *t, size_t at, int n_args, int
   tc_status status = sequence_argument(t, at, n_args, &table, &length);
   if (!status) status = tc_integer_argument(t, at, n_args, 1, length, &position);
   if (status) return status;
-  if (n_args > 1 && length + 1 != position && (position < 1 || position > length + 1)) return tc_bad_argument(t, at);
+  if (n_args > 1 && length + 1 != position && (position < 1 || position > length + 1))
+    return tc_bad_argument(t, at);
   if ((status = tc_index(t, &table, tc_int(position), &removed))) return status;
   for (; position < length; position++) {
     status = tc_index(t, &table, tc_int(position + 1), &moved);
@@ -80,7 +82,8 @@ tc_status tc_library_table_pack(struct tc_trace *t, size_t at, int n_args, int *
   struct tc_tracked table, name;
   const struct tc_tracked count = tc_int(n_args);
   tc_status status = tc_new_table(t, n_args, 1, &table);
-  for (int i = n_args; i >= 1 && !status; i--) status = tc_table_set_index(t, table.table, i, &t->slots[at + (size_t)i]);
+  for (int i = n_args; i >= 1 && !status; i--)
+    status = tc_table_set_index(t, table.table, i, &t->slots[at + (size_t)i]);
   if (!status) status = tc_text_of(t, "n", 1, &name);
   if (!status) status = tc_table_set(t, table.table, name, &count);
   return status ? status : tc_give(t, at, table, n_results);
@@ -92,8 +95,10 @@ tc_status tc_library_table_unpack(struct tc_trace *t, size_t at, int n_args, int
   lua_Integer first, last = 0;
   tc_status status = tc_integer_argument(t, at, n_args, 1, 1, &first);
   if (!status) status = tc_use(t, &end);
-  if (!status && end.kind == TC_IS_NIL) status = length_of(t, at, &table, &last);
-  else if (!status) status = tc_integer_argument(t, at, n_args, 2, 0, &last);
+  if (!status && end.kind == TC_IS_NIL)
+    status = length_of(t, at, &table, &last);
+  else if (!status)
+    status = tc_integer_argument(t, at, n_args, 2, 0, &last);
   if (status) return status;
   *n_results = 0;
   if (first > last) return TC_OK;
@@ -137,7 +142,8 @@ tc_status tc_library_table_concat(struct tc_trace *t, size_t at, int n_args, int
 }
 
 /* Is the element's new place inside of the old range, of the same table: then they move from the last on. */
-static tc_status moves_up(struct tc_trace *t, size_t at, int n_args, lua_Integer first, lua_Integer last, lua_Integer to, bool *out) {
+static tc_status moves_up(struct tc_trace *t, size_t at, int n_args, lua_Integer first, lua_Integer last,
+                          lua_Integer to, bool *out) {
   bool same = true;
   *out = to <= last && to > first;
   if (!*out || tc_argument(t, at, n_args, 4).kind == TC_IS_NIL) return TC_OK;

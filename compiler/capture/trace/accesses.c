@@ -1,13 +1,15 @@
 /* Instructions that read and write tables. */
 #include "capture/trace/trace.h"
 
-static tc_status register_or_constant(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked *out) {
+static tc_status register_or_constant(struct tc_trace *t, struct tc_activation *a, uint32_t code,
+                                      struct tc_tracked *out) {
   if (tc_code_k(code)) return tc_constant(t, a, tc_code_c(code), out);
   *out = *tc_register(t, a, tc_code_c(code));
   return TC_OK;
 }
 
-static tc_status get(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked object, struct tc_tracked key) {
+static tc_status get(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked object,
+                     struct tc_tracked key) {
   struct tc_tracked value;
   const tc_status status = tc_index(t, &object, key, &value);
   if (!status) tc_set_register(t, a, code, value);
@@ -44,7 +46,8 @@ tc_status tc_do_self(struct tc_trace *t, struct tc_activation *a, uint32_t code)
   return get(t, a, code, object, key);
 }
 
-static tc_status put(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked object, struct tc_tracked key) {
+static tc_status put(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked object,
+                     struct tc_tracked key) {
   struct tc_tracked value;
   const tc_status status = register_or_constant(t, a, code, &value);
   return status ? status : tc_set_index(t, &object, key, &value);
@@ -72,8 +75,9 @@ tc_status tc_do_set_field(struct tc_trace *t, struct tc_activation *a, uint32_t 
 }
 
 enum {
-  EXTRA_FACTOR = 256,  /* an EXTRAARG counts in units of what C can hold */
-  MOST_LOG_HASH = 30,  /* B of NEWTABLE is one more than the logarithm of a size, which Lua's compiler keeps below 2^30 */
+  EXTRA_FACTOR = 256, /* an EXTRAARG counts in units of what C can hold */
+  MOST_LOG_HASH =
+      30, /* B of NEWTABLE is one more than the logarithm of a size, which Lua's compiler keeps below 2^30 */
 };
 
 static int extra(const struct tc_activation *a, uint32_t code) {
@@ -83,7 +87,8 @@ static int extra(const struct tc_activation *a, uint32_t code) {
 tc_status tc_do_new_table(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
   const int log_hash = tc_code_b(code) <= MOST_LOG_HASH ? tc_code_b(code) : 0;
   struct tc_tracked table;
-  const tc_status status = tc_new_table(t, tc_code_c(code) + extra(a, code), log_hash ? 1 << (log_hash - 1) : 0, &table);
+  const tc_status status =
+      tc_new_table(t, tc_code_c(code) + extra(a, code), log_hash ? 1 << (log_hash - 1) : 0, &table);
   a->pc++; /* an EXTRAARG always follows */
   if (!status) tc_set_register(t, a, code, table);
   return status;
@@ -95,13 +100,15 @@ tc_status tc_do_set_list(struct tc_trace *t, struct tc_activation *a, uint32_t c
   const struct tc_tracked table = t->slots[first];
   const lua_Integer before = tc_code_c(code) + (lua_Integer)extra(a, code);
   if (tc_code_k(code)) a->pc++;
-  if (table.kind != TC_IS_TABLE) return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: SETLIST on no table");
+  if (table.kind != TC_IS_TABLE)
+    return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: SETLIST on no table");
   if (!tc_code_b(code)) {
     const tc_status status = tc_table_open_list(t, table.table, before + (lua_Integer)count);
     if (status) return status;
   }
   for (size_t i = 1; i <= count; i++) {
-    const tc_status status = tc_table_set_index(t, table.table, before + (lua_Integer)i, &t->slots[first + i]);
+    const tc_status status =
+        tc_table_set_index(t, table.table, before + (lua_Integer)i, &t->slots[first + i]);
     if (status) return status;
   }
   return TC_OK;

@@ -1,10 +1,12 @@
 /* Operators on tracked values: arithmetic, comparison, concatenation.
  *
- * Invariant: numbers are computed by Lua itself (lua_arith, lua_compare, lua_tolstring on numbers never enter metamethods), so
- * that every result is exactly Lua's. What would raise is asked for before. */
+ * Invariant: numbers are computed by Lua itself (lua_arith, lua_compare, lua_tolstring on numbers never enter
+ * metamethods), so that every result is exactly Lua's. What would raise is asked for before. */
 #include "capture/trace/trace.h"
 
-static bool is_bitwise(enum tc_event event) { return (event >= TC_EVENT_BAND && event <= TC_EVENT_SHR) || event == TC_EVENT_BNOT; }
+static bool is_bitwise(enum tc_event event) {
+  return (event >= TC_EVENT_BAND && event <= TC_EVENT_SHR) || event == TC_EVENT_BNOT;
+}
 
 static int lua_operator(enum tc_event event) { return (int)event - TC_EVENT_ADD + LUA_OPADD; }
 
@@ -23,13 +25,17 @@ static tc_status use_both(struct tc_trace *t, struct tc_tracked *a, struct tc_tr
   return status ? status : tc_use(t, b);
 }
 
-tc_status tc_arith(struct tc_trace *t, enum tc_event event, const struct tc_tracked *a, const struct tc_tracked *b, struct tc_tracked *out, bool *done) {
-  *done = tc_is_number(a) && tc_is_number(b) && (!is_bitwise(event) || (has_integer(t, a) && has_integer(t, b)));
+tc_status tc_arith(struct tc_trace *t, enum tc_event event, const struct tc_tracked *a,
+                   const struct tc_tracked *b, struct tc_tracked *out, bool *done) {
+  *done =
+      tc_is_number(a) && tc_is_number(b) && (!is_bitwise(event) || (has_integer(t, a) && has_integer(t, b)));
   if (!*done) return TC_OK;
   struct tc_tracked operands[] = {*a, *b};
-  const bool divides = event == TC_EVENT_MOD || event == TC_EVENT_IDIV, integers = a->kind == TC_IS_INT && b->kind == TC_IS_INT;
+  const bool divides = event == TC_EVENT_MOD || event == TC_EVENT_IDIV,
+             integers = a->kind == TC_IS_INT && b->kind == TC_IS_INT;
   tc_status status = TC_OK;
-  if (is_bitwise(event) && !integers) status = use_both(t, &operands[0], &operands[1]); /* that a float is an integer depends on its value */
+  if (is_bitwise(event) && !integers)
+    status = use_both(t, &operands[0], &operands[1]); /* that a float is an integer depends on its value */
   if (divides && integers && b->integer == 0) status = tc_use(t, &operands[1]);
   if (status) return status;
   if (divides && integers && b->integer == 0) return tc_trace_raises(t, "an integer is divided by zero");
@@ -42,7 +48,8 @@ tc_status tc_arith(struct tc_trace *t, enum tc_event event, const struct tc_trac
   return tc_lazy_arith(t, lua_operator(event), &operands[0], &operands[1], out);
 }
 
-static tc_status raise_operands(struct tc_trace *t, const char *what, const struct tc_tracked *a, const struct tc_tracked *b) {
+static tc_status raise_operands(struct tc_trace *t, const char *what, const struct tc_tracked *a,
+                                const struct tc_tracked *b) {
   char left[96], right[96];
   tc_use_type(t, a);
   tc_use_type(t, b);
@@ -51,8 +58,10 @@ static tc_status raise_operands(struct tc_trace *t, const char *what, const stru
   return tc_trace_raises(t, "%s on %s and %s", what, left, right);
 }
 
-/* An operator between a string and a number or string: bitwise ones convert it by themselves, others are metamethods of strings. */
-static tc_status arith_texts(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out) {
+/* An operator between a string and a number or string: bitwise ones convert it by themselves, others are
+ * metamethods of strings. */
+static tc_status arith_texts(struct tc_trace *t, enum tc_event event, struct tc_tracked *a,
+                             struct tc_tracked *b, struct tc_tracked *out) {
   const struct tc_tracked *text = a->kind == TC_IS_TEXT ? a : b;
   struct tc_tracked handler = tc_nil();
   tc_status status = use_both(t, a, b);
@@ -62,7 +71,8 @@ static tc_status arith_texts(struct tc_trace *t, enum tc_event event, struct tc_
   return tc_call_values(t, &handler, 2, (struct tc_tracked[]){*a, *b}, 1, out);
 }
 
-static tc_status call_tensor_operator(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out) {
+static tc_status call_tensor_operator(struct tc_trace *t, enum tc_event event, struct tc_tracked *a,
+                                      struct tc_tracked *b, struct tc_tracked *out) {
   const struct tc_function *function = tc_function_for_event(tc_event_field(event));
   if (!function) return raise_operands(t, "an operator that tensors do not have", a, b);
   struct tc_tracked callee;
@@ -71,21 +81,26 @@ static tc_status call_tensor_operator(struct tc_trace *t, enum tc_event event, s
   return status ? status : tc_call_values(t, &callee, n_args, (struct tc_tracked[]){*a, *b}, 1, out);
 }
 
-/* An operand that has no metamethod leaves the choice to the other: guarded, for a later call may bring one that has. */
+/* An operand that has no metamethod leaves the choice to the other: guarded, for a later call may bring one
+ * that has. */
 static void pass_over(struct tc_trace *t, const struct tc_tracked *v) {
-  const bool known = v->kind == TC_IS_TABLE || v->kind == TC_IS_TENSOR; /* guarded where it was looked up, or as an input */
+  const bool known =
+      v->kind == TC_IS_TABLE || v->kind == TC_IS_TENSOR; /* guarded where it was looked up, or as an input */
   if (!known && (tc_is_scalar(v) || v->origin)) tc_use_type(t, v);
 }
 
 /* The first operand that has the metamethod decides, as in Lua. */
-tc_status tc_arith_meta(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *out) {
+tc_status tc_arith_meta(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b,
+                        struct tc_tracked *out) {
   struct tc_tracked *const operands[] = {a, b};
   for (int i = 0; i < 2; i++) {
     const struct tc_tracked *v = operands[i];
     if (v->kind == TC_IS_TENSOR) return call_tensor_operator(t, event, a, b, out);
-    if (v->kind == TC_IS_OPAQUE) return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "an operator on a foreign userdata or thread");
+    if (v->kind == TC_IS_OPAQUE)
+      return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "an operator on a foreign userdata or thread");
     if (v->kind == TC_IS_TEXT && tc_is_scalar(operands[1 - i])) return arith_texts(t, event, a, b, out);
-    if (v->kind == TC_IS_TEXT) return tc_trace_break(t, TC_BREAK_METAMETHOD, "an operator between a string and an object");
+    if (v->kind == TC_IS_TEXT)
+      return tc_trace_break(t, TC_BREAK_METAMETHOD, "an operator between a string and an object");
     if (v->kind != TC_IS_TABLE) {
       pass_over(t, v);
       continue;
@@ -93,7 +108,8 @@ tc_status tc_arith_meta(struct tc_trace *t, enum tc_event event, struct tc_track
     struct tc_tracked handler;
     const tc_status status = tc_metamethod(t, v, event, &handler);
     if (status) return status;
-    if (handler.kind != TC_IS_NIL) return tc_call_values(t, &handler, 2, (struct tc_tracked[]){*a, *b}, 1, out);
+    if (handler.kind != TC_IS_NIL)
+      return tc_call_values(t, &handler, 2, (struct tc_tracked[]){*a, *b}, 1, out);
   }
   return raise_operands(t, "arithmetic", a, b);
 }
@@ -109,8 +125,10 @@ tc_status tc_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *
   return status ? status : tc_truth(t, &result, equal);
 }
 
-tc_status tc_less(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b, bool *less) {
-  const bool numbers = tc_is_number(a) && tc_is_number(b), texts = a->kind == TC_IS_TEXT && b->kind == TC_IS_TEXT;
+tc_status tc_less(struct tc_trace *t, enum tc_event event, struct tc_tracked *a, struct tc_tracked *b,
+                  bool *less) {
+  const bool numbers = tc_is_number(a) && tc_is_number(b),
+             texts = a->kind == TC_IS_TEXT && b->kind == TC_IS_TEXT;
   tc_status status;
   if (numbers || texts) {
     tc_push(t, a);
@@ -148,9 +166,12 @@ tc_status tc_concat(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked 
   struct tc_tracked handler = tc_nil();
   pass_over(t, a);
   pass_over(t, b);
-  if (a->kind == TC_IS_TABLE) status = tc_metamethod(t, a, TC_EVENT_CONCAT, &handler);
-  else status = TC_OK;
-  if (!status && handler.kind == TC_IS_NIL && b->kind == TC_IS_TABLE) status = tc_metamethod(t, b, TC_EVENT_CONCAT, &handler);
+  if (a->kind == TC_IS_TABLE)
+    status = tc_metamethod(t, a, TC_EVENT_CONCAT, &handler);
+  else
+    status = TC_OK;
+  if (!status && handler.kind == TC_IS_NIL && b->kind == TC_IS_TABLE)
+    status = tc_metamethod(t, b, TC_EVENT_CONCAT, &handler);
   if (status) return status;
   if (handler.kind == TC_IS_NIL) return raise_operands(t, "concatenation", a, b);
   return tc_call_values(t, &handler, 2, (struct tc_tracked[]){*a, *b}, 1, out);

@@ -1,5 +1,6 @@
-/* Jumps and conditions. A conditional instruction is followed by the jump that it guards: it skips that jump when the condition
- * is not what k says. Conditions rest on constants and guarded values, so that each branch has one way. */
+/* Jumps and conditions. A conditional instruction is followed by the jump that it guards: it skips that jump
+ * when the condition is not what k says. Conditions rest on constants and guarded values, so that each branch
+ * has one way. */
 #include "capture/trace/trace.h"
 
 tc_status tc_do_jump(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
@@ -12,7 +13,8 @@ static void decide(struct tc_activation *a, uint32_t code, bool condition) {
   if (condition != tc_code_k(code)) a->pc++;
 }
 
-static tc_status equal_to(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked other) {
+static tc_status equal_to(struct tc_trace *t, struct tc_activation *a, uint32_t code,
+                          struct tc_tracked other) {
   struct tc_tracked operand = *tc_register(t, a, tc_code_a(code));
   bool equal;
   const tc_status status = tc_equal(t, &operand, &other, &equal);
@@ -34,7 +36,8 @@ tc_status tc_do_equal_integer(struct tc_trace *t, struct tc_activation *a, uint3
   return equal_to(t, a, code, tc_int(tc_code_signed_b(code)));
 }
 
-static tc_status less(struct tc_trace *t, struct tc_activation *a, uint32_t code, enum tc_event event, struct tc_tracked left, struct tc_tracked right) {
+static tc_status less(struct tc_trace *t, struct tc_activation *a, uint32_t code, enum tc_event event,
+                      struct tc_tracked left, struct tc_tracked right) {
   bool truth;
   const tc_status status = tc_less(t, event, &left, &right, &truth);
   if (!status) decide(a, code, truth);

@@ -39,9 +39,13 @@ void tc_describe(struct tc_trace *t, const struct tc_tracked *v, char *out, size
   if (source >= 0) tc_guards_source_text(t->guards, source, &text);
   const char *path = source >= 0 ? tc_strbuf_text(&text) : NULL;
   const char *name = v->kind == TC_IS_NATIVE ? v->native->name : NULL;
-  if (name && !path) snprintf(out, bytes, "%s", name);
-  else if (path) snprintf(out, bytes, "%s", path);
-  else snprintf(out, bytes, "a %s value", v->kind == TC_IS_TENSOR ? "tensor" : lua_typename(t->L, tc_tracked_type(v)));
+  if (name && !path)
+    snprintf(out, bytes, "%s", name);
+  else if (path)
+    snprintf(out, bytes, "%s", path);
+  else
+    snprintf(out, bytes, "a %s value",
+             v->kind == TC_IS_TENSOR ? "tensor" : lua_typename(t->L, tc_tracked_type(v)));
   tc_strbuf_free(&text);
 }
 
@@ -56,14 +60,17 @@ static void print_stack(struct tc_trace *t, char *out, size_t bytes) {
     if (outside) tc_describe(t, &closure, name, sizeof name);
     const char *separator = a->caller ? "; " : "";
     const int line = tc_proto_line(a->proto, a->pc - 1);
-    const int written = outside ? snprintf(out + length, bytes - length, "%s:%d in function '%s'%s", a->proto->chunk, line, name, separator)
-                                : snprintf(out + length, bytes - length, "%s:%d in function <%s:%d>%s", a->proto->chunk, line, a->proto->chunk,
-                                           a->proto->line_defined, separator);
+    const int written =
+        outside ? snprintf(out + length, bytes - length, "%s:%d in function '%s'%s", a->proto->chunk, line,
+                           name, separator)
+                : snprintf(out + length, bytes - length, "%s:%d in function <%s:%d>%s", a->proto->chunk, line,
+                           a->proto->chunk, a->proto->line_defined, separator);
     length += (size_t)written;
   }
 }
 
-static tc_status record_break(struct tc_trace *t, enum tc_break_reason reason, const char *format, va_list args) {
+static tc_status record_break(struct tc_trace *t, enum tc_break_reason reason, const char *format,
+                              va_list args) {
   struct tc_break *b = &t->out->break_;
   const struct tc_activation *a = t->activation;
   b->reason = reason;

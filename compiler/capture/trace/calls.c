@@ -1,11 +1,12 @@
-/* Calls: Lua functions are inlined, tensor functions become nodes, known library functions are answered; anything else is a
- * break. Returns and variable arguments.
+/* Calls: Lua functions are inlined, tensor functions become nodes, known library functions are answered;
+ * anything else is a break. Returns and variable arguments.
  *
  * Invariants:
  *  1. Results lie where the called value lay, as in Lua.
- *  2. `limit` is above everything that is alive; what is called from inside of a handler is laid out from there.
- *  3. At least SLACK slots behind a frame's last register are allocated, so that no operand of an instruction (at most 255 + 255
- *     + 4 above the base) reaches outside. */
+ *  2. `limit` is above everything that is alive; what is called from inside of a handler is laid out from
+ *     there.
+ *  3. At least SLACK slots behind a frame's last register are allocated, so that no operand of an instruction
+ *     (at most 255 + 255 + 4 above the base) reaches outside. */
 #include <string.h>
 
 #include "capture/trace/trace.h"
@@ -15,9 +16,11 @@ enum { SLACK = 1024 };
 tc_status tc_reserve(struct tc_trace *t, size_t slot, size_t count) {
   const size_t needed = slot + count + SLACK;
   if (needed <= t->n_slots) return TC_OK;
-  if (needed > TC_MAX_TRACE_STACK) return tc_trace_break(t, TC_BREAK_INLINE_DEPTH, "more than %d registers", (int)TC_MAX_TRACE_STACK);
+  if (needed > TC_MAX_TRACE_STACK)
+    return tc_trace_break(t, TC_BREAK_INLINE_DEPTH, "more than %d registers", (int)TC_MAX_TRACE_STACK);
   const size_t grown = needed > 2 * t->n_slots ? needed : 2 * t->n_slots;
-  struct tc_tracked *slots = t->ctx->alloc->resize(t->ctx->alloc->self, t->slots, t->n_slots * sizeof *slots, grown * sizeof *slots);
+  struct tc_tracked *slots =
+      t->ctx->alloc->resize(t->ctx->alloc->self, t->slots, t->n_slots * sizeof *slots, grown * sizeof *slots);
   if (!slots) return tc_trace_nomem(t);
   for (size_t i = t->n_slots; i < grown; i++) slots[i] = tc_nil();
   t->slots = slots;
@@ -27,23 +30,31 @@ tc_status tc_reserve(struct tc_trace *t, size_t slot, size_t count) {
 
 tc_status tc_turn(struct tc_trace *t) {
   if (++t->turns <= TC_MAX_LOOP_TURNS) return TC_OK;
-  return tc_trace_break(t, TC_BREAK_LOOP_LENGTH, "more than %d turns of loops in one call", (int)TC_MAX_LOOP_TURNS);
+  return tc_trace_break(t, TC_BREAK_LOOP_LENGTH, "more than %d turns of loops in one call",
+                        (int)TC_MAX_LOOP_TURNS);
 }
 
 /* Sets up `a` to run the closure at slot `at`. */
-static tc_status enter(struct tc_trace *t, struct tc_activation *a, struct tc_traced_closure *closure, size_t at, int n_args) {
+static tc_status enter(struct tc_trace *t, struct tc_activation *a, struct tc_traced_closure *closure,
+                       size_t at, int n_args) {
   tc_status status = tc_closure_prepare(t, closure);
   if (status) return status;
   const struct tc_proto *proto = closure->proto;
   if ((status = tc_reserve(t, at + 1, (size_t)n_args + (size_t)proto->max_stack))) return status;
   for (int i = n_args; i < proto->n_params; i++) t->slots[at + 1 + (size_t)i] = tc_nil();
-  *a = (struct tc_activation){.caller = a->caller, .closure = closure, .proto = proto, .function = at, .base = at + 1, .n_args = n_args};
+  *a = (struct tc_activation){.caller = a->caller,
+                              .closure = closure,
+                              .proto = proto,
+                              .function = at,
+                              .base = at + 1,
+                              .n_args = n_args};
   t->limit = a->base + (size_t)proto->max_stack;
   if (proto->is_vararg && t->limit < a->base + (size_t)n_args) t->limit = a->base + (size_t)n_args;
   return TC_OK;
 }
 
-tc_status tc_run_entry(struct tc_trace *t, struct tc_activation *a, struct tc_traced_closure *closure, int n_args) {
+tc_status tc_run_entry(struct tc_trace *t, struct tc_activation *a, struct tc_traced_closure *closure,
+                       int n_args) {
   *a = (struct tc_activation){.caller = NULL};
   const tc_status status = enter(t, a, closure, 0, n_args);
   if (status) return status;
@@ -54,10 +65,12 @@ tc_status tc_run_entry(struct tc_trace *t, struct tc_activation *a, struct tc_tr
 }
 
 static tc_status too_deep(struct tc_trace *t) {
-  return tc_trace_break(t, TC_BREAK_INLINE_DEPTH, "more than %d calls inside of one another", (int)TC_MAX_INLINE_DEPTH);
+  return tc_trace_break(t, TC_BREAK_INLINE_DEPTH, "more than %d calls inside of one another",
+                        (int)TC_MAX_INLINE_DEPTH);
 }
 
-static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args, int *n_results) {
+static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closure, size_t at, int n_args,
+                             int *n_results) {
   if (t->depth >= TC_MAX_INLINE_DEPTH) return too_deep(t);
   struct tc_activation a = {.caller = t->activation};
   const size_t limit = t->limit;
@@ -75,7 +88,8 @@ static tc_status inline_call(struct tc_trace *t, struct tc_traced_closure *closu
   return status;
 }
 
-/* A compiled object becomes what it compiles: the call is inlined under the outer one's options. *found: it is one. */
+/* A compiled object becomes what it compiles: the call is inlined under the outer one's options. *found: it
+ * is one. */
 static tc_status unwrap_compiled(struct tc_trace *t, size_t at, int *n_args, bool *found) {
   lua_State *L = t->L;
   const struct tc_tracked callee = t->slots[at];
@@ -89,8 +103,10 @@ static tc_status unwrap_compiled(struct tc_trace *t, size_t at, int *n_args, boo
   const int source = callee.origin->source;
   const bool has_self = !lua_isnil(L, -1);
   tc_status status = TC_OK;
-  if (has_self) status = tc_import_pinned(t, source, &self);
-  else lua_pop(L, 1);
+  if (has_self)
+    status = tc_import_pinned(t, source, &self);
+  else
+    lua_pop(L, 1);
   if (!status) status = tc_import_pinned(t, source, &t->slots[at]);
   if (status || !has_self) return status;
   if ((status = tc_reserve(t, at, (size_t)*n_args + 2))) return status;
@@ -101,7 +117,8 @@ static tc_status unwrap_compiled(struct tc_trace *t, size_t at, int *n_args, boo
 }
 
 /* Runs the handler of a library function, which may call traced code again. */
-static tc_status call_library(struct tc_trace *t, tc_library_fn library, size_t at, int n_args, int *n_results) {
+static tc_status call_library(struct tc_trace *t, tc_library_fn library, size_t at, int n_args,
+                              int *n_results) {
   if (t->depth >= TC_MAX_INLINE_DEPTH) return too_deep(t);
   struct tc_activation *a = t->activation; /* NULL: the captured function is this one */
   t->depth++;
@@ -113,7 +130,8 @@ static tc_status call_library(struct tc_trace *t, tc_library_fn library, size_t 
   return TC_OK;
 }
 
-static tc_status call_native(struct tc_trace *t, struct tc_traced_native *native, size_t at, int n_args, int *n_results) {
+static tc_status call_native(struct tc_trace *t, struct tc_traced_native *native, size_t at, int n_args,
+                             int *n_results) {
   const struct tc_tracked callee = tc_tracked_native(native);
   const size_t limit = t->limit;
   tc_pin(t, &callee);
@@ -140,7 +158,8 @@ static tc_status shift_call(struct tc_trace *t, size_t at, int n_args) {
   tc_use_type(t, &callee);
   tc_status status = TC_OK;
   handler = tc_nil();
-  if (callee.kind == TC_IS_TABLE || callee.kind == TC_IS_OPAQUE) status = tc_metamethod(t, &callee, TC_EVENT_CALL, &handler);
+  if (callee.kind == TC_IS_TABLE || callee.kind == TC_IS_OPAQUE)
+    status = tc_metamethod(t, &callee, TC_EVENT_CALL, &handler);
   if (status) return status;
   if (handler.kind == TC_IS_NIL) {
     tc_describe(t, &callee, name, sizeof name);
@@ -158,12 +177,14 @@ static tc_status call_chain(struct tc_trace *t, size_t at, int n_args, int *n_re
     bool was_compiled = false;
     tc_status status = TC_OK;
     if (callee.kind == TC_IS_CLOSURE) return inline_call(t, callee.closure, at, n_args, n_results);
-    if (callee.kind == TC_IS_OPAQUE || (callee.kind == TC_IS_NATIVE && !callee.native->name && !callee.native->function))
+    if (callee.kind == TC_IS_OPAQUE ||
+        (callee.kind == TC_IS_NATIVE && !callee.native->name && !callee.native->function))
       status = unwrap_compiled(t, at, &n_args, &was_compiled);
     if (status) return status;
     if (was_compiled) {
       ++*n_compiled;
-      if (t->activation) t->activation->n_natives++; /* it stands between caller and callee, a function of C */
+      if (t->activation)
+        t->activation->n_natives++; /* it stands between caller and callee, a function of C */
       continue;
     }
     if (callee.kind == TC_IS_NATIVE) return call_native(t, callee.native, at, n_args, n_results);
@@ -179,7 +200,8 @@ tc_status tc_call(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   return status;
 }
 
-tc_status tc_call_values(struct tc_trace *t, const struct tc_tracked *callee, int n_args, const struct tc_tracked *args, int want, struct tc_tracked *results) {
+tc_status tc_call_values(struct tc_trace *t, const struct tc_tracked *callee, int n_args,
+                         const struct tc_tracked *args, int want, struct tc_tracked *results) {
   const size_t at = t->limit;
   tc_status status = tc_reserve(t, at, (size_t)n_args + 2);
   if (status) return status;
@@ -277,7 +299,8 @@ tc_status tc_do_vararg(struct tc_trace *t, struct tc_activation *a, uint32_t cod
   const int wanted = tc_code_c(code) ? tc_code_c(code) - 1 : a->n_varargs;
   const tc_status status = tc_reserve(t, at, (size_t)wanted);
   if (status) return status;
-  for (int i = 0; i < wanted; i++) t->slots[at + (size_t)i] = i < a->n_varargs ? t->slots[a->varargs + (size_t)i] : tc_nil();
+  for (int i = 0; i < wanted; i++)
+    t->slots[at + (size_t)i] = i < a->n_varargs ? t->slots[a->varargs + (size_t)i] : tc_nil();
   if (!tc_code_c(code)) a->top = at + (size_t)wanted;
   return TC_OK;
 }

@@ -1,7 +1,8 @@
 /* The entry of capture: sets up a trace, runs it inside of one lua_pcall, and cleans up.
  *
- * Invariants: the Lua stack is left as it was; whatever happens, memory hangs on `out` (tc_capture_free) or is freed here; the
- * collector stands still while the trace reads objects, so that no finalizer runs in between. */
+ * Invariants: the Lua stack is left as it was; whatever happens, memory hangs on `out` (tc_capture_free) or
+ * is freed here; the collector stands still while the trace reads objects, so that no finalizer runs in
+ * between. */
 #include "capture/capture.h"
 
 #include <string.h>
@@ -18,8 +19,10 @@ static tc_status import_frame(struct tc_trace *t) {
   lua_pushvalue(L, t->frame.function);
   tc_status status = tc_import(t, tc_guards_function(t->guards), &value);
   if (status) return status;
-  if (t->options->by_code) tc_guards_function_by_code(t->guards);
-  else value.origin->pinned = true; /* an entry belongs to its function */
+  if (t->options->by_code)
+    tc_guards_function_by_code(t->guards);
+  else
+    value.origin->pinned = true; /* an entry belongs to its function */
   if (value.kind == TC_IS_CLOSURE) {
     if ((status = tc_closure_prepare(t, value.closure))) return status;
     proto = value.closure->proto;
@@ -27,7 +30,8 @@ static tc_status import_frame(struct tc_trace *t) {
   if ((status = tc_reserve(t, 0, (size_t)t->frame.n_args + 1))) return status;
   t->slots[0] = value;
   for (int i = 0; i < t->frame.n_args && !status; i++) {
-    const int source = tc_guards_arg(t->guards, i, proto && i < proto->n_params ? tc_proto_local(proto, i + 1, 0) : NULL);
+    const int source =
+        tc_guards_arg(t->guards, i, proto && i < proto->n_params ? tc_proto_local(proto, i + 1, 0) : NULL);
     lua_pushvalue(L, t->frame.first_arg + i);
     status = tc_import(t, source, &t->slots[i + 1]);
   }
@@ -45,7 +49,8 @@ static tc_status import_missing(struct tc_trace *t, const struct tc_proto *proto
   return TC_OK;
 }
 
-static tc_status run_closure(struct tc_trace *t, struct tc_activation *activation, struct tc_traced_closure *entry, int *n_results) {
+static tc_status run_closure(struct tc_trace *t, struct tc_activation *activation,
+                             struct tc_traced_closure *entry, int *n_results) {
   tc_status status = import_missing(t, entry->proto);
   if (status) return status;
   const int n_params = entry->proto->n_params; /* the missing ones are there */
@@ -67,7 +72,8 @@ static void note_place(struct tc_trace *t) {
   t->out->cut = t->cut;
 }
 
-/* The live registers of the stopped frame, and its variable arguments, to slots above it: its closures still look at its own. */
+/* The live registers of the stopped frame, and its variable arguments, to slots above it: its closures still
+ * look at its own. */
 static tc_status lay_out_stop(struct tc_trace *t, const struct tc_activation *a, size_t *out, int *count) {
   const struct tc_stop *stop = t->options->stop;
   tc_snapshot_restore(t);
@@ -76,8 +82,10 @@ static tc_status lay_out_stop(struct tc_trace *t, const struct tc_activation *a,
   *count = stop->n_registers + a->n_varargs;
   const tc_status status = tc_reserve(t, at, (size_t)*count);
   if (status) return status;
-  for (int i = 0; i < stop->n_registers; i++) t->slots[at + (size_t)i] = tc_live_has(&stop->live, i) ? *tc_register(t, a, i) : tc_nil();
-  for (int i = 0; i < a->n_varargs; i++) t->slots[at + (size_t)(stop->n_registers + i)] = t->slots[a->varargs + (size_t)i];
+  for (int i = 0; i < stop->n_registers; i++)
+    t->slots[at + (size_t)i] = tc_live_has(&stop->live, i) ? *tc_register(t, a, i) : tc_nil();
+  for (int i = 0; i < a->n_varargs; i++)
+    t->slots[at + (size_t)(stop->n_registers + i)] = t->slots[a->varargs + (size_t)i];
   return TC_OK;
 }
 
@@ -87,8 +95,10 @@ static tc_status trace_call(struct tc_trace *t) {
   size_t at = 0;
   tc_status status = import_frame(t);
   if (status) return status;
-  if (t->slots[0].kind == TC_IS_CLOSURE) status = run_closure(t, &activation, t->slots[0].closure, &n_results);
-  else status = run_native(t, &n_results);
+  if (t->slots[0].kind == TC_IS_CLOSURE)
+    status = run_closure(t, &activation, t->slots[0].closure, &n_results);
+  else
+    status = run_native(t, &n_results);
   if (status) note_place(t);
   if (!status && t->stopped) status = lay_out_stop(t, &activation, &at, &n_results);
   if (!status) status = tc_make_results(t, at, n_results);
@@ -116,7 +126,10 @@ static tc_status set_up(struct tc_trace *t) {
 /* Stack: the trace, the function, its arguments. The status is left in t->err. */
 static int protected_body(lua_State *L) {
   struct tc_trace *t = lua_touserdata(L, BODY_TRACE);
-  t->frame = (struct tc_frame){.L = L, .function = BODY_FUNCTION, .first_arg = BODY_FIRST_ARG, .n_args = lua_gettop(L) - BODY_FUNCTION};
+  t->frame = (struct tc_frame){.L = L,
+                               .function = BODY_FUNCTION,
+                               .first_arg = BODY_FIRST_ARG,
+                               .n_args = lua_gettop(L) - BODY_FUNCTION};
   tc_status status = lua_checkstack(L, LUA_MINSTACK) ? set_up(t) : tc_trace_nomem(t);
   if (!status) status = trace_call(t);
   t->err->status = status;
@@ -137,16 +150,23 @@ static tc_status run_protected(struct tc_trace *t, const struct tc_frame *frame)
   if (result == LUA_OK) return t->err->status;
   const tc_status status = result == LUA_ERRMEM
                                ? tc_trace_nomem(t)
-                               : tc_fail(t->err, TC_LUA, "capture", "Lua raised an error: %s", lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?");
+                               : tc_fail(t->err, TC_LUA, "capture", "Lua raised an error: %s",
+                                         lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?");
   lua_pop(L, 1);
   return status;
 }
 
-tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, const struct tc_frame *frame, const struct tc_capture_options *options,
-                          struct tc_capture *out, struct tc_error *err) {
+tc_status tc_capture_call(struct tc_context *ctx, const struct tc_host *host, const struct tc_frame *frame,
+                          const struct tc_capture_options *options, struct tc_capture *out,
+                          struct tc_error *err) {
   static const struct tc_capture_options none;
   struct tc_error own = {.message = ""};
-  struct tc_trace t = {.ctx = ctx, .host = host, .L = frame->L, .options = options ? options : &none, .out = out, .err = err ? err : &own};
+  struct tc_trace t = {.ctx = ctx,
+                       .host = host,
+                       .L = frame->L,
+                       .options = options ? options : &none,
+                       .out = out,
+                       .err = err ? err : &own};
   *out = (struct tc_capture){.callee = -1};
   tc_status status = run_protected(&t, frame);
   tc_snapshot_free(&t);

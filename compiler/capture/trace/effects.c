@@ -1,13 +1,14 @@
-/* Effects: what the traced code writes to tables and variables from outside. Until the compiled call ends, the records alone show
- * it; then it is carried out.
+/* Effects: what the traced code writes to tables and variables from outside. Until the compiled call ends,
+ * the records alone show it; then it is carried out.
  *
  * Invariants:
- *  1. A table is written by its steps, in the order of the program, so that the order of next and the length are afterwards what they
- *     would be. The order among tables and variables does not matter, since nothing runs in between: a captured call is one
- *     moment to everybody else. (Finalizers excepted: those that plain code would run between its writes run before or after.)
- *  2. Records are told apart by their addresses at capture. A later call may bring one table where there were two; so guards hold
- *     apart each table that is written and each other one of which something is known that the write would change; and likewise
- *     variables of closures that may be others. */
+ *  1. A table is written by its steps, in the order of the program, so that the order of next and the length
+ *     are afterwards what they would be. The order among tables and variables does not matter, since nothing
+ *     runs in between: a captured call is one moment to everybody else. (Finalizers excepted: those that
+ *     plain code would run between its writes run before or after.)
+ *  2. Records are told apart by their addresses at capture. A later call may bring one table where there were
+ *     two; so guards hold apart each table that is written and each other one of which something is known
+ *     that the write would change; and likewise variables of closures that may be others. */
 #include "capture/trace/trace.h"
 
 enum { MOST_PAIRS = 512 }; /* guards on pairs; above that, the tables are guarded to be these very ones */
@@ -31,7 +32,8 @@ static bool matters(const struct tc_traced_table *written, const struct tc_trace
   return false;
 }
 
-static tc_status hold_apart(struct tc_trace *t, struct tc_traced_table *a, struct tc_traced_table *b, int *pairs) {
+static tc_status hold_apart(struct tc_trace *t, struct tc_traced_table *a, struct tc_traced_table *b,
+                            int *pairs) {
   if (a->origin.pinned && b->origin.pinned) return TC_OK;
   if (++*pairs <= MOST_PAIRS) return tc_guard_distinct(t, &a->origin, &b->origin);
   const struct tc_tracked values[] = {tc_tracked_table(a), tc_tracked_table(b)};

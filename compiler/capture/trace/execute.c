@@ -1,8 +1,10 @@
-/* The interpreter of tracked values: one handler an instruction, found through opcodes.def; here the loop, and the instructions
- * that move values and make closures. The others are in accesses.c, operators.c, branches.c, loops.c and calls.c.
+/* The interpreter of tracked values: one handler an instruction, found through opcodes.def; here the loop,
+ * and the instructions that move values and make closures. The others are in accesses.c, operators.c,
+ * branches.c, loops.c and calls.c.
  *
  * Invariants:
- *  1. Instructions were checked by the decoder; registers beyond a frame's own lie in the reserved part of the stack.
+ *  1. Instructions were checked by the decoder; registers beyond a frame's own lie in the reserved part of
+ *     the stack.
  *  2. pc points behind the running instruction, as in Lua; handlers skip or jump by changing it. */
 #include "capture/trace/trace.h"
 
@@ -13,7 +15,8 @@ tc_status tc_execute(struct tc_trace *t, struct tc_activation *a) {
 #undef TC_OPCODE
   };
   while (!a->returned) {
-    if (a->pc >= a->proto->n_code) return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: a function runs past its end");
+    if (a->pc >= a->proto->n_code)
+      return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: a function runs past its end");
     const uint32_t code = a->proto->code[a->pc++];
     tc_status status = a->is_entry ? tc_trace_step(t, a) : TC_OK;
     if (t->stopped) return TC_OK;
@@ -25,7 +28,8 @@ tc_status tc_execute(struct tc_trace *t, struct tc_activation *a) {
 
 /* The constants of a function as tracked values, made when the first one is needed. */
 static tc_status make_constants(struct tc_trace *t, struct tc_proto *proto) {
-  struct tc_tracked *values = TC_NEW_ARRAY(tc_arena_alloc(t->arena), struct tc_tracked, (size_t)proto->n_constants + 1);
+  struct tc_tracked *values =
+      TC_NEW_ARRAY(tc_arena_alloc(t->arena), struct tc_tracked, (size_t)proto->n_constants + 1);
   if (!values) return tc_trace_nomem(t);
   for (int i = 0; i < proto->n_constants; i++) {
     const struct tc_constant *k = &proto->constants[i];
@@ -74,7 +78,9 @@ static tc_status load(struct tc_trace *t, struct tc_activation *a, uint32_t code
   return status;
 }
 
-tc_status tc_do_load_constant(struct tc_trace *t, struct tc_activation *a, uint32_t code) { return load(t, a, code, tc_code_bx(code)); }
+tc_status tc_do_load_constant(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
+  return load(t, a, code, tc_code_bx(code));
+}
 
 tc_status tc_do_load_far_constant(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
   return load(t, a, code, tc_code_ax(a->proto->code[a->pc++]));
@@ -128,15 +134,19 @@ static tc_status make_cell(struct tc_trace *t, struct tc_activation *a, size_t s
 tc_status tc_do_closure(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
   struct tc_proto *proto = a->proto->protos[tc_code_bx(code)];
   struct tc_traced_closure *closure = TC_NEW(tc_arena_alloc(t->arena), struct tc_traced_closure);
-  struct tc_cell **cells = TC_NEW_ARRAY(tc_arena_alloc(t->arena), struct tc_cell *, (size_t)proto->n_upvalues + 1);
+  struct tc_cell **cells =
+      TC_NEW_ARRAY(tc_arena_alloc(t->arena), struct tc_cell *, (size_t)proto->n_upvalues + 1);
   if (!closure || !cells) return tc_trace_nomem(t);
   *closure = (struct tc_traced_closure){.origin.source = TC_NO_SOURCE, .proto = proto, .cells = cells};
   for (int i = 0; i < proto->n_upvalues; i++) {
     const struct tc_upvalue_row *row = &proto->upvalues[i];
     tc_status status = TC_OK;
-    if (row->in_stack) status = make_cell(t, a, a->base + (size_t)row->index, &cells[i]);
-    else if (row->index < a->proto->n_upvalues) cells[i] = a->closure->cells[row->index];
-    else status = tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: an upvalue outside of its function");
+    if (row->in_stack)
+      status = make_cell(t, a, a->base + (size_t)row->index, &cells[i]);
+    else if (row->index < a->proto->n_upvalues)
+      cells[i] = a->closure->cells[row->index];
+    else
+      status = tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: an upvalue outside of its function");
     if (status) return status;
   }
   tc_set_register(t, a, code, tc_tracked_closure(closure));

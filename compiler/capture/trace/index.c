@@ -38,30 +38,39 @@ tc_status tc_string_metatable(struct tc_trace *t, struct tc_traced_table **out) 
   return TC_OK;
 }
 
-tc_status tc_metamethod(struct tc_trace *t, const struct tc_tracked *v, enum tc_event event, struct tc_tracked *out) {
+tc_status tc_metamethod(struct tc_trace *t, const struct tc_tracked *v, enum tc_event event,
+                        struct tc_tracked *out) {
   struct tc_traced_table *metatable = NULL;
   struct tc_tracked name;
   tc_status status = TC_OK;
   *out = tc_nil();
-  if (v->kind == TC_IS_TABLE) status = tc_table_metatable(t, v->table, &metatable);
-  else if (v->kind == TC_IS_TEXT) status = tc_string_metatable(t, &metatable);
-  if (!status && v->kind == TC_IS_OPAQUE) return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "an operation on a foreign userdata or thread");
+  if (v->kind == TC_IS_TABLE)
+    status = tc_table_metatable(t, v->table, &metatable);
+  else if (v->kind == TC_IS_TEXT)
+    status = tc_string_metatable(t, &metatable);
+  if (!status && v->kind == TC_IS_OPAQUE)
+    return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "an operation on a foreign userdata or thread");
   if (!status && metatable) status = event_name(t, event, &name);
   return status || !metatable ? status : tc_table_get(t, metatable, name, out);
 }
 
-static tc_status index_nothing(struct tc_trace *t, const struct tc_tracked *object, const struct tc_tracked *key) {
+static tc_status index_nothing(struct tc_trace *t, const struct tc_tracked *object,
+                               const struct tc_tracked *key) {
   char name[128];
   tc_use_type(t, object);
-  if (object->kind == TC_IS_OPAQUE) return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "a field of a foreign userdata or thread");
+  if (object->kind == TC_IS_OPAQUE)
+    return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "a field of a foreign userdata or thread");
   tc_describe(t, object, name, sizeof name);
   if (key->kind == TC_IS_TEXT) return tc_trace_raises(t, "field %s of %s", key->text->bytes, name);
   return tc_trace_raises(t, "an element of %s", name);
 }
 
-static bool is_function(const struct tc_tracked *v) { return v->kind == TC_IS_CLOSURE || v->kind == TC_IS_NATIVE; }
+static bool is_function(const struct tc_tracked *v) {
+  return v->kind == TC_IS_CLOSURE || v->kind == TC_IS_NATIVE;
+}
 
-tc_status tc_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, struct tc_tracked *out) {
+tc_status tc_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key,
+                   struct tc_tracked *out) {
   struct tc_tracked at = *object;
   for (int i = 0; i < TC_MAX_META_CHAIN; i++) {
     struct tc_tracked handler;
@@ -87,7 +96,8 @@ tc_status tc_index(struct tc_trace *t, const struct tc_tracked *object, struct t
   return tc_trace_raises(t, "'__index' chain too long");
 }
 
-tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key, const struct tc_tracked *value) {
+tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, struct tc_tracked key,
+                       const struct tc_tracked *value) {
   struct tc_tracked at = *object;
   for (int i = 0; i < TC_MAX_META_CHAIN; i++) {
     struct tc_tracked handler, old;
@@ -102,7 +112,8 @@ tc_status tc_set_index(struct tc_trace *t, const struct tc_tracked *object, stru
     if (old.kind != TC_IS_NIL) return tc_table_set(t, at.table, key, value);
     if ((status = tc_metamethod(t, &at, TC_EVENT_NEWINDEX, &handler))) return status;
     if (handler.kind == TC_IS_NIL) return tc_table_set(t, at.table, key, value);
-    if (is_function(&handler)) return tc_call_values(t, &handler, 3, (struct tc_tracked[]){at, key, *value}, 0, NULL);
+    if (is_function(&handler))
+      return tc_call_values(t, &handler, 3, (struct tc_tracked[]){at, key, *value}, 0, NULL);
     at = handler;
   }
   return tc_trace_raises(t, "'__newindex' chain too long");
@@ -119,6 +130,7 @@ tc_status tc_length(struct tc_trace *t, const struct tc_tracked *v, struct tc_tr
   }
   if (operand.kind != TC_IS_TABLE) return tc_trace_raises(t, "length of a value that has none");
   if ((status = tc_metamethod(t, &operand, TC_EVENT_LEN, &handler))) return status;
-  if (handler.kind != TC_IS_NIL) return tc_call_values(t, &handler, 2, (struct tc_tracked[]){operand, operand}, 1, out);
+  if (handler.kind != TC_IS_NIL)
+    return tc_call_values(t, &handler, 2, (struct tc_tracked[]){operand, operand}, 1, out);
   return tc_table_open_length(t, operand.table, out);
 }

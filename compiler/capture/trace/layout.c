@@ -1,8 +1,9 @@
-/* Where the eager values of nodes lie in memory: capture answers by it what plain code asks of strides, and refuses what eager
- * views refuse.
+/* Where the eager values of nodes lie in memory: capture answers by it what plain code asks of strides, and
+ * refuses what eager views refuse.
  *
- * Invariants: an operation that is no view makes its value row by row. Layouts are those of the captured call (hints); where
- * sizes vary, strides of outside tensors are guarded to have the same form (shapes.c), and so those above them do. */
+ * Invariants: an operation that is no view makes its value row by row. Layouts are those of the captured call
+ * (hints); where sizes vary, strides of outside tensors are guarded to have the same form (shapes.c), and so
+ * those above them do. */
 #include <string.h>
 
 #include "capture/trace/trace.h"
@@ -10,7 +11,8 @@
 static bool is_view(const struct tc_node *node) { return tc_op_row(node->op)->kind == TC_KIND_VIEW; }
 
 /* The view that a node makes of its operand in the captured call. */
-static tc_status view_at_hints(const struct tc_node *node, const struct tc_tensor *operand, struct tc_tensor *view, struct tc_error *err) {
+static tc_status view_at_hints(const struct tc_node *node, const struct tc_tensor *operand,
+                               struct tc_tensor *view, struct tc_error *err) {
   tc_sym ints[TC_MAX_ATTRS];
   struct tc_attrs attrs = node->attrs;
   struct tc_meta meta = node->meta;
@@ -31,20 +33,25 @@ static void lay_out(const struct tc_node *node, struct tc_tensor *tensor) {
   tc_contiguous_strides(tensor->ndim, tensor->sizes, tensor->strides);
   if (node->op == TC_OP_input)
     for (int d = 0; d < tensor->ndim; d++) tensor->strides[d] = tc_sym_hint(node->strides[d]);
-  if (is_view(node) && view_at_hints(node, &operand, &view, NULL) == TC_OK) *tensor = view; /* else a reshape that copies */
+  if (is_view(node) && view_at_hints(node, &operand, &view, NULL) == TC_OK)
+    *tensor = view; /* else a reshape that copies */
 }
 
-/* Views are laid over one another from the node below them up. Each keeps its layout in `scratch`, so that a chain of views is
- * gone over once, however often it is asked for. Off (opt.storage_cache): it is gone over down to its storage for each question.
- * `storage` stands for all storages: views count references, for which nobody asks. */
-static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_storage *storage, struct tc_tensor *out) {
+/* Views are laid over one another from the node below them up. Each keeps its layout in `scratch`, so that a
+ * chain of views is gone over once, however often it is asked for. Off (opt.storage_cache): it is gone over
+ * down to its storage for each question. `storage` stands for all storages: views count references, for which
+ * nobody asks. */
+static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_storage *storage,
+                           struct tc_tensor *out) {
   TC_VEC(struct tc_node *) chain = {0};
   *storage = (struct tc_storage){.references = 1};
   *out = (struct tc_tensor){.storage = storage};
   for (; is_view(node) && !node->scratch; node = node->in[0])
     if (!tc_vec_push(tc_arena_alloc(t->arena), &chain, node)) return tc_trace_nomem(t);
-  if (node->scratch) *out = *(const struct tc_tensor *)node->scratch;
-  else lay_out(node, out);
+  if (node->scratch)
+    *out = *(const struct tc_tensor *)node->scratch;
+  else
+    lay_out(node, out);
   out->storage = storage;
   for (size_t i = chain.len; i-- > 0;) {
     lay_out(chain.data[i], out);
@@ -57,7 +64,8 @@ static tc_status layout_of(struct tc_trace *t, struct tc_node *node, struct tc_s
   return TC_OK;
 }
 
-/* The layout of a node's value, as symbols: row by row, or else (a view of another form) with its sizes fixed. */
+/* The layout of a node's value, as symbols: row by row, or else (a view of another form) with its sizes
+ * fixed. */
 static tc_status node_strides(struct tc_trace *t, struct tc_node *node, tc_sym strides[TC_MAX_DIMS]) {
   struct tc_symtab *tab = t->builder.builder.tab;
   struct tc_storage storage;
@@ -68,7 +76,9 @@ static tc_status node_strides(struct tc_trace *t, struct tc_node *node, tc_sym s
   tc_contiguous_strides(layout.ndim, layout.sizes, by_rows);
   if (!memcmp(by_rows, layout.strides, sizeof *by_rows * (size_t)layout.ndim)) {
     tc_sym next = tc_sym_const(1);
-    for (int d = layout.ndim; d-- > 0; next = tc_sym_mul(tab, next, tc_sym_max(tab, node->meta.sizes[d], tc_sym_const(1)))) strides[d] = next;
+    for (int d = layout.ndim; d-- > 0;
+         next = tc_sym_mul(tab, next, tc_sym_max(tab, node->meta.sizes[d], tc_sym_const(1))))
+      strides[d] = next;
     return TC_OK;
   }
   for (int d = 0; d < layout.ndim; d++) {
@@ -90,8 +100,10 @@ tc_status tc_is_laid_out(struct tc_trace *t, struct tc_traced_tensor *x, bool *c
   struct tc_storage storage;
   struct tc_tensor layout;
   tc_status status = TC_OK;
-  if (x->outside) *contiguous = tc_tensor_is_contiguous(x->outside);
-  else if (!(status = layout_of(t, x->node, &storage, &layout))) *contiguous = tc_tensor_is_contiguous(&layout);
+  if (x->outside)
+    *contiguous = tc_tensor_is_contiguous(x->outside);
+  else if (!(status = layout_of(t, x->node, &storage, &layout)))
+    *contiguous = tc_tensor_is_contiguous(&layout);
   return status;
 }
 
@@ -104,12 +116,13 @@ static struct tc_trace *trace_of(const struct tc_builder *b) {
 static bool is_contiguous(struct tc_builder *b, const struct tc_value *value) {
   struct tc_storage storage;
   struct tc_tensor layout;
-  return layout_of(trace_of(b), (struct tc_node *)value, &storage, &layout) == TC_OK && tc_tensor_is_contiguous(&layout);
+  return layout_of(trace_of(b), (struct tc_node *)value, &storage, &layout) == TC_OK &&
+         tc_tensor_is_contiguous(&layout);
 }
 
 /* A view that strides cannot express raises in plain code. */
-static tc_status emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in, const struct tc_attrs *attrs, struct tc_value **out,
-                      struct tc_error *err) {
+static tc_status emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,
+                      const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
   struct tc_trace *t = trace_of(b);
   tc_status status = t->graph_methods->emit(b, op, n_in, in, attrs, out, err);
   if (status || op != TC_OP_view) return status;

@@ -1,9 +1,11 @@
-/* Lazy scalars: numbers from outside whose value changes between calls. What is computed from them stays an expression over their
- * sources, so that a call with another value may use the same graph; a comparison becomes a guard on its outcome. Whatever needs
- * the value itself asks for it by tc_use, which guards it, as for any other scalar.
+/* Lazy scalars: numbers from outside whose value changes between calls. What is computed from them stays an
+ * expression over their sources, so that a call with another value may use the same graph; a comparison
+ * becomes a guard on its outcome. Whatever needs the value itself asks for it by tc_use, which guards it, as
+ * for any other scalar.
  *
  * Invariants:
- *  1. A number is lazy while it has a source that is marked (tc_guards_set_dynamic), or is an expression over one.
+ *  1. A number is lazy while it has a source that is marked (tc_guards_set_dynamic), or is an expression over
+ *     one.
  *  2. A tracked lazy number holds the value of the captured call, as a hint.
  *  3. Its kind, integer or float, is guarded where it is first used; so that of every expression follows. */
 #include "capture/trace/trace.h"
@@ -17,7 +19,8 @@ void tc_lazy_import(struct tc_trace *t, const struct tc_tracked *v) {
   if (!tc_is_number(v) || (!options->n_changed && !options->all_dynamic)) return;
   bool changes = options->all_dynamic && tc_guards_is_arg(t->guards, v->source);
   const uint64_t path = options->n_changed && !changes ? tc_guards_path(t->guards, v->source) : 0;
-  for (int i = 0; i < options->n_changed && !changes; i++) changes = options->changed[i].path == path && options->changed[i].is_number;
+  for (int i = 0; i < options->n_changed && !changes; i++)
+    changes = options->changed[i].path == path && options->changed[i].is_number;
   if (changes) tc_guards_set_dynamic(t->guards, v->source);
 }
 
@@ -37,7 +40,8 @@ static tc_status operand(struct tc_trace *t, struct tc_tracked *v, int *source) 
 }
 
 /* TC_NO_SOURCE: no operand is lazy, or the expression would be too long; they are fixed then. */
-static tc_status expression(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, int *source) {
+static tc_status expression(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b,
+                            int *source) {
   const bool is_unary = tc_guards_is_unary(op);
   int left, right = TC_NO_SOURCE;
   tc_status status = TC_OK;
@@ -52,7 +56,8 @@ static tc_status expression(struct tc_trace *t, int op, struct tc_tracked *a, st
   return status;
 }
 
-tc_status tc_lazy_arith(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, struct tc_tracked *result) {
+tc_status tc_lazy_arith(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b,
+                        struct tc_tracked *result) {
   int source;
   tc_status status = expression(t, op, a, b, &source);
   if (status) return status;
@@ -60,7 +65,8 @@ tc_status tc_lazy_arith(struct tc_trace *t, int op, struct tc_tracked *a, struct
   return source == TC_NO_SOURCE ? TC_OK : tc_lazy_symbol(t, op, a, b, result);
 }
 
-tc_status tc_lazy_compare(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b, bool outcome) {
+tc_status tc_lazy_compare(struct tc_trace *t, int op, struct tc_tracked *a, struct tc_tracked *b,
+                          bool outcome) {
   int source;
   const tc_status status = expression(t, op, a, b, &source);
   if (status || source == TC_NO_SOURCE) return status;

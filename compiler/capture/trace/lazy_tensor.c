@@ -3,7 +3,11 @@
 
 enum { MOST_ITEMS = 32 };
 
-struct items { int count; bool is_list; struct tc_tracked values[MOST_ITEMS]; };
+struct items {
+  int count;
+  bool is_list;
+  struct tc_tracked values[MOST_ITEMS];
+};
 
 /* Reads a number, or a short list of numbers; no item, for other data. */
 static tc_status read_items(struct tc_trace *t, struct tc_tracked data, struct items *out) {
@@ -37,10 +41,12 @@ tc_status tc_lazy_data(struct tc_trace *t, struct tc_tracked data, bool *lazy, b
 static tc_status make_constant(struct tc_trace *t, struct tc_tracked *v, struct tc_value **out) {
   const bool is_integer = v->kind == TC_IS_INT;
   const double number = is_integer ? 0 : v->number;
-  const tc_sym ints[] = {tc_sym_const(is_integer ? TC_I64 : TC_F64), tc_sym_const(is_integer ? v->integer : 0)};
+  const tc_sym ints[] = {tc_sym_const(is_integer ? TC_I64 : TC_F64),
+                         tc_sym_const(is_integer ? v->integer : 0)};
   const tc_status status = tc_use(t, v);
   if (status) return status;
-  if (!tc_sym_valid(ints[1])) return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "a tensor of an integer beyond 62 bits");
+  if (!tc_sym_valid(ints[1]))
+    return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "a tensor of an integer beyond 62 bits");
   const struct tc_attrs attrs = {.ints = ints, .n_ints = 2, .nums = &number, .n_nums = 1};
   return tc_emit(&t->builder.builder, TC_OP_full, 0, NULL, &attrs, out, t->err);
 }
@@ -49,12 +55,15 @@ static tc_status make_constant(struct tc_trace *t, struct tc_tracked *v, struct 
 static tc_status make_item(struct tc_trace *t, struct tc_tracked *v, tc_dtype dtype, struct tc_value **out) {
   struct tc_node *node = NULL;
   tc_status status = tc_is_lazy(t, v) ? tc_scalar_node(t, v, &node) : TC_OK;
-  if (!status && node) *out = tc_value_of(node);
-  else if (!status) status = make_constant(t, v, out);
+  if (!status && node)
+    *out = tc_value_of(node);
+  else if (!status)
+    status = make_constant(t, v, out);
   if (status || dtype == (v->kind == TC_IS_INT ? TC_I64 : TC_F64)) return status;
   const tc_sym to = tc_sym_const(dtype);
   struct tc_value *const in[] = {*out};
-  return tc_emit(&t->builder.builder, TC_OP_cast, 1, in, &(struct tc_attrs){.ints = &to, .n_ints = 1}, out, t->err);
+  return tc_emit(&t->builder.builder, TC_OP_cast, 1, in, &(struct tc_attrs){.ints = &to, .n_ints = 1}, out,
+                 t->err);
 }
 
 tc_status tc_lazy_tensor(struct tc_trace *t, struct tc_tracked data, tc_dtype dtype, struct tc_value **out) {

@@ -1,13 +1,15 @@
 /* Loops: they are unrolled, turn by turn, under the limit of tc_turn.
  *
- * A numeric loop keeps Lua's registers: A internal index (integers: and A+1 the turns left, unsigned), A+1 limit, A+2 step,
- * A+3 the variable that the body sees. A generic one: A iterator, A+1 state, A+2 control, A+3 to be closed, A+4 … variables. */
+ * A numeric loop keeps Lua's registers: A internal index (integers: and A+1 the turns left, unsigned), A+1
+ * limit, A+2 step, A+3 the variable that the body sees. A generic one: A iterator, A+1 state, A+2 control,
+ * A+3 to be closed, A+4 … variables. */
 #include <math.h>
 
 #include "capture/trace/trace.h"
 
 /* Lua's rule for the limit of an integer loop, clipped to the integers; true when the loop runs. */
-static bool clip_limit(lua_Integer start, lua_Integer step, const struct tc_tracked *limit, lua_Integer *out) {
+static bool clip_limit(lua_Integer start, lua_Integer step, const struct tc_tracked *limit,
+                       lua_Integer *out) {
   if (limit->kind == TC_IS_INT) {
     *out = limit->integer;
   } else if (!lua_numbertointeger(step < 0 ? ceil(limit->number) : floor(limit->number), out)) {
@@ -37,7 +39,9 @@ static tc_status prepare_integers(struct tc_trace *t, struct tc_tracked *loop, b
   return TC_OK;
 }
 
-static lua_Number as_float(const struct tc_tracked *v) { return v->kind == TC_IS_INT ? (lua_Number)v->integer : v->number; }
+static lua_Number as_float(const struct tc_tracked *v) {
+  return v->kind == TC_IS_INT ? (lua_Number)v->integer : v->number;
+}
 
 static tc_status prepare_floats(struct tc_trace *t, struct tc_tracked *loop, bool *skip) {
   const lua_Number start = as_float(&loop[0]), limit = as_float(&loop[1]), step = as_float(&loop[2]);
@@ -54,7 +58,8 @@ tc_status tc_do_for_prepare(struct tc_trace *t, struct tc_activation *a, uint32_
   for (int i = 0; i < 3; i++) {
     const tc_status status = tc_use(t, &loop[i]);
     if (status) return status;
-    if (!tc_is_number(&loop[i])) return tc_trace_raises(t, "a bound of 'for' is no number"); /* numeric strings too: Lua decides */
+    if (!tc_is_number(&loop[i]))
+      return tc_trace_raises(t, "a bound of 'for' is no number"); /* numeric strings too: Lua decides */
   }
   bool skip = false;
   const bool integers = loop[0].kind == TC_IS_INT && loop[2].kind == TC_IS_INT;
@@ -88,15 +93,18 @@ static tc_status advance_floats(struct tc_trace *t, struct tc_tracked *loop, boo
   tc_status status = tc_use(t, &loop[2]); /* its sign chooses the comparison */
   if (!status) status = step_index(t, loop, &next);
   if (status) return status;
-  status = loop[2].number > 0 ? tc_less(t, TC_EVENT_LE, &next, &loop[1], goes_on) : tc_less(t, TC_EVENT_LE, &loop[1], &next, goes_on);
+  status = loop[2].number > 0 ? tc_less(t, TC_EVENT_LE, &next, &loop[1], goes_on)
+                              : tc_less(t, TC_EVENT_LE, &loop[1], &next, goes_on);
   if (*goes_on) loop[0] = next;
   return status;
 }
 
 tc_status tc_do_for_loop(struct tc_trace *t, struct tc_activation *a, uint32_t code) {
-  struct tc_tracked *loop = tc_register(t, a, tc_code_a(code)); /* in a continuation from outside, and perhaps lazy */
+  struct tc_tracked *loop =
+      tc_register(t, a, tc_code_a(code)); /* in a continuation from outside, and perhaps lazy */
   bool goes_on = false;
-  const tc_status status = loop[2].kind == TC_IS_INT ? advance_integers(t, loop, &goes_on) : advance_floats(t, loop, &goes_on);
+  const tc_status status =
+      loop[2].kind == TC_IS_INT ? advance_integers(t, loop, &goes_on) : advance_floats(t, loop, &goes_on);
   if (status || !goes_on) return status;
   loop[3] = loop[0];
   a->pc -= tc_code_bx(code);

@@ -1,5 +1,6 @@
-/* Makers of the closures that a call makes (maker_code.c has their code): loaded once, at capture, and kept by the guards like any object
- * of theirs. The variables of a closure that one made are set by the replay, or joined to others. */
+/* Makers of the closures that a call makes (maker_code.c has their code): loaded once, at capture, and kept
+ * by the guards like any object of theirs. The variables of a closure that one made are set by the replay, or
+ * joined to others. */
 #include <lauxlib.h>
 
 #include "capture/bytecode/resume.h"
@@ -25,7 +26,8 @@ tc_status tc_closure_maker(struct tc_trace *t, const struct tc_proto *proto, int
     *source = t->makers.data[i].source;
     if (t->makers.data[i].proto == proto) return TC_OK;
   }
-  if (proto->n_upvalues > TC_MAKER_UPVALUES) return tc_trace_break(t, TC_BREAK_RESULTS, "a function with %d upvalues", proto->n_upvalues);
+  if (proto->n_upvalues > TC_MAKER_UPVALUES)
+    return tc_trace_break(t, TC_BREAK_RESULTS, "a function with %d upvalues", proto->n_upvalues);
   const tc_status status = load_maker(t, proto, source);
   const struct tc_maker maker = {proto, *source};
   if (status) return status;

@@ -1,5 +1,5 @@
-/* Members of tensors: what is answered from shapes alone, what needs values (a break), and the tensor functions that are
- * methods. A shape that is looked at is guarded.
+/* Members of tensors: what is answered from shapes alone, what needs values (a break), and the tensor
+ * functions that are methods. A shape that is looked at is guarded.
  *
  * To add a member: a row in `methods`, or a property in read_property. */
 #include <string.h>
@@ -38,7 +38,8 @@ static tc_status new_list(struct tc_trace *t, int count, const tc_sym *values, s
 }
 
 static tc_status self_of(struct tc_trace *t, size_t at, int n_args, struct tc_traced_tensor **out) {
-  if (n_args < 1 || t->slots[at + 1].kind != TC_IS_TENSOR) return tc_trace_raises(t, "a method of tensors on another value");
+  if (n_args < 1 || t->slots[at + 1].kind != TC_IS_TENSOR)
+    return tc_trace_raises(t, "a method of tensors on another value");
   *out = t->slots[at + 1].tensor;
   return look_at(t, *out);
 }
@@ -50,7 +51,8 @@ static tc_status give(struct tc_trace *t, size_t at, struct tc_tracked value, in
 }
 
 /* values[d] for the dimension at argument 2, or all as a table. */
-static tc_status give_by_dim(struct tc_trace *t, size_t at, int n_args, int ndim, const tc_sym *values, int *n_results) {
+static tc_status give_by_dim(struct tc_trace *t, size_t at, int n_args, int ndim, const tc_sym *values,
+                             int *n_results) {
   struct tc_tracked dim = n_args > 1 ? t->slots[at + 2] : tc_nil(), list;
   tc_status status = tc_use(t, &dim);
   if (status) return status;
@@ -125,20 +127,37 @@ static tc_status method_in_place(struct tc_trace *t, size_t at, int n_args, int 
   return tc_trace_break(t, TC_BREAK_IN_PLACE, "tensor method %s", t->slots[at].native->name);
 }
 
-static const struct { const char *name; tc_library_fn run; } methods[] = {
-    {"size", method_size}, {"stride", method_stride}, {"dim", method_dim}, {"numel", method_numel}, {"is_contiguous", method_is_contiguous},
-    {"item", method_value}, {"tolist", method_value}, {"data_ptr", method_value}, {"version", method_value},
-    {"add_", method_in_place}, {"sub_", method_in_place}, {"mul_", method_in_place}, {"div_", method_in_place},
-    {"copy_", method_in_place}, {"fill_", method_in_place}, {"zero_", method_in_place},
+static const struct {
+  const char *name;
+  tc_library_fn run;
+} methods[] = {
+    {"size", method_size},
+    {"stride", method_stride},
+    {"dim", method_dim},
+    {"numel", method_numel},
+    {"is_contiguous", method_is_contiguous},
+    {"item", method_value},
+    {"tolist", method_value},
+    {"data_ptr", method_value},
+    {"version", method_value},
+    {"add_", method_in_place},
+    {"sub_", method_in_place},
+    {"mul_", method_in_place},
+    {"div_", method_in_place},
+    {"copy_", method_in_place},
+    {"fill_", method_in_place},
+    {"zero_", method_in_place},
 };
 
-/* The name of the device, asked of any tensor that exists: guards hold all to be on the device they are on. */
+/* The name of the device, asked of any tensor that exists: guards hold all to be on the device they are
+ * on. */
 static tc_status read_device(struct tc_trace *t, const struct tc_traced_tensor *x, struct tc_tracked *out) {
   bool is_scalar = false;
   int object = x->origin.object;
   for (size_t i = 0; i < t->records.len && !object; i++)
     if (t->records.data[i].kind == TC_IS_TENSOR) object = t->records.data[i].origin->object;
-  if (!object) return tc_trace_break(t, TC_BREAK_METAMETHOD, "the device of a tensor that the function makes");
+  if (!object)
+    return tc_trace_break(t, TC_BREAK_METAMETHOD, "the device of a tensor that the function makes");
   lua_rawgeti(t->L, t->objects, object);
   lua_getfield(t->L, -1, "device");
   lua_remove(t->L, -2);
@@ -146,7 +165,8 @@ static tc_status read_device(struct tc_trace *t, const struct tc_traced_tensor *
   return status || is_scalar ? status : tc_trace_break(t, TC_BREAK_METAMETHOD, "the device of a tensor");
 }
 
-static tc_status read_property(struct tc_trace *t, struct tc_traced_tensor *x, const char *name, bool *found, struct tc_tracked *out) {
+static tc_status read_property(struct tc_trace *t, struct tc_traced_tensor *x, const char *name, bool *found,
+                               struct tc_tracked *out) {
   *found = true;
   const tc_sym *sizes;
   int ndim;
@@ -174,7 +194,8 @@ static tc_status find_method(struct tc_trace *t, const char *name, bool *found, 
 }
 
 /* A text keeps the method that it names: programs ask for the same few again and again. */
-static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, struct tc_text *name, struct tc_tracked *out) {
+static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, struct tc_text *name,
+                        struct tc_tracked *out) {
   bool found;
   if (name->method) {
     *out = tc_tracked_native(name->method);
@@ -184,13 +205,16 @@ static tc_status member(struct tc_trace *t, struct tc_traced_tensor *x, struct t
   if (!status && found) name->method = out->native;
   if (status || found) return status;
   status = read_property(t, x, name->bytes, &found, out);
-  return status || found ? status : tc_trace_break(t, TC_BREAK_METAMETHOD, "member %s of a tensor", name->bytes);
+  return status || found ? status
+                         : tc_trace_break(t, TC_BREAK_METAMETHOD, "member %s of a tensor", name->bytes);
 }
 
-tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key, struct tc_tracked *out) {
+tc_status tc_tensor_index(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_tracked *key,
+                          struct tc_tracked *out) {
   const struct tc_tracked self = tc_tracked_tensor(tensor);
   tc_status status = look_at(t, tensor);
-  if (!status && key->kind != TC_IS_INT) status = tc_use(t, key); /* select leaves an index open that changes between calls */
+  if (!status && key->kind != TC_IS_INT)
+    status = tc_use(t, key); /* select leaves an index open that changes between calls */
   if (status) return status;
   if (key->kind == TC_IS_TEXT) return member(t, tensor, key->text, out);
   if (key->kind != TC_IS_INT) return tc_trace_raises(t, "an index of a tensor that is no integer");

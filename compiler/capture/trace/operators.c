@@ -1,7 +1,9 @@
-/* Instructions of operators: arithmetic on numbers, else the MMBIN behind it; unary operators; concatenation. */
+/* Instructions of operators: arithmetic on numbers, else the MMBIN behind it; unary operators;
+ * concatenation. */
 #include "capture/trace/trace.h"
 
-static tc_status arith(struct tc_trace *t, struct tc_activation *a, uint32_t code, enum tc_event event, struct tc_tracked left, struct tc_tracked right) {
+static tc_status arith(struct tc_trace *t, struct tc_activation *a, uint32_t code, enum tc_event event,
+                       struct tc_tracked left, struct tc_tracked right) {
   struct tc_tracked result;
   bool done;
   const tc_status status = tc_arith(t, event, &left, &right, &result, &done);
@@ -33,10 +35,12 @@ tc_status tc_do_arith_shift_left(struct tc_trace *t, struct tc_activation *a, ui
 }
 
 /* MMBIN…: C names the event; the result goes to A of the instruction before. */
-static tc_status meta(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked left, struct tc_tracked right) {
+static tc_status meta(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked left,
+                      struct tc_tracked right) {
   const int event = tc_code_c(code);
   struct tc_tracked result;
-  if (event < TC_EVENT_ADD || event > TC_EVENT_SHR || a->pc < 2) return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: an operator without its event");
+  if (event < TC_EVENT_ADD || event > TC_EVENT_SHR || a->pc < 2)
+    return tc_fail(t->err, TC_CORRUPT, "capture", "bytecode: an operator without its event");
   const tc_status status = tc_arith_meta(t, (enum tc_event)event, &left, &right, &result);
   if (!status) tc_set_register(t, a, a->proto->code[a->pc - 2], result);
   return status;
@@ -46,7 +50,8 @@ tc_status tc_do_meta_binary(struct tc_trace *t, struct tc_activation *a, uint32_
   return meta(t, a, code, *tc_register(t, a, tc_code_a(code)), *tc_register(t, a, tc_code_b(code)));
 }
 
-static tc_status meta_flipped(struct tc_trace *t, struct tc_activation *a, uint32_t code, struct tc_tracked other) {
+static tc_status meta_flipped(struct tc_trace *t, struct tc_activation *a, uint32_t code,
+                              struct tc_tracked other) {
   const struct tc_tracked operand = *tc_register(t, a, tc_code_a(code));
   return tc_code_k(code) ? meta(t, a, code, other, operand) : meta(t, a, code, operand, other);
 }

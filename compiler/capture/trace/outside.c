@@ -1,36 +1,45 @@
-/* What comes from outside of the traced code: its objects, one record each, and the guards that reading them needs.
+/* What comes from outside of the traced code: its objects, one record each, and the guards that reading them
+ * needs.
  *
  * Invariants:
- *  1. An object has one record. When it is reached by a second source, a guard ties that source to the first one at once;
- *     so all facts may be put on the record's own source.
- *  2. Upvalues are read from functions alone that are pinned, or whose code is guarded: closures that the program makes anew, as far as
- *     an earlier recompile has shown it. What is read from those is guarded as it is used, call by call; and so is which of their
- *     upvalues are one variable.
+ *  1. An object has one record. When it is reached by a second source, a guard ties that source to the first
+ *     one at once; so all facts may be put on the record's own source.
+ *  2. Upvalues are read from functions alone that are pinned, or whose code is guarded: closures that the
+ *     program makes anew, as far as an earlier recompile has shown it. What is read from those is guarded as
+ *     it is used, call by call; and so is which of their upvalues are one variable.
  *  3. A tensor gets its TENSOR guard when it becomes a graph input or its shape is looked at, not before. */
 #include "base/hash.h"
 #include "capture/trace/trace.h"
 
-/* `type`: LUA_T…, since a light userdata may hold the address of another object; LUA_TNONE for natives of the tracer. */
-static uint64_t hash_identity(const void *pointer, int type) { return tc_hash_u64((uint64_t)(unsigned)type, (uint64_t)(uintptr_t)pointer); }
+/* `type`: LUA_T…, since a light userdata may hold the address of another object; LUA_TNONE for natives of the
+ * tracer. */
+static uint64_t hash_identity(const void *pointer, int type) {
+  return tc_hash_u64((uint64_t)(unsigned)type, (uint64_t)(uintptr_t)pointer);
+}
 
 static struct tc_tracked *find_record(struct tc_trace *t, const void *pointer, int type) {
   const uint64_t hash = hash_identity(pointer, type);
   size_t at = tc_slots_first(&t->by_pointer, hash);
   for (int i; (i = tc_slots_item(&t->by_pointer, at, hash, &at)) >= 0;)
-    if (t->identities.data[i].pointer == pointer && t->identities.data[i].type == type) return &t->records.data[i];
+    if (t->identities.data[i].pointer == pointer && t->identities.data[i].type == type)
+      return &t->records.data[i];
   return NULL;
 }
 
-static tc_status keep_record(struct tc_trace *t, const void *pointer, int type, const struct tc_tracked *record) {
+static tc_status keep_record(struct tc_trace *t, const void *pointer, int type,
+                             const struct tc_tracked *record) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
   const struct tc_identity identity = {pointer, type};
   const int item = (int)t->records.len;
-  const bool kept = tc_vec_push(alloc, &t->records, *record) && tc_vec_push(alloc, &t->identities, identity) &&
+  const bool kept = tc_vec_push(alloc, &t->records, *record) &&
+                    tc_vec_push(alloc, &t->identities, identity) &&
                     tc_slots_add(alloc, &t->by_pointer, hash_identity(pointer, type), item);
   return kept ? TC_OK : tc_trace_nomem(t);
 }
 
-static void *new_record(struct tc_trace *t, size_t bytes) { return tc_new_zeroed(tc_arena_alloc(t->arena), 1, bytes); }
+static void *new_record(struct tc_trace *t, size_t bytes) {
+  return tc_new_zeroed(tc_arena_alloc(t->arena), 1, bytes);
+}
 
 /* A record for the object at the stack top, without an origin. */
 static tc_status make_record(struct tc_trace *t, struct tc_tracked *out) {
@@ -49,8 +58,10 @@ static tc_status make_record(struct tc_trace *t, struct tc_tracked *out) {
   } else {
     const struct tc_tensor *tensor = t->host->tensor_at(L, top);
     *out = tc_tracked_tensor(new_record(t, tensor ? sizeof *out->tensor : sizeof *out->origin));
-    if (!tensor) out->kind = TC_IS_OPAQUE;
-    else if (out->tensor) out->tensor->outside = tensor;
+    if (!tensor)
+      out->kind = TC_IS_OPAQUE;
+    else if (out->tensor)
+      out->tensor->outside = tensor;
   }
   return out->origin ? TC_OK : tc_trace_nomem(t);
 }
@@ -79,8 +90,10 @@ tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out) {
   if (!known) return import_new(t, source, out);
   const struct tc_origin *origin = known->origin;
   if (origin->source != source) {
-    if (origin->pinned) tc_guards_identity(t->guards, t->L, source, lua_gettop(t->L));
-    else tc_guards_same(t->guards, source, origin->source);
+    if (origin->pinned)
+      tc_guards_identity(t->guards, t->L, source, lua_gettop(t->L));
+    else
+      tc_guards_same(t->guards, source, origin->source);
   }
   lua_pop(t->L, 1);
   *out = *known;
@@ -112,20 +125,27 @@ void tc_pin(struct tc_trace *t, const struct tc_tracked *v) {
   lua_pop(t->L, 1);
 }
 
-static bool are_pinned(const struct tc_traced_closure *a, const struct tc_traced_closure *b) { return a->origin.pinned && b->origin.pinned; }
+static bool are_pinned(const struct tc_traced_closure *a, const struct tc_traced_closure *b) {
+  return a->origin.pinned && b->origin.pinned;
+}
 
-/* The upvalue is the cell's variable: pinned closures that share one always do (but for debug.upvaluejoin). */
-static void tie(struct tc_trace *t, const struct tc_cell *cell, const struct tc_traced_closure *closure, int number) {
+/* The upvalue is the cell's variable: pinned closures that share one always do (but for
+ * debug.upvaluejoin). */
+static void tie(struct tc_trace *t, const struct tc_cell *cell, const struct tc_traced_closure *closure,
+                int number) {
   if (are_pinned(cell->owner, closure)) return;
   tc_guards_one_variable(t->guards, cell->owner->origin.source, cell->number, closure->origin.source, number);
 }
 
 void tc_guard_other_variable(struct tc_trace *t, const struct tc_cell *a, const struct tc_cell *b) {
-  if (!are_pinned(a->owner, b->owner)) tc_guards_two_variables(t->guards, a->owner->origin.source, a->number, b->owner->origin.source, b->number);
+  if (!are_pinned(a->owner, b->owner))
+    tc_guards_two_variables(t->guards, a->owner->origin.source, a->number, b->owner->origin.source,
+                            b->number);
 }
 
 /* The cell of an upvalue of the closure at the stack top. Closures that share the variable share the cell. */
-static tc_status outside_cell(struct tc_trace *t, struct tc_traced_closure *closure, int number, struct tc_cell **out) {
+static tc_status outside_cell(struct tc_trace *t, struct tc_traced_closure *closure, int number,
+                              struct tc_cell **out) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
   const void *variable = lua_upvalueid(t->L, -1, number);
   const uint64_t hash = tc_hash_u64(0, (uint64_t)(uintptr_t)variable);
@@ -138,10 +158,13 @@ static tc_status outside_cell(struct tc_trace *t, struct tc_traced_closure *clos
   }
   struct tc_cell *cell = TC_NEW(alloc, struct tc_cell);
   if (!cell) return tc_trace_nomem(t);
-  *cell = (struct tc_cell){.state = TC_CELL_OUTSIDE, .number = number, .variable = variable, .owner = closure};
+  *cell =
+      (struct tc_cell){.state = TC_CELL_OUTSIDE, .number = number, .variable = variable, .owner = closure};
   *out = cell;
   const int item = (int)t->cells.len;
-  return tc_vec_push(alloc, &t->cells, cell) && tc_slots_add(alloc, &t->by_variable, hash, item) ? TC_OK : tc_trace_nomem(t);
+  return tc_vec_push(alloc, &t->cells, cell) && tc_slots_add(alloc, &t->by_variable, hash, item)
+             ? TC_OK
+             : tc_trace_nomem(t);
 }
 
 static tc_status make_outside_cells(struct tc_trace *t, struct tc_traced_closure *closure) {
@@ -229,7 +252,8 @@ tc_status tc_new_tensor(struct tc_trace *t, struct tc_node *node, struct tc_trac
   return TC_OK;
 }
 
-tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, tc_library_fn library, const char *name, struct tc_tracked *out) {
+tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, tc_library_fn library,
+                        const char *name, struct tc_tracked *out) {
   const void *pointer = function ? (const void *)function : name; /* both static */
   const struct tc_tracked *known = find_record(t, pointer, LUA_TNONE);
   if (known) {
@@ -238,6 +262,7 @@ tc_status tc_new_native(struct tc_trace *t, const struct tc_function *function, 
   }
   *out = tc_tracked_native(new_record(t, sizeof *out->native));
   if (!out->native) return tc_trace_nomem(t);
-  *out->native = (struct tc_traced_native){.origin.source = TC_NO_SOURCE, .function = function, .library = library, .name = name};
+  *out->native = (struct tc_traced_native){
+      .origin.source = TC_NO_SOURCE, .function = function, .library = library, .name = name};
   return keep_record(t, pointer, LUA_TNONE, out);
 }

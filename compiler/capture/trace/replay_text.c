@@ -1,4 +1,5 @@
-/* Replays as text. An object is written out where it occurs first, and with a name in front ("new 2") when it occurs again. */
+/* Replays as text. An object is written out where it occurs first, and with a name in front ("new 2") when it
+ * occurs again. */
 #include <string.h>
 
 #include "capture/capture.h"
@@ -56,8 +57,10 @@ static void print_object(struct printer *p, int object) {
   if (p->seen[object] & SEEN) return;
   p->seen[object] |= SEEN;
   if (p->seen[object] & REPEATED) tc_strbuf_puts(p->out, " ");
-  if (o->kind == TC_OBJECT_TABLE) print_fields(p, object);
-  else print_closure(p, object);
+  if (o->kind == TC_OBJECT_TABLE)
+    print_fields(p, object);
+  else
+    print_closure(p, object);
 }
 
 static void print_value(struct printer *p, const struct tc_recipe *r) {
@@ -78,7 +81,9 @@ static void print_place(struct printer *p, int source, const struct tc_recipe *k
   const bool is_named = key->kind == TC_RECIPE_TEXT && tc_guards_is_name(key->text.bytes);
   const size_t start = p->out->len;
   tc_guards_source_text(p->guards, source, p->out);
-  if (is_named && !p->out->failed && p->out->len - start == strlen("_ENV") && !memcmp(p->out->data + start, "_ENV", strlen("_ENV"))) p->out->len = start;
+  if (is_named && !p->out->failed && p->out->len - start == strlen("_ENV") &&
+      !memcmp(p->out->data + start, "_ENV", strlen("_ENV")))
+    p->out->len = start;
   if (is_named) {
     tc_strbuf_printf(p->out, p->out->len > start ? ".%s" : "%s", key->text.bytes);
     return;
@@ -108,7 +113,8 @@ static void count_value(struct printer *p, unsigned char *counted, const struct 
   counted[r->object] = 1;
 }
 
-static void count_writes(struct printer *p, unsigned char *counted, const struct tc_write *writes, size_t count) {
+static void count_writes(struct printer *p, unsigned char *counted, const struct tc_write *writes,
+                         size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (writes[i].kind == TC_WRITE_FIELD) count_value(p, counted, &writes[i].key);
     if (writes[i].kind != TC_WRITE_METATABLE) count_value(p, counted, &writes[i].value);

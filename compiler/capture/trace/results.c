@@ -1,12 +1,13 @@
 /* Results and effects become a replay: what the compiled call does after its graph ran.
  *
  * Invariants:
- *  1. A value is made once: a tensor that several places share is one output of the graph, an object one object of the replay. So
- *     tables may hold one another and themselves.
- *  2. What is from outside is read again from its source, whose type is guarded (so that the source still leads to it), before
- *     anything is written.
+ *  1. A value is made once: a tensor that several places share is one output of the graph, an object one
+ *     object of the replay. So tables may hold one another and themselves.
+ *  2. What is from outside is read again from its source, whose type is guarded (so that the source still
+ *     leads to it), before anything is written.
  *  3. A new closure's variable is its own where no closure before it has it; the others join it there.
- *  4. Metatables come before fields: at the call of setmetatable they had no __gc, and may have got one since. */
+ *  4. Metatables come before fields: at the call of setmetatable they had no __gc, and may have got one
+ *     since. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
 
 enum { MOST_PARTS = 1 << 16 }; /* objects and writes of a replay: they lie on Lua's stack */
 
-static tc_status recipe_of_outside(struct tc_trace *t, const struct tc_tracked *value, struct tc_recipe *out) {
+static tc_status recipe_of_outside(struct tc_trace *t, const struct tc_tracked *value,
+                                   struct tc_recipe *out) {
   tc_use_type(t, value);
   out->kind = TC_RECIPE_SOURCE;
   out->source = tc_is_scalar(value) ? value->source : value->origin->source;
@@ -31,7 +33,8 @@ static tc_status recipe_of_text(struct tc_trace *t, const struct tc_text *text, 
   return TC_OK;
 }
 
-static tc_status recipe_of_tensor(struct tc_trace *t, struct tc_traced_tensor *tensor, struct tc_recipe *out) {
+static tc_status recipe_of_tensor(struct tc_trace *t, struct tc_traced_tensor *tensor,
+                                  struct tc_recipe *out) {
   struct tc_graph *graph = t->out->graph;
   if (!tensor->in_results) {
     if (!tc_graph_output(graph, tensor->node)) return tc_trace_nomem(t);
@@ -44,7 +47,8 @@ static tc_status recipe_of_tensor(struct tc_trace *t, struct tc_traced_tensor *t
 }
 
 /* A method of tensors: the function that any tensor from outside has under the name. */
-static tc_status recipe_of_native(struct tc_trace *t, const struct tc_traced_native *native, struct tc_recipe *out) {
+static tc_status recipe_of_native(struct tc_trace *t, const struct tc_traced_native *native,
+                                  struct tc_recipe *out) {
   lua_State *L = t->L;
   const char *name = native->function ? native->function->name : native->name;
   int object = 0, type = LUA_TNIL;
@@ -58,7 +62,8 @@ static tc_status recipe_of_native(struct tc_trace *t, const struct tc_traced_nat
       lua_remove(L, -2);
     }
   }
-  if (type != LUA_TFUNCTION) return tc_trace_break(t, TC_BREAK_RESULTS, "the function %s is returned or stored", name);
+  if (type != LUA_TFUNCTION)
+    return tc_trace_break(t, TC_BREAK_RESULTS, "the function %s is returned or stored", name);
   out->kind = TC_RECIPE_SOURCE;
   out->source = tc_guards_object(t->guards, L, lua_gettop(L), TC_NO_SOURCE);
   lua_pop(L, 1);
@@ -67,16 +72,22 @@ static tc_status recipe_of_native(struct tc_trace *t, const struct tc_traced_nat
 
 /* --- objects --- */
 
-static tc_status add_object(struct tc_trace *t, const struct tc_tracked *value, const struct tc_object *object, int *number) {
+static tc_status add_object(struct tc_trace *t, const struct tc_tracked *value,
+                            const struct tc_object *object, int *number) {
   struct tc_replay *replay = t->out->replay;
-  if (replay->objects.len >= MOST_PARTS) return tc_trace_break(t, TC_BREAK_RESULTS, "more than %d new objects", (int)MOST_PARTS);
-  const bool added = tc_vec_push(tc_arena_alloc(t->out->recipes), &replay->objects, *object) && tc_vec_push(tc_arena_alloc(t->arena), &t->made, *value);
+  if (replay->objects.len >= MOST_PARTS)
+    return tc_trace_break(t, TC_BREAK_RESULTS, "more than %d new objects", (int)MOST_PARTS);
+  const bool added = tc_vec_push(tc_arena_alloc(t->out->recipes), &replay->objects, *object) &&
+                     tc_vec_push(tc_arena_alloc(t->arena), &t->made, *value);
   *number = (int)replay->objects.len;
   return added ? TC_OK : tc_trace_nomem(t);
 }
 
 static tc_status add_table(struct tc_trace *t, struct tc_traced_table *table) {
-  const struct tc_object object = {.kind = TC_OBJECT_TABLE, .array_hint = table->array_hint, .hash_hint = table->hash_hint, .source = TC_NO_SOURCE};
+  const struct tc_object object = {.kind = TC_OBJECT_TABLE,
+                                   .array_hint = table->array_hint,
+                                   .hash_hint = table->hash_hint,
+                                   .source = TC_NO_SOURCE};
   const struct tc_tracked value = tc_tracked_table(table);
   return add_object(t, &value, &object, &table->number);
 }
@@ -121,7 +132,8 @@ static tc_status add_iterator(struct tc_trace *t, struct tc_traced_native *nativ
 tc_status tc_make_target(struct tc_trace *t, const struct tc_tracked *value, int *number) {
   if (*number) return TC_OK;
   tc_use_type(t, value);
-  return add_object(t, value, &(struct tc_object){.kind = TC_OBJECT_OUTSIDE, .source = value->origin->source}, number);
+  return add_object(t, value, &(struct tc_object){.kind = TC_OBJECT_OUTSIDE, .source = value->origin->source},
+                    number);
 }
 
 static tc_status recipe_of_object(tc_status status, const int *number, struct tc_recipe *out) {
@@ -131,7 +143,8 @@ static tc_status recipe_of_object(tc_status status, const int *number, struct tc
 }
 
 tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_recipe *out) {
-  if (tc_is_scalar(&value) ? value.source != TC_NO_SOURCE : value.origin->object != 0) return recipe_of_outside(t, &value, out);
+  if (tc_is_scalar(&value) ? value.source != TC_NO_SOURCE : value.origin->object != 0)
+    return recipe_of_outside(t, &value, out);
   switch (value.kind) {
     case TC_IS_NIL: out->kind = TC_RECIPE_NIL; return TC_OK;
     case TC_IS_BOOL:
@@ -148,11 +161,16 @@ tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_
       return TC_OK;
     case TC_IS_TEXT: return recipe_of_text(t, value.text, out);
     case TC_IS_TENSOR: return recipe_of_tensor(t, value.tensor, out);
-    case TC_IS_TABLE: return recipe_of_object(value.table->number ? TC_OK : add_table(t, value.table), &value.table->number, out);
-    case TC_IS_CLOSURE: return recipe_of_object(value.closure->number ? TC_OK : add_closure(t, value.closure), &value.closure->number, out);
+    case TC_IS_TABLE:
+      return recipe_of_object(value.table->number ? TC_OK : add_table(t, value.table), &value.table->number,
+                              out);
+    case TC_IS_CLOSURE:
+      return recipe_of_object(value.closure->number ? TC_OK : add_closure(t, value.closure),
+                              &value.closure->number, out);
     default:
       if (!value.native->iterator) return recipe_of_native(t, value.native, out);
-      return recipe_of_object(value.native->number ? TC_OK : add_iterator(t, value.native), &value.native->number, out);
+      return recipe_of_object(value.native->number ? TC_OK : add_iterator(t, value.native),
+                              &value.native->number, out);
   }
 }
 
@@ -161,8 +179,10 @@ tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_
 tc_status tc_add_write(struct tc_trace *t, const struct tc_write *write, bool is_effect) {
   struct tc_replay *replay = t->out->replay;
   const struct tc_alloc *alloc = tc_arena_alloc(t->out->recipes);
-  if (replay->effects.len >= MOST_PARTS) return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "more than %d writes", (int)MOST_PARTS);
-  const bool added = is_effect ? tc_vec_push(alloc, &replay->effects, *write) : tc_vec_push(alloc, &replay->own, *write);
+  if (replay->effects.len >= MOST_PARTS)
+    return tc_trace_break(t, TC_BREAK_SIDE_EFFECT, "more than %d writes", (int)MOST_PARTS);
+  const bool added =
+      is_effect ? tc_vec_push(alloc, &replay->effects, *write) : tc_vec_push(alloc, &replay->own, *write);
   return added ? TC_OK : tc_trace_nomem(t);
 }
 
@@ -180,7 +200,9 @@ tc_status tc_make_fields(struct tc_trace *t, const struct tc_traced_table *table
     const struct tc_table_entry *entry = &table->entries.data[step.entry];
     struct tc_write write = {.kind = TC_WRITE_FIELD, .object = table->number - 1};
     struct tc_tracked value = tc_nil();
-    if (step.present) value = entry->value.kind == TC_IS_NIL ? tc_bool(true) : entry->value; /* what goes again only holds its place */
+    if (step.present)
+      value = entry->value.kind == TC_IS_NIL ? tc_bool(true)
+                                             : entry->value; /* what goes again only holds its place */
     tc_status status = tc_make_recipe(t, entry->key, &write.key);
     if (!status) status = tc_make_recipe(t, value, &write.value);
     if (!status) status = tc_add_write(t, &write, is_effect);
@@ -195,7 +217,8 @@ static tc_status make_variables(struct tc_trace *t, const struct tc_traced_closu
     const struct tc_cell *cell = closure->cells[i];
     struct tc_write write = {.kind = TC_WRITE_UPVALUE, .object = closure->number - 1, .upvalue = i + 1};
     if (cell->state == TC_CELL_OUTSIDE || cell->holder != closure->number || cell->place != i + 1) continue;
-    tc_status status = tc_make_recipe(t, cell->state == TC_CELL_OPEN ? t->slots[cell->slot] : cell->value, &write.value);
+    tc_status status =
+        tc_make_recipe(t, cell->state == TC_CELL_OPEN ? t->slots[cell->slot] : cell->value, &write.value);
     if (!status) status = tc_add_write(t, &write, false);
     if (status) return status;
   }
@@ -222,7 +245,8 @@ tc_status tc_make_results(struct tc_trace *t, size_t at, int count) {
   struct tc_capture *out = t->out;
   const struct tc_alloc *alloc = tc_arena_alloc(out->recipes);
   out->replay = tc_new_zeroed(alloc, 1, sizeof *out->replay);
-  if (!out->replay || !(out->replay->results = TC_NEW_ARRAY(alloc, struct tc_recipe, (size_t)count + 1))) return tc_trace_nomem(t);
+  if (!out->replay || !(out->replay->results = TC_NEW_ARRAY(alloc, struct tc_recipe, (size_t)count + 1)))
+    return tc_trace_nomem(t);
   out->replay->n_results = count;
   for (int i = 0; i < count; i++) {
     const tc_status status = tc_make_recipe(t, t->slots[at + (size_t)i], &out->replay->results[i]);

@@ -1,30 +1,35 @@
-/* Sizes that change between calls: dimensions of tensors from outside as size variables, and integers that are computed from
- * them.
+/* Sizes that change between calls: dimensions of tensors from outside as size variables, and integers that
+ * are computed from them.
  *
  * Invariants:
- *  1. A dimension is a variable when it is known to have changed, or when every size of the arguments is to vary, and is at
- *     least 2; any other is guarded to be what it is. Dimensions of equal size share a variable (as PyTorch's duck shaping), and
- *     guards hold them equal.
- *  2. Strides are expressions over the variables where the layout has that form, else constants; guards hold them to it.
- *  3. An integer that Lua code sees of a size is lazy (lazy.c): its source is an expression over size variables, and `lazy_sizes`
- *     leads back to the symbol when it becomes a size again. What has no such form is fixed by a guard. */
+ *  1. A dimension is a variable when it is known to have changed, or when every size of the arguments is to
+ *     vary, and is at least 2; any other is guarded to be what it is. Dimensions of equal size share a
+ *     variable (as PyTorch's duck shaping), and guards hold them equal.
+ *  2. Strides are expressions over the variables where the layout has that form, else constants; guards hold
+ *     them to it.
+ *  3. An integer that Lua code sees of a size is lazy (lazy.c): its source is an expression over size
+ *     variables, and `lazy_sizes` leads back to the symbol when it becomes a size again. What has no such
+ *     form is fixed by a guard. */
 #include "capture/trace/trace.h"
 
 static struct tc_symtab *symbols(const struct tc_trace *t) { return t->builder.builder.tab; }
 
 /* --- size variables --- */
 
-/* The variable for sizes that are `value` in the captured call; -1: there are too many. It is found at dimension `dim` of the
- * tensor at `source`, or (-1) is the number there, if it was not found before. */
+/* The variable for sizes that are `value` in the captured call; -1: there are too many. It is found at
+ * dimension `dim` of the tensor at `source`, or (-1) is the number there, if it was not found before. */
 static int variable_of(struct tc_trace *t, int64_t value, int source, int dim) {
   const struct tc_traced_size size = {value, source, dim};
   for (size_t i = 0; i < t->sizes.len; i++)
     if (t->sizes.data[i].value == value) return (int)i;
-  if (t->sizes.len >= TC_MAX_GUARD_SIZES || !tc_vec_push(tc_arena_alloc(t->arena), &t->sizes, size)) return -1;
+  if (t->sizes.len >= TC_MAX_GUARD_SIZES || !tc_vec_push(tc_arena_alloc(t->arena), &t->sizes, size))
+    return -1;
   return (int)t->sizes.len - 1;
 }
 
-static tc_sym variable(struct tc_trace *t, int id) { return tc_sym_size(symbols(t), id, t->sizes.data[id].value); }
+static tc_sym variable(struct tc_trace *t, int id) {
+  return tc_sym_size(symbols(t), id, t->sizes.data[id].value);
+}
 
 /* The source of a variable's value. */
 static int variable_source(struct tc_trace *t, int id) {
@@ -50,7 +55,8 @@ static uint32_t varying(struct tc_trace *t, const struct tc_traced_tensor *x) {
   if (options->n_changed) {
     const uint64_t path = tc_guards_path(t->guards, source);
     for (int i = 0; i < options->n_changed; i++)
-      if (options->changed[i].path == path && !options->changed[i].is_number) dims |= options->changed[i].dims;
+      if (options->changed[i].path == path && !options->changed[i].is_number)
+        dims |= options->changed[i].dims;
   }
   return dims;
 }
@@ -63,7 +69,9 @@ static void find_strides(struct tc_trace *t, const struct tc_tensor *x, struct t
   for (int k = 0; k < x->ndim; k++) {
     int inner = -1;
     for (int d = x->ndim - 1; d >= 0; d--)
-      if (!done[d] && x->strides[d] > 0 && x->sizes[d] > 1 && (inner < 0 || x->strides[d] < x->strides[inner])) inner = d;
+      if (!done[d] && x->strides[d] > 0 && x->sizes[d] > 1 &&
+          (inner < 0 || x->strides[d] < x->strides[inner]))
+        inner = d;
     if (inner < 0) return;
     done[inner] = true;
     if (tc_sym_valid(next) && tc_sym_hint(next) == x->strides[inner]) shape->strides[inner] = next;
@@ -81,14 +89,17 @@ tc_status tc_shape_of(struct tc_trace *t, struct tc_traced_tensor *x, const stru
   if (!shape) return tc_trace_nomem(t);
   const uint32_t dims = varying(t, x);
   for (int d = 0; d < outside->ndim; d++) {
-    ids[d] = dims >> d & 1 && outside->sizes[d] >= 2 ? variable_of(t, outside->sizes[d], x->origin.source, d) : -1;
+    ids[d] =
+        dims >> d & 1 && outside->sizes[d] >= 2 ? variable_of(t, outside->sizes[d], x->origin.source, d) : -1;
     varies |= ids[d] >= 0;
     shape->sizes[d] = ids[d] < 0 ? tc_sym_const(outside->sizes[d]) : variable(t, ids[d]);
     if (!tc_sym_valid(shape->sizes[d])) return tc_trace_nomem(t);
   }
   find_strides(t, outside, shape);
-  if (varies) tc_guards_tensor_dynamic(t->guards, x->origin.source, outside, ids, shape->strides);
-  else tc_guards_tensor(t->guards, x->origin.source, outside);
+  if (varies)
+    tc_guards_tensor_dynamic(t->guards, x->origin.source, outside, ids, shape->strides);
+  else
+    tc_guards_tensor(t->guards, x->origin.source, outside);
   *out = x->shape = shape;
   return TC_OK;
 }
@@ -99,7 +110,8 @@ static int source_of(struct tc_trace *t, tc_sym s);
 
 static int expression_of(struct tc_trace *t, int op, tc_sym s) {
   const int left = source_of(t, tc_sym_left(s)), right = source_of(t, tc_sym_right(s));
-  return left == TC_NO_SOURCE || right == TC_NO_SOURCE ? TC_NO_SOURCE : tc_guards_expr(t->guards, op, left, right);
+  return left == TC_NO_SOURCE || right == TC_NO_SOURCE ? TC_NO_SOURCE
+                                                       : tc_guards_expr(t->guards, op, left, right);
 }
 
 /* A source that computes the symbol; TC_NO_SOURCE: none does. */
@@ -188,7 +200,8 @@ static bool symbolic(struct tc_trace *t, int op, tc_sym a, tc_sym b, tc_sym *out
   return tc_sym_valid(*out);
 }
 
-tc_status tc_lazy_symbol(struct tc_trace *t, int op, const struct tc_tracked *a, const struct tc_tracked *b, const struct tc_tracked *result) {
+tc_status tc_lazy_symbol(struct tc_trace *t, int op, const struct tc_tracked *a, const struct tc_tracked *b,
+                         const struct tc_tracked *result) {
   tc_sym left, right, s;
   if (!tc_is_lazy(t, result) || !tc_sym_of_int(t, a, &left) || !tc_sym_of_int(t, b, &right)) return TC_OK;
   return symbolic(t, op, left, right, &s) ? tc_lazy_remember(t, result->source, s) : TC_OK;

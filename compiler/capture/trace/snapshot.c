@@ -1,17 +1,23 @@
 /* Copies of the state of side effects, where opt.cow_snapshots is off.
  *
- * The traced function goes on into a call without knowing whether it can be captured; if not, the capture ends before it. By default
- * nothing is copied for that: records change by an ordered log (value.h, effects.c) that ends where the capture is told to stop.
- * Off: before each call of the captured function's own frame, registers, written tables and variables are copied, whole, and the copy
- * is put back where the capture stops there. Both end with the same state.
+ * The traced function goes on into a call without knowing whether it can be captured; if not, the capture
+ * ends before it. By default nothing is copied for that: records change by an ordered log (value.h,
+ * effects.c) that ends where the capture is told to stop. Off: before each call of the captured function's
+ * own frame, registers, written tables and variables are copied, whole, and the copy is put back where the
+ * capture stops there. Both end with the same state.
  *
- * 1. A copy owns its arrays; put back, they are the tables' own. The arena lives until the trace ends or the next copy is made. */
+ * 1. A copy owns its arrays; put back, they are the tables' own. The arena lives until the trace ends or the
+ *    next copy is made. */
 #include <string.h>
 
 #include "capture/trace/trace.h"
 
-struct table_copy { struct tc_traced_table *table, state; };
-struct cell_copy { struct tc_cell *cell, state; };
+struct table_copy {
+  struct tc_traced_table *table, state;
+};
+struct cell_copy {
+  struct tc_cell *cell, state;
+};
 
 struct tc_snapshot {
   struct tc_arena *arena;
@@ -29,14 +35,16 @@ static void *duplicate(struct tc_arena *arena, const void *data, size_t bytes) {
 }
 
 /* An array of a record, as a copy without spare room. False: memory is out. */
-#define OWN(arena, vec) \
-  ((vec)->data = duplicate(arena, (vec)->data, sizeof *(vec)->data * (vec)->len), (vec)->cap = (vec)->len, (vec)->data != NULL)
+#define OWN(arena, vec)                                                                                      \
+  ((vec)->data = duplicate(arena, (vec)->data, sizeof *(vec)->data * (vec)->len), (vec)->cap = (vec)->len,   \
+   (vec)->data != NULL)
 
 static bool copy_table(struct tc_arena *arena, struct tc_traced_table *table, struct table_copy *out) {
   *out = (struct table_copy){table, *table};
   struct tc_traced_table *state = &out->state;
   state->index.data = duplicate(arena, state->index.data, sizeof *state->index.data * state->index.cap);
-  return state->index.data && OWN(arena, &state->entries) && OWN(arena, &state->steps) && OWN(arena, &state->order);
+  return state->index.data && OWN(arena, &state->entries) && OWN(arena, &state->steps) &&
+         OWN(arena, &state->order);
 }
 
 static bool copy_all(struct tc_trace *t, struct tc_snapshot *s) {
@@ -49,7 +57,8 @@ static bool copy_all(struct tc_trace *t, struct tc_snapshot *s) {
   s->tables = TC_NEW_ARRAY(alloc, struct table_copy, s->n_tables + 1);
   s->cells = TC_NEW_ARRAY(alloc, struct cell_copy, s->n_cells + 1);
   if (!s->slots || !s->tables || !s->cells) return false;
-  for (size_t i = 0; i < s->n_cells; i++) s->cells[i] = (struct cell_copy){t->cells.data[i], *t->cells.data[i]};
+  for (size_t i = 0; i < s->n_cells; i++)
+    s->cells[i] = (struct cell_copy){t->cells.data[i], *t->cells.data[i]};
   for (size_t i = 0; i < s->n_tables; i++)
     if (!copy_table(s->arena, t->written.data[i], &s->tables[i])) return false;
   return true;

@@ -1,13 +1,15 @@
 /* Lengths of tables, and the order of next.
  *
  * Invariants:
- *  1. The order of next is taken from a real table: the outside one itself, or one built by the same steps as the fresh one. It is
- *     not known when keys are objects that do not exist in the Lua state, or when an outside table got new keys.
- *  2. A length is told only where it is the only one: of a table without holes, which is guarded where keys came in or went: any of
- *     them may move the others, and then Lua tells another border. (An outside table with holes to which that did not happen has
- *     the length that Lua tells, under a guard.)
- *  3. The length of a table to which values are appended stays open where the length before does: it is the last key, which nothing lies
- *     behind. Holes are not looked for then, since that takes as long as the list: the last key is one of the borders that Lua may tell. */
+ *  1. The order of next is taken from a real table: the outside one itself, or one built by the same steps as
+ *     the fresh one. It is not known when keys are objects that do not exist in the Lua state, or when an
+ *     outside table got new keys.
+ *  2. A length is told only where it is the only one: of a table without holes, which is guarded where keys
+ *     came in or went: any of them may move the others, and then Lua tells another border. (An outside table
+ *     with holes to which that did not happen has the length that Lua tells, under a guard.)
+ *  3. The length of a table to which values are appended stays open where the length before does: it is the
+ *     last key, which nothing lies behind. Holes are not looked for then, since that takes as long as the
+ *     list: the last key is one of the borders that Lua may tell. */
 #include <limits.h>
 
 #include "capture/trace/trace.h"
@@ -28,8 +30,10 @@ static void extend_border(struct tc_traced_table *table) {
 void tc_table_follow_border(struct tc_traced_table *table, const struct tc_tracked *key, bool present) {
   if (!is_positive(key) || (table->origin.object && !table->border_known)) return;
   table->n_positive += present ? 1 : -1;
-  if (present) extend_border(table);
-  else if (key->integer <= table->border) table->border = key->integer - 1;
+  if (present)
+    extend_border(table);
+  else if (key->integer <= table->border)
+    table->border = key->integer - 1;
 }
 
 /* The border of a written outside table: what it was, and then the writes. */
@@ -51,10 +55,12 @@ static void learn_border(struct tc_trace *t, struct tc_traced_table *table) {
   extend_border(table);
 }
 
-static tc_status holes(struct tc_trace *t) { return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "length of a table with holes"); }
+static tc_status holes(struct tc_trace *t) {
+  return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "length of a table with holes");
+}
 
-/* Of an outside table whose positive integer keys the traced code changes. Guarded are the length before, that there were no holes, and
- * that nothing is behind the new border. */
+/* Of an outside table whose positive integer keys the traced code changes. Guarded are the length before,
+ * that there were no holes, and that nothing is behind the new border. */
 static tc_status changed_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
   struct tc_tracked behind;
   if (!table->border_known) learn_border(t, table);
@@ -66,16 +72,21 @@ static tc_status changed_length(struct tc_trace *t, struct tc_traced_table *tabl
   return tc_table_get(t, table, tc_int(*length + 1), &behind);
 }
 
-/* Whether a written key comes in, goes, or neither, is as it was in this call: which keys there were is not guarded when they are written. */
+/* Whether a written key comes in, goes, or neither, is as it was in this call: which keys there were is not
+ * guarded when they are written. */
 static void guard_presence(struct tc_trace *t, const struct tc_traced_table *table) {
   for (size_t i = 0; i < table->entries.len; i++) {
     const struct tc_table_entry *entry = &table->entries.data[i];
     const bool present = entry->value.kind != TC_IS_NIL;
-    if (!entry->is_written || present != entry->was_there || (!present && !is_positive(&entry->key)) || !tc_push(t, &entry->key)) continue;
+    if (!entry->is_written || present != entry->was_there || (!present && !is_positive(&entry->key)) ||
+        !tc_push(t, &entry->key))
+      continue;
     const int source = tc_guards_field(t->guards, t->L, table->origin.source, lua_gettop(t->L));
     lua_pushnil(t->L);
-    if (present) tc_guards_defined(t->guards, source);
-    else tc_guards_equal(t->guards, t->L, source, lua_gettop(t->L));
+    if (present)
+      tc_guards_defined(t->guards, source);
+    else
+      tc_guards_equal(t->guards, t->L, source, lua_gettop(t->L));
     lua_pop(t->L, 2);
   }
 }
@@ -106,22 +117,27 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
 }
 
 /* Is the key, in each call, the one behind `last`, which is the length with `count` values appended? */
-static bool follows(struct tc_trace *t, const struct tc_tracked *length, const struct tc_tracked *last, int count, const struct tc_tracked *key) {
+static bool follows(struct tc_trace *t, const struct tc_tracked *length, const struct tc_tracked *last,
+                    int count, const struct tc_tracked *key) {
   const int source = key->source;
   if (key->integer != last->integer + 1 || source == TC_NO_SOURCE) return false;
   lua_pushinteger(t->L, 1);
-  const bool behind = tc_guards_expr(t->guards, LUA_OPADD, last->source, tc_guards_constant(t->guards, t->L, lua_gettop(t->L))) == source;
+  const bool behind = tc_guards_expr(t->guards, LUA_OPADD, last->source,
+                                     tc_guards_constant(t->guards, t->L, lua_gettop(t->L))) == source;
   lua_pop(t->L, 1);
   if (behind) return true;
   lua_pushinteger(t->L, count + 1);
-  const bool counted = tc_guards_expr(t->guards, LUA_OPADD, length->source, tc_guards_constant(t->guards, t->L, lua_gettop(t->L))) == source;
+  const bool counted = tc_guards_expr(t->guards, LUA_OPADD, length->source,
+                                      tc_guards_constant(t->guards, t->L, lua_gettop(t->L))) == source;
   lua_pop(t->L, 1);
   return counted;
 }
 
-/* Where all that was written behind the lazy length of an outside table was appended, one after the other, the last key is the length
- * now, under the guard that nothing lies behind it. *count: how many there are; 0: it is not so. */
-static void appended_length(struct tc_trace *t, const struct tc_traced_table *table, struct tc_tracked *out, int *count) {
+/* Where all that was written behind the lazy length of an outside table was appended, one after the other,
+ * the last key is the length now, under the guard that nothing lies behind it. *count: how many there are; 0:
+ * it is not so. */
+static void appended_length(struct tc_trace *t, const struct tc_traced_table *table, struct tc_tracked *out,
+                            int *count) {
   lua_rawgeti(t->L, t->objects, table->origin.object);
   struct tc_tracked length = tc_int((lua_Integer)lua_rawlen(t->L, -1));
   const bool is_list = tc_guards_is_sequence(t->L, -1);
@@ -133,7 +149,9 @@ static void appended_length(struct tc_trace *t, const struct tc_traced_table *ta
   *out = length;
   for (size_t i = 0; i < table->entries.len; i++) {
     const struct tc_table_entry *entry = &table->entries.data[i];
-    if (!entry->is_written || entry->key.kind != TC_IS_INT || (entry->key.source == TC_NO_SOURCE && entry->key.integer <= 0)) continue;
+    if (!entry->is_written || entry->key.kind != TC_IS_INT ||
+        (entry->key.source == TC_NO_SOURCE && entry->key.integer <= 0))
+      continue;
     const bool appends = entry->value.kind != TC_IS_NIL && follows(t, &length, out, *count, &entry->key);
     *count = appends ? *count + 1 : 0;
     if (!appends) return;
@@ -168,8 +186,8 @@ tc_status tc_table_open_length(struct tc_trace *t, struct tc_traced_table *table
   return TC_OK;
 }
 
-/* Its array part grows when it is filled with open results, to just that size. What is in the hash part moves then; of several
- * keys there the order may change. */
+/* Its array part grows when it is filled with open results, to just that size. What is in the hash part moves
+ * then; of several keys there the order may change. */
 tc_status tc_table_open_list(struct tc_trace *t, struct tc_traced_table *table, lua_Integer last) {
   int others = 0;
   if (last <= table->array_hint || last > INT_MAX) return TC_OK;
@@ -177,7 +195,9 @@ tc_status tc_table_open_list(struct tc_trace *t, struct tc_traced_table *table, 
     const struct tc_tracked *key = &table->entries.data[i].key;
     others += !is_positive(key) || key->integer > table->array_hint;
   }
-  if (others > 1) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "a table constructor with several fields in front of open results");
+  if (others > 1)
+    return tc_trace_break(t, TC_BREAK_TABLE_ORDER,
+                          "a table constructor with several fields in front of open results");
   table->array_hint = (int)last;
   return TC_OK;
 }
@@ -187,9 +207,12 @@ static tc_status push_mirror(struct tc_trace *t, const struct tc_traced_table *t
   lua_createtable(t->L, table->array_hint, table->hash_hint);
   for (size_t i = 0; i < table->steps.len; i++) {
     const struct tc_table_step step = table->steps.data[i];
-    if (!tc_push(t, &table->entries.data[step.entry].key)) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table with new objects as keys");
-    if (step.present) lua_pushboolean(t->L, true);
-    else lua_pushnil(t->L);
+    if (!tc_push(t, &table->entries.data[step.entry].key))
+      return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table with new objects as keys");
+    if (step.present)
+      lua_pushboolean(t->L, true);
+    else
+      lua_pushnil(t->L);
     lua_rawset(t->L, -3);
   }
   return TC_OK;
@@ -221,10 +244,13 @@ static tc_status pop_key(struct tc_trace *t, struct tc_tracked *out) {
 static tc_status learn_order(struct tc_trace *t, struct tc_traced_table *table) {
   lua_State *L = t->L;
   tc_status status = TC_OK;
-  if (table->grew) return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table from outside that got new keys");
+  if (table->grew)
+    return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "the order of a table from outside that got new keys");
   if ((status = tc_table_fix_keys(t, table))) return status;
-  if (table->origin.object) lua_rawgeti(L, t->objects, table->origin.object);
-  else if ((status = push_mirror(t, table))) return status;
+  if (table->origin.object)
+    lua_rawgeti(L, t->objects, table->origin.object);
+  else if ((status = push_mirror(t, table)))
+    return status;
   const int count = push_keys(t);
   const int keys = lua_gettop(L);
   if (table->origin.object) tc_guards_keys(t->guards, L, table->origin.source, keys, count);
@@ -246,7 +272,8 @@ static tc_status learn_order(struct tc_trace *t, struct tc_traced_table *table) 
   return status;
 }
 
-tc_status tc_table_next(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *next, struct tc_tracked *value) {
+tc_status tc_table_next(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key,
+                        struct tc_tracked *next, struct tc_tracked *value) {
   tc_status status = tc_table_key(t, &key);
   if (!status && (!table->order_known || table->grew)) status = learn_order(t, table);
   if (status) return status;

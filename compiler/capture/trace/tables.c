@@ -1,13 +1,13 @@
-/* Tables, by raw accesses: those that the traced code makes, and those from outside, which are read lazily. Their lengths and the
- * order of next are in table_order.c.
+/* Tables, by raw accesses: those that the traced code makes, and those from outside, which are read lazily.
+ * Their lengths and the order of next are in table_order.c.
  *
  * Invariants:
- *  1. A fresh table holds in `entries` what it holds in Lua, or nil for a key that was removed; border and n_positive follow
- *     its positive integer keys.
- *  2. An outside table's `entries` are what was read or written so far; each first read is a guarded source. The table in the Lua
- *     state is not touched: the entries hold what the traced code would see in it.
- *  3. `steps` are the changes of its keys, in order: played on a real table they make the same one as the traced code does. Of an
- *     outside table each written key has one at least, whatever it held before.
+ *  1. A fresh table holds in `entries` what it holds in Lua, or nil for a key that was removed; border and
+ *     n_positive follow its positive integer keys.
+ *  2. An outside table's `entries` are what was read or written so far; each first read is a guarded source.
+ *     The table in the Lua state is not touched: the entries hold what the traced code would see in it.
+ *  3. `steps` are the changes of its keys, in order: played on a real table they make the same one as the
+ *     traced code does. Of an outside table each written key has one at least, whatever it held before.
  *  4. Whether a value is nil is guarded when it is stored. */
 #include <math.h>
 
@@ -37,7 +37,8 @@ static bool same_key(const struct tc_tracked *a, const struct tc_tracked *b) {
 
 enum { FEW_ENTRIES = 8 }; /* are looked through: most tables have no more, and need no index */
 
-static struct tc_table_entry *find_among_few(const struct tc_traced_table *table, const struct tc_tracked *key) {
+static struct tc_table_entry *find_among_few(const struct tc_traced_table *table,
+                                             const struct tc_tracked *key) {
   for (size_t i = 0; i < table->entries.len; i++)
     if (same_key(&table->entries.data[i].key, key)) return &table->entries.data[i];
   return NULL;
@@ -52,7 +53,8 @@ struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const 
   return NULL;
 }
 
-static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table, const struct tc_table_entry *entry) {
+static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table,
+                           const struct tc_table_entry *entry) {
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
   bool added = tc_vec_push(alloc, &table->entries, *entry);
   if (table->entries.len <= FEW_ENTRIES) return added ? TC_OK : tc_trace_nomem(t);
@@ -74,7 +76,8 @@ static void read_field(struct tc_trace *t) {
   lua_settop(L, table);
 }
 
-tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, struct tc_tracked *out) {
+tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key,
+                       struct tc_tracked *out) {
   tc_status status = tc_table_prepare_key(t, table, false, &key);
   if (status) return status;
   *out = tc_nil();
@@ -84,7 +87,8 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
     *out = entry->value;
     return TC_OK;
   }
-  if (!table->origin.object || !tc_push(t, &key)) return TC_OK; /* a fresh object is no key of an outside table */
+  if (!table->origin.object || !tc_push(t, &key))
+    return TC_OK; /* a fresh object is no key of an outside table */
   lua_State *L = t->L;
   const int source = tc_guards_field(t->guards, L, table->origin.source, lua_gettop(L));
   lua_rawgeti(L, t->objects, table->origin.object);
@@ -92,7 +96,10 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
   read_field(t);
   status = tc_import(t, source, out);
   if (!status && out->kind == TC_IS_NIL) status = tc_use(t, out);
-  return status ? status : add_entry(t, table, &(struct tc_table_entry){.key = key, .value = *out, .order = -1, .was_there = out->kind != TC_IS_NIL});
+  return status ? status
+                : add_entry(t, table,
+                            &(struct tc_table_entry){
+                                .key = key, .value = *out, .order = -1, .was_there = out->kind != TC_IS_NIL});
 }
 
 /* Has the outside table, as it is now in the Lua state, the key? */
@@ -108,10 +115,11 @@ static bool holds_key(struct tc_trace *t, const struct tc_traced_table *table, c
   return holds;
 }
 
-/* The entry of a key that is written; a new one is made for it, with nil or what the outside table holds (which is not guarded:
- * only whoever asks for a length or an order depends on it). NULL: a fresh table without the key gets nil. */
-static tc_status entry_to_write(struct tc_trace *t, struct tc_traced_table *table, const struct tc_tracked *key, bool present,
-                                struct tc_table_entry **out) {
+/* The entry of a key that is written; a new one is made for it, with nil or what the outside table holds
+ * (which is not guarded: only whoever asks for a length or an order depends on it). NULL: a fresh table
+ * without the key gets nil. */
+static tc_status entry_to_write(struct tc_trace *t, struct tc_traced_table *table,
+                                const struct tc_tracked *key, bool present, struct tc_table_entry **out) {
   *out = tc_table_find(table, key);
   const bool is_outside = table->origin.object != 0;
   if (*out || (!present && !is_outside)) return TC_OK;
@@ -133,8 +141,10 @@ static tc_status mark_written(struct tc_trace *t, struct tc_traced_table *table)
   return tc_vec_push(tc_arena_alloc(t->arena), &t->written, table) ? TC_OK : tc_trace_nomem(t);
 }
 
-static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, struct tc_table_entry *entry, const struct tc_tracked *value) {
-  const bool is_outside = table->origin.object != 0, present = value->kind != TC_IS_NIL, was_present = entry->value.kind != TC_IS_NIL;
+static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, struct tc_table_entry *entry,
+                             const struct tc_tracked *value) {
+  const bool is_outside = table->origin.object != 0, present = value->kind != TC_IS_NIL,
+             was_present = entry->value.kind != TC_IS_NIL;
   const struct tc_table_step step = {(int)(entry - table->entries.data), present};
   const bool is_step = present != was_present || (is_outside && !entry->is_written);
   entry->value = *value;
@@ -142,7 +152,8 @@ static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, 
   if (is_step && !tc_vec_push(tc_arena_alloc(t->arena), &table->steps, step)) return tc_trace_nomem(t);
   if (is_outside) {
     table->grew |= present && !entry->was_there;
-    table->is_resized |= present != entry->was_there && entry->key.kind == TC_IS_INT && entry->key.integer > 0;
+    table->is_resized |=
+        present != entry->was_there && entry->key.kind == TC_IS_INT && entry->key.integer > 0;
   } else if (present && !was_present) {
     table->order_known = false;
   }
@@ -150,7 +161,8 @@ static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, 
   return mark_written(t, table);
 }
 
-tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key, const struct tc_tracked *value) {
+tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key,
+                       const struct tc_tracked *value) {
   struct tc_tracked kept = *value;
   struct tc_table_entry *entry;
   tc_status status = tc_table_prepare_key(t, table, true, &key);
@@ -164,11 +176,13 @@ tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct
   return status || !entry ? status : write_entry(t, table, entry, &kept);
 }
 
-tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key, const struct tc_tracked *value) {
+tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key,
+                             const struct tc_tracked *value) {
   return tc_table_set(t, table, tc_int(key), value);
 }
 
-tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table **out) {
+tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table,
+                             struct tc_traced_table **out) {
   tc_status status = TC_OK;
   if (!table->metatable_known) {
     lua_State *L = t->L;
@@ -189,7 +203,8 @@ tc_status tc_table_metatable(struct tc_trace *t, struct tc_traced_table *table, 
   return status;
 }
 
-tc_status tc_table_set_metatable(struct tc_trace *t, struct tc_traced_table *table, struct tc_traced_table *metatable) {
+tc_status tc_table_set_metatable(struct tc_trace *t, struct tc_traced_table *table,
+                                 struct tc_traced_table *metatable) {
   table->metatable = metatable;
   table->metatable_known = true;
   if (!table->origin.object) return TC_OK;

@@ -1,8 +1,8 @@
 /* Calls of tensor functions: tracked values become arguments, results become nodes.
  *
  * Invariants:
- *  1. Arguments are read as the Lua module reads them: a last table with a key that is a string gives arguments by name, any
- *     other table is a list of its raw sequence.
+ *  1. Arguments are read as the Lua module reads them: a last table with a key that is a string gives
+ *     arguments by name, any other table is a list of its raw sequence.
  *  2. A function that gives back an argument as it is gives back that very value.
  *  3. What a function refuses is a break, so that the eager call raises its own error. */
 #include <string.h>
@@ -24,7 +24,8 @@ static tc_status read_list(struct tc_trace *t, struct tc_traced_table *table, in
   lua_Integer count;
   tc_status status = tc_table_length(t, table, &count);
   if (status) return status;
-  if (depth >= LIST_DEPTH || count > TC_MAX_LIST) return tc_trace_raises(t, "a list that is too long or too deep");
+  if (depth >= LIST_DEPTH || count > TC_MAX_LIST)
+    return tc_trace_raises(t, "a list that is too long or too deep");
   struct tc_arg *items = TC_NEW_ARRAY(tc_arena_alloc(t->arena), struct tc_arg, (size_t)count + 1);
   if (!items) return tc_trace_nomem(t);
   for (lua_Integer i = 0; i < count && !status; i++) {
@@ -39,7 +40,8 @@ static tc_status read_list(struct tc_trace *t, struct tc_traced_table *table, in
 static tc_status read_value(struct tc_trace *t, struct tc_tracked value, int depth, struct tc_arg *out) {
   struct tc_node *node;
   tc_sym size = TC_SYM_INVALID;
-  tc_status status = tc_is_lazy(t, &value) && value.kind == TC_IS_INT ? tc_size_of_int(t, &value, &size) : tc_use(t, &value);
+  tc_status status =
+      tc_is_lazy(t, &value) && value.kind == TC_IS_INT ? tc_size_of_int(t, &value, &size) : tc_use(t, &value);
   if (status) return status;
   if (tc_sym_valid(size)) {
     *out = (struct tc_arg){TC_ARG_INT, .integer = size};
@@ -56,7 +58,9 @@ static tc_status read_value(struct tc_trace *t, struct tc_tracked value, int dep
       *out = (struct tc_arg){TC_ARG_VALUE, .value = tc_value_of(node)};
       return TC_OK;
     case TC_IS_TABLE: return read_list(t, value.table, depth, out);
-    default: tc_use_type(t, &value); return tc_trace_raises(t, "a tensor function with an argument that it does not take");
+    default:
+      tc_use_type(t, &value);
+      return tc_trace_raises(t, "a tensor function with an argument that it does not take");
   }
 }
 
@@ -66,7 +70,8 @@ static tc_status read_names(struct tc_trace *t, struct arguments *args, struct t
     const tc_status status = tc_table_next(t, table, key, &key, &value);
     if (status) return status;
     if (key.kind == TC_IS_NIL) return TC_OK;
-    if (key.kind != TC_IS_TEXT || args->n_named == TC_MAX_ARGS) return tc_trace_raises(t, "a table that mixes named arguments with others");
+    if (key.kind != TC_IS_TEXT || args->n_named == TC_MAX_ARGS)
+      return tc_trace_raises(t, "a table that mixes named arguments with others");
     struct tc_named_arg *named = &args->named[args->n_named];
     named->name = key.text->bytes;
     const tc_status read = read_value(t, value, 0, &named->arg);
@@ -83,9 +88,10 @@ static bool takes_scalars(const struct tc_function *f) {
   return false;
 }
 
-/* The other operand makes the dtype: as it does for a number, where it has dimensions and is no smaller than f32; integers
- * beside an integer number too. */
-static tc_status decides_dtype(struct tc_trace *t, const struct tc_tracked *v, bool is_integer, bool *decides) {
+/* The other operand makes the dtype: as it does for a number, where it has dimensions and is no smaller than
+ * f32; integers beside an integer number too. */
+static tc_status decides_dtype(struct tc_trace *t, const struct tc_tracked *v, bool is_integer,
+                               bool *decides) {
   struct tc_node *node;
   *decides = false;
   if (v->kind != TC_IS_TENSOR) return TC_OK;
@@ -108,7 +114,8 @@ tc_status tc_scalar_node(struct tc_trace *t, const struct tc_tracked *v, struct 
   struct tc_lazy_scalar scalar = {v->source, tc_graph_input(t->out->graph, &meta, NULL)};
   const struct tc_alloc *alloc = tc_arena_alloc(t->out->recipes);
   const struct tc_scalar_input input = {t->n_graph_inputs, meta.dtype};
-  const bool kept = scalar.node && tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_scalars, scalar) && tc_vec_push(alloc, &t->out->scalars, input);
+  const bool kept = scalar.node && tc_vec_push(tc_arena_alloc(t->arena), &t->lazy_scalars, scalar) &&
+                    tc_vec_push(alloc, &t->out->scalars, input);
   if (!kept) return tc_trace_nomem(t);
   t->n_graph_inputs++;
   tc_guards_number(t->guards, v->source, v->kind == TC_IS_INT);
@@ -124,7 +131,8 @@ static bool is_lazy_value(const struct tc_trace *t, const struct tc_tracked *v) 
 }
 
 /* Lazy numbers among two operands stay so, when the other operand is a tensor that makes the dtype. */
-static tc_status read_scalars(struct tc_trace *t, const struct tc_function *f, struct arguments *args, size_t first) {
+static tc_status read_scalars(struct tc_trace *t, const struct tc_function *f, struct arguments *args,
+                              size_t first) {
   for (int i = 0; i < 2 && args->n_positional == 2; i++) {
     const struct tc_tracked *v = &t->slots[first + (size_t)i];
     struct tc_node *node = NULL;
@@ -140,7 +148,8 @@ static tc_status read_scalars(struct tc_trace *t, const struct tc_function *f, s
   return TC_OK;
 }
 
-static tc_status read_arguments(struct tc_trace *t, const struct tc_function *f, struct arguments *args, size_t first, int count) {
+static tc_status read_arguments(struct tc_trace *t, const struct tc_function *f, struct arguments *args,
+                                size_t first, int count) {
   args->n_positional = args->n_named = 0;
   args->is_scalar[0] = args->is_scalar[1] = false;
   const struct tc_tracked last = count ? t->slots[first + (size_t)count - 1] : tc_nil();
@@ -150,15 +159,18 @@ static tc_status read_arguments(struct tc_trace *t, const struct tc_function *f,
   if (!status && has_names) status = read_names(t, args, last.table);
   if (status) return status;
   const int n_positional = count - has_names;
-  if (n_positional > MAX_POSITIONAL) return tc_trace_raises(t, "a tensor function with %d arguments", n_positional);
+  if (n_positional > MAX_POSITIONAL)
+    return tc_trace_raises(t, "a tensor function with %d arguments", n_positional);
   args->n_positional = n_positional;
   status = read_scalars(t, f, args, first);
   for (int i = 0; i < n_positional && !status; i++)
-    if (i >= 2 || !args->is_scalar[i]) status = read_value(t, t->slots[first + (size_t)i], 0, &args->positional[i]);
+    if (i >= 2 || !args->is_scalar[i])
+      status = read_value(t, t->slots[first + (size_t)i], 0, &args->positional[i]);
   return status;
 }
 
-static tc_status track_result(struct tc_trace *t, const struct arguments *args, size_t first, struct tc_value *value, struct tc_tracked *out) {
+static tc_status track_result(struct tc_trace *t, const struct arguments *args, size_t first,
+                              struct tc_value *value, struct tc_tracked *out) {
   for (int i = 0; i < args->n_positional; i++) {
     if (args->positional[i].kind != TC_ARG_VALUE || args->positional[i].value != value) continue;
     *out = t->slots[first + (size_t)i];
@@ -167,7 +179,8 @@ static tc_status track_result(struct tc_trace *t, const struct arguments *args, 
   return tc_new_tensor(t, tc_node_of(value), out);
 }
 
-static tc_status give_list(struct tc_trace *t, const struct arguments *args, const struct tc_results *results, size_t at) {
+static tc_status give_list(struct tc_trace *t, const struct arguments *args, const struct tc_results *results,
+                           size_t at) {
   struct tc_tracked list, item;
   tc_status status = tc_new_table(t, results->count, 0, &list);
   for (int i = 0; i < results->count && !status; i++) {
@@ -178,10 +191,12 @@ static tc_status give_list(struct tc_trace *t, const struct arguments *args, con
   return status;
 }
 
-static tc_status give_each(struct tc_trace *t, const struct arguments *args, const struct tc_results *results, size_t at) {
+static tc_status give_each(struct tc_trace *t, const struct arguments *args, const struct tc_results *results,
+                           size_t at) {
   struct tc_tracked values[TC_MAX_RESULTS];
   tc_status status = tc_reserve(t, at, (size_t)results->count);
-  for (int i = 0; i < results->count && !status; i++) status = track_result(t, args, at + 1, results->values[i], &values[i]);
+  for (int i = 0; i < results->count && !status; i++)
+    status = track_result(t, args, at + 1, results->values[i], &values[i]);
   for (int i = 0; i < results->count && !status; i++) t->slots[at + (size_t)i] = values[i];
   return status;
 }
@@ -207,10 +222,12 @@ static tc_status refuse(struct tc_trace *t, const char *name, const char *messag
 
 tc_status tc_count_operation(struct tc_trace *t) {
   if (++t->out->n_ops <= TC_MAX_GRAPH_OPS) return TC_OK;
-  return tc_trace_break(t, TC_BREAK_GRAPH_SIZE, "more than %d operations in one graph", (int)TC_MAX_GRAPH_OPS);
+  return tc_trace_break(t, TC_BREAK_GRAPH_SIZE, "more than %d operations in one graph",
+                        (int)TC_MAX_GRAPH_OPS);
 }
 
-tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args, int *n_results) {
+tc_status tc_call_function(struct tc_trace *t, const struct tc_function *function, size_t at, int n_args,
+                           int *n_results) {
   struct arguments args;
   struct tc_arg bound[TC_MAX_ARGS];
   struct tc_results results;
@@ -221,7 +238,8 @@ tc_status tc_call_function(struct tc_trace *t, const struct tc_function *functio
   tc_mark_line(t);
   tc_guard_default_dtype(t);
   results.count = 0;
-  status = tc_function_bind(function, args.positional, args.n_positional, args.named, args.n_named, bound, &err);
+  status =
+      tc_function_bind(function, args.positional, args.n_positional, args.named, args.n_named, bound, &err);
   if (!status) status = function->run(&t->builder.builder, bound, TC_MAX_ARGS, &results, &err);
   if (status == TC_NOMEM) return tc_trace_nomem(t);
   if (status) return refuse(t, function->name, err.message);

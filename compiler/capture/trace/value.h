@@ -1,8 +1,9 @@
 /* Tracked values: what capture knows of the values that the traced code would hold.
  *
- * A value is a constant (scalars), or a record: one record an object, so that equal pointers are equal objects. A record of an
- * object from *outside* (it exists in the Lua state) has an origin; a *fresh* one is made by the traced code and exists here
- * alone. A scalar that was read from outside keeps its source until something depends on it (tc_use): then a guard fixes it.
+ * A value is a constant (scalars), or a record: one record an object, so that equal pointers are equal
+ * objects. A record of an object from *outside* (it exists in the Lua state) has an origin; a *fresh* one is
+ * made by the traced code and exists here alone. A scalar that was read from outside keeps its source until
+ * something depends on it (tc_use): then a guard fixes it.
  *
  * Everything lies in the trace's arena. */
 #ifndef TC_CAPTURE_VALUE_H
@@ -19,8 +20,16 @@
 struct tc_trace;
 
 enum tc_tracked_kind {
-  TC_IS_NIL, TC_IS_BOOL, TC_IS_INT, TC_IS_NUM, TC_IS_TEXT, /* scalars */
-  TC_IS_TENSOR, TC_IS_TABLE, TC_IS_CLOSURE, TC_IS_NATIVE, TC_IS_OPAQUE, /* records */
+  TC_IS_NIL,
+  TC_IS_BOOL,
+  TC_IS_INT,
+  TC_IS_NUM,
+  TC_IS_TEXT, /* scalars */
+  TC_IS_TENSOR,
+  TC_IS_TABLE,
+  TC_IS_CLOSURE,
+  TC_IS_NATIVE,
+  TC_IS_OPAQUE, /* records */
 };
 
 /* An interned string: equal texts are one pointer. Zero-terminated. */
@@ -28,7 +37,8 @@ struct tc_text {
   size_t length;
   uint64_t hash;
   const char *bytes;
-  struct tc_traced_native *method; /* of tensors, by that name; NULL: it was not asked for, or there is none */
+  struct tc_traced_native
+      *method; /* of tensors, by that name; NULL: it was not asked for, or there is none */
 };
 
 struct tc_tracked {
@@ -47,12 +57,17 @@ struct tc_tracked {
   };
 };
 
-/* Where a record's object is found: in the Lua state (object > 0: number in the trace's table of objects) by `source`. When it
- * is pinned, guards hold it to be this very object, and its parts are guarded from the object itself. Fresh: all 0 and
- * TC_NO_SOURCE. */
-struct tc_origin { int object, source; bool pinned; };
+/* Where a record's object is found: in the Lua state (object > 0: number in the trace's table of objects) by
+ * `source`. When it is pinned, guards hold it to be this very object, and its parts are guarded from the
+ * object itself. Fresh: all 0 and TC_NO_SOURCE. */
+struct tc_origin {
+  int object, source;
+  bool pinned;
+};
 
-struct tc_traced_shape { tc_sym sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; };
+struct tc_traced_shape {
+  tc_sym sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
+};
 
 struct tc_traced_tensor {
   struct tc_origin origin;
@@ -65,47 +80,53 @@ struct tc_traced_tensor {
 
 struct tc_table_entry {
   struct tc_tracked key, value;
-  int order;           /* place in the order of next, -1: not known */
-  bool was_there;      /* outside: the table had the key before the call */
-  bool is_written;     /* outside: by the traced code */
+  int order;       /* place in the order of next, -1: not known */
+  bool was_there;  /* outside: the table had the key before the call */
+  bool is_written; /* outside: by the traced code */
 };
 /* A key comes in, or goes; in the order of the program. The values are those of the entries at the end. */
-struct tc_table_step { int entry; bool present; };
+struct tc_table_step {
+  int entry;
+  bool present;
+};
 
 struct tc_traced_table {
   struct tc_origin origin;
   bool metatable_known;
   struct tc_traced_table *metatable;
-  TC_VEC(struct tc_table_entry) entries; /* in the order of insertion; of an outside table: what was read or written */
+  TC_VEC(struct tc_table_entry)
+  entries; /* in the order of insertion; of an outside table: what was read or written */
   TC_VEC(struct tc_table_step) steps; /* of a fresh table; of an outside one: what the traced code writes */
-  struct tc_slots index;   /* over the entries, where they are many */
-  lua_Integer border;      /* keys 1 … border are there, border + 1 is not; outside: when border_known */
-  lua_Integer n_positive;  /* positive integer keys; likewise */
-  bool border_known;       /* outside: writes are in `border` */
-  bool had_holes;          /* outside, border_known: before the call */
-  bool is_resized;         /* outside: a write changed which positive integer keys there are */
-  lua_Integer old_length;  /* outside, border_known: before the call */
-  bool length_used;        /* outside */
+  struct tc_slots index;              /* over the entries, where they are many */
+  lua_Integer border;        /* keys 1 … border are there, border + 1 is not; outside: when border_known */
+  lua_Integer n_positive;    /* positive integer keys; likewise */
+  bool border_known;         /* outside: writes are in `border` */
+  bool had_holes;            /* outside, border_known: before the call */
+  bool is_resized;           /* outside: a write changed which positive integer keys there are */
+  lua_Integer old_length;    /* outside, border_known: before the call */
+  bool length_used;          /* outside */
   int array_hint, hash_hint; /* sizes at its construction */
-  bool order_known;        /* `order` holds */
-  bool grew;               /* outside: a key came in that was not there before the call */
-  TC_VEC(int) order;       /* entries in the order of next */
+  bool order_known;          /* `order` holds */
+  bool grew;                 /* outside: a key came in that was not there before the call */
+  TC_VEC(int) order;         /* entries in the order of next */
   bool is_written, metatable_written; /* outside: by the traced code */
-  int n_lazy_keys;         /* outside: entries whose key is a lazy number (table_keys.c) */
-  int number;              /* among the objects of the replay, from 1; 0: not there yet */
+  int n_lazy_keys;                    /* outside: entries whose key is a lazy number (table_keys.c) */
+  int number;                         /* among the objects of the replay, from 1; 0: not there yet */
 };
 
-/* A variable that closures share: a register of a running function, a value of its own, or an upvalue from outside. */
+/* A variable that closures share: a register of a running function, a value of its own, or an upvalue from
+ * outside. */
 struct tc_cell {
   enum { TC_CELL_OPEN, TC_CELL_CLOSED, TC_CELL_OUTSIDE } state;
-  size_t slot;             /* OPEN: of the register stack */
-  struct tc_tracked value; /* CLOSED; OUTSIDE once it is read or written */
+  size_t slot;              /* OPEN: of the register stack */
+  struct tc_tracked value;  /* CLOSED; OUTSIDE once it is read or written */
   bool is_read, is_written; /* OUTSIDE */
-  int number;              /* OUTSIDE: upvalue, from 1 */
-  const void *variable;    /* OUTSIDE: lua_upvalueid */
+  int number;               /* OUTSIDE: upvalue, from 1 */
+  const void *variable;     /* OUTSIDE: lua_upvalueid */
   struct tc_traced_closure *owner;
-  struct tc_cell *next;    /* OPEN: list of the activation, from the highest slot */
-  int holder, place;       /* the new closure of the replay (its number), and its upvalue, that holds the variable first; 0: none yet */
+  struct tc_cell *next; /* OPEN: list of the activation, from the highest slot */
+  int holder, place; /* the new closure of the replay (its number), and its upvalue, that holds the variable
+                        first; 0: none yet */
 };
 
 struct tc_traced_closure {
@@ -123,24 +144,36 @@ struct tc_traced_native {
   const struct tc_function *function; /* a tensor function */
   tc_library_fn library;              /* or a known function */
   const char *name;                   /* of a known function or method */
-  int iterator, maker;                /* of one that gmatch made in the traced code: objects of the trace, the iterator and what makes another */
-  int n_steps;                        /* how often it was called */
-  int number;                         /* likewise: among the objects of the replay, from 1; 0: not there yet */
+  int iterator, maker; /* of one that gmatch made in the traced code: objects of the trace, the iterator and
+                          what makes another */
+  int n_steps;         /* how often it was called */
+  int number;          /* likewise: among the objects of the replay, from 1; 0: not there yet */
 };
 
-#define TC_SCALAR(kind_, field, value_) ((struct tc_tracked){.kind = (kind_), .source = TC_NO_SOURCE, .field = (value_)})
+#define TC_SCALAR(kind_, field, value_)                                                                      \
+  ((struct tc_tracked){.kind = (kind_), .source = TC_NO_SOURCE, .field = (value_)})
 static inline struct tc_tracked tc_nil(void) { return TC_SCALAR(TC_IS_NIL, integer, 0); }
 static inline struct tc_tracked tc_bool(bool value) { return TC_SCALAR(TC_IS_BOOL, boolean, value); }
 static inline struct tc_tracked tc_int(lua_Integer value) { return TC_SCALAR(TC_IS_INT, integer, value); }
 static inline struct tc_tracked tc_num(lua_Number value) { return TC_SCALAR(TC_IS_NUM, number, value); }
 static inline struct tc_tracked tc_string(struct tc_text *text) { return TC_SCALAR(TC_IS_TEXT, text, text); }
-static inline struct tc_tracked tc_tracked_tensor(struct tc_traced_tensor *tensor) { return TC_SCALAR(TC_IS_TENSOR, tensor, tensor); }
-static inline struct tc_tracked tc_tracked_table(struct tc_traced_table *table) { return TC_SCALAR(TC_IS_TABLE, table, table); }
-static inline struct tc_tracked tc_tracked_closure(struct tc_traced_closure *closure) { return TC_SCALAR(TC_IS_CLOSURE, closure, closure); }
-static inline struct tc_tracked tc_tracked_native(struct tc_traced_native *native) { return TC_SCALAR(TC_IS_NATIVE, native, native); }
+static inline struct tc_tracked tc_tracked_tensor(struct tc_traced_tensor *tensor) {
+  return TC_SCALAR(TC_IS_TENSOR, tensor, tensor);
+}
+static inline struct tc_tracked tc_tracked_table(struct tc_traced_table *table) {
+  return TC_SCALAR(TC_IS_TABLE, table, table);
+}
+static inline struct tc_tracked tc_tracked_closure(struct tc_traced_closure *closure) {
+  return TC_SCALAR(TC_IS_CLOSURE, closure, closure);
+}
+static inline struct tc_tracked tc_tracked_native(struct tc_traced_native *native) {
+  return TC_SCALAR(TC_IS_NATIVE, native, native);
+}
 
 static inline bool tc_is_scalar(const struct tc_tracked *v) { return v->kind <= TC_IS_TEXT; }
-static inline bool tc_is_number(const struct tc_tracked *v) { return v->kind == TC_IS_INT || v->kind == TC_IS_NUM; }
+static inline bool tc_is_number(const struct tc_tracked *v) {
+  return v->kind == TC_IS_INT || v->kind == TC_IS_NUM;
+}
 static inline bool tc_is_outside(const struct tc_tracked *v) { return !tc_is_scalar(v) && v->origin->object; }
 /* LUA_T… of the value. */
 int tc_tracked_type(const struct tc_tracked *v);

@@ -37,7 +37,8 @@ tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struc
   copy[length] = '\0';
   *text = (struct tc_text){.length = length, .hash = hash, .bytes = copy};
   const int item = (int)t->texts.len;
-  if (!tc_vec_push(alloc, &t->texts, text) || !tc_slots_add(alloc, &t->by_text, hash, item)) return tc_trace_nomem(t);
+  if (!tc_vec_push(alloc, &t->texts, text) || !tc_slots_add(alloc, &t->by_text, hash, item))
+    return tc_trace_nomem(t);
   *out = tc_string(text);
   return TC_OK;
 }
@@ -64,7 +65,9 @@ tc_status tc_pop_scalar(struct tc_trace *t, bool *is_scalar, struct tc_tracked *
   switch (lua_type(L, -1)) {
     case LUA_TNIL: *out = tc_nil(); break;
     case LUA_TBOOLEAN: *out = tc_bool(lua_toboolean(L, -1)); break;
-    case LUA_TNUMBER: *out = lua_isinteger(L, -1) ? tc_int(lua_tointeger(L, -1)) : tc_num(lua_tonumber(L, -1)); break;
+    case LUA_TNUMBER:
+      *out = lua_isinteger(L, -1) ? tc_int(lua_tointeger(L, -1)) : tc_num(lua_tonumber(L, -1));
+      break;
     case LUA_TSTRING: {
       size_t length;
       const char *bytes = lua_tolstring(L, -1, &length);
@@ -142,7 +145,8 @@ tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_track
   if (tc_is_scalar(a) && same_type) return equal_scalars(t, a, b, equal);
   if (!tc_is_scalar(a) && !tc_is_scalar(b) && same_type) {
     *equal = a->origin == b->origin; /* equal objects have one record, and importing guarded their sources */
-    return !*equal && tc_is_outside(a) && tc_is_outside(b) ? tc_guard_distinct(t, a->origin, b->origin) : TC_OK;
+    return !*equal && tc_is_outside(a) && tc_is_outside(b) ? tc_guard_distinct(t, a->origin, b->origin)
+                                                           : TC_OK;
   }
   tc_use_type(t, a);
   tc_use_type(t, b);

@@ -33,7 +33,9 @@ void ll_branch(struct ll_emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes,
   close_scopes(e, LLVMBuildCondBr(e->m->builder, condition, yes, no));
 }
 
-void ll_incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from) { LLVMAddIncoming(phi, &value, &from, 1); }
+void ll_incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from) {
+  LLVMAddIncoming(phi, &value, &from, 1);
+}
 
 LLVMValueRef ll_phi(struct ll_emit *e, LLVMTypeRef type, LLVMValueRef value, LLVMBasicBlockRef from) {
   LLVMValueRef phi = LLVMBuildPhi(e->m->builder, type, "");
@@ -41,23 +43,30 @@ LLVMValueRef ll_phi(struct ll_emit *e, LLVMTypeRef type, LLVMValueRef value, LLV
   return phi;
 }
 
-LLVMValueRef ll_less(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildICmp(e->m->builder, LLVMIntSLT, a, b, ""); }
+LLVMValueRef ll_less(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildICmp(e->m->builder, LLVMIntSLT, a, b, "");
+}
 
 static struct ll_state phi_state(struct ll_emit *e, struct ll_state s, LLVMBasicBlockRef from) {
-  return (struct ll_state){ll_phi(e, LLVMTypeOf(s.value), s.value, from), s.index ? ll_phi(e, LLVMTypeOf(s.index), s.index, from) : NULL};
+  return (struct ll_state){ll_phi(e, LLVMTypeOf(s.value), s.value, from),
+                           s.index ? ll_phi(e, LLVMTypeOf(s.index), s.index, from) : NULL};
 }
 static void state_incoming(struct ll_state phi, struct ll_state s, LLVMBasicBlockRef from) {
   ll_incoming(phi.value, s.value, from);
   if (phi.index) ll_incoming(phi.index, s.index, from);
 }
 
-void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, LLVMValueRef to, bool guarded, struct ll_state *state, int n) {
-  *loop = (struct ll_loop){.before = e->block, .body = ll_block(e), .exit = ll_block(e), .guarded = guarded, .n = n};
+void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, LLVMValueRef to, bool guarded,
+                   struct ll_state *state, int n) {
+  *loop = (struct ll_loop){
+      .before = e->block, .body = ll_block(e), .exit = ll_block(e), .guarded = guarded, .n = n};
   loop->phis = n ? TC_NEW_ARRAY(e->m->alloc, struct ll_state, (size_t)n * 2) : NULL;
   if (n && !loop->phis) loop->n = 0, ll_fail(e, TC_NOMEM, e->m->i64, "out of memory");
   ll_end(e);
-  if (guarded) ll_branch(e, ll_less(e, from, to), loop->body, loop->exit);
-  else ll_jump(e, loop->body);
+  if (guarded)
+    ll_branch(e, ll_less(e, from, to), loop->body, loop->exit);
+  else
+    ll_jump(e, loop->body);
   ll_enter(e, loop->body);
   loop->variable = ll_phi(e, e->m->i64, from, loop->before);
   loop->initial = loop->phis + loop->n;
@@ -67,12 +76,14 @@ void ll_loop_begin(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef from, L
   }
 }
 
-void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, int64_t step, struct ll_state *state) {
+void ll_loop_end(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef to, int64_t step,
+                 struct ll_state *state) {
   ll_end(e);
   ll_loop_end_at(e, loop, LLVMBuildAdd(e->m->builder, loop->variable, ll_i64(e, step), ""), to, state);
 }
 
-void ll_loop_end_at(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef next, LLVMValueRef to, struct ll_state *state) {
+void ll_loop_end_at(struct ll_emit *e, struct ll_loop *loop, LLVMValueRef next, LLVMValueRef to,
+                    struct ll_state *state) {
   LLVMBasicBlockRef latch = e->block;
   ll_branch(e, ll_less(e, next, to), loop->body, loop->exit);
   ll_incoming(loop->variable, next, latch);
@@ -91,7 +102,9 @@ enum { BITS_OF_BYTE = 8 };
 LLVMValueRef ll_lane_mask(struct ll_emit *e, LLVMValueRef active) {
   LLVMBuilderRef at = e->m->builder;
   const unsigned fitting = (unsigned)(e->m->target->vector_bytes * BITS_OF_BYTE / e->lanes);
-  LLVMTypeRef element = LLVMIntTypeInContext(e->m->context, fitting < BITS_OF_BYTE ? BITS_OF_BYTE : fitting > 64 ? 64 : fitting);
+  LLVMTypeRef element = LLVMIntTypeInContext(e->m->context, fitting < BITS_OF_BYTE ? BITS_OF_BYTE
+                                                            : fitting > 64         ? 64
+                                                                                   : fitting);
   LLVMValueRef all = ll_i64(e, e->lanes);
   LLVMValueRef count = LLVMBuildSelect(at, ll_less(e, active, all), active, all, "");
   LLVMValueRef limit = ll_splat(e, fitting >= 64 ? count : LLVMBuildTrunc(at, count, element, ""));

@@ -29,7 +29,8 @@ static LLVMValueRef f32_to_bf16(struct ll_emit *e, LLVMValueRef value) {
 static LLVMValueRef bf16_to_f32(struct ll_emit *e, LLVMValueRef value) {
   LLVMTypeRef wide = ll_like(e->m->i32, LLVMTypeOf(value)), real = ll_like(e->m->f32, LLVMTypeOf(value));
   LLVMValueRef bits = LLVMBuildZExt(e->m->builder, value, wide, "");
-  return LLVMBuildBitCast(e->m->builder, LLVMBuildShl(e->m->builder, bits, ll_const_int(wide, BF16_SHIFT), ""), real, "");
+  return LLVMBuildBitCast(e->m->builder,
+                          LLVMBuildShl(e->m->builder, bits, ll_const_int(wide, BF16_SHIFT), ""), real, "");
 }
 
 static LLVMValueRef to_real(struct ll_emit *e, LLVMValueRef value, tc_dtype from, tc_dtype to) {
@@ -52,13 +53,15 @@ LLVMValueRef ll_convert(struct ll_emit *e, LLVMValueRef value, tc_dtype from, tc
       LLVMTypeRef type = ll_like(e->m->i64, LLVMTypeOf(value));
       return from == TC_BOOL ? LLVMBuildZExt(at, value, type, "") : LLVMBuildFPToSI(at, value, type, "");
     }
-    case TC_BF16: return bf16_to_f32(e, f32_to_bf16(e, to_real(e, value, from, TC_F32))); /* rounded, kept in F32 */
+    case TC_BF16:
+      return bf16_to_f32(e, f32_to_bf16(e, to_real(e, value, from, TC_F32))); /* rounded, kept in F32 */
     default: return to_real(e, value, from, to);
   }
 }
 
 LLVMValueRef ll_from_stored(struct ll_emit *e, LLVMValueRef value, tc_dtype stored) {
-  if (stored == TC_BOOL) return LLVMBuildICmp(e->m->builder, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
+  if (stored == TC_BOOL)
+    return LLVMBuildICmp(e->m->builder, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
   return stored == TC_BF16 ? bf16_to_f32(e, value) : value;
 }
 

@@ -8,17 +8,27 @@
 #include "codegen/llvm/types.h"
 
 /* Composite operations of the number table, beyond LLVM's opcodes. */
-enum { NUMBER_FLOORDIV = 1000, NUMBER_MOD, NUMBER_MIN, NUMBER_MAX, NUMBER_SPLAT, NUMBER_UDIV_SMALL, NUMBER_UMOD_SMALL,
-       NUMBER_ELEMENT /* + number of the buffer */ };
+enum {
+  NUMBER_FLOORDIV = 1000,
+  NUMBER_MOD,
+  NUMBER_MIN,
+  NUMBER_MAX,
+  NUMBER_SPLAT,
+  NUMBER_UDIV_SMALL,
+  NUMBER_UMOD_SMALL,
+  NUMBER_ELEMENT /* + number of the buffer */
+};
 enum { NUMBERS_FIRST = 256 /* a power of two */, MAX_TERMS = 32 };
 enum { EXACT_BITS = 51 }; /* integers below 2^51 divide exactly through f64 */
-static const int64_t F64_INTEGER_BIAS = 0x4330000000000000; /* bits of 2^52: or-ing in an integer below 2^52 adds it */
+static const int64_t F64_INTEGER_BIAS =
+    0x4330000000000000; /* bits of 2^52: or-ing in an integer below 2^52 adds it */
 
 /* --- scopes of symbols --- */
 
 static int variable_place(const struct ll_emit *e, tc_sym s, int *scope) {
   for (int i = 0; i < e->k->n_outer; i++)
-    if (tc_sym_same(s, e->k->outer[i].var)) return *scope = e->block_loop && i == e->k->n_outer - 1 ? LL_INNER : LL_ITEM, i;
+    if (tc_sym_same(s, e->k->outer[i].var))
+      return *scope = e->block_loop && i == e->k->n_outer - 1 ? LL_INNER : LL_ITEM, i;
   for (int i = 0; i < e->k->n_inner; i++)
     if (tc_sym_same(s, e->k->inner[i].var)) return *scope = LL_INNER + i, i;
   for (int p = 0; p < e->k->n_phases; p++)
@@ -33,7 +43,8 @@ int ll_sym_scope(struct ll_emit *e, tc_sym s) {
     case TC_SYM_CONST:
     case TC_SYM_SIZE: return LL_FUNCTION;
     case TC_SYM_INDEX:
-      if (variable_place(e, s, &scope) < 0) ll_fail(e, TC_CODEGEN, e->m->i64, "an address uses a variable that is none of the kernel's loops");
+      if (variable_place(e, s, &scope) < 0)
+        ll_fail(e, TC_CODEGEN, e->m->i64, "an address uses a variable that is none of the kernel's loops");
       return scope;
     default: {
       const int left = ll_sym_scope(e, tc_sym_left(s)), right = ll_sym_scope(e, tc_sym_right(s));
@@ -58,7 +69,8 @@ bool ll_lane_stride(struct ll_emit *e, tc_sym s, int64_t *stride) {
   switch (tc_sym_kind(s)) {
     case TC_SYM_INDEX: return *stride = 1, true;
     case TC_SYM_ADD:
-      if (!ll_lane_stride(e, tc_sym_left(s), &left) || !ll_lane_stride(e, tc_sym_right(s), &right)) return false;
+      if (!ll_lane_stride(e, tc_sym_left(s), &left) || !ll_lane_stride(e, tc_sym_right(s), &right))
+        return false;
       return !__builtin_add_overflow(left, right, stride);
     case TC_SYM_MUL: { /* a constant factor stands on the right */
       if (!tc_sym_is_const(tc_sym_right(s)) || !ll_lane_stride(e, tc_sym_left(s), &left)) return false;
@@ -77,7 +89,8 @@ static LLVMValueRef floor_divide(struct ll_emit *e, LLVMValueRef a, LLVMValueRef
   LLVMValueRef signs = LLVMBuildICmp(at, LLVMIntSLT, LLVMBuildXor(at, rest, b, ""), zero, "");
   LLVMValueRef adjust = LLVMBuildAnd(at, signs, LLVMBuildICmp(at, LLVMIntNE, rest, zero, ""), "");
   if (remainder) return LLVMBuildSelect(at, adjust, LLVMBuildAdd(at, rest, b, ""), rest, "");
-  return LLVMBuildSelect(at, adjust, LLVMBuildSub(at, quotient, ll_const_int(LLVMTypeOf(a), 1), ""), quotient, "");
+  return LLVMBuildSelect(at, adjust, LLVMBuildSub(at, quotient, ll_const_int(LLVMTypeOf(a), 1), ""), quotient,
+                         "");
 }
 
 /* Integers in [0, 2^51) to f64 and back by their bits: no conversion instruction is needed. */
@@ -91,7 +104,8 @@ static LLVMValueRef small_to_f64(struct ll_emit *e, LLVMValueRef v) {
 static LLVMValueRef divide_small(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b, bool remainder) {
   LLVMBuilderRef at = e->m->builder;
   LLVMTypeRef integer = LLVMTypeOf(a), real = ll_like(e->m->f64, integer);
-  LLVMValueRef quotient = ll_intrinsic1(e, LL_FLOOR, LLVMBuildFDiv(at, small_to_f64(e, a), small_to_f64(e, b), ""));
+  LLVMValueRef quotient =
+      ll_intrinsic1(e, LL_FLOOR, LLVMBuildFDiv(at, small_to_f64(e, a), small_to_f64(e, b), ""));
   LLVMValueRef bias = ll_const_int(integer, F64_INTEGER_BIAS);
   LLVMValueRef biased = LLVMBuildFAdd(at, quotient, LLVMConstBitCast(bias, real), "");
   LLVMValueRef whole = LLVMBuildXor(at, LLVMBuildBitCast(at, biased, integer, ""), bias, "");
@@ -116,7 +130,8 @@ static LLVMValueRef build(struct ll_emit *e, int op, LLVMValueRef a, LLVMValueRe
 static struct ll_number *find_number(const struct ll_numbers *t, int op, LLVMValueRef a, LLVMValueRef b) {
   const uintptr_t mixed = ((uintptr_t)a >> 4) * 31 + ((uintptr_t)b >> 4) * 17 + (uintptr_t)op * 7;
   size_t at = mixed & (t->cap - 1);
-  while (t->slots[at].a && (t->slots[at].op != op || t->slots[at].a != a || t->slots[at].b != b)) at = (at + 1) & (t->cap - 1);
+  while (t->slots[at].a && (t->slots[at].op != op || t->slots[at].a != a || t->slots[at].b != b))
+    at = (at + 1) & (t->cap - 1);
   return &t->slots[at];
 }
 
@@ -154,7 +169,8 @@ static LLVMValueRef number(struct ll_emit *e, int scope, int op, LLVMValueRef a,
   return n->value;
 }
 
-static LLVMValueRef element_pointer(struct ll_emit *e, int scope, int buffer, LLVMValueRef from, LLVMValueRef count) {
+static LLVMValueRef element_pointer(struct ll_emit *e, int scope, int buffer, LLVMValueRef from,
+                                    LLVMValueRef count) {
   LLVMTypeRef element = ll_stored_type(e, e->k->buffers[buffer].dtype, false);
   struct ll_number *n = number_place(e, NUMBER_ELEMENT + buffer, from, count);
   const unsigned stamp = e->scopes[scope].stamp;
@@ -182,8 +198,10 @@ static int division_op(tc_sym s, bool lanes) {
   const tc_sym divisor = tc_sym_right(s);
   const int64_t value = tc_sym_is_const(divisor) ? tc_sym_value(divisor) : 0;
   const bool power_of_two = value > 0 && !(value & (value - 1));
-  if (!never_negative(tc_sym_left(s)) || !never_negative(divisor)) return modulo ? NUMBER_MOD : NUMBER_FLOORDIV;
-  if (lanes && !power_of_two && small(tc_sym_left(s)) && small(divisor)) return modulo ? NUMBER_UMOD_SMALL : NUMBER_UDIV_SMALL;
+  if (!never_negative(tc_sym_left(s)) || !never_negative(divisor))
+    return modulo ? NUMBER_MOD : NUMBER_FLOORDIV;
+  if (lanes && !power_of_two && small(tc_sym_left(s)) && small(divisor))
+    return modulo ? NUMBER_UMOD_SMALL : NUMBER_UDIV_SMALL;
   return modulo ? LLVMURem : LLVMUDiv;
 }
 
@@ -198,7 +216,8 @@ static int operation(tc_sym s, bool lanes) {
 }
 
 static LLVMValueRef size_value(struct ll_emit *e, int id) {
-  if (id < 0 || id >= e->k->n_sizes) return ll_fail(e, TC_CODEGEN, e->m->i64, "size s%d is not one of the kernel's %d", id, e->k->n_sizes);
+  if (id < 0 || id >= e->k->n_sizes)
+    return ll_fail(e, TC_CODEGEN, e->m->i64, "size s%d is not one of the kernel's %d", id, e->k->n_sizes);
   if (!e->sizes[id]) {
     ll_at(e, LL_FUNCTION);
     LLVMValueRef at = ll_i64(e, id), sizes = LLVMGetParam(e->function, 1);
@@ -215,8 +234,12 @@ LLVMValueRef ll_index(struct ll_emit *e, tc_sym s) {
     case TC_SYM_SIZE: return size_value(e, tc_sym_id(s));
     case TC_SYM_INDEX: {
       const int place = variable_place(e, s, &scope);
-      if (place < 0) return ll_fail(e, TC_CODEGEN, e->m->i64, "an address uses a variable that is none of the kernel's loops");
-      LLVMValueRef value = scope == LL_PHASE ? e->columns[place] : scope == LL_ITEM || e->block_loop ? e->outer[place] : e->inner[place];
+      if (place < 0)
+        return ll_fail(e, TC_CODEGEN, e->m->i64,
+                       "an address uses a variable that is none of the kernel's loops");
+      LLVMValueRef value = scope == LL_PHASE                   ? e->columns[place]
+                           : scope == LL_ITEM || e->block_loop ? e->outer[place]
+                                                               : e->inner[place];
       return value ? value : ll_fail(e, TC_CODEGEN, e->m->i64, "a variable is used outside of its loop");
     }
     default: {
@@ -226,7 +249,9 @@ LLVMValueRef ll_index(struct ll_emit *e, tc_sym s) {
   }
 }
 
-static LLVMValueRef splat_at(struct ll_emit *e, int scope, LLVMValueRef scalar) { return number(e, scope, NUMBER_SPLAT, scalar, NULL); }
+static LLVMValueRef splat_at(struct ll_emit *e, int scope, LLVMValueRef scalar) {
+  return number(e, scope, NUMBER_SPLAT, scalar, NULL);
+}
 
 LLVMValueRef ll_index_lanes(struct ll_emit *e, tc_sym s) {
   int64_t stride;
@@ -257,11 +282,16 @@ LLVMValueRef ll_buffer_word(struct ll_emit *e, int buffer, int index) {
   if (n->value) return n->value;
   ll_at(e, LL_FUNCTION);
   LLVMValueRef pointer = LLVMBuildInBoundsGEP2(e->m->builder, e->m->i64, base, &at, 1, "");
-  *n = (struct ll_number){LLVMLoad, base, at, LLVMBuildLoad2(e->m->builder, e->m->i64, pointer, ""), e->scopes[LL_FUNCTION].stamp};
+  *n = (struct ll_number){LLVMLoad, base, at, LLVMBuildLoad2(e->m->builder, e->m->i64, pointer, ""),
+                          e->scopes[LL_FUNCTION].stamp};
   return n->value;
 }
 
-struct terms { int n; int64_t constant; tc_sym term[MAX_TERMS]; };
+struct terms {
+  int n;
+  int64_t constant;
+  tc_sym term[MAX_TERMS];
+};
 
 /* False if there are too many. */
 static bool collect(struct terms *t, tc_sym s) {

@@ -23,7 +23,8 @@ static void store_all(struct ll_emit *e, const struct tc_phase *phase, LLVMValue
 }
 
 /* Masked stores are slow on some machines: only the last strip takes them. */
-static void store_in_two_ways(struct ll_emit *e, const struct tc_phase *phase, int scope, LLVMValueRef *values) {
+static void store_in_two_ways(struct ll_emit *e, const struct tc_phase *phase, int scope,
+                              LLVMValueRef *values) {
   LLVMBasicBlockRef whole = ll_block(e), part = ll_block(e), done = ll_block(e);
   LLVMValueRef mask = e->mask;
   ll_branch(e, e->whole, whole, part);
@@ -50,7 +51,8 @@ void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct 
     return;
   }
   for (int i = 0; i < phase->n_stores; i++)
-    values[i] = ll_sym_varies(e, phase->stores[i].address) ? ll_lanes_value(e, phase->stores[i].value) : ll_value(e, phase->stores[i].value);
+    values[i] = ll_sym_varies(e, phase->stores[i].address) ? ll_lanes_value(e, phase->stores[i].value)
+                                                           : ll_value(e, phase->stores[i].value);
   for (int i = 0; i < phase->n_reductions; i++) {
     const struct tc_kernel_reduction *r = &phase->reductions[i];
     if (ll_is_dot(e, r)) {
@@ -63,8 +65,10 @@ void ll_body(struct ll_emit *e, const struct tc_phase *phase, int scope, struct 
     ll_at(e, scope);
     state[i] = ll_reduction_step(e, r, state[i], value, index);
   }
-  if (e->mask && e->whole) store_in_two_ways(e, phase, scope, values);
-  else store_all(e, phase, values);
+  if (e->mask && e->whole)
+    store_in_two_ways(e, phase, scope, values);
+  else
+    store_all(e, phase, values);
   TC_FREE_ARRAY(e->m->alloc, values, (size_t)phase->n_stores + 1);
   ll_end(e);
 }
@@ -84,7 +88,8 @@ static void inner_loops(struct ll_emit *e, int number, int dim, struct ll_state 
     inner_loops(e, number, dim + 1, state);
   } else {
     struct ll_loop loop;
-    ll_loop_begin(e, &loop, from, to, !tc_sym_is_const(extent) || tc_sym_value(extent) < 1, state, phase->n_reductions);
+    ll_loop_begin(e, &loop, from, to, !tc_sym_is_const(extent) || tc_sym_value(extent) < 1, state,
+                  phase->n_reductions);
     e->inner[dim] = loop.variable;
     ll_open(e, LL_INNER + dim);
     inner_loops(e, number, dim + 1, state);
@@ -105,9 +110,11 @@ static void phase_of_item(struct ll_emit *e, int number, const void *unused) {
   if (phase->over_inner && e->k->n_inner) {
     ll_open(e, LL_PHASE);
     inner_loops(e, number, 0, state);
-  } else ll_body(e, phase, LL_PHASE, state);
+  } else
+    ll_body(e, phase, LL_PHASE, state);
   ll_end(e);
-  for (int i = 0; i < phase->n_reductions; i++) e->acc[phase->reductions[i].acc] = ll_reduction_end(e, &phase->reductions[i], state[i]);
+  for (int i = 0; i < phase->n_reductions; i++)
+    e->acc[phase->reductions[i].acc] = ll_reduction_end(e, &phase->reductions[i], state[i]);
   TC_FREE_ARRAY(e->m->alloc, state, (size_t)phase->n_reductions + 1);
 }
 
@@ -129,14 +136,20 @@ static void decode(struct ll_emit *e, LLVMValueRef rest, int n) {
   if (n) e->outer[0] = rest;
 }
 
-static bool divides(int64_t divisor, tc_sym extent) { return tc_sym_is_const(extent) && tc_sym_value(extent) % divisor == 0; }
+static bool divides(int64_t divisor, tc_sym extent) {
+  return tc_sym_is_const(extent) && tc_sym_value(extent) % divisor == 0;
+}
 
-struct block { LLVMValueRef start, to; bool whole; };
+struct block {
+  LLVMValueRef start, to;
+  bool whole;
+};
 
 static void phase_of_block(struct ll_emit *e, int number, const void *state) {
   const struct block *block = state;
   ll_open(e, LL_PHASE);
-  ll_part_strips(e, number, block->start, block->to, block->whole ? tc_sym_const(e->k->block) : TC_SYM_INVALID, NULL);
+  ll_part_strips(e, number, block->start, block->to,
+                 block->whole ? tc_sym_const(e->k->block) : TC_SYM_INVALID, NULL);
 }
 
 /* Whole blocks: strips along each one. */
@@ -146,8 +159,8 @@ static void block_strips(struct ll_emit *e, LLVMValueRef start, LLVMValueRef to,
   for (int i = 0; i < e->k->n_phases; i++) ll_part_rows(e, i, phase_of_block, &block);
 }
 
-/* The phases for the lanes from `start`; with two versions where the last group may be short, so that loads of full
- * groups are not masked. */
+/* The phases for the lanes from `start`; with two versions where the last group may be short, so that loads
+ * of full groups are not masked. */
 static void lane_group(struct ll_emit *e, LLVMValueRef start, LLVMValueRef to, bool exact) {
   e->outer[e->k->n_outer - 1] = start;
   if (exact || e->lanes == 1) {
@@ -186,8 +199,10 @@ static void block_item(struct ll_emit *e, LLVMValueRef item) {
   }
   LLVMValueRef start = LLVMBuildMul(at, number, block, ""), to = LLVMBuildAdd(at, start, block, "");
   if (!whole) to = LLVMBuildSelect(at, ll_less(e, to, end), to, end, "");
-  if (e->block_loop) block_strips(e, start, to, whole);
-  else if (k->block <= e->lanes) lane_group(e, start, to, whole && k->block == e->lanes);
+  if (e->block_loop)
+    block_strips(e, start, to, whole);
+  else if (k->block <= e->lanes)
+    lane_group(e, start, to, whole && k->block == e->lanes);
   else {
     struct ll_loop loop;
     ll_loop_begin(e, &loop, start, to, false, NULL, 0);
@@ -200,7 +215,8 @@ static void items(struct ll_emit *e) {
   LLVMValueRef first = LLVMGetParam(e->function, 2), last = LLVMGetParam(e->function, 3);
   struct ll_loop loop;
   ll_loop_begin(e, &loop, first, last, false, NULL, 0);
-  if (e->k->lanes == TC_LANES_OUTER) block_item(e, loop.variable);
+  if (e->k->lanes == TC_LANES_OUTER)
+    block_item(e, loop.variable);
   else {
     decode(e, loop.variable, e->k->n_outer);
     phases(e);
@@ -227,11 +243,14 @@ void ll_kernel(struct ll_emit *e) {
   ll_branch(e, ll_less(e, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3)), setup, done);
   ll_enter(e, setup);
   ll_open(e, LL_FUNCTION);
-  if (e->k->split_inner) split(e);
-  else items(e);
+  if (e->k->split_inner)
+    split(e);
+  else
+    items(e);
   ll_jump(e, done);
   ll_enter(e, done);
-  if (e->nontemporal_used) ll_call(e, LL_SFENCE, NULL, NULL, NULL, 0); /* other threads read what was streamed */
+  if (e->nontemporal_used)
+    ll_call(e, LL_SFENCE, NULL, NULL, NULL, 0); /* other threads read what was streamed */
   LLVMBuildRetVoid(m->builder);
   ll_table_end(e);
 }

@@ -5,7 +5,8 @@
  * 2. The access follows the lanes' stride: 1 a vector, -1 a reversed vector, 0 a scalar, else a gather or
  *    scatter. Where the machine has none for the element (below 32 bits; scatters and narrow masks on
  *    AVX2), lanes go one by one, without branches.
- * 3. A vector access is aligned to its element alone, except a non-temporal store, whose loop has seen to it. */
+ * 3. A vector access is aligned to its element alone, except a non-temporal store, whose loop has seen to
+ * it. */
 #include "codegen/llvm/types.h"
 
 enum { SLOT_BYTES = 8 };
@@ -17,20 +18,25 @@ static LLVMValueRef make_slot(struct ll_emit *e) {
   return slot;
 }
 /* These move the builder. */
-static LLVMValueRef zero_slot(struct ll_emit *e) { return e->zero_slot ? e->zero_slot : (e->zero_slot = make_slot(e)); }
-static LLVMValueRef sink_slot(struct ll_emit *e) { return e->sink_slot ? e->sink_slot : (e->sink_slot = make_slot(e)); }
+static LLVMValueRef zero_slot(struct ll_emit *e) {
+  return e->zero_slot ? e->zero_slot : (e->zero_slot = make_slot(e));
+}
+static LLVMValueRef sink_slot(struct ll_emit *e) {
+  return e->sink_slot ? e->sink_slot : (e->sink_slot = make_slot(e));
+}
 
 /* How one vector access reaches its lanes. */
 struct lanes {
   enum { LANES_FORWARD, LANES_BACKWARD, LANES_SAME, LANES_SPREAD } kind;
-  LLVMValueRef pointer;  /* of lane 0 (BACKWARD: of the last lane) */
-  LLVMValueRef offsets;  /* SPREAD: elements from `pointer`, a vector */
+  LLVMValueRef pointer; /* of lane 0 (BACKWARD: of the last lane) */
+  LLVMValueRef offsets; /* SPREAD: elements from `pointer`, a vector */
   LLVMTypeRef element;
-  unsigned bytes;        /* of an element */
+  unsigned bytes; /* of an element */
 };
 
 /* `offset` (NULL: none) is added to the address in elements; it may vary. */
-static struct lanes find_lanes(struct ll_emit *e, int buffer, tc_sym address, LLVMValueRef offset, int scope) {
+static struct lanes find_lanes(struct ll_emit *e, int buffer, tc_sym address, LLVMValueRef offset,
+                               int scope) {
   const tc_dtype dtype = e->k->buffers[buffer].dtype;
   struct lanes l = {.element = ll_stored_type(e, dtype, false), .bytes = (unsigned)tc_dtype_bytes(dtype)};
   int64_t stride;
@@ -38,8 +44,11 @@ static struct lanes find_lanes(struct ll_emit *e, int buffer, tc_sym address, LL
   if (varying_offset || !ll_lane_stride(e, address, &stride)) {
     l.kind = LANES_SPREAD;
     LLVMValueRef lanes = ll_sym_varies(e, address) ? ll_index_lanes(e, address) : NULL;
-    if (lanes) l.pointer = varying_offset || !offset ? ll_base(e, buffer) : ll_address(e, buffer, tc_sym_const(0), offset, scope);
-    else l.pointer = ll_address(e, buffer, address, NULL, 0);
+    if (lanes)
+      l.pointer = varying_offset || !offset ? ll_base(e, buffer)
+                                            : ll_address(e, buffer, tc_sym_const(0), offset, scope);
+    else
+      l.pointer = ll_address(e, buffer, address, NULL, 0);
     ll_at(e, scope);
     l.offsets = !lanes ? offset : varying_offset ? LLVMBuildAdd(e->m->builder, lanes, offset, "") : lanes;
     return l;
@@ -47,7 +56,10 @@ static struct lanes find_lanes(struct ll_emit *e, int buffer, tc_sym address, LL
   const int64_t last = e->lanes - 1;
   l.pointer = ll_address(e, buffer, address, offset, scope);
   ll_at(e, scope);
-  l.kind = stride == 1 ? LANES_FORWARD : stride == 0 ? LANES_SAME : stride == -1 ? LANES_BACKWARD : LANES_SPREAD;
+  l.kind = stride == 1    ? LANES_FORWARD
+           : stride == 0  ? LANES_SAME
+           : stride == -1 ? LANES_BACKWARD
+                          : LANES_SPREAD;
   if (l.kind == LANES_BACKWARD) {
     LLVMValueRef back = ll_i64(e, -last);
     l.pointer = LLVMBuildInBoundsGEP2(e->m->builder, l.element, l.pointer, &back, 1, "");
@@ -75,13 +87,15 @@ static LLVMValueRef lane_pointer(struct ll_emit *e, const struct lanes *l, int l
   return LLVMBuildInBoundsGEP2(e->m->builder, l->element, l->pointer, &at, 1, "");
 }
 
-static LLVMValueRef guard_pointer(struct ll_emit *e, LLVMValueRef mask, int lane, LLVMValueRef pointer, LLVMValueRef slot) {
+static LLVMValueRef guard_pointer(struct ll_emit *e, LLVMValueRef mask, int lane, LLVMValueRef pointer,
+                                  LLVMValueRef slot) {
   if (!mask) return pointer;
   LLVMValueRef on = LLVMBuildExtractElement(e->m->builder, mask, ll_i64(e, lane), "");
   return LLVMBuildSelect(e->m->builder, on, pointer, slot, "");
 }
 
-static LLVMValueRef load_each(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMTypeRef vector, int scope) {
+static LLVMValueRef load_each(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMTypeRef vector,
+                              int scope) {
   LLVMValueRef slot = mask ? zero_slot(e) : NULL, result = LLVMGetPoison(vector);
   ll_at(e, scope);
   for (int i = 0; i < e->lanes; i++) {
@@ -93,7 +107,8 @@ static LLVMValueRef load_each(struct ll_emit *e, const struct lanes *l, LLVMValu
   return result;
 }
 
-static void store_each(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMValueRef value, int scope) {
+static void store_each(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMValueRef value,
+                       int scope) {
   LLVMValueRef slot = mask ? sink_slot(e) : NULL;
   ll_at(e, scope);
   for (int i = 0; i < e->lanes; i++) {
@@ -107,15 +122,19 @@ static LLVMValueRef spread_pointers(struct ll_emit *e, const struct lanes *l) {
   return LLVMBuildInBoundsGEP2(e->m->builder, l->element, l->pointer, (LLVMValueRef *)&l->offsets, 1, "");
 }
 
-static LLVMValueRef all_lanes(struct ll_emit *e) { return LLVMConstAllOnes(LLVMVectorType(e->m->i1, (unsigned)e->lanes)); }
+static LLVMValueRef all_lanes(struct ll_emit *e) {
+  return LLVMConstAllOnes(LLVMVectorType(e->m->i1, (unsigned)e->lanes));
+}
 
 static LLVMValueRef gather(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMTypeRef vector) {
   LLVMValueRef pointers = spread_pointers(e, l);
-  LLVMValueRef args[] = {pointers, LLVMConstInt(e->m->i32, l->bytes, false), mask ? mask : all_lanes(e), LLVMConstNull(vector)};
+  LLVMValueRef args[] = {pointers, LLVMConstInt(e->m->i32, l->bytes, false), mask ? mask : all_lanes(e),
+                         LLVMConstNull(vector)};
   return ll_call(e, LL_GATHER, vector, LLVMTypeOf(pointers), args, 4);
 }
 
-static LLVMValueRef load_vector(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMTypeRef vector) {
+static LLVMValueRef load_vector(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask,
+                                LLVMTypeRef vector) {
   if (!mask) {
     LLVMValueRef loaded = LLVMBuildLoad2(e->m->builder, vector, l->pointer, "");
     LLVMSetAlignment(loaded, l->bytes);
@@ -130,15 +149,20 @@ enum { PREFETCH_BYTES = 1024, PREFETCH_KEEP = 3, PREFETCH_DATA = 1 };
 static void prefetch(struct ll_emit *e, const struct lanes *l) {
   LLVMTypeRef i32 = e->m->i32;
   LLVMValueRef ahead = ll_i64(e, PREFETCH_BYTES / l->bytes);
-  LLVMValueRef args[] = {LLVMBuildGEP2(e->m->builder, l->element, l->pointer, &ahead, 1, ""), LLVMConstInt(i32, 0, false),
-                         LLVMConstInt(i32, PREFETCH_KEEP, false), LLVMConstInt(i32, PREFETCH_DATA, false)};
+  LLVMValueRef args[] = {LLVMBuildGEP2(e->m->builder, l->element, l->pointer, &ahead, 1, ""),
+                         LLVMConstInt(i32, 0, false), LLVMConstInt(i32, PREFETCH_KEEP, false),
+                         LLVMConstInt(i32, PREFETCH_DATA, false)};
   ll_call(e, LL_PREFETCH, e->m->ptr, NULL, args, 4);
 }
 
-static bool narrow_mask(const struct ll_emit *e, const struct lanes *l) { return !e->m->avx512 && l->bytes < 4; }
+static bool narrow_mask(const struct ll_emit *e, const struct lanes *l) {
+  return !e->m->avx512 && l->bytes < 4;
+}
 
-static LLVMValueRef load_lanes(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMTypeRef vector, int scope) {
-  if (l->kind == LANES_SPREAD) return l->bytes < 4 ? load_each(e, l, mask, vector, scope) : gather(e, l, mask, vector);
+static LLVMValueRef load_lanes(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask,
+                               LLVMTypeRef vector, int scope) {
+  if (l->kind == LANES_SPREAD)
+    return l->bytes < 4 ? load_each(e, l, mask, vector, scope) : gather(e, l, mask, vector);
   if (mask && narrow_mask(e, l)) return load_each(e, l, mask, vector, scope);
   if (l->kind == LANES_FORWARD && mask && e->prefetch) prefetch(e, l);
   if (l->kind == LANES_FORWARD) return load_vector(e, l, mask, vector);
@@ -146,7 +170,8 @@ static LLVMValueRef load_lanes(struct ll_emit *e, const struct lanes *l, LLVMVal
 }
 
 /* One element; `predicate` (NULL: always) decides whether memory is touched. */
-static LLVMValueRef load_scalar(struct ll_emit *e, LLVMValueRef pointer, LLVMValueRef predicate, tc_dtype dtype, int scope) {
+static LLVMValueRef load_scalar(struct ll_emit *e, LLVMValueRef pointer, LLVMValueRef predicate,
+                                tc_dtype dtype, int scope) {
   if (predicate) {
     LLVMValueRef slot = zero_slot(e);
     ll_at(e, scope);
@@ -173,19 +198,23 @@ LLVMValueRef ll_load(struct ll_emit *e, const struct tc_expr *x, const LLVMValue
   if (predicate && !ll_is_vector(LLVMTypeOf(predicate))) predicate = ll_splat(e, predicate);
   LLVMValueRef mask = and_masks(e, e->mask, predicate);
   if (l.kind == LANES_SAME) { /* only the predicate varies */
-    LLVMValueRef all = ll_splat(e, load_scalar(e, l.pointer, mask ? ll_any_lane(e, mask) : NULL, dtype, scope));
+    LLVMValueRef all =
+        ll_splat(e, load_scalar(e, l.pointer, mask ? ll_any_lane(e, mask) : NULL, dtype, scope));
     loaded = mask ? LLVMBuildSelect(e->m->builder, mask, all, LLVMConstNull(LLVMTypeOf(all)), "") : all;
-  } else loaded = load_lanes(e, &l, mask, ll_stored_type(e, dtype, true), scope);
+  } else
+    loaded = load_lanes(e, &l, mask, ll_stored_type(e, dtype, true), scope);
   return ll_convert(e, ll_from_stored(e, loaded, dtype), tc_compute_dtype(dtype), x->dtype);
 }
 
 static void store_spread(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMValueRef value) {
   LLVMValueRef pointers = spread_pointers(e, l);
-  LLVMValueRef args[] = {value, pointers, LLVMConstInt(e->m->i32, l->bytes, false), mask ? mask : all_lanes(e)};
+  LLVMValueRef args[] = {value, pointers, LLVMConstInt(e->m->i32, l->bytes, false),
+                         mask ? mask : all_lanes(e)};
   ll_call(e, LL_SCATTER, LLVMTypeOf(value), LLVMTypeOf(pointers), args, 4);
 }
 
-static void store_vector(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMValueRef value, bool nontemporal) {
+static void store_vector(struct ll_emit *e, const struct lanes *l, LLVMValueRef mask, LLVMValueRef value,
+                         bool nontemporal) {
   if (mask) {
     LLVMValueRef args[] = {value, l->pointer, LLVMConstInt(e->m->i32, l->bytes, false), mask};
     ll_call(e, LL_MASKED_STORE, LLVMTypeOf(value), e->m->ptr, args, 4);
@@ -196,24 +225,32 @@ static void store_vector(struct ll_emit *e, const struct lanes *l, LLVMValueRef 
   if (nontemporal) LLVMSetMetadata(stored, e->m->nontemporal_kind, e->m->nontemporal);
 }
 
-static void store_lanes(struct ll_emit *e, const struct tc_kernel_store *s, const struct lanes *l, LLVMValueRef value, int scope) {
+static void store_lanes(struct ll_emit *e, const struct tc_kernel_store *s, const struct lanes *l,
+                        LLVMValueRef value, int scope) {
   LLVMValueRef mask = e->mask;
   const bool each = l->kind == LANES_SPREAD ? !e->m->avx512 || l->bytes < 4 : mask && narrow_mask(e, l);
-  if (each) store_each(e, l, mask, value, scope);
-  else if (l->kind == LANES_SPREAD) store_spread(e, l, mask, value);
-  else if (l->kind == LANES_BACKWARD) store_vector(e, l, mask ? reverse(e, mask) : NULL, reverse(e, value), false);
-  else store_vector(e, l, mask, value, e->nontemporal && !mask && e->k->buffers[s->buffer].stream);
+  if (each)
+    store_each(e, l, mask, value, scope);
+  else if (l->kind == LANES_SPREAD)
+    store_spread(e, l, mask, value);
+  else if (l->kind == LANES_BACKWARD)
+    store_vector(e, l, mask ? reverse(e, mask) : NULL, reverse(e, value), false);
+  else
+    store_vector(e, l, mask, value, e->nontemporal && !mask && e->k->buffers[s->buffer].stream);
 }
 
-/* `value` as computed: a scalar where neither value nor address varies, else in lanes. It is written at the end of the current block. */
+/* `value` as computed: a scalar where neither value nor address varies, else in lanes. It is written at the
+ * end of the current block. */
 void ll_store(struct ll_emit *e, const struct tc_kernel_store *s, LLVMValueRef value) {
   const tc_dtype dtype = e->k->buffers[s->buffer].dtype;
   const int scope = e->current;
   if (!ll_sym_varies(e, s->address)) { /* one element: what lane 0 holds */
     LLVMValueRef pointer = ll_address(e, s->buffer, s->address, NULL, 0);
     ll_at(e, scope);
-    if (ll_is_vector(LLVMTypeOf(value))) value = LLVMBuildExtractElement(e->m->builder, value, ll_i64(e, 0), "");
-    LLVMValueRef stored = LLVMBuildStore(e->m->builder, ll_to_stored(e, value, s->value->dtype, dtype), pointer);
+    if (ll_is_vector(LLVMTypeOf(value)))
+      value = LLVMBuildExtractElement(e->m->builder, value, ll_i64(e, 0), "");
+    LLVMValueRef stored =
+        LLVMBuildStore(e->m->builder, ll_to_stored(e, value, s->value->dtype, dtype), pointer);
     LLVMSetAlignment(stored, (unsigned)tc_dtype_bytes(dtype));
     return;
   }

@@ -3,8 +3,8 @@
  * 1. A module has its own LLVM context and target machine, so modules in different threads share nothing.
  * 2. No optimisation pipeline runs: instruction selection gets what the emitter wrote. At the levels 0 and 1
  *    (`llvm_level`) LLVM's own level is "none", but with selection over whole blocks, scheduling for latency
- *    and a real register allocation: two thirds of the compile time of "less", and code as fast. 2 is "less", 3
- *    "default"; there loop strength reduction and CodeGenPrepare stay off, since they win nothing here.
+ *    and a real register allocation: two thirds of the compile time of "less", and code as fast. 2 is "less",
+ *    3 "default"; there loop strength reduction and CodeGenPrepare stay off, since they win nothing here.
  * 3. Objects are position-independent, small code model, and refer to nothing outside of themselves. */
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,19 +20,33 @@
 static const char TRIPLE[] = "x86_64-unknown-linux-gnu";
 
 static const char *const intrinsic_names[LL_INTRINSIC_COUNT] = {
-  [LL_FABS] = "llvm.fabs", [LL_FLOOR] = "llvm.floor", [LL_CEIL] = "llvm.ceil", [LL_SQRT] = "llvm.sqrt",
-  [LL_FMA] = "llvm.fma",
-  [LL_MASKED_LOAD] = "llvm.masked.load", [LL_MASKED_STORE] = "llvm.masked.store",
-  [LL_GATHER] = "llvm.masked.gather", [LL_SCATTER] = "llvm.masked.scatter", [LL_PREFETCH] = "llvm.prefetch", [LL_SFENCE] = "llvm.x86.sse.sfence",
-  [LL_FIX_F32] = "llvm.x86.avx512.mask.fixupimm.ps.512", [LL_FIX_F64] = "llvm.x86.avx512.mask.fixupimm.pd.512",
-  [LL_SCALE_F32] = "llvm.x86.avx512.mask.scalef.ps.512", [LL_SCALE_F64] = "llvm.x86.avx512.mask.scalef.pd.512",
+    [LL_FABS] = "llvm.fabs",
+    [LL_FLOOR] = "llvm.floor",
+    [LL_CEIL] = "llvm.ceil",
+    [LL_SQRT] = "llvm.sqrt",
+    [LL_FMA] = "llvm.fma",
+    [LL_MASKED_LOAD] = "llvm.masked.load",
+    [LL_MASKED_STORE] = "llvm.masked.store",
+    [LL_GATHER] = "llvm.masked.gather",
+    [LL_SCATTER] = "llvm.masked.scatter",
+    [LL_PREFETCH] = "llvm.prefetch",
+    [LL_SFENCE] = "llvm.x86.sse.sfence",
+    [LL_FIX_F32] = "llvm.x86.avx512.mask.fixupimm.ps.512",
+    [LL_FIX_F64] = "llvm.x86.avx512.mask.fixupimm.pd.512",
+    [LL_SCALE_F32] = "llvm.x86.avx512.mask.scalef.ps.512",
+    [LL_SCALE_F64] = "llvm.x86.avx512.mask.scalef.pd.512",
 };
 
 /* LLVM's registries and options are the process's: set once, by whichever thread comes first. */
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 static void llvm_setup(void) {
-  static const char *const options[] = {"tbench",         "-disable-lsr",          "-disable-cgp",           "-fast-isel=0",
-                                        "-optimize-regalloc", "-enable-misched=0", "-pre-RA-sched=list-ilp"};
+  static const char *const options[] = {"tbench",
+                                        "-disable-lsr",
+                                        "-disable-cgp",
+                                        "-fast-isel=0",
+                                        "-optimize-regalloc",
+                                        "-enable-misched=0",
+                                        "-pre-RA-sched=list-ilp"};
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -40,7 +54,8 @@ static void llvm_setup(void) {
   LLVMParseCommandLineOptions((int)(sizeof options / sizeof *options), options, NULL);
 }
 
-static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault};
+static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
+                                             LLVMCodeGenLevelDefault};
 
 static tc_status make_machine(struct tc_module *m, const struct tc_config *config, struct tc_error *err) {
   char features[1024];
@@ -48,15 +63,22 @@ static tc_status make_machine(struct tc_module *m, const struct tc_config *confi
   LLVMTargetRef target;
   const int level = config->llvm_level < 0 ? 0 : config->llvm_level > 3 ? 3 : (int)config->llvm_level;
   /* The widest vectors are wanted, and hardware gathers rather than a branch for each lane. */
-  const int length = snprintf(features, sizeof features, "%s%s-prefer-256-bit,+fast-gather", m->target->llvm_features, *m->target->llvm_features ? "," : "");
-  if (length >= (int)sizeof features) return tc_fail(err, TC_LIMIT, "codegen", "the target's feature list is longer than %zu characters", sizeof features);
+  const int length = snprintf(features, sizeof features, "%s%s-prefer-256-bit,+fast-gather",
+                              m->target->llvm_features, *m->target->llvm_features ? "," : "");
+  if (length >= (int)sizeof features)
+    return tc_fail(err, TC_LIMIT, "codegen", "the target's feature list is longer than %zu characters",
+                   sizeof features);
   if (LLVMGetTargetFromTriple(TRIPLE, &target, &message)) {
-    tc_fail(err, TC_CODEGEN, "codegen", "LLVM has no target %s: %s", TRIPLE, message ? message : "unknown reason");
+    tc_fail(err, TC_CODEGEN, "codegen", "LLVM has no target %s: %s", TRIPLE,
+            message ? message : "unknown reason");
     LLVMDisposeMessage(message);
     return TC_CODEGEN;
   }
-  m->machine = LLVMCreateTargetMachine(target, TRIPLE, m->target->llvm_cpu, features, levels[level], LLVMRelocPIC, LLVMCodeModelSmall);
-  return m->machine ? TC_OK : tc_fail(err, TC_CODEGEN, "codegen", "LLVM made no target machine for %s", m->target->llvm_cpu);
+  m->machine = LLVMCreateTargetMachine(target, TRIPLE, m->target->llvm_cpu, features, levels[level],
+                                       LLVMRelocPIC, LLVMCodeModelSmall);
+  return m->machine
+             ? TC_OK
+             : tc_fail(err, TC_CODEGEN, "codegen", "LLVM made no target machine for %s", m->target->llvm_cpu);
 }
 
 static void make_types(struct tc_module *m) {
@@ -72,7 +94,8 @@ static void make_types(struct tc_module *m) {
   m->ptr = LLVMPointerTypeInContext(c, 0);
   LLVMTypeRef parameters[] = {m->ptr, m->ptr, m->i64, m->i64};
   m->kernel_type = LLVMFunctionType(m->void_, parameters, 4, false);
-  m->nounwind = LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind")), 0);
+  m->nounwind =
+      LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind")), 0);
   m->nontemporal_kind = LLVMGetMDKindIDInContext(c, "nontemporal", strlen("nontemporal"));
   LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(m->i32, 1, false));
   m->nontemporal = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &one, 1));
@@ -87,8 +110,8 @@ static void discard(struct tc_module *m) {
   TC_FREE(m->alloc, m);
 }
 
-static tc_status begin(const struct tc_alloc *alloc, const struct tc_target *target, const struct tc_config *config, struct tc_module **out,
-                       struct tc_error *err) {
+static tc_status begin(const struct tc_alloc *alloc, const struct tc_target *target,
+                       const struct tc_config *config, struct tc_module **out, struct tc_error *err) {
   *out = NULL;
   pthread_once(&llvm_once, llvm_setup);
   struct tc_module *m = TC_NEW(alloc, struct tc_module);
@@ -116,7 +139,8 @@ fail:
 
 /* --- intrinsics --- */
 
-static struct ll_declaration declare(struct tc_module *m, enum ll_intrinsic which, LLVMTypeRef type, LLVMTypeRef second) {
+static struct ll_declaration declare(struct tc_module *m, enum ll_intrinsic which, LLVMTypeRef type,
+                                     LLVMTypeRef second) {
   const char *name = intrinsic_names[which];
   const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   LLVMTypeRef types[] = {type, second};
@@ -127,12 +151,14 @@ static struct ll_declaration declare(struct tc_module *m, enum ll_intrinsic whic
   return d;
 }
 
-LLVMValueRef ll_call(struct ll_emit *e, enum ll_intrinsic which, LLVMTypeRef type, LLVMTypeRef second, LLVMValueRef *args, int n) {
+LLVMValueRef ll_call(struct ll_emit *e, enum ll_intrinsic which, LLVMTypeRef type, LLVMTypeRef second,
+                     LLVMValueRef *args, int n) {
   struct tc_module *m = e->m;
   int i = 0;
   while (i < m->n_declarations && (m->declarations[i].which != which || m->declarations[i].type != type)) i++;
   struct ll_declaration d;
-  if (i < m->n_declarations) d = m->declarations[i];
+  if (i < m->n_declarations)
+    d = m->declarations[i];
   else {
     d = declare(m, which, type, second);
     if (m->n_declarations < LL_DECLARATIONS) m->declarations[m->n_declarations++] = d;
@@ -160,7 +186,9 @@ static int choose_lanes(const struct ll_emit *e, int wide, int narrow) {
   const struct tc_kernel *k = e->k;
   const int bytes = wide > narrow ? 8 : 4;
   const int lanes = e->m->target->vector_bytes / bytes;
-  const struct tc_kernel_dim *dim = k->lanes == TC_LANES_OUTER ? &k->outer[k->n_outer - 1] : k->n_inner ? &k->inner[k->n_inner - 1] : NULL;
+  const struct tc_kernel_dim *dim = k->lanes == TC_LANES_OUTER ? &k->outer[k->n_outer - 1]
+                                    : k->n_inner               ? &k->inner[k->n_inner - 1]
+                                                               : NULL;
   if (!dim || tc_sym_is(dim->extent, 1)) return 1;
   if (k->lanes != TC_LANES_OUTER || e->block_loop) return lanes;
   int block = lanes;
@@ -168,7 +196,9 @@ static int choose_lanes(const struct ll_emit *e, int wide, int narrow) {
   return block;
 }
 
-struct census { int wide, narrow; };
+struct census {
+  int wide, narrow;
+};
 
 static void take_census(struct ll_emit *e, const struct tc_expr *x, struct census *c) {
   struct ll_info *info = &e->info[x->id];
@@ -182,15 +212,20 @@ static void take_census(struct ll_emit *e, const struct tc_expr *x, struct censu
     if (x->args[i]) take_census(e, x->args[i], c);
 }
 
-static void each_root(struct ll_emit *e, void (*visit)(struct ll_emit *, const struct tc_expr *, void *), void *state) {
+static void each_root(struct ll_emit *e, void (*visit)(struct ll_emit *, const struct tc_expr *, void *),
+                      void *state) {
   for (int p = 0; p < e->k->n_phases; p++) {
     const struct tc_phase *phase = &e->k->phases[p];
     for (int i = 0; i < phase->n_reductions; i++) visit(e, phase->reductions[i].value, state);
     for (int i = 0; i < phase->n_stores; i++) visit(e, phase->stores[i].value, state);
   }
 }
-static void visit_census(struct ll_emit *e, const struct tc_expr *x, void *state) { take_census(e, x, state); }
-static void visit_analyse(struct ll_emit *e, const struct tc_expr *x, void *state) { (void)state, ll_analyse(e, x); }
+static void visit_census(struct ll_emit *e, const struct tc_expr *x, void *state) {
+  take_census(e, x, state);
+}
+static void visit_analyse(struct ll_emit *e, const struct tc_expr *x, void *state) {
+  (void)state, ll_analyse(e, x);
+}
 
 static void prepare(struct ll_emit *e) {
   const struct tc_kernel *k = e->k;
@@ -204,7 +239,7 @@ static void prepare(struct ll_emit *e) {
   each_root(e, visit_census, &census);
   for (int i = 0; i < k->n_exprs; i++) e->info[i].counted = 0;
   e->lanes = choose_lanes(e, census.wide, census.narrow);
-  e->lane_variable = e->lanes == 1                    ? TC_SYM_INVALID
+  e->lane_variable = e->lanes == 1                ? TC_SYM_INVALID
                      : k->lanes == TC_LANES_OUTER ? k->outer[k->n_outer - 1].var
                                                   : k->inner[k->n_inner - 1].var;
   each_root(e, visit_analyse, NULL);
@@ -213,7 +248,8 @@ static void prepare(struct ll_emit *e) {
 
 static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_error *err) {
   char why[TC_ERROR_TEXT];
-  if (!ll_supports(m->target, k, why, sizeof why)) return tc_fail(err, TC_UNSUPPORTED, "codegen", "%s: %s", k->name, why);
+  if (!ll_supports(m->target, k, why, sizeof why))
+    return tc_fail(err, TC_UNSUPPORTED, "codegen", "%s: %s", k->name, why);
   struct ll_emit *e = TC_NEW(m->alloc, struct ll_emit);
   if (!e) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
   e->m = m, e->k = k, e->err = err;
@@ -223,7 +259,8 @@ static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_
   if (e->info && e->sizes && e->acc) {
     prepare(e);
     ll_kernel(e);
-  } else ll_fail(e, TC_NOMEM, m->i64, "out of memory");
+  } else
+    ll_fail(e, TC_NOMEM, m->i64, "out of memory");
   const tc_status status = e->status;
   TC_FREE_ARRAY(m->alloc, e->info, (size_t)k->n_exprs + 1);
   TC_FREE_ARRAY(m->alloc, e->sizes, (size_t)k->n_sizes + 1);
@@ -235,7 +272,8 @@ static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_
 
 /* --- the end --- */
 
-static tc_status copy_object(const struct tc_module *m, LLVMMemoryBufferRef object, struct tc_blob *out, struct tc_error *err) {
+static tc_status copy_object(const struct tc_module *m, LLVMMemoryBufferRef object, struct tc_blob *out,
+                             struct tc_error *err) {
   const size_t size = LLVMGetBufferSize(object);
   unsigned char *bytes = tc_new_bytes(m->alloc, size);
   if (!bytes) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
@@ -258,7 +296,8 @@ static void assembly(struct tc_module *m, struct tc_strbuf *text) {
   LLVMDisposeModule(copy);
 }
 
-static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strbuf *text, struct tc_error *err) {
+static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strbuf *text,
+                        struct tc_error *err) {
   char *message = NULL;
   LLVMMemoryBufferRef object = NULL;
   tc_status status = TC_OK;
@@ -280,6 +319,12 @@ static tc_status finish(struct tc_module *m, struct tc_blob *out, struct tc_strb
 }
 
 const struct tc_codegen tc_codegen_llvm = {
-  .name = "llvm", .version = "llvm-" LLVM_VERSION_STRING "/8",
-  .supports = ll_supports, .begin = begin, .emit = emit, .assembly = assembly, .finish = finish, .discard = discard,
+    .name = "llvm",
+    .version = "llvm-" LLVM_VERSION_STRING "/8",
+    .supports = ll_supports,
+    .begin = begin,
+    .emit = emit,
+    .assembly = assembly,
+    .finish = finish,
+    .discard = discard,
 };

@@ -1,14 +1,16 @@
-/* Integer powers, by squaring: one function of the module, called lane by lane (they are rare, and a loop inside of
- * straight-line lanes would not pay).
+/* Integer powers, by squaring: one function of the module, called lane by lane (they are rare, and a loop
+ * inside of straight-line lanes would not pay).
  *
- *     power(a, b): b < 0: the exact power rounded to 0 (1 and -1 have one that is not 0); else a^b, wrapped. */
+ *     power(a, b): b < 0: the exact power rounded to 0 (1 and -1 have one that is not 0); else a^b,
+ * wrapped. */
 #include "codegen/llvm/types.h"
 
 static LLVMValueRef negative_power(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef at = e->m->builder;
   LLVMValueRef one = ll_i64(e, 1), minus = ll_i64(e, -1), zero = ll_i64(e, 0);
   LLVMValueRef odd = LLVMBuildICmp(at, LLVMIntNE, LLVMBuildAnd(at, b, one, ""), zero, "");
-  LLVMValueRef of_minus = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntEQ, a, minus, ""), LLVMBuildSelect(at, odd, minus, one, ""), zero, "");
+  LLVMValueRef of_minus = LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntEQ, a, minus, ""),
+                                          LLVMBuildSelect(at, odd, minus, one, ""), zero, "");
   return LLVMBuildSelect(at, LLVMBuildICmp(at, LLVMIntEQ, a, one, ""), one, of_minus, "");
 }
 
@@ -16,14 +18,17 @@ static void build_power(struct ll_emit *e, LLVMValueRef function) {
   LLVMBuilderRef at = e->m->builder;
   LLVMContextRef c = e->m->context;
   LLVMTypeRef i64 = e->m->i64;
-  LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, function, ""), loop = LLVMAppendBasicBlockInContext(c, function, "");
+  LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, function, ""),
+                    loop = LLVMAppendBasicBlockInContext(c, function, "");
   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(c, function, "");
-  LLVMValueRef a = LLVMGetParam(function, 0), b = LLVMGetParam(function, 1), one = ll_i64(e, 1), zero = ll_i64(e, 0);
+  LLVMValueRef a = LLVMGetParam(function, 0), b = LLVMGetParam(function, 1), one = ll_i64(e, 1),
+               zero = ll_i64(e, 0);
   LLVMPositionBuilderAtEnd(at, entry);
   LLVMValueRef below = negative_power(e, a, b);
   LLVMBuildCondBr(at, ll_less(e, b, zero), done, loop);
   LLVMPositionBuilderAtEnd(at, loop);
-  LLVMValueRef result = ll_phi(e, i64, one, entry), base = ll_phi(e, i64, a, entry), rest = ll_phi(e, i64, b, entry);
+  LLVMValueRef result = ll_phi(e, i64, one, entry), base = ll_phi(e, i64, a, entry),
+               rest = ll_phi(e, i64, b, entry);
   LLVMValueRef odd = LLVMBuildICmp(at, LLVMIntNE, LLVMBuildAnd(at, rest, one, ""), zero, "");
   LLVMValueRef next = LLVMBuildMul(at, result, LLVMBuildSelect(at, odd, base, one, ""), "");
   LLVMValueRef square = LLVMBuildMul(at, base, base, ""), half = LLVMBuildLShr(at, rest, one, "");
@@ -64,7 +69,8 @@ LLVMValueRef ll_integer_power(struct ll_emit *e, LLVMValueRef a, LLVMValueRef b)
     LLVMValueRef lane = ll_i64(e, i);
     args[0] = LLVMBuildExtractElement(at, a, lane, "");
     args[1] = LLVMBuildExtractElement(at, b, lane, "");
-    result = LLVMBuildInsertElement(at, result, LLVMBuildCall2(at, power_type(e->m), function, args, 2, ""), lane, "");
+    result = LLVMBuildInsertElement(at, result, LLVMBuildCall2(at, power_type(e->m), function, args, 2, ""),
+                                    lane, "");
   }
   return result;
 }

@@ -6,20 +6,28 @@
 #include "codegen/llvm/types.h"
 
 enum { PHILOX_ROUNDS = 10, PHILOX_WORDS = 4, WORD_BITS = 32, UNIFORM_SHIFT = 8 };
-static const uint32_t PHILOX_M0 = 0xD2511F53u, PHILOX_M1 = 0xCD9E8D57u, PHILOX_W0 = 0x9E3779B9u, PHILOX_W1 = 0xBB67AE85u;
+static const uint32_t PHILOX_M0 = 0xD2511F53u, PHILOX_M1 = 0xCD9E8D57u, PHILOX_W0 = 0x9E3779B9u,
+                      PHILOX_W1 = 0xBB67AE85u;
 static const double UNIFORM_STEP = 1.0 / 16777216.0; /* 2^-24 */
 
-struct words { LLVMTypeRef word, wide; LLVMValueRef w[PHILOX_WORDS], key[2]; };
+struct words {
+  LLVMTypeRef word, wide;
+  LLVMValueRef w[PHILOX_WORDS], key[2];
+};
 
-static LLVMValueRef low_word(struct ll_emit *e, LLVMValueRef wide, LLVMTypeRef word) { return LLVMBuildTrunc(e->m->builder, wide, word, ""); }
+static LLVMValueRef low_word(struct ll_emit *e, LLVMValueRef wide, LLVMTypeRef word) {
+  return LLVMBuildTrunc(e->m->builder, wide, word, "");
+}
 static LLVMValueRef high_word(struct ll_emit *e, LLVMValueRef wide, LLVMTypeRef word) {
   return low_word(e, LLVMBuildLShr(e->m->builder, wide, ll_const_int(LLVMTypeOf(wide), WORD_BITS), ""), word);
 }
 
 static void philox_round(struct ll_emit *e, struct words *s) {
   LLVMBuilderRef at = e->m->builder;
-  LLVMValueRef p0 = LLVMBuildMul(at, LLVMBuildZExt(at, s->w[0], s->wide, ""), ll_const_int(s->wide, PHILOX_M0), "");
-  LLVMValueRef p1 = LLVMBuildMul(at, LLVMBuildZExt(at, s->w[2], s->wide, ""), ll_const_int(s->wide, PHILOX_M1), "");
+  LLVMValueRef p0 =
+      LLVMBuildMul(at, LLVMBuildZExt(at, s->w[0], s->wide, ""), ll_const_int(s->wide, PHILOX_M0), "");
+  LLVMValueRef p1 =
+      LLVMBuildMul(at, LLVMBuildZExt(at, s->w[2], s->wide, ""), ll_const_int(s->wide, PHILOX_M1), "");
   LLVMValueRef w0 = LLVMBuildXor(at, LLVMBuildXor(at, high_word(e, p1, s->word), s->w[1], ""), s->key[0], "");
   LLVMValueRef w2 = LLVMBuildXor(at, LLVMBuildXor(at, high_word(e, p0, s->word), s->w[3], ""), s->key[1], "");
   s->w[0] = w0, s->w[1] = low_word(e, p1, s->word), s->w[2] = w2, s->w[3] = low_word(e, p0, s->word);
@@ -50,6 +58,8 @@ LLVMValueRef ll_random(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef 
   }
   s.w[0] = low_word(e, element, s.word), s.w[1] = high_word(e, element, s.word);
   for (int i = 0; i < PHILOX_ROUNDS; i++) philox_round(e, &s);
-  LLVMValueRef value = x->op == TC_E_UNIFORM ? fraction(e, s.w[0], 0) : ll_box_muller(e, fraction(e, s.w[0], 1), fraction(e, s.w[1], 0));
+  LLVMValueRef value = x->op == TC_E_UNIFORM
+                           ? fraction(e, s.w[0], 0)
+                           : ll_box_muller(e, fraction(e, s.w[0], 1), fraction(e, s.w[1], 0));
   return ll_convert(e, value, TC_F32, x->dtype);
 }

@@ -1,9 +1,9 @@
 /* What the straight code does not serve: a call behind a branch that is hardly ever taken.
  *
  * 1. Values go to the function and come back through the stack, so that it may work lane by lane.
- * 2. At the open end of the current block, control flow splits and meets again: every scope that is open there goes on behind. A
- *    scope that is closed (its values are hoisted out of a loop) takes the call without a branch; lanes that are not far stay as
- *    they are, so the values are the same.
+ * 2. At the open end of the current block, control flow splits and meets again: every scope that is open
+ *    there goes on behind. A scope that is closed (its values are hoisted out of a loop) takes the call
+ *    without a branch; lanes that are not far stay as they are, so the values are the same.
  * 3. The branch is weighted, so that registers are saved around the call alone. */
 #include <string.h>
 
@@ -23,7 +23,8 @@ static void make_slots(struct ll_emit *e) {
   if (e->rare_slots[0]) return;
   LLVMPositionBuilderBefore(e->m->builder, LLVMGetFirstInstruction(e->entry));
   for (int i = 0; i < LL_RARE_VALUES; i++) {
-    e->rare_slots[i] = LLVMBuildAlloca(e->m->builder, LLVMArrayType2(e->m->i8, (uint64_t)e->lanes * ELEMENT_BYTES), "");
+    e->rare_slots[i] =
+        LLVMBuildAlloca(e->m->builder, LLVMArrayType2(e->m->i8, (uint64_t)e->lanes * ELEMENT_BYTES), "");
     LLVMSetAlignment(e->rare_slots[i], SLOT_ALIGN);
   }
 }
@@ -47,7 +48,8 @@ static void call(struct ll_emit *e, const char *name, LLVMValueRef *values, int 
   LLVMTypeRef type = LLVMTypeOf(values[0]);
   const unsigned lanes = ll_is_vector(type) ? LLVMGetVectorSize(type) : 1;
   for (int i = 0; i < LL_RARE_VALUES; i++) LLVMBuildStore(at, values[i], e->rare_slots[i]);
-  LLVMValueRef args[] = {e->rare_slots[0], e->rare_slots[1], e->rare_slots[2], LLVMConstInt(e->m->i32, lanes, false),
+  LLVMValueRef args[] = {e->rare_slots[0], e->rare_slots[1], e->rare_slots[2],
+                         LLVMConstInt(e->m->i32, lanes, false),
                          LLVMConstInt(e->m->i32, (unsigned long long)kind, false)};
   LLVMBuildCall2(at, function_type(e->m), named_function(e->m, name), args, 5, "");
   for (int i = 0; i < LL_RARE_VALUES; i++) results[i] = LLVMBuildLoad2(at, type, e->rare_slots[i], "");
@@ -58,7 +60,8 @@ static LLVMValueRef weights(struct tc_module *m) {
   enum { TAKEN = 1, PASSED = 1 << 20 };
   if (!m->hardly_ever) {
     LLVMMetadataRef parts[] = {LLVMMDStringInContext2(m->context, name, sizeof name - 1),
-                               LLVMValueAsMetadata(LLVMConstInt(m->i32, TAKEN, false)), LLVMValueAsMetadata(LLVMConstInt(m->i32, PASSED, false))};
+                               LLVMValueAsMetadata(LLVMConstInt(m->i32, TAKEN, false)),
+                               LLVMValueAsMetadata(LLVMConstInt(m->i32, PASSED, false))};
     m->hardly_ever = LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, parts, 3));
   }
   return m->hardly_ever;
@@ -86,7 +89,8 @@ void ll_rare(struct ll_emit *e, const char *function, LLVMValueRef far, LLVMValu
   static const char profile[] = "prof";
   LLVMBasicBlockRef before = e->block, rare = ll_block(e), after = ll_block(e);
   LLVMValueRef branch = LLVMBuildCondBr(at, ll_any_lane(e, far), rare, after);
-  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->m->context, profile, sizeof profile - 1), weights(e->m));
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->m->context, profile, sizeof profile - 1),
+                  weights(e->m));
   LLVMAppendExistingBasicBlock(e->function, rare);
   LLVMPositionBuilderAtEnd(at, rare);
   call(e, function, values, kind, results);

@@ -6,8 +6,12 @@
  * 3. MAX and MIN pass NaN on. ARGMAX and ARGMIN give the first position; the first NaN wins over all. */
 #include "codegen/llvm/types.h"
 
-static bool is_arg(const struct tc_kernel_reduction *r) { return r->op == TC_RED_ARGMAX || r->op == TC_RED_ARGMIN; }
-static bool is_truth(const struct tc_kernel_reduction *r) { return r->op == TC_RED_ANY || r->op == TC_RED_ALL; }
+static bool is_arg(const struct tc_kernel_reduction *r) {
+  return r->op == TC_RED_ARGMAX || r->op == TC_RED_ARGMIN;
+}
+static bool is_truth(const struct tc_kernel_reduction *r) {
+  return r->op == TC_RED_ANY || r->op == TC_RED_ALL;
+}
 
 tc_dtype ll_reduction_dtype(const struct tc_kernel_reduction *r) {
   const tc_dtype dtype = tc_compute_dtype(r->value->dtype);
@@ -22,9 +26,15 @@ static LLVMValueRef identity(const struct tc_kernel_reduction *r, LLVMTypeRef ty
     case TC_RED_PROD: return real ? ll_const_real(type, 1) : ll_const_int(type, 1);
     case TC_RED_ALL: return LLVMConstAllOnes(type);
     case TC_RED_MAX:
-    case TC_RED_ARGMAX: return real ? ll_const_real(type, -__builtin_inf()) : dtype == TC_BOOL ? LLVMConstNull(type) : ll_const_int(type, INT64_MIN);
+    case TC_RED_ARGMAX:
+      return real               ? ll_const_real(type, -__builtin_inf())
+             : dtype == TC_BOOL ? LLVMConstNull(type)
+                                : ll_const_int(type, INT64_MIN);
     case TC_RED_MIN:
-    case TC_RED_ARGMIN: return real ? ll_const_real(type, __builtin_inf()) : dtype == TC_BOOL ? LLVMConstAllOnes(type) : ll_const_int(type, INT64_MAX);
+    case TC_RED_ARGMIN:
+      return real               ? ll_const_real(type, __builtin_inf())
+             : dtype == TC_BOOL ? LLVMConstAllOnes(type)
+                                : ll_const_int(type, INT64_MAX);
     default: return LLVMConstNull(type); /* SUM, ANY */
   }
 }
@@ -33,19 +43,23 @@ struct ll_state ll_reduction_start(struct ll_emit *e, const struct tc_kernel_red
   const tc_dtype dtype = ll_reduction_dtype(r);
   LLVMTypeRef type = ll_type(e, dtype, e->lanes > 1);
   /* Position 0 beside the identity: right where every element equals the identity. */
-  return (struct ll_state){identity(r, type, dtype), is_arg(r) ? LLVMConstNull(ll_type(e, TC_I64, e->lanes > 1)) : NULL};
+  return (struct ll_state){identity(r, type, dtype),
+                           is_arg(r) ? LLVMConstNull(ll_type(e, TC_I64, e->lanes > 1)) : NULL};
 }
 
 /* Is b, which comes later, to replace a? Strictly better, or the first NaN. */
-static LLVMValueRef better(struct ll_emit *e, const struct tc_kernel_reduction *r, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef better(struct ll_emit *e, const struct tc_kernel_reduction *r, LLVMValueRef a,
+                           LLVMValueRef b) {
   LLVMBuilderRef at = e->m->builder;
   const bool max = r->op == TC_RED_ARGMAX;
-  if (!tc_dtype_is_float(ll_reduction_dtype(r))) return LLVMBuildICmp(at, max ? LLVMIntSGT : LLVMIntSLT, b, a, "");
+  if (!tc_dtype_is_float(ll_reduction_dtype(r)))
+    return LLVMBuildICmp(at, max ? LLVMIntSGT : LLVMIntSLT, b, a, "");
   LLVMValueRef wins = LLVMBuildFCmp(at, max ? LLVMRealUGT : LLVMRealULT, b, a, "");
   return LLVMBuildAnd(at, wins, LLVMBuildFCmp(at, LLVMRealORD, a, a, ""), "");
 }
 
-static LLVMValueRef apply(struct ll_emit *e, const struct tc_kernel_reduction *r, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef apply(struct ll_emit *e, const struct tc_kernel_reduction *r, LLVMValueRef a,
+                          LLVMValueRef b) {
   LLVMBuilderRef at = e->m->builder;
   const tc_dtype dtype = ll_reduction_dtype(r);
   const bool real = tc_dtype_is_float(dtype);
@@ -62,8 +76,8 @@ static LLVMValueRef apply(struct ll_emit *e, const struct tc_kernel_reduction *r
 /* Over outer lanes an inactive one is never stored. */
 static bool masks(const struct ll_emit *e) { return e->mask && e->k->lanes == TC_LANES_INNER; }
 
-struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state state, LLVMValueRef value,
-                                  LLVMValueRef index) {
+struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_reduction *r,
+                                  struct ll_state state, LLVMValueRef value, LLVMValueRef index) {
   LLVMBuilderRef at = e->m->builder;
   const bool masked = masks(e);
   value = ll_convert(e, value, tc_compute_dtype(r->value->dtype), ll_reduction_dtype(r));
@@ -73,41 +87,48 @@ struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_redu
   }
   LLVMValueRef take = better(e, r, state.value, value);
   if (masked) take = LLVMBuildAnd(at, take, e->mask, "");
-  return (struct ll_state){LLVMBuildSelect(at, take, value, state.value, ""), LLVMBuildSelect(at, take, index, state.index, "")};
+  return (struct ll_state){LLVMBuildSelect(at, take, value, state.value, ""),
+                           LLVMBuildSelect(at, take, index, state.index, "")};
 }
 
 bool ll_is_dot(const struct ll_emit *e, const struct tc_kernel_reduction *r) {
   const tc_dtype dtype = ll_reduction_dtype(r);
-  return e->k->product && r->op == TC_RED_SUM && r->value->op == TC_E_MUL && r->value->dtype == dtype && tc_dtype_is_float(dtype);
+  return e->k->product && r->op == TC_RED_SUM && r->value->op == TC_E_MUL && r->value->dtype == dtype &&
+         tc_dtype_is_float(dtype);
 }
 
 struct ll_state ll_dot_step(struct ll_emit *e, struct ll_state state, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef next = ll_fma(e, a, b, state.value);
-  return (struct ll_state){masks(e) ? LLVMBuildSelect(e->m->builder, e->mask, next, state.value, "") : next, NULL};
+  return (struct ll_state){masks(e) ? LLVMBuildSelect(e->m->builder, e->mask, next, state.value, "") : next,
+                           NULL};
 }
 
 /* Positions of copies and lanes interleave, so equal values are decided by the position. */
-struct ll_state ll_reduction_join(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state a, struct ll_state b) {
+struct ll_state ll_reduction_join(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state a,
+                                  struct ll_state b) {
   LLVMBuilderRef at = e->m->builder;
   if (!is_arg(r)) return (struct ll_state){apply(e, r, a.value, b.value), NULL};
   LLVMValueRef wins = better(e, r, a.value, b.value), loses = better(e, r, b.value, a.value);
   LLVMValueRef earlier = LLVMBuildICmp(at, LLVMIntSLT, b.index, a.index, "");
   LLVMValueRef tie = LLVMBuildAnd(at, LLVMBuildNot(at, LLVMBuildOr(at, wins, loses, ""), ""), earlier, "");
   LLVMValueRef take = LLVMBuildOr(at, wins, tie, "");
-  return (struct ll_state){LLVMBuildSelect(at, take, b.value, a.value, ""), LLVMBuildSelect(at, take, b.index, a.index, "")};
+  return (struct ll_state){LLVMBuildSelect(at, take, b.value, a.value, ""),
+                           LLVMBuildSelect(at, take, b.index, a.index, "")};
 }
 
 static LLVMValueRef half(struct ll_emit *e, LLVMValueRef vector, unsigned count, bool upper) {
   LLVMValueRef order[LL_MAX_LANES];
   for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(e->m->i32, i + (upper ? count : 0), false);
-  return LLVMBuildShuffleVector(e->m->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(order, count), "");
+  return LLVMBuildShuffleVector(e->m->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)),
+                                LLVMConstVector(order, count), "");
 }
 
 static LLVMValueRef all_bits(struct ll_emit *e, const struct tc_kernel_reduction *r, LLVMValueRef lanes) {
   LLVMTypeRef word = LLVMIntTypeInContext(e->m->context, LLVMGetVectorSize(LLVMTypeOf(lanes)));
   LLVMValueRef bits = LLVMBuildBitCast(e->m->builder, lanes, word, "");
   const bool all = r->op == TC_RED_ALL || r->op == TC_RED_MIN;
-  return LLVMBuildICmp(e->m->builder, all ? LLVMIntEQ : LLVMIntNE, bits, all ? LLVMConstAllOnes(word) : LLVMConstNull(word), "");
+  return LLVMBuildICmp(e->m->builder, all ? LLVMIntEQ : LLVMIntNE, bits,
+                       all ? LLVMConstAllOnes(word) : LLVMConstNull(word), "");
 }
 
 LLVMValueRef ll_reduction_end(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state s) {
@@ -116,8 +137,10 @@ LLVMValueRef ll_reduction_end(struct ll_emit *e, const struct tc_kernel_reductio
     unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(s.value));
     while (lanes > 1) {
       lanes /= 2;
-      const struct ll_state low = {half(e, s.value, lanes, false), s.index ? half(e, s.index, lanes, false) : NULL};
-      const struct ll_state high = {half(e, s.value, lanes, true), s.index ? half(e, s.index, lanes, true) : NULL};
+      const struct ll_state low = {half(e, s.value, lanes, false),
+                                   s.index ? half(e, s.index, lanes, false) : NULL};
+      const struct ll_state high = {half(e, s.value, lanes, true),
+                                    s.index ? half(e, s.index, lanes, true) : NULL};
       s = ll_reduction_join(e, r, low, high);
     }
     LLVMValueRef first = ll_i64(e, 0);

@@ -4,8 +4,10 @@
 void ll_at(struct ll_emit *e, int scope) {
   const struct ll_scope *s = &e->scopes[scope];
   e->at = scope;
-  if (s->anchor) LLVMPositionBuilderBefore(e->m->builder, s->anchor);
-  else LLVMPositionBuilderAtEnd(e->m->builder, s->block);
+  if (s->anchor)
+    LLVMPositionBuilderBefore(e->m->builder, s->anchor);
+  else
+    LLVMPositionBuilderAtEnd(e->m->builder, s->block);
 }
 
 bool ll_is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
@@ -29,11 +31,15 @@ LLVMTypeRef ll_type(struct ll_emit *e, tc_dtype compute, bool varying) {
 }
 
 LLVMTypeRef ll_stored_type(struct ll_emit *e, tc_dtype stored, bool varying) {
-  LLVMTypeRef element = stored == TC_BOOL ? e->m->i8 : stored == TC_BF16 ? e->m->i16 : compute_element(e->m, stored);
+  LLVMTypeRef element = stored == TC_BOOL   ? e->m->i8
+                        : stored == TC_BF16 ? e->m->i16
+                                            : compute_element(e->m, stored);
   return varying ? LLVMVectorType(element, (unsigned)e->lanes) : element;
 }
 
-LLVMValueRef ll_i64(struct ll_emit *e, int64_t value) { return LLVMConstInt(e->m->i64, (unsigned long long)value, true); }
+LLVMValueRef ll_i64(struct ll_emit *e, int64_t value) {
+  return LLVMConstInt(e->m->i64, (unsigned long long)value, true);
+}
 
 static LLVMValueRef const_splat(LLVMValueRef scalar, unsigned count) {
   LLVMValueRef all[LL_MAX_LANES];
@@ -44,7 +50,8 @@ static LLVMValueRef const_splat(LLVMValueRef scalar, unsigned count) {
 LLVMValueRef ll_const_int(LLVMTypeRef type, int64_t value) {
   if (!ll_is_vector(type)) return LLVMConstInt(type, (unsigned long long)value, true);
   if (!value) return LLVMConstNull(type);
-  return const_splat(LLVMConstInt(LLVMGetElementType(type), (unsigned long long)value, true), LLVMGetVectorSize(type));
+  return const_splat(LLVMConstInt(LLVMGetElementType(type), (unsigned long long)value, true),
+                     LLVMGetVectorSize(type));
 }
 
 LLVMValueRef ll_const_real(LLVMTypeRef type, double value) {
@@ -54,7 +61,8 @@ LLVMValueRef ll_const_real(LLVMTypeRef type, double value) {
 
 LLVMValueRef ll_iota(struct ll_emit *e, LLVMTypeRef element, int64_t start, int64_t step) {
   LLVMValueRef all[LL_MAX_LANES];
-  for (int i = 0; i < e->lanes; i++) all[i] = LLVMConstInt(element, (unsigned long long)(start + step * i), true);
+  for (int i = 0; i < e->lanes; i++)
+    all[i] = LLVMConstInt(element, (unsigned long long)(start + step * i), true);
   return LLVMConstVector(all, (unsigned)e->lanes);
 }
 
@@ -62,6 +70,8 @@ LLVMValueRef ll_splat(struct ll_emit *e, LLVMValueRef scalar) {
   if (LLVMIsAConstantInt(scalar) || LLVMIsAConstantFP(scalar)) return const_splat(scalar, (unsigned)e->lanes);
   LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)e->lanes);
   LLVMValueRef poison = LLVMGetPoison(type);
-  LLVMValueRef one = LLVMBuildInsertElement(e->m->builder, poison, scalar, LLVMConstInt(e->m->i32, 0, false), "");
-  return LLVMBuildShuffleVector(e->m->builder, one, poison, LLVMConstNull(LLVMVectorType(e->m->i32, (unsigned)e->lanes)), "");
+  LLVMValueRef one =
+      LLVMBuildInsertElement(e->m->builder, poison, scalar, LLVMConstInt(e->m->i32, 0, false), "");
+  return LLVMBuildShuffleVector(e->m->builder, one, poison,
+                                LLVMConstNull(LLVMVectorType(e->m->i32, (unsigned)e->lanes)), "");
 }

@@ -5,7 +5,10 @@
 #include "sched/kernel.h"
 
 /* A value: f where the dtype is a float, else i (BOOL: 0 or 1). */
-struct null_value { double f; int64_t i; };
+struct null_value {
+  double f;
+  int64_t i;
+};
 
 struct null_value null_number(tc_dtype dtype, double value); /* rounded to the dtype */
 struct null_value null_integer(int64_t value);
@@ -20,7 +23,12 @@ void null_write(tc_dtype dtype, void *buffer, int64_t element, tc_dtype from, st
 
 /* Reductions: start, and one more value at a position. `count` is 0 for the first. */
 struct null_value null_reduce_start(enum tc_reduction op, tc_dtype dtype);
-struct null_state { struct null_value value; int64_t position; bool any; };
-void null_reduce(enum tc_reduction op, tc_dtype dtype, struct null_state *state, struct null_value value, int64_t position);
+struct null_state {
+  struct null_value value;
+  int64_t position;
+  bool any;
+};
+void null_reduce(enum tc_reduction op, tc_dtype dtype, struct null_state *state, struct null_value value,
+                 int64_t position);
 
 #endif

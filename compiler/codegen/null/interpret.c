@@ -20,10 +20,10 @@ struct walker {
   int64_t outer[TC_MAX_KERNEL_DIMS], inner[TC_MAX_KERNEL_DIMS];
   struct null_value *values; /* by expression, of the point `stamp` */
   uint64_t *stamps, stamp;
-  struct null_state *states; /* by acc */
+  struct null_state *states;    /* by acc */
   const struct tc_phase *phase; /* that is under way, */
   int turn;                     /* and its turn */
-  tc_dtype *acc_dtypes;      /* of what each acc reduces */
+  tc_dtype *acc_dtypes;         /* of what each acc reduces */
   enum tc_reduction *acc_ops;
   tc_status status;
   struct tc_error *err;
@@ -61,8 +61,9 @@ static int64_t symbol(const struct walker *w, tc_sym s) {
 static bool inside(struct walker *w, int buffer, int64_t element, const char *what) {
   if (element >= 0 && element < w->elements[buffer]) return true;
   if (w->status == TC_OK)
-    w->status = tc_fail(w->err, TC_VERIFY, "null", "kernel %s: %s of element %lld of buffer %d, which has %lld",
-                        w->k->name ? w->k->name : "?", what, (long long)element, buffer, (long long)w->elements[buffer]);
+    w->status = tc_fail(
+        w->err, TC_VERIFY, "null", "kernel %s: %s of element %lld of buffer %d, which has %lld",
+        w->k->name ? w->k->name : "?", what, (long long)element, buffer, (long long)w->elements[buffer]);
   return false;
 }
 
@@ -81,7 +82,9 @@ static struct null_value load(struct walker *w, const struct tc_expr *e) {
   return null_read(w->k->buffers[e->buffer].dtype, w->buffers[e->buffer], element);
 }
 
-static void raise_flag(struct walker *w, int flag) { ((char *)w->buffers[role_buffer(w, TC_ROLE_STATUS)])[flag] = 1; }
+static void raise_flag(struct walker *w, int flag) {
+  ((char *)w->buffers[role_buffer(w, TC_ROLE_STATUS)])[flag] = 1;
+}
 
 static struct null_value check(struct walker *w, const struct tc_expr *e) {
   const int64_t index = evaluate(w, e->args[0]).i, limit = symbol(w, e->address);
@@ -106,7 +109,8 @@ static struct null_value accumulated(const struct walker *w, const struct tc_exp
 static struct null_value compute(struct walker *w, const struct tc_expr *e) {
   struct null_value args[TC_EXPR_ARGS] = {{0}};
   switch (e->op) {
-    case TC_E_CONST: return tc_dtype_is_float(e->dtype) ? null_number(e->dtype, e->number) : null_integer(e->integer);
+    case TC_E_CONST:
+      return tc_dtype_is_float(e->dtype) ? null_number(e->dtype, e->number) : null_integer(e->integer);
     case TC_E_INDEX: return null_integer(symbol(w, e->address));
     case TC_E_LOAD: return load(w, e);
     case TC_E_ACC: return accumulated(w, e);
@@ -139,7 +143,8 @@ static void compute_point(struct walker *w, const struct tc_phase *phase) {
     const struct tc_kernel_store *s = &phase->stores[i];
     const int64_t element = symbol(w, s->address);
     if (inside(w, s->buffer, element, "store"))
-      null_write(w->k->buffers[s->buffer].dtype, w->buffers[s->buffer], element, s->value->dtype, evaluate(w, s->value));
+      null_write(w->k->buffers[s->buffer].dtype, w->buffers[s->buffer], element, s->value->dtype,
+                 evaluate(w, s->value));
   }
 }
 
@@ -162,7 +167,8 @@ static void inner_points(struct walker *w, const struct tc_phase *phase, int dim
     return;
   }
   const int64_t extent = symbol(w, w->k->inner[dim].extent);
-  for (w->inner[dim] = 0; w->inner[dim] < extent && w->status == TC_OK; w->inner[dim]++) inner_points(w, phase, dim + 1);
+  for (w->inner[dim] = 0; w->inner[dim] < extent && w->status == TC_OK; w->inner[dim]++)
+    inner_points(w, phase, dim + 1);
 }
 
 /* All phases of one lane. */
@@ -178,8 +184,10 @@ static void lane(struct walker *w) {
       w->acc_ops[r->acc] = r->op;
       w->states[r->acc] = (struct null_state){.value = null_reduce_start(r->op, r->value->dtype)};
     }
-    if (phase->over_inner) inner_points(w, phase, 0);
-    else point(w, phase);
+    if (phase->over_inner)
+      inner_points(w, phase, 0);
+    else
+      point(w, phase);
   }
 }
 
@@ -217,7 +225,8 @@ static bool prepare(struct walker *w, void *const *buffers) {
     w->elements[i] = symbol(w, k->buffers[i].elements);
     w->buffers[i] = buffers[i];
     if (k->buffers[i].role != TC_ROLE_SCRATCH) continue;
-    w->buffers[i] = tc_new_bytes(w->alloc, (size_t)w->elements[i] * (size_t)tc_dtype_bytes(k->buffers[i].dtype) + 1);
+    w->buffers[i] =
+        tc_new_bytes(w->alloc, (size_t)w->elements[i] * (size_t)tc_dtype_bytes(k->buffers[i].dtype) + 1);
     if (!w->buffers[i]) return false;
   }
   w->values = TC_NEW_ARRAY(w->alloc, struct null_value, (size_t)k->n_exprs + 1);
@@ -232,7 +241,8 @@ static void release(struct walker *w) {
   const struct tc_kernel *k = w->k;
   for (int i = 0; i < k->n_buffers; i++)
     if (k->buffers[i].role == TC_ROLE_SCRATCH)
-      tc_free_bytes(w->alloc, w->buffers[i], (size_t)w->elements[i] * (size_t)tc_dtype_bytes(k->buffers[i].dtype) + 1);
+      tc_free_bytes(w->alloc, w->buffers[i],
+                    (size_t)w->elements[i] * (size_t)tc_dtype_bytes(k->buffers[i].dtype) + 1);
   TC_FREE_ARRAY(w->alloc, w->values, (size_t)k->n_exprs + 1);
   TC_FREE_ARRAY(w->alloc, w->stamps, (size_t)k->n_exprs + 1);
   TC_FREE_ARRAY(w->alloc, w->states, (size_t)k->n_accs + 1);
@@ -240,11 +250,13 @@ static void release(struct walker *w) {
   TC_FREE_ARRAY(w->alloc, w->acc_ops, (size_t)k->n_accs + 1);
 }
 
-tc_status tc_interpret_kernel(const struct tc_alloc *alloc, const struct tc_kernel *k, void *const *buffers, const int64_t *sizes,
-                              int64_t first, int64_t last, struct tc_error *err) {
+tc_status tc_interpret_kernel(const struct tc_alloc *alloc, const struct tc_kernel *k, void *const *buffers,
+                              const int64_t *sizes, int64_t first, int64_t last, struct tc_error *err) {
   struct walker w = {.alloc = alloc, .k = k, .sizes = sizes, .err = err};
-  if (!prepare(&w, buffers)) w.status = tc_fail(err, TC_NOMEM, "null", "out of memory");
-  else if (k->split_inner) split_items(&w, first, last);
+  if (!prepare(&w, buffers))
+    w.status = tc_fail(err, TC_NOMEM, "null", "out of memory");
+  else if (k->split_inner)
+    split_items(&w, first, last);
   else
     for (int64_t i = first; i < last && w.status == TC_OK; i++) item(&w, i);
   release(&w);

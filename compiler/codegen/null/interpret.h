@@ -12,8 +12,8 @@
 #include "sched/launch.h"
 
 /* buffers[i] is kernel buffer i (of SCRATCH buffers ignored: they are made, and poisoned for each item). */
-tc_status tc_interpret_kernel(const struct tc_alloc *alloc, const struct tc_kernel *k, void *const *buffers, const int64_t *sizes,
-                              int64_t first, int64_t last, struct tc_error *err);
+tc_status tc_interpret_kernel(const struct tc_alloc *alloc, const struct tc_kernel *k, void *const *buffers,
+                              const int64_t *sizes, int64_t first, int64_t last, struct tc_error *err);
 
 struct tc_interpreted_run {
   const struct tc_launch_list *list; /* with kernels: not one from the cache */
@@ -24,6 +24,7 @@ struct tc_interpreted_run {
   uint64_t rng[2];
   int parts; /* each kernel's items are divided among so many calls (1 or more) */
 };
-tc_status tc_interpret_list(const struct tc_alloc *alloc, const struct tc_interpreted_run *run, struct tc_error *err);
+tc_status tc_interpret_list(const struct tc_alloc *alloc, const struct tc_interpreted_run *run,
+                            struct tc_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Runs a launch list by the interpreter: kernels in parts, matmuls by three loops in doubles. It has no tiles: their slots get all
- * their elements. */
+/* Runs a launch list by the interpreter: kernels in parts, matmuls by three loops in doubles. It has no
+ * tiles: their slots get all their elements. */
 #include <string.h>
 
 #include "codegen/null/internal.h"
@@ -7,7 +7,11 @@
 
 enum { POISON = 0xA5 };
 
-struct list_run { const struct tc_alloc *alloc; const struct tc_interpreted_run *given; void **tiles; /* by slot */ };
+struct list_run {
+  const struct tc_alloc *alloc;
+  const struct tc_interpreted_run *given;
+  void **tiles; /* by slot */
+};
 
 static void *slot_memory(const struct list_run *r, int index) {
   const struct tc_interpreted_run *run = r->given;
@@ -31,33 +35,44 @@ static tc_status run_kernel(const struct list_run *r, const struct tc_launch *l,
   const int64_t items = tc_sym_eval(l->items, run->sizes);
   tc_status status = TC_OK;
   for (int part = 0; part < run->parts && status == TC_OK; part++)
-    status = tc_interpret_kernel(r->alloc, k, buffers, run->sizes, items * part / run->parts, items * (part + 1) / run->parts, err);
+    status = tc_interpret_kernel(r->alloc, k, buffers, run->sizes, items * part / run->parts,
+                                 items * (part + 1) / run->parts, err);
   return status;
 }
 
-struct matrix { void *data; int64_t base, row, col, elements; };
+struct matrix {
+  void *data;
+  int64_t base, row, col, elements;
+};
 
-static struct matrix operand(const struct list_run *r, const struct tc_gemm_operand *o, const int64_t *batch, int n_batch) {
+static struct matrix operand(const struct list_run *r, const struct tc_gemm_operand *o, const int64_t *batch,
+                             int n_batch) {
   const struct tc_interpreted_run *run = r->given;
   const int64_t *sizes = run->sizes;
-  struct matrix m = {.data = slot_memory(r, o->slot), .base = tc_sym_eval(o->offset, sizes), .row = tc_sym_eval(o->row_stride, sizes),
-                     .col = tc_sym_eval(o->col_stride, sizes), .elements = tc_sym_eval(run->list->slots[o->slot].elements, sizes)};
+  struct matrix m = {.data = slot_memory(r, o->slot),
+                     .base = tc_sym_eval(o->offset, sizes),
+                     .row = tc_sym_eval(o->row_stride, sizes),
+                     .col = tc_sym_eval(o->col_stride, sizes),
+                     .elements = tc_sym_eval(run->list->slots[o->slot].elements, sizes)};
   for (int i = 0; i < n_batch; i++) m.base += batch[i] * tc_sym_eval(o->batch_strides[i], sizes);
   return m;
 }
 
 static bool fits(const struct matrix *m, int64_t rows, int64_t cols) {
-  return !rows || !cols || (m->base >= 0 && m->base + (rows - 1) * m->row + (cols - 1) * m->col < m->elements);
+  return !rows || !cols ||
+         (m->base >= 0 && m->base + (rows - 1) * m->row + (cols - 1) * m->col < m->elements);
 }
 
-static tc_status multiply(const struct tc_gemm *g, const struct matrix *a, const struct matrix *b, const struct matrix *c, int64_t m,
-                          int64_t n, int64_t k, struct tc_error *err) {
-  if (!fits(a, m, k) || !fits(b, k, n) || !fits(c, m, n)) return tc_fail(err, TC_VERIFY, "null", "a matmul's operand reaches outside of its slot");
+static tc_status multiply(const struct tc_gemm *g, const struct matrix *a, const struct matrix *b,
+                          const struct matrix *c, int64_t m, int64_t n, int64_t k, struct tc_error *err) {
+  if (!fits(a, m, k) || !fits(b, k, n) || !fits(c, m, n))
+    return tc_fail(err, TC_VERIFY, "null", "a matmul's operand reaches outside of its slot");
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) {
       double sum = 0;
       for (int64_t p = 0; p < k; p++)
-        sum += null_read(g->dtype, a->data, a->base + i * a->row + p * a->col).f * null_read(g->dtype, b->data, b->base + p * b->row + j * b->col).f;
+        sum += null_read(g->dtype, a->data, a->base + i * a->row + p * a->col).f *
+               null_read(g->dtype, b->data, b->base + p * b->row + j * b->col).f;
       null_write(g->dtype, c->data, c->base + i * c->row + j * c->col, TC_F64, (struct null_value){.f = sum});
     }
   return TC_OK;
@@ -65,7 +80,8 @@ static tc_status multiply(const struct tc_gemm *g, const struct matrix *a, const
 
 static tc_status run_gemm(const struct list_run *r, const struct tc_gemm *g, struct tc_error *err) {
   const struct tc_interpreted_run *run = r->given;
-  const int64_t m = tc_sym_eval(g->m, run->sizes), n = tc_sym_eval(g->n, run->sizes), k = tc_sym_eval(g->k, run->sizes);
+  const int64_t m = tc_sym_eval(g->m, run->sizes), n = tc_sym_eval(g->n, run->sizes),
+                k = tc_sym_eval(g->k, run->sizes);
   int64_t extents[TC_GEMM_BATCH] = {0}, batch[TC_GEMM_BATCH] = {0}, count = 1;
   for (int i = 0; i < g->n_batch; i++) count *= extents[i] = tc_sym_eval(g->batch[i], run->sizes);
   tc_status status = TC_OK;
@@ -89,13 +105,15 @@ static tc_status make_tiles(struct list_run *r, struct tc_error *err) {
     if (list->slots[i].kind != TC_SLOT_TILE) continue;
     const size_t bytes = tile_bytes(r->given, &list->slots[i]);
     r->tiles[i] = tc_new_bytes(r->alloc, bytes);
-    if (!r->tiles[i]) return tc_fail(err, TC_NOMEM, "null", "out of memory: %zu bytes for a tile slot", bytes);
+    if (!r->tiles[i])
+      return tc_fail(err, TC_NOMEM, "null", "out of memory: %zu bytes for a tile slot", bytes);
     memset(r->tiles[i], POISON, bytes);
   }
   return TC_OK;
 }
 
-tc_status tc_interpret_list(const struct tc_alloc *alloc, const struct tc_interpreted_run *run, struct tc_error *err) {
+tc_status tc_interpret_list(const struct tc_alloc *alloc, const struct tc_interpreted_run *run,
+                            struct tc_error *err) {
   struct list_run r = {alloc, run, TC_NEW_ARRAY(alloc, void *, (size_t)run->list->n_slots + 1)};
   if (!r.tiles) return tc_fail(err, TC_NOMEM, "null", "out of memory for the interpreter");
   tc_status status = make_tiles(&r, err);

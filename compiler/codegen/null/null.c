@@ -13,7 +13,8 @@ struct tc_module {
 };
 
 /* What satisfies a kernel's specification can be interpreted. */
-static bool null_supports(const struct tc_target *target, const struct tc_kernel *kernel, char *why, size_t why_bytes) {
+static bool null_supports(const struct tc_target *target, const struct tc_kernel *kernel, char *why,
+                          size_t why_bytes) {
   (void)target;
   struct tc_error err;
   if (tc_kernel_verify(kernel, &err) == TC_OK) return true;
@@ -21,8 +22,8 @@ static bool null_supports(const struct tc_target *target, const struct tc_kernel
   return false;
 }
 
-static tc_status null_begin(const struct tc_alloc *alloc, const struct tc_target *target, const struct tc_config *config, struct tc_module **out,
-                            struct tc_error *err) {
+static tc_status null_begin(const struct tc_alloc *alloc, const struct tc_target *target,
+                            const struct tc_config *config, struct tc_module **out, struct tc_error *err) {
   (void)target, (void)config;
   struct tc_module *module = TC_NEW(alloc, struct tc_module);
   if (!module) return tc_fail(err, TC_NOMEM, "null", "out of memory");
@@ -42,7 +43,8 @@ static void null_discard(struct tc_module *module) {
   TC_FREE(module->alloc, module);
 }
 
-static tc_status null_finish(struct tc_module *module, struct tc_blob *out, struct tc_strbuf *text, struct tc_error *err) {
+static tc_status null_finish(struct tc_module *module, struct tc_blob *out, struct tc_strbuf *text,
+                             struct tc_error *err) {
   const char *program = tc_strbuf_text(&module->program);
   const size_t size = module->program.len;
   *out = (struct tc_blob){.alloc = module->alloc};

@@ -24,25 +24,26 @@ struct null_value null_cast(struct null_value v, tc_dtype from, tc_dtype to) {
 static double max_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
 static double min_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
 /* PyTorch's, in the dtype's own arithmetic: each step rounds. */
-#define QUOTIENTS(T, FMOD, FLOOR, COPYSIGN)                                        \
-  static double remainder_##T(T a, T b) {                                          \
-    const T r = FMOD(a, b);                                                        \
-    return (double)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                     \
-  }                                                                                \
-  static double floor_divide_##T(T a, T b) {                                       \
-    if (b == 0) return (double)(a / b);                                            \
-    const T r = FMOD(a, b);                                                        \
-    T quotient = (a - r) / b;                                                      \
-    if (r != 0 && (r < 0) != (b < 0)) quotient -= 1;                               \
-    if (quotient == 0) return (double)COPYSIGN((T)0, a / b);                       \
-    const T below = FLOOR(quotient);                                               \
-    return (double)(quotient - below > (T)0.5 ? below + 1 : below);                \
+#define QUOTIENTS(T, FMOD, FLOOR, COPYSIGN)                                                                  \
+  static double remainder_##T(T a, T b) {                                                                    \
+    const T r = FMOD(a, b);                                                                                  \
+    return (double)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                                               \
+  }                                                                                                          \
+  static double floor_divide_##T(T a, T b) {                                                                 \
+    if (b == 0) return (double)(a / b);                                                                      \
+    const T r = FMOD(a, b);                                                                                  \
+    T quotient = (a - r) / b;                                                                                \
+    if (r != 0 && (r < 0) != (b < 0)) quotient -= 1;                                                         \
+    if (quotient == 0) return (double)COPYSIGN((T)0, a / b);                                                 \
+    const T below = FLOOR(quotient);                                                                         \
+    return (double)(quotient - below > (T)0.5 ? below + 1 : below);                                          \
   }
 QUOTIENTS(float, fmodf, floorf, copysignf)
 QUOTIENTS(double, fmod, floor, copysign)
 
 static double quotient_op(enum tc_expr_op op, tc_dtype dtype, double a, double b) {
-  if (op == TC_E_FLOORDIV) return dtype == TC_F64 ? floor_divide_double(a, b) : floor_divide_float((float)a, (float)b);
+  if (op == TC_E_FLOORDIV)
+    return dtype == TC_F64 ? floor_divide_double(a, b) : floor_divide_float((float)a, (float)b);
   return dtype == TC_F64 ? remainder_double(a, b) : remainder_float((float)a, (float)b);
 }
 
@@ -115,7 +116,8 @@ static int64_t whole_op(enum tc_expr_op op, int64_t a, int64_t b) {
 }
 
 static bool compare(enum tc_expr_op op, bool floats, const struct null_value *v) {
-  const bool less = floats ? v[0].f < v[1].f : v[0].i < v[1].i, equal = floats ? v[0].f == v[1].f : v[0].i == v[1].i;
+  const bool less = floats ? v[0].f < v[1].f : v[0].i < v[1].i,
+             equal = floats ? v[0].f == v[1].f : v[0].i == v[1].i;
   const bool greater = floats ? v[0].f > v[1].f : v[0].i > v[1].i;
   switch (op) {
     case TC_E_EQ: return equal;
@@ -215,13 +217,26 @@ static bool better(bool largest, tc_dtype dtype, struct null_value v, struct nul
   return isnan(v.f) || (largest ? v.f > best.f : v.f < best.f);
 }
 
-void null_reduce(enum tc_reduction op, tc_dtype dtype, struct null_state *s, struct null_value v, int64_t position) {
+void null_reduce(enum tc_reduction op, tc_dtype dtype, struct null_state *s, struct null_value v,
+                 int64_t position) {
   const bool floats = tc_dtype_is_float(dtype);
   switch (op) {
-    case TC_RED_SUM: s->value = floats ? (struct null_value){.f = s->value.f + v.f} : null_integer(whole_op(TC_E_ADD, s->value.i, v.i)); break;
-    case TC_RED_PROD: s->value = floats ? (struct null_value){.f = s->value.f * v.f} : null_integer(whole_op(TC_E_MUL, s->value.i, v.i)); break;
-    case TC_RED_MAX: s->value = floats ? (struct null_value){.f = max_nan(s->value.f, v.f)} : null_integer(s->value.i > v.i ? s->value.i : v.i); break;
-    case TC_RED_MIN: s->value = floats ? (struct null_value){.f = min_nan(s->value.f, v.f)} : null_integer(s->value.i < v.i ? s->value.i : v.i); break;
+    case TC_RED_SUM:
+      s->value = floats ? (struct null_value){.f = s->value.f + v.f}
+                        : null_integer(whole_op(TC_E_ADD, s->value.i, v.i));
+      break;
+    case TC_RED_PROD:
+      s->value = floats ? (struct null_value){.f = s->value.f * v.f}
+                        : null_integer(whole_op(TC_E_MUL, s->value.i, v.i));
+      break;
+    case TC_RED_MAX:
+      s->value = floats ? (struct null_value){.f = max_nan(s->value.f, v.f)}
+                        : null_integer(s->value.i > v.i ? s->value.i : v.i);
+      break;
+    case TC_RED_MIN:
+      s->value = floats ? (struct null_value){.f = min_nan(s->value.f, v.f)}
+                        : null_integer(s->value.i < v.i ? s->value.i : v.i);
+      break;
     case TC_RED_ANY: s->value.i |= v.i != 0; break;
     case TC_RED_ALL: s->value.i &= v.i != 0; break;
     case TC_RED_ARGMAX:

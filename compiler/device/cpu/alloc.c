@@ -1,7 +1,8 @@
 /* Storages: size classes, a free list each (see heap.h).
  *
  * 1. Sizes of classes: 64 · {4, 5, 6, 7}/4 · 2^k: at most a quarter is wasted.
- * 2. A block keeps the number of its class and how far it lies in its allocation; nothing else is looked up when it is freed.
+ * 2. A block keeps the number of its class and how far it lies in its allocation; nothing else is looked up
+ *    when it is freed.
  * 3. Large blocks start at a huge page, and the system is asked for huge pages.
  * 4. In a hostile build fresh and freed data is filled with 0xA5. */
 #include <sched.h>
@@ -11,7 +12,15 @@
 
 #include "device/cpu/cpu.h"
 
-enum { SMALLEST_BITS = 6, STEPS_BITS = 2, STEPS = 1 << STEPS_BITS, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, POISON = 0xA5, SPINS = 64 };
+enum {
+  SMALLEST_BITS = 6,
+  STEPS_BITS = 2,
+  STEPS = 1 << STEPS_BITS,
+  HUGE_PAGE = 2 << 20,
+  HUGE_FROM = 4 << 20,
+  POISON = 0xA5,
+  SPINS = 64
+};
 
 struct tc_cpu_block {
   struct tc_storage storage; /* first */
@@ -38,20 +47,26 @@ static int class_of(size_t bytes) {
 
 static void lock(struct tc_cpu_heap *heap) {
   for (int spins = 0; atomic_flag_test_and_set_explicit(&heap->busy, memory_order_acquire); spins++) {
-    if (spins < SPINS) __builtin_ia32_pause();
-    else sched_yield(); /* who holds it may not be running */
+    if (spins < SPINS)
+      __builtin_ia32_pause();
+    else
+      sched_yield(); /* who holds it may not be running */
   }
 }
-static void unlock(struct tc_cpu_heap *heap) { atomic_flag_clear_explicit(&heap->busy, memory_order_release); }
+static void unlock(struct tc_cpu_heap *heap) {
+  atomic_flag_clear_explicit(&heap->busy, memory_order_release);
+}
 
 /* Under the lock: plain loads and stores will do. */
 static void count(struct tc_cpu_heap *heap, int64_t bytes) {
   const int64_t live = atomic_load_explicit(heap->live, memory_order_relaxed) + bytes;
   atomic_store_explicit(heap->live, live, memory_order_relaxed);
-  if (live > atomic_load_explicit(heap->peak, memory_order_relaxed)) atomic_store_explicit(heap->peak, live, memory_order_relaxed);
+  if (live > atomic_load_explicit(heap->peak, memory_order_relaxed))
+    atomic_store_explicit(heap->peak, live, memory_order_relaxed);
 }
 
-void tc_cpu_heap_init(struct tc_cpu_heap *heap, const struct tc_alloc *alloc, _Atomic int64_t *live, _Atomic int64_t *peak) {
+void tc_cpu_heap_init(struct tc_cpu_heap *heap, const struct tc_alloc *alloc, _Atomic int64_t *live,
+                      _Atomic int64_t *peak) {
   heap->alloc = alloc;
   heap->live = live;
   heap->peak = peak;
@@ -129,7 +144,7 @@ void tc_cpu_heap_give(struct tc_cpu_heap *heap, struct tc_storage *storage, bool
 }
 
 void tc_cpu_heap_trim(struct tc_cpu_heap *heap) {
-  for (int class = 0; class < TC_CPU_CLASSES; class++) {
+  for (int class = 0; class < TC_CPU_CLASSES; class ++) {
     lock(heap);
     struct tc_cpu_block *list = heap->free[class];
     heap->free[class] = NULL;
@@ -148,5 +163,6 @@ void *tc_cpu_temp(struct tc_cpu *cpu, size_t bytes) {
 }
 
 void tc_cpu_temp_free(struct tc_cpu *cpu, void *block) {
-  if (block) tc_cpu_heap_give(&cpu->heap, (struct tc_storage *)(void *)((char *)block - TC_STORAGE_ALIGN), false);
+  if (block)
+    tc_cpu_heap_give(&cpu->heap, (struct tc_storage *)(void *)((char *)block - TC_STORAGE_ALIGN), false);
 }

@@ -1,14 +1,18 @@
-/* The matrix library: OpenBLAS in its OpenMP build, opened at the first product, so that programs without one do not pay.
+/* The matrix library: OpenBLAS in its OpenMP build, opened at the first product, so that programs without one
+ * do not pay.
  *
- * 1. OpenBLAS 0.3.21 takes newer AVX-512 processors for Haswell, at half their speed: OPENBLAS_CORETYPE is set before it is
- *    opened, unless the user has set it.
- * 2. It must share OpenMP's threads with the kernels here; a pthread build would run against them and is refused.
- * 3. Inside a parallel region OpenBLAS works on the calling thread alone; small products of a batch are spread that way.
+ * 1. OpenBLAS 0.3.21 takes newer AVX-512 processors for Haswell, at half their speed: OPENBLAS_CORETYPE is
+ *    set before it is opened, unless the user has set it.
+ * 2. It must share OpenMP's threads with the kernels here; a pthread build would run against them and is
+ *    refused.
+ * 3. Inside a parallel region OpenBLAS works on the calling thread alone; small products of a batch are
+ *    spread that way.
  * 4. It tries for ever to allocate its buffers, so it is opened only where there is room for them.
- * 5. It may bring a second OpenMP runtime, which binds the thread that opens it. So the first one takes note of the CPUs before,
- *    and the second one does not see how threads are to be bound: its own are never used. */
-#include "base/clock.h"
+ * 5. It may bring a second OpenMP runtime, which binds the thread that opens it. So the first one takes note
+ *    of the CPUs before, and the second one does not see how threads are to be bound: its own are never
+ * used. */
 #include "device/cpu/blas.h"
+#include "base/clock.h"
 
 #include <dlfcn.h>
 #include <omp.h>
@@ -23,7 +27,13 @@
 #define TC_OPENBLAS_PATH "libopenblas.so.0"
 #endif
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, OPENMP_BUILD = 2, BUFFER_MIB = 129 /* of OpenBLAS 0.3.21, with its head; others take less */ };
+enum {
+  ROW_MAJOR = 101,
+  NO_TRANS = 111,
+  TRANS = 112,
+  OPENMP_BUILD = 2,
+  BUFFER_MIB = 129 /* of OpenBLAS 0.3.21, with its head; others take less */
+};
 
 /* dlsym gives an object pointer; POSIX has it hold a function. */
 static bool find(void *library, const char *name, void *function, size_t bytes) {
@@ -36,15 +46,21 @@ static tc_status check_build(struct tc_cpu *cpu, void *library, struct tc_error 
   struct tc_cpu_blas *blas = &cpu->blas;
   int (*parallel)(void);
   const char *(*config)(void), *(*core)(void);
-  if (!find(library, "cblas_sgemm", &blas->sgemm, sizeof blas->sgemm) || !find(library, "cblas_dgemm", &blas->dgemm, sizeof blas->dgemm) ||
-      !find(library, "cblas_sgemv", &blas->sgemv, sizeof blas->sgemv) || !find(library, "cblas_dgemv", &blas->dgemv, sizeof blas->dgemv) ||
-      !find(library, "openblas_get_parallel", &parallel, sizeof parallel) || !find(library, "openblas_get_config", &config, sizeof config) ||
+  if (!find(library, "cblas_sgemm", &blas->sgemm, sizeof blas->sgemm) ||
+      !find(library, "cblas_dgemm", &blas->dgemm, sizeof blas->dgemm) ||
+      !find(library, "cblas_sgemv", &blas->sgemv, sizeof blas->sgemv) ||
+      !find(library, "cblas_dgemv", &blas->dgemv, sizeof blas->dgemv) ||
+      !find(library, "openblas_get_parallel", &parallel, sizeof parallel) ||
+      !find(library, "openblas_get_config", &config, sizeof config) ||
       !find(library, "openblas_get_corename", &core, sizeof core) ||
       !find(library, "openblas_set_num_threads", &blas->set_threads, sizeof blas->set_threads))
-    return tc_fail(err, TC_UNSUPPORTED, "cpu", "%s is not OpenBLAS; install libopenblas-openmp-dev", TC_OPENBLAS_PATH);
+    return tc_fail(err, TC_UNSUPPORTED, "cpu", "%s is not OpenBLAS; install libopenblas-openmp-dev",
+                   TC_OPENBLAS_PATH);
   if (parallel() != OPENMP_BUILD) {
     return tc_fail(err, TC_UNSUPPORTED, "cpu",
-                   "%s is not the OpenMP build of OpenBLAS, whose threads the kernels share; install libopenblas-openmp-dev", TC_OPENBLAS_PATH);
+                   "%s is not the OpenMP build of OpenBLAS, whose threads the kernels share; install "
+                   "libopenblas-openmp-dev",
+                   TC_OPENBLAS_PATH);
   }
   char version[32] = "";
   if (sscanf(config(), "OpenBLAS %31s", version) != 1) snprintf(version, sizeof version, "unknown");
@@ -52,11 +68,13 @@ static tc_status check_build(struct tc_cpu *cpu, void *library, struct tc_error 
   return TC_OK;
 }
 
-/* A buffer a thread, and one for the call. Not reserved: what is asked is whether a limit stands against it. */
+/* A buffer a thread, and one for the call. Not reserved: what is asked is whether a limit stands against
+ * it. */
 static tc_status check_room(struct tc_error *err) {
   const size_t mib = (size_t)(omp_get_max_threads() + 1) * BUFFER_MIB, bytes = mib << 20;
   void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return tc_fail(err, TC_NOMEM, "cpu", "no memory for the buffers of the matrix library, %zu MiB", mib);
+  if (room == MAP_FAILED)
+    return tc_fail(err, TC_NOMEM, "cpu", "no memory for the buffers of the matrix library, %zu MiB", mib);
   munmap(room, bytes);
   return TC_OK;
 }
@@ -87,12 +105,15 @@ static tc_status open_library(struct tc_cpu *cpu, struct tc_error *err) {
   void *library = open_unbound();
   if (!library) {
     const char *why = dlerror();
-    return tc_fail(err, TC_UNSUPPORTED, "cpu", "the matrix library cannot be opened (%.200s); install libopenblas-openmp-dev",
+    return tc_fail(err, TC_UNSUPPORTED, "cpu",
+                   "the matrix library cannot be opened (%.200s); install libopenblas-openmp-dev",
                    why ? why : TC_OPENBLAS_PATH);
   }
   const tc_status status = check_build(cpu, library, err);
-  if (status) dlclose(library);
-  else cpu->blas.library = library;
+  if (status)
+    dlclose(library);
+  else
+    cpu->blas.library = library;
   if (!status) cpu->blas.opening_ns = tc_now_ns() - start;
   return status;
 }
@@ -139,28 +160,36 @@ bool tc_cpu_view_of(int64_t rows, int64_t cols, int64_t row, int64_t col, struct
 }
 
 /* y = op(M)·x for a matrix as the library sees it. */
-static void vector_product(const struct tc_cpu_blas *blas, tc_dtype dtype, int rows, int cols, double alpha, const struct tc_cpu_view *m, bool trans,
-                           const void *x, int incx, double beta, void *y, int incy) {
+static void vector_product(const struct tc_cpu_blas *blas, tc_dtype dtype, int rows, int cols, double alpha,
+                           const struct tc_cpu_view *m, bool trans, const void *x, int incx, double beta,
+                           void *y, int incy) {
   const int how = trans ? TRANS : NO_TRANS;
-  if (dtype == TC_F64) blas->dgemv(ROW_MAJOR, how, rows, cols, alpha, m->data, m->ld, x, incx, beta, y, incy);
-  else blas->sgemv(ROW_MAJOR, how, rows, cols, (float)alpha, m->data, m->ld, x, incx, (float)beta, y, incy);
+  if (dtype == TC_F64)
+    blas->dgemv(ROW_MAJOR, how, rows, cols, alpha, m->data, m->ld, x, incx, beta, y, incy);
+  else
+    blas->sgemv(ROW_MAJOR, how, rows, cols, (float)alpha, m->data, m->ld, x, incx, (float)beta, y, incy);
 }
 
-void tc_cpu_gemm(const struct tc_cpu_blas *blas, tc_dtype dtype, int64_t m, int64_t n, int64_t k, double alpha, struct tc_cpu_view a,
-                 struct tc_cpu_view b, double beta, void *c, int64_t ldc) {
+void tc_cpu_gemm(const struct tc_cpu_blas *blas, tc_dtype dtype, int64_t m, int64_t n, int64_t k,
+                 double alpha, struct tc_cpu_view a, struct tc_cpu_view b, double beta, void *c,
+                 int64_t ldc) {
   const int mi = (int)m, ni = (int)n, ki = (int)k, ld = (int)ldc;
   if (m == 1) { /* c = bᵀ·a: the library's matrix routines are slow for one row */
     const int step = a.trans ? a.ld : 1;
     const bool flip = !b.trans;
-    vector_product(blas, dtype, b.trans ? ni : ki, b.trans ? ki : ni, alpha, &b, flip, a.data, step, beta, c, 1);
+    vector_product(blas, dtype, b.trans ? ni : ki, b.trans ? ki : ni, alpha, &b, flip, a.data, step, beta, c,
+                   1);
     return;
   }
   if (n == 1) {
     const int step = b.trans ? 1 : b.ld;
-    vector_product(blas, dtype, a.trans ? ki : mi, a.trans ? mi : ki, alpha, &a, a.trans, b.data, step, beta, c, ld);
+    vector_product(blas, dtype, a.trans ? ki : mi, a.trans ? mi : ki, alpha, &a, a.trans, b.data, step, beta,
+                   c, ld);
     return;
   }
   const int ta = a.trans ? TRANS : NO_TRANS, tb = b.trans ? TRANS : NO_TRANS;
-  if (dtype == TC_F64) blas->dgemm(ROW_MAJOR, ta, tb, mi, ni, ki, alpha, a.data, a.ld, b.data, b.ld, beta, c, ld);
-  else blas->sgemm(ROW_MAJOR, ta, tb, mi, ni, ki, (float)alpha, a.data, a.ld, b.data, b.ld, (float)beta, c, ld);
+  if (dtype == TC_F64)
+    blas->dgemm(ROW_MAJOR, ta, tb, mi, ni, ki, alpha, a.data, a.ld, b.data, b.ld, beta, c, ld);
+  else
+    blas->sgemm(ROW_MAJOR, ta, tb, mi, ni, ki, (float)alpha, a.data, a.ld, b.data, b.ld, (float)beta, c, ld);
 }

@@ -1,7 +1,7 @@
 /* Casts between any two dtypes, over contiguous elements. Compiled for each instruction set.
  *
- * Float to integer truncates; what does not fit becomes the smallest integer, as the machine's conversion has it.
- * Anything to bool: is it other than 0 (NaN is). f64 and i64 go to bf16 through f32. */
+ * Float to integer truncates; what does not fit becomes the smallest integer, as the machine's conversion has
+ * it. Anything to bool: is it other than 0 (NaN is). f64 and i64 go to bf16 through f32. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static inline int64_t integer_f32(float x) { return _mm_cvttss_si64(_mm_set_ss(x
 static inline int64_t integer_f64(double x) { return _mm_cvttsd_si64(_mm_set_sd(x)); }
 
 /* convert_FROM_TO */
-#define CONVERT(from, to, expression) \
+#define CONVERT(from, to, expression)                                                                        \
   static inline to##_t convert_##from##_##to(from##_t x) { return expression; }
 CONVERT(bool, i64, x != 0)
 CONVERT(bool, bf16, tc_f32_to_bf16((float)read_bool(x)))
@@ -40,14 +40,14 @@ CONVERT(f64, i64, integer_f64(x))
 CONVERT(f64, bf16, tc_f32_to_bf16((float)x))
 CONVERT(f64, f32, (float)x)
 
-#define KERNEL(from, to, how)                                                                   \
-  static void from##_to_##to(void *out, const void *const *in, int64_t n, bool stream) {        \
-    const from##_t *restrict x = in[0];                                                         \
-    to##_t *restrict y = out;                                                                   \
-    (void)stream;                                                                               \
-    how for (int64_t i = 0; i < n; i++) y[i] = convert_##from##_##to(x[i]);                     \
+#define KERNEL(from, to, how)                                                                                \
+  static void from##_to_##to(void *out, const void *const *in, int64_t n, bool stream) {                     \
+    const from##_t *restrict x = in[0];                                                                      \
+    to##_t *restrict y = out;                                                                                \
+    (void)stream;                                                                                            \
+    how for (int64_t i = 0; i < n; i++) y[i] = convert_##from##_##to(x[i]);                                  \
   }
-#define VECTORS _Pragma("omp simd")
+#define VECTORS    _Pragma("omp simd")
 #define ONE_BY_ONE /* the conversion is an instruction on scalars */
 KERNEL(bool, i64, VECTORS)
 KERNEL(i64, bool, VECTORS)
@@ -86,17 +86,18 @@ static void f32_to_bf16(void *out, const void *const *in, int64_t n, bool stream
 }
 
 /* Same dtype: bytes are moved. */
-#define MOVE(bytes)                                                                                       \
-  static void move##bytes(void *out, const void *const *in, int64_t n, bool stream) {                     \
-    char *y = out;                                                                                        \
-    const char *x = in[0];                                                                                \
-    const int64_t total = n * bytes;                                                                      \
-    int64_t i = 0;                                                                                        \
-    if (stream) {                                                                                         \
-      for (; i + V_BYTES <= total; i += V_BYTES) vf_stream((float *)(void *)(y + i), vf_load((const float *)(const void *)(x + i))); \
-      v_fence();                                                                                          \
-    }                                                                                                     \
-    memcpy(y + i, x + i, (size_t)(total - i));                                                            \
+#define MOVE(bytes)                                                                                          \
+  static void move##bytes(void *out, const void *const *in, int64_t n, bool stream) {                        \
+    char *y = out;                                                                                           \
+    const char *x = in[0];                                                                                   \
+    const int64_t total = n * bytes;                                                                         \
+    int64_t i = 0;                                                                                           \
+    if (stream) {                                                                                            \
+      for (; i + V_BYTES <= total; i += V_BYTES)                                                             \
+        vf_stream((float *)(void *)(y + i), vf_load((const float *)(const void *)(x + i)));                  \
+      v_fence();                                                                                             \
+    }                                                                                                        \
+    memcpy(y + i, x + i, (size_t)(total - i));                                                               \
   }
 MOVE(1)
 MOVE(2)
@@ -104,11 +105,31 @@ MOVE(4)
 MOVE(8)
 
 static const tc_cpu_block_fn kernels[TC_DTYPE_COUNT][TC_DTYPE_COUNT] = {
-    [TC_BOOL] = {[TC_BOOL] = move1, [TC_I64] = bool_to_i64, [TC_BF16] = bool_to_bf16, [TC_F32] = bool_to_f32, [TC_F64] = bool_to_f64},
-    [TC_I64] = {[TC_BOOL] = i64_to_bool, [TC_I64] = move8, [TC_BF16] = i64_to_bf16, [TC_F32] = i64_to_f32, [TC_F64] = i64_to_f64},
-    [TC_BF16] = {[TC_BOOL] = bf16_to_bool, [TC_I64] = bf16_to_i64, [TC_BF16] = move2, [TC_F32] = bf16_to_f32, [TC_F64] = bf16_to_f64},
-    [TC_F32] = {[TC_BOOL] = f32_to_bool, [TC_I64] = f32_to_i64, [TC_BF16] = f32_to_bf16, [TC_F32] = move4, [TC_F64] = f32_to_f64},
-    [TC_F64] = {[TC_BOOL] = f64_to_bool, [TC_I64] = f64_to_i64, [TC_BF16] = f64_to_bf16, [TC_F32] = f64_to_f32, [TC_F64] = move8},
+    [TC_BOOL] = {[TC_BOOL] = move1,
+                 [TC_I64] = bool_to_i64,
+                 [TC_BF16] = bool_to_bf16,
+                 [TC_F32] = bool_to_f32,
+                 [TC_F64] = bool_to_f64},
+    [TC_I64] = {[TC_BOOL] = i64_to_bool,
+                [TC_I64] = move8,
+                [TC_BF16] = i64_to_bf16,
+                [TC_F32] = i64_to_f32,
+                [TC_F64] = i64_to_f64},
+    [TC_BF16] = {[TC_BOOL] = bf16_to_bool,
+                 [TC_I64] = bf16_to_i64,
+                 [TC_BF16] = move2,
+                 [TC_F32] = bf16_to_f32,
+                 [TC_F64] = bf16_to_f64},
+    [TC_F32] = {[TC_BOOL] = f32_to_bool,
+                [TC_I64] = f32_to_i64,
+                [TC_BF16] = f32_to_bf16,
+                [TC_F32] = move4,
+                [TC_F64] = f32_to_f64},
+    [TC_F64] = {[TC_BOOL] = f64_to_bool,
+                [TC_I64] = f64_to_i64,
+                [TC_BF16] = f64_to_bf16,
+                [TC_F32] = f64_to_f32,
+                [TC_F64] = move8},
 };
 
 tc_cpu_block_fn K_cast(tc_dtype from, tc_dtype to) { return kernels[from][to]; }

@@ -1,13 +1,16 @@
 /* The CPU as a device: opening, storages, and its table of eager kernels.
  *
- * Opening costs microseconds: the matrix library is opened by the first product, threads start with the first parallel loop. */
+ * Opening costs microseconds: the matrix library is opened by the first product, threads start with the first
+ * parallel loop. */
 #include "device/cpu/cpu.h"
 
 #include <string.h>
 
 #include "device/cpu/features.h"
 
-static void storage_release(struct tc_storage *storage) { tc_cpu_heap_give(&tc_cpu_of(storage->device)->heap, storage, true); }
+static void storage_release(struct tc_storage *storage) {
+  tc_cpu_heap_give(&tc_cpu_of(storage->device)->heap, storage, true);
+}
 
 static struct tc_storage *cpu_alloc(struct tc_device *device, size_t bytes) {
   struct tc_storage *storage = tc_cpu_heap_take(&tc_cpu_of(device)->heap, bytes, true);
@@ -59,12 +62,14 @@ static const struct tc_device_methods methods = {
 
 #define tc_cpu_eager_NONE NULL
 static const tc_eager_fn kernels[TC_OP_COUNT] = {
-#define TC_OP(name, arity, shape, dtype, eager, vjp, decomp, lower, KIND) [TC_OP_##name] = tc_cpu_eager_##eager,
+#define TC_OP(name, arity, shape, dtype, eager, vjp, decomp, lower, KIND)                                    \
+  [TC_OP_##name] = tc_cpu_eager_##eager,
 #include "ops/ops.def"
 #undef TC_OP
 };
 
-tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int threads, struct tc_device **out, struct tc_error *err) {
+tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int threads,
+                             struct tc_device **out, struct tc_error *err) {
   struct tc_target target;
   const tc_status status = tc_cpu_target(isa, threads, &target, err);
   if (status) return status;

@@ -1,11 +1,18 @@
 /* Eager creation: full, arange, rand, randn.
  *
- * Random numbers are drawn in f32 whatever the dtype, then widened or rounded, so that all dtypes hold the same values. */
+ * Random numbers are drawn in f32 whatever the dtype, then widened or rounded, so that all dtypes hold the
+ * same values. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
 
-union element { uint8_t boolean; int64_t integer; uint16_t half; float single; double number; };
+union element {
+  uint8_t boolean;
+  int64_t integer;
+  uint16_t half;
+  float single;
+  double number;
+};
 
 static union element element_of(tc_dtype dtype, double number, int64_t integer) {
   union element e = {0};
@@ -19,7 +26,13 @@ static union element element_of(tc_dtype dtype, double number, int64_t integer) 
   return e;
 }
 
-struct fill { char *out; int bytes; bool stream; tc_cpu_block_fn move; union element element; };
+struct fill {
+  char *out;
+  int bytes;
+  bool stream;
+  tc_cpu_block_fn move;
+  union element element;
+};
 
 static void fill_part(void *state, int64_t first, int64_t last, int thread) {
   const struct fill *f = state;
@@ -32,20 +45,25 @@ static void fill_part(void *state, int64_t first, int64_t last, int thread) {
     f->move(f->out + at * f->bytes, in, last - at < TC_CPU_BLOCK ? last - at : TC_CPU_BLOCK, f->stream);
 }
 
-tc_status tc_cpu_eager_full(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_full(struct tc_device *device, const struct tc_eager_call *call,
+                            struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   const tc_dtype dtype = call->out->dtype;
   const int64_t total = tc_tensor_numel(call->out);
   const bool is_float = tc_dtype_is_float(dtype);
-  struct fill f = {.out = tc_tensor_data(call->out), .bytes = tc_dtype_bytes(dtype), .move = cpu->kernels->cast(dtype, dtype)};
+  struct fill f = {.out = tc_tensor_data(call->out),
+                   .bytes = tc_dtype_bytes(dtype),
+                   .move = cpu->kernels->cast(dtype, dtype)};
   (void)err;
   f.stream = tc_cpu_streams(cpu, total * f.bytes, total * f.bytes);
-  f.element = element_of(dtype, is_float ? call->attrs->nums[0] : 0, is_float ? 0 : tc_attr_int(call->attrs, 1));
+  f.element =
+      element_of(dtype, is_float ? call->attrs->nums[0] : 0, is_float ? 0 : tc_attr_int(call->attrs, 1));
   tc_cpu_parallel(cpu, total, TC_CPU_BLOCK, (double)total, fill_part, &f);
   return TC_OK;
 }
 
-tc_status tc_cpu_eager_arange(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_arange(struct tc_device *device, const struct tc_eager_call *call,
+                              struct tc_error *err) {
   const double start = call->attrs->nums[0], step = call->attrs->nums[1];
   const int64_t n = tc_tensor_numel(call->out);
   char *out = tc_tensor_data(call->out);
@@ -53,13 +71,21 @@ tc_status tc_cpu_eager_arange(struct tc_device *device, const struct tc_eager_ca
   (void)device, (void)err;
   for (int64_t i = 0; i < n; i++) {
     const union element e =
-        element_of(call->out->dtype, start + (double)i * step, (int64_t)((uint64_t)(int64_t)start + (uint64_t)i * (uint64_t)(int64_t)step));
+        element_of(call->out->dtype, start + (double)i * step,
+                   (int64_t)((uint64_t)(int64_t)start + (uint64_t)i * (uint64_t)(int64_t)step));
     memcpy(out + i * bytes, &e, (size_t)bytes);
   }
   return TC_OK;
 }
 
-struct draw { const struct tc_cpu_kernels *kernels; char *out; int bytes; bool normal; uint64_t seed, draw; tc_cpu_block_fn convert; };
+struct draw {
+  const struct tc_cpu_kernels *kernels;
+  char *out;
+  int bytes;
+  bool normal;
+  uint64_t seed, draw;
+  tc_cpu_block_fn convert;
+};
 
 static void draw_part(void *state, int64_t first, int64_t last, int thread) {
   const struct draw *d = state;
@@ -73,16 +99,23 @@ static void draw_part(void *state, int64_t first, int64_t last, int thread) {
   }
 }
 
-tc_status tc_cpu_eager_random(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_random(struct tc_device *device, const struct tc_eager_call *call,
+                              struct tc_error *err) {
   enum { WEIGHT = 16 };
   struct tc_cpu *cpu = tc_cpu_of(device);
   const tc_dtype dtype = call->out->dtype;
   const int64_t total = tc_tensor_numel(call->out);
   if (!tc_dtype_is_float(dtype)) {
-    return tc_fail(err, TC_DTYPE, "cpu", "%s: makes floats; %s is none", tc_op_row(call->op)->name, tc_dtype_name(dtype));
+    return tc_fail(err, TC_DTYPE, "cpu", "%s: makes floats; %s is none", tc_op_row(call->op)->name,
+                   tc_dtype_name(dtype));
   }
-  struct draw d = {cpu->kernels, tc_tensor_data(call->out), tc_dtype_bytes(dtype), call->op == TC_OP_randn,
-                   call->seed, call->draw, cpu->kernels->cast(TC_F32, dtype)};
+  struct draw d = {cpu->kernels,
+                   tc_tensor_data(call->out),
+                   tc_dtype_bytes(dtype),
+                   call->op == TC_OP_randn,
+                   call->seed,
+                   call->draw,
+                   cpu->kernels->cast(TC_F32, dtype)};
   tc_cpu_parallel(cpu, total, TC_CPU_BLOCK, (double)total * WEIGHT, draw_part, &d);
   return TC_OK;
 }

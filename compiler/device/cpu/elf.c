@@ -1,13 +1,14 @@
 /* Loader of x86-64 ELF relocatable objects from memory: the code that a generator's blob holds.
  *
  * Invariants:
- *  1. No byte of the object is believed before it is checked: every offset, size, index and relocation lies inside of what
- *     it points into (blobs come from a disk cache, and a fuzzer runs over this file).
- *  2. Memory is written or executed, never both: sections are filled while writable, then text becomes read-execute and
- *     the rest read-only. Data that code would write is refused; .data.rel.ro is written by relocation alone.
+ *  1. No byte of the object is believed before it is checked: every offset, size, index and relocation lies
+ *     inside of what it points into (blobs come from a disk cache, and a fuzzer runs over this file).
+ *  2. Memory is written or executed, never both: sections are filled while writable, then text becomes
+ *     read-execute and the rest read-only. Data that code would write is refused; .data.rel.ro is written by
+ *     relocation alone.
  *  3. An object refers to nothing outside but the functions in `externals`.
- * Layout of the mapping: text sections | pages | other sections, then one GOT word and one jump stub for each relocation
- * that may need them (the executable stubs lie at the end of the text pages). */
+ * Layout of the mapping: text sections | pages | other sections, then one GOT word and one jump stub for each
+ * relocation that may need them (the executable stubs lie at the end of the text pages). */
 #include <elf.h>
 #include <stdbool.h>
 #include <string.h>
@@ -20,7 +21,10 @@
 
 enum { STUB_BYTES = 16, GOT_BYTES = 8, MAX_SECTIONS = 4096, MAX_ALIGN = 4096 };
 
-struct symbol { const char *name; void *address; };
+struct symbol {
+  const char *name;
+  void *address;
+};
 
 struct tc_loaded {
   const struct tc_alloc *alloc;
@@ -37,7 +41,7 @@ struct load {
   size_t size;
   const Elf64_Shdr *sections;
   unsigned n_sections;
-  size_t *place;               /* of each section in the mapping; NOWHERE when it is not loaded */
+  size_t *place; /* of each section in the mapping; NOWHERE when it is not loaded */
   size_t text_bytes, stubs_at, data_at, got_at, n_got, n_stubs;
   size_t got_used, stubs_used;
   struct tc_loaded *loaded;
@@ -46,40 +50,53 @@ struct load {
 
 static const size_t NOWHERE = (size_t)-1;
 
-static const struct { const char *name; void *address; } externals[] = {
-    {"memcpy", (void *)memcpy},
-    {"memset", (void *)memset},
-    {"memmove", (void *)memmove},
-    {"tc_far_turns_f32", (void *)tc_far_turns_f32},
-    {"tc_far_turns_f64", (void *)tc_far_turns_f64},
-    {"tc_far_rest_f32", (void *)tc_far_rest_f32},
-    {"tc_far_rest_f64", (void *)tc_far_rest_f64}};
+static const struct {
+  const char *name;
+  void *address;
+} externals[] = {{"memcpy", (void *)memcpy},
+                 {"memset", (void *)memset},
+                 {"memmove", (void *)memmove},
+                 {"tc_far_turns_f32", (void *)tc_far_turns_f32},
+                 {"tc_far_turns_f64", (void *)tc_far_turns_f64},
+                 {"tc_far_rest_f32", (void *)tc_far_rest_f32},
+                 {"tc_far_rest_f64", (void *)tc_far_rest_f64}};
 
-static tc_status damaged(struct load *l, const char *what) { return tc_fail(l->err, TC_CORRUPT, "cpu", "the code object is damaged: %s", what); }
+static tc_status damaged(struct load *l, const char *what) {
+  return tc_fail(l->err, TC_CORRUPT, "cpu", "the code object is damaged: %s", what);
+}
 
-static bool inside(const struct load *l, uint64_t offset, uint64_t bytes) { return offset <= l->size && bytes <= l->size - offset; }
+static bool inside(const struct load *l, uint64_t offset, uint64_t bytes) {
+  return offset <= l->size && bytes <= l->size - offset;
+}
 
 static tc_status read_header(struct load *l) {
   if (l->size < sizeof(Elf64_Ehdr)) return damaged(l, "no header");
-  if ((uintptr_t)l->bytes % sizeof(uint64_t)) return damaged(l, "it is not aligned in memory"); /* tables are read where they lie */
+  if ((uintptr_t)l->bytes % sizeof(uint64_t))
+    return damaged(l, "it is not aligned in memory"); /* tables are read where they lie */
   const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)l->bytes;
-  if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_REL ||
-      h->e_machine != EM_X86_64)
+  if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
+      h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_REL || h->e_machine != EM_X86_64)
     return damaged(l, "no x86-64 relocatable ELF file");
-  if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 || h->e_shnum > MAX_SECTIONS || h->e_shoff % sizeof(uint64_t))
+  if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 || h->e_shnum > MAX_SECTIONS ||
+      h->e_shoff % sizeof(uint64_t))
     return damaged(l, "bad section table");
-  if (!inside(l, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr))) return damaged(l, "the section table lies outside");
+  if (!inside(l, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
+    return damaged(l, "the section table lies outside");
   l->sections = (const Elf64_Shdr *)(const void *)(l->bytes + h->e_shoff);
   l->n_sections = h->e_shnum;
   for (unsigned i = 0; i < l->n_sections; i++) {
     const Elf64_Shdr *s = &l->sections[i];
-    if (s->sh_type != SHT_NOBITS && !inside(l, s->sh_offset, s->sh_size)) return damaged(l, "a section lies outside");
-    if (s->sh_addralign > MAX_ALIGN || (s->sh_addralign & (s->sh_addralign - 1))) return damaged(l, "bad alignment");
+    if (s->sh_type != SHT_NOBITS && !inside(l, s->sh_offset, s->sh_size))
+      return damaged(l, "a section lies outside");
+    if (s->sh_addralign > MAX_ALIGN || (s->sh_addralign & (s->sh_addralign - 1)))
+      return damaged(l, "bad alignment");
   }
   return TC_OK;
 }
 
-static bool is_loaded(const Elf64_Shdr *s) { return s->sh_flags & SHF_ALLOC && (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS); }
+static bool is_loaded(const Elf64_Shdr *s) {
+  return s->sh_flags & SHF_ALLOC && (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS);
+}
 
 static const char *section_name(const struct load *l, const Elf64_Shdr *s) {
   const unsigned index = ((const Elf64_Ehdr *)(const void *)l->bytes)->e_shstrndx;
@@ -96,20 +113,27 @@ static tc_status check_writable(struct load *l) {
     if (!is_loaded(s) || !(s->sh_flags & SHF_WRITE) || s->sh_size == 0) continue;
     const char *name = section_name(l, s);
     if (strncmp(name, by_relocation, sizeof by_relocation - 1) != 0 || s->sh_flags & SHF_TLS)
-      return tc_fail(l->err, TC_CODEGEN, "cpu", "generated code has writable data in section '%.64s', which the loader does not support", name);
+      return tc_fail(l->err, TC_CODEGEN, "cpu",
+                     "generated code has writable data in section '%.64s', which the loader does not support",
+                     name);
   }
   return TC_OK;
 }
 
 /* A table of fixed-size entries; false when it is none. */
-static bool table(const struct load *l, const Elf64_Shdr *s, size_t entry, const void **entries, size_t *count) {
-  if (s->sh_entsize != entry || s->sh_size % entry || s->sh_offset % sizeof(uint64_t) || s->sh_type == SHT_NOBITS) return false;
+static bool table(const struct load *l, const Elf64_Shdr *s, size_t entry, const void **entries,
+                  size_t *count) {
+  if (s->sh_entsize != entry || s->sh_size % entry || s->sh_offset % sizeof(uint64_t) ||
+      s->sh_type == SHT_NOBITS)
+    return false;
   *entries = l->bytes + s->sh_offset;
   *count = s->sh_size / entry;
   return true;
 }
 
-static bool wants_got(unsigned type) { return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX; }
+static bool wants_got(unsigned type) {
+  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
+}
 
 static tc_status count_slots(struct load *l) {
   for (unsigned i = 0; i < l->n_sections; i++) {
@@ -147,7 +171,8 @@ enum { MAP_LIMIT = 1 << 30 }; /* keeps all distances inside 32 bits */
 static tc_status map_sections(struct load *l) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   for (unsigned i = 0; i < l->n_sections; i++) l->place[i] = NOWHERE;
-  if (l->n_got > MAP_LIMIT / GOT_BYTES / 4 || l->n_stubs > MAP_LIMIT / STUB_BYTES / 4) return damaged(l, "too many relocations");
+  if (l->n_got > MAP_LIMIT / GOT_BYTES / 4 || l->n_stubs > MAP_LIMIT / STUB_BYTES / 4)
+    return damaged(l, "too many relocations");
   const size_t text_end = place_sections(l, true, 0, MAP_LIMIT / 4);
   if (text_end == NOWHERE) return damaged(l, "too large");
   l->stubs_at = round_up(text_end, STUB_BYTES);
@@ -159,7 +184,8 @@ static tc_status map_sections(struct load *l) {
   struct tc_loaded *loaded = l->loaded;
   loaded->map_bytes = round_up(l->got_at + l->n_got * GOT_BYTES + 1, page);
   void *map = mmap(NULL, loaded->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED) return tc_fail(l->err, TC_NOMEM, "cpu", "no memory for %zu bytes of code", loaded->map_bytes);
+  if (map == MAP_FAILED)
+    return tc_fail(l->err, TC_NOMEM, "cpu", "no memory for %zu bytes of code", loaded->map_bytes);
   loaded->map = map;
   for (unsigned i = 0; i < l->n_sections; i++)
     if (l->place[i] != NOWHERE && l->sections[i].sh_type == SHT_PROGBITS)
@@ -169,7 +195,12 @@ static tc_status map_sections(struct load *l) {
 
 /* --- symbols --- */
 
-struct symbols { const Elf64_Sym *entries; size_t count; const char *names; size_t names_bytes; };
+struct symbols {
+  const Elf64_Sym *entries;
+  size_t count;
+  const char *names;
+  size_t names_bytes;
+};
 
 static tc_status read_symbols(struct load *l, unsigned section, struct symbols *out) {
   const void *entries;
@@ -178,7 +209,8 @@ static tc_status read_symbols(struct load *l, unsigned section, struct symbols *
     return damaged(l, "bad symbol table");
   out->entries = entries;
   const uint32_t link = l->sections[section].sh_link;
-  if (link >= l->n_sections || l->sections[link].sh_type != SHT_STRTAB || !l->sections[link].sh_size) return damaged(l, "bad string table");
+  if (link >= l->n_sections || l->sections[link].sh_type != SHT_STRTAB || !l->sections[link].sh_size)
+    return damaged(l, "bad string table");
   out->names = (const char *)l->bytes + l->sections[link].sh_offset;
   out->names_bytes = l->sections[link].sh_size;
   return out->names[out->names_bytes - 1] ? damaged(l, "the string table has no end") : TC_OK;
@@ -187,10 +219,12 @@ static tc_status read_symbols(struct load *l, unsigned section, struct symbols *
 static tc_status external_address(struct load *l, const char *name, uint64_t *address) {
   for (size_t i = 0; i < sizeof externals / sizeof *externals; i++)
     if (!strcmp(externals[i].name, name)) return *address = (uint64_t)(uintptr_t)externals[i].address, TC_OK;
-  return tc_fail(l->err, TC_CODEGEN, "cpu", "generated code calls '%.64s', which the loader does not provide", name);
+  return tc_fail(l->err, TC_CODEGEN, "cpu", "generated code calls '%.64s', which the loader does not provide",
+                 name);
 }
 
-static tc_status symbol_address(struct load *l, const struct symbols *symbols, uint64_t index, uint64_t *address, bool *external) {
+static tc_status symbol_address(struct load *l, const struct symbols *symbols, uint64_t index,
+                                uint64_t *address, bool *external) {
   if (index >= symbols->count) return damaged(l, "a relocation names no symbol");
   const Elf64_Sym *s = &symbols->entries[index];
   *external = s->st_shndx == SHN_UNDEF;
@@ -198,7 +232,8 @@ static tc_status symbol_address(struct load *l, const struct symbols *symbols, u
     if (s->st_name >= symbols->names_bytes) return damaged(l, "a symbol has no name");
     return external_address(l, symbols->names + s->st_name, address);
   }
-  if (s->st_shndx >= l->n_sections || l->place[s->st_shndx] == NOWHERE || s->st_value > l->sections[s->st_shndx].sh_size)
+  if (s->st_shndx >= l->n_sections || l->place[s->st_shndx] == NOWHERE ||
+      s->st_value > l->sections[s->st_shndx].sh_size)
     return damaged(l, "a symbol lies outside of its section");
   *address = (uint64_t)(uintptr_t)l->loaded->map + l->place[s->st_shndx] + s->st_value;
   return TC_OK;
@@ -223,7 +258,8 @@ static tc_status collect_functions(struct load *l) {
     if (s->st_name >= symbols.names_bytes) return damaged(l, "a symbol has no name");
     status = symbol_address(l, &symbols, i, &address, &external);
     const struct symbol function = {loaded->names + s->st_name, (void *)(uintptr_t)address};
-    if (!status && !tc_vec_push(loaded->alloc, &loaded->symbols, function)) status = tc_fail(l->err, TC_NOMEM, "cpu", "no memory for symbols");
+    if (!status && !tc_vec_push(loaded->alloc, &loaded->symbols, function))
+      status = tc_fail(l->err, TC_NOMEM, "cpu", "no memory for symbols");
   }
   return status;
 }
@@ -251,11 +287,13 @@ static tc_status store32(struct load *l, unsigned char *at, int64_t value) {
   return TC_OK;
 }
 
-static tc_status relocate(struct load *l, const struct symbols *symbols, unsigned target, const Elf64_Rela *r) {
+static tc_status relocate(struct load *l, const struct symbols *symbols, unsigned target,
+                          const Elf64_Rela *r) {
   const unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
   const size_t width = type == R_X86_64_64 || type == R_X86_64_PC64 ? sizeof(uint64_t) : sizeof(uint32_t);
   if (type == R_X86_64_NONE) return TC_OK;
-  if (r->r_offset > l->sections[target].sh_size || width > l->sections[target].sh_size - r->r_offset) return damaged(l, "a relocation lies outside");
+  if (r->r_offset > l->sections[target].sh_size || width > l->sections[target].sh_size - r->r_offset)
+    return damaged(l, "a relocation lies outside");
   uint64_t address;
   bool external;
   const tc_status status = symbol_address(l, symbols, ELF64_R_SYM(r->r_info), &address, &external);
@@ -272,7 +310,9 @@ static tc_status relocate(struct load *l, const struct symbols *symbols, unsigne
     case R_X86_64_GOTPCREL:
     case R_X86_64_GOTPCRELX:
     case R_X86_64_REX_GOTPCRELX: return store32(l, at, (int64_t)relative);
-    default: return tc_fail(l->err, TC_CODEGEN, "cpu", "generated code needs relocation type %u, which the loader does not know", type);
+    default:
+      return tc_fail(l->err, TC_CODEGEN, "cpu",
+                     "generated code needs relocation type %u, which the loader does not know", type);
   }
 }
 
@@ -287,7 +327,8 @@ static tc_status relocate_all(struct load *l) {
     if (l->place[s->sh_info] == NOWHERE) continue;
     if (!table(l, s, sizeof(Elf64_Rela), &entries, &count)) return damaged(l, "bad relocation table");
     tc_status status = read_symbols(l, s->sh_link, &symbols);
-    for (size_t k = 0; k < count && !status; k++) status = relocate(l, &symbols, s->sh_info, (const Elf64_Rela *)entries + k);
+    for (size_t k = 0; k < count && !status; k++)
+      status = relocate(l, &symbols, s->sh_info, (const Elf64_Rela *)entries + k);
     if (status) return status;
   }
   return TC_OK;
@@ -311,7 +352,8 @@ static tc_status load_object(struct load *l) {
   return status ? status : protect(l);
 }
 
-tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, struct tc_loaded **out, struct tc_error *err) {
+tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, struct tc_loaded **out,
+                      struct tc_error *err) {
   const struct tc_alloc *alloc = tc_cpu_of(device)->alloc;
   struct load l = {.bytes = blob->bytes, .size = blob->size, .err = err};
   tc_status status = read_header(&l);
@@ -325,7 +367,8 @@ tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, stru
     status = load_object(&l);
   }
   if (l.place) tc_free_bytes(alloc, l.place, l.n_sections * sizeof *l.place);
-  if (!status) *out = l.loaded;
+  if (!status)
+    *out = l.loaded;
   else if (l.loaded) {
     l.loaded->alloc = alloc;
     tc_cpu_unload(device, l.loaded);
@@ -335,7 +378,8 @@ tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, stru
 
 tc_cpu_kernel tc_cpu_symbol(struct tc_loaded *loaded, const char *name) {
   for (size_t i = 0; i < loaded->symbols.len; i++)
-    if (!strcmp(loaded->symbols.data[i].name, name)) return (tc_cpu_kernel)(uintptr_t)loaded->symbols.data[i].address;
+    if (!strcmp(loaded->symbols.data[i].name, name))
+      return (tc_cpu_kernel)(uintptr_t)loaded->symbols.data[i].address;
   return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* Processor features by cpuid (with the operating system's consent to the registers, XCR0), caches by sysconf and sysfs.
+/* Processor features by cpuid (with the operating system's consent to the registers, XCR0), caches by sysconf
+ * and sysfs.
  *
  * The model's name is not used: under a hypervisor it misleads. */
 #include "device/cpu/features.h"
@@ -11,10 +12,19 @@
 #include <unistd.h>
 
 enum { LEAF_BASIC = 1, LEAF_EXTENDED = 7, MANY_CPUS = 1 << 14 };
-enum { XCR0_SSE = 1 << 1, XCR0_AVX = 1 << 2, XCR0_OPMASK = 1 << 5, XCR0_ZMM_LOW = 1 << 6, XCR0_ZMM_HIGH = 1 << 7 };
-static const unsigned XCR0_YMM = XCR0_SSE | XCR0_AVX, XCR0_ZMM = XCR0_SSE | XCR0_AVX | XCR0_OPMASK | XCR0_ZMM_LOW | XCR0_ZMM_HIGH;
+enum {
+  XCR0_SSE = 1 << 1,
+  XCR0_AVX = 1 << 2,
+  XCR0_OPMASK = 1 << 5,
+  XCR0_ZMM_LOW = 1 << 6,
+  XCR0_ZMM_HIGH = 1 << 7
+};
+static const unsigned XCR0_YMM = XCR0_SSE | XCR0_AVX,
+                      XCR0_ZMM = XCR0_SSE | XCR0_AVX | XCR0_OPMASK | XCR0_ZMM_LOW | XCR0_ZMM_HIGH;
 
-struct features { bool avx2, fma, f16c, avx512f, avx512bw, avx512dq, avx512vl; };
+struct features {
+  bool avx2, fma, f16c, avx512f, avx512bw, avx512dq, avx512vl;
+};
 
 static unsigned enabled_registers(void) {
   unsigned low, high;
@@ -86,16 +96,21 @@ int tc_cpu_available(void) {
 tc_status tc_cpu_target(const char *isa, int threads, struct tc_target *out, struct tc_error *err) {
   enum { L1_OTHERWISE = 32 << 10, L2_OTHERWISE = 1 << 20, L3_OTHERWISE = 16 << 20 };
   const struct features f = read_features();
-  const bool has_avx2 = f.avx2 && f.fma && f.f16c, has_avx512 = has_avx2 && f.avx512f && f.avx512bw && f.avx512dq && f.avx512vl;
+  const bool has_avx2 = f.avx2 && f.fma && f.f16c,
+             has_avx512 = has_avx2 && f.avx512f && f.avx512bw && f.avx512dq && f.avx512vl;
   const bool is_auto = strcmp(isa, "auto") == 0, wants_avx512 = strcmp(isa, "avx512") == 0;
-  if (!is_auto && !wants_avx512 && strcmp(isa, "avx2") != 0) return tc_fail(err, TC_ARG, "cpu", "isa=%s: it is auto, avx2 or avx512", isa);
+  if (!is_auto && !wants_avx512 && strcmp(isa, "avx2") != 0)
+    return tc_fail(err, TC_ARG, "cpu", "isa=%s: it is auto, avx2 or avx512", isa);
   if (!has_avx2) {
-    return tc_fail(err, TC_UNSUPPORTED, "cpu", "this processor (or its operating system) lacks%s%s%s, which every kernel here needs",
+    return tc_fail(err, TC_UNSUPPORTED, "cpu",
+                   "this processor (or its operating system) lacks%s%s%s, which every kernel here needs",
                    f.avx2 ? "" : " AVX2", f.fma ? "" : " FMA", f.f16c ? "" : " F16C");
   }
   if (wants_avx512 && !has_avx512) {
-    return tc_fail(err, TC_UNSUPPORTED, "cpu", "isa=avx512: this processor (or its operating system) lacks%s%s%s%s; use isa=avx2",
-                   f.avx512f ? "" : " AVX-512F", f.avx512bw ? "" : " AVX-512BW", f.avx512dq ? "" : " AVX-512DQ", f.avx512vl ? "" : " AVX-512VL");
+    return tc_fail(err, TC_UNSUPPORTED, "cpu",
+                   "isa=avx512: this processor (or its operating system) lacks%s%s%s%s; use isa=avx2",
+                   f.avx512f ? "" : " AVX-512F", f.avx512bw ? "" : " AVX-512BW",
+                   f.avx512dq ? "" : " AVX-512DQ", f.avx512vl ? "" : " AVX-512VL");
   }
   const bool wide = has_avx512 && (is_auto || wants_avx512);
   *out = (struct tc_target){

@@ -1,6 +1,6 @@
-/* Pointwise operations on one vector, for the width that the includer names: V (type), M (mask), V_(x) (decoration).
- * No include guard: pointwise_float.c includes it for f32 and for f64. They repeat, step by step, what decomp/ and the
- * code generators do, so that eager and compiled results agree. */
+/* Pointwise operations on one vector, for the width that the includer names: V (type), M (mask), V_(x)
+ * (decoration). No include guard: pointwise_float.c includes it for f32 and for f64. They repeat, step by
+ * step, what decomp/ and the code generators do, so that eager and compiled results agree. */
 
 static inline V V_(op_neg)(V x) { return V_(neg)(x); }
 static inline V V_(op_abs)(V x) { return V_(abs)(x); }

@@ -1,5 +1,5 @@
-/* Eager operations that read at indices: embedding, gather, index_select. An index outside is TC_INDEX; the result is then
- * not to be used.
+/* Eager operations that read at indices: embedding, gather, index_select. An index outside is TC_INDEX; the
+ * result is then not to be used.
  *
  * Indices count from 0. The first bad one in row-major order is reported, whatever the threads do. */
 #include <string.h>
@@ -13,15 +13,21 @@ static int64_t find_bad(const int64_t *index, int64_t n, int64_t bound) {
   return -1;
 }
 
-static tc_status check_indices(const struct tc_eager_call *call, const int64_t *index, int64_t n, int64_t bound, struct tc_error *err) {
+static tc_status check_indices(const struct tc_eager_call *call, const int64_t *index, int64_t n,
+                               int64_t bound, struct tc_error *err) {
   const int64_t bad = find_bad(index, n, bound);
   if (bad < 0) return TC_OK;
-  return tc_fail(err, TC_INDEX, "cpu", "%s: index %lld is outside of 1 to %lld", tc_op_row(call->op)->name, (long long)((uint64_t)index[bad] + 1),
-                 (long long)bound); /* as callers count */
+  return tc_fail(err, TC_INDEX, "cpu", "%s: index %lld is outside of 1 to %lld", tc_op_row(call->op)->name,
+                 (long long)((uint64_t)index[bad] + 1), (long long)bound); /* as callers count */
 }
 
 /* out[outer, i, inner] = x[outer, index[i], inner], all contiguous. */
-struct rows { char *out; const char *x; const int64_t *index; int64_t n_index, bound, row_bytes; };
+struct rows {
+  char *out;
+  const char *x;
+  const int64_t *index;
+  int64_t n_index, bound, row_bytes;
+};
 
 static void copy_rows(void *state, int64_t first, int64_t last, int thread) {
   const struct rows *r = state;
@@ -32,10 +38,13 @@ static void copy_rows(void *state, int64_t first, int64_t last, int thread) {
   }
 }
 
-static tc_status take_rows(struct tc_cpu *cpu, const struct tc_eager_call *call, int64_t dim, struct tc_error *err) {
+static tc_status take_rows(struct tc_cpu *cpu, const struct tc_eager_call *call, int64_t dim,
+                           struct tc_error *err) {
   const struct tc_tensor *x = call->in[0], *index = call->in[1];
-  struct rows r = {
-      .out = tc_tensor_data(call->out), .n_index = tc_tensor_numel(index), .bound = x->sizes[dim], .row_bytes = tc_dtype_bytes(x->dtype)};
+  struct rows r = {.out = tc_tensor_data(call->out),
+                   .n_index = tc_tensor_numel(index),
+                   .bound = x->sizes[dim],
+                   .row_bytes = tc_dtype_bytes(x->dtype)};
   void *x_temp = NULL, *index_temp = NULL;
   int64_t outer = 1;
   tc_status status = TC_OK;
@@ -48,23 +57,34 @@ static tc_status take_rows(struct tc_cpu *cpu, const struct tc_eager_call *call,
     goto done;
   }
   if ((status = check_indices(call, r.index, r.n_index, r.bound, err))) goto done;
-  if (tc_tensor_numel(call->out)) tc_cpu_parallel(cpu, outer * r.n_index, 1, (double)tc_tensor_numel(call->out), copy_rows, &r);
+  if (tc_tensor_numel(call->out))
+    tc_cpu_parallel(cpu, outer * r.n_index, 1, (double)tc_tensor_numel(call->out), copy_rows, &r);
 done:
   tc_cpu_temp_free(cpu, x_temp);
   tc_cpu_temp_free(cpu, index_temp);
   return status;
 }
 
-tc_status tc_cpu_eager_embedding(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_embedding(struct tc_device *device, const struct tc_eager_call *call,
+                                 struct tc_error *err) {
   return take_rows(tc_cpu_of(device), call, 0, err);
 }
 
-tc_status tc_cpu_eager_index_select(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_index_select(struct tc_device *device, const struct tc_eager_call *call,
+                                    struct tc_error *err) {
   return take_rows(tc_cpu_of(device), call, tc_attr_int(call->attrs, 0), err);
 }
 
-/* out[…, i, …] = x[…, index[…, i, …], …]: every element has its own index; the index may be smaller than x in the other dims. */
-struct picks { char *out; const char *x; const int64_t *index; struct tc_cpu_nest nest; int64_t stride; int bytes; };
+/* out[…, i, …] = x[…, index[…, i, …], …]: every element has its own index; the index may be smaller than x in
+ * the other dims. */
+struct picks {
+  char *out;
+  const char *x;
+  const int64_t *index;
+  struct tc_cpu_nest nest;
+  int64_t stride;
+  int bytes;
+};
 
 static void pick(void *state, int64_t first, int64_t last, int thread) {
   const struct picks *p = state;
@@ -75,12 +95,15 @@ static void pick(void *state, int64_t first, int64_t last, int thread) {
   }
 }
 
-tc_status tc_cpu_eager_gather(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_gather(struct tc_device *device, const struct tc_eager_call *call,
+                              struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   const struct tc_tensor *x = call->in[0], *index = call->in[1];
   const int64_t dim = tc_attr_int(call->attrs, 0), total = tc_tensor_numel(index);
-  struct picks p = {
-      .out = tc_tensor_data(call->out), .x = tc_tensor_data(x), .bytes = tc_dtype_bytes(x->dtype), .nest = {.ndim = x->ndim, .n_operands = 1}};
+  struct picks p = {.out = tc_tensor_data(call->out),
+                    .x = tc_tensor_data(x),
+                    .bytes = tc_dtype_bytes(x->dtype),
+                    .nest = {.ndim = x->ndim, .n_operands = 1}};
   void *temp = NULL;
   if (total == 0) return TC_OK;
   for (int d = 0; d < x->ndim; d++) {

@@ -1,5 +1,5 @@
-/* What the files compiled once for each instruction set export: loops over contiguous elements, without threads,
- * strides or checks. The rest of device/cpu/ brings operands into this form. */
+/* What the files compiled once for each instruction set export: loops over contiguous elements, without
+ * threads, strides or checks. The rest of device/cpu/ brings operands into this form. */
 #ifndef TC_DEVICE_CPU_KERNELS_H
 #define TC_DEVICE_CPU_KERNELS_H
 
@@ -11,7 +11,11 @@
 /* out[0..n) from the operands' [0..n). `stream`: non-temporal stores; `out` is then 64-byte aligned. */
 typedef void (*tc_cpu_block_fn)(void *out, const void *const *in, int64_t n, bool stream);
 /* Normalisation of one row of n contiguous elements; weight and bias may be NULL and have the row's dtype. */
-struct tc_cpu_norm { const void *weight, *bias; double eps; bool centre; };
+struct tc_cpu_norm {
+  const void *weight, *bias;
+  double eps;
+  bool centre;
+};
 
 struct tc_cpu_kernels {
   /* By the dtype of the last operand; NULL: the operation does not take it. */

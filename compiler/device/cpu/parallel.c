@@ -21,7 +21,8 @@ static int threads_for(const struct tc_cpu *cpu, int64_t items, int64_t grain, d
   return threads > 1 ? threads : 1;
 }
 
-void tc_cpu_parallel(struct tc_cpu *cpu, int64_t items, int64_t grain, double work, tc_cpu_chunk_fn fn, void *state) {
+void tc_cpu_parallel(struct tc_cpu *cpu, int64_t items, int64_t grain, double work, tc_cpu_chunk_fn fn,
+                     void *state) {
   const int threads = threads_for(cpu, items, grain, work);
   if (threads == 1) {
     if (items > 0) fn(state, 0, items, 0);

@@ -1,8 +1,8 @@
 /* Pointwise kernels of i64 and bool, and of selection, which moves elements of any dtype. Compiled for each
  * instruction set; the compiler vectorises these loops.
  *
- * Integers wrap. Division rounds towards minus infinity and never traps: by zero it gives 0, and so does the remainder (the
- * operation then fails: pointwise.c). */
+ * Integers wrap. Division rounds towards minus infinity and never traps: by zero it gives 0, and so does the
+ * remainder (the operation then fails: pointwise.c). */
 #include <string.h>
 
 #include "device/cpu/kernel_parts.h"
@@ -40,7 +40,7 @@ static inline int64_t i64_op_pow(int64_t a, int64_t b) {
 static inline int64_t i64_op_maximum(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t i64_op_minimum(int64_t a, int64_t b) { return a < b ? a : b; }
 
-#define SAME(op, expression) \
+#define SAME(op, expression)                                                                                 \
   static inline bool op_##op(int64_t a, int64_t b) { return expression; }
 SAME(eq, a == b)
 SAME(ne, a != b)
@@ -55,25 +55,25 @@ static inline bool op_isnan(int64_t a) { return (void)a, false; }
 static inline bool op_isinf(int64_t a) { return (void)a, false; }
 static inline bool op_logical_not(int64_t a) { return a == 0; }
 
-#define UNARY(X) X(neg) X(abs) X(sign) X(floor) X(ceil) X(relu)
-#define BINARY(X) X(add) X(sub) X(mul) X(maximum) X(minimum)
+#define UNARY(X)     X(neg) X(abs) X(sign) X(floor) X(ceil) X(relu)
+#define BINARY(X)    X(add) X(sub) X(mul) X(maximum) X(minimum)
 #define BRANCHING(X) X(floor_divide) X(remainder) X(pow) /* no vector form */
-#define TEST(X) X(isnan) X(isinf) X(logical_not)
-#define COMPARE(X) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor)
+#define TEST(X)      X(isnan) X(isinf) X(logical_not)
+#define COMPARE(X)   X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor)
 
-#define KERNEL1(prefix, name, T, Y, f)                                                                   \
-  static void prefix##_##name(void *out, const void *const *in, int64_t n, bool stream) {                \
-    const T *restrict a = in[0];                                                                         \
-    Y *restrict y = out;                                                                                 \
-    (void)stream;                                                                                        \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = f(a[i]); \
+#define KERNEL1(prefix, name, T, Y, f)                                                                       \
+  static void prefix##_##name(void *out, const void *const *in, int64_t n, bool stream) {                    \
+    const T *restrict a = in[0];                                                                             \
+    Y *restrict y = out;                                                                                     \
+    (void)stream;                                                                                            \
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = f(a[i]);                                      \
   }
-#define KERNEL2(prefix, name, T, Y, f, how)                                                                \
-  static void prefix##_##name(void *out, const void *const *in, int64_t n, bool stream) {                \
-    const T *restrict a = in[0], *restrict b = in[1];                                                    \
-    Y *restrict y = out;                                                                                 \
-    (void)stream;                                                                                        \
-    how for (int64_t i = 0; i < n; i++) y[i] = f(a[i], b[i]); \
+#define KERNEL2(prefix, name, T, Y, f, how)                                                                  \
+  static void prefix##_##name(void *out, const void *const *in, int64_t n, bool stream) {                    \
+    const T *restrict a = in[0], *restrict b = in[1];                                                        \
+    Y *restrict y = out;                                                                                     \
+    (void)stream;                                                                                            \
+    how for (int64_t i = 0; i < n; i++) y[i] = f(a[i], b[i]);                                                \
   }
 #define VECTORS _Pragma("omp simd")
 #define ONE_BY_ONE
@@ -86,20 +86,23 @@ BINARY(X)
 #define X(name) KERNEL2(i64, name, int64_t, int64_t, i64_op_##name, ONE_BY_ONE)
 BRANCHING(X)
 #undef X
-#define X(name) KERNEL1(i64, name, int64_t, uint8_t, op_##name) KERNEL1(bool, name, uint8_t, uint8_t, op_##name)
+#define X(name)                                                                                              \
+  KERNEL1(i64, name, int64_t, uint8_t, op_##name) KERNEL1(bool, name, uint8_t, uint8_t, op_##name)
 TEST(X)
 #undef X
-#define X(name) KERNEL2(i64, name, int64_t, uint8_t, op_##name, VECTORS) KERNEL2(bool, name, uint8_t, uint8_t, op_##name, VECTORS)
+#define X(name)                                                                                              \
+  KERNEL2(i64, name, int64_t, uint8_t, op_##name, VECTORS)                                                   \
+  KERNEL2(bool, name, uint8_t, uint8_t, op_##name, VECTORS)
 COMPARE(X)
 #undef X
 
-#define SELECT(T)                                                                                        \
-  static void where_##T(void *out, const void *const *in, int64_t n, bool stream) {                      \
-    const uint8_t *restrict c = in[0];                                                                   \
-    const T *restrict a = in[1], *restrict b = in[2];                                                    \
-    T *restrict y = out;                                                                                 \
-    (void)stream;                                                                                        \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = c[i] ? a[i] : b[i]; \
+#define SELECT(T)                                                                                            \
+  static void where_##T(void *out, const void *const *in, int64_t n, bool stream) {                          \
+    const uint8_t *restrict c = in[0];                                                                       \
+    const T *restrict a = in[1], *restrict b = in[2];                                                        \
+    T *restrict y = out;                                                                                     \
+    (void)stream;                                                                                            \
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = c[i] ? a[i] : b[i];                           \
   }
 SELECT(uint8_t)
 SELECT(uint16_t)
@@ -109,8 +112,11 @@ SELECT(uint64_t)
 #define X(name) [TC_OP_##name] = {[TC_I64] = i64_##name},
 #define Y(name) [TC_OP_##name] = {[TC_I64] = i64_##name, [TC_BOOL] = bool_##name},
 static const tc_cpu_block_fn kernels[TC_OP_COUNT][TC_DTYPE_COUNT] = {
-    UNARY(X) BINARY(X) BRANCHING(X) TEST(Y) COMPARE(Y)[TC_OP_where] =
-        {[TC_BOOL] = where_uint8_t, [TC_BF16] = where_uint16_t, [TC_F32] = where_uint32_t, [TC_F64] = where_uint64_t, [TC_I64] = where_uint64_t},
+    UNARY(X) BINARY(X) BRANCHING(X) TEST(Y) COMPARE(Y)[TC_OP_where] = {[TC_BOOL] = where_uint8_t,
+                                                                       [TC_BF16] = where_uint16_t,
+                                                                       [TC_F32] = where_uint32_t,
+                                                                       [TC_F64] = where_uint64_t,
+                                                                       [TC_I64] = where_uint64_t},
 };
 #undef X
 #undef Y

@@ -1,8 +1,9 @@
-/* Random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), for each instruction set.
+/* Random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), for each
+ * instruction set.
  *
  * Key: seed. Counter: element (two words), draw (two words). Words 0 and 1 of the result give one number:
- * uniform = (w0 >> 8)·2^-24; normal = sqrt(-2 log u1)·cos(2π u2), u1 = ((w0 >> 8) + 1)·2^-24, u2 = (w1 >> 8)·2^-24.
- * Compiled kernels (codegen/) compute the same. */
+ * uniform = (w0 >> 8)·2^-24; normal = sqrt(-2 log u1)·cos(2π u2), u1 = ((w0 >> 8) + 1)·2^-24, u2 = (w1 >>
+ * 8)·2^-24. Compiled kernels (codegen/) compute the same. */
 #include "device/cpu/kernel_parts.h"
 #include "device/cpu/vector_math.h"
 
@@ -11,7 +12,9 @@ static const uint32_t M0 = 0xD2511F53u, M1 = 0xCD9E8D57u, W0 = 0x9E3779B9u, W1 =
 static const float STEP = 1.0f / 16777216.0f; /* 2^-24 */
 static const float TWO_PI = 6.283185307179586f;
 
-struct words { vi w0, w1; }; /* words 2 and 3 of the result are not used */
+struct words {
+  vi w0, w1;
+}; /* words 2 and 3 of the result are not used */
 
 /* The results of VF_LANES consecutive elements, which do not cross a multiple of 2^32 (see K_random). */
 static inline struct words philox(uint64_t element, uint64_t seed, uint64_t draw) {
@@ -40,9 +43,11 @@ static vf numbers_at(uint64_t element, uint64_t seed, uint64_t draw, bool normal
   return vf_mul(radius, vf_cos_near(vf_mul(vf_set(TWO_PI), fraction(s.w1, 0))));
 }
 
-/* Vectors start at multiples of VF_LANES when `first` does, as every caller has it; so a carry into the high word never falls inside one. */
+/* Vectors start at multiples of VF_LANES when `first` does, as every caller has it; so a carry into the high
+ * word never falls inside one. */
 void K_random(float *out, uint64_t first, int64_t n, uint64_t seed, uint64_t draw, bool normal) {
   int64_t i = 0;
-  for (; i + VF_LANES <= n; i += VF_LANES) vf_store(out + i, numbers_at(first + (uint64_t)i, seed, draw, normal));
+  for (; i + VF_LANES <= n; i += VF_LANES)
+    vf_store(out + i, numbers_at(first + (uint64_t)i, seed, draw, normal));
   if (i < n) vf_store_n(out + i, numbers_at(first + (uint64_t)i, seed, draw, normal), n - i);
 }

@@ -1,27 +1,33 @@
 /* Recorded runs: each entry at its sizes, each buffer's address, each product's operands.
  *
- * 1. Grains depend on sizes alone, so they hold as long as the sizes do; threads, as long as the device has as many.
- * 2. An address is its memory (an input, a result, the pool, the words of status and draws) and an offset. Before a run the memories are
- *    compared with those of the run before; only where one moved are the addresses in it made anew.
+ * 1. Grains depend on sizes alone, so they hold as long as the sizes do; threads, as long as the device has
+ *    as many.
+ * 2. An address is its memory (an input, a result, the pool, the words of status and draws) and an offset.
+ *    Before a run the memories are compared with those of the run before; only where one moved are the
+ *    addresses in it made anew.
  * 3. What runs in tiles, and kernels with scratch, is looked up as ever: their addresses are a thread's. */
 #include <string.h>
 
 #include "device/cpu/launches.h"
 
 /* An address within something that moves. */
-struct address { void **at; int memory; int64_t offset; };
+struct address {
+  void **at;
+  int memory;
+  int64_t offset;
+};
 
 struct tc_recorded {
   const struct tc_alloc *alloc;
   int n_steps, n_addresses, n_memories, n_inputs;
-  int threads;                    /* of the device */
+  int threads; /* of the device */
   struct tc_cpu_step *steps;
   size_t n_buffers, n_filled;
   void **buffers;                 /* of all steps, one behind the other */
   struct tc_cpu_matmul *products; /* by entry */
   struct address *addresses;
-  uint64_t rng[2];                /* the run's, which may lie elsewhere each time */
-  void **memories;                /* inputs, results, pool, status, draws: where they lay at the run before */
+  uint64_t rng[2]; /* the run's, which may lie elsewhere each time */
+  void **memories; /* inputs, results, pool, status, draws: where they lay at the run before */
 };
 
 enum { MEMORIES_OF_OWN = 3 }; /* pool, status, draws */
@@ -50,20 +56,21 @@ static void note(struct tc_recorded *r, const struct tc_run *run, int slot_index
   r->addresses[r->n_addresses++] = (struct address){at, memory_of(r, slot), offset};
 }
 
-static void record_kernel(struct tc_recorded *r, const struct tc_run *run, const struct tc_launch *launch, struct tc_cpu_step *step) {
+static void record_kernel(struct tc_recorded *r, const struct tc_run *run, const struct tc_launch *launch,
+                          struct tc_cpu_step *step) {
   const struct tc_code *code = &run->list->codes[launch->code];
   if (step->scratch) return;
   step->buffers = r->buffers + r->n_filled;
   for (int i = 0; i < code->n_buffers; i++) note(r, run, launch->slots[i], 0, &r->buffers[r->n_filled++]);
 }
 
-static void record_operand(struct tc_recorded *r, const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_gemm_operand *x,
-                           struct tc_cpu_matrix *matrix) {
+static void record_operand(struct tc_recorded *r, const struct tc_run *run, const struct tc_gemm *gemm,
+                           const struct tc_gemm_operand *x, struct tc_cpu_matrix *matrix) {
   note(r, run, x->slot, tc_cpu_value(x->offset, run->sizes) * tc_dtype_bytes(gemm->dtype), &matrix->data);
 }
 
-static void record_product(struct tc_recorded *r, const struct tc_run *run, const struct tc_gemm *gemm, struct tc_cpu_matmul *product,
-                           struct tc_cpu_step *step) {
+static void record_product(struct tc_recorded *r, const struct tc_run *run, const struct tc_gemm *gemm,
+                           struct tc_cpu_matmul *product, struct tc_cpu_step *step) {
   tc_cpu_bind_gemm(run, gemm, NULL, product);
   record_operand(r, run, gemm, &gemm->a, &product->a);
   record_operand(r, run, gemm, &gemm->b, &product->b);
@@ -88,7 +95,8 @@ static size_t count_buffers(const struct tc_launch_list *list) {
   return n;
 }
 
-tc_status tc_cpu_record(struct tc_device *device, const struct tc_run *run, struct tc_recorded **out, struct tc_error *err) {
+tc_status tc_cpu_record(struct tc_device *device, const struct tc_run *run, struct tc_recorded **out,
+                        struct tc_error *err) {
   const struct tc_cpu *cpu = tc_cpu_of(device);
   const struct tc_launch_list *list = run->list;
   const size_t n = (size_t)list->n_launches + 1;
@@ -113,8 +121,10 @@ tc_status tc_cpu_record(struct tc_device *device, const struct tc_run *run, stru
     const struct tc_launch *launch = &list->launches[i];
     r->steps[i] = tc_cpu_step_of(cpu, run, i);
     if (tc_tiles_of(list, i) >= 0) continue;
-    if (launch->kind == TC_LAUNCH_KERNEL) record_kernel(r, run, launch, &r->steps[i]);
-    else record_product(r, run, &launch->gemm, &r->products[i], &r->steps[i]);
+    if (launch->kind == TC_LAUNCH_KERNEL)
+      record_kernel(r, run, launch, &r->steps[i]);
+    else
+      record_product(r, run, &launch->gemm, &r->products[i], &r->steps[i]);
   }
   *out = r;
   return TC_OK;
@@ -125,7 +135,9 @@ void tc_cpu_forget(struct tc_device *device, struct tc_recorded *recorded) {
   if (recorded) free_all(recorded);
 }
 
-const struct tc_cpu_step *tc_cpu_recorded_step(const struct tc_recorded *recorded, int entry) { return &recorded->steps[entry]; }
+const struct tc_cpu_step *tc_cpu_recorded_step(const struct tc_recorded *recorded, int entry) {
+  return &recorded->steps[entry];
+}
 
 /* As many as each entry is worth, now that the device has others. */
 static void deal_again(struct tc_recorded *r, const struct tc_cpu *cpu, const struct tc_run *run) {
@@ -143,5 +155,6 @@ void tc_cpu_refresh(const struct tc_cpu *cpu, const struct tc_run *run) {
     moved |= place != r->memories[i];
     r->memories[i] = place;
   }
-  for (int i = 0; i < r->n_addresses && moved; i++) *r->addresses[i].at = (char *)r->memories[r->addresses[i].memory] + r->addresses[i].offset;
+  for (int i = 0; i < r->n_addresses && moved; i++)
+    *r->addresses[i].at = (char *)r->memories[r->addresses[i].memory] + r->addresses[i].offset;
 }

@@ -1,9 +1,9 @@
 /* Eager reductions.
  *
- * 1. What is reduced is brought into rows: contiguous, one row a result. Sums of floats over outer dimensions keep the layout
- *    and go down the columns instead.
- * 2. A row is cut into chunks of CHUNK elements, whatever the number of threads; the chunks' results are joined in order. Sums
- *    of chunks are in f64 (row_ops.h has the order within).
+ * 1. What is reduced is brought into rows: contiguous, one row a result. Sums of floats over outer dimensions
+ *    keep the layout and go down the columns instead.
+ * 2. A row is cut into chunks of CHUNK elements, whatever the number of threads; the chunks' results are
+ *    joined in order. Sums of chunks are in f64 (row_ops.h has the order within).
  * 3. Extrema pass NaN on; argmax and argmin give the first position, and the first NaN wins. */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,11 @@
 enum { CHUNK = 1 << 16, PIECE = 4096, STRIP = 256, STRIP_ROWS = 1024, FLUSH_ROWS = 64 };
 
 /* A partial result: what the operation uses of it. */
-struct acc { double number, distances; int64_t integer, index; bool empty; }; /* distances: var, second pass */
+struct acc {
+  double number, distances;
+  int64_t integer, index;
+  bool empty;
+}; /* distances: var, second pass */
 
 struct reduction {
   const struct tc_cpu_kernels *kernels;
@@ -41,7 +45,8 @@ static struct acc nothing(tc_op op) {
 /* Is b, which comes later, to replace a? */
 static bool better(const struct reduction *r, const struct acc *a, const struct acc *b) {
   if (a->empty || b->empty) return !b->empty;
-  if (!tc_dtype_is_float(r->dtype)) return sign_of(r->op) > 0 ? b->integer > a->integer : b->integer < a->integer;
+  if (!tc_dtype_is_float(r->dtype))
+    return sign_of(r->op) > 0 ? b->integer > a->integer : b->integer < a->integer;
   if (isnan(a->number)) return false;
   return isnan(b->number) || (sign_of(r->op) > 0 ? b->number > a->number : b->number < a->number);
 }
@@ -72,8 +77,10 @@ static void join(const struct reduction *r, struct acc *a, const struct acc *b) 
 #define FIRST_EQUAL(name, T)                                                                                 \
   static struct acc name(const T *x, int64_t n, int64_t base, T value) {                                     \
     int64_t at = 0;                                                                                          \
-    if (isnan(value)) while (at < n - 1 && !isnan(x[at])) at++;                                              \
-    else while (at < n - 1 && x[at] != value) at++;                                                          \
+    if (isnan(value))                                                                                        \
+      while (at < n - 1 && !isnan(x[at])) at++;                                                              \
+    else                                                                                                     \
+      while (at < n - 1 && x[at] != value) at++;                                                             \
     return (struct acc){.number = (double)value, .index = base + at};                                        \
   }
 FIRST_EQUAL(first_f32, float)
@@ -86,17 +93,19 @@ static struct acc first_i64(const int64_t *x, int64_t n, int64_t base, int sign)
   return (struct acc){.integer = x[at], .index = base + at};
 }
 
-#define COUNT_TRUE(name, T)                               \
-  static int64_t name(const T *x, int64_t n) {            \
-    int64_t count = 0;                                    \
-    for (int64_t i = 0; i < n; i++) count += x[i] != 0;   \
-    return count;                                         \
+#define COUNT_TRUE(name, T)                                                                                  \
+  static int64_t name(const T *x, int64_t n) {                                                               \
+    int64_t count = 0;                                                                                       \
+    for (int64_t i = 0; i < n; i++) count += x[i] != 0;                                                      \
+    return count;                                                                                            \
   }
 COUNT_TRUE(true_f32, float)
 COUNT_TRUE(true_f64, double)
 COUNT_TRUE(true_i64, int64_t)
 
-static struct acc truth(tc_op op, int64_t count, int64_t n) { return (struct acc){.integer = op == TC_OP_any ? count > 0 : count == n}; }
+static struct acc truth(tc_op op, int64_t count, int64_t n) {
+  return (struct acc){.integer = op == TC_OP_any ? count > 0 : count == n};
+}
 
 #define SQUARES(name, T)                                                                                     \
   static struct acc squares_##name(const struct reduction *r, const T *x, int64_t n, double centre) {        \
@@ -107,7 +116,8 @@ static struct acc truth(tc_op op, int64_t count, int64_t n) { return (struct acc
 SQUARES(f32, float)
 SQUARES(f64, double)
 
-static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n, int64_t base, double centre) {
+static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n, int64_t base,
+                           double centre) {
   switch (r->op) {
     case TC_OP_amax:
     case TC_OP_amin: return (struct acc){.number = (double)r->kernels->extreme_f32(x, n, sign_of(r->op))};
@@ -116,11 +126,13 @@ static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n,
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f32(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f32(x, n)};
-    default: return r->centres ? squares_f32(r, x, n, centre) : (struct acc){.number = r->kernels->sum_f32(x, n)};
+    default:
+      return r->centres ? squares_f32(r, x, n, centre) : (struct acc){.number = r->kernels->sum_f32(x, n)};
   }
 }
 
-static struct acc feed_f64(const struct reduction *r, const double *x, int64_t n, int64_t base, double centre) {
+static struct acc feed_f64(const struct reduction *r, const double *x, int64_t n, int64_t base,
+                           double centre) {
   switch (r->op) {
     case TC_OP_amax:
     case TC_OP_amin: return (struct acc){.number = r->kernels->extreme_f64(x, n, sign_of(r->op))};
@@ -129,7 +141,8 @@ static struct acc feed_f64(const struct reduction *r, const double *x, int64_t n
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f64(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f64(x, n)};
-    default: return r->centres ? squares_f64(r, x, n, centre) : (struct acc){.number = r->kernels->sum_f64(x, n)};
+    default:
+      return r->centres ? squares_f64(r, x, n, centre) : (struct acc){.number = r->kernels->sum_f64(x, n)};
   }
 }
 
@@ -151,7 +164,8 @@ static struct acc feed_i64(const struct reduction *r, const int64_t *x, int64_t 
   }
 }
 
-/* Elements [first, first + n) of a row. Dtypes that are not reduced as they are go through a piece of stack. */
+/* Elements [first, first + n) of a row. Dtypes that are not reduced as they are go through a piece of
+ * stack. */
 static struct acc feed(const struct reduction *r, const char *row, int64_t first, int64_t n, double centre) {
   struct acc total = nothing(r->op);
   const char *x = row + first * tc_dtype_bytes(r->dtype);
@@ -161,12 +175,16 @@ static struct acc feed(const struct reduction *r, const char *row, int64_t first
   if (r->dtype == TC_I64) return feed_i64(r, (const int64_t *)(const void *)x, n, first);
   const tc_dtype wide = r->dtype == TC_BF16 ? TC_F32 : TC_I64;
   const tc_cpu_block_fn widen = r->kernels->cast(r->dtype, wide);
-  union { float f32[PIECE]; int64_t i64[PIECE]; } piece;
+  union {
+    float f32[PIECE];
+    int64_t i64[PIECE];
+  } piece;
   for (int64_t at = 0; at < n; at += PIECE) {
     const int64_t count = n - at < PIECE ? n - at : PIECE;
     const void *in[] = {x + at * tc_dtype_bytes(r->dtype)};
     widen(&piece, in, count, false);
-    const struct acc part = wide == TC_F32 ? feed_f32(r, piece.f32, count, first + at, centre) : feed_i64(r, piece.i64, count, first + at);
+    const struct acc part = wide == TC_F32 ? feed_f32(r, piece.f32, count, first + at, centre)
+                                           : feed_i64(r, piece.i64, count, first + at);
     join(r, &total, &part);
     total.empty = false;
   }
@@ -193,12 +211,18 @@ static double squares_about_mean(const struct reduction *r, const struct acc *a)
 }
 
 static void finish(const struct reduction *r, int64_t i, const struct acc *a) {
-  if (is_arg(r->op)) ((int64_t *)r->out)[i] = a->index;
-  else if (r->out_dtype == TC_BOOL) ((uint8_t *)r->out)[i] = a->integer != 0;
-  else if (r->out_dtype == TC_I64) ((int64_t *)r->out)[i] = a->integer;
-  else if (r->op == TC_OP_mean) write_number(r->out, r->out_dtype, i, a->number / (double)r->length);
-  else if (r->op == TC_OP_var) write_number(r->out, r->out_dtype, i, squares_about_mean(r, a) / freedom(r));
-  else write_number(r->out, r->out_dtype, i, a->number);
+  if (is_arg(r->op))
+    ((int64_t *)r->out)[i] = a->index;
+  else if (r->out_dtype == TC_BOOL)
+    ((uint8_t *)r->out)[i] = a->integer != 0;
+  else if (r->out_dtype == TC_I64)
+    ((int64_t *)r->out)[i] = a->integer;
+  else if (r->op == TC_OP_mean)
+    write_number(r->out, r->out_dtype, i, a->number / (double)r->length);
+  else if (r->op == TC_OP_var)
+    write_number(r->out, r->out_dtype, i, squares_about_mean(r, a) / freedom(r));
+  else
+    write_number(r->out, r->out_dtype, i, a->number);
 }
 
 /* A row of one chunk is finished at once; else the unit's partial is kept. */
@@ -222,7 +246,8 @@ static struct acc row_result(const struct reduction *r, int64_t row) {
   return total;
 }
 
-static tc_status reduce_rows(struct tc_cpu *cpu, struct reduction *r, const struct tc_eager_call *call, struct tc_error *err) {
+static tc_status reduce_rows(struct tc_cpu *cpu, struct reduction *r, const struct tc_eager_call *call,
+                             struct tc_error *err) {
   r->chunks = r->length > CHUNK ? (r->length + CHUNK - 1) / CHUNK : 1;
   const int64_t units = r->n_out * r->chunks;
   const bool is_var = r->op == TC_OP_var;
@@ -252,13 +277,16 @@ static tc_status reduce_rows(struct tc_cpu *cpu, struct reduction *r, const stru
 /* --- down the columns --- */
 
 /* One strip of columns over STRIP_ROWS rows: sums in the dtype, flushed to f64; extrema as they are. */
-static void strip_f32(const struct reduction *r, double *sums, const char *x, int64_t rows, int64_t cols, bool starts) {
+static void strip_f32(const struct reduction *r, double *sums, const char *x, int64_t rows, int64_t cols,
+                      bool starts) {
   float acc[STRIP], wide[STRIP];
   const bool extreme = r->op == TC_OP_amax || r->op == TC_OP_amin;
   const tc_cpu_block_fn widen = r->kernels->cast(r->dtype, TC_F32);
   const int bytes = tc_dtype_bytes(r->dtype);
-  for (int64_t c = 0; c < cols; c++) acc[c] = extreme ? (starts ? (float)-INFINITY * (float)sign_of(r->op) : (float)sums[c]) : 0;
-  if (starts) for (int64_t c = 0; c < cols; c++) sums[c] = 0;
+  for (int64_t c = 0; c < cols; c++)
+    acc[c] = extreme ? (starts ? (float)-INFINITY * (float)sign_of(r->op) : (float)sums[c]) : 0;
+  if (starts)
+    for (int64_t c = 0; c < cols; c++) sums[c] = 0;
   for (int64_t row = 0; row < rows; row++) {
     const void *in[] = {x + row * r->inner * bytes};
     const float *values = in[0];
@@ -274,16 +302,21 @@ static void strip_f32(const struct reduction *r, double *sums, const char *x, in
     if (row % FLUSH_ROWS != FLUSH_ROWS - 1 && row != rows - 1) continue;
     for (int64_t c = 0; c < cols; c++) sums[c] += (double)acc[c], acc[c] = 0;
   }
-  if (extreme) for (int64_t c = 0; c < cols; c++) sums[c] = (double)acc[c];
+  if (extreme)
+    for (int64_t c = 0; c < cols; c++) sums[c] = (double)acc[c];
 }
 
-static void strip_f64(const struct reduction *r, double *sums, const char *x, int64_t rows, int64_t cols, bool starts) {
+static void strip_f64(const struct reduction *r, double *sums, const char *x, int64_t rows, int64_t cols,
+                      bool starts) {
   const bool extreme = r->op == TC_OP_amax || r->op == TC_OP_amin;
-  if (starts) for (int64_t c = 0; c < cols; c++) sums[c] = extreme ? (double)-INFINITY * sign_of(r->op) : 0;
+  if (starts)
+    for (int64_t c = 0; c < cols; c++) sums[c] = extreme ? (double)-INFINITY * sign_of(r->op) : 0;
   for (int64_t row = 0; row < rows; row++) {
     const double *values = (const double *)(const void *)x + row * r->inner;
-    if (extreme) r->kernels->extreme_rows_f64(sums, values, cols, sign_of(r->op));
-    else r->kernels->add_rows_f64(sums, values, cols);
+    if (extreme)
+      r->kernels->extreme_rows_f64(sums, values, cols, sign_of(r->op));
+    else
+      r->kernels->add_rows_f64(sums, values, cols);
   }
 }
 
@@ -294,22 +327,28 @@ static void run_strips(void *state, int64_t first, int64_t last, int thread) {
   const struct reduction *r = state;
   (void)thread;
   for (int64_t unit = first; unit < last; unit++) {
-    const int64_t strip = unit % strips_of(r), block = unit / strips_of(r) % r->blocks, outer = unit / strips_of(r) / r->blocks;
+    const int64_t strip = unit % strips_of(r), block = unit / strips_of(r) % r->blocks,
+                  outer = unit / strips_of(r) / r->blocks;
     const int64_t col = strip * STRIP, row = block * STRIP_ROWS;
-    const int64_t cols = r->inner - col < STRIP ? r->inner - col : STRIP, rows = r->length - row < STRIP_ROWS ? r->length - row : STRIP_ROWS;
+    const int64_t cols = r->inner - col < STRIP ? r->inner - col : STRIP,
+                  rows = r->length - row < STRIP_ROWS ? r->length - row : STRIP_ROWS;
     const char *x = r->x + ((outer * r->length + row) * r->inner + col) * tc_dtype_bytes(r->dtype);
     double *sums = r->sums + (outer * r->blocks + block) * r->inner + col;
-    if (r->dtype == TC_F64) strip_f64(r, sums, x, rows, cols, true);
-    else strip_f32(r, sums, x, rows, cols, true);
+    if (r->dtype == TC_F64)
+      strip_f64(r, sums, x, rows, cols, true);
+    else
+      strip_f32(r, sums, x, rows, cols, true);
   }
 }
 
-static tc_status reduce_columns(struct tc_cpu *cpu, struct reduction *r, const struct tc_eager_call *call, struct tc_error *err) {
+static tc_status reduce_columns(struct tc_cpu *cpu, struct reduction *r, const struct tc_eager_call *call,
+                                struct tc_error *err) {
   const int64_t outer = r->n_out / r->inner;
   r->blocks = (r->length + STRIP_ROWS - 1) / STRIP_ROWS;
   r->sums = tc_cpu_temp(cpu, (size_t)(outer * r->blocks * r->inner) * sizeof *r->sums);
   if (!r->sums) return tc_cpu_nomem(call, err);
-  tc_cpu_parallel(cpu, outer * r->blocks * strips_of(r), 1, (double)r->n_out * (double)r->length, run_strips, r);
+  tc_cpu_parallel(cpu, outer * r->blocks * strips_of(r), 1, (double)r->n_out * (double)r->length, run_strips,
+                  r);
   for (int64_t o = 0; o < outer; o++) {
     for (int64_t c = 0; c < r->inner; c++) {
       struct acc total = {.number = r->sums[o * r->blocks * r->inner + c]};
@@ -326,7 +365,10 @@ static tc_status reduce_columns(struct tc_cpu *cpu, struct reduction *r, const s
 
 /* --- the operation --- */
 
-struct order { int dims[TC_MAX_DIMS]; bool reduced[TC_MAX_DIMS]; };
+struct order {
+  int dims[TC_MAX_DIMS];
+  bool reduced[TC_MAX_DIMS];
+};
 
 /* Kept dimensions, then reduced ones. */
 static struct order order_of(const struct tc_tensor *x, const struct tc_attrs *attrs) {
@@ -342,7 +384,8 @@ static struct order order_of(const struct tc_tensor *x, const struct tc_attrs *a
 }
 
 /* x contiguous and its reduced dimensions neighbours, with kept ones behind: [outer, length, inner]. */
-static bool is_column_case(const struct reduction *r, const struct tc_tensor *x, const struct order *o, int64_t *inner) {
+static bool is_column_case(const struct reduction *r, const struct tc_tensor *x, const struct order *o,
+                           int64_t *inner) {
   enum { NARROWEST = 8 };
   const bool sums = r->op == TC_OP_sum || r->op == TC_OP_mean || r->op == TC_OP_amax || r->op == TC_OP_amin;
   int first = 0, last = x->ndim - 1;
@@ -356,10 +399,15 @@ static bool is_column_case(const struct reduction *r, const struct tc_tensor *x,
   return *inner >= NARROWEST;
 }
 
-tc_status tc_cpu_eager_reduce(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_reduce(struct tc_device *device, const struct tc_eager_call *call,
+                              struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   const struct tc_tensor *x = call->in[0];
-  struct reduction r = {.kernels = cpu->kernels, .op = call->op, .dtype = x->dtype, .out_dtype = call->out->dtype, .out = tc_tensor_data(call->out)};
+  struct reduction r = {.kernels = cpu->kernels,
+                        .op = call->op,
+                        .dtype = x->dtype,
+                        .out_dtype = call->out->dtype,
+                        .out = tc_tensor_data(call->out)};
   const struct order order = order_of(x, call->attrs);
   void *temp = NULL;
   r.n_out = tc_tensor_numel(call->out);
@@ -369,7 +417,8 @@ tc_status tc_cpu_eager_reduce(struct tc_device *device, const struct tc_eager_ca
     if (order.reduced[d]) r.length *= x->sizes[d];
   if (r.n_out == 0) return TC_OK;
   const bool extreme = r.op == TC_OP_amax || r.op == TC_OP_amin || is_arg(r.op);
-  if (extreme && r.length == 0) return tc_fail(err, TC_SHAPE, "cpu", "%s: there is no element to choose from", tc_op_row(r.op)->name);
+  if (extreme && r.length == 0)
+    return tc_fail(err, TC_SHAPE, "cpu", "%s: there is no element to choose from", tc_op_row(r.op)->name);
   if (r.length > 0 && is_column_case(&r, x, &order, &r.inner)) {
     r.x = tc_tensor_data(x);
     return reduce_columns(cpu, &r, call, err);

@@ -1,10 +1,12 @@
-/* Kernels over one contiguous row, for the width that the includer names: T (scalar), V, M (vector, mask), LANES, V_(x),
- * OUT(x) (decorated export). No include guard: rows.c includes it for f32 and for f64.
+/* Kernels over one contiguous row, for the width that the includer names: T (scalar), V, M (vector, mask),
+ * LANES, V_(x), OUT(x) (decorated export). No include guard: rows.c includes it for f32 and for f64.
  *
- * Order of sums: BLOCK elements in UNROLL vectors of accumulators, joined pairwise, then by halves; blocks are added one after
- * the other in double. It depends on the length and the vector width alone. */
+ * Order of sums: BLOCK elements in UNROLL vectors of accumulators, joined pairwise, then by halves; blocks
+ * are added one after the other in double. It depends on the length and the vector width alone. */
 
-static inline double V_(sum4)(V a, V b, V c, V d) { return (double)V_(hsum)(V_(add)(V_(add)(a, b), V_(add)(c, d))); }
+static inline double V_(sum4)(V a, V b, V c, V d) {
+  return (double)V_(hsum)(V_(add)(V_(add)(a, b), V_(add)(c, d)));
+}
 
 double OUT(K_sum)(const T *x, int64_t n) {
   double total = 0;
@@ -23,8 +25,10 @@ double OUT(K_sum)(const T *x, int64_t n) {
   return total;
 }
 
-/* The squares of the distances from the centre, as T holds it, and (unless NULL) the distances themselves: what the centre lacks. */
-static inline __attribute__((always_inline)) double V_(squares_row)(const T *x, int64_t n, double centre, double *distances) {
+/* The squares of the distances from the centre, as T holds it, and (unless NULL) the distances themselves:
+ * what the centre lacks. */
+static inline __attribute__((always_inline)) double V_(squares_row)(const T *x, int64_t n, double centre,
+                                                                    double *distances) {
   const V c = V_(set)((T)centre);
   double total = 0, off = 0;
   for (int64_t start = 0; start < n; start += BLOCK) {
@@ -54,7 +58,9 @@ static inline __attribute__((always_inline)) double V_(squares_row)(const T *x, 
   return total;
 }
 
-double OUT(K_sum_squares)(const T *x, int64_t n, double centre, double *distances) { return V_(squares_row)(x, n, centre, distances); }
+double OUT(K_sum_squares)(const T *x, int64_t n, double centre, double *distances) {
+  return V_(squares_row)(x, n, centre, distances);
+}
 
 double OUT(K_prod)(const T *x, int64_t n) {
   double lanes[PROD_LANES], total = 1;
@@ -98,10 +104,13 @@ void OUT(K_add_rows)(T *acc, const T *x, int64_t n) {
 void OUT(K_extreme_rows)(T *acc, const T *x, int64_t n, int sign) {
   for (int64_t i = 0; i < n; i += LANES) {
     const bool whole = i + LANES <= n;
-    const V a = whole ? V_(load)(acc + i) : V_(load_n)(acc + i, n - i), b = whole ? V_(load)(x + i) : V_(load_n)(x + i, n - i);
+    const V a = whole ? V_(load)(acc + i) : V_(load_n)(acc + i, n - i),
+            b = whole ? V_(load)(x + i) : V_(load_n)(x + i, n - i);
     const V better = V_(select)(V_(eq)(a, a), sign < 0 ? V_(min)(a, b) : V_(max)(a, b), a);
-    if (whole) V_(store)(acc + i, better);
-    else V_(store_n)(acc + i, better, n - i);
+    if (whole)
+      V_(store)(acc + i, better);
+    else
+      V_(store_n)(acc + i, better, n - i);
   }
 }
 
@@ -159,14 +168,17 @@ double OUT(K_logsumexp)(const T *x, int64_t n) {
   return (double)shift + __builtin_log(V_(exp_row)(NULL, x, n, shift));
 }
 
-/* The mean is summed in T, so it is off a little; the distances from it tell by how much (decomp/reduce.c does the same). */
+/* The mean is summed in T, so it is off a little; the distances from it tell by how much (decomp/reduce.c
+ * does the same). */
 void OUT(K_norm)(T *out, const T *x, int64_t n, const struct tc_cpu_norm *norm) {
   const double first = norm->centre ? OUT(K_sum)(x, n) / (double)n : 0;
   double off = 0;
-  const double squares = (norm->centre ? V_(squares_row)(x, n, first, &off) : V_(squares_row)(x, n, 0, NULL)) / (double)n;
+  const double squares =
+      (norm->centre ? V_(squares_row)(x, n, first, &off) : V_(squares_row)(x, n, 0, NULL)) / (double)n;
   off /= (double)n;
   const double power = squares - off * off;
-  const V m = V_(set)((T)((double)(T)first + off)), scale = V_(set)((T)(1 / __builtin_sqrt((power < 0 ? 0 : power) + norm->eps)));
+  const V m = V_(set)((T)((double)(T)first + off)),
+          scale = V_(set)((T)(1 / __builtin_sqrt((power < 0 ? 0 : power) + norm->eps)));
   const T *weight = norm->weight, *bias = norm->bias;
   for (int64_t i = 0; i < n; i += LANES) {
     const bool whole = i + LANES <= n;
@@ -175,7 +187,9 @@ void OUT(K_norm)(T *out, const T *x, int64_t n, const struct tc_cpu_norm *norm) 
     if (weight) y = V_(mul)(y, AT(weight));
     if (bias) y = V_(add)(y, AT(bias));
 #undef AT
-    if (whole) V_(store)(out + i, y);
-    else V_(store_n)(out + i, y, n - i);
+    if (whole)
+      V_(store)(out + i, y);
+    else
+      V_(store_n)(out + i, y, n - i);
   }
 }

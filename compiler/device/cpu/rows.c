@@ -1,4 +1,5 @@
-/* Kernels over rows, f32 and f64: sums, products, extrema, softmax, norms. Compiled for each instruction set. */
+/* Kernels over rows, f32 and f64: sums, products, extrema, softmax, norms. Compiled for each instruction
+ * set. */
 #include <string.h>
 
 #include "device/cpu/kernel_parts.h"
@@ -6,11 +7,11 @@
 
 enum { UNROLL = 4, BLOCK = 4096, PROD_LANES = 8 };
 
-#define T float
-#define V vf
-#define M mf
-#define LANES VF_LANES
-#define V_(name) vf_##name
+#define T         float
+#define V         vf
+#define M         mf
+#define LANES     VF_LANES
+#define V_(name)  vf_##name
 #define OUT(name) name##_f32
 #include "device/cpu/row_ops.h"
 #undef T
@@ -20,11 +21,11 @@ enum { UNROLL = 4, BLOCK = 4096, PROD_LANES = 8 };
 #undef V_
 #undef OUT
 
-#define T double
-#define V vd
-#define M md
-#define LANES VD_LANES
-#define V_(name) vd_##name
+#define T         double
+#define V         vd
+#define M         md
+#define LANES     VD_LANES
+#define V_(name)  vd_##name
 #define OUT(name) name##_f64
 #include "device/cpu/row_ops.h"
 #undef T

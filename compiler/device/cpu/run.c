@@ -1,25 +1,39 @@
 /* Runs launch lists.
  *
- * 1. Entries run in order. Consecutive kernels share one parallel region when one of them is worth it; a thread waits for
- *    the others only where an entry depends on one that ran since the last wait. Library calls stand between regions.
- * 2. A kernel's items are cut into contiguous parts at multiples of GRAIN, so that the vectors of an element-wise kernel stay
- *    aligned. Small kernels run on the calling thread alone.
- * 3. Scratch buffers are each thread's own; they are made before a region starts, so that nothing fails inside.
- * 4. Entries that share tiles are run by tiles.c. What is worked out of an entry here is kept for later runs by record.c.
+ * 1. Entries run in order. Consecutive kernels share one parallel region when one of them is worth it; a
+ *    thread waits for the others only where an entry depends on one that ran since the last wait. Library
+ *    calls stand between regions.
+ * 2. A kernel's items are cut into contiguous parts at multiples of GRAIN, so that the vectors of an
+ *    element-wise kernel stay aligned. Small kernels run on the calling thread alone.
+ * 3. Scratch buffers are each thread's own; they are made before a region starts, so that nothing fails
+ *    inside.
+ * 4. Entries that share tiles are run by tiles.c. What is worked out of an entry here is kept for later runs
+ *    by record.c.
  * 5. A list whose sizes are constants is evaluated without a look at the symbols' nodes. */
 #include <omp.h>
 #include <time.h>
 
 #include "device/cpu/launches.h"
 
-enum { GRAIN = 1024, SCRATCH_ALIGN = 64, NS_A_THREAD = 2000, BYTES_A_NS = 24, FLOPS_A_NS = 16, ELEMENTS_A_NS = 2 };
+enum {
+  GRAIN = 1024,
+  SCRATCH_ALIGN = 64,
+  NS_A_THREAD = 2000,
+  BYTES_A_NS = 24,
+  FLOPS_A_NS = 16,
+  ELEMENTS_A_NS = 2
+};
 
-static size_t align_up(int64_t bytes) { return ((size_t)bytes + SCRATCH_ALIGN - 1) & ~(size_t)(SCRATCH_ALIGN - 1); }
+static size_t align_up(int64_t bytes) {
+  return ((size_t)bytes + SCRATCH_ALIGN - 1) & ~(size_t)(SCRATCH_ALIGN - 1);
+}
 
 /* Row 0 of a TILE slot lies before the tile's memory; the entry touches the tile's rows only. */
-static char *tile_pointer(const struct tc_run *run, const struct tc_slot *slot, const struct tc_cpu_tile *tile) {
+static char *tile_pointer(const struct tc_run *run, const struct tc_slot *slot,
+                          const struct tc_cpu_tile *tile) {
   const int64_t row = tc_cpu_value(slot->elements, run->sizes) / tile->total * tc_dtype_bytes(slot->dtype);
-  return (char *)((uintptr_t)tile->memory + (uintptr_t)(tc_cpu_value(slot->offset, run->sizes) - tile->row * row));
+  return (char *)((uintptr_t)tile->memory +
+                  (uintptr_t)(tc_cpu_value(slot->offset, run->sizes) - tile->row * row));
 }
 
 void *tc_cpu_slot(const struct tc_run *run, int index, const struct tc_cpu_tile *tile) {
@@ -44,8 +58,8 @@ size_t tc_cpu_scratch_of(const struct tc_run *run, const struct tc_launch *launc
   return bytes;
 }
 
-void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, const struct tc_cpu_tile *tile, char *scratch, int64_t first,
-                     int64_t last) {
+void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, const struct tc_cpu_tile *tile,
+                     char *scratch, int64_t first, int64_t last) {
   if (run->recorded && !tile) {
     const struct tc_cpu_step *step = tc_cpu_recorded_step(run->recorded, (int)(launch - run->list->launches));
     if (step->buffers) return run->codes[launch->code](step->buffers, run->sizes, first, last);
@@ -114,7 +128,8 @@ tc_status tc_cpu_ensure_scratch(struct tc_cpu *cpu, size_t bytes, struct tc_erro
   cpu->scratch_bytes = 0;
   cpu->scratch_threads = 0;
   cpu->scratch = tc_cpu_temp(cpu, bytes * (size_t)threads);
-  if (!cpu->scratch) return tc_fail(err, TC_NOMEM, "cpu", "no memory for %zu bytes of temporaries for each thread", bytes);
+  if (!cpu->scratch)
+    return tc_fail(err, TC_NOMEM, "cpu", "no memory for %zu bytes of temporaries for each thread", bytes);
   cpu->scratch_bytes = bytes;
   cpu->scratch_threads = threads;
   return TC_OK;
@@ -144,7 +159,8 @@ static void run_region(const struct tc_cpu *cpu, const struct tc_run *run, int b
 }
 
 /* Kernels [begin, end). */
-static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int begin, int end, struct tc_error *err) {
+static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int begin, int end,
+                             struct tc_error *err) {
   int team = 1;
   size_t scratch = 0;
   for (int i = begin; i < end; i++) {
@@ -166,8 +182,8 @@ static tc_status run_kernels(struct tc_cpu *cpu, const struct tc_run *run, int b
 
 /* --- library calls --- */
 
-static void fill_matrix(struct tc_cpu_matrix *out, const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_gemm_operand *x,
-                        const struct tc_cpu_tile *tile) {
+static void fill_matrix(struct tc_cpu_matrix *out, const struct tc_run *run, const struct tc_gemm *gemm,
+                        const struct tc_gemm_operand *x, const struct tc_cpu_tile *tile) {
   const int bytes = tc_dtype_bytes(gemm->dtype);
   out->data = (char *)tc_cpu_slot(run, x->slot, tile) + tc_cpu_value(x->offset, run->sizes) * bytes;
   out->row = tc_cpu_value(x->row_stride, run->sizes);
@@ -175,7 +191,8 @@ static void fill_matrix(struct tc_cpu_matrix *out, const struct tc_run *run, con
   for (int i = 0; i < gemm->n_batch; i++) out->batch[i] = tc_cpu_value(x->batch_strides[i], run->sizes);
 }
 
-void tc_cpu_bind_gemm(const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_cpu_tile *tile, struct tc_cpu_matmul *call) {
+void tc_cpu_bind_gemm(const struct tc_run *run, const struct tc_gemm *gemm, const struct tc_cpu_tile *tile,
+                      struct tc_cpu_matmul *call) {
   call->dtype = gemm->dtype;
   call->m = tc_cpu_value(gemm->m, run->sizes);
   call->n = tc_cpu_value(gemm->n, run->sizes);
@@ -202,7 +219,8 @@ static bool runs_alone(const struct tc_launch_list *list, int entry) {
 }
 
 /* One step of a run: a library call, tiles, or kernels in a row; *i moves past it. At most to `end`. */
-static tc_status run_step(struct tc_cpu *cpu, const struct tc_run *run, int *i, int end, double *ns, struct tc_error *err) {
+static tc_status run_step(struct tc_cpu *cpu, const struct tc_run *run, int *i, int end, double *ns,
+                          struct tc_error *err) {
   const struct tc_launch_list *list = run->list;
   const int begin = *i, tiles = tc_tiles_of(list, begin);
   if (tiles >= 0) {
@@ -218,7 +236,8 @@ static tc_status run_step(struct tc_cpu *cpu, const struct tc_run *run, int *i, 
 tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct tc_error *err) {
   tc_status status = TC_OK;
   if (run->recorded) tc_cpu_refresh(tc_cpu_of(device), run);
-  for (int i = 0; i < run->list->n_launches && !status;) status = run_step(tc_cpu_of(device), run, &i, run->list->n_launches, NULL, err);
+  for (int i = 0; i < run->list->n_launches && !status;)
+    status = run_step(tc_cpu_of(device), run, &i, run->list->n_launches, NULL, err);
   return status;
 }
 
@@ -234,7 +253,8 @@ tc_status tc_cpu_time(struct tc_device *device, const struct tc_run *run, double
     const double start = tc_cpu_now_ns();
     const tc_status status = run_step(tc_cpu_of(device), run, &i, begin + 1, ns, err);
     if (status) return status;
-    if (i == begin + 1) ns[begin] = tc_cpu_now_ns() - start; /* tiles tell the time of each of their entries */
+    if (i == begin + 1)
+      ns[begin] = tc_cpu_now_ns() - start; /* tiles tell the time of each of their entries */
   }
   return TC_OK;
 }

@@ -1,6 +1,7 @@
 /* Eager softmax, log_softmax, logsumexp and norms: a kernel a row.
  *
- * Rows that are not contiguous are brought together first; bf16 rows are widened, one at a time, into a thread's own f32 row. */
+ * Rows that are not contiguous are brought together first; bf16 rows are widened, one at a time, into a
+ * thread's own f32 row. */
 #include <string.h>
 
 #include "device/cpu/cpu.h"
@@ -12,21 +13,25 @@ struct row_pass {
   int bytes;
   int64_t length;
   const char *x;
-  char *out;      /* rows of the same length; logsumexp: one element a row */
-  float *wide;    /* bf16: a row for each thread */
+  char *out;   /* rows of the same length; logsumexp: one element a row */
+  float *wide; /* bf16: a row for each thread */
   struct tc_cpu_norm norm;
 };
 
 static void row_f32(const struct row_pass *p, float *out, const float *x) {
   const struct tc_cpu_kernels *k = p->cpu->kernels;
-  if (p->op == TC_OP_layer_norm || p->op == TC_OP_rms_norm) k->norm_f32(out, x, p->length, &p->norm);
-  else k->softmax_f32(out, x, p->length, p->op == TC_OP_log_softmax);
+  if (p->op == TC_OP_layer_norm || p->op == TC_OP_rms_norm)
+    k->norm_f32(out, x, p->length, &p->norm);
+  else
+    k->softmax_f32(out, x, p->length, p->op == TC_OP_log_softmax);
 }
 
 static void row_f64(const struct row_pass *p, double *out, const double *x) {
   const struct tc_cpu_kernels *k = p->cpu->kernels;
-  if (p->op == TC_OP_layer_norm || p->op == TC_OP_rms_norm) k->norm_f64(out, x, p->length, &p->norm);
-  else k->softmax_f64(out, x, p->length, p->op == TC_OP_log_softmax);
+  if (p->op == TC_OP_layer_norm || p->op == TC_OP_rms_norm)
+    k->norm_f64(out, x, p->length, &p->norm);
+  else
+    k->softmax_f64(out, x, p->length, p->op == TC_OP_log_softmax);
 }
 
 static float *widen_row(const struct row_pass *p, const char *x, int thread) {
@@ -59,13 +64,18 @@ static void run_logsumexp(void *state, int64_t first, int64_t last, int thread) 
   const struct tc_cpu_kernels *k = p->cpu->kernels;
   for (int64_t row = first; row < last; row++) {
     const char *x = p->x + row * p->length * p->bytes;
-    if (p->dtype == TC_F32) ((float *)(void *)p->out)[row] = (float)k->logsumexp_f32((const float *)(const void *)x, p->length);
-    else if (p->dtype == TC_F64) ((double *)(void *)p->out)[row] = k->logsumexp_f64((const double *)(const void *)x, p->length);
-    else ((uint16_t *)(void *)p->out)[row] = tc_f32_to_bf16((float)k->logsumexp_f32(widen_row(p, x, thread), p->length));
+    if (p->dtype == TC_F32)
+      ((float *)(void *)p->out)[row] = (float)k->logsumexp_f32((const float *)(const void *)x, p->length);
+    else if (p->dtype == TC_F64)
+      ((double *)(void *)p->out)[row] = k->logsumexp_f64((const double *)(const void *)x, p->length);
+    else
+      ((uint16_t *)(void *)p->out)[row] =
+          tc_f32_to_bf16((float)k->logsumexp_f32(widen_row(p, x, thread), p->length));
   }
 }
 
-static tc_status run_pass(struct row_pass *p, const struct tc_eager_call *call, int64_t rows, tc_cpu_chunk_fn fn, struct tc_error *err) {
+static tc_status run_pass(struct row_pass *p, const struct tc_eager_call *call, int64_t rows,
+                          tc_cpu_chunk_fn fn, struct tc_error *err) {
   enum { WEIGHT = 8 };
   if (p->dtype == TC_BF16) {
     p->wide = tc_cpu_temp(p->cpu, (size_t)p->length * (size_t)p->cpu->device.threads * sizeof *p->wide);
@@ -78,7 +88,8 @@ static tc_status run_pass(struct row_pass *p, const struct tc_eager_call *call, 
 
 static struct row_pass pass_of(struct tc_device *device, const struct tc_eager_call *call) {
   const tc_dtype dtype = call->in[0]->dtype;
-  return (struct row_pass){.cpu = tc_cpu_of(device), .op = call->op, .dtype = dtype, .bytes = tc_dtype_bytes(dtype), .length = 1};
+  return (struct row_pass){
+      .cpu = tc_cpu_of(device), .op = call->op, .dtype = dtype, .bytes = tc_dtype_bytes(dtype), .length = 1};
 }
 
 /* x with dimension `dim` last; a view. */
@@ -91,7 +102,8 @@ static struct tc_tensor with_last(const struct tc_tensor *x, int64_t dim) {
   return t;
 }
 
-tc_status tc_cpu_eager_softmax(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_softmax(struct tc_device *device, const struct tc_eager_call *call,
+                               struct tc_error *err) {
   struct row_pass p = pass_of(device, call);
   const int64_t dim = tc_attr_int(call->attrs, 0), total = tc_tensor_numel(call->out);
   void *x_temp = NULL, *out_temp = NULL;
@@ -101,7 +113,8 @@ tc_status tc_cpu_eager_softmax(struct tc_device *device, const struct tc_eager_c
   p.x = tc_cpu_contiguous(p.cpu, &x, p.dtype, &x_temp);
   p.out = tc_tensor_data(&out);
   if (!tc_tensor_is_contiguous(&out)) p.out = out_temp = tc_cpu_temp(p.cpu, (size_t)(total * p.bytes));
-  tc_status status = p.x && p.out ? run_pass(&p, call, total / p.length, run_rows, err) : tc_cpu_nomem(call, err);
+  tc_status status =
+      p.x && p.out ? run_pass(&p, call, total / p.length, run_rows, err) : tc_cpu_nomem(call, err);
   if (!status && out_temp) {
     struct tc_storage storage = {.data = out_temp};
     struct tc_tensor rows = x;
@@ -115,7 +128,8 @@ tc_status tc_cpu_eager_softmax(struct tc_device *device, const struct tc_eager_c
   return status;
 }
 
-tc_status tc_cpu_eager_logsumexp(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_logsumexp(struct tc_device *device, const struct tc_eager_call *call,
+                                 struct tc_error *err) {
   struct row_pass p = pass_of(device, call);
   const struct tc_tensor *x = call->in[0];
   const int64_t rows = tc_tensor_numel(call->out);
@@ -138,7 +152,8 @@ tc_status tc_cpu_eager_logsumexp(struct tc_device *device, const struct tc_eager
 }
 
 /* Weights and biases are used in the dtype that the row is computed in. */
-tc_status tc_cpu_eager_norm(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
+tc_status tc_cpu_eager_norm(struct tc_device *device, const struct tc_eager_call *call,
+                            struct tc_error *err) {
   struct row_pass p = pass_of(device, call);
   const struct tc_tensor *x = call->in[0];
   const int64_t dims = tc_attr_int(call->attrs, 0), total = tc_tensor_numel(x);
@@ -153,8 +168,10 @@ tc_status tc_cpu_eager_norm(struct tc_device *device, const struct tc_eager_call
   if (has_bias) p.norm.bias = tc_cpu_contiguous(p.cpu, call->in[1 + has_weight], wide, &bias_temp);
   p.x = tc_cpu_contiguous(p.cpu, x, p.dtype, &x_temp);
   p.out = tc_tensor_data(call->out);
-  if (!p.x || (has_weight && !p.norm.weight) || (has_bias && !p.norm.bias)) status = tc_cpu_nomem(call, err);
-  else status = run_pass(&p, call, total / p.length, run_rows, err);
+  if (!p.x || (has_weight && !p.norm.weight) || (has_bias && !p.norm.bias))
+    status = tc_cpu_nomem(call, err);
+  else
+    status = run_pass(&p, call, total / p.length, run_rows, err);
   tc_cpu_temp_free(p.cpu, x_temp);
   tc_cpu_temp_free(p.cpu, weight_temp);
   tc_cpu_temp_free(p.cpu, bias_temp);

@@ -31,14 +31,16 @@ void tc_cpu_nest_merge(struct tc_cpu_nest *nest) {
   nest->ndim = kept;
 }
 
-void tc_cpu_nest_broadcast(struct tc_cpu_nest *nest, int ndim, const int64_t *sizes, int n, const struct tc_tensor *const *operands) {
+void tc_cpu_nest_broadcast(struct tc_cpu_nest *nest, int ndim, const int64_t *sizes, int n,
+                           const struct tc_tensor *const *operands) {
   nest->ndim = ndim;
   nest->n_operands = n;
   for (int d = 0; d < ndim; d++) nest->sizes[d] = sizes[d];
   for (int o = 0; o < n; o++) {
     const struct tc_tensor *x = operands[o];
     const int shift = ndim - x->ndim;
-    for (int d = 0; d < ndim; d++) nest->strides[o][d] = d < shift || x->sizes[d - shift] == 1 ? 0 : x->strides[d - shift];
+    for (int d = 0; d < ndim; d++)
+      nest->strides[o][d] = d < shift || x->sizes[d - shift] == 1 ? 0 : x->strides[d - shift];
   }
   tc_cpu_nest_merge(nest);
 }
@@ -52,11 +54,11 @@ int64_t tc_cpu_offset(const struct tc_cpu_nest *nest, int operand, int64_t index
   return nest->ndim ? offset + index * nest->strides[operand][0] : 0;
 }
 
-#define STRIDED(name, T, left, right)                                                                     \
-  static void name(void *to, const void *from, int64_t stride, int64_t n) {                               \
-    T *t = to;                                                                                            \
-    const T *f = from;                                                                                    \
-    for (int64_t i = 0; i < n; i++) t[left] = f[right];                                                   \
+#define STRIDED(name, T, left, right)                                                                        \
+  static void name(void *to, const void *from, int64_t stride, int64_t n) {                                  \
+    T *t = to;                                                                                               \
+    const T *f = from;                                                                                       \
+    for (int64_t i = 0; i < n; i++) t[left] = f[right];                                                      \
   }
 STRIDED(gather1, uint8_t, i, i *stride)
 STRIDED(gather2, uint16_t, i, i *stride)
@@ -73,7 +75,11 @@ static const strided_fn gathers[SIZES] = {[1] = gather1, [2] = gather2, [4] = ga
 static const strided_fn scatters[SIZES] = {[1] = scatter1, [2] = scatter2, [4] = scatter4, [8] = scatter8};
 
 /* Walks runs along the innermost dimension. */
-struct walk { const struct tc_cpu_nest *nest; int operand; int64_t at[TC_MAX_DIMS], offset; };
+struct walk {
+  const struct tc_cpu_nest *nest;
+  int operand;
+  int64_t at[TC_MAX_DIMS], offset;
+};
 
 static void walk_start(struct walk *w, const struct tc_cpu_nest *nest, int operand, int64_t index) {
   w->nest = nest;
@@ -99,7 +105,8 @@ static void walk_on(struct walk *w, int64_t n) {
   }
 }
 
-void tc_cpu_gather(void *to, const void *from, const struct tc_cpu_nest *nest, int operand, int64_t first, int64_t n, int bytes) {
+void tc_cpu_gather(void *to, const void *from, const struct tc_cpu_nest *nest, int operand, int64_t first,
+                   int64_t n, int bytes) {
   if (nest->ndim == 0) {
     memcpy(to, from, (size_t)(n * bytes));
     return;
@@ -113,13 +120,16 @@ void tc_cpu_gather(void *to, const void *from, const struct tc_cpu_nest *nest, i
     if (run > n - done) run = n - done;
     char *t = (char *)to + done * bytes;
     const char *f = (const char *)from + w.offset * bytes;
-    if (stride == 1) memcpy(t, f, (size_t)(run * bytes));
-    else gathers[bytes](t, f, stride, run);
+    if (stride == 1)
+      memcpy(t, f, (size_t)(run * bytes));
+    else
+      gathers[bytes](t, f, stride, run);
     walk_on(&w, run);
   }
 }
 
-void tc_cpu_scatter(void *to, const void *from, const struct tc_cpu_nest *nest, int operand, int64_t first, int64_t n, int bytes) {
+void tc_cpu_scatter(void *to, const void *from, const struct tc_cpu_nest *nest, int operand, int64_t first,
+                    int64_t n, int bytes) {
   if (nest->ndim == 0) {
     memcpy(to, from, (size_t)(n * bytes));
     return;
@@ -133,8 +143,10 @@ void tc_cpu_scatter(void *to, const void *from, const struct tc_cpu_nest *nest, 
     if (run > n - done) run = n - done;
     char *t = (char *)to + w.offset * bytes;
     const char *f = (const char *)from + done * bytes;
-    if (stride == 1) memcpy(t, f, (size_t)(run * bytes));
-    else scatters[bytes](t, f, stride, run);
+    if (stride == 1)
+      memcpy(t, f, (size_t)(run * bytes));
+    else
+      scatters[bytes](t, f, stride, run);
     walk_on(&w, run);
   }
 }

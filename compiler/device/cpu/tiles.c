@@ -1,8 +1,11 @@
-/* Entries of a launch list that run tile by tile: each thread takes a share of the tiles, and does all entries of one before the next.
+/* Entries of a launch list that run tile by tile: each thread takes a share of the tiles, and does all
+ * entries of one before the next.
  *
  * 1. Tiles are cut by sizes alone, so results do not depend on the threads.
- * 2. Nothing fails and nothing is allocated once the threads run: operands are checked, and memory is made, before.
- * 3. Inside a parallel region the library works on the calling thread alone; where one thread takes all tiles, it may use the others. */
+ * 2. Nothing fails and nothing is allocated once the threads run: operands are checked, and memory is made,
+ *    before.
+ * 3. Inside a parallel region the library works on the calling thread alone; where one thread takes all
+ *    tiles, it may use the others. */
 #include <omp.h>
 #include <string.h>
 
@@ -11,8 +14,8 @@
 /* An entry's part in any tile. */
 struct part {
   const struct tc_launch *launch;
-  int64_t items_a_row;       /* KERNEL */
-  struct tc_cpu_view a, b;   /* GEMM: how the library takes the operands */
+  int64_t items_a_row;     /* KERNEL */
+  struct tc_cpu_view a, b; /* GEMM: how the library takes the operands */
 };
 
 struct tiling {
@@ -25,12 +28,14 @@ struct tiling {
   double *ns;                          /* by part; NULL: not wanted */
 };
 
-static void run_product(const struct tiling *t, const struct part *p, const struct tc_cpu_tile *tile, int64_t batch, int64_t row, int64_t rows) {
+static void run_product(const struct tiling *t, const struct part *p, const struct tc_cpu_tile *tile,
+                        int64_t batch, int64_t row, int64_t rows) {
   struct tc_cpu_matmul call;
   struct tc_cpu_view a = p->a, b = p->b;
   tc_cpu_bind_gemm(t->run, &p->launch->gemm, tile, &call);
   const int bytes = tc_dtype_bytes(call.dtype);
-  a.data = (const char *)call.a.data + (tc_cpu_batch_offset(&call, &call.a, batch) + row * call.a.row) * bytes;
+  a.data =
+      (const char *)call.a.data + (tc_cpu_batch_offset(&call, &call.a, batch) + row * call.a.row) * bytes;
   b.data = (const char *)call.b.data + tc_cpu_batch_offset(&call, &call.b, batch) * bytes;
   char *c = (char *)call.c.data + (tc_cpu_batch_offset(&call, &call.c, batch) + row * call.c.row) * bytes;
   tc_cpu_gemm(&t->cpu->blas, call.dtype, rows, call.n, call.k, 1.0, a, b, 0, c, call.c.row);
@@ -43,8 +48,11 @@ static void run_tile(const struct tiling *t, int64_t number, char *memory, doubl
   for (int i = 0; i < t->n_parts; i++) {
     const struct part *p = &t->parts[i];
     const double start = t->ns ? tc_cpu_now_ns() : 0;
-    if (p->launch->kind == TC_LAUNCH_GEMM) run_product(t, p, &tile, batch, row, rows);
-    else tc_cpu_run_part(t->run, p->launch, &tile, memory + t->tile_bytes, tile.row * p->items_a_row, (tile.row + rows) * p->items_a_row);
+    if (p->launch->kind == TC_LAUNCH_GEMM)
+      run_product(t, p, &tile, batch, row, rows);
+    else
+      tc_cpu_run_part(t->run, p->launch, &tile, memory + t->tile_bytes, tile.row * p->items_a_row,
+                      (tile.row + rows) * p->items_a_row);
     if (t->ns) ns[i] += tc_cpu_now_ns() - start;
   }
 }
@@ -72,9 +80,13 @@ static tc_status take_product(struct tiling *t, struct part *p, struct tc_error 
   struct tc_cpu_matmul call;
   tc_cpu_bind_gemm(t->run, &p->launch->gemm, &start, &call);
   if (call.m <= INT32_MAX && call.n <= INT32_MAX && call.k <= INT32_MAX && call.c.row <= INT32_MAX &&
-      tc_cpu_view_of(call.m, call.k, call.a.row, call.a.col, &p->a) && tc_cpu_view_of(call.k, call.n, call.b.row, call.b.col, &p->b))
+      tc_cpu_view_of(call.m, call.k, call.a.row, call.a.col, &p->a) &&
+      tc_cpu_view_of(call.k, call.n, call.b.row, call.b.col, &p->b))
     return TC_OK;
-  return tc_fail(err, TC_LIMIT, "cpu", "matmul: a dimension or stride has more than %d elements, which the matrix library cannot count", INT32_MAX);
+  return tc_fail(
+      err, TC_LIMIT, "cpu",
+      "matmul: a dimension or stride has more than %d elements, which the matrix library cannot count",
+      INT32_MAX);
 }
 
 static void take_kernel(const struct tiling *t, struct part *p, size_t *scratch) {
@@ -83,7 +95,8 @@ static void take_kernel(const struct tiling *t, struct part *p, size_t *scratch)
   if (bytes > *scratch) *scratch = bytes;
 }
 
-static tc_status take_parts(struct tiling *t, const struct tc_tiles *tiles, double *guess_ns, struct tc_error *err) {
+static tc_status take_parts(struct tiling *t, const struct tc_tiles *tiles, double *guess_ns,
+                            struct tc_error *err) {
   size_t scratch = 0;
   t->n_parts = tiles->count;
   for (int i = 0; i < t->n_parts; i++) {
@@ -99,7 +112,8 @@ static tc_status take_parts(struct tiling *t, const struct tc_tiles *tiles, doub
   return status;
 }
 
-tc_status tc_cpu_run_tiles(struct tc_cpu *cpu, const struct tc_run *run, const struct tc_tiles *tiles, double *ns, struct tc_error *err) {
+tc_status tc_cpu_run_tiles(struct tc_cpu *cpu, const struct tc_run *run, const struct tc_tiles *tiles,
+                           double *ns, struct tc_error *err) {
   struct tiling t = {.cpu = cpu, .run = run, .step = tiles->step, .ns = ns ? ns + tiles->first : NULL};
   double guess_ns = 0;
   t.batches = tc_cpu_value(tiles->batches, run->sizes);

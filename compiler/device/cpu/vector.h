@@ -1,5 +1,5 @@
-/* Vectors of the instruction set that this file is compiled for (isa.h), as thin names over intrinsics. vector_math.h has functions
- * over them.
+/* Vectors of the instruction set that this file is compiled for (isa.h), as thin names over intrinsics.
+ * vector_math.h has functions over them.
  *
  * vf, vd: floats; vi, vl: integers of 32 and 64 bits; mf, md: masks of their lanes. VF_LANES, VD_LANES. */
 #ifndef TC_DEVICE_CPU_VECTOR_H
@@ -19,42 +19,48 @@ typedef __mmask16 mf;
 typedef __mmask8 md;
 enum { VF_LANES = 16, VD_LANES = 8, V_BYTES = 64 };
 
-#define V_DEFINE(v, m, i, name, suffix, scalar, bits, cast_to, cast_from)                                                       \
-  static inline v name##_set(scalar x) { return _mm512_set1_##suffix(x); }                                                      \
-  static inline v name##_add(v a, v b) { return _mm512_add_##suffix(a, b); }                                                    \
-  static inline v name##_sub(v a, v b) { return _mm512_sub_##suffix(a, b); }                                                    \
-  static inline v name##_mul(v a, v b) { return _mm512_mul_##suffix(a, b); }                                                    \
-  static inline v name##_div(v a, v b) { return _mm512_div_##suffix(a, b); }                                                    \
-  static inline v name##_sqrt(v a) { return _mm512_sqrt_##suffix(a); }                                                          \
-  static inline v name##_fma(v a, v b, v x) { return _mm512_fmadd_##suffix(a, b, x); }                                          \
-  static inline v name##_min(v a, v b) { return _mm512_min_##suffix(a, b); }                                                    \
-  static inline v name##_max(v a, v b) { return _mm512_max_##suffix(a, b); }                                                    \
-  static inline v name##_floor(v a) { return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }        \
-  static inline v name##_ceil(v a) { return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }         \
-  static inline v name##_trunc(v a) { return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }           \
-  static inline v name##_scale(v a, v n) { return _mm512_scalef_##suffix(a, n); }                                               \
-  static inline m name##_lt(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_LT_OQ); }                                  \
-  static inline m name##_le(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_LE_OQ); }                                  \
-  static inline m name##_eq(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_EQ_OQ); }                                  \
-  static inline v name##_select(m k, v a, v b) { return _mm512_mask_blend_##suffix(k, b, a); }                                  \
-  static inline m name##_mand(m a, m b) { return (m)(a & b); }                                                                  \
-  static inline m name##_mor(m a, m b) { return (m)(a | b); }                                                                   \
-  static inline m name##_mxor(m a, m b) { return (m)(a ^ b); }                                                                  \
-  static inline m name##_mnot(m a) { return (m)~a; }                                                                            \
-  static inline i name##_bits(v a) { return cast_to(a); }                                                                       \
-  static inline v name##_from_bits(i a) { return cast_from(a); }                                                                \
-  static inline i name##_iset(int64_t x) { return _mm512_set1_epi##bits((int##bits##_t)x); }                                    \
-  static inline i name##_iadd(i a, i b) { return _mm512_add_epi##bits(a, b); }                                                  \
-  static inline i name##_isub(i a, i b) { return _mm512_sub_epi##bits(a, b); }                                                  \
-  static inline i name##_iand(i a, i b) { return _mm512_and_si512(a, b); }                                                      \
-  static inline i name##_ixor(i a, i b) { return _mm512_xor_si512(a, b); }                                                      \
-  static inline m name##_iodd(i a) { return _mm512_test_epi##bits##_mask(a, _mm512_set1_epi##bits(1)); }                        \
-  static inline v name##_load(const scalar *p) { return _mm512_loadu_##suffix(p); }                                             \
-  static inline void name##_store(scalar *p, v a) { _mm512_storeu_##suffix(p, a); }                                             \
+#define V_DEFINE(v, m, i, name, suffix, scalar, bits, cast_to, cast_from)                                    \
+  static inline v name##_set(scalar x) { return _mm512_set1_##suffix(x); }                                   \
+  static inline v name##_add(v a, v b) { return _mm512_add_##suffix(a, b); }                                 \
+  static inline v name##_sub(v a, v b) { return _mm512_sub_##suffix(a, b); }                                 \
+  static inline v name##_mul(v a, v b) { return _mm512_mul_##suffix(a, b); }                                 \
+  static inline v name##_div(v a, v b) { return _mm512_div_##suffix(a, b); }                                 \
+  static inline v name##_sqrt(v a) { return _mm512_sqrt_##suffix(a); }                                       \
+  static inline v name##_fma(v a, v b, v x) { return _mm512_fmadd_##suffix(a, b, x); }                       \
+  static inline v name##_min(v a, v b) { return _mm512_min_##suffix(a, b); }                                 \
+  static inline v name##_max(v a, v b) { return _mm512_max_##suffix(a, b); }                                 \
+  static inline v name##_floor(v a) {                                                                        \
+    return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);                         \
+  }                                                                                                          \
+  static inline v name##_ceil(v a) {                                                                         \
+    return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);                         \
+  }                                                                                                          \
+  static inline v name##_trunc(v a) {                                                                        \
+    return _mm512_roundscale_##suffix(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);                            \
+  }                                                                                                          \
+  static inline v name##_scale(v a, v n) { return _mm512_scalef_##suffix(a, n); }                            \
+  static inline m name##_lt(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_LT_OQ); }               \
+  static inline m name##_le(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_LE_OQ); }               \
+  static inline m name##_eq(v a, v b) { return _mm512_cmp_##suffix##_mask(a, b, _CMP_EQ_OQ); }               \
+  static inline v name##_select(m k, v a, v b) { return _mm512_mask_blend_##suffix(k, b, a); }               \
+  static inline m name##_mand(m a, m b) { return (m)(a & b); }                                               \
+  static inline m name##_mor(m a, m b) { return (m)(a | b); }                                                \
+  static inline m name##_mxor(m a, m b) { return (m)(a ^ b); }                                               \
+  static inline m name##_mnot(m a) { return (m)~a; }                                                         \
+  static inline i name##_bits(v a) { return cast_to(a); }                                                    \
+  static inline v name##_from_bits(i a) { return cast_from(a); }                                             \
+  static inline i name##_iset(int64_t x) { return _mm512_set1_epi##bits((int##bits##_t)x); }                 \
+  static inline i name##_iadd(i a, i b) { return _mm512_add_epi##bits(a, b); }                               \
+  static inline i name##_isub(i a, i b) { return _mm512_sub_epi##bits(a, b); }                               \
+  static inline i name##_iand(i a, i b) { return _mm512_and_si512(a, b); }                                   \
+  static inline i name##_ixor(i a, i b) { return _mm512_xor_si512(a, b); }                                   \
+  static inline m name##_iodd(i a) { return _mm512_test_epi##bits##_mask(a, _mm512_set1_epi##bits(1)); }     \
+  static inline v name##_load(const scalar *p) { return _mm512_loadu_##suffix(p); }                          \
+  static inline void name##_store(scalar *p, v a) { _mm512_storeu_##suffix(p, a); }                          \
   static inline void name##_stream(scalar *p, v a) { _mm512_stream_##suffix(p, a); }
-#define V_SHIFT_LEFT32(a, n) _mm512_slli_epi32(a, n)
+#define V_SHIFT_LEFT32(a, n)  _mm512_slli_epi32(a, n)
 #define V_SHIFT_RIGHT32(a, n) _mm512_srli_epi32(a, n)
-#define V_SHIFT_LEFT64(a, n) _mm512_slli_epi64(a, n)
+#define V_SHIFT_LEFT64(a, n)  _mm512_slli_epi64(a, n)
 #define V_SHIFT_RIGHT64(a, n) _mm512_srli_epi64(a, n)
 V_DEFINE(vf, mf, vi, vf, ps, float, 32, _mm512_castps_si512, _mm512_castsi512_ps)
 V_DEFINE(vd, md, vl, vd, pd, double, 64, _mm512_castpd_si512, _mm512_castsi512_pd)
@@ -62,11 +68,15 @@ V_DEFINE(vd, md, vl, vd, pd, double, 64, _mm512_castpd_si512, _mm512_castsi512_p
 
 static inline vf vf_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
 static inline vd vd_from_int(vl a) { return _mm512_cvtepi64_pd(a); }
-/* Answers of vfixupimm by class of x, four bits each from the lowest: NaN (quiet, signalling), 0, 1, -inf, inf, negative, positive.
- * 0: the result stays; 2: x's NaN; 3: NaN; 4: -inf; 5: inf. */
+/* Answers of vfixupimm by class of x, four bits each from the lowest: NaN (quiet, signalling), 0, 1, -inf,
+ * inf, negative, positive. 0: the result stays; 2: x's NaN; 3: NaN; 4: -inf; 5: inf. */
 enum { FIX_LOG = 0x03530422 };
-static inline vf vf_fix_log(vf x, vf result) { return _mm512_fixupimm_ps(result, x, _mm512_set1_epi32(FIX_LOG), 0); }
-static inline vd vd_fix_log(vd x, vd result) { return _mm512_fixupimm_pd(result, x, _mm512_set1_epi64(FIX_LOG), 0); }
+static inline vf vf_fix_log(vf x, vf result) {
+  return _mm512_fixupimm_ps(result, x, _mm512_set1_epi32(FIX_LOG), 0);
+}
+static inline vd vd_fix_log(vd x, vd result) {
+  return _mm512_fixupimm_pd(result, x, _mm512_set1_epi64(FIX_LOG), 0);
+}
 
 static inline vd vf_low_f64(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
 static inline vd vf_high_f64(vf a) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
@@ -75,13 +85,15 @@ static inline vf vf_from_f64(vd low, vd high) {
 }
 /* 16 bf16 ↔ f32, round to nearest even, NaN made quiet. */
 static inline vf vf_load_bf16(const uint16_t *p) {
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+  return _mm512_castsi512_ps(
+      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
 }
 static inline void vf_store_bf16(uint16_t *p, vf a) {
   const __m512i bits = _mm512_castps_si512(a);
   const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
   __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
-  rounded = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
+  rounded = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), bits,
+                                 _mm512_set1_epi32(0x400000));
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
 }
 /* High and low halves of the products of unsigned 32-bit lanes with b. */
@@ -92,25 +104,38 @@ static inline vi vi_mul_high_low(vi a, uint32_t b, vi *low) {
   return _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
 }
 static inline vi vi_count(uint32_t first) {
-  return _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  return _mm512_add_epi32(_mm512_set1_epi32((int)first),
+                          _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 static inline vf vi_to_f32(vi a) { return _mm512_cvtepi32_ps(a); }
 /* Lanes of a mask as bytes of 0 or 1, and back (any non-zero byte is true). */
-static inline void mf_store_bytes(uint8_t *p, mf m) { _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
+static inline void mf_store_bytes(uint8_t *p, mf m) {
+  _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
+}
 static inline mf mf_load_bytes(const uint8_t *p) {
   const __m128i x = _mm_loadu_si128((const __m128i *)p);
   return _mm_test_epi8_mask(x, x);
 }
-static inline void md_store_bytes(uint8_t *p, md m) { _mm_storel_epi64((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
+static inline void md_store_bytes(uint8_t *p, md m) {
+  _mm_storel_epi64((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
+}
 static inline md md_load_bytes(const uint8_t *p) {
   const __m128i x = _mm_loadl_epi64((const __m128i *)p);
   return (md)_mm_test_epi8_mask(x, x);
 }
 /* The first n lanes (others are 0, or left alone in memory); n below the lane count. */
-static inline vf vf_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
-static inline void vf_store_n(float *p, vf a, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), a); }
-static inline vd vd_load_n(const double *p, int64_t n) { return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
-static inline void vd_store_n(double *p, vd a, int64_t n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), a); }
+static inline vf vf_load_n(const float *p, int64_t n) {
+  return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+static inline void vf_store_n(float *p, vf a, int64_t n) {
+  _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), a);
+}
+static inline vd vd_load_n(const double *p, int64_t n) {
+  return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
+}
+static inline void vd_store_n(double *p, vd a, int64_t n) {
+  _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), a);
+}
 static inline bool vf_any(mf m) { return m != 0; }
 static inline bool vd_any(md m) { return m != 0; }
 /* All lanes joined by halves. */
@@ -127,44 +152,50 @@ typedef __m256 mf; /* all bits of a lane */
 typedef __m256d md;
 enum { VF_LANES = 8, VD_LANES = 4, V_BYTES = 32 };
 
-#define V_DEFINE(v, m, i, name, suffix, scalar, bits, epi, cast_to, cast_from)                                                  \
-  static inline v name##_set(scalar x) { return _mm256_set1_##suffix(x); }                                                      \
-  static inline v name##_add(v a, v b) { return _mm256_add_##suffix(a, b); }                                                    \
-  static inline v name##_sub(v a, v b) { return _mm256_sub_##suffix(a, b); }                                                    \
-  static inline v name##_mul(v a, v b) { return _mm256_mul_##suffix(a, b); }                                                    \
-  static inline v name##_div(v a, v b) { return _mm256_div_##suffix(a, b); }                                                    \
-  static inline v name##_sqrt(v a) { return _mm256_sqrt_##suffix(a); }                                                          \
-  static inline v name##_fma(v a, v b, v x) { return _mm256_fmadd_##suffix(a, b, x); }                                          \
-  static inline v name##_min(v a, v b) { return _mm256_min_##suffix(a, b); }                                                    \
-  static inline v name##_max(v a, v b) { return _mm256_max_##suffix(a, b); }                                                    \
-  static inline v name##_floor(v a) { return _mm256_round_##suffix(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }             \
-  static inline v name##_ceil(v a) { return _mm256_round_##suffix(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }              \
-  static inline v name##_trunc(v a) { return _mm256_round_##suffix(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }                \
-  static inline m name##_lt(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_LT_OQ); }                                         \
-  static inline m name##_le(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_LE_OQ); }                                         \
-  static inline m name##_eq(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_EQ_OQ); }                                         \
-  static inline v name##_select(m k, v a, v b) { return _mm256_blendv_##suffix(b, a, k); }                                      \
-  static inline m name##_mand(m a, m b) { return _mm256_and_##suffix(a, b); }                                                   \
-  static inline m name##_mor(m a, m b) { return _mm256_or_##suffix(a, b); }                                                     \
-  static inline m name##_mxor(m a, m b) { return _mm256_xor_##suffix(a, b); }                                                   \
-  static inline m name##_mnot(m a) { return _mm256_xor_##suffix(a, cast_from(_mm256_set1_epi32(-1))); }                         \
-  static inline i name##_bits(v a) { return cast_to(a); }                                                                       \
-  static inline v name##_from_bits(i a) { return cast_from(a); }                                                                \
-  static inline i name##_iset(int64_t x) { return _mm256_set1_##epi((int##bits##_t)x); }                                        \
-  static inline i name##_iadd(i a, i b) { return _mm256_add_epi##bits(a, b); }                                                  \
-  static inline i name##_isub(i a, i b) { return _mm256_sub_epi##bits(a, b); }                                                  \
-  static inline i name##_iand(i a, i b) { return _mm256_and_si256(a, b); }                                                      \
-  static inline i name##_ixor(i a, i b) { return _mm256_xor_si256(a, b); }                                                      \
-  static inline m name##_iodd(i a) {                                                                                            \
-    const i one = _mm256_set1_##epi(1);                                                                                         \
-    return cast_from(_mm256_cmpeq_epi##bits(_mm256_and_si256(a, one), one));                                                    \
-  }                                                                                                                             \
-  static inline v name##_load(const scalar *p) { return _mm256_loadu_##suffix(p); }                                             \
-  static inline void name##_store(scalar *p, v a) { _mm256_storeu_##suffix(p, a); }                                             \
+#define V_DEFINE(v, m, i, name, suffix, scalar, bits, epi, cast_to, cast_from)                               \
+  static inline v name##_set(scalar x) { return _mm256_set1_##suffix(x); }                                   \
+  static inline v name##_add(v a, v b) { return _mm256_add_##suffix(a, b); }                                 \
+  static inline v name##_sub(v a, v b) { return _mm256_sub_##suffix(a, b); }                                 \
+  static inline v name##_mul(v a, v b) { return _mm256_mul_##suffix(a, b); }                                 \
+  static inline v name##_div(v a, v b) { return _mm256_div_##suffix(a, b); }                                 \
+  static inline v name##_sqrt(v a) { return _mm256_sqrt_##suffix(a); }                                       \
+  static inline v name##_fma(v a, v b, v x) { return _mm256_fmadd_##suffix(a, b, x); }                       \
+  static inline v name##_min(v a, v b) { return _mm256_min_##suffix(a, b); }                                 \
+  static inline v name##_max(v a, v b) { return _mm256_max_##suffix(a, b); }                                 \
+  static inline v name##_floor(v a) {                                                                        \
+    return _mm256_round_##suffix(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);                              \
+  }                                                                                                          \
+  static inline v name##_ceil(v a) {                                                                         \
+    return _mm256_round_##suffix(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);                              \
+  }                                                                                                          \
+  static inline v name##_trunc(v a) {                                                                        \
+    return _mm256_round_##suffix(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);                                 \
+  }                                                                                                          \
+  static inline m name##_lt(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_LT_OQ); }                      \
+  static inline m name##_le(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_LE_OQ); }                      \
+  static inline m name##_eq(v a, v b) { return _mm256_cmp_##suffix(a, b, _CMP_EQ_OQ); }                      \
+  static inline v name##_select(m k, v a, v b) { return _mm256_blendv_##suffix(b, a, k); }                   \
+  static inline m name##_mand(m a, m b) { return _mm256_and_##suffix(a, b); }                                \
+  static inline m name##_mor(m a, m b) { return _mm256_or_##suffix(a, b); }                                  \
+  static inline m name##_mxor(m a, m b) { return _mm256_xor_##suffix(a, b); }                                \
+  static inline m name##_mnot(m a) { return _mm256_xor_##suffix(a, cast_from(_mm256_set1_epi32(-1))); }      \
+  static inline i name##_bits(v a) { return cast_to(a); }                                                    \
+  static inline v name##_from_bits(i a) { return cast_from(a); }                                             \
+  static inline i name##_iset(int64_t x) { return _mm256_set1_##epi((int##bits##_t)x); }                     \
+  static inline i name##_iadd(i a, i b) { return _mm256_add_epi##bits(a, b); }                               \
+  static inline i name##_isub(i a, i b) { return _mm256_sub_epi##bits(a, b); }                               \
+  static inline i name##_iand(i a, i b) { return _mm256_and_si256(a, b); }                                   \
+  static inline i name##_ixor(i a, i b) { return _mm256_xor_si256(a, b); }                                   \
+  static inline m name##_iodd(i a) {                                                                         \
+    const i one = _mm256_set1_##epi(1);                                                                      \
+    return cast_from(_mm256_cmpeq_epi##bits(_mm256_and_si256(a, one), one));                                 \
+  }                                                                                                          \
+  static inline v name##_load(const scalar *p) { return _mm256_loadu_##suffix(p); }                          \
+  static inline void name##_store(scalar *p, v a) { _mm256_storeu_##suffix(p, a); }                          \
   static inline void name##_stream(scalar *p, v a) { _mm256_stream_##suffix(p, a); }
-#define V_SHIFT_LEFT32(a, n) _mm256_slli_epi32(a, n)
+#define V_SHIFT_LEFT32(a, n)  _mm256_slli_epi32(a, n)
 #define V_SHIFT_RIGHT32(a, n) _mm256_srli_epi32(a, n)
-#define V_SHIFT_LEFT64(a, n) _mm256_slli_epi64(a, n)
+#define V_SHIFT_LEFT64(a, n)  _mm256_slli_epi64(a, n)
 #define V_SHIFT_RIGHT64(a, n) _mm256_srli_epi64(a, n)
 V_DEFINE(vf, mf, vi, vf, ps, float, 32, epi32, _mm256_castps_si256, _mm256_castsi256_ps)
 V_DEFINE(vd, md, vl, vd, pd, double, 64, epi64x, _mm256_castpd_si256, _mm256_castsi256_pd)
@@ -175,7 +206,8 @@ static inline vf vf_from_f64(vd low, vd high) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(low)), _mm256_cvtpd_ps(high), 1);
 }
 static inline vf vf_load_bf16(const uint16_t *p) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
 }
 static inline void vf_store_bf16(uint16_t *p, vf a) {
   const __m256i bits = _mm256_castps_si256(a);
@@ -220,7 +252,9 @@ static inline md md_load_bytes(const uint8_t *p) {
 static inline vi vf_lanes_below(int64_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-static inline vl vd_lanes_below(int64_t n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
+static inline vl vd_lanes_below(int64_t n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
 static inline vf vf_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, vf_lanes_below(n)); }
 static inline void vf_store_n(float *p, vf a, int64_t n) { _mm256_maskstore_ps(p, vf_lanes_below(n), a); }
 static inline vd vd_load_n(const double *p, int64_t n) { return _mm256_maskload_pd(p, vd_lanes_below(n)); }

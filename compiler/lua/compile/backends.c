@@ -4,12 +4,16 @@
  *     tb.register_backend("native", "path/of/plugin.so")
  *     local f = tb.compile(model, { backend = "mine" })
  *
- * 1. The backend gets each captured graph once (backends_graph.c says in what form), and gives something that can be called: with
- *    the graph's input tensors, then its sizes that vary. It returns the outputs, in order, or a list of them.
- * 2. Outputs are checked: their number, dtypes and sizes are those of the graph. They become objects of their own.
+ * 1. The backend gets each captured graph once (backends_graph.c says in what form), and gives something that
+ *    can be called: with the graph's input tensors, then its sizes that vary. It returns the outputs, in
+ *    order, or a list of them.
+ * 2. Outputs are checked: their number, dtypes and sizes are those of the graph. They become objects of their
+ *    own.
  * 3. What fails in a backend is an error of the call, which names the backend; nothing falls back silently.
- * 4. Whatever a backend makes belongs to the compiled object (OBJECT_MADE): it is collected with it, cycles too.
- * 5. All of the backend's code runs in a protected call: no resource of C is held by the unprotected side when it raises. */
+ * 4. Whatever a backend makes belongs to the compiled object (OBJECT_MADE): it is collected with it, cycles
+ *    too.
+ * 5. All of the backend's code runs in a protected call: no resource of C is held by the unprotected side
+ *    when it raises. */
 #include "lua/compile/backends.h"
 
 #include <stdio.h>
@@ -29,7 +33,9 @@ bool tc_lua_push_backend(lua_State *L, const char *name) {
   return found;
 }
 
-const char *tc_lua_backend_name(const struct compiled_object *o) { return *o->registered ? o->registered : tc_backend_name(o->backend); }
+const char *tc_lua_backend_name(const struct compiled_object *o) {
+  return *o->registered ? o->registered : tc_backend_name(o->backend);
+}
 
 /* tb.list_backends(): those that are built, then the registered ones by name. */
 static int list_backends(lua_State *L) {
@@ -87,7 +93,8 @@ static bool callable(lua_State *L, int index) {
 
 static const char *check_name(lua_State *L) {
   static const char me[] = "register_backend";
-  if (lua_type(L, 1) != LUA_TSTRING) tc_lua_raise_text(L, me, "argument 1 must be the name of a backend, got %s", tc_lua_given(L, 1));
+  if (lua_type(L, 1) != LUA_TSTRING)
+    tc_lua_raise_text(L, me, "argument 1 must be the name of a backend, got %s", tc_lua_given(L, 1));
   const char *name = lua_tostring(L, 1);
   const size_t length = lua_rawlen(L, 1);
   if (!length || length >= TC_LUA_BACKEND_NAME || strlen(name) != length)
@@ -104,8 +111,10 @@ static int register_backend(lua_State *L) {
     tc_backend_push_plugin(L, name, lua_tostring(L, 2));
     lua_replace(L, 2);
   } else if (!lua_isnil(L, 2) && !callable(L, 2)) {
-    return tc_lua_raise_text(L, "register_backend", "argument 2 must be a function (graph, example_inputs), or the path of a plug-in, got %s",
-                             tc_lua_given(L, 2));
+    return tc_lua_raise_text(
+        L, "register_backend",
+        "argument 2 must be a function (graph, example_inputs), or the path of a plug-in, got %s",
+        tc_lua_given(L, 2));
   }
   push_registered(L);
   lua_pushvalue(L, 2);
@@ -120,7 +129,9 @@ void tc_lua_backend_dynamic(lua_State *L, int object, struct compiled_object *o)
   const bool is_plugin = tc_backend_is_plugin(L, lua_gettop(L));
   lua_pop(L, 1);
   if (!is_plugin) return;
-  if (o->dynamic == TC_LUA_DYNAMIC_ALWAYS) luaL_error(L, "compile: backend '%s' is a plug-in, and takes constant sizes alone: not dynamic=true", o->registered);
+  if (o->dynamic == TC_LUA_DYNAMIC_ALWAYS)
+    luaL_error(L, "compile: backend '%s' is a plug-in, and takes constant sizes alone: not dynamic=true",
+               o->registered);
   o->dynamic = TC_LUA_DYNAMIC_NEVER;
 }
 
@@ -156,7 +167,9 @@ static int compile_protected(lua_State *L) {
 }
 
 /* The entry's graph, which is alive as long as what runs it, with the callable as its user value. */
-struct made { const struct tc_graph *graph; };
+struct made {
+  const struct tc_graph *graph;
+};
 
 static int keep_protected(lua_State *L) {
   struct made *made = lua_newuserdatauv(L, sizeof *made, 1);
@@ -182,18 +195,22 @@ static int describe_error(lua_State *L) {
   return 1;
 }
 
-static const char *error_text(lua_State *L) { return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that cannot be told"; }
+static const char *error_text(lua_State *L) {
+  return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that cannot be told";
+}
 
 static tc_status failure(lua_State *L, const char *name, struct tc_error *err) {
   return tc_fail(err, TC_LUA, "backend", "backend '%s' failed: %s", name, error_text(L));
 }
 
-tc_status tc_lua_backend_compile(lua_State *L, int object, const struct tc_graph *graph, const struct call_values *values, struct compiled_entry *e,
+tc_status tc_lua_backend_compile(lua_State *L, int object, const struct tc_graph *graph,
+                                 const struct call_values *values, struct compiled_entry *e,
                                  struct tc_error *err) {
   struct compiled_object *o = lua_touserdata(L, object);
   struct tc_backend_call call = {o->module, graph, e, values};
   const int top = lua_gettop(L);
-  if (!lua_checkstack(L, LUA_MINSTACK)) return tc_fail(err, TC_NOMEM, "backend", "no room on the Lua stack for a backend");
+  if (!lua_checkstack(L, LUA_MINSTACK))
+    return tc_fail(err, TC_NOMEM, "backend", "no room on the Lua stack for a backend");
   o->running++;
   lua_pushcfunction(L, describe_error);
   lua_pushcfunction(L, compile_protected);
@@ -216,7 +233,10 @@ tc_status tc_lua_backend_compile(lua_State *L, int object, const struct tc_graph
 
 /* --- runs --- */
 
-struct run { struct tc_backend_call call; struct tc_lua_object *const *outputs; };
+struct run {
+  struct tc_backend_call call;
+  struct tc_lua_object *const *outputs;
+};
 
 /* The i-th output lies at the stack top. */
 static void take_output(lua_State *L, const struct run *run, int i) {
@@ -226,7 +246,8 @@ static void take_output(lua_State *L, const struct run *run, int i) {
   bool fits = given->dtype == node->meta.dtype && given->ndim == node->meta.ndim;
   for (int d = 0; d < node->meta.ndim && fits; d++) {
     int64_t size;
-    fits = tc_sym_eval_checked(node->meta.sizes[d], run->call.values->sizes, &size) && given->sizes[d] == size;
+    fits =
+        tc_sym_eval_checked(node->meta.sizes[d], run->call.values->sizes, &size) && given->sizes[d] == size;
   }
   if (!fits) {
     struct tc_meta now;
@@ -257,23 +278,29 @@ static int run_protected(lua_State *L) {
   int n = lua_gettop(L) - 2;
   const bool is_list = n == 1 && lua_istable(L, 3);
   if (is_list) n = lua_rawlen(L, 3) < INT_MAX ? (int)lua_rawlen(L, 3) : INT_MAX;
-  if (n != n_outputs) return luaL_error(L, "it gives %d output%s, and the graph has %d", n, n == 1 ? "" : "s", n_outputs);
+  if (n != n_outputs)
+    return luaL_error(L, "it gives %d output%s, and the graph has %d", n, n == 1 ? "" : "s", n_outputs);
   for (int i = 0; i < n; i++) {
-    if (is_list) lua_rawgeti(L, 3, i + 1);
-    else lua_pushvalue(L, 3 + i);
+    if (is_list)
+      lua_rawgeti(L, 3, i + 1);
+    else
+      lua_pushvalue(L, 3 + i);
     take_output(L, run, i);
     lua_pop(L, 1);
   }
   return 0;
 }
 
-bool tc_lua_backend_run(lua_State *L, int object, const struct compiled_entry *e, const struct call_values *values, struct tc_lua_object *const *outputs) {
+bool tc_lua_backend_run(lua_State *L, int object, const struct compiled_entry *e,
+                        const struct call_values *values, struct tc_lua_object *const *outputs) {
   const int top = lua_gettop(L);
-  struct run run = {.call = {((struct compiled_object *)lua_touserdata(L, object))->module, NULL, e, values}, .outputs = outputs};
+  struct run run = {.call = {((struct compiled_object *)lua_touserdata(L, object))->module, NULL, e, values},
+                    .outputs = outputs};
   lua_pushcfunction(L, describe_error);
   lua_getiuservalue(L, object, OBJECT_MADE);
   lua_rawgeti(L, -1, e->made);
-  run.call.graph = ((const struct made *)lua_touserdata(L, -1))->graph; /* what lies below the call keeps it, whatever a reset forgets */
+  run.call.graph = ((const struct made *)lua_touserdata(L, -1))
+                       ->graph; /* what lies below the call keeps it, whatever a reset forgets */
   lua_pushcfunction(L, run_protected);
   lua_pushlightuserdata(L, &run);
   lua_getiuservalue(L, -3, 1);
@@ -287,7 +314,8 @@ bool tc_lua_backend_run(lua_State *L, int object, const struct compiled_entry *e
 }
 
 void tc_lua_open_backends(lua_State *L) {
-  static const luaL_Reg functions[] = {{"register_backend", register_backend}, {"list_backends", list_backends}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"register_backend", register_backend}, {"list_backends", list_backends}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &backends_key) == LUA_TNIL) {
     lua_newtable(L);

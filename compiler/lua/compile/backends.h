@@ -4,7 +4,8 @@
 
 #include "lua/compile/compiled_object.h"
 
-/* What a call of a registered backend gets, and a call of what it made: the entry and the values that its guards read. */
+/* What a call of a registered backend gets, and a call of what it made: the entry and the values that its
+ * guards read. */
 struct tc_backend_call {
   struct tc_lua_module *module;
   const struct tc_graph *graph;

@@ -1,14 +1,18 @@
 /* The table that a registered backend gets for a graph:
  *
- *     nodes    list, each after what it takes: { op = "add", inputs = { 1, 2 }, dtype = "f32", shape = { "s0", 4 },
+ *     nodes    list, each after what it takes: { op = "add", inputs = { 1, 2 }, dtype = "f32", shape = {
+ *     "s0", 4 },
  *              attributes = { integers = { … }, numbers = { … } }, line = 12, source = "model.lua" }
  *     inputs   numbers of the nodes that are inputs, in the order in which a call gives tensors
  *     outputs  numbers of the nodes that are outputs (one may be there twice)
- *     sizes    sizes that vary: { name = "s0", hint = 8 }, in the order in which a call gives them, behind the tensors
+ *     sizes    sizes that vary: { name = "s0", hint = 8 }, in the order in which a call gives them, behind
+ *     the tensors
  *     text     the whole as text
- *     forward  function that runs the graph operation by operation: takes tensors and sizes, returns the outputs
+ *     forward  function that runs the graph operation by operation: takes tensors and sizes, returns the
+ *     outputs
  *
- * An integer or a size that depends on sizes that vary is a text, a Lua expression over their names ("s0*4 + 1") and min and max. */
+ * An integer or a size that depends on sizes that vary is a text, a Lua expression over their names ("s0*4 +
+ * 1") and min and max. */
 #include "lua/compile/backends.h"
 
 static const char forward_name[] = "tbench.forward";
@@ -29,7 +33,8 @@ static int forward_gc(lua_State *L) {
 }
 
 /* Makes and fills the outputs' objects. */
-static int run_forward(lua_State *L, const struct forward *f, const struct tc_tensor *const *inputs, const int64_t *sizes) {
+static int run_forward(lua_State *L, const struct forward *f, const struct tc_tensor *const *inputs,
+                       const int64_t *sizes) {
   struct tc_tensor outputs[TC_MAX_RESULTS];
   struct tc_error err = {.message = ""};
   const int n = tc_compiled_outputs(f->compiled), first = lua_gettop(L) + 1;
@@ -55,7 +60,8 @@ static void push_layout(lua_State *L, tc_dtype dtype, int ndim, const int64_t *s
 }
 
 /* The tensor must be what the graph was captured for: operations were chosen by that. */
-static void check_input(lua_State *L, const struct forward *f, int number, const struct tc_tensor *x, const int64_t *sizes) {
+static void check_input(lua_State *L, const struct forward *f, int number, const struct tc_tensor *x,
+                        const int64_t *sizes) {
   const struct tc_meta *meta = &f->graph->inputs.data[number]->meta;
   int64_t wanted[TC_MAX_DIMS];
   bool fits = x->dtype == meta->dtype && x->ndim == meta->ndim;
@@ -66,8 +72,8 @@ static void check_input(lua_State *L, const struct forward *f, int number, const
   if (fits && x->storage->device == f->module->ctx.device) return;
   push_layout(L, meta->dtype, meta->ndim, wanted);
   push_layout(L, x->dtype, x->ndim, x->sizes);
-  tc_lua_raise_text(L, "forward", "argument %d must be %s, as in the graph; got %s%s", number + 1, lua_tostring(L, -2), lua_tostring(L, -1),
-                    fits ? " on another device" : "");
+  tc_lua_raise_text(L, "forward", "argument %d must be %s, as in the graph; got %s%s", number + 1,
+                    lua_tostring(L, -2), lua_tostring(L, -1), fits ? " on another device" : "");
 }
 
 static int forward(lua_State *L) {
@@ -77,14 +83,15 @@ static int forward(lua_State *L) {
   const struct tc_tensor *inputs[TC_LUA_MAX_INPUTS];
   int64_t sizes[TC_MAX_GUARD_SIZES];
   if (lua_gettop(L) != n_inputs + n_sizes)
-    return tc_lua_raise_text(L, "forward", "takes %d tensors and %d sizes, got %d arguments", n_inputs, n_sizes, lua_gettop(L));
+    return tc_lua_raise_text(L, "forward", "takes %d tensors and %d sizes, got %d arguments", n_inputs,
+                             n_sizes, lua_gettop(L));
   for (int i = 0; i < n_inputs; i++) inputs[i] = tc_lua_check_tensor(L, i + 1, "forward");
   for (int i = 0; i < n_sizes; i++) {
     int is_integer;
     sizes[i] = lua_tointegerx(L, n_inputs + i + 1, &is_integer);
     if (!is_integer || sizes[i] < TC_SYM_SIZE_MIN)
-      return tc_lua_raise_text(L, "forward", "argument %d must be a size of at least %d, got %s", n_inputs + i + 1, TC_SYM_SIZE_MIN,
-                               tc_lua_given(L, n_inputs + i + 1));
+      return tc_lua_raise_text(L, "forward", "argument %d must be a size of at least %d, got %s",
+                               n_inputs + i + 1, TC_SYM_SIZE_MIN, tc_lua_given(L, n_inputs + i + 1));
   }
   for (int i = 0; i < n_inputs; i++) check_input(L, f, i, inputs[i], sizes);
   return run_forward(L, f, inputs, sizes);
@@ -117,7 +124,8 @@ static void push_symbol(lua_State *L, const struct tc_alloc *alloc, tc_sym s) {
   lua_pushstring(L, room);
 }
 
-static void set_symbols(lua_State *L, const struct tc_alloc *alloc, const char *name, int n, const tc_sym *symbols) {
+static void set_symbols(lua_State *L, const struct tc_alloc *alloc, const char *name, int n,
+                        const tc_sym *symbols) {
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
     push_symbol(L, alloc, symbols[i]);
@@ -156,8 +164,10 @@ static void push_node(lua_State *L, const struct tc_alloc *alloc, const struct t
   set_symbols(L, alloc, "shape", node->meta.ndim, node->meta.sizes);
   set_nodes(L, "inputs", node->n_in, node->in);
   set_attributes(L, alloc, &node->attrs);
-  if (node->line) lua_pushinteger(L, node->line);
-  else lua_pushnil(L);
+  if (node->line)
+    lua_pushinteger(L, node->line);
+  else
+    lua_pushnil(L);
   lua_setfield(L, -2, "line");
   lua_pushstring(L, node->source);
   lua_setfield(L, -2, "source");

@@ -1,6 +1,7 @@
 /* Backends in shared objects (plugin.h).
  *
- * 1. A plug-in lies in a userdata, which closes the shared object when nothing rests on it any more: what it compiled refers to it.
+ * 1. A plug-in lies in a userdata, which closes the shared object when nothing rests on it any more: what it
+ *    compiled refers to it.
  * 2. The view of a graph is made of Lua's memory, so that nothing is lost where that is out.
  * 3. A run reads the inputs where they lie, and writes fresh memory. */
 #include "lua/compile/backends.h"
@@ -11,10 +12,24 @@
 
 static const char plugin_name[] = "tbench.plugin", code_name[] = "tbench.plugin_code";
 
-struct plugin { void *handle; const struct tc_plugin *interface; };
-/* What it compiled; its user value is the plug-in. Dtypes and sizes of outputs are those of the node in the graph's view. */
-struct output { tc_dtype dtype; int ndim; int64_t sizes[TC_MAX_DIMS]; };
-struct code { struct tc_lua_module *module; const struct plugin *plugin; void *compiled; int n_inputs, n_outputs; struct output outputs[]; };
+struct plugin {
+  void *handle;
+  const struct tc_plugin *interface;
+};
+/* What it compiled; its user value is the plug-in. Dtypes and sizes of outputs are those of the node in the
+ * graph's view. */
+struct output {
+  tc_dtype dtype;
+  int ndim;
+  int64_t sizes[TC_MAX_DIMS];
+};
+struct code {
+  struct tc_lua_module *module;
+  const struct plugin *plugin;
+  void *compiled;
+  int n_inputs, n_outputs;
+  struct output outputs[];
+};
 
 static int plugin_gc(lua_State *L) {
   struct plugin *p = lua_touserdata(L, 1);
@@ -40,10 +55,15 @@ void tc_backend_push_plugin(lua_State *L, const char *name, const char *path) {
   p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!p->handle) tc_lua_raise_text(L, me, "backend '%s': %s", name, dlerror());
   const struct tc_plugin *found = dlsym(p->handle, TC_PLUGIN_SYMBOL);
-  if (!found) tc_lua_raise_text(L, me, "backend '%s': %s has no symbol " TC_PLUGIN_SYMBOL " (plugin.h)", name, path);
+  if (!found)
+    tc_lua_raise_text(L, me, "backend '%s': %s has no symbol " TC_PLUGIN_SYMBOL " (plugin.h)", name, path);
   if (found->version != TC_PLUGIN_VERSION)
-    tc_lua_raise_text(L, me, "backend '%s': %s is made for version %d of plugin.h, and this is version %d", name, path, (int)found->version, TC_PLUGIN_VERSION);
-  const char *missing = !found->compile ? "compile" : !found->run ? "run" : !found->release ? "release" : NULL;
+    tc_lua_raise_text(L, me, "backend '%s': %s is made for version %d of plugin.h, and this is version %d",
+                      name, path, (int)found->version, TC_PLUGIN_VERSION);
+  const char *missing = !found->compile   ? "compile"
+                        : !found->run     ? "run"
+                        : !found->release ? "release"
+                                          : NULL;
   if (missing) tc_lua_raise_text(L, me, "backend '%s': %s has no function %s", name, path, missing);
   p->interface = found;
 }
@@ -66,7 +86,9 @@ static int *node_numbers(lua_State *L, size_t n, struct tc_node *const *nodes) {
 static int64_t *constants(lua_State *L, int n, const tc_sym *symbols) {
   int64_t *values = scratch(L, (size_t)n * sizeof *values);
   for (int i = 0; i < n; i++) {
-    if (!tc_sym_is_const(symbols[i])) luaL_error(L, "a plug-in takes constant sizes alone, and a tensor of this call is marked (mark_dynamic)");
+    if (!tc_sym_is_const(symbols[i]))
+      luaL_error(L,
+                 "a plug-in takes constant sizes alone, and a tensor of this call is marked (mark_dynamic)");
     values[i] = tc_sym_value(symbols[i]);
   }
   return values;
@@ -95,7 +117,10 @@ static void view_graph(lua_State *L, const struct tc_graph *graph, struct tc_plu
   const int keep = lua_gettop(L);
   struct tc_plugin_node *nodes = scratch(L, graph->nodes.len * sizeof *nodes);
   for (size_t i = 0; i < graph->nodes.len; i++) view_node(L, keep, graph->nodes.data[i], &nodes[i]);
-  *out = (struct tc_plugin_graph){.n_nodes = (int)graph->nodes.len, .nodes = nodes, .n_inputs = (int)graph->inputs.len, .n_outputs = (int)graph->outputs.len};
+  *out = (struct tc_plugin_graph){.n_nodes = (int)graph->nodes.len,
+                                  .nodes = nodes,
+                                  .n_inputs = (int)graph->inputs.len,
+                                  .n_outputs = (int)graph->outputs.len};
   out->inputs = node_numbers(L, graph->inputs.len, graph->inputs.data);
   out->outputs = node_numbers(L, graph->outputs.len, graph->outputs.data);
 }
@@ -126,7 +151,8 @@ static int run_code(lua_State *L) {
   const struct code *c = lua_touserdata(L, lua_upvalueindex(TC_LUA_EXTRA));
   char error[256] = "";
   const int n_inputs = lua_gettop(L);
-  struct tc_plugin_tensor *inputs = scratch(L, (size_t)c->n_inputs * sizeof *inputs), *outputs = scratch(L, (size_t)c->n_outputs * sizeof *outputs);
+  struct tc_plugin_tensor *inputs = scratch(L, (size_t)c->n_inputs * sizeof *inputs),
+                          *outputs = scratch(L, (size_t)c->n_outputs * sizeof *outputs);
   luaL_checkstack(L, c->n_outputs + LUA_MINSTACK, "outputs of a plug-in");
   if (n_inputs != c->n_inputs) return luaL_error(L, "it takes %d tensors, got %d", c->n_inputs, n_inputs);
   for (int i = 0; i < n_inputs; i++) {
@@ -149,7 +175,8 @@ void tc_backend_plugin_compile(lua_State *L, int plugin, const struct tc_backend
   char error[256] = "";
   view_graph(L, graph, &view);
   struct code *c = lua_newuserdatauv(L, sizeof *c + n_outputs * sizeof c->outputs[0], 1);
-  *c = (struct code){.module = call->module, .plugin = p, .n_inputs = view.n_inputs, .n_outputs = view.n_outputs};
+  *c = (struct code){
+      .module = call->module, .plugin = p, .n_inputs = view.n_inputs, .n_outputs = view.n_outputs};
   for (size_t i = 0; i < n_outputs; i++) describe_output(&graph->outputs.data[i]->meta, &c->outputs[i]);
   luaL_setmetatable(L, code_name);
   lua_pushvalue(L, plugin);

@@ -1,12 +1,13 @@
 /* A call of a compiled object.
  *
- * 1. The guards of a single entry are checked; among several, a hash of what tells them apart chooses which (guards.h). A call whose
- *    guards pass enters no Lua code, but for what a registered backend made.
+ * 1. The guards of a single entry are checked; among several, a hash of what tells them apart chooses which
+ *    (guards.h). A call whose guards pass enters no Lua code, but for what a registered backend made.
  * 2. No entry fits: capture, compile, run; within the limit of recompiles.
  * 3. An entry that ends at a graph break gives a function that goes on (pieces.c).
- * 4. Whatever cannot be compiled runs the plain function, and is noted (never silently). So does a call whose compiled code
- *    fails (an index out of range, no memory): what is captured has no effect before it ends, and the generator is set back,
- *    so the plain function does all again, and raises its own error at its own line.
+ * 4. Whatever cannot be compiled runs the plain function, and is noted (never silently). So does a call whose
+ *    compiled code fails (an index out of range, no memory): what is captured has no effect before it ends,
+ *    and the generator is set back, so the plain function does all again, and raises its own error at its own
+ *    line.
  * 5. Whatever goes on is called last, by lua_callk: it may yield.
  * Lua errors are raised only where no C resource is held. */
 #include <stdio.h>
@@ -19,8 +20,9 @@
 /* --- compiled code --- */
 
 /* Pushes the results of a finished entry, or the function that goes on and its arguments. */
-static enum tc_lua_outcome push_outcome(lua_State *L, int object, const struct compiled_entry *e, const struct tc_frame *frame, int step,
-                                        int first_output, int *count) {
+static enum tc_lua_outcome push_outcome(lua_State *L, int object, const struct compiled_entry *e,
+                                        const struct tc_frame *frame, int step, int first_output,
+                                        int *count) {
   tc_lua_push_results(L, e, frame, first_output);
   *count = e->replay->n_results;
   if (!e->step) return TC_LUA_FINISHED;
@@ -44,7 +46,8 @@ void tc_lua_add_scalars(const struct compiled_entry *e, struct call_values *valu
 }
 
 /* By what a registered backend made. Its failure is an error of the call. */
-static void run_registered(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *e, const struct call_values *values,
+static void run_registered(lua_State *L, struct compiled_object *o, int object,
+                           const struct compiled_entry *e, const struct call_values *values,
                            int first_output) {
   struct tc_lua_object *outputs[TC_MAX_RESULTS];
   const int n_outputs = tc_compiled_outputs(e->compiled);
@@ -54,12 +57,15 @@ static void run_registered(lua_State *L, struct compiled_object *o, int object, 
   tc_lua_raise_text(L, "compile", "backend '%s' failed in a call: %s", o->registered, lua_tostring(L, -1));
 }
 
-/* Runs the graph of an entry: its outputs are pushed, from `first_output` on. False: it failed, which is noted. */
-static bool run_graph(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *e, struct call_values *values, int first_output) {
+/* Runs the graph of an entry: its outputs are pushed, from `first_output` on. False: it failed, which is
+ * noted. */
+static bool run_graph(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *e,
+                      struct call_values *values, int first_output) {
   struct tc_tensor outputs[TC_MAX_RESULTS];
   struct tc_error err = {0};
   const int n_outputs = tc_compiled_outputs(e->compiled);
-  for (int i = 0; i < n_outputs; i++) tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE)); /* before the run: making them may raise */
+  for (int i = 0; i < n_outputs; i++)
+    tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE)); /* before the run: making them may raise */
   const struct tc_rng rng = o->module->ctx.rng;
   if (e->n_scalars) tc_lua_add_scalars(e, values);
   if (e->made) {
@@ -87,9 +93,11 @@ static enum tc_lua_outcome go_plain(lua_State *L, const struct tc_frame *frame, 
 }
 
 /* Runs an entry (in a closure of the module). *ran: its code did not fail. */
-static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *chosen, const struct tc_frame *frame,
+static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, int object,
+                                     const struct compiled_entry *chosen, const struct tc_frame *frame,
                                      struct call_values *values, int *count, bool *ran) {
-  const struct compiled_entry copy = *chosen, *const e = &copy; /* the list may move meanwhile; what it holds is pinned */
+  const struct compiled_entry copy = *chosen,
+                              *const e = &copy; /* the list may move meanwhile; what it holds is pinned */
   const int top = lua_gettop(L);
   luaL_checkstack(L, (e->compiled ? tc_compiled_outputs(e->compiled) : 0) + LUA_MINSTACK, "results");
   if (e->step) tc_lua_push_step(L, object, e->step, frame->function);
@@ -111,7 +119,8 @@ static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, in
 
 enum { MOST_CHANGES = 64 }; /* that are learnt from one call */
 
-static void note_recompile(struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
+static void note_recompile(struct compiled_object *o, const struct tc_frame *frame,
+                           struct call_values *values) {
   struct compiled_entry *newest = &o->entries.data[0];
   struct tc_strbuf text;
   tc_strbuf_init(&text, o->module->ctx.alloc);
@@ -136,17 +145,21 @@ static bool same_thing(const struct tc_guard_change *a, const struct tc_guard_ch
   return a->path == b->path && a->is_number == b->is_number && a->is_code == b->is_code;
 }
 
-/* What differs from the call that the guards were made for is not fixed again (dynamic=true leaves open from the start what arguments
- * show; lengths and variables are learnt like anything else). Under dynamic=false, only that a closure is made anew. */
-static void learn_changes(struct compiled_object *o, const struct tc_guards *before, const struct tc_frame *frame) {
+/* What differs from the call that the guards were made for is not fixed again (dynamic=true leaves open from
+ * the start what arguments show; lengths and variables are learnt like anything else). Under dynamic=false,
+ * only that a closure is made anew. */
+static void learn_changes(struct compiled_object *o, const struct tc_guards *before,
+                          const struct tc_frame *frame) {
   struct tc_guard_change changes[MOST_CHANGES];
   const int count = tc_guards_changes(before, frame, changes, MOST_CHANGES);
   for (int i = 0; i < count; i++) {
     size_t k = 0;
     if (o->dynamic == TC_LUA_DYNAMIC_NEVER && !changes[i].is_code) continue;
     while (k < o->changed.len && !same_thing(&o->changed.data[k], &changes[i])) k++;
-    if (k < o->changed.len) o->changed.data[k].dims |= changes[i].dims;
-    else if (!tc_vec_push(o->module->ctx.alloc, &o->changed, changes[i])) return; /* without memory it is fixed again */
+    if (k < o->changed.len)
+      o->changed.data[k].dims |= changes[i].dims;
+    else if (!tc_vec_push(o->module->ctx.alloc, &o->changed, changes[i]))
+      return; /* without memory it is fixed again */
   }
 }
 
@@ -156,40 +169,49 @@ static bool limit_reached(struct compiled_object *o, const struct tc_frame *fram
   if ((int64_t)o->entries.len < o->config.recompile_limit) return false;
   lua_pushvalue(frame->L, frame->function);
   lua_getinfo(frame->L, ">S", &function);
-  tc_lua_note_fallback(o, "%s:%d: compiled %d time%s, the limit (recompile_limit); the function runs eagerly", function.short_src, function.linedefined,
-                       (int)o->entries.len, o->entries.len == 1 ? "" : "s");
-  fprintf(stderr, "tbench: the function at %s:%d reached recompile_limit=%lld; it runs eagerly until tb.reset (TB_LOGS=recompiles shows why)\n",
+  tc_lua_note_fallback(o, "%s:%d: compiled %d time%s, the limit (recompile_limit); the function runs eagerly",
+                       function.short_src, function.linedefined, (int)o->entries.len,
+                       o->entries.len == 1 ? "" : "s");
+  fprintf(stderr,
+          "tbench: the function at %s:%d reached recompile_limit=%lld; it runs eagerly until tb.reset "
+          "(TB_LOGS=recompiles shows why)\n",
           function.short_src, function.linedefined, (long long)o->config.recompile_limit);
   tc_lua_give_up(o);
   return true;
 }
 
 /* The guards of a new entry must hold for the call that it was made for, and fill `inputs`. */
-static bool fits_its_call(struct compiled_object *o, const struct compiled_entry *entry, const struct tc_frame *frame, struct call_values *values) {
+static bool fits_its_call(struct compiled_object *o, const struct compiled_entry *entry,
+                          const struct tc_frame *frame, struct call_values *values) {
   const int failed = tc_lua_match(entry, frame, values);
   if (!failed) return true;
   struct tc_strbuf text;
   tc_strbuf_init(&text, o->module->ctx.alloc);
   tc_guards_explain(entry->guards, frame, failed, &text);
-  tc_lua_note_fallback(o, "guard %d fails on the call that it was made for: %s", failed, tc_strbuf_text(&text) ? text.data : "?");
+  tc_lua_note_fallback(o, "guard %d fails on the call that it was made for: %s", failed,
+                       tc_strbuf_text(&text) ? text.data : "?");
   tc_strbuf_free(&text);
   tc_lua_give_up(o);
   return false;
 }
 
-static int refuse(lua_State *L, struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
+static int refuse(lua_State *L, struct compiled_object *o, const struct tc_frame *frame,
+                  struct call_values *values) {
   struct tc_strbuf text;
-  if (!o->entries.len) return tc_lua_raise_text(L, "compile", "a call needs a compile, and the stance is fail_on_recompile: nothing is compiled yet");
+  if (!o->entries.len)
+    return tc_lua_raise_text(
+        L, "compile", "a call needs a compile, and the stance is fail_on_recompile: nothing is compiled yet");
   tc_strbuf_init(&text, o->module->ctx.alloc);
   const struct tc_guards *newest = o->entries.data[0].guards;
   tc_guards_explain(newest, frame, tc_lua_match(&o->entries.data[0], frame, values), &text);
   lua_pushstring(L, tc_strbuf_text(&text) ? text.data : "?");
   tc_strbuf_free(&text);
-  return tc_lua_raise_text(L, "compile", "a call needs a recompile, and the stance is fail_on_recompile: %s", lua_tostring(L, -1));
+  return tc_lua_raise_text(L, "compile", "a call needs a recompile, and the stance is fail_on_recompile: %s",
+                           lua_tostring(L, -1));
 }
 
-/* Under eager_then_compile the first call runs plain; the second is compiled, and what differs in it is left open. What goes on
- * behind a break belongs to a call that was made before. */
+/* Under eager_then_compile the first call runs plain; the second is compiled, and what differs in it is left
+ * open. What goes on behind a break belongs to a call that was made before. */
 static bool runs_first(lua_State *L, struct compiled_object *o, const struct tc_frame *frame) {
   if (o->root != o || o->entries.len) return false;
   if (!o->was_called) {
@@ -204,7 +226,8 @@ static bool runs_first(lua_State *L, struct compiled_object *o, const struct tc_
 }
 
 /* By the stance. */
-static bool may_compile(lua_State *L, struct compiled_object *o, const struct tc_frame *frame, struct call_values *values) {
+static bool may_compile(lua_State *L, struct compiled_object *o, const struct tc_frame *frame,
+                        struct call_values *values) {
   switch (o->module->stance) {
     case TC_LUA_STANCE_fail_on_recompile: refuse(L, o, frame, values); return false;
     case TC_LUA_STANCE_eager_on_recompile: return false;
@@ -213,7 +236,8 @@ static bool may_compile(lua_State *L, struct compiled_object *o, const struct tc
   }
 }
 
-static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, double entered_ns,
+static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object *o, int object,
+                                           const struct tc_frame *frame, double entered_ns,
                                            struct call_values *values, int *count) {
   if (!may_compile(L, o, frame, values) || limit_reached(o, frame)) return go_plain(L, frame, count);
   if (o->entries.len) {
@@ -230,7 +254,8 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
   tc_stage_enter(&o->module->ctx, "run");
   const enum tc_lua_outcome outcome = run_entry(L, o, object, newest, frame, values, count, &ran);
   tc_stage_leave(&o->module->ctx);
-  if (!compiled || !o->entries.len || o->entries.data[0].compiled != compiled) return outcome; /* a finalizer reset the object meanwhile */
+  if (!compiled || !o->entries.len || o->entries.data[0].compiled != compiled)
+    return outcome; /* a finalizer reset the object meanwhile */
   tc_compiled_watch(compiled, false);
   if (ran) o->entry_to_kernel_ns = (double)tc_compiled_first_launch_ns(compiled) - entered_ns;
   flush_cache(o);
@@ -238,7 +263,8 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
 }
 
 /* A function of its own, which calls nothing that runs Lua code: the room for inputs is on the C stack. */
-static __attribute__((noinline)) enum tc_lua_outcome run_compiled(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, int *count) {
+static __attribute__((noinline)) enum tc_lua_outcome
+run_compiled(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, int *count) {
   struct call_values values;
   const double entered = o->entries.len ? 0 : tc_now_ns();
   const struct compiled_entry *known = tc_lua_find_entry(o, frame, &values);
@@ -250,7 +276,8 @@ static __attribute__((noinline)) enum tc_lua_outcome run_compiled(lua_State *L, 
 enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count) {
   struct compiled_object *o = lua_touserdata(L, object);
   if (o->eager || o->module->stance == TC_LUA_STANCE_force_eager) return go_plain(L, frame, count);
-  return o->module->n_disabled && tc_lua_is_disabled(L) ? go_plain(L, frame, count) : run_compiled(L, o, object, frame, count);
+  return o->module->n_disabled && tc_lua_is_disabled(L) ? go_plain(L, frame, count)
+                                                        : run_compiled(L, o, object, frame, count);
 }
 
 /* --- calls from outside --- */
@@ -260,8 +287,8 @@ static int called(lua_State *L, int status, lua_KContext below) {
   return lua_gettop(L) - (int)below;
 }
 
-/* Calls the function below the `count` arguments at the stack top, last: it may yield. Nothing else stays on the stack, where it
- * would keep alive what plain code has let go. */
+/* Calls the function below the `count` arguments at the stack top, last: it may yield. Nothing else stays on
+ * the stack, where it would keep alive what plain code has let go. */
 static int call_on(lua_State *L, int count) {
   const int function = lua_gettop(L) - count;
   for (int i = 0; i <= count && function > 1; i++) lua_copy(L, function + i, 1 + i);
@@ -290,7 +317,8 @@ static int call_value(lua_State *L, const struct tc_frame *frame) {
   return call_on(L, count);
 }
 
-/* The object's user values are read by way of `object`; its arguments lie from `first_arg` to the stack's top. */
+/* The object's user values are read by way of `object`; its arguments lie from `first_arg` to the stack's
+ * top. */
 static int call(lua_State *L, int object, int first_arg) {
   struct compiled_object *o = lua_touserdata(L, object);
   if (!o->tag) return luaL_error(L, "a compiled function is called after its finalizer");
@@ -299,10 +327,14 @@ static int call(lua_State *L, int object, int first_arg) {
     lua_insert(L, first_arg);
   }
   const int n_args = lua_gettop(L) - first_arg + 1;
-  if (!o->has_self) lua_getiuservalue(L, object, OBJECT_FUNCTION);
+  if (!o->has_self)
+    lua_getiuservalue(L, object, OBJECT_FUNCTION);
   else if (!tc_lua_push_method(L, object, first_arg))
-    return call_value(L, &(struct tc_frame){.L = L, .function = first_arg, .first_arg = first_arg + 1, .n_args = n_args - 1});
-  const struct tc_frame frame = {.L = L, .function = first_arg + n_args, .first_arg = first_arg, .n_args = n_args};
+    return call_value(
+        L,
+        &(struct tc_frame){.L = L, .function = first_arg, .first_arg = first_arg + 1, .n_args = n_args - 1});
+  const struct tc_frame frame = {
+      .L = L, .function = first_arg + n_args, .first_arg = first_arg, .n_args = n_args};
   int count;
   return tc_lua_advance(L, object, &frame, &count) == TC_LUA_FINISHED ? count : call_on(L, count);
 }

@@ -1,33 +1,43 @@
-/* Functions that are called compiled behind graph breaks: those that the breaking instruction calls, and arguments of protected calls.
+/* Functions that are called compiled behind graph breaks: those that the breaking instruction calls, and
+ * arguments of protected calls.
  *
- * 1. A function that lasts gets a compiled object of its own, once for all pieces of a root, so that recursion ends.
- * 2. A closure that the captured code makes in the call, or of whose code there were several, shares one object with all closures of that
- *    code: its entries read the upvalues of the closure that is called, and its steps and pieces are made for each call (pieces.c).
- *    Functions have the same code if lua_dump gives the same bytes for both.
- * 3. A module, or another value with a __call, is like a function that lasts; its object passes it as the first argument.
- * 4. What calls a function compiled stands in its place for that call alone, where no other code sees it, and leaves no trace on the stack. */
+ * 1. A function that lasts gets a compiled object of its own, once for all pieces of a root, so that
+ *    recursion ends.
+ * 2. A closure that the captured code makes in the call, or of whose code there were several, shares one
+ *    object with all closures of that code: its entries read the upvalues of the closure that is called, and
+ *    its steps and pieces are made for each call (pieces.c). Functions have the same code if lua_dump gives
+ *    the same bytes for both.
+ * 3. A module, or another value with a __call, is like a function that lasts; its object passes it as the
+ *    first argument.
+ * 4. What calls a function compiled stands in its place for that call alone, where no other code sees it, and
+ *    leaves no trace on the stack. */
 #include <string.h>
 
 #include "lua/compile/pieces.h"
 
 static const char trampolines_key = 't';
 
-/* Functions of the table of trampolines: (what enters) → a function that calls one function compiled, and → a function that gives such a
- * function for each closure. */
+/* Functions of the table of trampolines: (what enters) → a function that calls one function compiled, and → a
+ * function that gives such a function for each closure. */
 enum { TRAMPOLINE_OF_ONE = 1, TRAMPOLINE_OF_CODE };
 enum { TRAMPOLINE_ENTER = 2 }; /* upvalue of what they give */
-static const char trampolines[] = "local function go(f, ...) return f(...) end\n"
-                                  "return { function(enter) return function(...) return go(enter(...)) end end,\n"
-                                  "  function(enter) return function(closure) return function(...) return go(enter(closure, ...)) end end end }\n";
+static const char trampolines[] =
+    "local function go(f, ...) return f(...) end\n"
+    "return { function(enter) return function(...) return go(enter(...)) end end,\n"
+    "  function(enter) return function(closure) return function(...) return go(enter(closure, ...)) end end "
+    "end }\n";
 
-enum { FIRST_OF_CODE = 3 };    /* functions of one code that get objects of their own before they share one */
-enum { WRAPPED_A_LIMIT = 8 }; /* functions that one object calls compiled, for each compile that it may make (recompile_limit) */
+enum { FIRST_OF_CODE = 3 }; /* functions of one code that get objects of their own before they share one */
+enum {
+  WRAPPED_A_LIMIT = 8
+}; /* functions that one object calls compiled, for each compile that it may make (recompile_limit) */
 
 /* --- tables --- */
 
 void tc_lua_set_callees(lua_State *L, int object) {
   const int resume = lua_gettop(L);
-  if (lua_getiuservalue(L, object, OBJECT_ROOT) == LUA_TUSERDATA && lua_getiuservalue(L, -1, OBJECT_RESUME) == LUA_TUSERDATA) {
+  if (lua_getiuservalue(L, object, OBJECT_ROOT) == LUA_TUSERDATA &&
+      lua_getiuservalue(L, -1, OBJECT_RESUME) == LUA_TUSERDATA) {
     lua_getiuservalue(L, -1, RESUME_WRAPPERS);
     lua_setiuservalue(L, resume, RESUME_WRAPPERS);
     lua_getiuservalue(L, -1, RESUME_CODES);
@@ -59,7 +69,8 @@ static int enter(lua_State *L) {
   luaL_checkstack(L, LUA_MINSTACK, "arguments");
   lua_getiuservalue(L, lua_upvalueindex(TC_LUA_EXTRA), OBJECT_FUNCTION);
   lua_pushvalue(L, lua_upvalueindex(TC_LUA_EXTRA));
-  return enter_object(L, &(struct tc_frame){.L = L, .function = n_args + 1, .first_arg = 1, .n_args = n_args});
+  return enter_object(L,
+                      &(struct tc_frame){.L = L, .function = n_args + 1, .first_arg = 1, .n_args = n_args});
 }
 
 /* (arguments) of a value with a __call, which the object knows → the same. */
@@ -74,7 +85,8 @@ static int enter_callable(lua_State *L) {
     return n_args;
   }
   lua_pushvalue(L, object);
-  return enter_object(L, &(struct tc_frame){.L = L, .function = n_args + 1, .first_arg = 1, .n_args = n_args});
+  return enter_object(L,
+                      &(struct tc_frame){.L = L, .function = n_args + 1, .first_arg = 1, .n_args = n_args});
 }
 
 /* (closure, arguments) → the same. */
@@ -97,7 +109,8 @@ static void give_trampoline(lua_State *L, int which, lua_CFunction function) {
 
 /* --- objects --- */
 
-/* Does the object at `like` go on calling new functions compiled? Code that is made in each call would be compiled in each. */
+/* Does the object at `like` go on calling new functions compiled? Code that is made in each call would be
+ * compiled in each. */
 static bool may_wrap(lua_State *L, int like, int function) {
   struct compiled_object *o = lua_touserdata(L, like);
   lua_Debug what;
@@ -109,11 +122,14 @@ static bool may_wrap(lua_State *L, int like, int function) {
   o->n_wrapped = -1;
   lua_pushvalue(L, function);
   lua_getinfo(L, ">S", &what);
-  tc_lua_note_fallback(o, "%s:%d: behind a graph break another function is called in each call; it runs eagerly", what.short_src, what.linedefined);
+  tc_lua_note_fallback(o,
+                       "%s:%d: behind a graph break another function is called in each call; it runs eagerly",
+                       what.short_src, what.linedefined);
   return false;
 }
 
-/* Pushes a closure of the code of the function at an index, with variables of its own, which nobody calls: so that nothing is kept alive. */
+/* Pushes a closure of the code of the function at an index, with variables of its own, which nobody calls: so
+ * that nothing is kept alive. */
 static tc_status push_blank(lua_State *L, int function, const struct tc_alloc *alloc) {
   struct tc_arena *arena = tc_arena_new(alloc);
   struct tc_error err = {.message = ""};
@@ -131,7 +147,8 @@ static tc_status push_blank(lua_State *L, int function, const struct tc_alloc *a
   return status;
 }
 
-/* Pushes what gives functions that call closures of the function's code compiled. False: it cannot be made. */
+/* Pushes what gives functions that call closures of the function's code compiled. False: it cannot be
+ * made. */
 static bool push_code_wrapper(lua_State *L, int function, int like) {
   const struct compiled_object *o = lua_touserdata(L, like);
   if (push_blank(L, function, o->module->ctx.alloc)) return false;
@@ -141,7 +158,10 @@ static bool push_code_wrapper(lua_State *L, int function, int like) {
   return true;
 }
 
-struct code { char *bytes; size_t length; };
+struct code {
+  char *bytes;
+  size_t length;
+};
 
 static int count_bytes(lua_State *L, const void *bytes, size_t count, void *data) {
   struct code *code = data;
@@ -201,7 +221,9 @@ static bool push_wrapper(lua_State *L, int resume, int like, int function, bool 
   return true;
 }
 
-static bool is_lua_function(lua_State *L, int index) { return lua_isfunction(L, index) && !lua_iscfunction(L, index); }
+static bool is_lua_function(lua_State *L, int index) {
+  return lua_isfunction(L, index) && !lua_iscfunction(L, index);
+}
 
 /* The same of a value with a __call, which is a Lua function. */
 static bool push_callable_wrapper(lua_State *L, int like, int callable) {
@@ -215,7 +237,8 @@ static bool push_callable_wrapper(lua_State *L, int like, int callable) {
   return true;
 }
 
-/* The value at the stack top, a Lua function or what has one as __call, becomes a function that calls it compiled. */
+/* The value at the stack top, a Lua function or what has one as __call, becomes a function that calls it
+ * compiled. */
 static void wrap(lua_State *L, int resume, int like, bool is_new) {
   const int callee = lua_gettop(L);
   luaL_checkstack(L, LUA_MINSTACK, "graph break");
@@ -223,7 +246,8 @@ static void wrap(lua_State *L, int resume, int like, bool is_new) {
   const int wrappers = lua_gettop(L);
   lua_pushvalue(L, callee);
   if (lua_rawget(L, wrappers) == LUA_TNIL) {
-    const bool made = lua_isfunction(L, callee) ? push_wrapper(L, resume, like, callee, is_new) : push_callable_wrapper(L, like, callee);
+    const bool made = lua_isfunction(L, callee) ? push_wrapper(L, resume, like, callee, is_new)
+                                                : push_callable_wrapper(L, like, callee);
     if (!made) {
       lua_settop(L, callee);
       return;
@@ -274,11 +298,13 @@ int tc_lua_compile_argument(lua_State *L) {
 
 /* --- all of them --- */
 
-/* Visits the object of what a trampoline gave, at the stack top. One that many closures share is met in the table of codes alone. */
+/* Visits the object of what a trampoline gave, at the stack top. One that many closures share is met in the
+ * table of codes alone. */
 static void visit_wrapped(lua_State *L, bool shared, tc_lua_visit visit, void *context) {
   if (!lua_isfunction(L, -1) || !lua_getupvalue(L, -1, TRAMPOLINE_ENTER)) return;
   const lua_CFunction entered_by = lua_tocfunction(L, -1);
-  const bool enters = shared ? entered_by == enter_closure : entered_by == enter || entered_by == enter_callable;
+  const bool enters =
+      shared ? entered_by == enter_closure : entered_by == enter || entered_by == enter_callable;
   if (enters && lua_getupvalue(L, -1, TC_LUA_EXTRA)) visit(L, lua_gettop(L), context);
 }
 
@@ -286,7 +312,8 @@ void tc_lua_each_callee(lua_State *L, int resume, tc_lua_visit visit, void *cont
   const int top = lua_gettop(L);
   for (int which = RESUME_WRAPPERS; which <= RESUME_CODES; which++) {
     lua_getiuservalue(L, resume, which);
-    for (lua_pushnil(L); lua_next(L, top + 1); lua_settop(L, top + 2)) visit_wrapped(L, which == RESUME_CODES, visit, context);
+    for (lua_pushnil(L); lua_next(L, top + 1); lua_settop(L, top + 2))
+      visit_wrapped(L, which == RESUME_CODES, visit, context);
     lua_settop(L, top);
   }
 }

@@ -2,17 +2,20 @@
  *
  * tb.compile(function or callable [, {backend=, mode=, fullgraph=, dynamic=, options={switch=value}}])
  *
- * What it returns computes what the plain function does: results, side effects and errors are equal, but for these, where it
- * follows torch.compile:
- *  1. Operations that no result needs are not run (backend=eager alone runs them), and so do not raise: an index out of range
- *     in an unused gather, or in the part of one that nothing reads, is an error of the plain function only.
+ * What it returns computes what the plain function does: results, side effects and errors are equal, but for
+ * these, where it follows torch.compile:
+ *  1. Operations that no result needs are not run (backend=eager alone runs them), and so do not raise: an
+ *     index out of range in an unused gather, or in the part of one that nothing reads, is an error of the
+ *     plain function only.
  *  2. Floating-point results may differ by rounding, within the bounds that the suites check.
  *  3. The call is a level of its own on the Lua stack, for error(…, 2) and debug.
- *  4. Two conflicts of a program with itself are errors: a graph break inside of a function of tb.allow_in_graph, and a size that
- *     tb.mark_dynamic marked but the code fixes. So is whatever a registered backend raises.
- * Behind a graph break the function goes on in pieces (pieces.c); what cannot be cut there runs as it is, counted and named in
- * tb.stats. Changing sizes and numbers are left open in the next compile (dynamic=nil), from the start (true) or never (false).
- * A compiled function that a captured one calls is inlined; its own options play no part then. */
+ *  4. Two conflicts of a program with itself are errors: a graph break inside of a function of
+ *     tb.allow_in_graph, and a size that tb.mark_dynamic marked but the code fixes. So is whatever a
+ *     registered backend raises.
+ * Behind a graph break the function goes on in pieces (pieces.c); what cannot be cut there runs as it is,
+ * counted and named in tb.stats. Changing sizes and numbers are left open in the next compile (dynamic=nil),
+ * from the start (true) or never (false). A compiled function that a captured one calls is inlined; its own
+ * options play no part then. */
 #include <stdio.h>
 #include <string.h>
 
@@ -64,10 +67,13 @@ void tc_lua_compiled_free_entry(lua_State *L, struct compiled_entry *e) {
   tc_arena_free(e->recipes);
 }
 
-/* What a running call may use outlives it (where even the list of such entries finds no memory, it is never freed). */
+/* What a running call may use outlives it (where even the list of such entries finds no memory, it is never
+ * freed). */
 static void drop_entry(lua_State *L, struct compiled_object *o, struct compiled_entry *e) {
-  if (o->running) (void)tc_vec_push(o->module->ctx.alloc, &o->retired, *e);
-  else tc_lua_compiled_free_entry(L, e);
+  if (o->running)
+    (void)tc_vec_push(o->module->ctx.alloc, &o->retired, *e);
+  else
+    tc_lua_compiled_free_entry(L, e);
 }
 
 /* Of an object that may be on the way to its end: without its user values. */
@@ -79,7 +85,8 @@ static void drop_all(lua_State *L, struct compiled_object *o) {
   o->first = NULL;
   o->was_called = false;
   for (size_t i = 0; i < o->entries.len; i++) drop_entry(L, o, &o->entries.data[i]);
-  for (size_t i = 0; !o->running && i < o->retired.len; i++) tc_lua_compiled_free_entry(L, &o->retired.data[i]);
+  for (size_t i = 0; !o->running && i < o->retired.len; i++)
+    tc_lua_compiled_free_entry(L, &o->retired.data[i]);
   if (!o->running) tc_vec_free(a, &o->retired);
   tc_vec_free(a, &o->entries);
   tc_vec_free(a, &o->changed);
@@ -100,7 +107,8 @@ void tc_lua_compiled_reset(lua_State *L, int object) {
   lua_setiuservalue(L, object, OBJECT_MADE); /* what is running is on the stack */
 }
 
-/* The module may be gone already when a state closes: its device is then NULL, and its allocator still works. */
+/* The module may be gone already when a state closes: its device is then NULL, and its allocator still
+ * works. */
 static int object_gc(lua_State *L) {
   struct compiled_object *o = tc_lua_compiled_at(L, 1);
   if (!o) return 0;
@@ -112,8 +120,8 @@ static int object_gc(lua_State *L) {
 
 /* --- tb.compile --- */
 
-/* The function to compile becomes the object's: a function; what another compiled object compiles; or the __call of any other
- * value, which is then the first argument. */
+/* The function to compile becomes the object's: a function; what another compiled object compiles; or the
+ * __call of any other value, which is then the first argument. */
 static bool set_function(lua_State *L, int object, int callable) {
   const struct compiled_object *inner = tc_lua_compiled_at(L, callable);
   bool has_self = false;
@@ -126,8 +134,12 @@ static bool set_function(lua_State *L, int object, int callable) {
   } else {
     const int type = luaL_getmetafield(L, callable, "__call");
     if (type != LUA_TFUNCTION) {
-      luaL_error(L, type == LUA_TNIL ? "compile: argument 1 must be a function or a module (a value whose metatable has __call), got %s"
-                                     : "compile: argument 1 must be a function or a module; its __call is no function (%s)", tc_lua_given(L, callable));
+      luaL_error(L,
+                 type == LUA_TNIL
+                     ? "compile: argument 1 must be a function or a module (a value whose metatable has "
+                       "__call), got %s"
+                     : "compile: argument 1 must be a function or a module; its __call is no function (%s)",
+                 tc_lua_given(L, callable));
     }
     lua_pushvalue(L, callable);
     has_self = true;
@@ -138,7 +150,8 @@ static bool set_function(lua_State *L, int object, int callable) {
 }
 
 void tc_lua_push_object(lua_State *L, int index) {
-  if (lua_iscfunction(L, index)) lua_getupvalue(L, index, TC_LUA_EXTRA);
+  if (lua_iscfunction(L, index))
+    lua_getupvalue(L, index, TC_LUA_EXTRA);
   else
     lua_pushvalue(L, index);
 }
@@ -163,8 +176,10 @@ struct compiled_object *tc_lua_compiled_new(lua_State *L, int function_index, in
   luaL_setmetatable(L, object_name);
   list_object(L);
   o->has_self = set_function(L, object, function_index);
-  if (options_index) tc_lua_read_options(L, options_index, object, o);
-  else tc_lua_no_options(o);
+  if (options_index)
+    tc_lua_read_options(L, options_index, object, o);
+  else
+    tc_lua_no_options(o);
   return o;
 }
 
@@ -185,8 +200,10 @@ struct compiled_object *tc_lua_compiled_like(lua_State *L, int function_index, i
   lua_setiuservalue(L, -2, OBJECT_TEXTS);
   lua_pushvalue(L, function_index);
   lua_setiuservalue(L, -2, OBJECT_FUNCTION);
-  if (other->root == other) lua_pushvalue(L, like);
-  else lua_getiuservalue(L, like, OBJECT_ROOT);
+  if (other->root == other)
+    lua_pushvalue(L, like);
+  else
+    lua_getiuservalue(L, like, OBJECT_ROOT);
   lua_setiuservalue(L, -2, OBJECT_ROOT);
   o->tag = &object_tag;
   luaL_setmetatable(L, object_name);
@@ -201,7 +218,8 @@ static int compile(lua_State *L) {
   return 1;
 }
 
-/* tb.reset(object), or of all: what was compiled, learnt and given up is forgotten. Its pieces behind breaks go with it. */
+/* tb.reset(object), or of all: what was compiled, learnt and given up is forgotten. Its pieces behind breaks
+ * go with it. */
 static int reset(lua_State *L) {
   if (!lua_isnone(L, 1)) {
     check_object(L, 1, "reset");
@@ -262,8 +280,13 @@ static int object_tostring(lua_State *L) {
 }
 
 void tc_lua_open_compile(lua_State *L) {
-  static const luaL_Reg functions[] = {{"compile", compile}, {"reset", reset}, {"clear_memory_cache", clear_memory_cache}, {"counters", counters},
-                                       {"mark_dynamic", tc_lua_mark_dynamic}, {"check_guards", tc_lua_check_guards}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"compile", compile},
+                                       {"reset", reset},
+                                       {"clear_memory_cache", clear_memory_cache},
+                                       {"counters", counters},
+                                       {"mark_dynamic", tc_lua_mark_dynamic},
+                                       {"check_guards", tc_lua_check_guards},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   tc_lua_open_explain(L);
   tc_lua_open_pieces(L);

@@ -1,9 +1,9 @@
 /* Making of entries: capture, cut at a graph break, compile.
  *
- * 1. A capture that breaks is thrown away, and made again with a stop before the instruction that broke: such an entry ends with
- *    the live registers, which the step function for that instruction takes on (pieces.c).
- * 2. Where the frame may not be cut there (a to-be-closed variable, a captured local that changes), it is cut at the last place
- *    before; where there is none, the plain function runs, and that is noted.
+ * 1. A capture that breaks is thrown away, and made again with a stop before the instruction that broke: such
+ *    an entry ends with the live registers, which the step function for that instruction takes on (pieces.c).
+ * 2. Where the frame may not be cut there (a to-be-closed variable, a captured local that changes), it is cut
+ *    at the last place before; where there is none, the plain function runs, and that is noted.
  * 3. Nothing of C is held where Lua may raise. */
 #include <stdio.h>
 #include <string.h>
@@ -31,19 +31,22 @@ void tc_lua_give_up(struct compiled_object *o) {
   o->module->ctx.counters.eager_fallbacks++;
 }
 
-/* A call that could not be compiled. An object that has entries, or whose code raised an error there, stays compiled for
- * other calls, as long as failures are few. */
+/* A call that could not be compiled. An object that has entries, or whose code raised an error there, stays
+ * compiled for other calls, as long as failures are few. */
 static void note_failure(struct compiled_object *o, bool of_this_call) {
   const bool lasting = !of_this_call && !o->entries.len;
-  if (lasting || ++o->failures >= o->config.recompile_limit) tc_lua_give_up(o);
-  else o->module->ctx.counters.eager_fallbacks++;
+  if (lasting || ++o->failures >= o->config.recompile_limit)
+    tc_lua_give_up(o);
+  else
+    o->module->ctx.counters.eager_fallbacks++;
 }
 
 /* --- compiling --- */
 
 static int raise_break(lua_State *L, const struct tc_break *b) {
-  return luaL_error(L, "%s:%d: graph break%s: %s (%s)\n  hint: %s\n  in: %s", b->source, b->line, b->in_allowed ? " inside of a function of allow_in_graph" : "",
-                    tc_break_text(b->reason), b->detail, tc_break_hint(b->reason), b->stack);
+  return luaL_error(L, "%s:%d: graph break%s: %s (%s)\n  hint: %s\n  in: %s", b->source, b->line,
+                    b->in_allowed ? " inside of a function of allow_in_graph" : "", tc_break_text(b->reason),
+                    b->detail, tc_break_hint(b->reason), b->stack);
 }
 
 /* Told once, on the root. */
@@ -54,7 +57,8 @@ static void note_break(struct compiled_object *o, const struct tc_break *b) {
   ctx->counters.graph_breaks++;
   ctx->counters.breaks[b->reason]++;
   (void)tc_vec_push(ctx->alloc, &o->breaks, *b);
-  tc_log_line(&ctx->log, TC_LOG_BREAKS, "%s:%d: %s (%s); hint: %s", b->source, b->line, tc_break_text(b->reason), b->detail, tc_break_hint(b->reason));
+  tc_log_line(&ctx->log, TC_LOG_BREAKS, "%s:%d: %s (%s); hint: %s", b->source, b->line,
+              tc_break_text(b->reason), b->detail, tc_break_hint(b->reason));
 }
 
 static void log_guards(struct compiled_object *o, const struct tc_guards *guards) {
@@ -69,7 +73,8 @@ static void log_guards(struct compiled_object *o, const struct tc_guards *guards
 
 /* --- capture, and where it ends --- */
 
-static tc_status capture_call(struct compiled_object *o, const struct tc_frame *frame, const struct tc_capture_options *options, struct tc_capture *capture,
+static tc_status capture_call(struct compiled_object *o, const struct tc_frame *frame,
+                              const struct tc_capture_options *options, struct tc_capture *capture,
                               struct tc_error *err) {
   struct tc_context *ctx = &o->module->ctx;
   const struct tc_config saved = ctx->config;
@@ -88,7 +93,8 @@ void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct 
   struct tc_capture capture = {0};
   struct tc_error err = {0};
   tc_status status = capture_call(o, frame, &options, &capture, &err);
-  if (!status && capture.broke) status = tc_guards_seal(capture.guards, &err); /* what was seen before the break */
+  if (!status && capture.broke)
+    status = tc_guards_seal(capture.guards, &err); /* what was seen before the break */
   if (!status) {
     tc_guards_free(o->first, L);
     o->first = capture.guards;
@@ -98,10 +104,15 @@ void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct 
 }
 
 /* Where the next capture is to end, and how the function goes on from there. */
-struct cut { struct tc_stop stop; int step, callee; bool callee_is_new; };
+struct cut {
+  struct tc_stop stop;
+  int step, callee;
+  bool callee_is_new;
+};
 
 /* The last place before the break where the frame may be cut: from a capture that looks. */
-static tc_status find_earlier(struct compiled_object *o, const struct tc_frame *frame, struct tc_capture_options options, const struct tc_resume *resume,
+static tc_status find_earlier(struct compiled_object *o, const struct tc_frame *frame,
+                              struct tc_capture_options options, const struct tc_resume *resume,
                               struct tc_place *place, struct tc_error *err) {
   struct tc_capture capture = {0};
   options.resume = resume;
@@ -112,17 +123,21 @@ static tc_status find_earlier(struct compiled_object *o, const struct tc_frame *
 }
 
 /* What runs eagerly behind a break since the frame cannot be left there. */
-static void note_region(struct compiled_object *o, const struct tc_break *b, const struct tc_resume *resume, const struct tc_resume_unit *unit) {
+static void note_region(struct compiled_object *o, const struct tc_break *b, const struct tc_resume *resume,
+                        const struct tc_resume_unit *unit) {
   if (unit->n_exits)
-    tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly up to line %d: %s", b->source, b->line,
-                         tc_proto_line(resume->proto, unit->exits[unit->n_exits - 1]), unit->why);
+    tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly up to line %d: %s",
+                         b->source, b->line, tc_proto_line(resume->proto, unit->exits[unit->n_exits - 1]),
+                         unit->why);
   else
-    tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly: %s", b->source, b->line, unit->why);
+    tc_lua_note_fallback(o, "%s:%d: behind the graph break there the function runs eagerly: %s", b->source,
+                         b->line, unit->why);
 }
 
 /* Chooses the cut for a capture that broke at `place`; *why tells when there is none. */
-static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, const struct tc_capture_options *options,
-                            const struct tc_capture *broken, struct cut *cut, const char **why, struct tc_error *err) {
+static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame,
+                            const struct tc_capture_options *options, const struct tc_capture *broken,
+                            struct cut *cut, const char **why, struct tc_error *err) {
   struct tc_place place = broken->place;
   struct tc_resume_unit unit;
   tc_status status = TC_OK;
@@ -140,28 +155,37 @@ static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object,
   if (*why && ((place.at <= 1 && !unit.n_exits && !unit.has_hooks) || place.open >= 0)) return TC_OK;
   if (*why) note_region(o, &broken->break_, resume, &unit);
   *why = NULL;
-  cut->stop = (struct tc_stop){.at = place.at, .n_registers = tc_resume_registers(resume, place.pc, place.open), .live = resume->live[place.pc]};
+  cut->stop = (struct tc_stop){.at = place.at,
+                               .n_registers = tc_resume_registers(resume, place.pc, place.open),
+                               .live = resume->live[place.pc]};
   cut->callee = place.at == broken->place.at ? broken->callee : -1;
   cut->callee_is_new = broken->callee_is_new;
   return tc_lua_step(L, at, place.pc, place.open, &cut->step, err);
 }
 
-/* Captures the call to its end or to a cut. TC_BREAK: it cannot be cut where it breaks; the reason is noted. */
-static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct tc_capture *capture, struct cut *cut,
+/* Captures the call to its end or to a cut. TC_BREAK: it cannot be cut where it breaks; the reason is
+ * noted. */
+static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int object,
+                                const struct tc_frame *frame, struct tc_capture *capture, struct cut *cut,
                                 struct tc_break *broke, struct tc_error *err) {
   struct tc_capture_options options = {.continued = o->continued,
                                        .by_code = o->by_code,
                                        .changed = o->changed.data,
                                        .n_changed = (int)o->changed.len,
                                        .all_dynamic = o->dynamic == TC_LUA_DYNAMIC_ALWAYS,
-                                       .break_at = o->config.break_every ? o->config.break_every : o->root == o ? o->config.break_at : 0};
+                                       .break_at = o->config.break_every ? o->config.break_every
+                                                   : o->root == o        ? o->config.break_at
+                                                                         : 0};
   const int top = lua_gettop(L);
   const char *why;
   *cut = (struct cut){.callee = -1};
   tc_status status = capture_call(o, frame, &options, capture, err);
   if (status || !capture->broke) return status;
   *broke = capture->break_;
-  const struct tc_capture seen = {.break_ = capture->break_, .place = capture->place, .callee = capture->callee, .callee_is_new = capture->callee_is_new};
+  const struct tc_capture seen = {.break_ = capture->break_,
+                                  .place = capture->place,
+                                  .callee = capture->callee,
+                                  .callee_is_new = capture->callee_is_new};
   tc_capture_free(capture, L);
   if (o->fullgraph || broke->in_allowed) return TC_BREAK;
   note_break(o, broke);
@@ -169,8 +193,8 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   lua_settop(L, top);
   if (status) return status;
   if (why) {
-    tc_lua_note_fallback(o, "%s:%d: graph break: %s (%s); the function runs eagerly: %s", broke->source, broke->line, tc_break_text(broke->reason),
-                         broke->detail, why);
+    tc_lua_note_fallback(o, "%s:%d: graph break: %s (%s); the function runs eagerly: %s", broke->source,
+                         broke->line, tc_break_text(broke->reason), broke->detail, why);
     return TC_BREAK;
   }
   options.break_at = 0;
@@ -179,12 +203,14 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   if (status || !capture->broke) return status;
   *broke = capture->break_; /* a register that cannot be rebuilt */
   note_break(o, broke);
-  tc_lua_note_fallback(o, "%s:%d: graph break: %s (%s); the function runs eagerly", broke->source, broke->line, tc_break_text(broke->reason), broke->detail);
+  tc_lua_note_fallback(o, "%s:%d: graph break: %s (%s); the function runs eagerly", broke->source,
+                       broke->line, tc_break_text(broke->reason), broke->detail);
   return TC_BREAK;
 }
 
 /* Tensors for the numbers that are inputs of the graph. */
-static tc_status make_scalars(struct tc_context *ctx, const struct tc_capture *capture, struct compiled_entry *entry, struct tc_error *err) {
+static tc_status make_scalars(struct tc_context *ctx, const struct tc_capture *capture,
+                              struct compiled_entry *entry, struct tc_error *err) {
   const size_t count = capture->scalars.len;
   entry->scalars = TC_NEW_ARRAY(tc_arena_alloc(capture->recipes), struct scalar_input, count + 1);
   if (!entry->scalars) return tc_fail(err, TC_NOMEM, "compile", "out of memory");
@@ -198,7 +224,8 @@ static tc_status make_scalars(struct tc_context *ctx, const struct tc_capture *c
 }
 
 /* Whatever compiling took for granted of sizes. */
-static tc_status guard_facts(const struct tc_compiled *compiled, struct tc_guards *guards, struct tc_error *err) {
+static tc_status guard_facts(const struct tc_compiled *compiled, struct tc_guards *guards,
+                             struct tc_error *err) {
   const struct tc_sym_fact *facts;
   const int count = tc_compiled_facts(compiled, &facts);
   for (int i = 0; i < count; i++) tc_guards_shape_fact(guards, &facts[i]);
@@ -206,8 +233,10 @@ static tc_status guard_facts(const struct tc_compiled *compiled, struct tc_guard
 }
 
 /* The graph becomes what the entry runs. */
-static tc_status compile_graph(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct tc_graph *graph,
-                               struct call_values *values, struct compiled_entry *entry, struct tc_error *err) {
+static tc_status compile_graph(lua_State *L, struct compiled_object *o, int object,
+                               const struct tc_frame *frame, struct tc_graph *graph,
+                               struct call_values *values, struct compiled_entry *entry,
+                               struct tc_error *err) {
   struct tc_context *ctx = &o->module->ctx;
   const struct tc_config saved = ctx->config;
   struct tc_lua_debug *debug = tc_lua_debug_begin(o, entry, frame, graph, values);
@@ -221,17 +250,23 @@ static tc_status compile_graph(lua_State *L, struct compiled_object *o, int obje
   if (!status) status = guard_facts(entry->compiled, entry->guards, err);
   tc_lua_debug_end(debug, o, entry);
   if (status || !*o->registered) return status;
-  if (tc_guards_inputs(entry->guards) + entry->n_scalars > TC_LUA_MAX_INPUTS) return TC_OK; /* told later, and so are guards that fail */
-  if (tc_guards_match(entry->guards, frame, &(struct tc_guard_values){values->inputs, values->sizes, values->scalars})) return TC_OK;
+  if (tc_guards_inputs(entry->guards) + entry->n_scalars > TC_LUA_MAX_INPUTS)
+    return TC_OK; /* told later, and so are guards that fail */
+  if (tc_guards_match(entry->guards, frame,
+                      &(struct tc_guard_values){values->inputs, values->sizes, values->scalars}))
+    return TC_OK;
   tc_lua_add_scalars(entry, values);
   return tc_lua_backend_compile(L, object, graph, values, entry, err);
 }
 
 /* Is there anything to compile? */
-static bool has_work(const struct tc_graph *graph) { return graph->outputs.len || graph->nodes.len > graph->inputs.len; }
+static bool has_work(const struct tc_graph *graph) {
+  return graph->outputs.len || graph->nodes.len > graph->inputs.len;
+}
 
 /* Captures and compiles the call. TC_BREAK: it is to run plain, for the break in *broke. */
-static tc_status compile_call(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct compiled_entry *entry,
+static tc_status compile_call(lua_State *L, struct compiled_object *o, int object,
+                              const struct tc_frame *frame, struct compiled_entry *entry,
                               struct call_values *values, struct tc_break *broke, struct tc_error *err) {
   struct tc_context *ctx = &o->module->ctx;
   struct tc_capture capture = {0};
@@ -265,12 +300,14 @@ static tc_status compile_call(lua_State *L, struct compiled_object *o, int objec
 }
 
 /* What tb.mark_dynamic asked for must hold. */
-static tc_status check_marks(const struct compiled_object *o, const struct compiled_entry *entry, const struct tc_frame *frame, struct tc_error *err) {
+static tc_status check_marks(const struct compiled_object *o, const struct compiled_entry *entry,
+                             const struct tc_frame *frame, struct tc_error *err) {
   struct tc_strbuf text;
   tc_strbuf_init(&text, o->module->ctx.alloc);
   tc_status status = TC_OK;
   if (tc_guards_fixed_mark(entry->guards, frame, &text))
-    status = tc_fail(err, TC_GUARD, "compile", "%s by the code, and mark_dynamic asks for it to be dynamic", tc_strbuf_text(&text) ? text.data : "a size");
+    status = tc_fail(err, TC_GUARD, "compile", "%s by the code, and mark_dynamic asks for it to be dynamic",
+                     tc_strbuf_text(&text) ? text.data : "a size");
   tc_strbuf_free(&text);
   return status;
 }
@@ -285,7 +322,8 @@ static bool add_entry(struct compiled_object *o, const struct compiled_entry *en
   return true;
 }
 
-struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, struct call_values *values) {
+struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object,
+                                        const struct tc_frame *frame, struct call_values *values) {
   struct compiled_entry entry = {0};
   struct tc_break broke;
   struct tc_error err = {0};
@@ -299,17 +337,21 @@ struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o,
   if (status) {
     tc_lua_compiled_free_entry(L, &entry);
     if (o->fullgraph || *o->registered || status == TC_GUARD) tc_lua_raise(L, "compile", &err);
-    tc_lua_note_fallback(o, "%s: %s; the function runs eagerly", err.stage ? err.stage : "compile", err.message);
+    tc_lua_note_fallback(o, "%s: %s; the function runs eagerly", err.stage ? err.stage : "compile",
+                         err.message);
     note_failure(o, false);
     return NULL;
   }
-  const int n_inputs = tc_guards_inputs(entry.guards) + entry.n_scalars, n_outputs = entry.compiled ? tc_compiled_outputs(entry.compiled) : 0;
+  const int n_inputs = tc_guards_inputs(entry.guards) + entry.n_scalars,
+            n_outputs = entry.compiled ? tc_compiled_outputs(entry.compiled) : 0;
   const bool fits = n_inputs <= TC_LUA_MAX_INPUTS && n_outputs <= TC_MAX_RESULTS;
   if (fits && add_entry(o, &entry)) return &o->entries.data[0];
-  if (fits) tc_lua_note_fallback(o, "out of memory for a compiled entry; the function runs eagerly");
+  if (fits)
+    tc_lua_note_fallback(o, "out of memory for a compiled entry; the function runs eagerly");
   else
-    tc_lua_note_fallback(o, "the function reads %d tensors and returns %d; at most %d and %d are compiled; it runs eagerly", n_inputs, n_outputs,
-                         TC_LUA_MAX_INPUTS, TC_MAX_RESULTS);
+    tc_lua_note_fallback(
+        o, "the function reads %d tensors and returns %d; at most %d and %d are compiled; it runs eagerly",
+        n_inputs, n_outputs, TC_LUA_MAX_INPUTS, TC_MAX_RESULTS);
   tc_lua_compiled_free_entry(L, &entry);
   tc_lua_give_up(o);
   return NULL;

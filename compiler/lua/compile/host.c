@@ -1,5 +1,5 @@
-/* What capture and guards know of this module's objects. None of these raises or runs Lua code, but for the push of a
- * tensor when memory is out, and the loading of what loads late. */
+/* What capture and guards know of this module's objects. None of these raises or runs Lua code, but for the
+ * push of a tensor when memory is out, and the loading of what loads late. */
 #include "lua/compile/compiled_object.h"
 
 static const struct tc_function *function_at(lua_State *L, int index) {

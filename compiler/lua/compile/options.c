@@ -1,5 +1,5 @@
-/* The options of tb.compile and tb.explain: {backend=, mode=, fullgraph=, dynamic=, options={switch=value}}. Whatever is wrong
- * with them raises an error that names what was given and what is taken. */
+/* The options of tb.compile and tb.explain: {backend=, mode=, fullgraph=, dynamic=, options={switch=value}}.
+ * Whatever is wrong with them raises an error that names what was given and what is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ const char *tc_lua_given(lua_State *L, int index) {
 /* Pushes the option; false (and still pushed) when it is not given. */
 static bool push_option(lua_State *L, int options, const char *name, int type, const char *wanted) {
   const int found = lua_getfield(L, options, name);
-  if (found != LUA_TNIL && found != type) luaL_error(L, "compile: option %s must be %s, got %s", name, wanted, tc_lua_given(L, -1));
+  if (found != LUA_TNIL && found != type)
+    luaL_error(L, "compile: option %s must be %s, got %s", name, wanted, tc_lua_given(L, -1));
   return found != LUA_TNIL;
 }
 
@@ -34,10 +35,12 @@ static void read_backend(lua_State *L, int options, int object, struct compiled_
     const char *name = lua_tostring(L, -1);
     const int backend = tc_backend_find(name);
     if (backend >= 0) {
-      if (!tc_backend_built((enum tc_backend)backend)) raise_unsupported(L, "backend", name, tc_backend_help((enum tc_backend)backend));
+      if (!tc_backend_built((enum tc_backend)backend))
+        raise_unsupported(L, "backend", name, tc_backend_help((enum tc_backend)backend));
       o->backend = (enum tc_backend)backend;
     } else {
-      if (!tc_lua_push_backend(L, name)) luaL_error(L, "compile: there is no backend '%s'; backends: %s", name, tc_lua_backend_names(L));
+      if (!tc_lua_push_backend(L, name))
+        luaL_error(L, "compile: there is no backend '%s'; backends: %s", name, tc_lua_backend_names(L));
       lua_setiuservalue(L, object, OBJECT_BACKEND);
       o->backend = TC_BACKEND_eager; /* until the registered one has made something */
       snprintf(o->registered, sizeof o->registered, "%s", name);
@@ -46,7 +49,9 @@ static void read_backend(lua_State *L, int options, int object, struct compiled_
   lua_pop(L, 1);
 }
 
-static const struct { const char *name, *matmul, *record; } modes[] = {
+static const struct {
+  const char *name, *matmul, *record;
+} modes[] = {
 #define TC_MODE(name, matmul, record) {name, matmul, record},
 #include "lua/compile/modes.def"
 #undef TC_MODE
@@ -63,7 +68,8 @@ static size_t read_mode(lua_State *L, int options) {
   if (push_option(L, options, "mode", LUA_TSTRING, "the name of a mode")) {
     const char *mode = lua_tostring(L, -1);
     while (i < sizeof modes / sizeof *modes && strcmp(mode, modes[i].name)) i++;
-    if (i == sizeof modes / sizeof *modes) luaL_error(L, "compile: there is no mode '%s'; modes: %s", mode, mode_names + strlen(", "));
+    if (i == sizeof modes / sizeof *modes)
+      luaL_error(L, "compile: there is no mode '%s'; modes: %s", mode, mode_names + strlen(", "));
   }
   lua_pop(L, 1);
   return i;
@@ -91,17 +97,24 @@ static bool acts_at_opening(const char *name) {
   return index >= 0 && tc_config_row(index)->at_opening;
 }
 
-/* The name of the switch and its value lie at the stack top; `texts` is the index of a table that keeps texts alive. */
+/* The name of the switch and its value lie at the stack top; `texts` is the index of a table that keeps texts
+ * alive. */
 static void read_switch(lua_State *L, struct compiled_object *o, int texts) {
   struct tc_error err = {0};
-  if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "compile: options.options holds switches by name, not by %s", tc_lua_given(L, -2));
+  if (lua_type(L, -2) != LUA_TSTRING)
+    luaL_error(L, "compile: options.options holds switches by name, not by %s", tc_lua_given(L, -2));
   const char *name = lua_tostring(L, -2);
   const int type = lua_type(L, -1);
   if (type != LUA_TBOOLEAN && type != LUA_TNUMBER && type != LUA_TSTRING)
-    luaL_error(L, "compile: switch %s must be a text, a number or a boolean, got %s", name, tc_lua_given(L, -1));
+    luaL_error(L, "compile: switch %s must be a text, a number or a boolean, got %s", name,
+               tc_lua_given(L, -1));
   if (acts_at_opening(name))
-    luaL_error(L, "compile: switch %s acts when tbench opens, not on one function; set it on the command line or as TB_… in the environment", name);
-  if (type == LUA_TBOOLEAN) lua_pushstring(L, lua_toboolean(L, -1) ? "on" : "off");
+    luaL_error(L,
+               "compile: switch %s acts when tbench opens, not on one function; set it on the command line "
+               "or as TB_… in the environment",
+               name);
+  if (type == LUA_TBOOLEAN)
+    lua_pushstring(L, lua_toboolean(L, -1) ? "on" : "off");
   else
     luaL_tolstring(L, -1, NULL);
   lua_pushvalue(L, -1);
@@ -114,7 +127,8 @@ static void read_switch(lua_State *L, struct compiled_object *o, int texts) {
 static void read_switches(lua_State *L, int options, struct compiled_object *o) {
   lua_newtable(L);
   const int texts = lua_gettop(L);
-  if (push_option(L, options, "options", LUA_TTABLE, "a table of switches by name (`tbench help switches` lists them)"))
+  if (push_option(L, options, "options", LUA_TTABLE,
+                  "a table of switches by name (`tbench help switches` lists them)"))
     for (lua_pushnil(L); lua_next(L, texts + 1); lua_pop(L, 1)) read_switch(L, o, texts);
   lua_pop(L, 1);
 }
@@ -123,19 +137,26 @@ static void check_option_names(lua_State *L, int options) {
   static const char *const names[] = {"backend", "mode", "fullgraph", "dynamic", "options"};
   for (lua_pushnil(L); lua_next(L, options); lua_pop(L, 1)) {
     bool known = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && lua_type(L, -2) == LUA_TSTRING; i++) known |= !strcmp(names[i], lua_tostring(L, -2));
-    if (!known) luaL_error(L, "compile: there is no option '%s'; options: backend, mode, fullgraph, dynamic, options", luaL_tolstring(L, -2, NULL));
+    for (size_t i = 0; i < sizeof names / sizeof *names && lua_type(L, -2) == LUA_TSTRING; i++)
+      known |= !strcmp(names[i], lua_tostring(L, -2));
+    if (!known)
+      luaL_error(L, "compile: there is no option '%s'; options: backend, mode, fullgraph, dynamic, options",
+                 luaL_tolstring(L, -2, NULL));
   }
 }
 
 void tc_lua_read_options(lua_State *L, int options, int object, struct compiled_object *o) {
   if (lua_type(L, options) != LUA_TTABLE)
-    luaL_error(L, "compile: argument 2 must be a table of options (backend, mode, fullgraph, dynamic, options), got %s", tc_lua_given(L, options));
+    luaL_error(
+        L,
+        "compile: argument 2 must be a table of options (backend, mode, fullgraph, dynamic, options), got %s",
+        tc_lua_given(L, options));
   check_option_names(L, options);
   read_backend(L, options, object, o);
   const size_t mode = read_mode(L, options);
   if (mode && (o->backend != TC_BACKEND_inductor || *o->registered))
-    luaL_error(L, "compile: mode '%s': modes are those of backend=inductor; backend=%s has none", modes[mode].name, tc_lua_backend_name(o));
+    luaL_error(L, "compile: mode '%s': modes are those of backend=inductor; backend=%s has none",
+               modes[mode].name, tc_lua_backend_name(o));
   read_dynamic(L, options, o);
   if (*o->registered) tc_lua_backend_dynamic(L, object, o);
   o->fullgraph = read_boolean(L, options, "fullgraph");

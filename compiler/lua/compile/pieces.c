@@ -1,16 +1,18 @@
 /* What goes on behind graph breaks.
  *
- * An entry that ends at a break gives a *step function* and the live registers. The step runs the breaking instruction plain, and
- * where control leaves it (an exit) asks for what comes next: the *piece* that begins there, a compiled object of its own over a
- * continuation of the same function (capture/bytecode/resume.h). What the piece answers, a function and arguments, the step tail-calls:
+ * An entry that ends at a break gives a *step function* and the live registers. The step runs the breaking
+ * instruction plain, and where control leaves it (an exit) asks for what comes next: the *piece* that begins
+ * there, a compiled object of its own over a continuation of the same function (capture/bytecode/resume.h).
+ * What the piece answers, a function and arguments, the step tail-calls:
  *
  *     compiled call ──► entry ──► step(registers) ──► exit ──► piece's entry ──► step … ──► give(results)
  *
- * 1. Steps and pieces are made once an instruction, when one is first needed, and belong to one function: the *resume*, a user
- *    value of every object over it. They share the function's upvalues, as it has them when they are entered. Where an object is over
- *    the code of many closures (callees.c), what is made once gives a step or piece for each call, with the upvalues of its closure.
- * 2. Nothing nests: each step leaves the stack before the next one runs, so that a loop with a break goes on for ever, and levels
- *    (error, traceback) are those of plain Lua.
+ * 1. Steps and pieces are made once an instruction, when one is first needed, and belong to one function: the
+ *    *resume*, a user value of every object over it. They share the function's upvalues, as it has them when
+ *    they are entered. Where an object is over the code of many closures (callees.c), what is made once gives
+ *    a step or piece for each call, with the upvalues of its closure.
+ * 2. Nothing nests: each step leaves the stack before the next one runs, so that a loop with a break goes on
+ *    for ever, and levels (error, traceback) are those of plain Lua.
  * 3. A piece tells its breaks and fallbacks to its root, which the resume keeps alive. */
 #include <string.h>
 
@@ -18,11 +20,18 @@
 
 static const char resume_name[] = "tbench.resume";
 
-enum { STEP_PIECES = STEP_RESUME + 1, STEP_VALUES = STEP_PIECES + TC_MAX_RESUME_EXITS - 1 }; /* user values of a step's userdata */
-/* Place of a step: the function; over the code of closures a table of what makes it, and of the functions that it calls. */
+enum {
+  STEP_PIECES = STEP_RESUME + 1,
+  STEP_VALUES = STEP_PIECES + TC_MAX_RESUME_EXITS - 1
+}; /* user values of a step's userdata */
+/* Place of a step: the function; over the code of closures a table of what makes it, and of the functions
+ * that it calls. */
 enum { MAKES_STEP = 1, STEP_LEAVES, STEP_HOOK };
 
-struct site { bool is_step; int pc, open; };
+struct site {
+  bool is_step;
+  int pc, open;
+};
 
 struct lua_resume {
   struct tc_lua_module *module;
@@ -31,7 +40,9 @@ struct lua_resume {
   TC_VEC(struct site) sites; /* of the table of places: site i at i + 1 */
 };
 
-struct lua_step { int n_exits, exits[TC_MAX_RESUME_EXITS]; };
+struct lua_step {
+  int n_exits, exits[TC_MAX_RESUME_EXITS];
+};
 
 static int resume_gc(lua_State *L) {
   struct lua_resume *r = lua_touserdata(L, 1);
@@ -86,7 +97,8 @@ static void join_to(lua_State *L, int function, int n_upvalues) {
   for (int i = 1; i <= n_upvalues; i++) lua_upvaluejoin(L, -1, i, function, i);
 }
 
-/* The function at the stack top gets the upvalues of the resume's: those that it has now, for debug.upvaluejoin may have changed them. */
+/* The function at the stack top gets the upvalues of the resume's: those that it has now, for
+ * debug.upvaluejoin may have changed them. */
 static void join_upvalues(lua_State *L, int resume) {
   const struct lua_resume *r = lua_touserdata(L, resume);
   lua_getiuservalue(L, resume, RESUME_FUNCTION);
@@ -99,11 +111,13 @@ tc_status tc_lua_load_chunk(lua_State *L, struct tc_strbuf *chunk, const char *n
   const char *bytes = tc_strbuf_text(chunk);
   const int loaded = bytes ? luaL_loadbufferx(L, bytes, chunk->len, name, "b") : LUA_ERRMEM;
   if (loaded == LUA_ERRMEM) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
-  if (loaded != LUA_OK) return tc_fail(err, TC_CORRUPT, "capture", "Lua refuses a rewritten function: %s", lua_tostring(L, -1));
+  if (loaded != LUA_OK)
+    return tc_fail(err, TC_CORRUPT, "capture", "Lua refuses a rewritten function: %s", lua_tostring(L, -1));
   return TC_OK;
 }
 
-/* Loads a chunk whose upvalues are those of the resume's function, and pushes it; or what makes such functions. */
+/* Loads a chunk whose upvalues are those of the resume's function, and pushes it; or what makes such
+ * functions. */
 static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct tc_error *err) {
   const struct lua_resume *r = lua_touserdata(L, resume);
   const tc_status status = tc_lua_load_chunk(L, chunk, r->resume->proto->source, err);
@@ -114,19 +128,22 @@ static tc_status load(lua_State *L, int resume, struct tc_strbuf *chunk, struct 
 static int find_site(const struct lua_resume *r, const struct site *site) {
   for (size_t i = 0; i < r->sites.len; i++) {
     const struct site *known = &r->sites.data[i];
-    if (known->is_step == site->is_step && known->pc == site->pc && known->open == site->open) return (int)i + 1;
+    if (known->is_step == site->is_step && known->pc == site->pc && known->open == site->open)
+      return (int)i + 1;
   }
   return 0;
 }
 
 /* Keeps the value at the stack top (popped) as that of a new site. */
-static tc_status keep_site(lua_State *L, int resume, const struct site *site, int *place, struct tc_error *err) {
+static tc_status keep_site(lua_State *L, int resume, const struct site *site, int *place,
+                           struct tc_error *err) {
   struct lua_resume *r = lua_touserdata(L, resume);
   lua_getiuservalue(L, resume, RESUME_PLACES);
   lua_insert(L, -2);
   lua_rawseti(L, -2, (lua_Integer)r->sites.len + 1);
   lua_pop(L, 1);
-  if (!tc_vec_push(r->module->ctx.alloc, &r->sites, *site)) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  if (!tc_vec_push(r->module->ctx.alloc, &r->sites, *site))
+    return tc_fail(err, TC_NOMEM, "capture", "out of memory");
   *place = (int)r->sites.len;
   return TC_OK;
 }
@@ -211,7 +228,8 @@ static int leave(lua_State *L) {
   return count + 1;
 }
 
-/* The step at the stack top, which has `n_upvalues` of its function, gets those below it: where it leaves, and its hook. */
+/* The step at the stack top, which has `n_upvalues` of its function, gets those below it: where it leaves,
+ * and its hook. */
 static void set_own_upvalues(lua_State *L, int n_upvalues) {
   const int top = lua_gettop(L);
   for (int i = 0; i < 2; i++) {
@@ -254,8 +272,10 @@ tc_status tc_lua_step(lua_State *L, int resume, int pc, int open, int *place, st
   if (!status) status = load(L, resume, &chunk, err);
   tc_strbuf_free(&chunk);
   if (!status) {
-    if (!r->resume->makes) set_own_upvalues(L, r->resume->proto->n_upvalues);
-    else keep_together(L);
+    if (!r->resume->makes)
+      set_own_upvalues(L, r->resume->proto->n_upvalues);
+    else
+      keep_together(L);
     status = keep_site(L, resume, &site, place, err);
   }
   lua_settop(L, top);
@@ -303,7 +323,10 @@ static void list_places(lua_State *L, int object, tc_lua_visit visit, void *cont
   lua_settop(L, top);
 }
 
-struct visitor { tc_lua_visit visit; void *context; };
+struct visitor {
+  tc_lua_visit visit;
+  void *context;
+};
 
 static void visit_places(lua_State *L, int object, void *context) {
   const struct visitor *visitor = context;

@@ -4,8 +4,16 @@
 
 #include "lua/compile/compiled_object.h"
 
-/* User values of a resume. Those from WRAPPERS on are one for all that has the same root, so that recursion ends. */
-enum { RESUME_FUNCTION = 1, RESUME_PLACES, RESUME_ROOT, RESUME_WRAPPERS, RESUME_CODES, RESUME_VALUES = RESUME_CODES };
+/* User values of a resume. Those from WRAPPERS on are one for all that has the same root, so that recursion
+ * ends. */
+enum {
+  RESUME_FUNCTION = 1,
+  RESUME_PLACES,
+  RESUME_ROOT,
+  RESUME_WRAPPERS,
+  RESUME_CODES,
+  RESUME_VALUES = RESUME_CODES
+};
 
 enum { STEP_RESUME = 1 }; /* the first user value of a step's userdata */
 
@@ -17,10 +25,12 @@ tc_status tc_lua_load_chunk(lua_State *L, struct tc_strbuf *chunk, const char *n
 /* --- callees.c --- */
 /* Sets the tables of callees of the resume at the stack top, which belongs to the object at an index. */
 void tc_lua_set_callees(lua_State *L, int object);
-/* Visits the callees of the resume at an index: each object lies at the stack top, and what a visit leaves is taken off. */
+/* Visits the callees of the resume at an index: each object lies at the stack top, and what a visit leaves is
+ * taken off. */
 void tc_lua_each_callee(lua_State *L, int resume, tc_lua_visit visit, void *context);
-/* Calls of functions that a step itself makes (tc_resume_hook): (called function, its first argument, a new function) → that argument, or
- * a function that runs it compiled, where the called one is pcall or xpcall. The step is upvalue TC_LUA_EXTRA. */
+/* Calls of functions that a step itself makes (tc_resume_hook): (called function, its first argument, a new
+ * function) → that argument, or a function that runs it compiled, where the called one is pcall or xpcall.
+ * The step is upvalue TC_LUA_EXTRA. */
 int tc_lua_compile_argument(lua_State *L);
 void tc_lua_open_callees(lua_State *L);
 

@@ -1,10 +1,11 @@
 /* What a compiled call hands out and writes after its graph ran: its entry's replay.
  *
- * On the stack, from `first_output` on: the graph's outputs, the replay's objects, the results, then keys and values of the
- * effects. All of them are made before the first write, so that sources show what was before the call, and an error (memory) in
- * making them leaves nothing written. The writes themselves run no Lua code, nor a step of the collector (lua_rawset, lua_setupvalue and
- * lua_setmetatable make none), so that no finalizer sees half of them. What can still fail is memory for a table that has to grow:
- * then those before it are made, as in plain Lua, where such an error ends the function in its middle. */
+ * On the stack, from `first_output` on: the graph's outputs, the replay's objects, the results, then keys and
+ * values of the effects. All of them are made before the first write, so that sources show what was before
+ * the call, and an error (memory) in making them leaves nothing written. The writes themselves run no Lua
+ * code, nor a step of the collector (lua_rawset, lua_setupvalue and lua_setmetatable make none), so that no
+ * finalizer sees half of them. What can still fail is memory for a table that has to grow: then those before
+ * it are made, as in plain Lua, where such an error ends the function in its middle. */
 #include "lua/compile/compiled_object.h"
 
 struct replaying {
@@ -35,8 +36,10 @@ static void push_closure(const struct replaying *r, const struct tc_object *obje
   const int closure = lua_gettop(L);
   for (int i = 0; i < object->n_joins; i++) {
     const struct tc_join *join = &object->joins[i];
-    if (join->source >= 0) tc_guards_push_source(r->entry->guards, r->frame, join->source);
-    else lua_pushvalue(L, r->first_object + join->object);
+    if (join->source >= 0)
+      tc_guards_push_source(r->entry->guards, r->frame, join->source);
+    else
+      lua_pushvalue(L, r->first_object + join->object);
     lua_upvaluejoin(L, closure, join->upvalue, -1, join->number);
     lua_pop(L, 1);
   }
@@ -88,7 +91,8 @@ static void apply(const struct replaying *r, int at) {
 static void replay_all(const struct replaying *r) {
   lua_State *L = r->L;
   const struct tc_replay *replay = r->entry->replay;
-  luaL_checkstack(L, (int)(replay->objects.len + 2 * replay->effects.len) + replay->n_results + LUA_MINSTACK, "results");
+  luaL_checkstack(L, (int)(replay->objects.len + 2 * replay->effects.len) + replay->n_results + LUA_MINSTACK,
+                  "results");
   push_objects(r);
   for (size_t i = 0; i < replay->own.len; i++) {
     push_write(r, &replay->own.data[i]);
@@ -101,12 +105,14 @@ static void replay_all(const struct replaying *r) {
   lua_settop(L, top);
 }
 
-void tc_lua_push_results(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame, int first_output) {
+void tc_lua_push_results(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame,
+                         int first_output) {
   const struct tc_replay *replay = e->replay;
   if (replay->n_results == 1 && replay->results[0].kind == TC_RECIPE_OUTPUT && !replay->effects.len) {
     lua_pushvalue(L, first_output + replay->results[0].output);
     return;
   }
-  const struct replaying r = {.L = L, .entry = e, .frame = frame, .first_output = first_output, .first_object = lua_gettop(L) + 1};
+  const struct replaying r = {
+      .L = L, .entry = e, .frame = frame, .first_output = first_output, .first_object = lua_gettop(L) + 1};
   replay_all(&r);
 }

@@ -1,8 +1,10 @@
 /* How a Lua state deals with compiled functions as a whole: stances, disable, allow_in_graph, is_compiling.
  *
  *     local before <close> = tb.set_stance("force_eager")   -- until the block ends
- *     local f = tb.disable(function(x) … end)                -- never captured: a call of it is a graph break, and all below it runs plain
- *     local g = tb.allow_in_graph(function(x) … end)         -- captured without a graph break: one inside is an error
+ *     local f = tb.disable(function(x) … end)                -- never captured: a call of it is a graph
+ *     break, and all below it runs plain
+ *     local g = tb.allow_in_graph(function(x) … end)         -- captured without a graph break: one inside is
+ *     an error
  *     if tb.is_compiling() then … end                        -- true in captured code alone
  */
 #include <string.h>
@@ -33,7 +35,10 @@ static enum tc_lua_stance check_stance(lua_State *L, int index) {
   return TC_LUA_STANCE_default;
 }
 
-struct kept_stance { struct tc_lua_module *module; enum tc_lua_stance before; };
+struct kept_stance {
+  struct tc_lua_module *module;
+  enum tc_lua_stance before;
+};
 
 /* tb.set_stance(name) sets it and gives an object that sets it back when it is closed or called. */
 static int set_stance(lua_State *L) {
@@ -73,8 +78,11 @@ static int call_inner(lua_State *L) {
   return finished(L, LUA_OK, 0);
 }
 
-/* Upvalue 2 of a function that disable made, on the stack of its calls: closed when one ends, also by an error. */
-struct disabled { struct tc_lua_module *module; };
+/* Upvalue 2 of a function that disable made, on the stack of its calls: closed when one ends, also by an
+ * error. */
+struct disabled {
+  struct tc_lua_module *module;
+};
 static const char disabled_name[] = "tbench.disabled";
 
 static int finish_disabled(lua_State *L, int status, lua_KContext context) {
@@ -117,11 +125,14 @@ static int call_allowed(lua_State *L) { return call_inner(L); }
 static void check_callable(lua_State *L, const char *name) {
   lua_settop(L, 1);
   if (!lua_isfunction(L, 1) && luaL_getmetafield(L, 1, "__call") == LUA_TNIL)
-    tc_lua_raise_text(L, name, "argument 1 must be a function or a module (a value whose metatable has __call), got %s", tc_lua_given(L, 1));
+    tc_lua_raise_text(
+        L, name, "argument 1 must be a function or a module (a value whose metatable has __call), got %s",
+        tc_lua_given(L, 1));
   lua_settop(L, 1);
 }
 
-/* As torch.compiler.disable it holds for all that the function calls: whatever was compiled runs plain there. */
+/* As torch.compiler.disable it holds for all that the function calls: whatever was compiled runs plain
+ * there. */
 static int disable(lua_State *L) {
   check_callable(L, "disable");
   struct disabled *d = lua_newuserdatauv(L, sizeof *d, 0);
@@ -131,8 +142,9 @@ static int disable(lua_State *L) {
   return 1;
 }
 
-/* torch.compile puts a call of such a function into the graph as one node, without looking inside. Here what it does must become
- * operations like anything else: it is inlined as every Lua function is, but the graph may not break inside. */
+/* torch.compile puts a call of such a function into the graph as one node, without looking inside. Here what
+ * it does must become operations like anything else: it is inlined as every Lua function is, but the graph
+ * may not break inside. */
 static int allow_in_graph(lua_State *L) {
   check_callable(L, "allow_in_graph");
   lua_pushcclosure(L, call_allowed, 1);
@@ -152,7 +164,8 @@ const char *tc_lua_stance_function(lua_CFunction function) {
 }
 
 void tc_lua_open_stance(lua_State *L) {
-  static const luaL_Reg functions[] = {{"set_stance", set_stance}, {"get_stance", get_stance}, {"disable", disable}, {"allow_in_graph", allow_in_graph},
+  static const luaL_Reg functions[] = {{"set_stance", set_stance},     {"get_stance", get_stance},
+                                       {"disable", disable},           {"allow_in_graph", allow_in_graph},
                                        {"is_compiling", is_compiling}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   luaL_newmetatable(L, stance_name);

@@ -1,11 +1,13 @@
-/* What is kept of a compile for those who ask: breaks by number, why it was compiled again, and, for tb.explain, what was captured. */
+/* What is kept of a compile for those who ask: breaks by number, why it was compiled again, and, for
+ * tb.explain, what was captured. */
 #include <stdio.h>
 #include <string.h>
 
 #include "lua/compile/compiled_object.h"
 
 static bool same_break(const struct tc_break *a, const struct tc_break *b) {
-  return a->reason == b->reason && a->line == b->line && !strcmp(a->source, b->source) && !strcmp(a->detail, b->detail);
+  return a->reason == b->reason && a->line == b->line && !strcmp(a->source, b->source) &&
+         !strcmp(a->detail, b->detail);
 }
 
 int tc_lua_break_number(const struct compiled_object *o, const struct tc_break *b) {
@@ -31,8 +33,10 @@ static char *copy(struct tc_arena *arena, const char *text, size_t length) {
   return bytes;
 }
 
-/* All but inputs. The lines of the printed graph are its nodes, in order: "  v1 = relu v0 : f32[8] -- line 3". */
-static bool tell_ops(struct tc_arena *arena, const struct tc_graph *graph, const char *text, struct tc_story *story) {
+/* All but inputs. The lines of the printed graph are its nodes, in order: "  v1 = relu v0 : f32[8] -- line
+ * 3". */
+static bool tell_ops(struct tc_arena *arena, const struct tc_graph *graph, const char *text,
+                     struct tc_story *story) {
   static const char behind[] = " -- line ";
   story->ops = TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_story_op, graph->nodes.len + 1);
   const char *line = strchr(text, '\n');
@@ -56,7 +60,8 @@ static bool tell_ops(struct tc_arena *arena, const struct tc_graph *graph, const
   return story->ops != NULL;
 }
 
-void tc_lua_keep_story(const struct compiled_object *o, struct tc_capture *capture, struct compiled_entry *entry) {
+void tc_lua_keep_story(const struct compiled_object *o, struct tc_capture *capture,
+                       struct compiled_entry *entry) {
   struct tc_strbuf text;
   if (!o->root->tells) return;
   entry->fuel = TC_NEW(tc_arena_alloc(capture->recipes), struct tc_fuel_report);
@@ -65,6 +70,7 @@ void tc_lua_keep_story(const struct compiled_object *o, struct tc_capture *captu
   const char *printed = tc_strbuf_text(&text);
   struct tc_story *story = printed ? TC_NEW(tc_arena_alloc(capture->recipes), struct tc_story) : NULL;
   if (story) story->graph = copy(capture->recipes, printed, text.len);
-  if (story && story->graph && tell_ops(capture->recipes, capture->graph, story->graph, story)) entry->story = story;
+  if (story && story->graph && tell_ops(capture->recipes, capture->graph, story->graph, story))
+    entry->story = story;
   tc_strbuf_free(&text);
 }

@@ -1,7 +1,7 @@
 /* Inputs like those of a call, as a Lua function that makes them.
  *
- * 1. Shape, dtype and strides are the call's. Values of small tensors, of integers and of truths (which others are chosen by) are the
- *    call's own; others are drawn, so that a folder holds no large data.
+ * 1. Shape, dtype and strides are the call's. Values of small tensors, of integers and of truths (which
+ *    others are chosen by) are the call's own; others are drawn, so that a folder holds no large data.
  * 2. Integers that are drawn are good as indices of everything that the graph reads by index. */
 #include <math.h>
 
@@ -15,11 +15,16 @@ static bool written_out(const struct tc_tensor *x) {
 
 static void put_element(struct tc_strbuf *out, const struct tc_tensor *x, int64_t i) {
   const double value = tc_dtype_is_float(x->dtype) ? tc_tensor_get_f64(x, i) : 0;
-  if (x->dtype == TC_BOOL) tc_strbuf_puts(out, tc_tensor_get_i64(x, i) ? "true" : "false");
-  else if (x->dtype == TC_I64) tc_strbuf_printf(out, "%lld", (long long)tc_tensor_get_i64(x, i));
-  else if (isnan(value)) tc_strbuf_puts(out, "0/0");
-  else if (isinf(value)) tc_strbuf_puts(out, value < 0 ? "-math.huge" : "math.huge");
-  else tc_strbuf_printf(out, "%.17g", value);
+  if (x->dtype == TC_BOOL)
+    tc_strbuf_puts(out, tc_tensor_get_i64(x, i) ? "true" : "false");
+  else if (x->dtype == TC_I64)
+    tc_strbuf_printf(out, "%lld", (long long)tc_tensor_get_i64(x, i));
+  else if (isnan(value))
+    tc_strbuf_puts(out, "0/0");
+  else if (isinf(value))
+    tc_strbuf_puts(out, value < 0 ? "-math.huge" : "math.huge");
+  else
+    tc_strbuf_printf(out, "%.17g", value);
 }
 
 static void put_sizes(struct tc_strbuf *out, int ndim, const int64_t *sizes) {
@@ -57,14 +62,18 @@ static int64_t least_extent(const struct tc_graph *g) {
   return least;
 }
 
-static void draw(struct tc_strbuf *out, const struct tc_graph *g, tc_dtype dtype, int ndim, const int64_t *sizes) {
+static void draw(struct tc_strbuf *out, const struct tc_graph *g, tc_dtype dtype, int ndim,
+                 const int64_t *sizes) {
   enum { SOME = 10 };
   const int64_t extent = least_extent(g);
   tc_strbuf_puts(out, tc_dtype_is_float(dtype) ? "tb.randn(" : dtype == TC_BOOL ? "tb.rand(" : "(tb.rand(");
   put_sizes(out, ndim, sizes);
-  if (tc_dtype_is_float(dtype)) tc_strbuf_printf(out, ", {dtype = \"%s\"})", tc_dtype_name(dtype));
-  else if (dtype == TC_BOOL) tc_strbuf_puts(out, "):gt(0.5)");
-  else tc_strbuf_printf(out, ") * %lld):floor():to(\"i64\") + 1", (long long)(extent ? extent : SOME));
+  if (tc_dtype_is_float(dtype))
+    tc_strbuf_printf(out, ", {dtype = \"%s\"})", tc_dtype_name(dtype));
+  else if (dtype == TC_BOOL)
+    tc_strbuf_puts(out, "):gt(0.5)");
+  else
+    tc_strbuf_printf(out, ") * %lld):floor():to(\"i64\") + 1", (long long)(extent ? extent : SOME));
 }
 
 /* Dimensions in the order of memory: by falling stride. */
@@ -76,8 +85,9 @@ static void order_dims(const struct tc_tensor *x, int order[TC_MAX_DIMS]) {
   }
 }
 
-/* Draws a tensor with these strides: stored in the order of memory, with the gaps that are there cut off, then permuted and
- * expanded. Strides that no such tensor has (overlapping ones) become those of a tensor that is stored row by row. */
+/* Draws a tensor with these strides: stored in the order of memory, with the gaps that are there cut off,
+ * then permuted and expanded. Strides that no such tensor has (overlapping ones) become those of a tensor
+ * that is stored row by row. */
 static void draw_strided(struct tc_strbuf *out, const struct tc_graph *g, const struct tc_tensor *x) {
   int order[TC_MAX_DIMS], place[TC_MAX_DIMS];
   int64_t stored[TC_MAX_DIMS], kept[TC_MAX_DIMS];
@@ -91,9 +101,12 @@ static void draw_strided(struct tc_strbuf *out, const struct tc_graph *g, const 
     stored[i] = kept[i];
     expands |= !x->strides[d] && x->sizes[d] != 1;
     if (kept[i] == 1) continue;
-    if (x->strides[d] % below) fits = false;
-    else if (x->strides[d] != below && i + 1 < x->ndim) stored[i + 1] *= x->strides[d] / below; /* the gap belongs to the next one */
-    else if (x->strides[d] != below) fits = false;
+    if (x->strides[d] % below)
+      fits = false;
+    else if (x->strides[d] != below && i + 1 < x->ndim)
+      stored[i + 1] *= x->strides[d] / below; /* the gap belongs to the next one */
+    else if (x->strides[d] != below)
+      fits = false;
     below = x->strides[d] * x->sizes[d];
   }
   if (!fits || tc_tensor_is_contiguous(x) || !tc_tensor_numel(x)) {
@@ -114,7 +127,8 @@ static void draw_strided(struct tc_strbuf *out, const struct tc_graph *g, const 
   tc_strbuf_puts(out, ")");
 }
 
-static void put_input(struct tc_strbuf *out, const struct tc_graph *g, const struct tc_node *node, const struct tc_tensor *given) {
+static void put_input(struct tc_strbuf *out, const struct tc_graph *g, const struct tc_node *node,
+                      const struct tc_tensor *given) {
   if (written_out(given)) {
     write_out(out, given);
     return;
@@ -127,7 +141,8 @@ static void put_input(struct tc_strbuf *out, const struct tc_graph *g, const str
   draw_strided(out, g, &like);
 }
 
-void tc_lua_debug_inputs(struct tc_strbuf *out, const struct tc_graph *graph, const struct tc_tensor *const *inputs) {
+void tc_lua_debug_inputs(struct tc_strbuf *out, const struct tc_graph *graph,
+                         const struct tc_tensor *const *inputs) {
   tc_strbuf_puts(out, "local function inputs()\n  tb.manual_seed(1)\n  return {\n");
   for (size_t i = 0; i < graph->inputs.len; i++) {
     tc_strbuf_puts(out, "    ");

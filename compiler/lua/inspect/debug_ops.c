@@ -7,12 +7,17 @@
 
 #include <math.h>
 
-void tc_lua_debug_name(const struct tc_lua_writer *w, const struct tc_node *node) { tc_strbuf_printf(w->out, w->in_table ? "v[%d]" : "v%d", node->id); }
+void tc_lua_debug_name(const struct tc_lua_writer *w, const struct tc_node *node) {
+  tc_strbuf_printf(w->out, w->in_table ? "v[%d]" : "v%d", node->id);
+}
 
 static void number(struct tc_strbuf *out, double value) {
-  if (isnan(value)) tc_strbuf_puts(out, "(0/0)");
-  else if (isinf(value)) tc_strbuf_puts(out, value < 0 ? "-math.huge" : "math.huge");
-  else tc_strbuf_printf(out, "%.17g", value);
+  if (isnan(value))
+    tc_strbuf_puts(out, "(0/0)");
+  else if (isinf(value))
+    tc_strbuf_puts(out, value < 0 ? "-math.huge" : "math.huge");
+  else
+    tc_strbuf_printf(out, "%.17g", value);
 }
 
 /* Symbols as Lua: min and max are locals of the function. */
@@ -27,16 +32,24 @@ static void symbols(struct tc_strbuf *out, int count, const tc_sym *items) {
 
 static void dims(struct tc_strbuf *out, int count, const tc_sym *items) {
   tc_strbuf_puts(out, "{");
-  for (int i = 0; i < count; i++) tc_strbuf_printf(out, "%s%lld", i ? ", " : "", (long long)tc_sym_value(items[i]) + 1);
+  for (int i = 0; i < count; i++)
+    tc_strbuf_printf(out, "%s%lld", i ? ", " : "", (long long)tc_sym_value(items[i]) + 1);
   tc_strbuf_puts(out, "}");
 }
 
-static long long from_1(const struct tc_node *node, int attribute) { return (long long)tc_attr_int(&node->attrs, attribute) + 1; }
-static const char *truth(const struct tc_node *node, int attribute) { return tc_attr_int(&node->attrs, attribute) ? "true" : "false"; }
-static void dtype_option(const struct tc_lua_writer *w, const struct tc_node *node) { tc_strbuf_printf(w->out, "{dtype = \"%s\"}", tc_dtype_name(node->meta.dtype)); }
+static long long from_1(const struct tc_node *node, int attribute) {
+  return (long long)tc_attr_int(&node->attrs, attribute) + 1;
+}
+static const char *truth(const struct tc_node *node, int attribute) {
+  return tc_attr_int(&node->attrs, attribute) ? "true" : "false";
+}
+static void dtype_option(const struct tc_lua_writer *w, const struct tc_node *node) {
+  tc_strbuf_printf(w->out, "{dtype = \"%s\"}", tc_dtype_name(node->meta.dtype));
+}
 
 /* "tb.name(v1, v2", without its end. */
-static void open_call(const struct tc_lua_writer *w, const char *function, const struct tc_node *node, int operands) {
+static void open_call(const struct tc_lua_writer *w, const char *function, const struct tc_node *node,
+                      int operands) {
   tc_strbuf_printf(w->out, "tb.%s(", function);
   for (int i = 0; i < operands; i++) {
     if (i) tc_strbuf_puts(w->out, ", ");
@@ -47,8 +60,10 @@ static void open_call(const struct tc_lua_writer *w, const char *function, const
 /* An operand by its place, or nil. */
 static void optional(const struct tc_lua_writer *w, const struct tc_node *node, int place) {
   tc_strbuf_puts(w->out, ", ");
-  if (place < node->n_in) tc_lua_debug_name(w, node->in[place]);
-  else tc_strbuf_puts(w->out, "nil");
+  if (place < node->n_in)
+    tc_lua_debug_name(w, node->in[place]);
+  else
+    tc_strbuf_puts(w->out, "nil");
 }
 
 /* --- operations --- */
@@ -63,9 +78,12 @@ static void write_full(const struct tc_lua_writer *w, const struct tc_node *node
   tc_strbuf_puts(w->out, "tb.full(");
   symbols(w->out, a->n_ints - 2, a->ints + 2);
   tc_strbuf_puts(w->out, ", ");
-  if (tc_dtype_is_float(node->meta.dtype)) number(w->out, a->nums[0]);
-  else if (node->meta.dtype == TC_BOOL) tc_strbuf_puts(w->out, truth(node, 1));
-  else tc_sym_print(w->out, a->ints[1]);
+  if (tc_dtype_is_float(node->meta.dtype))
+    number(w->out, a->nums[0]);
+  else if (node->meta.dtype == TC_BOOL)
+    tc_strbuf_puts(w->out, truth(node, 1));
+  else
+    tc_sym_print(w->out, a->ints[1]);
   tc_strbuf_puts(w->out, ", ");
   dtype_option(w, node);
   tc_strbuf_puts(w->out, ")");
@@ -76,11 +94,15 @@ static void write_arange(const struct tc_lua_writer *w, const struct tc_node *no
   const double start = node->attrs.nums[0], step = node->attrs.nums[1];
   const bool whole = node->meta.dtype == TC_I64;
   tc_strbuf_puts(w->out, "tb.arange(");
-  if (whole) tc_strbuf_printf(w->out, "%lld, %lld + (", (long long)start, (long long)start);
-  else tc_strbuf_printf(w->out, "%.17g, %.17g + (", start, start);
+  if (whole)
+    tc_strbuf_printf(w->out, "%lld, %lld + (", (long long)start, (long long)start);
+  else
+    tc_strbuf_printf(w->out, "%.17g, %.17g + (", start, start);
   tc_sym_print(w->out, node->attrs.ints[1]);
-  if (whole) tc_strbuf_printf(w->out, ") * %lld, %lld, ", (long long)step, (long long)step);
-  else tc_strbuf_printf(w->out, " - 0.5) * %.17g, %.17g, ", step, step);
+  if (whole)
+    tc_strbuf_printf(w->out, ") * %lld, %lld, ", (long long)step, (long long)step);
+  else
+    tc_strbuf_printf(w->out, " - 0.5) * %.17g, %.17g, ", step, step);
   dtype_option(w, node);
   tc_strbuf_puts(w->out, ")");
 }
@@ -125,7 +147,8 @@ static void write_argument(const struct tc_lua_writer *w, const struct tc_node *
   tc_strbuf_puts(w->out, ") - 1");
 }
 
-static void write_along(const struct tc_lua_writer *w, const struct tc_node *node) { /* softmax, log_softmax, unsqueeze */
+static void write_along(const struct tc_lua_writer *w,
+                        const struct tc_node *node) { /* softmax, log_softmax, unsqueeze */
   open_call(w, tc_op_row(node->op)->name, node, 1);
   tc_strbuf_printf(w->out, ", %lld)", from_1(node, 0));
 }
@@ -151,14 +174,16 @@ static void write_sdpa(const struct tc_lua_writer *w, const struct tc_node *node
   tc_strbuf_puts(w->out, ")");
 }
 
-static void write_sizes(const struct tc_lua_writer *w, const struct tc_node *node) { /* view, reshape, expand */
+static void write_sizes(const struct tc_lua_writer *w,
+                        const struct tc_node *node) { /* view, reshape, expand */
   tc_lua_debug_name(w, node->in[0]);
   tc_strbuf_printf(w->out, ":%s(", tc_op_row(node->op)->name);
   symbols(w->out, node->meta.ndim, node->meta.sizes);
   tc_strbuf_puts(w->out, ")");
 }
 
-static void write_dims(const struct tc_lua_writer *w, const struct tc_node *node) { /* permute, flip, squeeze */
+static void write_dims(const struct tc_lua_writer *w,
+                       const struct tc_node *node) { /* permute, flip, squeeze */
   tc_lua_debug_name(w, node->in[0]);
   tc_strbuf_printf(w->out, ":%s(", tc_op_row(node->op)->name);
   dims(w->out, node->attrs.n_ints, node->attrs.ints);
@@ -178,7 +203,9 @@ static void write_slice(const struct tc_lua_writer *w, const struct tc_node *nod
     tc_strbuf_puts(w->out, " + 1 + (");
   }
   tc_sym_print(w->out, ints[2]);
-  if (!narrow) tc_strbuf_printf(w->out, " - 1) * %lld, %lld", (long long)tc_sym_value(ints[3]), (long long)tc_sym_value(ints[3]));
+  if (!narrow)
+    tc_strbuf_printf(w->out, " - 1) * %lld, %lld", (long long)tc_sym_value(ints[3]),
+                     (long long)tc_sym_value(ints[3]));
   tc_strbuf_puts(w->out, ")");
 }
 
@@ -222,23 +249,54 @@ static void write_embedding(const struct tc_lua_writer *w, const struct tc_node 
   tc_strbuf_puts(w->out, ")");
 }
 
-static void write_by_index(const struct tc_lua_writer *w, const struct tc_node *node) { /* gather, index_select */
+static void write_by_index(const struct tc_lua_writer *w,
+                           const struct tc_node *node) { /* gather, index_select */
   open_call(w, tc_op_row(node->op)->name, node, 1);
   tc_strbuf_printf(w->out, ", %lld, ", from_1(node, 0));
   tc_lua_debug_name(w, node->in[1]);
   tc_strbuf_puts(w->out, " + 1)");
 }
 
-static const struct { tc_op op; void (*write)(const struct tc_lua_writer *w, const struct tc_node *node); } writers[] = {
-    {TC_OP_full, write_full},           {TC_OP_arange, write_arange},       {TC_OP_rand, write_random},         {TC_OP_randn, write_random},
-    {TC_OP_cast, write_cast},           {TC_OP_gelu_tanh, write_gelu_tanh}, {TC_OP_sum, write_reduction},       {TC_OP_prod, write_reduction},
-    {TC_OP_amax, write_reduction},      {TC_OP_amin, write_reduction},      {TC_OP_any, write_reduction},       {TC_OP_all, write_reduction},
-    {TC_OP_mean, write_reduction},      {TC_OP_var, write_reduction},       {TC_OP_logsumexp, write_reduction}, {TC_OP_argmax, write_argument},
-    {TC_OP_argmin, write_argument},     {TC_OP_softmax, write_along},       {TC_OP_log_softmax, write_along},   {TC_OP_layer_norm, write_norm},
-    {TC_OP_rms_norm, write_norm},       {TC_OP_sdpa, write_sdpa},           {TC_OP_view, write_sizes},          {TC_OP_reshape, write_sizes},
-    {TC_OP_expand, write_sizes},        {TC_OP_permute, write_dims},        {TC_OP_flip, write_dims},           {TC_OP_squeeze, write_dims},
-    {TC_OP_unsqueeze, write_along},     {TC_OP_slice, write_slice},         {TC_OP_pad, write_pad},             {TC_OP_cat, write_cat},
-    {TC_OP_tril, write_diagonal},       {TC_OP_triu, write_diagonal},       {TC_OP_embedding, write_embedding}, {TC_OP_gather, write_by_index},
+static const struct {
+  tc_op op;
+  void (*write)(const struct tc_lua_writer *w, const struct tc_node *node);
+} writers[] = {
+    {TC_OP_full, write_full},
+    {TC_OP_arange, write_arange},
+    {TC_OP_rand, write_random},
+    {TC_OP_randn, write_random},
+    {TC_OP_cast, write_cast},
+    {TC_OP_gelu_tanh, write_gelu_tanh},
+    {TC_OP_sum, write_reduction},
+    {TC_OP_prod, write_reduction},
+    {TC_OP_amax, write_reduction},
+    {TC_OP_amin, write_reduction},
+    {TC_OP_any, write_reduction},
+    {TC_OP_all, write_reduction},
+    {TC_OP_mean, write_reduction},
+    {TC_OP_var, write_reduction},
+    {TC_OP_logsumexp, write_reduction},
+    {TC_OP_argmax, write_argument},
+    {TC_OP_argmin, write_argument},
+    {TC_OP_softmax, write_along},
+    {TC_OP_log_softmax, write_along},
+    {TC_OP_layer_norm, write_norm},
+    {TC_OP_rms_norm, write_norm},
+    {TC_OP_sdpa, write_sdpa},
+    {TC_OP_view, write_sizes},
+    {TC_OP_reshape, write_sizes},
+    {TC_OP_expand, write_sizes},
+    {TC_OP_permute, write_dims},
+    {TC_OP_flip, write_dims},
+    {TC_OP_squeeze, write_dims},
+    {TC_OP_unsqueeze, write_along},
+    {TC_OP_slice, write_slice},
+    {TC_OP_pad, write_pad},
+    {TC_OP_cat, write_cat},
+    {TC_OP_tril, write_diagonal},
+    {TC_OP_triu, write_diagonal},
+    {TC_OP_embedding, write_embedding},
+    {TC_OP_gather, write_by_index},
     {TC_OP_index_select, write_by_index},
 };
 

@@ -1,7 +1,9 @@
 /* A captured graph as a Lua function over the module's tensor functions: one statement a node (debug_ops.c).
  *
- * 1. Size variables are read from the inputs; one that is no size of an input has the value that it was captured with.
- * 2. Lua takes the function, however large the graph is: values and sizes that are too many for locals are fields of tables. */
+ * 1. Size variables are read from the inputs; one that is no size of an input has the value that it was
+ *    captured with.
+ * 2. Lua takes the function, however large the graph is: values and sizes that are too many for locals are
+ *    fields of tables. */
 #include "lua/inspect/debug_text.h"
 
 enum { MOST_LOCALS = 75 }; /* of values, and of sizes: a Lua function has at most 200 in all */
@@ -40,8 +42,10 @@ static void write_parameters(const struct tc_lua_writer *w, const struct compile
   }
   tc_strbuf_puts(w->out, w->in_table ? "...)\n  local given, v = { ... }, {}\n" : ")\n");
   for (size_t i = 0; i < g->inputs.len; i++) {
-    if (w->in_table) tc_strbuf_printf(w->out, "  v[%d] = given[%zu]  -- ", g->inputs.data[i]->id, i + 1);
-    else tc_strbuf_printf(w->out, "  -- v%d: ", g->inputs.data[i]->id);
+    if (w->in_table)
+      tc_strbuf_printf(w->out, "  v[%d] = given[%zu]  -- ", g->inputs.data[i]->id, i + 1);
+    else
+      tc_strbuf_printf(w->out, "  -- v%d: ", g->inputs.data[i]->id);
     describe(w, g->inputs.data[i]);
     input_comment(w, entry, (int)i);
     tc_strbuf_puts(w->out, "\n");
@@ -75,8 +79,12 @@ static void write_size_variables(const struct tc_lua_writer *w) {
   }
 }
 
-void tc_lua_debug_function(struct tc_strbuf *out, const struct tc_graph *graph, const struct compiled_entry *entry) {
-  const struct tc_lua_writer w = {.out = out, .graph = graph, .in_table = graph->nodes.len > MOST_LOCALS || graph->outputs.len > MOST_LOCALS};
+void tc_lua_debug_function(struct tc_strbuf *out, const struct tc_graph *graph,
+                           const struct compiled_entry *entry) {
+  const struct tc_lua_writer w = {.out = out,
+                                  .graph = graph,
+                                  .in_table =
+                                      graph->nodes.len > MOST_LOCALS || graph->outputs.len > MOST_LOCALS};
   write_parameters(&w, entry);
   write_size_variables(&w);
   for (size_t i = 0; i < graph->nodes.len; i++) {

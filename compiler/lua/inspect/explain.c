@@ -1,5 +1,5 @@
-/* tb.explain(f)(…) as text, in the order in which a reader follows the program: a piece with its graph, what the graph becomes, and
- * what it rests on; the graph break that it ends at; the piece behind that. */
+/* tb.explain(f)(…) as text, in the order in which a reader follows the program: a piece with its graph, what
+ * the graph becomes, and what it rests on; the graph break that it ends at; the piece behind that. */
 #include <string.h>
 
 #include "lua/compile/compiled_object.h"
@@ -19,7 +19,11 @@ struct tc_lua_where tc_lua_where_is(lua_State *L, int piece) {
 
 /* --- a graph --- */
 
-struct telling { struct tc_strbuf *out; int graphs; bool *told; /* by break */ };
+struct telling {
+  struct tc_strbuf *out;
+  int graphs;
+  bool *told; /* by break */
+};
 
 /* Each line of a text, indented. */
 static void print_lines(struct tc_strbuf *out, const char *text) {
@@ -34,19 +38,24 @@ static void print_launches(struct tc_strbuf *out, const struct tc_launch_list *l
   tc_strbuf_puts(out, "  launches:\n");
   for (int i = 0; i < list->n_launches; i++) {
     const struct tc_launch *l = &list->launches[i];
-    tc_strbuf_printf(out, "    %2d %-8s %s  (%d operation%s, %.3g MB, %.3g MFLOP%s%s)\n", i + 1, l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library",
-                     l->label, l->n_ops, l->n_ops == 1 ? "" : "s", (double)l->bytes / 1e6, (double)l->flops / 1e6, l->kind == TC_LAUNCH_KERNEL ? ", by " : "",
+    tc_strbuf_printf(out, "    %2d %-8s %s  (%d operation%s, %.3g MB, %.3g MFLOP%s%s)\n", i + 1,
+                     l->kind == TC_LAUNCH_KERNEL ? "kernel" : "library", l->label, l->n_ops,
+                     l->n_ops == 1 ? "" : "s", (double)l->bytes / 1e6, (double)l->flops / 1e6,
+                     l->kind == TC_LAUNCH_KERNEL ? ", by " : "",
                      l->kind == TC_LAUNCH_KERNEL ? list->codes[l->code].generator : "");
     if (l->kind == TC_LAUNCH_KERNEL) tc_strbuf_printf(out, "                fused: %s\n", l->fused);
   }
   for (int i = 0; i < list->n_tiles; i++) {
     const struct tc_tiles *t = &list->tiles[i];
-    tc_strbuf_printf(out, "    %d to %d run together, %lld of %lld rows of one batch of %lld at a time; what passes between them stays in the cache\n",
-                     t->first + 1, t->first + t->count, (long long)(t->step < tc_sym_hint(t->rows) ? t->step : tc_sym_hint(t->rows)),
+    tc_strbuf_printf(out,
+                     "    %d to %d run together, %lld of %lld rows of one batch of %lld at a time; what "
+                     "passes between them stays in the cache\n",
+                     t->first + 1, t->first + t->count,
+                     (long long)(t->step < tc_sym_hint(t->rows) ? t->step : tc_sym_hint(t->rows)),
                      (long long)tc_sym_hint(t->rows), (long long)tc_sym_hint(t->batches));
   }
-  tc_strbuf_printf(out, "    intermediates: %.3g MB pooled (%.3g MB without reuse)\n", (double)tc_sym_hint(list->pool_bytes) / 1e6,
-                   (double)list->pool_bytes_without_reuse / 1e6);
+  tc_strbuf_printf(out, "    intermediates: %.3g MB pooled (%.3g MB without reuse)\n",
+                   (double)tc_sym_hint(list->pool_bytes) / 1e6, (double)list->pool_bytes_without_reuse / 1e6);
 }
 
 static void print_guards(struct tc_strbuf *out, const struct tc_guards *guards) {
@@ -64,8 +73,10 @@ static void print_guards(struct tc_strbuf *out, const struct tc_guards *guards) 
 
 /* Results of the function, or the registers that its rest takes on. */
 static void print_effects(struct tc_strbuf *out, const struct compiled_entry *e) {
-  if (e->broke_at) tc_strbuf_puts(out, "  hands on: ");
-  else tc_strbuf_puts(out, "  returns: ");
+  if (e->broke_at)
+    tc_strbuf_puts(out, "  hands on: ");
+  else
+    tc_strbuf_puts(out, "  returns: ");
   if (e->replay) tc_replay_text(e->replay, e->guards, out);
   tc_strbuf_puts(out, "\n");
 }
@@ -92,14 +103,16 @@ static void print_entry(struct tc_strbuf *out, const struct compiled_entry *e) {
 
 static void print_break(struct tc_strbuf *out, const struct compiled_object *root, int number) {
   const struct tc_break *b = &root->breaks.data[number - 1];
-  tc_strbuf_printf(out, "graph break %d: %s:%d: %s (%s)\n  hint: %s\n  in: %s\n", number, b->source, b->line, tc_break_text(b->reason), b->detail,
-                   tc_break_hint(b->reason), b->stack);
+  tc_strbuf_printf(out, "graph break %d: %s:%d: %s (%s)\n  hint: %s\n  in: %s\n", number, b->source, b->line,
+                   tc_break_text(b->reason), b->detail, tc_break_hint(b->reason), b->stack);
 }
 
 static void print_end(struct telling *t, const struct compiled_object *root, const struct compiled_entry *e) {
   if (!e->broke_at || e->broke_at > (int)root->breaks.len) return;
-  if (!t->told[e->broke_at]) print_break(t->out, root, e->broke_at);
-  else tc_strbuf_printf(t->out, "ends at graph break %d, as above\n", e->broke_at);
+  if (!t->told[e->broke_at])
+    print_break(t->out, root, e->broke_at);
+  else
+    tc_strbuf_printf(t->out, "ends at graph break %d, as above\n", e->broke_at);
   t->told[e->broke_at] = true;
 }
 
@@ -107,17 +120,23 @@ static void print_piece(lua_State *L, int piece, void *context) {
   const struct compiled_object *o = lua_touserdata(L, piece);
   struct telling *t = context;
   const struct tc_lua_where where = tc_lua_where_is(L, piece);
-  static const char *const known[][2] = {{"function", ""}, {"continuation", ", which goes on behind a break"}, {"callee", ", a function that is called there"}};
+  static const char *const known[][2] = {{"function", ""},
+                                         {"continuation", ", which goes on behind a break"},
+                                         {"callee", ", a function that is called there"}};
   const char *what = "";
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (!strcmp(known[i][0], where.kind)) what = known[i][1];
   for (size_t i = 0; i < o->entries.len; i++) {
     const struct compiled_entry *e = &o->entries.data[i];
     tc_strbuf_printf(t->out, "\n%s:%d: ", where.file, where.line);
-    if (e->compiled) tc_strbuf_printf(t->out, "graph %d", ++t->graphs);
-    else tc_strbuf_puts(t->out, "nothing to compute");
+    if (e->compiled)
+      tc_strbuf_printf(t->out, "graph %d", ++t->graphs);
+    else
+      tc_strbuf_puts(t->out, "nothing to compute");
     tc_strbuf_puts(t->out, what);
-    if (o->entries.len > 1) tc_strbuf_printf(t->out, ", compiled %zu times: %s", o->entries.len, i ? "an older one" : "the one used last");
+    if (o->entries.len > 1)
+      tc_strbuf_printf(t->out, ", compiled %zu times: %s", o->entries.len,
+                       i ? "an older one" : "the one used last");
     tc_strbuf_printf(t->out, ": captured operations: %d, guards: %d\n", e->n_ops, tc_guards_count(e->guards));
     print_entry(t->out, e);
     print_end(t, o->root, e);
@@ -127,13 +146,17 @@ static void print_piece(lua_State *L, int piece, void *context) {
 
 /* --- all --- */
 
-static void print_summary(struct tc_strbuf *out, const struct compiled_object *o, const struct tc_lua_totals *sum) {
+static void print_summary(struct tc_strbuf *out, const struct compiled_object *o,
+                          const struct tc_lua_totals *sum) {
   const struct tc_compile_report *r = &sum->report;
-  tc_strbuf_printf(out, "graphs: %d, graph breaks: %zu, guards: %d, captured operations: %d, recompiles: %d\n", sum->graphs, o->breaks.len, sum->guards,
-                   sum->ops, sum->recompiles);
-  tc_strbuf_printf(out, "kernels: %d, library calls: %d, cache: %s\n", r->kernels, r->library_calls, tc_cache_answer_name(o->report.answer));
+  tc_strbuf_printf(out,
+                   "graphs: %d, graph breaks: %zu, guards: %d, captured operations: %d, recompiles: %d\n",
+                   sum->graphs, o->breaks.len, sum->guards, sum->ops, sum->recompiles);
+  tc_strbuf_printf(out, "kernels: %d, library calls: %d, cache: %s\n", r->kernels, r->library_calls,
+                   tc_cache_answer_name(o->report.answer));
   tc_strbuf_puts(out, "stages (µs):");
-  for (int i = 0; i < TC_PASS_COUNT; i++) tc_strbuf_printf(out, " %s %.1f", tc_pass_name((enum tc_pass)i), r->stage_ns[i] / 1e3);
+  for (int i = 0; i < TC_PASS_COUNT; i++)
+    tc_strbuf_printf(out, " %s %.1f", tc_pass_name((enum tc_pass)i), r->stage_ns[i] / 1e3);
   tc_strbuf_puts(out, "\n");
 }
 
@@ -151,8 +174,10 @@ static void print_explanation(lua_State *L, int object, struct tc_strbuf *out) {
   tc_lua_each_piece(L, object, print_piece, &telling);
   for (int i = 1; i <= (int)o->breaks.len; i++)
     if (!told[i]) print_break(out, o, i);
-  for (size_t i = 0; i < o->fallbacks.len; i++) tc_strbuf_printf(out, "fallback: %s\n", o->fallbacks.data[i].text);
-  for (size_t i = 0; i < o->recompile_notes.len; i++) tc_strbuf_printf(out, "recompile %zu: %s\n", i + 1, o->recompile_notes.data[i].text);
+  for (size_t i = 0; i < o->fallbacks.len; i++)
+    tc_strbuf_printf(out, "fallback: %s\n", o->fallbacks.data[i].text);
+  for (size_t i = 0; i < o->recompile_notes.len; i++)
+    tc_strbuf_printf(out, "recompile %zu: %s\n", i + 1, o->recompile_notes.data[i].text);
   TC_FREE_ARRAY(out->alloc, told, o->breaks.len + 1);
 }
 
@@ -188,8 +213,8 @@ static int explain_call(lua_State *L) {
   return explained(L, LUA_OK, 0);
 }
 
-/* tb.explain(f[, options]) compiles a fresh object; each call of what it returns calls that, and tells what there is then: its stats
- * with `pieces` and `text`, which tostring gives. */
+/* tb.explain(f[, options]) compiles a fresh object; each call of what it returns calls that, and tells what
+ * there is then: its stats with `pieces` and `text`, which tostring gives. */
 static int explain(lua_State *L) {
   lua_settop(L, 2);
   tc_lua_compiled_new(L, 1, lua_isnil(L, 2) ? 0 : 2)->tells = true;

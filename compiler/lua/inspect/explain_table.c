@@ -1,10 +1,11 @@
-/* `pieces` of tb.explain: one item a piece of the program, in the order of its text, with all that is compiled of it; and `stages`, the
- * names in stages_ns, in the order in which they run. */
+/* `pieces` of tb.explain: one item a piece of the program, in the order of its text, with all that is
+ * compiled of it; and `stages`, the names in stages_ns, in the order in which they run. */
 #include "lua/compile/compiled_object.h"
 #include "lua/inspect/fields.h"
 
 void tc_lua_push_buffer(lua_State *L, struct tc_strbuf *text) {
-  luaL_Buffer copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
+  luaL_Buffer
+      copy; /* Lua owns the text before anything can raise with the C buffer alive, but for memory itself */
   const bool good = tc_strbuf_text(text) != NULL;
   luaL_buffinit(L, &copy);
   if (good) luaL_addlstring(&copy, text->data, text->len);
@@ -80,7 +81,9 @@ static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct 
   lua_setfield(L, -2, e->broke_at ? "hands_on" : "returns");
 }
 
-struct list { int table, count; };
+struct list {
+  int table, count;
+};
 
 static void add_piece(lua_State *L, int piece, void *context) {
   const struct compiled_object *o = lua_touserdata(L, piece);

@@ -1,4 +1,5 @@
-/* tb.stats(object): what a compiled object, and what goes on behind its breaks, tell of themselves as a table. */
+/* tb.stats(object): what a compiled object, and what goes on behind its breaks, tell of themselves as a
+ * table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +43,9 @@ static void set_recompiles(lua_State *L, const struct compiled_object *o) {
 
 /* --- sums over an object and what goes on behind its breaks --- */
 
-static const struct compiled_entry *newest(const struct compiled_object *o) { return o->entries.len ? &o->entries.data[0] : NULL; }
+static const struct compiled_entry *newest(const struct compiled_object *o) {
+  return o->entries.len ? &o->entries.data[0] : NULL;
+}
 
 static void add_report(struct tc_compile_report *sum, const struct tc_compile_report *r) {
   sum->kernels += r->kernels;
@@ -50,7 +53,8 @@ static void add_report(struct tc_compile_report *sum, const struct tc_compile_re
   sum->bytes_moved += r->bytes_moved;
   sum->flops += r->flops;
   if (r->peak_bytes > sum->peak_bytes) sum->peak_bytes = r->peak_bytes;
-  if (r->peak_bytes_without_reuse > sum->peak_bytes_without_reuse) sum->peak_bytes_without_reuse = r->peak_bytes_without_reuse;
+  if (r->peak_bytes_without_reuse > sum->peak_bytes_without_reuse)
+    sum->peak_bytes_without_reuse = r->peak_bytes_without_reuse;
   sum->code_bytes += r->code_bytes;
   for (int i = 0; i < TC_PASS_COUNT; i++) sum->stage_ns[i] += r->stage_ns[i];
 }
@@ -58,8 +62,10 @@ static void add_report(struct tc_compile_report *sum, const struct tc_compile_re
 /* One piece has its own artifact; of several any one that changes has to show. */
 static void add_artifact(struct tc_lua_totals *sum, const char *artifact) {
   if (!*artifact) return;
-  if (*sum->artifact) tc_sha256_join(sum->artifact, artifact);
-  else snprintf(sum->artifact, sizeof sum->artifact, "%s", artifact);
+  if (*sum->artifact)
+    tc_sha256_join(sum->artifact, artifact);
+  else
+    snprintf(sum->artifact, sizeof sum->artifact, "%s", artifact);
 }
 
 static void add_piece(lua_State *L, int piece, void *context) {
@@ -92,7 +98,9 @@ static void set_stages(lua_State *L, const struct tc_compile_report *r) {
   lua_setfield(L, -2, "stages_ns");
 }
 
-struct launches { int table, count; }; /* the list at a stack index */
+struct launches {
+  int table, count;
+}; /* the list at a stack index */
 
 void tc_lua_push_launch(lua_State *L, const struct tc_launch_list *list, const struct tc_launch *l) {
   const bool is_kernel = l->kind == TC_LAUNCH_KERNEL;
@@ -124,8 +132,10 @@ static void set_launches(lua_State *L, int object) {
   struct launches launches = {.table = at + 1};
   tc_lua_each_piece(L, at, add_launches, &launches);
   lua_remove(L, at);
-  if (launches.count) lua_setfield(L, -2, "launches");
-  else lua_pop(L, 1);
+  if (launches.count)
+    lua_setfield(L, -2, "launches");
+  else
+    lua_pop(L, 1);
 }
 
 static void set_report(lua_State *L, const struct tc_compile_report *r) {
@@ -163,7 +173,8 @@ void tc_lua_push_stats(lua_State *L, int object) {
 }
 
 static int stats(lua_State *L) {
-  if (!tc_lua_compiled_at(L, 1)) return tc_lua_raise_text(L, "stats", "argument 1 is no compiled function (tb.compile makes one)");
+  if (!tc_lua_compiled_at(L, 1))
+    return tc_lua_raise_text(L, "stats", "argument 1 is no compiled function (tb.compile makes one)");
   tc_lua_push_stats(L, 1);
   return 1;
 }

@@ -1,12 +1,14 @@
 /* Lua values become arguments of a tensor function.
  *
  * Invariants:
- *  1. Nothing raises. Lists lie in the call's own array, or in a block of their own where they are too long for it.
- *  2. Tensors and texts are borrowed from the Lua stack, which the caller leaves alone meanwhile. A text that lies in a table
- *     stays alive with the table.
- *  3. The last argument is a table of named arguments when it has a text key. Its sequence part is then an error.
- *  4. Of a function whose signature ends in "*" (creation functions: they take a case table) only the names that the signature
- *     has are read; the others may hold anything. */
+ *  1. Nothing raises. Lists lie in the call's own array, or in a block of their own where they are too long
+ *     for it.
+ *  2. Tensors and texts are borrowed from the Lua stack, which the caller leaves alone meanwhile. A text that
+ *     lies in a table stays alive with the table.
+ *  3. The last argument is a table of named arguments when it has a text key. Its sequence part is then an
+ *     error.
+ *  4. Of a function whose signature ends in "*" (creation functions: they take a case table) only the names
+ *     that the signature has are read; the others may hold anything. */
 #include <string.h>
 
 #include "device/eager.h"
@@ -56,8 +58,11 @@ static tc_status read_value(struct reader *r, int index, int depth, struct tc_ar
 
 static tc_status read_list(struct reader *r, int index, int depth, struct tc_arg *arg) {
   const lua_Unsigned length = lua_rawlen(r->L, index);
-  if (length > TC_MAX_LIST) return tc_fail(r->err, TC_LIMIT, "lua", "a list of %llu items; at most %d can be taken", (unsigned long long)length, TC_MAX_LIST);
-  if (depth >= LIST_DEPTH || !lua_checkstack(r->L, STACK_SLOTS)) return tc_fail(r->err, TC_LIMIT, "lua", "lists are nested too deeply");
+  if (length > TC_MAX_LIST)
+    return tc_fail(r->err, TC_LIMIT, "lua", "a list of %llu items; at most %d can be taken",
+                   (unsigned long long)length, TC_MAX_LIST);
+  if (depth >= LIST_DEPTH || !lua_checkstack(r->L, STACK_SLOTS))
+    return tc_fail(r->err, TC_LIMIT, "lua", "lists are nested too deeply");
   const int count = (int)length;
   struct tc_arg *items = take_items(r, count);
   if (!items) return tc_fail(r->err, TC_NOMEM, "lua", "out of memory for a list of %d items", count);
@@ -105,7 +110,9 @@ static tc_status read_value(struct reader *r, int index, int depth, struct tc_ar
       arg->kind = TC_ARG_TEXT;
       arg->text = lua_tostring(r->L, index);
       return TC_OK;
-    default: return tc_fail(r->err, TC_ARG, "lua", "a %s is no argument of a tensor function", luaL_typename(r->L, index));
+    default:
+      return tc_fail(r->err, TC_ARG, "lua", "a %s is no argument of a tensor function",
+                     luaL_typename(r->L, index));
   }
 }
 
@@ -129,7 +136,8 @@ static bool takes_any_name(const struct tc_function *f) {
 static bool has_parameter(const struct tc_function *f, const char *name) {
   const size_t length = strlen(name);
   for (const char *at = f->signature; (at = strstr(at, name)); at += length) {
-    const bool starts = at == f->signature || at[-1] == ' ', ends = at[length] == '\0' || strchr(",= ", at[length]);
+    const bool starts = at == f->signature || at[-1] == ' ',
+               ends = at[length] == '\0' || strchr(",= ", at[length]);
     if (starts && ends) return true;
   }
   return false;
@@ -138,11 +146,13 @@ static bool has_parameter(const struct tc_function *f, const char *name) {
 /* The pair at the stack top. */
 static tc_status read_named(struct reader *r) {
   if (lua_type(r->L, -2) != LUA_TSTRING) {
-    return tc_fail(r->err, TC_ARG, "lua", "a table mixes named arguments with others; pass a list and a table of names apart");
+    return tc_fail(r->err, TC_ARG, "lua",
+                   "a table mixes named arguments with others; pass a list and a table of names apart");
   }
   const char *name = lua_tostring(r->L, -2);
   if (!has_parameter(r->f, name) && takes_any_name(r->f)) return TC_OK;
-  if (r->out->n_named == TC_MAX_ARGS) return tc_fail(r->err, TC_LIMIT, "lua", "more than %d named arguments", TC_MAX_ARGS);
+  if (r->out->n_named == TC_MAX_ARGS)
+    return tc_fail(r->err, TC_LIMIT, "lua", "more than %d named arguments", TC_MAX_ARGS);
   struct tc_named_arg *named = &r->out->named[r->out->n_named];
   named->name = name;
   const tc_status status = read_value(r, lua_gettop(r->L), 0, &named->arg);
@@ -160,8 +170,8 @@ static tc_status read_names(struct reader *r, int index) {
   return TC_OK;
 }
 
-tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const struct tc_function *f, struct tc_lua_arguments *out,
-                                struct tc_error *err) {
+tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const struct tc_function *f,
+                                struct tc_lua_arguments *out, struct tc_error *err) {
   struct reader r = {L, e, f, out, err};
   out->n_positional = out->n_named = out->n_items = 0;
   out->more = NULL;
@@ -172,7 +182,8 @@ tc_status tc_lua_read_arguments(lua_State *L, int n, struct tc_eager *e, const s
     n_positional--;
   }
   if (n_positional > TC_LUA_MAX_POSITIONAL) {
-    return tc_fail(err, TC_LIMIT, "lua", "%d arguments; at most %d are supported (pass a list)", n_positional, TC_LUA_MAX_POSITIONAL);
+    return tc_fail(err, TC_LIMIT, "lua", "%d arguments; at most %d are supported (pass a list)", n_positional,
+                   TC_LUA_MAX_POSITIONAL);
   }
   for (int i = 0; i < n_positional; i++) {
     const tc_status status = read_value(&r, i + 1, 0, &out->positional[i]);

@@ -1,7 +1,8 @@
 /* Functions of the module that are no tensor functions: tensors from Lua data, seeds, the default dtype.
  *
  * Invariants:
- *  1. tb.tensor checks the whole of a nested table before it allocates: all tables of one depth have one length.
+ *  1. tb.tensor checks the whole of a nested table before it allocates: all tables of one depth have one
+ *     length.
  *  2. The tensor being filled lies in its Lua object from the start, so that a raise leaks nothing. */
 #include <string.h>
 
@@ -23,7 +24,8 @@ static void measure(struct literal *s) {
   const int top = lua_gettop(L);
   lua_pushvalue(L, -1);
   while (lua_type(L, -1) == LUA_TTABLE) {
-    if (s->ndim == TC_MAX_DIMS) tc_lua_raise_text(L, NAME, "tables are nested more than %d deep", TC_MAX_DIMS);
+    if (s->ndim == TC_MAX_DIMS)
+      tc_lua_raise_text(L, NAME, "tables are nested more than %d deep", TC_MAX_DIMS);
     luaL_checkstack(L, LUA_MINSTACK, NAME);
     const int64_t size = (int64_t)lua_rawlen(L, -1);
     s->sizes[s->ndim++] = size;
@@ -43,9 +45,13 @@ static void check(struct literal *s, int dim) {
   const int type = lua_type(L, -1);
   if (dim < s->ndim) {
     const long long size = s->sizes[dim];
-    if (type != LUA_TTABLE) { tc_lua_raise_text(L, NAME, "a %s where dimension %d has tables of %lld items", luaL_typename(L, -1), dim + 1, size); }
+    if (type != LUA_TTABLE) {
+      tc_lua_raise_text(L, NAME, "a %s where dimension %d has tables of %lld items", luaL_typename(L, -1),
+                        dim + 1, size);
+    }
     if ((long long)lua_rawlen(L, -1) != size) {
-      tc_lua_raise_text(L, NAME, "tables of %lld and of %lld items in dimension %d", size, (long long)lua_rawlen(L, -1), dim + 1);
+      tc_lua_raise_text(L, NAME, "tables of %lld and of %lld items in dimension %d", size,
+                        (long long)lua_rawlen(L, -1), dim + 1);
     }
     for (int64_t i = 1; i <= size; i++) {
       lua_rawgeti(L, -1, i);
@@ -57,7 +63,8 @@ static void check(struct literal *s, int dim) {
   if (type == LUA_TNUMBER)
     note_category(s, lua_isinteger(L, -1) ? TC_CATEGORY_INT : TC_CATEGORY_FLOAT);
   else if (type != LUA_TBOOLEAN)
-    tc_lua_raise_text(L, NAME, "an element that is a %s; elements are numbers or booleans", luaL_typename(L, -1));
+    tc_lua_raise_text(L, NAME, "an element that is a %s; elements are numbers or booleans",
+                      luaL_typename(L, -1));
 }
 
 static void store(lua_State *L, const struct tc_tensor *t, int64_t index) {
@@ -90,11 +97,14 @@ static void fill(lua_State *L, const struct tc_tensor *t, int dim, int64_t *inde
 /* Reads a dtype from a field of the option table at argument 2; false without one. */
 static bool option_dtype(lua_State *L, const char *field, tc_dtype *dtype) {
   if (lua_isnil(L, 2)) return false;
-  if (!lua_istable(L, 2)) tc_lua_raise_text(L, NAME, "argument 2 must be a table of options, got %s", luaL_typename(L, 2));
+  if (!lua_istable(L, 2))
+    tc_lua_raise_text(L, NAME, "argument 2 must be a table of options, got %s", luaL_typename(L, 2));
   const int type = lua_getfield(L, 2, field);
   const char *text = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-  if (type != LUA_TNIL && !text) tc_lua_raise_text(L, NAME, "%s must be a text, got %s", field, luaL_typename(L, -1));
-  if (text && !tc_dtype_parse(text, dtype)) tc_lua_raise_text(L, NAME, "'%s' is no dtype; there are f32, f64, bf16, i64 and bool", text);
+  if (type != LUA_TNIL && !text)
+    tc_lua_raise_text(L, NAME, "%s must be a text, got %s", field, luaL_typename(L, -1));
+  if (text && !tc_dtype_parse(text, dtype))
+    tc_lua_raise_text(L, NAME, "'%s' is no dtype; there are f32, f64, bf16, i64 and bool", text);
   lua_pop(L, 1);
   return text != NULL;
 }
@@ -106,7 +116,8 @@ static tc_dtype literal_dtype(const struct literal *s, tc_dtype default_dtype) {
 }
 
 /* Pushes the value at the stack top as a tensor. */
-static struct tc_lua_object *push_literal(lua_State *L, struct tc_lua_module *m, const struct literal *s, tc_dtype dtype) {
+static struct tc_lua_object *push_literal(lua_State *L, struct tc_lua_module *m, const struct literal *s,
+                                          tc_dtype dtype) {
   struct tc_error err = {.message = ""};
   struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
   if (tc_tensor_new(m->ctx.device, dtype, s->ndim, s->sizes, &object->tensor, &err)) {
@@ -137,7 +148,8 @@ static int create_tensor(lua_State *L) {
   struct tc_lua_module *m = tc_lua_closure_module(L);
   struct literal s = {.L = L, .category = TC_CATEGORY_BOOL};
   luaL_checkany(L, 1);
-  if (tc_lua_tensor(L, 1)) return tc_lua_raise_text(L, NAME, "the argument is a tensor already; use clone or to");
+  if (tc_lua_tensor(L, 1))
+    return tc_lua_raise_text(L, NAME, "the argument is a tensor already; use clone or to");
   lua_settop(L, 2);
   lua_pushvalue(L, 1);
   measure(&s);
@@ -160,7 +172,8 @@ static int manual_seed(lua_State *L) {
   struct tc_lua_module *m = tc_lua_closure_module(L);
   int is_integer;
   const lua_Integer seed = lua_tointegerx(L, 1, &is_integer);
-  if (!is_integer) return tc_lua_raise_text(L, "manual_seed", "the seed must be an integer, got %s", luaL_typename(L, 1));
+  if (!is_integer)
+    return tc_lua_raise_text(L, "manual_seed", "the seed must be an integer, got %s", luaL_typename(L, 1));
   m->ctx.rng = (struct tc_rng){.seed = (uint64_t)seed, .next = 0};
   return 0;
 }
@@ -175,7 +188,8 @@ static int set_default_dtype(lua_State *L) {
   const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
   tc_dtype dtype;
   if (!text || !tc_dtype_parse(text, &dtype) || !tc_dtype_is_float(dtype)) {
-    return tc_lua_raise_text(L, "set_default_dtype", "takes bf16, f32 or f64, got %s", text ? text : luaL_typename(L, 1));
+    return tc_lua_raise_text(L, "set_default_dtype", "takes bf16, f32 or f64, got %s",
+                             text ? text : luaL_typename(L, 1));
   }
   m->default_dtype = dtype;
   return 0;
@@ -203,7 +217,9 @@ static int memory_stats(lua_State *L) {
 }
 
 static int suite(lua_State *L) {
-  if (!lua_istable(L, 1)) return tc_lua_raise_text(L, "suite", "takes the table that describes a suite, got %s", luaL_typename(L, 1));
+  if (!lua_istable(L, 1))
+    return tc_lua_raise_text(L, "suite", "takes the table that describes a suite, got %s",
+                             luaL_typename(L, 1));
   lua_settop(L, 1);
   luaL_setmetatable(L, TC_LUA_SUITE);
   return 1;

@@ -1,9 +1,10 @@
 /* Calls of tensor functions from Lua, run at once.
  *
  * Invariants:
- *  1. Between tc_eager_begin and tc_eager_end nothing raises; what fails is kept in a tc_error and raised afterwards.
- *  2. The object of a single result is made before the operation runs, those of several results in a protected call: a
- *     failing Lua allocation leaks no storage.
+ *  1. Between tc_eager_begin and tc_eager_end nothing raises; what fails is kept in a tc_error and raised
+ *     afterwards.
+ *  2. The object of a single result is made before the operation runs, those of several results in a
+ *     protected call: a failing Lua allocation leaks no storage.
  *  3. A function that gives back an argument as it is gives back that very object.
  *  4. The collector runs before the operation allocates, so that dead tensors leave their buffers to it. */
 #include <stdarg.h>
@@ -56,7 +57,9 @@ tc_status tc_lua_raised(lua_State *L, int index) {
 int tc_lua_raise(lua_State *L, const char *name, const struct tc_error *err) {
   const size_t length = strlen(name);
   const bool named = !strncmp(err->message, name, length) && err->message[length] == ':';
-  const char *message = err->message[0] ? err->message + (named ? length + strspn(err->message + length, ": ") : 0) : tc_status_text(err->status);
+  const char *message = err->message[0]
+                            ? err->message + (named ? length + strspn(err->message + length, ": ") : 0)
+                            : tc_status_text(err->status);
   push_where(L);
   lua_pushfstring(L, "%s: ", name);
   if (err->where[0]) lua_pushfstring(L, "%s: ", err->where);
@@ -77,7 +80,8 @@ int tc_lua_raise_text(lua_State *L, const char *name, const char *format, ...) {
 }
 
 /* Opens the builder (the caller ends it, also after a failure), reads and binds the arguments, and runs. */
-static tc_status run_call(lua_State *L, struct tc_lua_module *m, const struct tc_function *f, int n, struct call *call, struct tc_error *err) {
+static tc_status run_call(lua_State *L, struct tc_lua_module *m, const struct tc_function *f, int n,
+                          struct call *call, struct tc_error *err) {
   tc_eager_begin(&call->eager, &m->ctx);
   call->eager.builder.default_dtype = m->default_dtype;
   call->results.count = 0;
@@ -85,7 +89,9 @@ static tc_status run_call(lua_State *L, struct tc_lua_module *m, const struct tc
   err->where[0] = err->message[0] = '\0';
   const struct tc_lua_arguments *args = &call->args;
   tc_status status = tc_lua_read_arguments(L, n, &call->eager, f, &call->args, err);
-  if (!status) status = tc_function_bind(f, args->positional, args->n_positional, args->named, args->n_named, call->bound, err);
+  if (!status)
+    status = tc_function_bind(f, args->positional, args->n_positional, args->named, args->n_named,
+                              call->bound, err);
   if (!status) status = f->run(&call->eager.builder, call->bound, TC_MAX_ARGS, &call->results, err);
   err->status = status;
   return status;
@@ -156,7 +162,9 @@ int tc_lua_dispatch(lua_State *L) {
   struct tc_lua_object *object = f->as_list ? NULL : tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
   int pushed = 0;
   const tc_status status = run_call(L, m, f, n, &call, &err);
-  if (!status) pushed = object && call.results.count == 1 ? finish_one(L, &call, object) : finish_many(L, &call, f->as_list);
+  if (!status)
+    pushed =
+        object && call.results.count == 1 ? finish_one(L, &call, object) : finish_many(L, &call, f->as_list);
   end_call(&call);
   if (status) return tc_lua_raise(L, f->name, &err);
   return pushed < 0 ? lua_error(L) : pushed;
@@ -167,8 +175,8 @@ int tc_lua_dispatch_unary(lua_State *L) {
   return tc_lua_dispatch(L);
 }
 
-tc_status tc_lua_run_one(lua_State *L, struct tc_lua_module *m, const struct tc_function *function, int n, struct tc_tensor *result,
-                         struct tc_error *err) {
+tc_status tc_lua_run_one(lua_State *L, struct tc_lua_module *m, const struct tc_function *function, int n,
+                         struct tc_tensor *result, struct tc_error *err) {
   struct call call;
   tc_status status = run_call(L, m, function, n, &call, err);
   if (!status) *result = tc_eager_take(call.results.values[0]);
@@ -176,4 +184,6 @@ tc_status tc_lua_run_one(lua_State *L, struct tc_lua_module *m, const struct tc_
   return status;
 }
 
-void tc_lua_push_function(lua_State *L, const struct tc_function *function) { tc_lua_closure(L, tc_lua_dispatch, function); }
+void tc_lua_push_function(lua_State *L, const struct tc_function *function) {
+  tc_lua_closure(L, tc_lua_dispatch, function);
+}

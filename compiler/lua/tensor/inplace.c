@@ -1,13 +1,15 @@
 /* Methods that write their tensor: x:add_(y) computes as x:add(y), then copies the result into x.
  *
  * Invariants:
- *  1. What is written keeps its dtype and shape; a result of a higher category (a float into an i64 tensor) is refused.
+ *  1. What is written keeps its dtype and shape; a result of a higher category (a float into an i64 tensor)
+ *     is refused.
  *  2. Each call bumps the version of the storage once.
  *  3. Each returns x itself. */
 #include "device/eager.h"
 #include "lua/module.h"
 
-static tc_status copy_into(struct tc_lua_module *m, const struct tc_tensor *target, const struct tc_tensor *source, struct tc_error *err) {
+static tc_status copy_into(struct tc_lua_module *m, const struct tc_tensor *target,
+                           const struct tc_tensor *source, struct tc_error *err) {
   const struct tc_tensor *operands[] = {target, source};
   const struct tc_attrs none = {0};
   struct tc_tensor written;
@@ -16,10 +18,11 @@ static tc_status copy_into(struct tc_lua_module *m, const struct tc_tensor *targ
   return status;
 }
 
-static tc_status write_result(struct tc_lua_module *m, const struct tc_tensor *x, const struct tc_tensor *result, struct tc_error *err) {
+static tc_status write_result(struct tc_lua_module *m, const struct tc_tensor *x,
+                              const struct tc_tensor *result, struct tc_error *err) {
   if (tc_dtype_category(result->dtype) > tc_dtype_category(x->dtype)) {
-    return tc_fail(err, TC_DTYPE, "lua", "a result of dtype %s cannot be written into a tensor of dtype %s", tc_dtype_name(result->dtype),
-                   tc_dtype_name(x->dtype));
+    return tc_fail(err, TC_DTYPE, "lua", "a result of dtype %s cannot be written into a tensor of dtype %s",
+                   tc_dtype_name(result->dtype), tc_dtype_name(x->dtype));
   }
   return copy_into(m, x, result, err);
 }
@@ -47,7 +50,8 @@ static int method_inplace(lua_State *L) {
 
 static int method_copy(lua_State *L) {
   struct tc_lua_module *m = tc_lua_closure_module(L);
-  const struct tc_tensor *x = tc_lua_check_tensor(L, 1, "copy_"), *source = tc_lua_check_tensor(L, 2, "copy_");
+  const struct tc_tensor *x = tc_lua_check_tensor(L, 1, "copy_"),
+                         *source = tc_lua_check_tensor(L, 2, "copy_");
   struct tc_error err = {.message = ""};
   if (copy_into(m, x, source, &err)) return tc_lua_raise(L, "copy_", &err);
   lua_settop(L, 1);
@@ -55,19 +59,23 @@ static int method_copy(lua_State *L) {
 }
 
 /* A scalar tensor of the dtype of `x`, for the number or boolean at argument 2. */
-static tc_status make_scalar(lua_State *L, struct tc_lua_module *m, const struct tc_tensor *x, struct tc_tensor *out, struct tc_error *err) {
+static tc_status make_scalar(lua_State *L, struct tc_lua_module *m, const struct tc_tensor *x,
+                             struct tc_tensor *out, struct tc_error *err) {
   const bool is_boolean = lua_isboolean(L, 2);
   const lua_Number number = is_boolean ? lua_toboolean(L, 2) : lua_tonumber(L, 2);
   lua_Integer integer = 0;
   if (!tc_dtype_is_float(x->dtype)) {
     int fits = 1;
     integer = is_boolean ? lua_toboolean(L, 2) : lua_tointegerx(L, 2, &fits);
-    if (!fits) return tc_fail(err, TC_DTYPE, "lua", "%.14g does not fit into a tensor of dtype %s", number, tc_dtype_name(x->dtype));
+    if (!fits)
+      return tc_fail(err, TC_DTYPE, "lua", "%.14g does not fit into a tensor of dtype %s", number,
+                     tc_dtype_name(x->dtype));
     if (x->dtype == TC_BOOL) integer = integer != 0;
   }
   const tc_status status = tc_tensor_new(m->ctx.device, x->dtype, 0, NULL, out, err);
   if (status) return status;
-  if (x->dtype == TC_I64) *(int64_t *)tc_tensor_data(out) = integer; /* which a float would round */
+  if (x->dtype == TC_I64)
+    *(int64_t *)tc_tensor_data(out) = integer; /* which a float would round */
   else
     tc_tensor_set_f64(out, 0, x->dtype == TC_BOOL ? (double)integer : number);
   return TC_OK;
@@ -98,7 +106,8 @@ static int method_zero(lua_State *L) {
   return fill_with_argument(L, "zero_");
 }
 
-static const struct inplace arithmetic[] = {{"add_", "add"}, {"sub_", "sub"}, {"mul_", "mul"}, {"div_", "div"}};
+static const struct inplace arithmetic[] = {
+    {"add_", "add"}, {"sub_", "sub"}, {"mul_", "mul"}, {"div_", "div"}};
 static const struct {
   const char *name;
   lua_CFunction function;

@@ -3,14 +3,20 @@
  *     tensor([[1.0000, 2.5000],
  *             [3.0000, 4.0000]], dtype=f32, shape=[2, 2])
  *
- * Above SUMMARY_ELEMENTS elements only EDGE_ITEMS at each end of a dimension are shown. All text goes through a luaL_Buffer,
- * so that a failing allocation leaks nothing. */
+ * Above SUMMARY_ELEMENTS elements only EDGE_ITEMS at each end of a dimension are shown. All text goes through
+ * a luaL_Buffer, so that a failing allocation leaks nothing. */
 #include <math.h>
 #include <stdio.h>
 
 #include "lua/module.h"
 
-enum { SUMMARY_ELEMENTS = 1000, EDGE_ITEMS = 3, LINE_WIDTH = 80, ELEMENT_BYTES = 48, INDENT = 7 /* of "tensor(" */ };
+enum {
+  SUMMARY_ELEMENTS = 1000,
+  EDGE_ITEMS = 3,
+  LINE_WIDTH = 80,
+  ELEMENT_BYTES = 48,
+  INDENT = 7 /* of "tensor(" */
+};
 
 enum style { STYLE_INTEGER, STYLE_WHOLE, STYLE_FIXED, STYLE_SCIENTIFIC };
 static const double SCIENTIFIC_ABOVE = 1e8, SCIENTIFIC_BELOW = 1e-4, SCIENTIFIC_RATIO = 1e3;
@@ -27,8 +33,10 @@ struct printer {
 
 static int format_element(const struct printer *p, int64_t index, char text[ELEMENT_BYTES]) {
   const struct tc_tensor *x = p->x;
-  if (x->dtype == TC_BOOL) return snprintf(text, ELEMENT_BYTES, "%s", tc_tensor_get_i64(x, index) ? "true" : "false");
-  if (p->style == STYLE_INTEGER) return snprintf(text, ELEMENT_BYTES, "%lld", (long long)tc_tensor_get_i64(x, index));
+  if (x->dtype == TC_BOOL)
+    return snprintf(text, ELEMENT_BYTES, "%s", tc_tensor_get_i64(x, index) ? "true" : "false");
+  if (p->style == STYLE_INTEGER)
+    return snprintf(text, ELEMENT_BYTES, "%lld", (long long)tc_tensor_get_i64(x, index));
   const double value = tc_tensor_get_f64(x, index);
   if (isnan(value)) return snprintf(text, ELEMENT_BYTES, "nan");
   if (isinf(value)) return snprintf(text, ELEMENT_BYTES, value > 0 ? "inf" : "-inf");
@@ -65,7 +73,8 @@ static int64_t next_shown(const struct printer *p, int64_t i, int64_t size) {
   return p->summary && size > 2 * EDGE_ITEMS && i + 1 == EDGE_ITEMS ? size - EDGE_ITEMS : i + 1;
 }
 
-static void each_shown(struct printer *p, int dim, int64_t first, void (*visit)(struct printer *p, int64_t index)) {
+static void each_shown(struct printer *p, int dim, int64_t first,
+                       void (*visit)(struct printer *p, int64_t index)) {
   if (dim == p->x->ndim) {
     visit(p, first);
     return;
@@ -77,7 +86,8 @@ static void each_shown(struct printer *p, int dim, int64_t first, void (*visit)(
 static enum style choose_style(const struct printer *p) {
   if (!tc_dtype_is_float(p->x->dtype)) return STYLE_INTEGER;
   if (p->whole) return p->high > SCIENTIFIC_ABOVE ? STYLE_SCIENTIFIC : STYLE_WHOLE;
-  const bool wide = p->high > SCIENTIFIC_ABOVE || p->low < SCIENTIFIC_BELOW || p->high > SCIENTIFIC_RATIO * p->low;
+  const bool wide =
+      p->high > SCIENTIFIC_ABOVE || p->low < SCIENTIFIC_BELOW || p->high > SCIENTIFIC_RATIO * p->low;
   return wide ? STYLE_SCIENTIFIC : STYLE_FIXED;
 }
 
@@ -99,7 +109,8 @@ static void add_line_break(struct printer *p, int count, int dim) {
 
 /* The last dimension: as many elements a line as fit. */
 static void add_row(struct printer *p, int64_t first) {
-  const int dim = p->x->ndim - 1, room = (LINE_WIDTH - INDENT - dim - 1) / (p->width + 2), per_line = room > 1 ? room : 1;
+  const int dim = p->x->ndim - 1, room = (LINE_WIDTH - INDENT - dim - 1) / (p->width + 2),
+            per_line = room > 1 ? room : 1;
   const int64_t size = p->x->sizes[dim];
   int on_line = 0;
   for (int64_t i = 0, next; i < size; i = next) {

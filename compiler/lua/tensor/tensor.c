@@ -1,10 +1,11 @@
 /* The tensor object of Lua: its metatable, indexing, and the public calls.
  *
  * Invariants:
- *  1. An object is a tensor while its tag says so; __gc drops the storage and clears the tag, so that a finalizer of the
- *     program that meets a finalized tensor gets an error.
+ *  1. An object is a tensor while its tag says so; __gc drops the storage and clears the tag, so that a
+ *     finalizer of the program that meets a finalized tensor gets an error.
  *  2. An object whose storage is NULL is being made and is not visible to Lua code.
- *  3. Methods are found in one table: those of functions.def by their own names, the rest from values.c and inplace.c. */
+ *  3. Methods are found in one table: those of functions.def by their own names, the rest from values.c and
+ *     inplace.c. */
 #include <string.h>
 
 #include "device/eager.h"
@@ -21,7 +22,8 @@ const struct tc_tensor *tc_lua_tensor(lua_State *L, int index) {
 
 const struct tc_tensor *tc_lua_check_tensor(lua_State *L, int index, const char *name) {
   const struct tc_tensor *tensor = tc_lua_tensor(L, index);
-  if (!tensor) tc_lua_raise_text(L, name, "argument %d is no tensor (got %s)", index, luaL_typename(L, index));
+  if (!tensor)
+    tc_lua_raise_text(L, name, "argument %d is no tensor (got %s)", index, luaL_typename(L, index));
   return tensor;
 }
 
@@ -67,17 +69,24 @@ static int tensor_gc(lua_State *L) {
 }
 
 /* x[i]: one of the first dimension, without that dimension. */
-static tc_status select_first(struct tc_lua_module *m, const struct tc_tensor *x, int64_t index, struct tc_tensor *out, struct tc_error *err) {
+static tc_status select_first(struct tc_lua_module *m, const struct tc_tensor *x, int64_t index,
+                              struct tc_tensor *out, struct tc_error *err) {
   const int64_t size = x->ndim ? x->sizes[0] : 0;
-  if (x->ndim == 0) return tc_fail(err, TC_INDEX, "lua", "a tensor without dimensions has no elements to index; use x:item()");
-  if (index == 0) return tc_fail(err, TC_INDEX, "lua", "index 0: indices count from 1 (negative ones from the end)");
+  if (x->ndim == 0)
+    return tc_fail(err, TC_INDEX, "lua",
+                   "a tensor without dimensions has no elements to index; use x:item()");
+  if (index == 0)
+    return tc_fail(err, TC_INDEX, "lua", "index 0: indices count from 1 (negative ones from the end)");
   if (index > size || index < -size) {
-    return tc_fail(err, TC_INDEX, "lua", "index %lld is outside of dimension 1 of size %lld", (long long)index, (long long)size);
+    return tc_fail(err, TC_INDEX, "lua", "index %lld is outside of dimension 1 of size %lld",
+                   (long long)index, (long long)size);
   }
   const int64_t start = index > 0 ? index - 1 : size + index;
-  const tc_sym slice_ints[] = {tc_sym_const(0), tc_sym_const(start), tc_sym_const(1), tc_sym_const(1)}; /* dim, start, length, step */
+  const tc_sym slice_ints[] = {tc_sym_const(0), tc_sym_const(start), tc_sym_const(1),
+                               tc_sym_const(1)}; /* dim, start, length, step */
   const tc_sym squeeze_ints[] = {tc_sym_const(0)};
-  const struct tc_attrs slice = {.ints = slice_ints, .n_ints = 4}, squeeze = {.ints = squeeze_ints, .n_ints = 1};
+  const struct tc_attrs slice = {.ints = slice_ints, .n_ints = 4},
+                        squeeze = {.ints = squeeze_ints, .n_ints = 1};
   struct tc_tensor row;
   tc_status status = tc_eager_run(&m->ctx, TC_OP_slice, 1, &x, &slice, &row, err);
   if (status) return status;
@@ -127,12 +136,15 @@ static int tensor_index(lua_State *L) {
     case LUA_TNUMBER:
       if (lua_isinteger(L, 2)) return index_integer(L, x);
       return tc_lua_raise_text(L, "x[i]", "the index %f is no integer", lua_tonumber(L, 2));
-    default: return tc_lua_raise_text(L, "x[i]", "a %s is no index; use narrow, index_select or gather", luaL_typename(L, 2));
+    default:
+      return tc_lua_raise_text(L, "x[i]", "a %s is no index; use narrow, index_select or gather",
+                               luaL_typename(L, 2));
   }
 }
 
 static int tensor_newindex(lua_State *L) {
-  return tc_lua_raise_text(L, "x[i] = v", "elements are not set by assignment; use x[i]:copy_(v) or x[i]:fill_(v)");
+  return tc_lua_raise_text(L, "x[i] = v",
+                           "elements are not set by assignment; use x[i]:copy_(v) or x[i]:fill_(v)");
 }
 
 static int tensor_len(lua_State *L) {
@@ -142,12 +154,15 @@ static int tensor_len(lua_State *L) {
   return 1;
 }
 
-/* Operators that are tensor functions (tc_function_for_event). `==` stays identity and ordering raises: Lua's comparisons
- * give one boolean, tensors compare by methods (eq, lt, …). */
-static const char *const operators[] = {"__add", "__sub", "__mul", "__div", "__idiv", "__mod", "__pow", "__unm"};
+/* Operators that are tensor functions (tc_function_for_event). `==` stays identity and ordering raises: Lua's
+ * comparisons give one boolean, tensors compare by methods (eq, lt, …). */
+static const char *const operators[] = {"__add",  "__sub", "__mul", "__div",
+                                        "__idiv", "__mod", "__pow", "__unm"};
 
 static int tensor_order(lua_State *L) {
-  return tc_lua_raise_text(L, "comparison", "Lua's < and <= give one boolean; compare tensors by x:lt(y), x:le(y), x:gt(y), x:ge(y)");
+  return tc_lua_raise_text(
+      L, "comparison",
+      "Lua's < and <= give one boolean; compare tensors by x:lt(y), x:le(y), x:gt(y), x:ge(y)");
 }
 
 static void push_methods(lua_State *L) {
@@ -176,7 +191,8 @@ void tc_lua_fill_metatable(lua_State *L) {
   lua_setfield(L, -2, "__metatable"); /* what tensors do is fixed: captured graphs rest on it */
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     const bool is_unary = !strcmp(operators[i], "__unm");
-    tc_lua_closure(L, is_unary ? tc_lua_dispatch_unary : tc_lua_dispatch, tc_function_for_event(operators[i]));
+    tc_lua_closure(L, is_unary ? tc_lua_dispatch_unary : tc_lua_dispatch,
+                   tc_function_for_event(operators[i]));
     lua_setfield(L, -2, operators[i]);
   }
   set_closure(L, "__lt", tensor_order);

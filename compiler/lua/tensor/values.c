@@ -1,4 +1,5 @@
-/* Methods that read a tensor: sizes, elements, storage. They are no tensor functions: their results are Lua values. */
+/* Methods that read a tensor: sizes, elements, storage. They are no tensor functions: their results are Lua
+ * values. */
 #include "lua/module.h"
 
 static const char *method_name(lua_State *L) { return tc_lua_closure_data(L); }
@@ -20,10 +21,15 @@ static int push_by_dim(lua_State *L, const struct tc_tensor *x, const int64_t *v
   }
   int is_integer;
   const lua_Integer dim = lua_tointegerx(L, 2, &is_integer);
-  if (!is_integer) return tc_lua_raise_text(L, method_name(L), "the dimension must be an integer, got %s", luaL_typename(L, 2));
-  if (dim == 0) return tc_lua_raise_text(L, method_name(L), "dimension 0: dimensions count from 1 (negative ones from the end)");
+  if (!is_integer)
+    return tc_lua_raise_text(L, method_name(L), "the dimension must be an integer, got %s",
+                             luaL_typename(L, 2));
+  if (dim == 0)
+    return tc_lua_raise_text(L, method_name(L),
+                             "dimension 0: dimensions count from 1 (negative ones from the end)");
   if (dim > x->ndim || dim < -x->ndim) {
-    return tc_lua_raise_text(L, method_name(L), "dimension %lld is outside of a tensor of %d dimension%s", (long long)dim, x->ndim, x->ndim == 1 ? "" : "s");
+    return tc_lua_raise_text(L, method_name(L), "dimension %lld is outside of a tensor of %d dimension%s",
+                             (long long)dim, x->ndim, x->ndim == 1 ? "" : "s");
   }
   lua_pushinteger(L, values[dim > 0 ? dim - 1 : x->ndim + dim]);
   return 1;
@@ -69,7 +75,9 @@ static void push_element(lua_State *L, const struct tc_tensor *x, int64_t index)
 static int method_item(lua_State *L) {
   const struct tc_tensor *x = self_of(L);
   const int64_t count = tc_tensor_numel(x);
-  if (count != 1) return tc_lua_raise_text(L, "item", "the tensor has %lld elements; item takes one of one element", (long long)count);
+  if (count != 1)
+    return tc_lua_raise_text(L, "item", "the tensor has %lld elements; item takes one of one element",
+                             (long long)count);
   push_element(L, x, 0);
   return 1;
 }

@@ -89,7 +89,8 @@ static void arena_blocks_are_aligned_apart_and_writable(void **state) {
     memset(blocks[i], i & 0xff, size);
     bytes += size;
   }
-  for (int i = 0; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], (unsigned char)i, (size_t)(i * 37 % 900)));
+  for (int i = 0; i < BLOCKS; i++)
+    assert_true(all_bytes_are(blocks[i], (unsigned char)i, (size_t)(i * 37 % 900)));
   assert_true(tc_arena_used(arena) >= bytes);
   tc_arena_free(arena);
   assert_int_equal(counting.live_bytes, 0);
@@ -202,7 +203,8 @@ static void reserve_gives_large_blocks_again(void **state) {
   memset(first, 3, LARGE);
   assert_true(all_bytes_are(first, 3, LARGE));
   tc_free_bytes(&reserve.alloc, first, LARGE);
-  char *grown = reserve.alloc.resize(reserve.alloc.self, other, LARGE + 1, 2 * LARGE); /* growing is the parent's business too */
+  char *grown = reserve.alloc.resize(reserve.alloc.self, other, LARGE + 1,
+                                     2 * LARGE); /* growing is the parent's business too */
   assert_non_null(grown);
   tc_reserve_close(&reserve);
   assert_int_equal(counting.live_bytes, 3 * LARGE);
@@ -229,8 +231,10 @@ static void reserve_keeps_no_more_than_its_limit(void **state) {
   tc_reserve_close(&reserve);
   assert_int_equal(counting.live_bytes, 0);
   tc_reserve_open(&reserve, &counting.alloc, SIZE_MAX);
-  for (int i = 0; i < TC_RESERVE_BLOCKS + 2; i++) blocks[i] = tc_new_bytes(&reserve.alloc, TC_RESERVE_SMALLEST);
-  for (int i = 0; i < TC_RESERVE_BLOCKS + 2; i++) tc_free_bytes(&reserve.alloc, blocks[i], TC_RESERVE_SMALLEST);
+  for (int i = 0; i < TC_RESERVE_BLOCKS + 2; i++)
+    blocks[i] = tc_new_bytes(&reserve.alloc, TC_RESERVE_SMALLEST);
+  for (int i = 0; i < TC_RESERVE_BLOCKS + 2; i++)
+    tc_free_bytes(&reserve.alloc, blocks[i], TC_RESERVE_SMALLEST);
   assert_int_equal(counting.live_bytes, TC_RESERVE_BLOCKS * TC_RESERVE_SMALLEST);
   tc_reserve_close(&reserve);
   assert_int_equal(counting.live_bytes, 0);

@@ -29,7 +29,8 @@ static void variable_of(const char *name, char *variable, size_t room) {
 
 /* A value that the row takes and that is not its default. */
 static const char *another_value(const struct tc_config_row *row) {
-  if (row->type == TC_CONFIG_TEXT) return !row->takes.words ? "some text" : strrchr(row->takes.words, ' ') + 1;
+  if (row->type == TC_CONFIG_TEXT)
+    return !row->takes.words ? "some text" : strrchr(row->takes.words, ' ') + 1;
   if (row->type == TC_CONFIG_BOOL) return strcmp(row->default_text, "0") ? "off" : "on";
   return row->takes.most == INT64_MAX ? "987" : "3";
 }
@@ -64,7 +65,8 @@ static void every_switch_is_set_and_read_by_name(void **state) {
     const char *text = another_value(row);
     assert_int_equal(tc_config_set(&config, row->name, text, NULL), TC_OK);
     assert_string_equal(shown(&config, row->name, &buf), text);
-    for (int other = 0; other < tc_config_count(); other++) assert_int_equal(tc_config_is_default(&config, other), other != i);
+    for (int other = 0; other < tc_config_count(); other++)
+      assert_int_equal(tc_config_is_default(&config, other), other != i);
   }
   tc_strbuf_free(&buf);
 }
@@ -84,10 +86,24 @@ static void booleans_take_the_usual_words(void **state) {
 
 static void bad_values_are_refused_by_name_and_change_nothing(void **state) {
   (void)state;
-  static const struct { const char *name, *text; } bad[] = {
-      {"verify", "maybe"}, {"verify", ""},     {"cache_mb", "many"}, {"cache_mb", ""},
-      {"cache_mb", "-1"},  {"cache_mb", "10x"}, {"cache_mb", "99999999999999999999999"},
-      {"isa", "foo"}, {"isa", ""}, {"isa", "avx"}, {"isa", "avx2,avx512"}, {"logs", "foo"}, {"logs", "graph,,cache"}, {"llvm_level", "99"}, {"llvm_level", "4"},
+  static const struct {
+    const char *name, *text;
+  } bad[] = {
+      {"verify", "maybe"},
+      {"verify", ""},
+      {"cache_mb", "many"},
+      {"cache_mb", ""},
+      {"cache_mb", "-1"},
+      {"cache_mb", "10x"},
+      {"cache_mb", "99999999999999999999999"},
+      {"isa", "foo"},
+      {"isa", ""},
+      {"isa", "avx"},
+      {"isa", "avx2,avx512"},
+      {"logs", "foo"},
+      {"logs", "graph,,cache"},
+      {"llvm_level", "99"},
+      {"llvm_level", "4"},
   };
   struct tc_config config, before;
   tc_config_default(&config);
@@ -137,7 +153,8 @@ static void a_bad_environment_names_its_variable(void **state) {
   assert_non_null(strstr(err.message, "lots"));
 }
 
-/* Exactly the rows marked KEY change the key: a switch that changes code and not the key gives stale code. And those marked RUN the other one. */
+/* Exactly the rows marked KEY change the key: a switch that changes code and not the key gives stale code.
+ * And those marked RUN the other one. */
 static void the_key_follows_the_rows_marked_so(void **state) {
   (void)state;
   struct tc_config standard;
@@ -152,7 +169,8 @@ static void the_key_follows_the_rows_marked_so(void **state) {
     assert_int_equal(tc_config_key(&config) != tc_config_key(&standard), row->in_key);
     assert_int_equal(tc_config_run_key(&config) != tc_config_run_key(&standard), row->in_run);
     assert_false(row->in_key && row->in_run);
-    assert_false((row->in_key || row->in_run) && row->aside); /* what changes the artifact changes what is measured */
+    assert_false((row->in_key || row->in_run) &&
+                 row->aside); /* what changes the artifact changes what is measured */
   }
   tc_strbuf_free(&buf);
 }
@@ -160,11 +178,13 @@ static void the_key_follows_the_rows_marked_so(void **state) {
 /* What one function cannot have otherwise: what the context is made of when the module opens. */
 static void the_switches_of_opening_are_those_of_the_context(void **state) {
   (void)state;
-  static const char *const opening[] = {"cache_dir", "cache_mb", "logs", "isa", "share_choices", "opt.lazy_library"};
+  static const char *const opening[] = {"cache_dir", "cache_mb",      "logs",
+                                        "isa",       "share_choices", "opt.lazy_library"};
   size_t found = 0;
   for (int i = 0; i < tc_config_count(); i++) {
     if (!tc_config_row(i)->at_opening) continue;
-    if (found == sizeof opening / sizeof *opening || strcmp(tc_config_row(i)->name, opening[found])) fail_msg("%s", tc_config_row(i)->name);
+    if (found == sizeof opening / sizeof *opening || strcmp(tc_config_row(i)->name, opening[found]))
+      fail_msg("%s", tc_config_row(i)->name);
     found++;
   }
   assert_int_equal(found, sizeof opening / sizeof *opening);
@@ -233,7 +253,8 @@ static void every_status_has_a_name_and_a_text(void **state) {
   (void)state;
   for (int i = 0; i < TC_STATUS_COUNT; i++) {
     assert_true(tc_status_name((tc_status)i)[0] && tc_status_text((tc_status)i)[0]);
-    for (int other = 0; other < i; other++) assert_string_not_equal(tc_status_name((tc_status)i), tc_status_name((tc_status)other));
+    for (int other = 0; other < i; other++)
+      assert_string_not_equal(tc_status_name((tc_status)i), tc_status_name((tc_status)other));
   }
   assert_string_equal(tc_status_name(TC_SHAPE), "SHAPE");
   assert_non_null(tc_status_text((tc_status)TC_STATUS_COUNT));
@@ -256,7 +277,10 @@ static void long_messages_are_cut_not_spilled(void **state) {
   char text[3 * TC_ERROR_TEXT];
   memset(text, 'm', sizeof text - 1);
   text[sizeof text - 1] = '\0';
-  struct { struct tc_error err; char fence[16]; } held;
+  struct {
+    struct tc_error err;
+    char fence[16];
+  } held;
   memset(&held, 0x55, sizeof held);
   tc_fail(&held.err, TC_ARG, "ops", "%s", text);
   assert_int_equal(strlen(held.err.message), TC_ERROR_TEXT - 1);

@@ -14,11 +14,15 @@
 /* The examples of FIPS 180-4 and of the NIST test vectors. */
 static void sha256_gives_the_known_answers(void **state) {
   (void)state;
-  static const struct { const char *message, *digest; } known[] = {
+  static const struct {
+    const char *message, *digest;
+  } known[] = {
       {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
       {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-      {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
-      {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+      {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+      {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopq"
+       "rstnopqrstu",
        "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
   };
   char text[TC_SHA256_HEX];
@@ -73,7 +77,8 @@ static void sha256_does_not_depend_on_the_pieces(void **state) {
       struct tc_sha256 sha;
       unsigned char digest[TC_SHA256_BYTES];
       tc_sha256_init(&sha);
-      for (size_t at = 0; at < length; at += piece) tc_sha256_add(&sha, data + at, length - at < piece ? length - at : piece);
+      for (size_t at = 0; at < length; at += piece)
+        tc_sha256_add(&sha, data + at, length - at < piece ? length - at : piece);
       tc_sha256_end(&sha, digest);
       tc_sha256_hex(digest, pieces);
       assert_string_equal(pieces, whole);
@@ -121,10 +126,14 @@ static void hash_of_small_numbers_fills_a_table(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sha256_gives_the_known_answers),    cmocka_unit_test(sha256_of_a_million_letters),
-      cmocka_unit_test(sha256_of_two_is_that_of_both_texts), cmocka_unit_test(hex_is_two_lower_case_digits_a_byte),
-      cmocka_unit_test(sha256_does_not_depend_on_the_pieces), cmocka_unit_test(hash_sees_seed_length_and_every_bit),
-      cmocka_unit_test(hash_depends_on_order),             cmocka_unit_test(hash_of_small_numbers_fills_a_table),
+      cmocka_unit_test(sha256_gives_the_known_answers),
+      cmocka_unit_test(sha256_of_a_million_letters),
+      cmocka_unit_test(sha256_of_two_is_that_of_both_texts),
+      cmocka_unit_test(hex_is_two_lower_case_digits_a_byte),
+      cmocka_unit_test(sha256_does_not_depend_on_the_pieces),
+      cmocka_unit_test(hash_sees_seed_length_and_every_bit),
+      cmocka_unit_test(hash_depends_on_order),
+      cmocka_unit_test(hash_of_small_numbers_fills_a_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

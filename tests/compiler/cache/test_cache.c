@@ -1,4 +1,5 @@
-/* The on-disk cache: whole entries only, damage is a miss, the bound holds, many processes may write at once. */
+/* The on-disk cache: whole entries only, damage is a miss, the bound holds, many processes may write at
+ * once. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,10 @@
 
 enum { N_WRITERS = 4, N_ROUNDS = 40, PATH = 256 };
 
-struct fixture { char directory[PATH]; struct tc_cache *cache; };
+struct fixture {
+  char directory[PATH];
+  struct tc_cache *cache;
+};
 
 static int set_up(void **state) {
   struct fixture *f = calloc(1, sizeof *f);
@@ -101,7 +105,8 @@ static void test_put_get(void **state) {
   tc_strbuf_free(&why);
 }
 
-/* What searches chose is counted apart from artifacts, by whatever looks at all entries, and is no near entry of one. */
+/* What searches chose is counted apart from artifacts, by whatever looks at all entries, and is no near entry
+ * of one. */
 static void test_choices(void **state) {
   struct fixture *f = *state;
   enum { CHOICES = 3 };
@@ -152,7 +157,8 @@ static void test_choice_keys(void **state) {
   tc_cache_key_of_choice(&keys[1], 2, "other");
   tc_cache_key_of_choice(&keys[2], 3, "one");
   tc_cache_key_of_choice(&keys[3], 2, "one");
-  for (size_t i = 1; i < sizeof keys / sizeof *keys; i++) assert_memory_not_equal(keys[0].digest, keys[i].digest, TC_SHA256_BYTES);
+  for (size_t i = 1; i < sizeof keys / sizeof *keys; i++)
+    assert_memory_not_equal(keys[0].digest, keys[i].digest, TC_SHA256_BYTES);
 }
 
 /* Each byte of the file in turn is changed, in three ways; none may be believed. */
@@ -225,7 +231,8 @@ static void make_file(const char *path, time_t age) {
   assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* What a writer left that was killed goes in time; what another may be writing just now stays, and so does what is not ours. */
+/* What a writer left that was killed goes in time; what another may be writing just now stays, and so does
+ * what is not ours. */
 static void test_stale(void **state) {
   enum { DAY = 24 * 3600 };
   struct fixture *f = *state;
@@ -251,7 +258,8 @@ static void test_stale(void **state) {
   assert_int_equal(unlink(other), 0);
 }
 
-/* Until a file that is written now is newer than entry `n`: some systems count the times of files in steps of 10 ms. */
+/* Until a file that is written now is newer than entry `n`: some systems count the times of files in steps of
+ * 10 ms. */
 static void wait_for_newer(const struct fixture *f, int n) {
   char path[PATH * 2];
   struct stat entry, now;
@@ -332,7 +340,8 @@ static void test_export_import(void **state) {
   assert_int_equal(tc_cache_export(f->cache, f->directory, &stat, NULL), TC_ARG);
 }
 
-/* In a process of its own: a user whom the system does not know, without HOME, has no disk level, and nothing else suffers. */
+/* In a process of its own: a user whom the system does not know, without HOME, has no disk level, and nothing
+ * else suffers. */
 static void be_nobody(void) {
   enum { UNKNOWN_USER = 54321 };
   unsigned char *bytes;
@@ -343,7 +352,9 @@ static void be_nobody(void) {
   if (setuid(UNKNOWN_USER) || unsetenv("HOME") || unsetenv("XDG_CACHE_HOME")) _exit(1);
   struct tc_cache *cache = tc_cache_open(tc_alloc_system(), "", 1);
   if (*tc_cache_directory(cache)) _exit(2);
-  if (tc_cache_disk_get(cache, &k, &bytes, &size, &err) != TC_IO || tc_cache_disk_put(cache, &k, "x", 1, &err) != TC_IO) _exit(3);
+  if (tc_cache_disk_get(cache, &k, &bytes, &size, &err) != TC_IO ||
+      tc_cache_disk_put(cache, &k, "x", 1, &err) != TC_IO)
+    _exit(3);
   if (!strstr(err.message, "no home folder") || tc_cache_stat(cache, &stat, &err) != TC_IO) _exit(4);
   tc_cache_close(cache);
   _exit(0);
@@ -381,12 +392,18 @@ static void test_unusable_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down), cmocka_unit_test_setup_teardown(test_choices, set_up, tear_down),
-      cmocka_unit_test(test_choice_keys),        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),          cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_export_import, set_up, tear_down),  cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),     cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_pipe, set_up, tear_down),           cmocka_unit_test(test_no_home),
+      cmocka_unit_test_setup_teardown(test_put_get, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_choices, set_up, tear_down),
+      cmocka_unit_test(test_choice_keys),
+      cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_export_import, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_pipe, set_up, tear_down),
+      cmocka_unit_test(test_no_home),
       cmocka_unit_test(test_unusable_folder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,10 @@
 static const char tensor_class[] = "fake tensor";
 static tc_dtype default_dtype_now = TC_F32;
 
-struct fake_tensor { struct tc_tensor tensor; struct tc_storage storage; };
+struct fake_tensor {
+  struct tc_tensor tensor;
+  struct tc_storage storage;
+};
 
 static const struct tc_tensor *tensor_at(lua_State *L, int index) {
   struct fake_tensor *fake = luaL_testudata(L, index, tensor_class);
@@ -35,7 +38,10 @@ static tc_dtype default_dtype(lua_State *L) { return (void)L, default_dtype_now;
 static void push_tensor(lua_State *L, struct tc_tensor tensor) { (void)tensor, lua_pushnil(L); }
 
 const struct tc_host *fake_host(void) {
-  static const struct tc_host host = {.tensor_at = tensor_at, .function_at = function_at, .default_dtype = default_dtype, .push_tensor = push_tensor};
+  static const struct tc_host host = {.tensor_at = tensor_at,
+                                      .function_at = function_at,
+                                      .default_dtype = default_dtype,
+                                      .push_tensor = push_tensor};
   return &host;
 }
 
@@ -62,7 +68,8 @@ static int new_tensor(lua_State *L) {
     for (int i = 1; i < lua_gettop(L); i++) fake->tensor.sizes[fake->tensor.ndim++] = lua_tointeger(L, i);
   }
   tc_contiguous_strides(fake->tensor.ndim, fake->tensor.sizes, fake->tensor.strides);
-  if (lua_istable(L, 1) && lua_getfield(L, 1, "strides") == LUA_TTABLE) read_list(L, lua_gettop(L), fake->tensor.strides);
+  if (lua_istable(L, 1) && lua_getfield(L, 1, "strides") == LUA_TTABLE)
+    read_list(L, lua_gettop(L), fake->tensor.strides);
   lua_settop(L, lua_istable(L, 1) ? 2 : lua_gettop(L));
   luaL_setmetatable(L, tensor_class);
   return 1;
@@ -158,11 +165,16 @@ void fake_check_guard(const char *chunk, const char *change, const char *failing
   lua_close(L);
 }
 
-void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) { tc_replay_text(call->capture.replay, call->capture.guards, out); }
+void fake_recipes(const struct fake_call *call, struct tc_strbuf *out) {
+  tc_replay_text(call->capture.replay, call->capture.guards, out);
+}
 
 /* --- failing allocations --- */
 
-struct failing { struct tc_alloc alloc; long left, live; };
+struct failing {
+  struct tc_alloc alloc;
+  long left, live;
+};
 
 static void *failing_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct failing *f = self;

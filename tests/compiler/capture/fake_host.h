@@ -1,5 +1,5 @@
-/* A host of capture for tests: tensors that have a layout but no elements, and tensor functions that can be captured but not
- * called. `capture_text` captures a call and gives everything about it as text. */
+/* A host of capture for tests: tensors that have a layout but no elements, and tensor functions that can be
+ * captured but not called. `capture_text` captures a call and gives everything about it as text. */
 #ifndef TESTS_CAPTURE_FAKE_HOST_H
 #define TESTS_CAPTURE_FAKE_HOST_H
 
@@ -23,15 +23,17 @@ void fake_capture(lua_State *L, int n_args, struct fake_call *call);
 void fake_release(lua_State *L, struct fake_call *call);
 /* Number of the guard that fails for the function and arguments at the stack top; 0: all hold. */
 int fake_check(lua_State *L, int n_args, const struct fake_call *call);
-/* Captures what `chunk` returns, which does not break; runs `change`, which sees the globals and may return other arguments for the next
- * call; and wants the check to fail with this guard, or "all hold". */
+/* Captures what `chunk` returns, which does not break; runs `change`, which sees the globals and may return
+ * other arguments for the next call; and wants the check to fail with this guard, or "all hold". */
 void fake_check_guard(const char *chunk, const char *change, const char *failing);
-/* Captures the call at the stack top, which does not break, with allocations that fail one after another: nothing of the state
- * changes, and no memory is left behind. */
+/* Captures the call at the stack top, which does not break, with allocations that fail one after another:
+ * nothing of the state changes, and no memory is left behind. */
 void fake_fail_allocations(lua_State *L, int n_args);
-/* Runs `chunk`, which returns a function and its arguments; leaves them on the stack and gives the number of arguments. */
+/* Runs `chunk`, which returns a function and its arguments; leaves them on the stack and gives the number of
+ * arguments. */
 int fake_load(lua_State *L, const char *chunk);
-/* The results and writes as text (tc_replay_text): "output 0, {'x' = output 1, 2 = true}, x; t.y = output 2". */
+/* The results and writes as text (tc_replay_text): "output 0, {'x' = output 1, 2 = true}, x; t.y = output
+ * 2". */
 void fake_recipes(const struct fake_call *call, struct tc_strbuf *out);
 
 /* All guards as text; the caller frees it. */

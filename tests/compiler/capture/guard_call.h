@@ -1,4 +1,5 @@
-/* A call and guards about it, for tests of guard programs: built by hand, not by capture. Whatever goes wrong here fails the test. */
+/* A call and guards about it, for tests of guard programs: built by hand, not by capture. Whatever goes wrong
+ * here fails the test. */
 #ifndef TESTS_CAPTURE_GUARD_CALL_H
 #define TESTS_CAPTURE_GUARD_CALL_H
 

@@ -1,7 +1,8 @@
 /* The driver of resume functions.
  *
- * Where a running function stands: Lua tells its line, not its instruction. So the function that is watched has been encoded
- * again with the number of each instruction as its line. How many open values a call left: the hook of its return knows. */
+ * Where a running function stands: Lua tells its line, not its instruction. So the function that is watched
+ * has been encoded again with the number of each instruction as its line. How many open values a call left:
+ * the hook of its return knows. */
 #include "tests/compiler/capture/resume_driver.h"
 
 #include <lauxlib.h>
@@ -33,7 +34,9 @@ static int open_object(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   lua_pushvalue(L, 1);
-  if (tc_bytecode_of_function(o->arena, L, &o->proto, &err) || tc_resume_open(o->arena, o->proto, &o->resume, &err)) return raise(L, &err);
+  if (tc_bytecode_of_function(o->arena, L, &o->proto, &err) ||
+      tc_resume_open(o->arena, o->proto, &o->resume, &err))
+    return raise(L, &err);
   lua_pop(L, 1);
   return 1;
 }
@@ -56,12 +59,14 @@ static int opcode(lua_State *L) {
 }
 
 static int registers(lua_State *L) {
-  lua_pushinteger(L, tc_resume_registers(object_at(L, 1)->resume, (int)luaL_checkinteger(L, 2), (int)luaL_optinteger(L, 3, -1)));
+  lua_pushinteger(L, tc_resume_registers(object_at(L, 1)->resume, (int)luaL_checkinteger(L, 2),
+                                         (int)luaL_optinteger(L, 3, -1)));
   return 1;
 }
 
 static int is_live(lua_State *L) {
-  lua_pushboolean(L, tc_live_has(&object_at(L, 1)->resume->live[luaL_checkinteger(L, 2)], (int)luaL_checkinteger(L, 3)));
+  lua_pushboolean(
+      L, tc_live_has(&object_at(L, 1)->resume->live[luaL_checkinteger(L, 2)], (int)luaL_checkinteger(L, 3)));
   return 1;
 }
 
@@ -83,7 +88,9 @@ static void push_exits(lua_State *L, const struct tc_resume_unit *u) {
 static int unit(lua_State *L) {
   struct tc_resume_unit u;
   struct tc_error err;
-  if (tc_resume_unit_at(object_at(L, 1)->resume, (int)luaL_checkinteger(L, 2), (int)luaL_optinteger(L, 3, -1), &u, &err)) return raise(L, &err);
+  if (tc_resume_unit_at(object_at(L, 1)->resume, (int)luaL_checkinteger(L, 2), (int)luaL_optinteger(L, 3, -1),
+                        &u, &err))
+    return raise(L, &err);
   lua_pushinteger(L, u.first);
   lua_pushinteger(L, u.last);
   push_exits(L, &u);
@@ -127,13 +134,15 @@ static int step(lua_State *L) {
   const int pc = (int)luaL_checkinteger(L, 2), open = (int)luaL_checkinteger(L, 3);
   lua_settop(L, 4);
   tc_strbuf_init(&chunk, tc_alloc_system());
-  if (tc_resume_unit_at(o->resume, pc, open, &u, &err) || tc_resume_step(o->resume, pc, open, &chunk, &err)) return refused(L, &chunk, &err);
+  if (tc_resume_unit_at(o->resume, pc, open, &u, &err) || tc_resume_step(o->resume, pc, open, &chunk, &err))
+    return refused(L, &chunk, &err);
   load_chunk(L, 1, &chunk);
   tc_strbuf_free(&chunk);
   lua_pushvalue(L, 4);
   push_exits(L, &u);
   lua_pushcclosure(L, take_exit, 2);
-  if (!lua_setupvalue(L, 5, o->proto->n_upvalues + 1)) return luaL_error(L, "a step has no upvalue of its own");
+  if (!lua_setupvalue(L, 5, o->proto->n_upvalues + 1))
+    return luaL_error(L, "a step has no upvalue of its own");
   return 1;
 }
 
@@ -141,7 +150,8 @@ static int continuation(lua_State *L) {
   struct tc_strbuf chunk;
   struct tc_error err;
   tc_strbuf_init(&chunk, tc_alloc_system());
-  if (tc_resume_continuation(object_at(L, 1)->resume, (int)luaL_checkinteger(L, 2), &chunk, &err)) return refused(L, &chunk, &err);
+  if (tc_resume_continuation(object_at(L, 1)->resume, (int)luaL_checkinteger(L, 2), &chunk, &err))
+    return refused(L, &chunk, &err);
   load_chunk(L, 1, &chunk);
   tc_strbuf_free(&chunk);
   return 1;
@@ -201,8 +211,10 @@ static void stop_here(struct watch *w, lua_State *L, lua_Debug *ar, int pc) {
   lua_pushinteger(L, open);
   lua_rawseti(L, -2, ++n);
   for (int i = 0; i < count; i++) {
-    if (open < 0 && !tc_live_has(&w->object->resume->live[pc], i)) lua_pushnil(L);
-    else if (!lua_getlocal(L, ar, i + 1)) luaL_error(L, "register %d cannot be read", i);
+    if (open < 0 && !tc_live_has(&w->object->resume->live[pc], i))
+      lua_pushnil(L);
+    else if (!lua_getlocal(L, ar, i + 1))
+      luaL_error(L, "register %d cannot be read", i);
     lua_rawseti(L, -2, ++n);
   }
   for (int i = 1; w->object->proto->is_vararg && lua_getlocal(L, ar, -i); i++) lua_rawseti(L, -2, ++n);
@@ -219,7 +231,8 @@ static void poison(const struct watch *w, lua_State *L, lua_Debug *ar, int pc) {
     const char *name = lua_getlocal(L, ar, i + 1);
     if (!name) break;
     lua_pop(L, 1);
-    if (tc_live_has(live, i) || !strcmp(name, "(for state)")) continue; /* one of these may be a closing value: Lua has its address */
+    if (tc_live_has(live, i) || !strcmp(name, "(for state)"))
+      continue; /* one of these may be a closing value: Lua has its address */
     lua_pushliteral(L, "poison");
     lua_setlocal(L, ar, i + 1);
   }
@@ -241,11 +254,14 @@ static void on_event(lua_State *L, lua_Debug *ar) {
   lua_pop(L, 1);
   if (function != w->function || (w->frame && w->frame != ar->i_ci)) return;
   w->frame = ar->i_ci;
-  if (w->poisons) poison(w, L, ar, ar->currentline - 1);
-  else if (w->left-- == 0) stop_here(w, L, ar, ar->currentline - 1);
+  if (w->poisons)
+    poison(w, L, ar, ar->currentline - 1);
+  else if (w->left-- == 0)
+    stop_here(w, L, ar, ar->currentline - 1);
 }
 
-/* Stack: object, arguments of the function from `first` on. Runs it; leaves the results of lua_pcall above, and its status. */
+/* Stack: object, arguments of the function from `first` on. Runs it; leaves the results of lua_pcall above,
+ * and its status. */
 static int run_watched(lua_State *L, struct watch *w, int first) {
   const int n_arguments = lua_gettop(L) - first + 1;
   luaL_checkstack(L, ROOM, NULL);
@@ -295,8 +311,11 @@ static int poisoned(lua_State *L) {
 }
 
 int tests_open_resume_driver(lua_State *L) {
-  static const luaL_Reg methods[] = {{"length", length}, {"opcode", opcode}, {"registers", registers}, {"is_live", is_live}, {"may_cut", may_cut}, {"unit", unit},
-                                     {"step", step}, {"continuation", continuation}, {"copy", copy}, {"stop", stop}, {"poisoned", poisoned}, {"__gc", free_object}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"length", length},   {"opcode", opcode}, {"registers", registers}, {"is_live", is_live},
+      {"may_cut", may_cut}, {"unit", unit},     {"step", step},           {"continuation", continuation},
+      {"copy", copy},       {"stop", stop},     {"poisoned", poisoned},   {"__gc", free_object},
+      {NULL, NULL}};
   luaL_newmetatable(L, type_name);
   luaL_setfuncs(L, methods, 0);
   lua_pushvalue(L, -1);

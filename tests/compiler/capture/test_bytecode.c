@@ -28,7 +28,12 @@ static void dump(const char *code, int strip, struct tc_strbuf *out) {
   lua_close(L);
 }
 
-struct decoded { struct tc_arena *arena; struct tc_proto *proto; struct tc_error err; tc_status status; };
+struct decoded {
+  struct tc_arena *arena;
+  struct tc_proto *proto;
+  struct tc_error err;
+  tc_status status;
+};
 
 static struct decoded decode(const void *bytes, size_t count) {
   struct decoded d = {.arena = tc_arena_new(tc_alloc_system())};
@@ -36,15 +41,14 @@ static struct decoded decode(const void *bytes, size_t count) {
   return d;
 }
 
-static const char sample[] =
-    "local up, other = 1, {}\n"
-    "return function(a, b, ...)\n"
-    "  local sum = a + b + 0x7fffffffffffffff + 2.5\n"
-    "  local inner = function() up = up + sum; return other end\n"
-    "  for i = 1, 3 do sum = sum .. 'text' end\n"
-    "  if a == true or b == false or a == nil then return inner end\n"
-    "  return sum, ...\n"
-    "end";
+static const char sample[] = "local up, other = 1, {}\n"
+                             "return function(a, b, ...)\n"
+                             "  local sum = a + b + 0x7fffffffffffffff + 2.5\n"
+                             "  local inner = function() up = up + sum; return other end\n"
+                             "  for i = 1, 3 do sum = sum .. 'text' end\n"
+                             "  if a == true or b == false or a == nil then return inner end\n"
+                             "  return sum, ...\n"
+                             "end";
 
 static void test_fields(void **state) {
   (void)state;
@@ -85,7 +89,8 @@ static void test_fields(void **state) {
   tc_strbuf_free(&chunk);
 }
 
-/* Lua's own idea of every line, against ours: a function long enough for absolute entries, and with jumps of many lines. */
+/* Lua's own idea of every line, against ours: a function long enough for absolute entries, and with jumps of
+ * many lines. */
 static void test_lines(void **state) {
   (void)state;
   enum { STATEMENTS = 700 };
@@ -102,7 +107,8 @@ static void test_lines(void **state) {
   struct decoded d = decode(chunk.data, chunk.len);
   assert_int_equal(d.status, TC_OK);
   int pc = 0, line = 2;
-  for (int i = 0; i < STATEMENTS; i++) { /* GETFIELD, ADDI, MMBINI, SETFIELD; in long functions constants need no more */
+  for (int i = 0; i < STATEMENTS;
+       i++) { /* GETFIELD, ADDI, MMBINI, SETFIELD; in long functions constants need no more */
     for (; pc < d.proto->n_code && tc_proto_line(d.proto, pc) == line; pc++) {}
     line += i % 97 == 0 ? 301 : 1;
     assert_int_equal(tc_proto_line(d.proto, pc), line);
@@ -131,9 +137,13 @@ static void test_versions(void **state) {
   enum { VERSION_AT = 4, FORMAT_AT = 5, SIZE_AT = 12 };
   struct tc_strbuf chunk;
   dump(sample, 0, &chunk);
-  static const struct { int at; char value; tc_status status; } damages[] = {
-      {0, 'L', TC_CORRUPT}, {VERSION_AT, 0x53, TC_VERSION}, {VERSION_AT, 0x55, TC_VERSION}, {FORMAT_AT, 1, TC_VERSION}, {SIZE_AT, 8, TC_VERSION},
-      {SIZE_AT + 1, 4, TC_VERSION}, {SIZE_AT + 2, 4, TC_VERSION}};
+  static const struct {
+    int at;
+    char value;
+    tc_status status;
+  } damages[] = {{0, 'L', TC_CORRUPT},        {VERSION_AT, 0x53, TC_VERSION}, {VERSION_AT, 0x55, TC_VERSION},
+                 {FORMAT_AT, 1, TC_VERSION},  {SIZE_AT, 8, TC_VERSION},       {SIZE_AT + 1, 4, TC_VERSION},
+                 {SIZE_AT + 2, 4, TC_VERSION}};
   for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
     const char kept = chunk.data[damages[i].at];
     chunk.data[damages[i].at] = damages[i].value;
@@ -146,7 +156,8 @@ static void test_versions(void **state) {
   tc_strbuf_free(&chunk);
 }
 
-/* Every prefix of a chunk is refused; so is one with bytes behind it. The copies end where the allocation ends. */
+/* Every prefix of a chunk is refused; so is one with bytes behind it. The copies end where the allocation
+ * ends. */
 static void test_truncated(void **state) {
   (void)state;
   struct tc_strbuf chunk;
@@ -179,7 +190,8 @@ static void test_damaged(void **state) {
       chunk.data[at] = (char)(random >> 24);
       struct decoded d = decode(chunk.data, chunk.len);
       if (d.status == TC_OK) {
-        for (int pc = 0; pc < d.proto->n_code; pc++) assert_non_null(tc_opcode_row(tc_code_op(d.proto->code[pc])));
+        for (int pc = 0; pc < d.proto->n_code; pc++)
+          assert_non_null(tc_opcode_row(tc_code_op(d.proto->code[pc])));
       } else {
         assert_true(d.err.message[0]);
       }
@@ -194,7 +206,8 @@ static void test_damaged(void **state) {
 static void test_operands(void **state) {
   (void)state;
   struct tc_strbuf chunk;
-  dump("local u; return function(a) local v = u; return v.field end", 0, &chunk); /* GETUPVAL, GETFIELD, RETURN1, RETURN0 */
+  dump("local u; return function(a) local v = u; return v.field end", 0,
+       &chunk); /* GETUPVAL, GETFIELD, RETURN1, RETURN0 */
   struct decoded good = decode(chunk.data, chunk.len);
   assert_int_equal(good.status, TC_OK);
   const uint32_t first = good.proto->code[0];
@@ -213,7 +226,7 @@ static void test_operands(void **state) {
       TC_LUA_JMP | (0xffffffu - 100u) << 7, /* back out */
       TC_LUA_FORLOOP | 50u << 15,
       TC_LUA_FORPREP | 50u << 15,
-      TC_LUA_LOADKX,                        /* without its EXTRAARG */
+      TC_LUA_LOADKX, /* without its EXTRAARG */
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     memcpy(place, &bad[i], sizeof bad[i]);
@@ -251,15 +264,18 @@ static void test_table(void **state) {
   assert_int_equal(TC_LUA_EXTRAARG, 82);
   for (int i = 0; i < TC_LUA_OPCODES; i++) {
     const struct tc_opcode_row *row = tc_opcode_row(i);
-    const size_t operands = row->format == TC_FORMAT_ABC ? 3 : row->format == TC_FORMAT_ABX || row->format == TC_FORMAT_ASBX ? 2 : 0;
+    const size_t operands = row->format == TC_FORMAT_ABC                                    ? 3
+                            : row->format == TC_FORMAT_ABX || row->format == TC_FORMAT_ASBX ? 2
+                                                                                            : 0;
     assert_int_equal(strlen(row->operands), operands);
   }
   assert_null(tc_opcode_row(TC_LUA_OPCODES));
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),    cmocka_unit_test(test_lines),   cmocka_unit_test(test_stripped),
-                                     cmocka_unit_test(test_versions),  cmocka_unit_test(test_truncated), cmocka_unit_test(test_damaged),
-                                     cmocka_unit_test(test_operands),  cmocka_unit_test(test_names),   cmocka_unit_test(test_table)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_fields),   cmocka_unit_test(test_lines),     cmocka_unit_test(test_stripped),
+      cmocka_unit_test(test_versions), cmocka_unit_test(test_truncated), cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_operands), cmocka_unit_test(test_names),     cmocka_unit_test(test_table)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

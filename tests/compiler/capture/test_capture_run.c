@@ -1,5 +1,5 @@
-/* Differential: Lua functions run plain and compiled with backend=eager, where the captured graph is executed by the same
- * kernels. Results, errors and side effects must be equal, bit for bit. */
+/* Differential: Lua functions run plain and compiled with backend=eager, where the captured graph is executed
+ * by the same kernels. Results, errors and side effects must be equal, bit for bit. */
 #include "tests/compiler/lua/snippet.h"
 
 #include <stdio.h>

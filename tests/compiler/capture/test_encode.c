@@ -24,7 +24,12 @@ static void dump(lua_State *L, int strip, struct tc_strbuf *out) {
   assert_int_equal(lua_dump(L, append, out, strip), 0);
 }
 
-struct decoded { struct tc_arena *arena; struct tc_proto *proto; struct tc_error err; tc_status status; };
+struct decoded {
+  struct tc_arena *arena;
+  struct tc_proto *proto;
+  struct tc_error err;
+  tc_status status;
+};
 
 static struct decoded decode(const struct tc_strbuf *chunk) {
   struct decoded d = {.arena = tc_arena_new(tc_alloc_system())};
@@ -33,8 +38,10 @@ static struct decoded decode(const struct tc_strbuf *chunk) {
 }
 
 static void same_text(const char *a, const char *b) {
-  if (a && b) assert_string_equal(a, b);
-  else assert_ptr_equal(a, b);
+  if (a && b)
+    assert_string_equal(a, b);
+  else
+    assert_ptr_equal(a, b);
 }
 
 static void same_constants(const struct tc_proto *a, const struct tc_proto *b) {
@@ -111,7 +118,8 @@ static lua_State *load_file(const char *name) {
 /* Whole files, with what is inside of their functions; with debug information and without. */
 static void test_files(void **state) {
   (void)state;
-  static const char *const files[] = {"capture/corpus.lua", "capture/programs.lua", "capture/resume_cases.lua", "ops/sweep.lua", "lua/compile.lua"};
+  static const char *const files[] = {"capture/corpus.lua", "capture/programs.lua",
+                                      "capture/resume_cases.lua", "ops/sweep.lua", "lua/compile.lua"};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     lua_State *L = load_file(files[i]);
     for (int strip = 0; strip < 2; strip++) {
@@ -147,7 +155,8 @@ static void test_nested(void **state) {
   lua_close(L);
 }
 
-/* Lines as Lua itself finds them: long stretches without a change, large steps both ways, and the table's limits. */
+/* Lines as Lua itself finds them: long stretches without a change, large steps both ways, and the table's
+ * limits. */
 static void test_lines(void **state) {
   (void)state;
   enum { STEPS = 9, REPEATS = 130, LINES = 100000 };
@@ -222,17 +231,16 @@ static void make_pieces(const struct decoded *d) {
   }
 }
 
-static const char sample[] =
-    "local up, other = 1, {}\n"
-    "return function(a, b, ...)\n"
-    "  local sum = a + b + 0x7fffffffffffffff + 2.5\n"
-    "  local inner = function() up = up + sum; return other end\n"
-    "  for i = 1, 3 do sum = sum .. 'text' end\n"
-    "  for k, v in pairs(a) do other[k] = {v, ...} end\n"
-    "  while a do a = inner(b, ...) end\n"
-    "  if a == true or b == false or a == nil then return inner end\n"
-    "  return sum, ...\n"
-    "end";
+static const char sample[] = "local up, other = 1, {}\n"
+                             "return function(a, b, ...)\n"
+                             "  local sum = a + b + 0x7fffffffffffffff + 2.5\n"
+                             "  local inner = function() up = up + sum; return other end\n"
+                             "  for i = 1, 3 do sum = sum .. 'text' end\n"
+                             "  for k, v in pairs(a) do other[k] = {v, ...} end\n"
+                             "  while a do a = inner(b, ...) end\n"
+                             "  if a == true or b == false or a == nil then return inner end\n"
+                             "  return sum, ...\n"
+                             "end";
 
 /* Whatever a byte becomes: what the decoder accepts is encoded, and pieces are made of it or refused. */
 static void test_damaged(void **state) {
@@ -269,6 +277,7 @@ static void test_damaged(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_files), cmocka_unit_test(test_nested), cmocka_unit_test(test_lines), cmocka_unit_test(test_damaged)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_files), cmocka_unit_test(test_nested),
+                                     cmocka_unit_test(test_lines), cmocka_unit_test(test_damaged)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Guard programs by themselves: each kind of fact and what breaks it, the order of checks, texts, and memory. Programs are built
- * here, not by capture. */
+/* Guard programs by themselves: each kind of fact and what breaks it, the order of checks, texts, and memory.
+ * Programs are built here, not by capture. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,19 +15,20 @@
 
 /* --- every kind of fact, and what breaks it --- */
 
-/* The model is an upvalue of the function, guarded as a whole; then a change makes just this guard fail, and undoing it makes
- * the guards hold again. */
+/* The model is an upvalue of the function, guarded as a whole; then a change makes just this guard fail, and
+ * undoing it makes the guards hold again. */
 static void check_change(const char *change, const char *expected) {
-  static const char chunk[] =
-      "class, other, f = {kind = 'class'}, {}, print\n"
-      "long = ('long'):rep(20)\n"
-      "key = {}\n"
-      "model = setmetatable({w = tensor(2, 3), n = 1, x = 2.5, on = true, name = 'm', text = long, f = f, list = {10, 20, deep = {leaf = 1}}, [key] = 5,\n"
-      "  [1.5] = 6, [true] = 7, [2147483647] = 1, [2147483648] = 2, [-2147483649] = 3, [math.mininteger] = 4}, class)\n"
-      "saved = {}\n"
-      "for k, v in next, model do saved[k] = v end\n"
-      "local model = model\n"
-      "return function(a, ...) return model end, tensor(2), 5";
+  static const char chunk[] = "class, other, f = {kind = 'class'}, {}, print\n"
+                              "long = ('long'):rep(20)\n"
+                              "key = {}\n"
+                              "model = setmetatable({w = tensor(2, 3), n = 1, x = 2.5, on = true, name = "
+                              "'m', text = long, f = f, list = {10, 20, deep = {leaf = 1}}, [key] = 5,\n"
+                              "  [1.5] = 6, [true] = 7, [2147483647] = 1, [2147483648] = 2, [-2147483649] = "
+                              "3, [math.mininteger] = 4}, class)\n"
+                              "saved = {}\n"
+                              "for k, v in next, model do saved[k] = v end\n"
+                              "local model = model\n"
+                              "return function(a, ...) return model end, tensor(2), 5";
   struct guard_call c;
   guard_open(&c, chunk);
   tc_guards_args(c.g, 2);
@@ -47,7 +48,9 @@ static void check_change(const char *change, const char *expected) {
   guard_assert_fails(&c, expected);
   guard_assert_fails(&c, expected);
   guard_run(&c, "set_default_dtype('f32')");
-  guard_run(&c, "for k, v in next, saved do model[k] = v end setmetatable(model, class) setmetatable(model.list, nil) model.list[2] = 20 model.list[3] = nil model.list.deep.leaf = 1");
+  guard_run(&c,
+            "for k, v in next, saved do model[k] = v end setmetatable(model, class) setmetatable(model.list, "
+            "nil) model.list[2] = 20 model.list[3] = nil model.list.deep.leaf = 1");
   guard_assert_fails(&c, "");
   after = fake_guards_text(c.g);
   assert_string_equal(after, before);
@@ -57,9 +60,12 @@ static void check_change(const char *change, const char *expected) {
 
 static void test_changes(void **state) {
   (void)state;
-  check_change("model.w = tensor(3, 2)", "model.w is a tensor f32[2, 3] strides [3, 1] (now: f32[3, 2] strides [2, 1])");
-  check_change("model.w = tensor{2, 3, dtype = 'f64'}", "model.w is a tensor f32[2, 3] strides [3, 1] (now: f64[2, 3] strides [3, 1])");
-  check_change("model.w = tensor{2, 3, strides = {1, 2}}", "model.w is a tensor f32[2, 3] strides [3, 1] (now: f32[2, 3] strides [1, 2])");
+  check_change("model.w = tensor(3, 2)",
+               "model.w is a tensor f32[2, 3] strides [3, 1] (now: f32[3, 2] strides [2, 1])");
+  check_change("model.w = tensor{2, 3, dtype = 'f64'}",
+               "model.w is a tensor f32[2, 3] strides [3, 1] (now: f64[2, 3] strides [3, 1])");
+  check_change("model.w = tensor{2, 3, strides = {1, 2}}",
+               "model.w is a tensor f32[2, 3] strides [3, 1] (now: f32[2, 3] strides [1, 2])");
   check_change("model.w = 5", "model.w is a tensor f32[2, 3] strides [3, 1] (now: 5)");
   check_change("model.w = io.stdout", "model.w is a tensor f32[2, 3] strides [3, 1] (now: a userdata)");
   check_change("model.n = 2", "model.n == 1 (now: 2)");
@@ -109,7 +115,8 @@ static void test_equal_long_strings(void **state) {
 static void test_tensors_alike(void **state) {
   (void)state;
   struct guard_call c;
-  guard_open(&c, "model = {a = tensor(2, 3), b = tensor(2, 3), c = tensor{2, 3, strides = {1, 2}}, d = tensor(2, 3)} return function(m) end, model");
+  guard_open(&c, "model = {a = tensor(2, 3), b = tensor(2, 3), c = tensor{2, 3, strides = {1, 2}}, d = "
+                 "tensor(2, 3)} return function(m) end, model");
   static const char *const names[] = {"a", "b", "c", "d"};
   enum { COUNT = sizeof names / sizeof *names };
   const int model = tc_guards_arg(c.g, 0, "m");
@@ -156,7 +163,8 @@ static void test_arguments(void **state) {
 static void test_pairs(void **state) {
   (void)state;
   struct guard_call c;
-  guard_open(&c, "shared = {} t = {a = shared, b = {c = shared}, d = {}} local u = shared return function(x) return u end, shared");
+  guard_open(&c, "shared = {} t = {a = shared, b = {c = shared}, d = {}} local u = shared return function(x) "
+                 "return u end, shared");
   const int x = tc_guards_arg(c.g, 0, "x"), u = tc_guards_upvalue(c.g, tc_guards_function(c.g), 1, "u");
   lua_getglobal(c.L, "t");
   const int t = tc_guards_object(c.g, c.L, lua_gettop(c.L), TC_NO_SOURCE);
@@ -186,7 +194,8 @@ static void test_pairs(void **state) {
 static void test_upvalues(void **state) {
   (void)state;
   struct guard_call c;
-  guard_open(&c, "local k = {n = 3} function set(v) k = v end local function h(x) return x * k.n end return function(x) return h(x) end, 1");
+  guard_open(&c, "local k = {n = 3} function set(v) k = v end local function h(x) return x * k.n end return "
+                 "function(x) return h(x) end, 1");
   const int h = tc_guards_upvalue(c.g, tc_guards_function(c.g), 1, "h");
   lua_getupvalue(c.L, 1, 1);
   tc_guards_identity(c.g, c.L, h, lua_gettop(c.L));
@@ -218,7 +227,8 @@ static void test_failures_come_first(void **state) {
   (void)state;
   struct guard_call c;
   guard_open(&c, "t = {p = {a = 1, b = 2}, q = {c = 3, d = 4}} local t = t return function() return t end");
-  const int t = tc_guards_upvalue(c.g, tc_guards_function(c.g), 1, "t"), p = guard_field(&c, t, "p"), q = guard_field(&c, t, "q");
+  const int t = tc_guards_upvalue(c.g, tc_guards_function(c.g), 1, "t"), p = guard_field(&c, t, "p"),
+            q = guard_field(&c, t, "q");
   guard_equal(&c, guard_field(&c, p, "a"), "1");
   guard_equal(&c, guard_field(&c, p, "b"), "2");
   guard_equal(&c, guard_field(&c, q, "c"), "3");
@@ -270,7 +280,8 @@ static void test_a_long_path(void **state) {
   (void)state;
   enum { LENGTH = 150000, LONGEST = 400 };
   struct guard_call c;
-  guard_open(&c, "local head last = {n = 1} head = last for i = 1, 150000 do head = {next = head} end return function(t) end, head");
+  guard_open(&c, "local head last = {n = 1} head = last for i = 1, 150000 do head = {next = head} end return "
+                 "function(t) end, head");
   int source = tc_guards_arg(c.g, 0, "t");
   for (int i = 0; i < LENGTH; i++) source = guard_field(&c, source, "next");
   const int n = guard_field(&c, source, "n");
@@ -299,7 +310,9 @@ static void test_collected_objects(void **state) {
   guard_all(&c, tc_guards_upvalue(c.g, tc_guards_function(c.g), 1, "t"));
   guard_seal(&c);
   for (int i = 0; i < 200; i++) {
-    guard_run(&c, "t.f = nil collectgarbage() collectgarbage() local n = 0 t.f = function() n = n + 1 return n end");
+    guard_run(
+        &c,
+        "t.f = nil collectgarbage() collectgarbage() local n = 0 t.f = function() n = n + 1 return n end");
     guard_assert_fails(&c, "t.f is the same object: a function (now: another function)");
   }
   guard_close(&c);
@@ -307,7 +320,11 @@ static void test_collected_objects(void **state) {
 
 /* --- memory --- */
 
-struct counting { struct tc_alloc alloc; size_t live; int calls, fail_at; };
+struct counting {
+  struct tc_alloc alloc;
+  size_t live;
+  int calls, fail_at;
+};
 
 static void *counting_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct counting *counting = self;
@@ -329,7 +346,8 @@ static bool build_once(lua_State *L, struct counting *counting) {
     guard_all(&c, tc_guards_upvalue(c.g, tc_guards_function(c.g), 1, "t"));
     const int x = tc_guards_arg(c.g, 0, "x"), n = tc_guards_arg(c.g, 1, "n");
     const tc_sym size = tc_sym_size(tab, 0, 4);
-    tc_guards_tensor_dynamic(c.g, x, guard_tensor(&c, 2), (int[]){0, -1}, (tc_sym[]){tc_sym_mul(tab, size, tc_sym_const(1)), tc_sym_const(1)});
+    tc_guards_tensor_dynamic(c.g, x, guard_tensor(&c, 2), (int[]){0, -1},
+                             (tc_sym[]){tc_sym_mul(tab, size, tc_sym_const(1)), tc_sym_const(1)});
     tc_guards_shape_fact(c.g, &(struct tc_sym_fact){true, true, size, tc_sym_const(9)});
     tc_guards_number(c.g, n, true);
     tc_guards_scalar(c.g, tc_guards_expr(c.g, LUA_OPIDIV, n, guard_constant(&c, "2")), 0);
@@ -338,7 +356,8 @@ static bool build_once(lua_State *L, struct counting *counting) {
     tc_symtab_free(tab);
     if (!status) {
       struct tc_guard_dispatch *dispatch;
-      status = tc_guards_dispatch_build(&counting->alloc, 2, (struct tc_guards *[]){c.g, c.g}, &dispatch, &err);
+      status =
+          tc_guards_dispatch_build(&counting->alloc, 2, (struct tc_guards *[]){c.g, c.g}, &dispatch, &err);
       assert_true((status == TC_OK) == (dispatch != NULL));
       tc_guards_dispatch_free(dispatch);
     }
@@ -352,7 +371,8 @@ static bool build_once(lua_State *L, struct counting *counting) {
 static void test_memory(void **state) {
   (void)state;
   struct guard_call c;
-  guard_open(&c, "t = {w = tensor(2), n = 1, list = {1, 2, {3}}, name = 'm'} local t = t return function(x, n) return t end, tensor{4, 4, strides = {4, 1}}, 5");
+  guard_open(&c, "t = {w = tensor(2), n = 1, list = {1, 2, {3}}, name = 'm'} local t = t return function(x, "
+                 "n) return t end, tensor{4, 4, strides = {4, 1}}, 5");
   struct counting counting = {.alloc = {counting_resize, &counting}};
   bool done = false;
   for (int n = 1; !done; n++) {
@@ -365,7 +385,11 @@ static void test_memory(void **state) {
   guard_close(&c);
 }
 
-struct budget { lua_Alloc alloc; void *data; long left; };
+struct budget {
+  lua_Alloc alloc;
+  void *data;
+  long left;
+};
 
 static void *spend(void *data, void *block, size_t old_bytes, size_t new_bytes) {
   struct budget *budget = data;
@@ -380,18 +404,21 @@ static int build_protected(lua_State *L) {
   struct guard_call *c = lua_touserdata(L, 1);
   struct tc_error err;
   c->L = L;
-  if (tc_guards_new(tc_alloc_system(), fake_host(), L, &c->g, &err)) return luaL_error(L, "not enough memory");
+  if (tc_guards_new(tc_alloc_system(), fake_host(), L, &c->g, &err))
+    return luaL_error(L, "not enough memory");
   lua_getglobal(L, "t");
   guard_all(c, tc_guards_object(c->g, L, 2, TC_NO_SOURCE));
   if (tc_guards_seal(c->g, &err)) return luaL_error(L, "not enough memory");
   return 0;
 }
 
-/* Lua runs out of memory at each of its allocations in turn: it raises, or the seal fails; what was made is freed. */
+/* Lua runs out of memory at each of its allocations in turn: it raises, or the seal fails; what was made is
+ * freed. */
 static void test_lua_memory(void **state) {
   (void)state;
   struct guard_call c;
-  guard_open(&c, "t = {w = tensor(2), n = 1} for i = 1, 40 do t[i] = {i, {}} end return function() return t end");
+  guard_open(&c,
+             "t = {w = tensor(2), n = 1} for i = 1, 40 do t[i] = {i, {}} end return function() return t end");
   tc_guards_free(c.g, c.L);
   struct budget budget = {.left = -1};
   budget.alloc = lua_getallocf(c.L, &budget.data);

@@ -1,4 +1,5 @@
-/* The choice among several guard programs of one function: it finds what trying them in order finds, with fewer checks. */
+/* The choice among several guard programs of one function: it finds what trying them in order finds, with
+ * fewer checks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +46,8 @@ static struct tc_guards *add_program(struct choice *c) {
 static void build(struct choice *c) {
   struct tc_error err;
   for (int i = 0; i < c->count; i++) assert_int_equal(tc_guards_seal(c->programs[i], &err), TC_OK);
-  assert_int_equal(tc_guards_dispatch_build(tc_alloc_system(), c->count, c->programs, &c->dispatch, &err), TC_OK);
+  assert_int_equal(tc_guards_dispatch_build(tc_alloc_system(), c->count, c->programs, &c->dispatch, &err),
+                   TC_OK);
 }
 
 static void set_arg(struct choice *c, int number, const char *expression) {
@@ -60,9 +62,11 @@ static int find(struct choice *c, int *tried) {
   const struct tc_guard_values values = {.sizes = sizes};
   const int top = lua_gettop(c->L), found = tc_guards_dispatch_find(c->dispatch, &c->frame, &values, tried);
   assert_int_equal(lua_gettop(c->L), top);
-  if (found >= 0) assert_int_equal(tc_guards_match(c->programs[found], &c->frame, &values), 0);
+  if (found >= 0)
+    assert_int_equal(tc_guards_match(c->programs[found], &c->frame, &values), 0);
   else
-    for (int i = 0; i < c->count; i++) assert_int_not_equal(tc_guards_match(c->programs[i], &c->frame, &values), 0);
+    for (int i = 0; i < c->count; i++)
+      assert_int_not_equal(tc_guards_match(c->programs[i], &c->frame, &values), 0);
   return found;
 }
 
@@ -84,15 +88,19 @@ static void equal(struct choice *c, struct tc_guards *g, int source, const char 
   lua_pushfstring(c->L, "return %s", expression);
   if (luaL_dostring(c->L, lua_tostring(c->L, -1))) fail_msg("%s", lua_tostring(c->L, -1));
   const int at = lua_gettop(c->L);
-  if (fake_host()->tensor_at(c->L, at)) tc_guards_tensor(g, source, fake_host()->tensor_at(c->L, at));
-  else if (lua_type(c->L, at) < LUA_TTABLE) tc_guards_equal(g, c->L, source, at);
-  else tc_guards_identity(g, c->L, source, at);
+  if (fake_host()->tensor_at(c->L, at))
+    tc_guards_tensor(g, source, fake_host()->tensor_at(c->L, at));
+  else if (lua_type(c->L, at) < LUA_TTABLE)
+    tc_guards_equal(g, c->L, source, at);
+  else
+    tc_guards_identity(g, c->L, source, at);
   lua_pop(c->L, 2);
 }
 
 static int global_field(struct choice *c, struct tc_guards *g, const char *name) {
   lua_pushstring(c->L, name);
-  const int source = tc_guards_field(g, c->L, tc_guards_upvalue(g, tc_guards_function(g), 1, "_ENV"), lua_gettop(c->L));
+  const int source =
+      tc_guards_field(g, c->L, tc_guards_upvalue(g, tc_guards_function(g), 1, "_ENV"), lua_gettop(c->L));
   lua_pop(c->L, 1);
   return source;
 }
@@ -127,7 +135,9 @@ static void test_shapes(void **state) {
 /* Values of all types, two sources, the number of arguments, and paths that lead nowhere. */
 static void test_kinds_of_values(void **state) {
   (void)state;
-  static const char *const values[] = {"nil", "true", "false", "1", "1.0", "-0.0", "'a'", "('a'):rep(100)", "print", "t", "tensor(3)", "tensor{3, dtype = 'f64'}"};
+  static const char *const values[] = {"nil",   "true", "false",     "1",
+                                       "1.0",   "-0.0", "'a'",       "('a'):rep(100)",
+                                       "print", "t",    "tensor(3)", "tensor{3, dtype = 'f64'}"};
   enum { COUNT = sizeof values / sizeof *values };
   struct choice c;
   open_choice(&c, "t = {} return function(x) return t end, 1");
@@ -198,7 +208,8 @@ static void test_a_dynamic_program(void **state) {
   struct choice c;
   open_choice(&c, "return function(x) end, tensor(4, 8)");
   struct tc_guards *dynamic = add_program(&c);
-  tc_guards_tensor_dynamic(dynamic, tc_guards_arg(dynamic, 0, "x"), fake_host()->tensor_at(c.L, 2), (int[]){0, -1}, NULL);
+  tc_guards_tensor_dynamic(dynamic, tc_guards_arg(dynamic, 0, "x"), fake_host()->tensor_at(c.L, 2),
+                           (int[]){0, -1}, NULL);
   struct tc_guards *one = add_program(&c), *empty = add_program(&c);
   equal(&c, one, tc_guards_arg(one, 0, "x"), "tensor(1, 8)");
   equal(&c, empty, tc_guards_arg(empty, 0, "x"), "tensor(0, 8)");
@@ -256,8 +267,12 @@ static void test_one_and_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),         cmocka_unit_test(test_kinds_of_values),     cmocka_unit_test(test_two_probes),
-      cmocka_unit_test(test_number_of_arguments), cmocka_unit_test(test_a_dynamic_program), cmocka_unit_test(test_nothing_to_choose_by),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_kinds_of_values),
+      cmocka_unit_test(test_two_probes),
+      cmocka_unit_test(test_number_of_arguments),
+      cmocka_unit_test(test_a_dynamic_program),
+      cmocka_unit_test(test_nothing_to_choose_by),
       cmocka_unit_test(test_one_and_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Guard programs over numbers: expressions and their values, and what a check reads for the graph: sizes, scalars, tensors. */
+/* Guard programs over numbers: expressions and their values, and what a check reads for the graph: sizes,
+ * scalars, tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,18 +14,58 @@
 
 /* --- expressions --- */
 
-static const struct { int op; const char *text; bool unary; } operators[] = {
-    {LUA_OPADD, "+", false},  {LUA_OPSUB, "-", false},   {LUA_OPMUL, "*", false},         {LUA_OPMOD, "%", false},         {LUA_OPPOW, "^", false},
-    {LUA_OPDIV, "/", false},  {LUA_OPIDIV, "//", false}, {LUA_OPBAND, "&", false},        {LUA_OPBOR, "|", false},         {LUA_OPBXOR, "~", false},
-    {LUA_OPSHL, "<<", false}, {LUA_OPSHR, ">>", false},  {TC_GUARD_OP_EQ, "==", false},   {TC_GUARD_OP_LT, "<", false},    {TC_GUARD_OP_LE, "<=", false},
-    {LUA_OPUNM, "-", true},   {LUA_OPBNOT, "~", true},
+static const struct {
+  int op;
+  const char *text;
+  bool unary;
+} operators[] = {
+    {LUA_OPADD, "+", false},
+    {LUA_OPSUB, "-", false},
+    {LUA_OPMUL, "*", false},
+    {LUA_OPMOD, "%", false},
+    {LUA_OPPOW, "^", false},
+    {LUA_OPDIV, "/", false},
+    {LUA_OPIDIV, "//", false},
+    {LUA_OPBAND, "&", false},
+    {LUA_OPBOR, "|", false},
+    {LUA_OPBXOR, "~", false},
+    {LUA_OPSHL, "<<", false},
+    {LUA_OPSHR, ">>", false},
+    {TC_GUARD_OP_EQ, "==", false},
+    {TC_GUARD_OP_LT, "<", false},
+    {TC_GUARD_OP_LE, "<=", false},
+    {LUA_OPUNM, "-", true},
+    {LUA_OPBNOT, "~", true},
 #define TC_GUARD_FUNCTION(NAME, name, value) {TC_GUARD_OP_##NAME, "math." #name, true},
 #include "guards/functions.def"
 #undef TC_GUARD_FUNCTION
-    {TC_GUARD_OP_ATAN, "math.atan", false}, {TC_GUARD_OP_LOG_OF, "math.log", false},
+    {TC_GUARD_OP_ATAN, "math.atan", false},
+    {TC_GUARD_OP_LOG_OF, "math.log", false},
 };
-static const char *const numbers[] = {"0", "1", "-1", "3", "-7", "64", "math.maxinteger", "math.mininteger", "0.0", "-0.0", "0.5", "-2.5", "3.0", "1e300",
-                                      "2.0^53", "9007199254740993", "1/0", "-1/0", "0/0", "2", "10", "2.0", "10.0", "0.1"};
+static const char *const numbers[] = {"0",
+                                      "1",
+                                      "-1",
+                                      "3",
+                                      "-7",
+                                      "64",
+                                      "math.maxinteger",
+                                      "math.mininteger",
+                                      "0.0",
+                                      "-0.0",
+                                      "0.5",
+                                      "-2.5",
+                                      "3.0",
+                                      "1e300",
+                                      "2.0^53",
+                                      "9007199254740993",
+                                      "1/0",
+                                      "-1/0",
+                                      "0/0",
+                                      "2",
+                                      "10",
+                                      "2.0",
+                                      "10.0",
+                                      "0.1"};
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers, N_OPERATORS = sizeof operators / sizeof *operators };
 
 static bool same_value(lua_State *L, int a, int b) {
@@ -37,9 +78,13 @@ static bool same_value(lua_State *L, int a, int b) {
 /* What Lua gives for the operation on the call's arguments; false when it raises. */
 static bool ask_lua(struct guard_call *c, int which) {
   lua_State *L = c->L;
-  if (tc_guards_is_function(operators[which].op)) lua_pushfstring(L, "local a, b = ... return %s(a%s)", operators[which].text, operators[which].unary ? "" : ", b");
-  else if (operators[which].unary) lua_pushfstring(L, "local a = ... return %sa", operators[which].text);
-  else lua_pushfstring(L, "local a, b = ... return a %s b", operators[which].text);
+  if (tc_guards_is_function(operators[which].op))
+    lua_pushfstring(L, "local a, b = ... return %s(a%s)", operators[which].text,
+                    operators[which].unary ? "" : ", b");
+  else if (operators[which].unary)
+    lua_pushfstring(L, "local a = ... return %sa", operators[which].text);
+  else
+    lua_pushfstring(L, "local a, b = ... return a %s b", operators[which].text);
   assert_int_equal(luaL_loadstring(L, lua_tostring(L, -1)), LUA_OK);
   lua_remove(L, -2);
   lua_pushvalue(L, 2);
@@ -64,10 +109,13 @@ static void check_operator(int which) {
       guard_set_arg(&c, 1, numbers[k]);
       const bool has_value = ask_lua(&c, which);
       assert_true(has_value || may_fail);
-      if ((guard_check(&c) == 0) != has_value) fail_msg("%s %s %s: the check", numbers[i], operators[which].text, numbers[k]);
+      if ((guard_check(&c) == 0) != has_value)
+        fail_msg("%s %s %s: the check", numbers[i], operators[which].text, numbers[k]);
       tc_guards_push_source(c.g, &c.frame, expr);
-      if (!has_value) assert_true(lua_isnil(c.L, -1));
-      else if (!same_value(c.L, -1, -2)) fail_msg("%s %s %s", numbers[i], operators[which].text, numbers[k]);
+      if (!has_value)
+        assert_true(lua_isnil(c.L, -1));
+      else if (!same_value(c.L, -1, -2))
+        fail_msg("%s %s %s", numbers[i], operators[which].text, numbers[k]);
       lua_settop(c.L, 3);
     }
   }
@@ -88,8 +136,11 @@ static void test_expressions(void **state) {
   assert_int_equal(next, tc_guards_expr(c.g, LUA_OPADD, n, guard_constant(&c, "1"))); /* kept once */
   assert_int_not_equal(next, tc_guards_expr(c.g, LUA_OPADD, n, guard_constant(&c, "1.0")));
   assert_int_not_equal(guard_constant(&c, "0.0"), guard_constant(&c, "-0.0"));
-  const int even = tc_guards_expr(c.g, TC_GUARD_OP_EQ, tc_guards_expr(c.g, LUA_OPMOD, next, guard_constant(&c, "2")), guard_constant(&c, "0"));
-  const int product = tc_guards_expr(c.g, LUA_OPMUL, tc_guards_expr(c.g, LUA_OPUNM, scale, TC_NO_SOURCE), next);
+  const int even =
+      tc_guards_expr(c.g, TC_GUARD_OP_EQ, tc_guards_expr(c.g, LUA_OPMOD, next, guard_constant(&c, "2")),
+                     guard_constant(&c, "0"));
+  const int product =
+      tc_guards_expr(c.g, LUA_OPMUL, tc_guards_expr(c.g, LUA_OPUNM, scale, TC_NO_SOURCE), next);
   const int small = tc_guards_expr(c.g, TC_GUARD_OP_LT, product, guard_constant(&c, "-1"));
   guard_assert_text(&c, even, "((n + 1) % 2) == 0");
   guard_assert_text(&c, product, "(-t.scale) * (n + 1)");
@@ -144,13 +195,15 @@ static void test_dynamic_marks(void **state) {
   (void)state;
   struct guard_call c;
   guard_open(&c, "return function(n, m) end, 1, 2");
-  const int n = tc_guards_arg(c.g, 0, "n"), m = tc_guards_arg(c.g, 1, "m"), before = tc_guards_expr(c.g, LUA_OPADD, n, n);
+  const int n = tc_guards_arg(c.g, 0, "n"), m = tc_guards_arg(c.g, 1, "m"),
+            before = tc_guards_expr(c.g, LUA_OPADD, n, n);
   tc_guards_set_dynamic(c.g, n);
   assert_true(tc_guards_is_dynamic(c.g, n));
   assert_false(tc_guards_is_dynamic(c.g, m));
   assert_false(tc_guards_is_dynamic(c.g, before));
   assert_true(tc_guards_is_dynamic(c.g, tc_guards_expr(c.g, LUA_OPADD, m, n)));
-  assert_true(tc_guards_is_dynamic(c.g, tc_guards_expr(c.g, LUA_OPUNM, tc_guards_expr(c.g, LUA_OPMUL, n, m), TC_NO_SOURCE)));
+  assert_true(tc_guards_is_dynamic(
+      c.g, tc_guards_expr(c.g, LUA_OPUNM, tc_guards_expr(c.g, LUA_OPMUL, n, m), TC_NO_SOURCE)));
   assert_false(tc_guards_is_dynamic(c.g, tc_guards_expr(c.g, LUA_OPADD, m, m)));
   assert_false(tc_guards_is_dynamic(c.g, TC_NO_SOURCE));
   guard_close(&c);
@@ -193,7 +246,8 @@ static void test_sizes(void **state) {
   tc_guards_input(c.g, x);
   tc_guards_shape_fact(c.g, &(struct tc_sym_fact){true, true, s0, tc_sym_const(100)});
   tc_guards_shape_fact(c.g, &(struct tc_sym_fact){true, true, s0, tc_sym_const(100)});
-  tc_guards_shape_fact(c.g, &(struct tc_sym_fact){false, false, tc_sym_mod(tab, s0, tc_sym_const(7)), tc_sym_const(0)});
+  tc_guards_shape_fact(
+      c.g, &(struct tc_sym_fact){false, false, tc_sym_mod(tab, s0, tc_sym_const(7)), tc_sym_const(0)});
   tc_symtab_free(tab); /* the guards have copies */
   guard_seal(&c);
   assert_int_equal(tc_guards_count(c.g), 5);
@@ -242,7 +296,9 @@ static void test_shape_facts_without_value(void **state) {
   tc_guards_size(c.g, tc_guards_arg(c.g, 0, "n"), 0);
   tc_guards_size(c.g, tc_guards_arg(c.g, 1, "m"), 1);
   tc_guards_shape_fact(c.g, &(struct tc_sym_fact){true, false, quotient, tc_sym_const(3)});
-  tc_guards_shape_fact(c.g, &(struct tc_sym_fact){true, true, tc_sym_const(0), tc_sym_mul(tab, tc_sym_mul(tab, n, n), tc_sym_mul(tab, m, m))});
+  tc_guards_shape_fact(c.g,
+                       &(struct tc_sym_fact){true, true, tc_sym_const(0),
+                                             tc_sym_mul(tab, tc_sym_mul(tab, n, n), tc_sym_mul(tab, m, m))});
   guard_seal(&c);
   guard_assert_fails(&c, "");
   guard_set_arg(&c, 1, "5");

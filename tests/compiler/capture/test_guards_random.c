@@ -1,5 +1,6 @@
-/* Random guards about random models, and random changes of them: a check must say what a plain walk over all facts says, which
- * reads each value anew from its root. So it finds whatever is wrong with places, copies, and changes of order. */
+/* Random guards about random models, and random changes of them: a check must say what a plain walk over all
+ * facts says, which reads each value anew from its root. So it finds whatever is wrong with places, copies,
+ * and changes of order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@ static const char PROGRAM[] =
     "local r, tables, keys = math.random, {}, {'a', 'b', 'c', 1, 2, 3, 4.5, true}\n"
     "local function scalar()\n"
     "  local k = r(6)\n"
-    "  if k == 1 then return r(3) elseif k == 2 then return r(3) / 2 elseif k == 3 then return r(2) == 1 elseif k == 4 then return ('s'):rep(r(3) * 20) end\n"
+    "  if k == 1 then return r(3) elseif k == 2 then return r(3) / 2 elseif k == 3 then return r(2) == 1 "
+    "elseif k == 4 then return ('s'):rep(r(3) * 20) end\n"
     "  if k == 5 then return print end\n"
     "  return nil\n"
     "end\n"
@@ -33,7 +35,8 @@ static const char PROGRAM[] =
     "  end\n"
     "  return scalar()\n"
     "end\n"
-    "local function whole() tables[#tables + 1] = {} for _, key in ipairs(keys) do tables[#tables][key] = value(4) end return tables[#tables] end\n"
+    "local function whole() tables[#tables + 1] = {} for _, key in ipairs(keys) do tables[#tables][key] = "
+    "value(4) end return tables[#tables] end\n"
     "local first, second, third = whole(), whole(), value(2)\n"
     "local undo\n"
     "function change()\n"
@@ -46,7 +49,10 @@ static const char PROGRAM[] =
 
 /* What the test itself knows of each fact. */
 enum known_kind { KNOWN_TYPE, KNOWN_VALUE, KNOWN_SAME, KNOWN_DISTINCT };
-struct known { enum known_kind kind; int source, other, type, reference; };
+struct known {
+  enum known_kind kind;
+  int source, other, type, reference;
+};
 
 static struct known known[MOST_FACTS];
 static int n_known, sources[MOST_SOURCES], values[MOST_SOURCES] /* references */, n_sources;
@@ -62,7 +68,9 @@ static void know(struct known fact) {
   known[n_known++] = fact;
 }
 
-static bool same_value(lua_State *L, int a, int b) { return lua_rawequal(L, a, b) && lua_isinteger(L, a) == lua_isinteger(L, b); }
+static bool same_value(lua_State *L, int a, int b) {
+  return lua_rawequal(L, a, b) && lua_isinteger(L, a) == lua_isinteger(L, b);
+}
 
 /* The value at the top equals the source's; pops it. */
 static void know_value(struct guard_call *c, int source) {
@@ -70,8 +78,10 @@ static void know_value(struct guard_call *c, int source) {
   const int at = lua_gettop(L), type = lua_type(L, at);
   for (int i = 0; i < n_known; i++)
     if (known[i].kind == KNOWN_VALUE && known[i].source == source) return lua_settop(L, at - 1);
-  if (type == LUA_TFUNCTION) tc_guards_identity(c->g, L, source, at);
-  else tc_guards_equal(c->g, L, source, at);
+  if (type == LUA_TFUNCTION)
+    tc_guards_identity(c->g, L, source, at);
+  else
+    tc_guards_equal(c->g, L, source, at);
   know((struct known){.kind = KNOWN_VALUE, .source = source, .reference = luaL_ref(L, LUA_REGISTRYINDEX)});
 }
 
@@ -93,10 +103,14 @@ static void guard_some(struct guard_call *c, int source, int depth) {
   static const char *const keys[] = {"a", "b", "c", NULL, NULL, NULL, NULL, NULL};
   for (int k = 0; k < 8; k++) {
     if (!below(3)) continue;
-    if (keys[k]) lua_pushstring(L, keys[k]);
-    else if (k < 6) lua_pushinteger(L, k - 2);
-    else if (k == 6) lua_pushnumber(L, 4.5);
-    else lua_pushboolean(L, true);
+    if (keys[k])
+      lua_pushstring(L, keys[k]);
+    else if (k < 6)
+      lua_pushinteger(L, k - 2);
+    else if (k == 6)
+      lua_pushnumber(L, 4.5);
+    else
+      lua_pushboolean(L, true);
     const int inner = tc_guards_field(c->g, L, source, at + 1);
     know((struct known){.kind = KNOWN_TYPE, .source = source, .type = LUA_TTABLE});
     lua_rawget(L, at);
@@ -135,8 +149,10 @@ static bool holds(struct guard_call *c, const struct known *fact) {
   const int top = lua_gettop(L);
   bool good = false;
   tc_guards_push_source(c->g, &c->frame, fact->source);
-  if (fact->kind == KNOWN_TYPE) good = lua_type(L, -1) == fact->type;
-  else if (fact->kind == KNOWN_VALUE) good = lua_rawgeti(L, LUA_REGISTRYINDEX, fact->reference) != LUA_TNONE && same_value(L, -1, -2);
+  if (fact->kind == KNOWN_TYPE)
+    good = lua_type(L, -1) == fact->type;
+  else if (fact->kind == KNOWN_VALUE)
+    good = lua_rawgeti(L, LUA_REGISTRYINDEX, fact->reference) != LUA_TNONE && same_value(L, -1, -2);
   else {
     tc_guards_push_source(c->g, &c->frame, fact->other);
     good = lua_rawequal(L, -1, -2) == (fact->kind == KNOWN_SAME);

@@ -1,4 +1,5 @@
-/* Functions by the sections of the manual, broken at every instruction in turn (exhaust.lua). Every opcode is among them. */
+/* Functions by the sections of the manual, broken at every instruction in turn (exhaust.lua). Every opcode is
+ * among them. */
 #include "tests/compiler/lua/snippet.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@ enum { PARTS = 4, FUNCTIONS_AT_LEAST = 165, FORCED_AT_LEAST = 900 }; /* forced: 
 
 static void check_opcodes(lua_State *L, int index) {
   for (int op = 0; op < TC_LUA_OPCODES; op++) {
-    if (lua_getfield(L, index, tc_opcode_row(op)->name) == LUA_TNIL) fail_msg("no function has the opcode %s", tc_opcode_row(op)->name);
+    if (lua_getfield(L, index, tc_opcode_row(op)->name) == LUA_TNIL)
+      fail_msg("no function has the opcode %s", tc_opcode_row(op)->name);
     lua_pop(L, 1);
   }
 }
@@ -42,7 +44,9 @@ static void test_part_2(void **state) { run_part_of(*state, 2); }
 static void test_part_3(void **state) { run_part_of(*state, 3); }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_part_0, open_state, close_state), cmocka_unit_test_setup_teardown(test_part_1, open_state, close_state),
-                                     cmocka_unit_test_setup_teardown(test_part_2, open_state, close_state), cmocka_unit_test_setup_teardown(test_part_3, open_state, close_state)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_part_0, open_state, close_state),
+                                     cmocka_unit_test_setup_teardown(test_part_1, open_state, close_state),
+                                     cmocka_unit_test_setup_teardown(test_part_2, open_state, close_state),
+                                     cmocka_unit_test_setup_teardown(test_part_3, open_state, close_state)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

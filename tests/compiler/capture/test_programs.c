@@ -1,6 +1,7 @@
 /* Differential: random Lua programs, plain and compiled (programs.lua). Without arguments a test; else
  *
- *     tests/compiler/capture/test_programs FIRST COUNT     runs the programs of these seeds, and shows the first that differs
+ *     tests/compiler/capture/test_programs FIRST COUNT     runs the programs of these seeds, and shows the
+ *     first that differs
  *
  * so that one program is run again by its number: tests/compiler/capture/test_programs NUMBER 1. */
 #include <setjmp.h>
@@ -56,9 +57,11 @@ int main(int n, char **arguments) {
   enum { FIRST = 1, COUNT, ARGUMENTS, DECIMAL = 10 };
   if (n == ARGUMENTS) {
     lua_Integer captured = 0;
-    const long long first = strtoll(arguments[FIRST], NULL, DECIMAL), count = strtoll(arguments[COUNT], NULL, DECIMAL);
+    const long long first = strtoll(arguments[FIRST], NULL, DECIMAL),
+                    count = strtoll(arguments[COUNT], NULL, DECIMAL);
     const bool good = run_programs(first, count, &captured);
-    printf("programs %lld to %lld: %s, %lld captured\n", first, first + count - 1, good ? "equal" : "one differs", (long long)captured);
+    printf("programs %lld to %lld: %s, %lld captured\n", first, first + count - 1,
+           good ? "equal" : "one differs", (long long)captured);
     return !good;
   }
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};

@@ -15,8 +15,13 @@ void maker_begin(struct maker *m, const char *name) {
   m->arena = must(tc_arena_new(tc_alloc_system()));
   m->tab = must(tc_symtab_new(tc_alloc_system()));
   m->exprs = must(tc_expr_table_new(m->arena));
-  m->kernel = (struct tc_kernel){.name = must(tc_arena_text(m->arena, name)), .buffers = m->buffers, .outer = m->outer, .inner = m->inner,
-                                 .phases = m->phases, .lanes = TC_LANES_INNER, .block = 1};
+  m->kernel = (struct tc_kernel){.name = must(tc_arena_text(m->arena, name)),
+                                 .buffers = m->buffers,
+                                 .outer = m->outer,
+                                 .inner = m->inner,
+                                 .phases = m->phases,
+                                 .lanes = TC_LANES_INNER,
+                                 .block = 1};
 }
 
 void maker_end(struct maker *m) {
@@ -40,15 +45,23 @@ int maker_buffer(struct maker *m, tc_dtype dtype, enum tc_buffer_role role) {
 }
 int maker_phase(struct maker *m, bool over_inner) {
   struct tc_phase *p = &m->phases[m->kernel.n_phases];
-  *p = (struct tc_phase){.over_inner = over_inner, .stores = m->stores[m->kernel.n_phases], .reductions = m->reductions[m->kernel.n_phases]};
+  *p = (struct tc_phase){.over_inner = over_inner,
+                         .stores = m->stores[m->kernel.n_phases],
+                         .reductions = m->reductions[m->kernel.n_phases]};
   return m->kernel.n_phases++;
 }
-const struct tc_expr *maker_load_if(struct maker *m, int buffer, tc_sym address, const struct tc_expr *offset, const struct tc_expr *predicate) {
-  const struct tc_expr e = {.op = TC_E_LOAD, .dtype = tc_compute_dtype(m->buffers[buffer].dtype), .args = {offset, predicate},
-                            .buffer = buffer, .address = address};
+const struct tc_expr *maker_load_if(struct maker *m, int buffer, tc_sym address, const struct tc_expr *offset,
+                                    const struct tc_expr *predicate) {
+  const struct tc_expr e = {.op = TC_E_LOAD,
+                            .dtype = tc_compute_dtype(m->buffers[buffer].dtype),
+                            .args = {offset, predicate},
+                            .buffer = buffer,
+                            .address = address};
   return must(tc_expr_make(m->exprs, &e));
 }
-const struct tc_expr *maker_load(struct maker *m, int buffer, tc_sym address) { return maker_load_if(m, buffer, address, NULL, NULL); }
+const struct tc_expr *maker_load(struct maker *m, int buffer, tc_sym address) {
+  return maker_load_if(m, buffer, address, NULL, NULL);
+}
 const struct tc_expr *maker_index(struct maker *m, tc_sym s) {
   const struct tc_expr e = {.op = TC_E_INDEX, .dtype = TC_I64, .address = s};
   return must(tc_expr_make(m->exprs, &e));
@@ -62,9 +75,11 @@ static tc_dtype result_dtype(enum tc_reduction op, tc_dtype dtype) {
   if (op == TC_RED_ANY || op == TC_RED_ALL) return TC_BOOL;
   return dtype == TC_BOOL && (op == TC_RED_SUM || op == TC_RED_PROD) ? TC_I64 : dtype;
 }
-const struct tc_expr *maker_reduce(struct maker *m, int phase, enum tc_reduction op, const struct tc_expr *value, tc_sym index) {
+const struct tc_expr *maker_reduce(struct maker *m, int phase, enum tc_reduction op,
+                                   const struct tc_expr *value, tc_sym index) {
   struct tc_phase *p = &m->phases[phase];
-  const struct tc_expr acc = {.op = TC_E_ACC, .dtype = result_dtype(op, value->dtype), .acc = m->kernel.n_accs};
+  const struct tc_expr acc = {
+      .op = TC_E_ACC, .dtype = result_dtype(op, value->dtype), .acc = m->kernel.n_accs};
   p->reductions[p->n_reductions++] = (struct tc_kernel_reduction){op, m->kernel.n_accs++, must(value), index};
   return must(tc_expr_make(m->exprs, &acc));
 }

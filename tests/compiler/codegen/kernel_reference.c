@@ -8,7 +8,10 @@
 
 /* --- values --- */
 
-struct value { double real; int64_t integer; }; /* floats: real (an F32 is held exactly); I64 and BOOL: integer */
+struct value {
+  double real;
+  int64_t integer;
+}; /* floats: real (an F32 is held exactly); I64 and BOOL: integer */
 
 struct point {
   const struct tc_kernel *k;
@@ -48,16 +51,30 @@ static int64_t sym_at(const struct point *p, tc_sym s) {
 }
 
 static bool is_real(tc_dtype d) { return tc_dtype_is_float(d); }
-static struct value real(tc_dtype d, double x) { return (struct value){.real = d == TC_F64 ? x : (double)(float)x}; }
+static struct value real(tc_dtype d, double x) {
+  return (struct value){.real = d == TC_F64 ? x : (double)(float)x};
+}
 static struct value whole(int64_t x) { return (struct value){.integer = x}; }
 
 static struct value read_element(tc_dtype stored, const void *base, int64_t at) {
   switch (stored) {
     case TC_BOOL: return whole(((const uint8_t *)base)[at] != 0);
-    case TC_I64: { int64_t x; return memcpy(&x, (const char *)base + at * 8, 8), whole(x); }
-    case TC_BF16: { uint16_t x; return memcpy(&x, (const char *)base + at * 2, 2), (struct value){.real = (double)tc_bf16_to_f32(x)}; }
-    case TC_F32: { float x; return memcpy(&x, (const char *)base + at * 4, 4), (struct value){.real = (double)x}; }
-    default: { double x; return memcpy(&x, (const char *)base + at * 8, 8), (struct value){.real = x}; }
+    case TC_I64: {
+      int64_t x;
+      return memcpy(&x, (const char *)base + at * 8, 8), whole(x);
+    }
+    case TC_BF16: {
+      uint16_t x;
+      return memcpy(&x, (const char *)base + at * 2, 2), (struct value){.real = (double)tc_bf16_to_f32(x)};
+    }
+    case TC_F32: {
+      float x;
+      return memcpy(&x, (const char *)base + at * 4, 4), (struct value){.real = (double)x};
+    }
+    default: {
+      double x;
+      return memcpy(&x, (const char *)base + at * 8, 8), (struct value){.real = x};
+    }
   }
 }
 
@@ -92,7 +109,8 @@ static void philox(uint64_t seed, uint64_t element, uint64_t draw, uint32_t out[
   uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
   for (int i = 0; i < 10; i++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
     const uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
-    const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k0, (uint32_t)p1, (uint32_t)(p0 >> 32) ^ c[3] ^ k1, (uint32_t)p0};
+    const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k0, (uint32_t)p1,
+                              (uint32_t)(p0 >> 32) ^ c[3] ^ k1, (uint32_t)p0};
     memcpy(c, next, sizeof c);
   }
   memcpy(out, c, sizeof c);
@@ -135,8 +153,11 @@ static double function2(enum tc_expr_op op, tc_dtype d, double a, double b) {
     case TC_E_SUB: return a - b;
     case TC_E_MUL: return a * b;
     case TC_E_DIV: return a / b;
-    case TC_E_FLOORDIV: return d == TC_F64 ? reference_floor_divide(a, b) : (double)reference_floor_divide_f32((float)a, (float)b);
-    case TC_E_REMAINDER: return d == TC_F64 ? reference_remainder(a, b) : (double)reference_remainder_f32((float)a, (float)b);
+    case TC_E_FLOORDIV:
+      return d == TC_F64 ? reference_floor_divide(a, b)
+                         : (double)reference_floor_divide_f32((float)a, (float)b);
+    case TC_E_REMAINDER:
+      return d == TC_F64 ? reference_remainder(a, b) : (double)reference_remainder_f32((float)a, (float)b);
     case TC_E_POW: return reference_power(d, a, b);
     case TC_E_MAX: return isnan(a) ? a : a > b ? a : b;
     case TC_E_MIN: return isnan(a) ? a : a < b ? a : b;
@@ -177,7 +198,8 @@ static int64_t integer1(enum tc_expr_op op, int64_t a) {
 }
 
 static bool compare(enum tc_expr_op op, tc_dtype d, struct value a, struct value b) {
-  const bool less = is_real(d) ? a.real < b.real : a.integer < b.integer, equal = is_real(d) ? a.real == b.real : a.integer == b.integer;
+  const bool less = is_real(d) ? a.real < b.real : a.integer < b.integer,
+             equal = is_real(d) ? a.real == b.real : a.integer == b.integer;
   const bool greater = is_real(d) ? a.real > b.real : a.integer > b.integer;
   switch (op) {
     case TC_E_EQ: return equal;
@@ -236,19 +258,32 @@ static struct value eval(const struct point *p, const struct tc_expr *x) {
     case TC_E_AND: return whole(v[0].integer & v[1].integer);
     case TC_E_OR: return whole(v[0].integer | v[1].integer);
     case TC_E_XOR: return whole(v[0].integer ^ v[1].integer);
-    case TC_E_EQ: case TC_E_NE: case TC_E_LT: case TC_E_LE: case TC_E_GT: case TC_E_GE: return whole(compare(x->op, operand, v[0], v[1]));
+    case TC_E_EQ:
+    case TC_E_NE:
+    case TC_E_LT:
+    case TC_E_LE:
+    case TC_E_GT:
+    case TC_E_GE: return whole(compare(x->op, operand, v[0], v[1]));
     case TC_E_SELECT: return v[0].integer ? v[1] : v[2];
-    case TC_E_FMA: return x->dtype == TC_F64 ? real(TC_F64, fma(v[0].real, v[1].real, v[2].real))
-                                             : real(TC_F32, (double)fmaf((float)v[0].real, (float)v[1].real, (float)v[2].real));
+    case TC_E_FMA:
+      return x->dtype == TC_F64
+                 ? real(TC_F64, fma(v[0].real, v[1].real, v[2].real))
+                 : real(TC_F32, (double)fmaf((float)v[0].real, (float)v[1].real, (float)v[2].real));
     default: break;
   }
-  if (is_real(x->dtype)) return real(x->dtype, x->args[1] ? function2(x->op, x->dtype, v[0].real, v[1].real) : function1(x->op, x->dtype, v[0].real));
+  if (is_real(x->dtype))
+    return real(x->dtype, x->args[1] ? function2(x->op, x->dtype, v[0].real, v[1].real)
+                                     : function1(x->op, x->dtype, v[0].real));
   return whole(x->args[1] ? integer2(x->op, v[0].integer, v[1].integer) : integer1(x->op, v[0].integer));
 }
 
 /* --- reductions, phases, items --- */
 
-struct running { struct value v; int64_t position; bool any; };
+struct running {
+  struct value v;
+  int64_t position;
+  bool any;
+};
 
 static bool better(const struct tc_kernel_reduction *r, struct value best, struct value v) {
   const bool max = r->op == TC_RED_ARGMAX;
@@ -262,7 +297,9 @@ static void take(const struct point *p, const struct tc_kernel_reduction *r, str
   const struct value v = eval(p, r->value);
   const bool truth = is_real(d) ? v.real != 0 : v.integer != 0;
   switch (r->op) {
-    case TC_RED_SUM: s->v.real += v.real, s->v.integer = (int64_t)((uint64_t)s->v.integer + (uint64_t)v.integer); break;
+    case TC_RED_SUM:
+      s->v.real += v.real, s->v.integer = (int64_t)((uint64_t)s->v.integer + (uint64_t)v.integer);
+      break;
     case TC_RED_PROD:
       if (!s->any) s->v = (struct value){1, 1};
       s->v.real *= v.real, s->v.integer = (int64_t)((uint64_t)s->v.integer * (uint64_t)v.integer);
@@ -270,9 +307,12 @@ static void take(const struct point *p, const struct tc_kernel_reduction *r, str
     case TC_RED_MAX:
     case TC_RED_MIN: {
       const enum tc_expr_op op = r->op == TC_RED_MAX ? TC_E_MAX : TC_E_MIN;
-      if (!s->any) s->v = v;
-      else if (is_real(d)) s->v.real = isnan(v.real) ? v.real : function2(op, d, s->v.real, v.real);
-      else s->v.integer = integer2(op, s->v.integer, v.integer);
+      if (!s->any)
+        s->v = v;
+      else if (is_real(d))
+        s->v.real = isnan(v.real) ? v.real : function2(op, d, s->v.real, v.real);
+      else
+        s->v.integer = integer2(op, s->v.integer, v.integer);
       break;
     }
     case TC_RED_ANY: s->v.integer |= truth; break;
@@ -296,7 +336,9 @@ static struct value empty_value(const struct tc_kernel_reduction *r) {
 static struct value finished(const struct tc_kernel_reduction *r, const struct running *s) {
   if (r->op == TC_RED_ARGMAX || r->op == TC_RED_ARGMIN) return whole(s->position);
   if (!s->any) return empty_value(r);
-  return is_real(r->value->dtype) && r->op != TC_RED_ANY && r->op != TC_RED_ALL ? real(r->value->dtype, s->v.real) : s->v;
+  return is_real(r->value->dtype) && r->op != TC_RED_ANY && r->op != TC_RED_ALL
+             ? real(r->value->dtype, s->v.real)
+             : s->v;
 }
 
 static void point_of_turn(struct point *p, const struct tc_phase *phase, struct running *running) {
@@ -305,7 +347,8 @@ static void point_of_turn(struct point *p, const struct tc_phase *phase, struct 
   for (int i = 0; i < phase->n_reductions; i++) take(p, &phase->reductions[i], &running[i]);
   for (int i = 0; i < phase->n_stores; i++) {
     const struct tc_kernel_store *s = &phase->stores[i];
-    write_element(p->k->buffers[s->buffer].dtype, p->buffers[s->buffer], sym_at(p, s->address), values[i], s->value->dtype);
+    write_element(p->k->buffers[s->buffer].dtype, p->buffers[s->buffer], sym_at(p, s->address), values[i],
+                  s->value->dtype);
   }
 }
 
@@ -313,7 +356,8 @@ static void point_of_phase(struct point *p, const struct tc_phase *phase, struct
   p->phase = phase;
   for (p->turn = 0; p->turn < (phase->n_turns ? phase->n_turns : 1); p->turn++) {
     const int64_t at = tc_sym_valid(phase->var) ? sym_at(p, phase->var) : 0;
-    if (!tc_sym_valid(phase->var) || (sym_at(p, phase->from) <= at && at < sym_at(p, phase->to))) point_of_turn(p, phase, running);
+    if (!tc_sym_valid(phase->var) || (sym_at(p, phase->from) <= at && at < sym_at(p, phase->to)))
+      point_of_turn(p, phase, running);
   }
 }
 
@@ -334,9 +378,12 @@ static void one_item(struct point *p) {
     const struct tc_phase *phase = &p->k->phases[i];
     struct running running[16];
     memset(running, 0, sizeof running);
-    if (phase->over_inner) inner_points(p, phase, running, p->k->split_inner ? p->k->n_inner : 0);
-    else point_of_phase(p, phase, running);
-    for (int r = 0; r < phase->n_reductions; r++) p->acc[phase->reductions[r].acc] = finished(&phase->reductions[r], &running[r]);
+    if (phase->over_inner)
+      inner_points(p, phase, running, p->k->split_inner ? p->k->n_inner : 0);
+    else
+      point_of_phase(p, phase, running);
+    for (int r = 0; r < phase->n_reductions; r++)
+      p->acc[phase->reductions[r].acc] = finished(&phase->reductions[r], &running[r]);
   }
 }
 
@@ -348,7 +395,8 @@ static void decode(struct point *p, int64_t item, int n) {
   }
 }
 
-void reference_run(const struct tc_kernel *k, void *const *buffers, const int64_t *sizes, int64_t first, int64_t last) {
+void reference_run(const struct tc_kernel *k, void *const *buffers, const int64_t *sizes, int64_t first,
+                   int64_t last) {
   struct value acc[16];
   struct point p = {.k = k, .buffers = buffers, .sizes = sizes, .acc = acc};
   for (int64_t item = first; item < last; item++) {
@@ -356,9 +404,11 @@ void reference_run(const struct tc_kernel *k, void *const *buffers, const int64_
       p.inner[0] = item;
       one_item(&p);
     } else if (k->lanes == TC_LANES_OUTER) {
-      const int64_t extent = sym_at(&p, k->outer[k->n_outer - 1].extent), blocks = (extent + k->block - 1) / k->block;
+      const int64_t extent = sym_at(&p, k->outer[k->n_outer - 1].extent),
+                    blocks = (extent + k->block - 1) / k->block;
       decode(&p, item / blocks, k->n_outer - 1);
-      for (int64_t lane = item % blocks * k->block; lane < extent && lane < (item % blocks + 1) * k->block; lane++) {
+      for (int64_t lane = item % blocks * k->block; lane < extent && lane < (item % blocks + 1) * k->block;
+           lane++) {
         p.outer[k->n_outer - 1] = lane;
         one_item(&p);
       }

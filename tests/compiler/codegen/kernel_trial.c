@@ -27,8 +27,8 @@ static const struct tc_target targets[TRIAL_TARGETS] = {
 };
 
 const struct tc_target *trial_target(int which) {
-  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                    __builtin_cpu_supports("avx512vl");
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   return which == 1 && !wide ? NULL : &targets[which];
 }
 
@@ -39,21 +39,24 @@ static void *must(void *pointer) {
   return pointer;
 }
 
-bool trial_takes(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target) {
+bool trial_takes(const struct tc_codegen *generator, const struct tc_kernel *kernel,
+                 const struct tc_target *target) {
   char why[TC_ERROR_TEXT] = "";
   if (generator->supports(target, kernel, why, sizeof why)) return true;
-  if (generator == generators[TRIAL_GENERATORS - 1]) fail_msg("%s by %s on %s: %s", kernel->name, generator->name, target->name, why);
+  if (generator == generators[TRIAL_GENERATORS - 1])
+    fail_msg("%s by %s on %s: %s", kernel->name, generator->name, target->name, why);
   return false;
 }
 
-struct trial_code trial_compile(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target) {
+struct trial_code trial_compile(const struct tc_codegen *generator, const struct tc_kernel *kernel,
+                                const struct tc_target *target) {
   struct tc_config config;
   tc_config_default(&config);
   return trial_compile_as(generator, kernel, target, &config);
 }
 
-struct trial_code trial_compile_as(const struct tc_codegen *generator, const struct tc_kernel *kernel, const struct tc_target *target,
-                                   const struct tc_config *config) {
+struct trial_code trial_compile_as(const struct tc_codegen *generator, const struct tc_kernel *kernel,
+                                   const struct tc_target *target, const struct tc_config *config) {
   struct tc_error err = {0};
   struct tc_module *module;
   struct tc_blob blob;
@@ -73,7 +76,12 @@ void trial_free(struct trial_code *code) { tc_cpu_unload((struct tc_device *)&cp
 
 /* --- one run on guarded copies --- */
 
-struct copies { const struct trial *t; void *block[TRIAL_BUFFERS]; char *data[TRIAL_BUFFERS]; void *pointer[TRIAL_BUFFERS]; };
+struct copies {
+  const struct trial *t;
+  void *block[TRIAL_BUFFERS];
+  char *data[TRIAL_BUFFERS];
+  void *pointer[TRIAL_BUFFERS];
+};
 
 static size_t bytes_of(const struct trial *t, int i) {
   return (size_t)t->buffers[i].elements * (size_t)tc_dtype_bytes(t->kernel->buffers[i].dtype);
@@ -82,7 +90,8 @@ static size_t bytes_of(const struct trial *t, int i) {
 static void make_copies(struct copies *c, const struct trial *t, int shift) {
   c->t = t;
   for (int i = 0; i < t->kernel->n_buffers; i++) {
-    const size_t bytes = bytes_of(t, i), offset = (size_t)shift * (size_t)tc_dtype_bytes(t->kernel->buffers[i].dtype);
+    const size_t bytes = bytes_of(t, i),
+                 offset = (size_t)shift * (size_t)tc_dtype_bytes(t->kernel->buffers[i].dtype);
     const size_t whole = (GUARD + offset + bytes + GUARD + ALIGN - 1) / ALIGN * ALIGN;
     c->block[i] = must(aligned_alloc(ALIGN, whole));
     memset(c->block[i], POISON, whole);
@@ -100,9 +109,11 @@ static void check_guards(const struct copies *c, const char *what) {
   for (int i = 0; i < c->t->kernel->n_buffers; i++) {
     const unsigned char *start = (unsigned char *)c->data[i], *end = start + bytes_of(c->t, i);
     for (int b = 1; b <= GUARD; b++)
-      if (start[-b] != POISON || end[b - 1] != POISON) fail_msg("%s: %s wrote outside of buffer %d", c->t->kernel->name, what, i);
+      if (start[-b] != POISON || end[b - 1] != POISON)
+        fail_msg("%s: %s wrote outside of buffer %d", c->t->kernel->name, what, i);
     const enum tc_buffer_role role = c->t->kernel->buffers[i].role;
-    if ((role == TC_ROLE_READ || role == TC_ROLE_RNG) && memcmp(c->data[i], c->t->buffers[i].data, bytes_of(c->t, i)))
+    if ((role == TC_ROLE_READ || role == TC_ROLE_RNG) &&
+        memcmp(c->data[i], c->t->buffers[i].data, bytes_of(c->t, i)))
       fail_msg("%s: %s changed its operand %d", c->t->kernel->name, what, i);
   }
 }
@@ -112,9 +123,18 @@ static void check_guards(const struct copies *c, const char *what) {
 static double element(tc_dtype dtype, const void *data, int64_t at) {
   switch (dtype) {
     case TC_BF16: return (double)tc_bf16_to_f32(((const uint16_t *)data)[at]);
-    case TC_F32: { float x; return memcpy(&x, (const char *)data + at * 4, 4), (double)x; }
-    case TC_F64: { double x; return memcpy(&x, (const char *)data + at * 8, 8), x; }
-    case TC_I64: { int64_t x; return memcpy(&x, (const char *)data + at * 8, 8), (double)x; }
+    case TC_F32: {
+      float x;
+      return memcpy(&x, (const char *)data + at * 4, 4), (double)x;
+    }
+    case TC_F64: {
+      double x;
+      return memcpy(&x, (const char *)data + at * 8, 8), x;
+    }
+    case TC_I64: {
+      int64_t x;
+      return memcpy(&x, (const char *)data + at * 8, 8), (double)x;
+    }
     default: return ((const uint8_t *)data)[at];
   }
 }
@@ -127,7 +147,8 @@ static bool same_element(tc_dtype dtype, const void *a, const void *b, int64_t a
   return (isnan(x) && isnan(y)) || fabs(x - y) <= slack;
 }
 
-static void compare_with(const struct copies *c, const struct copies *reference, const char *by, const char *target, int shift) {
+static void compare_with(const struct copies *c, const struct copies *reference, const char *by,
+                         const char *target, int shift) {
   for (int i = 0; i < c->t->kernel->n_buffers; i++) {
     const struct tc_kernel_buffer *b = &c->t->kernel->buffers[i];
     if (b->role == TC_ROLE_SCRATCH) continue;
@@ -138,8 +159,9 @@ static void compare_with(const struct copies *c, const struct copies *reference,
     }
     for (int64_t at = 0; at < c->t->buffers[i].elements; at++)
       if (!same_element(b->dtype, c->data[i], reference->data[i], at, c->t->tolerance * largest))
-        fail_msg("%s by %s on %s (shift %d): buffer %d[%lld] is %.9g, should be %.9g", c->t->kernel->name, by, target, shift, i, (long long)at,
-                 element(b->dtype, c->data[i], at), element(b->dtype, reference->data[i], at));
+        fail_msg("%s by %s on %s (shift %d): buffer %d[%lld] is %.9g, should be %.9g", c->t->kernel->name, by,
+                 target, shift, i, (long long)at, element(b->dtype, c->data[i], at),
+                 element(b->dtype, reference->data[i], at));
   }
 }
 
@@ -149,8 +171,8 @@ static void check_same_bytes(const struct copies *a, const struct copies *b) {
       fail_msg("%s: buffer %d depends on how items are divided", a->t->kernel->name, i);
 }
 
-static void run_on(const struct trial *t, const struct tc_codegen *generator, const struct tc_target *target, const struct copies *reference,
-                   int64_t items) {
+static void run_on(const struct trial *t, const struct tc_codegen *generator, const struct tc_target *target,
+                   const struct copies *reference, int64_t items) {
   static const int shifts[] = {0, 1, 5};
   struct trial_code code = trial_compile(generator, t->kernel, target);
   for (unsigned s = 0; s < (t->aligned_only ? 1 : sizeof shifts / sizeof *shifts); s++) {
@@ -180,7 +202,8 @@ void trial_run(const struct trial *t) {
   reference_run(t->kernel, reference.pointer, t->sizes, 0, items);
   for (int g = 0; g < TRIAL_GENERATORS; g++)
     for (int i = 0; i < TRIAL_TARGETS; i++)
-      if (trial_target(i) && trial_takes(generators[g], t->kernel, trial_target(i))) run_on(t, generators[g], trial_target(i), &reference, items);
+      if (trial_target(i) && trial_takes(generators[g], t->kernel, trial_target(i)))
+        run_on(t, generators[g], trial_target(i), &reference, items);
   free_copies(&reference);
 }
 
@@ -193,7 +216,8 @@ uint64_t trial_random(uint64_t *state) {
 }
 
 static double special_number(uint64_t choice) {
-  static const double numbers[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 3e38, -3e38, 1e-40, 2.0, 0.5, -0.5, 88.5, -104.0, 1e-8};
+  static const double numbers[] = {0.0,   -0.0,  INFINITY, -INFINITY, NAN,  1.0,  -1.0,   3e38,
+                                   -3e38, 1e-40, 2.0,      0.5,       -0.5, 88.5, -104.0, 1e-8};
   return numbers[choice % (sizeof numbers / sizeof *numbers)];
 }
 static int64_t special_integer(uint64_t choice) {
@@ -203,7 +227,8 @@ static int64_t special_integer(uint64_t choice) {
 
 static void put(tc_dtype dtype, void *data, int64_t at, uint64_t word, bool special) {
   const bool odd_one = special && word % 3 == 0;
-  const double real = odd_one ? special_number(word >> 20) : ((double)(word >> 40) / (double)(1 << 24) - 0.5) * 8;
+  const double real =
+      odd_one ? special_number(word >> 20) : ((double)(word >> 40) / (double)(1 << 24) - 0.5) * 8;
   const int64_t integer = odd_one ? special_integer(word >> 20) : (int64_t)(word >> 32) % 2001 - 1000;
   const float narrow = (float)real;
   switch (dtype) {

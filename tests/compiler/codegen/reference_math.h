@@ -1,5 +1,5 @@
-/* Transcendental functions as kernels mean them: codegen/polynomials.h, one value at a time. An F32 argument and result is
- * held in a double. */
+/* Transcendental functions as kernels mean them: codegen/polynomials.h, one value at a time. An F32 argument
+ * and result is held in a double. */
 #ifndef TESTS_REFERENCE_MATH_H
 #define TESTS_REFERENCE_MATH_H
 

@@ -1,5 +1,5 @@
-/* Random kernels through the code generators, bit for bit against their meaning: every operator that keeps to single
- * elements, all dtypes, loops of every kind, addresses of every kind, maxima over rows. */
+/* Random kernels through the code generators, bit for bit against their meaning: every operator that keeps to
+ * single elements, all dtypes, loops of every kind, addresses of every kind, maxima over rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct fuzz {
   const struct tc_expr *pool[POOL];
   int n;
   int reads[READS], writes[WRITES];
-  tc_sym at;               /* the row-major position of a point */
+  tc_sym at; /* the row-major position of a point */
   tc_sym vars[TC_MAX_KERNEL_DIMS];
   int n_vars;
 };
@@ -35,7 +35,9 @@ static void add(struct fuzz *f, const struct tc_expr *e) {
 
 static const struct tc_expr *pick(struct fuzz *f, tc_dtype dtype) {
   for (int tries = 0; tries < 64; tries++) {
-    const struct tc_expr *e = f->pool[f->n - 1 - (int)(below(f, 4) ? below(f, (uint64_t)(f->n < 12 ? f->n : 12)) : below(f, (uint64_t)f->n))];
+    const struct tc_expr *e =
+        f->pool[f->n - 1 -
+                (int)(below(f, 4) ? below(f, (uint64_t)(f->n < 12 ? f->n : 12)) : below(f, (uint64_t)f->n))];
     if (e->dtype == dtype) return e;
   }
   return tc_expr_cast(f->maker.exprs, f->pool[below(f, (uint64_t)f->n)], dtype);
@@ -64,16 +66,21 @@ static const struct tc_expr *random_load(struct fuzz *f) {
   struct maker *m = &f->maker;
   const struct tc_expr *offset = NULL, *predicate = below(f, 4) ? NULL : pick(f, TC_BOOL);
   if (!below(f, 4)) { /* 0 … 499 */
-    offset = E2(REMAINDER, pick(f, TC_I64), tc_expr_cast(m->exprs, tc_expr_num(m->exprs, TC_F64, 500), TC_I64));
+    offset =
+        E2(REMAINDER, pick(f, TC_I64), tc_expr_cast(m->exprs, tc_expr_num(m->exprs, TC_F64, 500), TC_I64));
   }
   return maker_load_if(m, f->reads[below(f, READS)], random_address(f), offset, predicate);
 }
 
 static const struct tc_expr *random_operation(struct fuzz *f) {
-  static const enum tc_expr_op reals[] = {TC_E_NEG, TC_E_ABS, TC_E_SIGN, TC_E_FLOOR, TC_E_CEIL, TC_E_RECIPROCAL, TC_E_SQRT, TC_E_RSQRT, TC_E_EXP,
-                                          TC_E_LOG, TC_E_LOG1P, TC_E_SIN, TC_E_COS, TC_E_TAN, TC_E_TANH, TC_E_SIGMOID, TC_E_ERF, TC_E_RELU,
-                                          TC_E_ADD, TC_E_SUB, TC_E_MUL, TC_E_DIV, TC_E_FLOORDIV, TC_E_REMAINDER, TC_E_POW, TC_E_MAX, TC_E_MIN, TC_E_FMA};
-  static const enum tc_expr_op wholes[] = {TC_E_NEG, TC_E_ABS, TC_E_SIGN, TC_E_RELU, TC_E_ADD, TC_E_SUB, TC_E_MUL, TC_E_FLOORDIV, TC_E_REMAINDER, TC_E_MAX, TC_E_MIN};
+  static const enum tc_expr_op reals[] = {
+      TC_E_NEG,   TC_E_ABS,      TC_E_SIGN,      TC_E_FLOOR, TC_E_CEIL, TC_E_RECIPROCAL, TC_E_SQRT,
+      TC_E_RSQRT, TC_E_EXP,      TC_E_LOG,       TC_E_LOG1P, TC_E_SIN,  TC_E_COS,        TC_E_TAN,
+      TC_E_TANH,  TC_E_SIGMOID,  TC_E_ERF,       TC_E_RELU,  TC_E_ADD,  TC_E_SUB,        TC_E_MUL,
+      TC_E_DIV,   TC_E_FLOORDIV, TC_E_REMAINDER, TC_E_POW,   TC_E_MAX,  TC_E_MIN,        TC_E_FMA};
+  static const enum tc_expr_op wholes[] = {TC_E_NEG,       TC_E_ABS, TC_E_SIGN, TC_E_RELU,
+                                           TC_E_ADD,       TC_E_SUB, TC_E_MUL,  TC_E_FLOORDIV,
+                                           TC_E_REMAINDER, TC_E_MAX, TC_E_MIN};
   static const enum tc_expr_op truths[] = {TC_E_NOT, TC_E_AND, TC_E_OR, TC_E_XOR};
   static const enum tc_expr_op tests[] = {TC_E_EQ, TC_E_NE, TC_E_LT, TC_E_LE, TC_E_GT, TC_E_GE};
   static const tc_dtype dtypes[] = {TC_F32, TC_F32, TC_F32, TC_F64, TC_I64, TC_BOOL};
@@ -86,8 +93,9 @@ static const struct tc_expr *random_operation(struct fuzz *f) {
     case 3: return random_load(f);
     default: break;
   }
-  const enum tc_expr_op op = d == TC_BOOL ? truths[below(f, 4)] : d == TC_I64 ? wholes[below(f, sizeof wholes / sizeof *wholes)]
-                                                                              : reals[below(f, sizeof reals / sizeof *reals)];
+  const enum tc_expr_op op = d == TC_BOOL  ? truths[below(f, 4)]
+                             : d == TC_I64 ? wholes[below(f, sizeof wholes / sizeof *wholes)]
+                                           : reals[below(f, sizeof reals / sizeof *reals)];
   switch (tc_expr_arity(op)) {
     case 1: return tc_expr_1(m->exprs, op, pick(f, d));
     case 2: return tc_expr_2(m->exprs, op, pick(f, d), pick(f, d));
@@ -95,7 +103,8 @@ static const struct tc_expr *random_operation(struct fuzz *f) {
   }
 }
 
-/* Loops: elements, rows, planes of rows, blocks of lanes, blocks with inner loops. True if there are rows to reduce. */
+/* Loops: elements, rows, planes of rows, blocks of lanes, blocks with inner loops. True if there are rows to
+ * reduce. */
 static bool random_loops(struct fuzz *f) {
   struct maker *m = &f->maker;
   const int64_t a = (int64_t)below(f, 5) + 1, b = (int64_t)below(f, 70) + 1, c = (int64_t)below(f, 6) + 1;
@@ -156,14 +165,16 @@ static void build(struct fuzz *f, const char *name) {
     const int q = maker_phase(m, inner);
     const struct tc_expr *x = pick(f, TC_F32);
     maker_store(m, q, f->writes[0], f->at, E3(SELECT, any, E2(SUB, x, max), E2(ADD, x, max)));
-  } else maker_store(m, p, f->writes[0], f->at, pick(f, TC_F32));
+  } else
+    maker_store(m, p, f->writes[0], f->at, pick(f, TC_F32));
   for (int i = 1; i < WRITES; i++) maker_store(m, p, f->writes[i], f->at, f->pool[f->n - i]);
 }
 
 static void random_kernels(void **state) {
   (void)state;
   const char *seed = getenv("FUZZ_SEED"), *count = getenv("FUZZ_COUNT");
-  const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1, kernels = count ? strtoull(count, NULL, 10) : KERNELS;
+  const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1,
+                 kernels = count ? strtoull(count, NULL, 10) : KERNELS;
   for (uint64_t i = first; i < first + kernels; i++) {
     struct fuzz f = {.state = i * 0x9E3779B97F4A7C15u + 1};
     char name[32];
@@ -171,7 +182,8 @@ static void random_kernels(void **state) {
     build(&f, name);
     struct trial t = {.kernel = maker_kernel(&f.maker)};
     for (int b = 0; b < f.maker.kernel.n_buffers; b++)
-      t.buffers[b].elements = ELEMENTS, t.buffers[b].data = trial_data(f.maker.buffers[b].dtype, ELEMENTS, i + (uint64_t)b, true);
+      t.buffers[b].elements = ELEMENTS,
+      t.buffers[b].data = trial_data(f.maker.buffers[b].dtype, ELEMENTS, i + (uint64_t)b, true);
     trial_run(&t);
     for (int b = 0; b < f.maker.kernel.n_buffers; b++) free(t.buffers[b].data);
     maker_end(&f.maker);

@@ -20,8 +20,10 @@ static void refusals(void **state) {
   maker_begin(m, "refused");
   const tc_sym i = maker_inner(m, C(8));
   m->kernel.split_inner = true;
-  const int a = maker_buffer(m, TC_I64, TC_ROLE_READ), out = maker_buffer(m, TC_I64, TC_ROLE_WRITE), p = maker_phase(m, true);
-  const struct tc_expr *check = &(struct tc_expr){.op = TC_E_CHECK, .dtype = TC_I64, .args = {maker_load(m, a, i)}, .address = C(8)};
+  const int a = maker_buffer(m, TC_I64, TC_ROLE_READ), out = maker_buffer(m, TC_I64, TC_ROLE_WRITE),
+            p = maker_phase(m, true);
+  const struct tc_expr *check =
+      &(struct tc_expr){.op = TC_E_CHECK, .dtype = TC_I64, .args = {maker_load(m, a, i)}, .address = C(8)};
   maker_store(m, p, out, i, tc_expr_make(m->exprs, check));
   assert_false(tc_codegen_llvm.supports(trial_target(0), maker_kernel(m), why, sizeof why));
   assert_non_null(strstr(why, "status"));
@@ -40,12 +42,14 @@ static void make_sum(struct maker *m, const char *name) {
   maker_begin(m, name);
   const tc_sym i = maker_inner(m, C(ODD_COUNT));
   m->kernel.split_inner = true;
-  const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), out = maker_buffer(m, TC_F32, TC_ROLE_WRITE), p = maker_phase(m, true);
+  const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), out = maker_buffer(m, TC_F32, TC_ROLE_WRITE),
+            p = maker_phase(m, true);
   maker_store(m, p, out, i, E1(TANH, E2(ADD, maker_load(m, a, i), NUM(1))));
 }
 
 /* The same kernel gives the same bytes, from any thread; the text is the generator's. */
-static tc_status object_of(const struct tc_alloc *alloc, const struct tc_kernel *k, struct tc_blob *blob, struct tc_strbuf *text) {
+static tc_status object_of(const struct tc_alloc *alloc, const struct tc_kernel *k, struct tc_blob *blob,
+                           struct tc_strbuf *text) {
   struct tc_config config;
   struct tc_module *module;
   struct tc_error err;
@@ -58,7 +62,10 @@ static tc_status object_of(const struct tc_alloc *alloc, const struct tc_kernel 
   return status;
 }
 
-struct job { struct tc_blob blob; tc_status status; };
+struct job {
+  struct tc_blob blob;
+  tc_status status;
+};
 static void *compile_in_thread(void *argument) {
   struct job *job = argument;
   struct maker maker;
@@ -73,7 +80,8 @@ static void threads_and_text(void **state) {
   enum { THREADS = 4 };
   pthread_t threads[THREADS];
   struct job jobs[THREADS];
-  for (int i = 0; i < THREADS; i++) assert_int_equal(0, pthread_create(&threads[i], NULL, compile_in_thread, &jobs[i]));
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(0, pthread_create(&threads[i], NULL, compile_in_thread, &jobs[i]));
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   struct maker maker;
   struct tc_blob blob;
@@ -94,7 +102,11 @@ static void threads_and_text(void **state) {
 }
 
 /* Memory runs out at each of our own allocations in turn: a status, no crash, nothing left behind. */
-struct failing { struct tc_alloc alloc; int left; long live; };
+struct failing {
+  struct tc_alloc alloc;
+  int left;
+  long live;
+};
 static void *failing_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct failing *f = self;
   if (new_bytes && f->left-- == 0) return NULL;
@@ -127,6 +139,7 @@ static void memory_runs_out(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(threads_and_text), cmocka_unit_test(memory_runs_out)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(threads_and_text),
+                                     cmocka_unit_test(memory_runs_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Repeated bodies, which generators may roll into loops: the same bits as the kernel's meaning, for bodies of several lengths and
- * numbers of turns, and code that does not grow with the turns. */
+/* Repeated bodies, which generators may roll into loops: the same bits as the kernel's meaning, for bodies of
+ * several lengths and numbers of turns, and code that does not grow with the turns. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,11 @@
 #include "tests/compiler/codegen/kernel_maker.h"
 #include "tests/compiler/codegen/kernel_trial.h"
 
-enum { COUNT = 203, PLAIN = 4, LONGEST = 6 }; /* up to PLAIN steps each value is used once: kernel_reference.c computes shared ones anew */
+enum {
+  COUNT = 203,
+  PLAIN = 4,
+  LONGEST = 6
+}; /* up to PLAIN steps each value is used once: kernel_reference.c computes shared ones anew */
 
 static void run(struct maker *m, int64_t elements) {
   struct trial t = {.kernel = maker_kernel(m)};
@@ -32,13 +36,14 @@ static const struct tc_expr *step(struct maker *m, const struct tc_expr *x, cons
     case 0: return E2(ADD, x, b);
     case 1: return E2(MUL, x, half);
     case 2: return E1(SIN, x);
-    case 3: return E2(SUB, E2(MUL, b, half), x);          /* a value of the body that does not change with the turns */
+    case 3: return E2(SUB, E2(MUL, b, half), x); /* a value of the body that does not change with the turns */
     case 4: return E2(MAX, x, E2(MUL, x, E1(NEG, half))); /* one that the body needs twice */
     default: return E3(SELECT, E2(LT, x, b), E2(ADD, x, half), x);
   }
 }
 
-static const struct tc_expr *chain(struct maker *m, const struct tc_expr *x, const struct tc_expr *b, int period, int steps) {
+static const struct tc_expr *chain(struct maker *m, const struct tc_expr *x, const struct tc_expr *b,
+                                   int period, int steps) {
   for (int i = 0; i < steps; i++) x = step(m, x, b, i % period);
   return x;
 }
@@ -55,7 +60,8 @@ static void one_chain(tc_dtype dtype, int period, int steps) {
   tc_sym i;
   int p;
   begin(m, &i, &p);
-  const struct tc_expr *a = maker_load(m, maker_buffer(m, dtype, TC_ROLE_READ), i), *b = maker_load(m, maker_buffer(m, dtype, TC_ROLE_READ), i);
+  const struct tc_expr *a = maker_load(m, maker_buffer(m, dtype, TC_ROLE_READ), i),
+                       *b = maker_load(m, maker_buffer(m, dtype, TC_ROLE_READ), i);
   const int out = maker_buffer(m, dtype, TC_ROLE_WRITE);
   maker_store(m, p, out, i, chain(m, a, b, period, steps));
   run(m, COUNT);
@@ -68,7 +74,8 @@ static void bodies_and_turns(void **state) {
   for (int period = 1; period <= PLAIN; period++)
     for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) one_chain(TC_F32, period, steps[i]);
   for (int period = PLAIN + 1; period <= LONGEST; period++)
-    for (unsigned i = 0; i < sizeof shared_steps / sizeof *shared_steps; i++) one_chain(TC_F32, period, shared_steps[i]);
+    for (unsigned i = 0; i < sizeof shared_steps / sizeof *shared_steps; i++)
+      one_chain(TC_F32, period, shared_steps[i]);
   one_chain(TC_F64, 3, 100);
   one_chain(TC_BF16, 2, 100);
 }
@@ -82,7 +89,8 @@ static void results_between(void **state) {
     tc_sym i;
     int p;
     begin(m, &i, &p);
-    const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i), *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
+    const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i),
+                         *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
     const int first = maker_buffer(m, TC_F32, TC_ROLE_WRITE), second = maker_buffer(m, TC_F32, TC_ROLE_WRITE);
     const struct tc_expr *middle = chain(m, a, b, period, BETWEEN), *end = chain(m, middle, b, period, AFTER);
     maker_store(m, p, second, i, E2(ADD, end, middle));
@@ -117,7 +125,8 @@ static void several_carried(void **state) {
   tc_sym i;
   int p;
   begin(m, &i, &p);
-  const struct tc_expr *x = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i), *y = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
+  const struct tc_expr *x = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i),
+                       *y = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
   const struct tc_expr *flag = E2(LT, x, y), *u = x, *v = y;
   for (int t = 0; t < TURNS; t++) {
     const struct tc_expr *next = E2(SUB, E1(SIN, u), v);
@@ -132,7 +141,8 @@ static void several_carried(void **state) {
   maker_end(m);
 }
 
-/* Chains within reductions, and on what a reduction gives: over lanes of the row, and of an outer dimension. */
+/* Chains within reductions, and on what a reduction gives: over lanes of the row, and of an outer
+ * dimension. */
 static void rows(void **state) {
   (void)state;
   enum { ROWS = 7, COLUMNS = 37, STEPS = 50 };
@@ -144,9 +154,12 @@ static void rows(void **state) {
       if (outer) m->kernel.lanes = TC_LANES_OUTER, m->kernel.block = ROWS;
       const int over = maker_phase(m, true), once = maker_phase(m, false);
       const tc_sym at = PLUS(TIMES(r, C(COLUMNS)), c);
-      const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), at), *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), at);
-      const struct tc_expr *most = maker_reduce(m, over, TC_RED_MAX, chain(m, a, b, period, STEPS), TC_SYM_INVALID);
-      maker_store(m, once, maker_buffer(m, TC_F32, TC_ROLE_WRITE), r, chain(m, most, NUM(0.25), period, STEPS));
+      const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), at),
+                           *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), at);
+      const struct tc_expr *most =
+          maker_reduce(m, over, TC_RED_MAX, chain(m, a, b, period, STEPS), TC_SYM_INVALID);
+      maker_store(m, once, maker_buffer(m, TC_F32, TC_ROLE_WRITE), r,
+                  chain(m, most, NUM(0.25), period, STEPS));
       run(m, ROWS * COLUMNS);
       maker_end(m);
     }
@@ -156,11 +169,15 @@ static void rows(void **state) {
 
 enum { VALUES = 4, BODY_MOST = 7, TURNS_LEAST = 6, TURNS_MOST = 40, BODIES = 300, RESULTS = 3 };
 
-static const struct tc_expr *any_of(uint64_t *seed, const struct tc_expr *const *values, int n) { return values[trial_random(seed) % (uint64_t)n]; }
+static const struct tc_expr *any_of(uint64_t *seed, const struct tc_expr *const *values, int n) {
+  return values[trial_random(seed) % (uint64_t)n];
+}
 
 /* One step of a random body: the same choices in each turn. */
-static const struct tc_expr *random_step(struct maker *m, uint64_t *seed, const struct tc_expr *const *values, int n) {
-  const struct tc_expr *a = any_of(seed, values, n), *b = any_of(seed, values, n), *c = any_of(seed, values, n);
+static const struct tc_expr *random_step(struct maker *m, uint64_t *seed, const struct tc_expr *const *values,
+                                         int n) {
+  const struct tc_expr *a = any_of(seed, values, n), *b = any_of(seed, values, n),
+                       *c = any_of(seed, values, n);
   switch (trial_random(seed) % 9) {
     case 0: return E2(ADD, a, b);
     case 1: return E2(SUB, a, b);
@@ -179,9 +196,11 @@ static void random_kernel(struct maker *m, uint64_t seed) {
   tc_sym i;
   int p;
   begin(m, &i, &p);
-  const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i), *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
+  const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i),
+                       *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
   const struct tc_expr *values[VALUES] = {a, b, NUM(1.25), E2(MUL, a, NUM(0.75))};
-  const int steps = 1 + (int)(trial_random(&seed) % BODY_MOST), turns = TURNS_LEAST + (int)(trial_random(&seed) % (TURNS_MOST - TURNS_LEAST));
+  const int steps = 1 + (int)(trial_random(&seed) % BODY_MOST),
+            turns = TURNS_LEAST + (int)(trial_random(&seed) % (TURNS_MOST - TURNS_LEAST));
   const int told = (int)(trial_random(&seed) % (uint64_t)turns);
   const uint64_t body = trial_random(&seed);
   for (int t = 0; t < turns; t++) {
@@ -195,14 +214,16 @@ static void random_kernel(struct maker *m, uint64_t seed) {
   for (int r = 1; r < RESULTS; r++) maker_store(m, p, maker_buffer(m, TC_F32, TC_ROLE_WRITE), i, values[r]);
 }
 
-static void run_random(const struct maker *m, const struct tc_codegen *generator, const struct tc_target *target, bool roll, float *results) {
+static void run_random(const struct maker *m, const struct tc_codegen *generator,
+                       const struct tc_target *target, bool roll, float *results) {
   struct tc_config config;
   void *buffers[TRIAL_BUFFERS];
   tc_config_default(&config);
   config.roll = roll;
   struct trial_code code = trial_compile_as(generator, &m->kernel, target, &config);
   for (int i = 0, r = 0; i < m->kernel.n_buffers; i++)
-    buffers[i] = m->buffers[i].role == TC_ROLE_READ ? trial_data(TC_F32, COUNT, 5 + (uint64_t)i, true) : results + (size_t)COUNT * (size_t)r++;
+    buffers[i] = m->buffers[i].role == TC_ROLE_READ ? trial_data(TC_F32, COUNT, 5 + (uint64_t)i, true)
+                                                    : results + (size_t)COUNT * (size_t)r++;
   code.run(buffers, NULL, 0, COUNT);
   for (int i = 0; i < m->kernel.n_buffers; i++)
     if (m->buffers[i].role == TC_ROLE_READ) free(buffers[i]);
@@ -222,8 +243,10 @@ static void random_bodies(void **state) {
         run_random(m, trial_generator(g), trial_target(t), true, rolled);
         run_random(m, trial_generator(g), trial_target(t), false, plain);
         for (int i = 0; i < RESULTS * COUNT; i++)
-          if (memcmp(&rolled[i], &plain[i], sizeof *plain) && !(isnan(rolled[i]) && isnan(plain[i]))) /* which NaN is nobody's promise */
-            fail_msg("body %d on %s: %d is %.9g rolled, %.9g plain", (int)seed, trial_target(t)->name, i, (double)rolled[i], (double)plain[i]);
+          if (memcmp(&rolled[i], &plain[i], sizeof *plain) &&
+              !(isnan(rolled[i]) && isnan(plain[i]))) /* which NaN is nobody's promise */
+            fail_msg("body %d on %s: %d is %.9g rolled, %.9g plain", (int)seed, trial_target(t)->name, i,
+                     (double)rolled[i], (double)plain[i]);
       }
     maker_end(m);
   }
@@ -238,7 +261,8 @@ static size_t code_bytes(const struct tc_codegen *generator, const struct tc_tar
   tc_sym i;
   int p;
   begin(m, &i, &p);
-  const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i), *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
+  const struct tc_expr *a = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i),
+                       *b = maker_load(m, maker_buffer(m, TC_F32, TC_ROLE_READ), i);
   maker_store(m, p, maker_buffer(m, TC_F32, TC_ROLE_WRITE), i, chain(m, a, b, 3, steps));
   tc_config_default(&config);
   assert_int_equal(generator->begin(tc_alloc_system(), target, &config, &module, &err), TC_OK);
@@ -256,14 +280,16 @@ static void code_does_not_grow(void **state) {
   for (int g = 0; g < TRIAL_GENERATORS; g++)
     for (int t = 0; t < TRIAL_TARGETS; t++) {
       if (!trial_target(t)) continue;
-      assert_true(code_bytes(trial_generator(g), trial_target(t), MANY) <= code_bytes(trial_generator(g), trial_target(t), FEW) + SLACK_BYTES);
+      assert_true(code_bytes(trial_generator(g), trial_target(t), MANY) <=
+                  code_bytes(trial_generator(g), trial_target(t), FEW) + SLACK_BYTES);
     }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bodies_and_turns), cmocka_unit_test(results_between),    cmocka_unit_test(several_carried),
-      cmocka_unit_test(rows),             cmocka_unit_test(code_does_not_grow), cmocka_unit_test(constant_before_the_first_turn),
+      cmocka_unit_test(bodies_and_turns),   cmocka_unit_test(results_between),
+      cmocka_unit_test(several_carried),    cmocka_unit_test(rows),
+      cmocka_unit_test(code_does_not_grow), cmocka_unit_test(constant_before_the_first_turn),
       cmocka_unit_test(random_bodies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

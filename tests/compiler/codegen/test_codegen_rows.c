@@ -1,4 +1,5 @@
-/* Code generators on rows and columns: every reduction, by dtype, length and lanes; kernels of several phases. */
+/* Code generators on rows and columns: every reduction, by dtype, length and lanes; kernels of several
+ * phases. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,9 @@ enum form { INNER, INNER_TWO, OUTER, OUTER_WIDE, OUTER_ODD, FORMS };
 static const char *const form_names[FORMS] = {"rows", "planes", "columns", "columns_wide", "columns_odd"};
 
 /* A grid of `outer` by `length` elements, reduced over the second. */
-struct grid { tc_sym outer, at, position; };
+struct grid {
+  tc_sym outer, at, position;
+};
 static struct grid make_grid(struct maker *m, enum form form, tc_sym outer, tc_sym length) {
   struct grid g;
   g.outer = maker_outer(m, outer);
@@ -40,15 +43,20 @@ static struct grid make_grid(struct maker *m, enum form form, tc_sym outer, tc_s
 /* Small integers: their sums are exact in any order. `ordinary` false: products, of numbers near 1. */
 static void *mild_data(tc_dtype dtype, int64_t elements, uint64_t seed, enum tc_reduction op) {
   uint64_t state = seed * 77 + 13;
-  void *data = trial_data(dtype, elements, seed, op == TC_RED_MAX || op == TC_RED_MIN || op == TC_RED_ARGMAX || op == TC_RED_ARGMIN);
+  void *data = trial_data(dtype, elements, seed,
+                          op == TC_RED_MAX || op == TC_RED_MIN || op == TC_RED_ARGMAX || op == TC_RED_ARGMIN);
   if (op != TC_RED_SUM && op != TC_RED_PROD && op != TC_RED_ANY && op != TC_RED_ALL) {
-    for (int64_t i = 0; i < elements && dtype == TC_F32; i++) /* NaN in few places, so that other cases are seen */
+    for (int64_t i = 0; i < elements && dtype == TC_F32;
+         i++) /* NaN in few places, so that other cases are seen */
       if (isnan(((float *)data)[i]) && trial_random(&state) % 16) ((float *)data)[i] = -3.0f;
     return data;
   }
   for (int64_t i = 0; i < elements; i++) {
     const int small = (int)(trial_random(&state) >> 33) % 7 - 3;
-    const double x = op == TC_RED_SUM ? small : op == TC_RED_PROD ? 1.0 + small * 0.01 : trial_random(&state) % 64 == 0 ? op == TC_RED_ANY : op == TC_RED_ALL;
+    const double x = op == TC_RED_SUM                 ? small
+                     : op == TC_RED_PROD              ? 1.0 + small * 0.01
+                     : trial_random(&state) % 64 == 0 ? op == TC_RED_ANY
+                                                      : op == TC_RED_ALL;
     switch (dtype) {
       case TC_BOOL: ((uint8_t *)data)[i] = x != 0; break;
       case TC_I64: ((int64_t *)data)[i] = op == TC_RED_PROD ? small * 2 + 1 : (int64_t)x; break;
@@ -60,12 +68,14 @@ static void *mild_data(tc_dtype dtype, int64_t elements, uint64_t seed, enum tc_
   return data;
 }
 
-static void reduce_grid(enum tc_reduction op, tc_dtype dtype, enum form form, int64_t outer, int64_t length, bool symbolic) {
+static void reduce_grid(enum tc_reduction op, tc_dtype dtype, enum form form, int64_t outer, int64_t length,
+                        bool symbolic) {
   struct maker maker, *m = &maker;
   maker_begin(m, form_names[form]);
   const int64_t sizes[] = {outer, length};
   m->kernel.n_sizes = 2;
-  const struct grid g = make_grid(m, form, symbolic ? tc_sym_size(m->tab, 0, 100) : C(outer), symbolic ? tc_sym_size(m->tab, 1, 100) : C(length));
+  const struct grid g = make_grid(m, form, symbolic ? tc_sym_size(m->tab, 0, 100) : C(outer),
+                                  symbolic ? tc_sym_size(m->tab, 1, 100) : C(length));
   const int a = maker_buffer(m, dtype, TC_ROLE_READ), p = maker_phase(m, true);
   const struct tc_expr *acc = maker_reduce(m, p, op, maker_load(m, a, g.at), g.position);
   const int out = maker_buffer(m, acc->dtype, TC_ROLE_WRITE), q = maker_phase(m, false);
@@ -83,15 +93,18 @@ static void reduce_grid(enum tc_reduction op, tc_dtype dtype, enum form form, in
 
 static void reductions(void **state) {
   (void)state;
-  static const int64_t shapes[][2] = {{1, 1}, {3, 2}, {5, 15}, {4, 16}, {7, 17}, {33, 33}, {64, 64}, {2, 257}, {65, 100}};
+  static const int64_t shapes[][2] = {{1, 1},   {3, 2},   {5, 15},  {4, 16},  {7, 17},
+                                      {33, 33}, {64, 64}, {2, 257}, {65, 100}};
   for (int op = 0; op <= TC_RED_ARGMIN; op++)
     for (int d = 0; d < TC_DTYPE_COUNT; d++) {
       const bool position = op == TC_RED_ARGMAX || op == TC_RED_ARGMIN;
       if (position && d == TC_BOOL) continue;
       for (int form = 0; form < FORMS; form++)
         for (unsigned s = 0; s < sizeof shapes / sizeof *shapes; s++)
-          if (((unsigned)d + (unsigned)form + s + (unsigned)op) % 3 == 0) /* a third of the combinations: each pair of axes meets */
-            reduce_grid((enum tc_reduction)op, (tc_dtype)d, (enum form)form, shapes[s][0], shapes[s][1], false);
+          if (((unsigned)d + (unsigned)form + s + (unsigned)op) % 3 ==
+              0) /* a third of the combinations: each pair of axes meets */
+            reduce_grid((enum tc_reduction)op, (tc_dtype)d, (enum form)form, shapes[s][0], shapes[s][1],
+                        false);
     }
 }
 
@@ -108,19 +121,27 @@ static void reductions_of_symbolic_length(void **state) {
 static void positions(void **state) {
   (void)state;
   enum { LENGTH = 150 };
-  static const double fills[][3] = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}, {2, 2, 2}, {1, NAN, NAN}, {NAN, NAN, NAN}, {0.0, -0.0, 0.0}};
+  static const double fills[][3] = {{-INFINITY, -INFINITY, -INFINITY},
+                                    {INFINITY, INFINITY, INFINITY},
+                                    {2, 2, 2},
+                                    {1, NAN, NAN},
+                                    {NAN, NAN, NAN},
+                                    {0.0, -0.0, 0.0}};
   for (int op = TC_RED_ARGMAX; op <= TC_RED_ARGMIN; op++)
     for (int form = 0; form < FORMS; form++)
       for (unsigned f = 0; f < sizeof fills / sizeof *fills; f++) {
         struct maker maker, *m = &maker;
         maker_begin(m, "positions");
         const struct grid g = make_grid(m, (enum form)form, C(3), C(LENGTH / 2));
-        const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), p = maker_phase(m, true), out = maker_buffer(m, TC_I64, TC_ROLE_WRITE);
-        const struct tc_expr *acc = maker_reduce(m, p, (enum tc_reduction)op, maker_load(m, a, g.at), g.position);
+        const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), p = maker_phase(m, true),
+                  out = maker_buffer(m, TC_I64, TC_ROLE_WRITE);
+        const struct tc_expr *acc =
+            maker_reduce(m, p, (enum tc_reduction)op, maker_load(m, a, g.at), g.position);
         maker_store(m, maker_phase(m, false), out, g.outer, acc);
         float data[3 * LENGTH];
         int64_t result[3] = {-1, -1, -1};
-        for (int i = 0; i < 3 * LENGTH; i++) data[i] = (float)fills[f][i % 50 == 37 ? 1 : i % 50 == 41 ? 2 : 0];
+        for (int i = 0; i < 3 * LENGTH; i++)
+          data[i] = (float)fills[f][i % 50 == 37 ? 1 : i % 50 == 41 ? 2 : 0];
         struct trial t = {.kernel = maker_kernel(m), .buffers = {{data, 3 * LENGTH}, {result, 3}}};
         trial_run(&t);
         maker_end(m);
@@ -131,7 +152,9 @@ static void positions(void **state) {
 
 static void run_rows(struct maker *m, const int64_t *elements, double tolerance) {
   struct trial t = {.kernel = maker_kernel(m), .tolerance = tolerance};
-  for (int i = 0; i < m->kernel.n_buffers; i++) t.buffers[i].elements = elements[i], t.buffers[i].data = trial_data(m->buffers[i].dtype, elements[i], (uint64_t)i + 3, false);
+  for (int i = 0; i < m->kernel.n_buffers; i++)
+    t.buffers[i].elements = elements[i],
+    t.buffers[i].data = trial_data(m->buffers[i].dtype, elements[i], (uint64_t)i + 3, false);
   trial_run(&t);
   for (int i = 0; i < m->kernel.n_buffers; i++) free(t.buffers[i].data);
 }
@@ -149,7 +172,8 @@ static void softmax(void **state) {
         struct maker maker, *m = &maker;
         maker_begin(m, "softmax");
         const struct grid g = make_grid(m, (enum form)form, C(GRID_ROWS), C(lengths[l]));
-        const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), out = maker_buffer(m, TC_F32, scratch ? TC_ROLE_WRITE : TC_ROLE_READ_WRITE);
+        const int a = maker_buffer(m, TC_F32, TC_ROLE_READ),
+                  out = maker_buffer(m, TC_F32, scratch ? TC_ROLE_WRITE : TC_ROLE_READ_WRITE);
         const int kept = scratch ? maker_buffer(m, TC_F32, TC_ROLE_SCRATCH) : out;
         const tc_sym where = scratch ? g.position : g.at;
         const int p = maker_phase(m, true), q = maker_phase(m, true), r = maker_phase(m, true);
@@ -176,15 +200,20 @@ static void layer_norm(void **state) {
         struct maker maker, *m = &maker;
         maker_begin(m, "norm");
         const struct grid g = make_grid(m, (enum form)form, C(GRID_ROWS), C(lengths[l]));
-        const int a = maker_buffer(m, stored, TC_ROLE_READ), w = maker_buffer(m, stored, TC_ROLE_READ), out = maker_buffer(m, stored, TC_ROLE_WRITE);
+        const int a = maker_buffer(m, stored, TC_ROLE_READ), w = maker_buffer(m, stored, TC_ROLE_READ),
+                  out = maker_buffer(m, stored, TC_ROLE_WRITE);
         const int means = maker_buffer(m, stored, TC_ROLE_WRITE);
         const int p = maker_phase(m, true), row = maker_phase(m, false), q = maker_phase(m, true);
-        const struct tc_expr *x = maker_load(m, a, g.at), *n = tc_expr_num(m->exprs, compute, 1.0 / (double)lengths[l]);
+        const struct tc_expr *x = maker_load(m, a, g.at),
+                             *n = tc_expr_num(m->exprs, compute, 1.0 / (double)lengths[l]);
         const struct tc_expr *mean = E2(MUL, maker_reduce(m, p, TC_RED_SUM, x, TC_SYM_INVALID), n);
-        const struct tc_expr *square = E2(MUL, maker_reduce(m, p, TC_RED_SUM, E2(MUL, x, x), TC_SYM_INVALID), n);
-        const struct tc_expr *variance = E2(ADD, E2(SUB, square, E2(MUL, mean, mean)), tc_expr_num(m->exprs, compute, 0.1));
+        const struct tc_expr *square =
+            E2(MUL, maker_reduce(m, p, TC_RED_SUM, E2(MUL, x, x), TC_SYM_INVALID), n);
+        const struct tc_expr *variance =
+            E2(ADD, E2(SUB, square, E2(MUL, mean, mean)), tc_expr_num(m->exprs, compute, 0.1));
         maker_store(m, row, means, g.outer, mean);
-        maker_store(m, q, out, g.at, E2(MUL, E2(MUL, E2(SUB, x, mean), E1(RSQRT, variance)), maker_load(m, w, g.position)));
+        maker_store(m, q, out, g.at,
+                    E2(MUL, E2(MUL, E2(SUB, x, mean), E1(RSQRT, variance)), maker_load(m, w, g.position)));
         const int64_t count = GRID_ROWS * lengths[l];
         run_rows(m, (const int64_t[]){count, lengths[l], count, GRID_ROWS}, stored == TC_BF16 ? 1e-2 : 1e-5);
         maker_end(m);
@@ -197,10 +226,12 @@ static void scalars_equal_lanes(void **state) {
   struct maker maker, *m = &maker;
   maker_begin(m, "scalars");
   const tc_sym r = maker_outer(m, C(GRID_ROWS)), c = maker_inner(m, C(20));
-  const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), b = maker_buffer(m, TC_F64, TC_ROLE_READ), out = maker_buffer(m, TC_F32, TC_ROLE_WRITE);
+  const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), b = maker_buffer(m, TC_F64, TC_ROLE_READ),
+            out = maker_buffer(m, TC_F32, TC_ROLE_WRITE);
   const int wide = maker_buffer(m, TC_F64, TC_ROLE_WRITE), p = maker_phase(m, true);
   const struct tc_expr *x = maker_load(m, a, r), *y = maker_load(m, b, r), *narrow = maker_load(m, a, c);
-  const struct tc_expr *f = E2(ADD, E1(EXP, x), E2(ADD, E1(SIN, x), E2(ADD, E1(LOG, E1(ABS, x)), E2(POW, E1(ABS, x), NUM(1.7)))));
+  const struct tc_expr *f =
+      E2(ADD, E1(EXP, x), E2(ADD, E1(SIN, x), E2(ADD, E1(LOG, E1(ABS, x)), E2(POW, E1(ABS, x), NUM(1.7)))));
   const struct tc_expr *g = E2(ADD, E1(TANH, y), E2(ADD, E1(ERF, y), E2(POW, E1(ABS, y), E1(SIGMOID, y))));
   maker_store(m, p, out, PLUS(TIMES(r, C(20)), c), E2(MUL, f, narrow));
   maker_store(m, p, wide, PLUS(TIMES(r, C(20)), c), E2(MUL, g, tc_expr_cast(m->exprs, narrow, TC_F64)));
@@ -216,12 +247,16 @@ static void degenerate_loops(void **state) {
       struct maker maker, *m = &maker;
       maker_begin(m, "degenerate");
       tc_sym at = C(0);
-      for (int i = 0; i < outer; i++) at = PLUS(TIMES(at, C(i == 1 ? 5 : 1)), maker_outer(m, C(i == 1 ? 5 : 1)));
+      for (int i = 0; i < outer; i++)
+        at = PLUS(TIMES(at, C(i == 1 ? 5 : 1)), maker_outer(m, C(i == 1 ? 5 : 1)));
       tc_sym row = at;
-      for (int i = 0; i < inner; i++) at = PLUS(TIMES(at, C(i == 1 ? 3 : 1)), maker_inner(m, C(i == 1 ? 3 : 1)));
-      const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), out = maker_buffer(m, TC_F32, TC_ROLE_WRITE), sums = maker_buffer(m, TC_F32, TC_ROLE_WRITE);
+      for (int i = 0; i < inner; i++)
+        at = PLUS(TIMES(at, C(i == 1 ? 3 : 1)), maker_inner(m, C(i == 1 ? 3 : 1)));
+      const int a = maker_buffer(m, TC_F32, TC_ROLE_READ), out = maker_buffer(m, TC_F32, TC_ROLE_WRITE),
+                sums = maker_buffer(m, TC_F32, TC_ROLE_WRITE);
       const int p = maker_phase(m, true), q = maker_phase(m, false);
-      const struct tc_expr *x = maker_load(m, a, at), *sum = maker_reduce(m, p, TC_RED_SUM, x, TC_SYM_INVALID);
+      const struct tc_expr *x = maker_load(m, a, at),
+                           *sum = maker_reduce(m, p, TC_RED_SUM, x, TC_SYM_INVALID);
       maker_store(m, p, out, at, E2(ADD, x, NUM(1)));
       maker_store(m, q, sums, row, sum);
       run_rows(m, (const int64_t[]){64, 64, 64}, 1e-6);
@@ -231,11 +266,20 @@ static void degenerate_loops(void **state) {
 
 /* --- phases of a part of a dimension --- */
 
-enum part_form { PART_ITEMS, PART_ROW, PART_ROWS, PART_BLOCK, PART_BLOCKS, PART_FORMS }; /* which dimension is in parts, and how it runs */
+enum part_form {
+  PART_ITEMS,
+  PART_ROW,
+  PART_ROWS,
+  PART_BLOCK,
+  PART_BLOCKS,
+  PART_FORMS
+}; /* which dimension is in parts, and how it runs */
 enum { PART_ROWS_N = 7, PART_SLACK = 40 };
 
-/* From `from` to `to` (or by the rows of `table`) the result is what lies `moved` (or the last column) behind, plus one. */
-static void add_part(struct maker *m, tc_sym var, tc_sym at, const int buffers[2], tc_sym from, tc_sym to, int64_t *table, int n_turns) {
+/* From `from` to `to` (or by the rows of `table`) the result is what lies `moved` (or the last column)
+ * behind, plus one. */
+static void add_part(struct maker *m, tc_sym var, tc_sym at, const int buffers[2], tc_sym from, tc_sym to,
+                     int64_t *table, int n_turns) {
   enum { COLUMNS = 3 };
   tc_sym *columns = TC_NEW_ARRAY(tc_arena_alloc(m->arena), tc_sym, COLUMNS);
   assert_non_null(columns);
@@ -257,18 +301,29 @@ static void run_parts(enum part_form form, int64_t length, bool symbolic) {
   struct maker maker, *m = &maker;
   maker_begin(m, "parts");
   m->kernel.n_sizes = 2;
-  const bool rows_in_parts = form == PART_ROWS || form == PART_BLOCKS, blocks = form == PART_BLOCK || form == PART_BLOCKS;
-  const int64_t rows = form == PART_ITEMS ? 1 : PART_ROWS_N, cut = rows_in_parts ? rows : length, sizes[] = {cut / 3, cut / 2 + 1};
+  const bool rows_in_parts = form == PART_ROWS || form == PART_BLOCKS,
+             blocks = form == PART_BLOCK || form == PART_BLOCKS;
+  const int64_t rows = form == PART_ITEMS ? 1 : PART_ROWS_N, cut = rows_in_parts ? rows : length,
+                sizes[] = {cut / 3, cut / 2 + 1};
   const tc_sym row = form == PART_ITEMS ? C(0) : maker_outer(m, C(rows));
-  const tc_sym column = blocks ? maker_outer(m, C(length)) : maker_inner(m, C(length)), at = PLUS(TIMES(row, C(length)), column);
+  const tc_sym column = blocks ? maker_outer(m, C(length)) : maker_inner(m, C(length)),
+               at = PLUS(TIMES(row, C(length)), column);
   m->kernel.split_inner = form == PART_ITEMS;
   m->kernel.lanes = blocks ? TC_LANES_OUTER : TC_LANES_INNER;
   if (blocks) m->kernel.block = 64;
   const int buffers[] = {maker_buffer(m, TC_F32, TC_ROLE_READ), maker_buffer(m, TC_F32, TC_ROLE_WRITE)};
   const tc_sym var = rows_in_parts ? row : column;
-  const tc_sym first = symbolic ? tc_sym_size(m->tab, 0, 20) : C(sizes[0]), second = symbolic ? tc_sym_size(m->tab, 1, 30) : C(sizes[1]);
-  int64_t table[] = {sizes[1], sizes[1] + (cut - sizes[1]) / 4, 9, sizes[1] + (cut - sizes[1]) / 4, sizes[1] + (cut - sizes[1]) / 4, 0,
-                     cut - (cut - sizes[1]) / 2, cut, 31};
+  const tc_sym first = symbolic ? tc_sym_size(m->tab, 0, 20) : C(sizes[0]),
+               second = symbolic ? tc_sym_size(m->tab, 1, 30) : C(sizes[1]);
+  int64_t table[] = {sizes[1],
+                     sizes[1] + (cut - sizes[1]) / 4,
+                     9,
+                     sizes[1] + (cut - sizes[1]) / 4,
+                     sizes[1] + (cut - sizes[1]) / 4,
+                     0,
+                     cut - (cut - sizes[1]) / 2,
+                     cut,
+                     31};
   add_part(m, var, at, buffers, C(0), first, NULL, 0);
   add_part(m, var, at, buffers, first, second, NULL, 0);
   add_part(m, var, at, buffers, C(-1), C(-1), table, 3);
@@ -295,8 +350,10 @@ static void parts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reductions), cmocka_unit_test(reductions_of_symbolic_length), cmocka_unit_test(positions), cmocka_unit_test(softmax),
-      cmocka_unit_test(layer_norm), cmocka_unit_test(scalars_equal_lanes),           cmocka_unit_test(degenerate_loops), cmocka_unit_test(parts),
+      cmocka_unit_test(reductions),       cmocka_unit_test(reductions_of_symbolic_length),
+      cmocka_unit_test(positions),        cmocka_unit_test(softmax),
+      cmocka_unit_test(layer_norm),       cmocka_unit_test(scalars_equal_lanes),
+      cmocka_unit_test(degenerate_loops), cmocka_unit_test(parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

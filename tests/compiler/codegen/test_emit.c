@@ -1,37 +1,45 @@
-/* The pipeline with the null generator, without LLVM: graph to kernels to emitted programs, which the interpreter runs; and what
- * emit.c promises of any generator: which one takes a kernel, how kernels are dealt to threads, what a failure leaves behind. */
+/* The pipeline with the null generator, without LLVM: graph to kernels to emitted programs, which the
+ * interpreter runs; and what emit.c promises of any generator: which one takes a kernel, how kernels are
+ * dealt to threads, what a failure leaves behind. */
 #include "codegen/emit.h"
 #include "tests/compiler/ir/lowered.h"
 
 /* Several kernels with matrix products between them; a softmax, a sum of columns and pointwise work. */
-static const char text[] =
-    "graph {\n"
-    "  v0 = input [0] : f32[32, 32] strides [32, 1]\n"
-    "  v1 = input [1] : f32[40, 32] strides [32, 1]\n"
-    "  v2 = input [2] : f32[40] strides [1]\n"
-    "  v3 = linear v0 v1 v2 : f32[32, 40]\n"
-    "  v4 = relu v3 : f32[32, 40]\n"
-    "  v5 = matmul v4 v1 : f32[32, 32]\n"
-    "  v6 = softmax v5 [1] : f32[32, 32]\n"
-    "  v7 = matmul v6 v0 : f32[32, 32]\n"
-    "  v8 = tanh v7 : f32[32, 32]\n"
-    "  v9 = sum v6 [0, 0] : f32[32]\n"
-    "  v10 = exp v9 : f32[32]\n"
-    "  return v10 v8 v6\n"
-    "}\n";
+static const char text[] = "graph {\n"
+                           "  v0 = input [0] : f32[32, 32] strides [32, 1]\n"
+                           "  v1 = input [1] : f32[40, 32] strides [32, 1]\n"
+                           "  v2 = input [2] : f32[40] strides [1]\n"
+                           "  v3 = linear v0 v1 v2 : f32[32, 40]\n"
+                           "  v4 = relu v3 : f32[32, 40]\n"
+                           "  v5 = matmul v4 v1 : f32[32, 32]\n"
+                           "  v6 = softmax v5 [1] : f32[32, 32]\n"
+                           "  v7 = matmul v6 v0 : f32[32, 32]\n"
+                           "  v8 = tanh v7 : f32[32, 32]\n"
+                           "  v9 = sum v6 [0, 0] : f32[32]\n"
+                           "  v10 = exp v9 : f32[32]\n"
+                           "  return v10 v8 v6\n"
+                           "}\n";
 
 static const struct tc_codegen *const null_alone[] = {&tc_codegen_null, NULL};
 
-struct emitted { struct lowered l; struct tc_blobs blobs; struct tc_code_text text; tc_status status; struct tc_error err; };
+struct emitted {
+  struct lowered l;
+  struct tc_blobs blobs;
+  struct tc_code_text text;
+  tc_status status;
+  struct tc_error err;
+};
 
-static void emit_with(struct emitted *e, const struct tc_codegen *const *codegens, const struct tc_alloc *alloc, int threads) {
+static void emit_with(struct emitted *e, const struct tc_codegen *const *codegens,
+                      const struct tc_alloc *alloc, int threads) {
   struct tc_config config;
   tc_config_default(&config);
   config.compile_threads = threads;
   *e = (struct emitted){.l = lower_text(text, true)};
   tc_strbuf_init(&e->text.code, tc_alloc_system());
   tc_strbuf_init(&e->text.assembly, tc_alloc_system());
-  e->status = tc_emit_kernels(alloc, codegens, &lowered_target, &config, e->l.list, &e->blobs, &e->text, &e->err);
+  e->status =
+      tc_emit_kernels(alloc, codegens, &lowered_target, &config, e->l.list, &e->blobs, &e->text, &e->err);
 }
 static void emit(struct emitted *e, const struct tc_codegen *const *codegens, int threads) {
   emit_with(e, codegens, tc_alloc_system(), threads);
@@ -56,7 +64,8 @@ static int programs_of(const struct emitted *e, const struct tc_kernel *kernel) 
   int count = 0;
   tc_strbuf_init(&program, tc_alloc_system());
   tc_kernel_print(&program, kernel);
-  for (int i = 0; i < e->blobs.count; i++) count += times_in((const char *)e->blobs.blob[i].bytes, e->blobs.blob[i].size, tc_strbuf_text(&program));
+  for (int i = 0; i < e->blobs.count; i++)
+    count += times_in((const char *)e->blobs.blob[i].bytes, e->blobs.blob[i].size, tc_strbuf_text(&program));
   tc_strbuf_free(&program);
   return count;
 }
@@ -72,7 +81,9 @@ static void test_emit_and_run(void **state) {
     LOWERED_OK(e.status, e.err);
     const int codes = e.l.list->n_codes;
     assert_true(codes >= 3);
-    assert_int_equal(e.blobs.count, threads[t] < codes ? threads[t] : codes < TC_MAX_MODULES ? codes : TC_MAX_MODULES);
+    assert_int_equal(e.blobs.count, threads[t] < codes       ? threads[t]
+                                    : codes < TC_MAX_MODULES ? codes
+                                                             : TC_MAX_MODULES);
     size_t bytes = 0;
     for (int i = 0; i < e.blobs.count; i++) bytes += e.blobs.blob[i].size;
     assert_int_equal(e.text.code.len, bytes);
@@ -110,7 +121,8 @@ static bool reduces(const struct tc_kernel *kernel) {
     if (kernel->phases[i].n_reductions) return true;
   return false;
 }
-static bool takes_reductions(const struct tc_target *target, const struct tc_kernel *kernel, char *why, size_t why_bytes) {
+static bool takes_reductions(const struct tc_target *target, const struct tc_kernel *kernel, char *why,
+                             size_t why_bytes) {
   (void)target;
   if (!reduces(kernel)) snprintf(why, why_bytes, "no reduction");
   return reduces(kernel);
@@ -192,7 +204,11 @@ static void test_one_module_fails(void **state) {
   }
 }
 
-struct starving { struct tc_alloc alloc; int left; long live; };
+struct starving {
+  struct tc_alloc alloc;
+  int left;
+  long live;
+};
 static void *starving_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct starving *s = self;
   if (new_bytes && s->left-- == 0) return NULL;
@@ -222,8 +238,12 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_emit_and_run), cmocka_unit_test(test_repeats),          cmocka_unit_test(test_first_that_supports),
-      cmocka_unit_test(test_none_supports), cmocka_unit_test(test_refusal),         cmocka_unit_test(test_one_module_fails),
+      cmocka_unit_test(test_emit_and_run),
+      cmocka_unit_test(test_repeats),
+      cmocka_unit_test(test_first_that_supports),
+      cmocka_unit_test(test_none_supports),
+      cmocka_unit_test(test_refusal),
+      cmocka_unit_test(test_one_module_fails),
       cmocka_unit_test(test_memory_runs_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

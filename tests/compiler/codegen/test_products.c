@@ -1,18 +1,31 @@
-/* Own kernels of matrix products, as the interpreter runs them: register tiles over random shapes, most of which fill neither tiles nor
- * vectors, with batches, operands that lie in any way, and what is fused in front of and behind them; at constant and at symbolic sizes. */
+/* Own kernels of matrix products, as the interpreter runs them: register tiles over random shapes, most of
+ * which fill neither tiles nor vectors, with batches, operands that lie in any way, and what is fused in
+ * front of and behind them; at constant and at symbolic sizes. */
 #include "base/products.h"
 #include "tests/compiler/ir/lowered.h"
 
-enum { GRAPHS = 120, MOST = 21 /* rows, columns, terms: more than two tiles of any way and vectors of either target */, OPERATIONS = 5 };
+enum {
+  GRAPHS = 120,
+  MOST = 21 /* rows, columns, terms: more than two tiles of any way and vectors of either target */,
+  OPERATIONS = 5
+};
 
-static const struct { const char *name; int vector_bytes, registers; } machines[] = {{"avx2", 32, 16}, {"avx512", 64, 32}};
+static const struct {
+  const char *name;
+  int vector_bytes, registers;
+} machines[] = {{"avx2", 32, 16}, {"avx512", 64, 32}};
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16};
 
 /* --- a random product --- */
 
-struct maker { struct tc_graph *g; tc_dtype dtype; bool symbolic; };
+struct maker {
+  struct tc_graph *g;
+  tc_dtype dtype;
+  bool symbolic;
+};
 
-static struct tc_node *add(struct maker *m, tc_op op, struct tc_node *a, struct tc_node *b, int n_ints, const int64_t *values) {
+static struct tc_node *add(struct maker *m, tc_op op, struct tc_node *a, struct tc_node *b, int n_ints,
+                           const int64_t *values) {
   struct tc_error err = {0};
   struct tc_node *in[] = {a, b}, *made = NULL;
   tc_sym ints[TC_MAX_ATTRS];
@@ -44,7 +57,8 @@ static struct tc_node *operand(struct maker *m, int64_t batch, tc_sym rows, tc_s
 static struct tc_node *viewed(struct maker *m, int64_t batch, tc_sym rows, tc_sym columns) {
   static const int64_t plain[] = {1, 0}, batched[] = {0, 2, 1};
   if (random_below(3)) return operand(m, batch, rows, columns);
-  return add(m, TC_OP_permute, operand(m, batch, columns, rows), NULL, batch ? 3 : 2, batch ? batched : plain);
+  return add(m, TC_OP_permute, operand(m, batch, columns, rows), NULL, batch ? 3 : 2,
+             batch ? batched : plain);
 }
 
 static tc_sym size(struct maker *m, int id) {
@@ -71,11 +85,14 @@ static struct tc_node *behind(struct maker *m, struct tc_node *x, tc_sym columns
 
 static struct tc_graph *random_product(struct tc_arena *arena, uint64_t seed, bool symbolic) {
   random_state = seed * 2654435761u + 88172645463325252u;
-  struct maker m = {.g = tc_graph_new(arena), .dtype = dtypes[random_below(sizeof dtypes / sizeof *dtypes)], .symbolic = symbolic};
+  struct maker m = {.g = tc_graph_new(arena),
+                    .dtype = dtypes[random_below(sizeof dtypes / sizeof *dtypes)],
+                    .symbolic = symbolic};
   for (int i = 0; i < LOWERED_SIZES && symbolic; i++) (void)tc_sym_size(m.g->tab, i, 1 + MOST);
   const tc_sym rows = size(&m, 0), columns = size(&m, 1), terms = size(&m, 2);
   const int64_t batch = random_below(3) ? 0 : 1 + random_below(3);
-  struct tc_node *a = pointwise(&m, viewed(&m, batch, rows, terms)), *b = pointwise(&m, viewed(&m, batch && random_below(2) ? batch : 0, terms, columns));
+  struct tc_node *a = pointwise(&m, viewed(&m, batch, rows, terms)),
+                 *b = pointwise(&m, viewed(&m, batch && random_below(2) ? batch : 0, terms, columns));
   struct tc_node *c = add(&m, TC_OP_matmul, a, b, 0, NULL);
   assert_true(tc_graph_output(m.g, pointwise(&m, behind(&m, c, columns))));
   if (random_below(3) == 0) assert_true(tc_graph_output(m.g, c));
@@ -86,7 +103,8 @@ static struct tc_graph *random_product(struct tc_arena *arena, uint64_t seed, bo
 
 /* --- its kernels --- */
 
-/* Schedules it with every product computed this way. Gives the library's calls and the kernels of products. */
+/* Schedules it with every product computed this way. Gives the library's calls and the kernels of
+ * products. */
 static void lower_by(struct lowered *l, struct tc_graph *g, enum tc_product way, int *library, int *own) {
   struct tc_config config;
   struct tc_error err = {0};
@@ -122,9 +140,11 @@ static void run_constant(uint64_t seed, enum tc_product way, int *library, int *
   tc_arena_free(l.arena);
 }
 
-/* Scheduled once, for the sizes that its facts let pass: those of the hints, and others that leave other rests. */
+/* Scheduled once, for the sizes that its facts let pass: those of the hints, and others that leave other
+ * rests. */
 static void run_symbolic(uint64_t seed, enum tc_product way, int *own, int *served) {
-  static const int64_t rows[][LOWERED_SIZES] = {{7, 18, 5, 9}, {8, 16, 2, 4}, {17, 33, 21, 3}, {2, 3, 2, 2}, {25, 65, 13, 31}};
+  static const int64_t rows[][LOWERED_SIZES] = {
+      {7, 18, 5, 9}, {8, 16, 2, 4}, {17, 33, 21, 3}, {2, 3, 2, 2}, {25, 65, 13, 31}};
   struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
   int library = 0;
   struct tc_graph *g = random_product(l.arena, seed, true);
@@ -154,8 +174,12 @@ static void on_each_machine(void (*run)(uint64_t seed, enum tc_product way)) {
 }
 
 static int library_calls, own_kernels, served_sizes;
-static void constant(uint64_t seed, enum tc_product way) { run_constant(seed, way, &library_calls, &own_kernels); }
-static void symbolic(uint64_t seed, enum tc_product way) { run_symbolic(seed, way, &own_kernels, &served_sizes); }
+static void constant(uint64_t seed, enum tc_product way) {
+  run_constant(seed, way, &library_calls, &own_kernels);
+}
+static void symbolic(uint64_t seed, enum tc_product way) {
+  run_symbolic(seed, way, &own_kernels, &served_sizes);
+}
 
 static void test_constant(void **state) {
   (void)state;

@@ -1,5 +1,6 @@
-/* Programs of dynamic_cases.def, run over a builder: the eager one gives what is expected, the graph's what is compiled.
- * An integer is a size expression ("s0*2", "3"); a number has a point; x0, x1, … are values; {…} lists; name=… by name. */
+/* Programs of dynamic_cases.def, run over a builder: the eager one gives what is expected, the graph's what
+ * is compiled. An integer is a size expression ("s0*2", "3"); a number has a point; x0, x1, … are values; {…}
+ * lists; name=… by name. */
 #ifndef TESTS_DEVICE_PROGRAM_TEXT_H
 #define TESTS_DEVICE_PROGRAM_TEXT_H
 
@@ -14,8 +15,8 @@ enum { PROGRAM_VALUES = 64, PROGRAM_ITEMS = 128, PROGRAM_WORD = 64 };
 
 struct program {
   struct tc_builder *b;
-  struct tc_symtab *tab;      /* of size expressions */
-  const int64_t *sizes;       /* NULL: sizes stay symbols */
+  struct tc_symtab *tab; /* of size expressions */
+  const int64_t *sizes;  /* NULL: sizes stay symbols */
   const char *at;
   struct tc_value *values[PROGRAM_VALUES];
   int n_values;
@@ -23,7 +24,7 @@ struct program {
   int n_items;
   char words[PROGRAM_ITEMS][PROGRAM_WORD];
   int n_words;
-  struct tc_results results;  /* of the last step */
+  struct tc_results results; /* of the last step */
   struct tc_error err;
 };
 
@@ -68,7 +69,8 @@ static struct tc_arg program_arg(struct program *p) {
     return (struct tc_arg){TC_ARG_TEXT, .text = text};
   }
   const char *word = program_word(p, " };"), *rest = word;
-  if (word[0] == 'x' && isdigit((unsigned char)word[1])) return (struct tc_arg){TC_ARG_VALUE, .value = p->values[atoi(word + 1)]};
+  if (word[0] == 'x' && isdigit((unsigned char)word[1]))
+    return (struct tc_arg){TC_ARG_VALUE, .value = p->values[atoi(word + 1)]};
   if (!strcmp(word, "true")) return (struct tc_arg){TC_ARG_BOOL, .boolean = true};
   if (strchr(word, '.')) return (struct tc_arg){TC_ARG_NUM, .number = strtod(word, NULL)};
   const tc_sym size = program_size(p, &rest);

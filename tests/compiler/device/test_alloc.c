@@ -12,7 +12,10 @@
 #include "device/device.h"
 
 /* An allocator that fails from its n-th allocation on, and counts what is out. */
-struct meter { struct tc_alloc alloc; long left, live; };
+struct meter {
+  struct tc_alloc alloc;
+  long left, live;
+};
 
 static void *meter_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct meter *m = self;
@@ -88,7 +91,8 @@ static void test_trim(void **state) {
   assert_int_equal(m.live, 0);
 }
 
-/* When memory is out, what the free lists hold is given back before giving up; and a failed allocation changes nothing. */
+/* When memory is out, what the free lists hold is given back before giving up; and a failed allocation
+ * changes nothing. */
 static void test_out_of_memory(void **state) {
   struct meter m;
   struct tc_tensor t;
@@ -167,14 +171,20 @@ static void test_target(void **state) {
   assert_string_equal(device->target.llvm_cpu, "x86-64-v3");
   assert_int_equal(device->target.vector_bytes, 32);
   assert_int_equal(device->threads, 3);
-  assert_true(device->target.l1_bytes > 0 && device->target.l2_bytes >= device->target.l1_bytes && device->target.l3_bytes > 0);
+  assert_true(device->target.l1_bytes > 0 && device->target.l2_bytes >= device->target.l1_bytes &&
+              device->target.l3_bytes > 0);
   device->methods->close(device);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sizes),         cmocka_unit_test(test_reuse),   cmocka_unit_test(test_trim),  cmocka_unit_test(test_out_of_memory),
-      cmocka_unit_test(test_open_without_memory), cmocka_unit_test(test_threads), cmocka_unit_test(test_target),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_reuse),
+      cmocka_unit_test(test_trim),
+      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_open_without_memory),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_target),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,13 @@
-/* Graphs whose sizes are variables: compiled once, run at several sizes, and compared with the eager functions at those sizes.
+/* Graphs whose sizes are variables: compiled once, run at several sizes, and compared with the eager
+ * functions at those sizes.
  *
- * Every tensor function has a program in dynamic_cases.def. Each is compiled for the device (LLVM), interpreted from its launch list
- * (the null generator's executor), and run operation by operation; what compiling takes for granted is compared with the
- * program's list. */
+ * Every tensor function has a program in dynamic_cases.def. Each is compiled for the device (LLVM),
+ * interpreted from its launch list (the null generator's executor), and run operation by operation; what
+ * compiling takes for granted is compared with the program's list. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <math.h>
@@ -23,10 +24,13 @@
 enum { N_SIZES = 4, THREADS = 2, MOST_INPUTS = 8, SEED = 42, INDICES = 4 };
 
 /* The first row is what the graph is captured with. */
-static const int64_t size_rows[][N_SIZES] = {{6, 10, 3, 6}, {2, 2, 2, 2}, {7, 33, 5, 8}, {9, 3, 2, 17}, {64, 130, 2, 64}, {6, 10, 4, 6}};
+static const int64_t size_rows[][N_SIZES] = {{6, 10, 3, 6}, {2, 2, 2, 2},     {7, 33, 5, 8},
+                                             {9, 3, 2, 17}, {64, 130, 2, 64}, {6, 10, 4, 6}};
 enum { N_ROWS = sizeof size_rows / sizeof *size_rows };
 
-static const struct { const char *inputs, *steps, *facts; } programs[] = {
+static const struct {
+  const char *inputs, *steps, *facts;
+} programs[] = {
 #define DYNAMIC(inputs, steps, facts) {inputs, steps, facts},
 #include "tests/compiler/device/dynamic_cases.def"
 #undef DYNAMIC
@@ -51,9 +55,10 @@ static int close_context(void **state) {
   return 0;
 }
 
-#define OK(status, err, number) \
-  do {                          \
-    if ((status) != TC_OK) fail_msg("program %d (%s): %s: %s", (number), programs[number].steps, (err).stage, (err).message); \
+#define OK(status, err, number)                                                                              \
+  do {                                                                                                       \
+    if ((status) != TC_OK)                                                                                   \
+      fail_msg("program %d (%s): %s: %s", (number), programs[number].steps, (err).stage, (err).message);     \
   } while (0)
 
 /* --- tensors --- */
@@ -67,11 +72,18 @@ static double random_real(void) {
 static void fill(struct tc_tensor *t) {
   for (int64_t i = 0; i < tc_tensor_numel(t); i++) {
     const double x = random_real();
-    tc_tensor_set_f64(t, i, t->dtype == TC_I64 ? 1 + floor((x + 2) / 4 * INDICES) : t->dtype == TC_BOOL ? x > 0 : x);
+    tc_tensor_set_f64(t, i,
+                      t->dtype == TC_I64    ? 1 + floor((x + 2) / 4 * INDICES)
+                      : t->dtype == TC_BOOL ? x > 0
+                                            : x);
   }
 }
 
-struct inputs { int n; struct tc_tensor tensors[MOST_INPUTS]; const struct tc_tensor *list[MOST_INPUTS]; };
+struct inputs {
+  int n;
+  struct tc_tensor tensors[MOST_INPUTS];
+  const struct tc_tensor *list[MOST_INPUTS];
+};
 
 static void make_inputs(int number, const int64_t *sizes, struct inputs *in) {
   struct tc_arena *arena = tc_arena_new(ctx.alloc);
@@ -99,22 +111,26 @@ static bool close_to(double got, double want, tc_dtype dtype) {
   return got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= tolerance * (1 + fabs(want));
 }
 
-static void compare(int number, const int64_t *sizes, const char *how, const struct tc_tensor *got, const struct tc_tensor *want) {
+static void compare(int number, const int64_t *sizes, const char *how, const struct tc_tensor *got,
+                    const struct tc_tensor *want) {
   assert_int_equal(got->dtype, want->dtype);
   assert_int_equal(got->ndim, want->ndim);
   for (int d = 0; d < got->ndim; d++)
     if (got->sizes[d] != want->sizes[d])
-      fail_msg("program %d (%s), %s, s0=%d: size %d is %d, not %d", number, programs[number].steps, how, (int)sizes[0], d, (int)got->sizes[d], (int)want->sizes[d]);
+      fail_msg("program %d (%s), %s, s0=%d: size %d is %d, not %d", number, programs[number].steps, how,
+               (int)sizes[0], d, (int)got->sizes[d], (int)want->sizes[d]);
   for (int64_t i = 0; i < tc_tensor_numel(want); i++) {
     const double a = tc_tensor_get_f64(got, i), b = tc_tensor_get_f64(want, i);
     if (!close_to(a, b, want->dtype))
-      fail_msg("program %d (%s), %s, s0=%d s1=%d: element %d is %g, not %g", number, programs[number].steps, how, (int)sizes[0], (int)sizes[1], (int)i, a, b);
+      fail_msg("program %d (%s), %s, s0=%d s1=%d: element %d is %g, not %g", number, programs[number].steps,
+               how, (int)sizes[0], (int)sizes[1], (int)i, a, b);
   }
 }
 
 /* --- the eager result --- */
 
-static bool run_eager(int number, const struct inputs *in, const int64_t *sizes, int *n, struct tc_tensor *out) {
+static bool run_eager(int number, const struct inputs *in, const int64_t *sizes, int *n,
+                      struct tc_tensor *out) {
   struct tc_arena *arena = tc_arena_new(ctx.alloc);
   struct tc_eager e;
   tc_eager_begin(&e, &ctx);
@@ -142,7 +158,8 @@ static struct tc_graph *capture(int number) {
   struct tc_meta meta;
   while (program_input(&p, &at, &meta)) {
     tc_sym strides[TC_MAX_DIMS], stride = tc_sym_const(1);
-    for (int d = meta.ndim - 1; d >= 0; d--) strides[d] = stride, stride = tc_sym_mul(g->tab, stride, meta.sizes[d]);
+    for (int d = meta.ndim - 1; d >= 0; d--)
+      strides[d] = stride, stride = tc_sym_mul(g->tab, stride, meta.sizes[d]);
     p.values[p.n_values++] = tc_value_of(tc_graph_input(g, &meta, strides));
   }
   OK(program_run(&p, programs[number].steps), p.err, number);
@@ -158,7 +175,8 @@ static void print_fact(struct tc_strbuf *out, const struct tc_sym_fact *f) {
   tc_strbuf_puts(&one, f->less ? " < " : " == ");
   tc_sym_print(&one, f->b);
   tc_strbuf_puts(&one, f->holds ? " holds" : " fails");
-  if (!out->len || !strstr(tc_strbuf_text(out), tc_strbuf_text(&one))) tc_strbuf_printf(out, "%s%s", out->len ? "; " : "", tc_strbuf_text(&one));
+  if (!out->len || !strstr(tc_strbuf_text(out), tc_strbuf_text(&one)))
+    tc_strbuf_printf(out, "%s%s", out->len ? "; " : "", tc_strbuf_text(&one));
   tc_strbuf_free(&one);
 }
 
@@ -175,7 +193,8 @@ static bool captured_facts_hold(const struct tc_graph *g, const int64_t *sizes, 
 
 /* --- the runs --- */
 
-typedef void use(int number, const int64_t *sizes, const struct inputs *in, int n, const struct tc_tensor *want, void *state);
+typedef void use(int number, const int64_t *sizes, const struct inputs *in, int n,
+                 const struct tc_tensor *want, void *state);
 
 /* Calls `f` with the eager results at every row of sizes that the captured graph serves; gives how many. */
 static int at_all_sizes(int number, use *f, void *state) {
@@ -190,7 +209,9 @@ static int at_all_sizes(int number, use *f, void *state) {
     struct tc_tensor want[TC_MAX_RESULTS];
     int n;
     make_inputs(number, sizes, &in);
-    if (!run_eager(number, &in, sizes, &n, want)) fail_msg("program %d (%s): the eager functions refuse s0=%d s1=%d", number, programs[number].steps, (int)sizes[0], (int)sizes[1]);
+    if (!run_eager(number, &in, sizes, &n, want))
+      fail_msg("program %d (%s): the eager functions refuse s0=%d s1=%d", number, programs[number].steps,
+               (int)sizes[0], (int)sizes[1]);
     f(number, sizes, &in, n, want, state);
     free_tensors(n, want);
     free_tensors(in.n, in.tensors);
@@ -199,7 +220,8 @@ static int at_all_sizes(int number, use *f, void *state) {
   return served;
 }
 
-static void use_compiled(int number, const int64_t *sizes, const struct inputs *in, int n, const struct tc_tensor *want, void *state) {
+static void use_compiled(int number, const int64_t *sizes, const struct inputs *in, int n,
+                         const struct tc_tensor *want, void *state) {
   struct tc_compiled *c = state;
   struct tc_tensor got[TC_MAX_RESULTS];
   struct tc_error err = {0};
@@ -207,7 +229,8 @@ static void use_compiled(int number, const int64_t *sizes, const struct inputs *
   for (int turn = 0; turn < 2; turn++) { /* the second finds the list bound */
     ctx.rng = (struct tc_rng){SEED, 0};
     OK(tc_compiled_run(c, in->list, sizes, got, &err), err, number);
-    for (int i = 0; i < n; i++) compare(number, sizes, tc_compiled_list(c) ? "compiled" : "operation by operation", &got[i], &want[i]);
+    for (int i = 0; i < n; i++)
+      compare(number, sizes, tc_compiled_list(c) ? "compiled" : "operation by operation", &got[i], &want[i]);
     free_tensors(n, got);
   }
 }
@@ -229,7 +252,9 @@ static bool check_facts(int number, const struct tc_compiled *c) {
   const struct tc_sym_fact *facts;
   for (int i = 0, n = tc_compiled_facts(c, &facts); i < n; i++) print_fact(&text, &facts[i]);
   const bool same = !strcmp(tc_strbuf_text(&text), programs[number].facts);
-  if (!same) print_error("program %d (%s): facts \"%s\", not \"%s\"\n", number, programs[number].steps, text.data, programs[number].facts);
+  if (!same)
+    print_error("program %d (%s): facts \"%s\", not \"%s\"\n", number, programs[number].steps, text.data,
+                programs[number].facts);
   tc_strbuf_free(&text);
   tc_arena_free(g->arena);
   return same;
@@ -262,22 +287,34 @@ static void test_operation_by_operation(void **state) {
 
 /* --- the interpreter --- */
 
-static void use_interpreter(int number, const int64_t *sizes, const struct inputs *in, int n, const struct tc_tensor *want, void *state) {
+static void use_interpreter(int number, const int64_t *sizes, const struct inputs *in, int n,
+                            const struct tc_tensor *want, void *state) {
   const struct tc_launch_list *list = state;
   void *inputs[MOST_INPUTS] = {0}, *outputs[TC_MAX_RESULTS] = {0};
   struct tc_error err = {0};
   int64_t status = 0;
   for (int i = 0; i < in->n; i++) inputs[i] = tc_tensor_data(in->list[i]);
-  for (int i = 0; i < list->n_allocated; i++) outputs[i] = calloc(1, (size_t)tc_sym_eval(list->allocated_bytes[i], sizes) + 1);
+  for (int i = 0; i < list->n_allocated; i++)
+    outputs[i] = calloc(1, (size_t)tc_sym_eval(list->allocated_bytes[i], sizes) + 1);
   void *pool = calloc(1, (size_t)tc_sym_eval(list->pool_bytes, sizes) + 1);
-  const struct tc_interpreted_run run = {.list = list, .inputs = inputs, .outputs = outputs, .pool = pool, .sizes = sizes, .status = &status, .rng = {SEED, 0}, .parts = 3};
+  const struct tc_interpreted_run run = {.list = list,
+                                         .inputs = inputs,
+                                         .outputs = outputs,
+                                         .pool = pool,
+                                         .sizes = sizes,
+                                         .status = &status,
+                                         .rng = {SEED, 0},
+                                         .parts = 3};
   OK(tc_interpret_list(ctx.alloc, &run, &err), err, number);
   for (int i = 0; i < n; i++) {
     const struct tc_output *o = &list->outputs[i];
     const struct tc_slot *slot = &list->slots[o->slot];
-    struct tc_storage storage = {.data = slot->kind == TC_SLOT_INPUT ? inputs[slot->index] : outputs[slot->index]};
-    struct tc_tensor got = {.storage = &storage, .dtype = o->dtype, .ndim = o->ndim, .offset = tc_sym_eval(o->offset, sizes)};
-    for (int d = 0; d < o->ndim; d++) got.sizes[d] = tc_sym_eval(o->sizes[d], sizes), got.strides[d] = tc_sym_eval(o->strides[d], sizes);
+    struct tc_storage storage = {.data = slot->kind == TC_SLOT_INPUT ? inputs[slot->index]
+                                                                     : outputs[slot->index]};
+    struct tc_tensor got = {
+        .storage = &storage, .dtype = o->dtype, .ndim = o->ndim, .offset = tc_sym_eval(o->offset, sizes)};
+    for (int d = 0; d < o->ndim; d++)
+      got.sizes[d] = tc_sym_eval(o->sizes[d], sizes), got.strides[d] = tc_sym_eval(o->strides[d], sizes);
     compare(number, sizes, "interpreted", &got, &want[i]);
   }
   for (int i = 0; i < list->n_allocated; i++) free(outputs[i]);
@@ -285,7 +322,9 @@ static void use_interpreter(int number, const int64_t *sizes, const struct input
 }
 
 /* Long ones take the interpreter minutes. */
-static bool is_long(int number) { return strstr(programs[number].inputs, "000") || strstr(programs[number].inputs, "4096"); }
+static bool is_long(int number) {
+  return strstr(programs[number].inputs, "000") || strstr(programs[number].inputs, "4096");
+}
 
 static void test_interpreted(void **state) {
   (void)state;
@@ -327,7 +366,8 @@ static void test_refused_sizes(void **state) {
   const int number = program_of("randn s0 s1");
   struct tc_compile_report report = {0};
   struct tc_compiled *c = compile(number, TC_BACKEND_inductor, &report);
-  const int64_t one[N_SIZES] = {1, 10, 3, 6}, huge[N_SIZES] = {TC_SYM_SIZE_MAX + 1, 10, 3, 6}, product[N_SIZES] = {TC_SYM_SIZE_MAX, TC_SYM_SIZE_MAX, 3, 6};
+  const int64_t one[N_SIZES] = {1, 10, 3, 6}, huge[N_SIZES] = {TC_SYM_SIZE_MAX + 1, 10, 3, 6},
+                product[N_SIZES] = {TC_SYM_SIZE_MAX, TC_SYM_SIZE_MAX, 3, 6};
   assert_int_equal(run_at(c, number, NULL), TC_ARG);
   assert_int_equal(run_at(c, number, one), TC_LIMIT);
   assert_int_equal(run_at(c, number, huge), TC_LIMIT);
@@ -357,7 +397,8 @@ static void close_cache(void) {
 /* An artifact keeps its sizes and facts on the disk. */
 static void test_disk(void **state) {
   (void)state;
-  static const char *const steps[] = {"linear x0 x1 x2; gelu x4; linear x5 x3; softmax x6 -1", "transpose x0 1 2; reshape x1 s0 s1; sin x2"};
+  static const char *const steps[] = {"linear x0 x1 x2; gelu x4; linear x5 x3; softmax x6 -1",
+                                      "transpose x0 1 2; reshape x1 s0 s1; sin x2"};
   char directory[] = "/tmp/tbench-dynamic-XXXXXX";
   assert_non_null(mkdtemp(directory));
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -396,13 +437,15 @@ static bool occurs(const char *name) {
 static void test_all_functions(void **state) {
   (void)state;
   for (int i = 0; i < tc_function_count(); i++)
-    if (!occurs(tc_function_at(i)->name)) fail_msg("%s has no program in dynamic_cases.def", tc_function_at(i)->name);
+    if (!occurs(tc_function_at(i)->name))
+      fail_msg("%s has no program in dynamic_cases.def", tc_function_at(i)->name);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_all_functions), cmocka_unit_test(test_compiled),      cmocka_unit_test(test_operation_by_operation),
-      cmocka_unit_test(test_interpreted),   cmocka_unit_test(test_refused_sizes), cmocka_unit_test(test_disk),
+      cmocka_unit_test(test_all_functions),          cmocka_unit_test(test_compiled),
+      cmocka_unit_test(test_operation_by_operation), cmocka_unit_test(test_interpreted),
+      cmocka_unit_test(test_refused_sizes),          cmocka_unit_test(test_disk),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -1,4 +1,5 @@
-/* The eager builder on a device of this test: what it allocates, shares, writes and gives back, also when something fails. */
+/* The eager builder on a device of this test: what it allocates, shares, writes and gives back, also when
+ * something fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,8 @@ static double compute(const struct tc_eager_call *call, int64_t i) {
   }
 }
 
-/* From the first element to the last: a copy to a later place of one storage goes wrong unless its operand was copied before. */
+/* From the first element to the last: a copy to a later place of one storage goes wrong unless its operand
+ * was copied before. */
 static tc_status kernel(struct tc_device *device, const struct tc_eager_call *call, struct tc_error *err) {
   struct fixture *f = fixture_of(device);
   if (f->fail_kernels) return tc_fail(err, TC_DEVICE, "device", "this kernel fails");
@@ -109,7 +111,8 @@ static void test_sizes_that_cannot_be_are_refused(void **state) {
   struct fixture *f = *state;
   struct tc_tensor x;
   struct tc_error err;
-  const int64_t huge[] = {INT64_MAX / 2, INT64_MAX / 2}, negative[] = {2, -1}, empty[] = {INT64_MAX, INT64_MAX, 0}, many[TC_MAX_DIMS + 1] = {0};
+  const int64_t huge[] = {INT64_MAX / 2, INT64_MAX / 2}, negative[] = {2, -1},
+                empty[] = {INT64_MAX, INT64_MAX, 0}, many[TC_MAX_DIMS + 1] = {0};
   assert_int_equal(tc_tensor_new(&f->device, TC_F32, 2, huge, &x, &err), TC_LIMIT);
   assert_int_equal(tc_tensor_new(&f->device, TC_F32, 2, negative, &x, &err), TC_SHAPE);
   assert_int_equal(tc_tensor_new(&f->device, TC_F32, TC_MAX_DIMS + 1, many, &x, &err), TC_LIMIT);
@@ -169,7 +172,8 @@ static void test_each_random_operation_takes_one_draw(void **state) {
   assert_int_equal(f->ctx.rng.next, 6);
 }
 
-static struct tc_tensor narrowed(struct fixture *f, const struct tc_tensor *x, int64_t start, int64_t length) {
+static struct tc_tensor narrowed(struct fixture *f, const struct tc_tensor *x, int64_t start,
+                                 int64_t length) {
   struct tc_tensor part;
   const tc_sym ints[] = {tc_sym_const(0), tc_sym_const(start), tc_sym_const(length), tc_sym_const(1)};
   const struct tc_attrs attrs = {.ints = ints, .n_ints = 4};
@@ -248,7 +252,8 @@ static void test_a_builder_owns_what_nobody_takes(void **state) {
   assert_int_equal(tc_emit(&e.builder, TC_OP_add, 2, in, NULL, &sum, NULL), TC_OK);
   struct tc_value *const next[] = {sum, in[0]};
   assert_int_equal(tc_emit(&e.builder, TC_OP_add, 2, next, NULL, &again, NULL), TC_OK);
-  struct tc_tensor taken = tc_eager_take(again), borrowed = tc_eager_take(in[0]), second = tc_eager_take(again);
+  struct tc_tensor taken = tc_eager_take(again), borrowed = tc_eager_take(in[0]),
+                   second = tc_eager_take(again);
   assert_int_equal(taken.storage->references, 2);
   assert_int_equal(x.storage->references, 2);
   tc_eager_end(&e);
@@ -262,7 +267,10 @@ static void test_a_builder_owns_what_nobody_takes(void **state) {
 
 static void test_a_builder_has_room_beyond_its_inline_values_and_a_bound(void **state) {
   struct fixture *f = *state;
-  const struct tc_attrs full = {.ints = (tc_sym[]){tc_sym_const(TC_F32), tc_sym_const(0)}, .n_ints = 2, .nums = (double[]){1}, .n_nums = 1};
+  const struct tc_attrs full = {.ints = (tc_sym[]){tc_sym_const(TC_F32), tc_sym_const(0)},
+                                .n_ints = 2,
+                                .nums = (double[]){1},
+                                .n_nums = 1};
   struct tc_eager e;
   struct tc_value *value;
   struct tc_error err;
@@ -284,14 +292,17 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_new_tensors_are_contiguous, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sizes_that_cannot_be_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_an_operation_allocates_its_result, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_view_shares_and_a_reshape_copies_where_it_must, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_view_shares_and_a_reshape_copies_where_it_must, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_each_random_operation_takes_one_draw, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_write_bumps_the_version_and_reads_what_was_there_before, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_write_bumps_the_version_and_reads_what_was_there_before, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_an_expanded_tensor_is_not_written, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_failures_give_memory_back, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_missing_kernel_is_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_builder_owns_what_nobody_takes, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_a_builder_has_room_beyond_its_inline_values_and_a_bound, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_builder_has_room_beyond_its_inline_values_and_a_bound, set_up,
+                                      tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The loader of objects: every kind of relocation it takes, errors for what it does not, and damaged bytes. */
+/* The loader of objects: every kind of relocation it takes, errors for what it does not, and damaged
+ * bytes. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,31 +17,125 @@
 
 static const unsigned char text[] = {
     /* load: *buffers[0] = the constant */
-    0x48, 0x8B, 0x07,                   /* mov rax, [rdi] */
-    0x48, 0x8B, 0x0D, 0, 0, 0, 0,       /* mov rcx, [rip + constant]      PC32 at 6 */
-    0x48, 0x89, 0x08, 0xC3, 0x90, 0x90, /* mov [rax], rcx; ret */
+    0x48,
+    0x8B,
+    0x07, /* mov rax, [rdi] */
+    0x48,
+    0x8B,
+    0x0D,
+    0,
+    0,
+    0,
+    0, /* mov rcx, [rip + constant]      PC32 at 6 */
+    0x48,
+    0x89,
+    0x08,
+    0xC3,
+    0x90,
+    0x90, /* mov [rax], rcx; ret */
     /* fill, at 16: memset(buffers[0], 7, 16) */
-    0x48, 0x8B, 0x3F,                   /* mov rdi, [rdi] */
-    0xBE, 7, 0, 0, 0,                   /* mov esi, 7 */
-    0xBA, 16, 0, 0, 0,                  /* mov edx, 16 */
-    0xE9, 0, 0, 0, 0,                   /* jmp memset                     PLT32 at 30 */
-    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+    0x48,
+    0x8B,
+    0x3F, /* mov rdi, [rdi] */
+    0xBE,
+    7,
+    0,
+    0,
+    0, /* mov esi, 7 */
+    0xBA,
+    16,
+    0,
+    0,
+    0, /* mov edx, 16 */
+    0xE9,
+    0,
+    0,
+    0,
+    0, /* jmp memset                     PLT32 at 30 */
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
     /* slot, at 48: *buffers[0] = *(the constant, through a slot) */
-    0x48, 0x8B, 0x05, 0, 0, 0, 0,       /* mov rax, [rip + slot]          REX_GOTPCRELX at 51 */
-    0x48, 0x8B, 0x08,                   /* mov rcx, [rax] */
-    0x48, 0x8B, 0x07,                   /* mov rax, [rdi] */
-    0x48, 0x89, 0x08, 0xC3, 0x90, 0x90, /* mov [rax], rcx; ret */
-    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+    0x48,
+    0x8B,
+    0x05,
+    0,
+    0,
+    0,
+    0, /* mov rax, [rip + slot]          REX_GOTPCRELX at 51 */
+    0x48,
+    0x8B,
+    0x08, /* mov rcx, [rax] */
+    0x48,
+    0x8B,
+    0x07, /* mov rax, [rdi] */
+    0x48,
+    0x89,
+    0x08,
+    0xC3,
+    0x90,
+    0x90, /* mov [rax], rcx; ret */
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
+    0x90,
     /* pointer, at 80: *buffers[0] = *pointer */
-    0x48, 0x8B, 0x05, 0, 0, 0, 0,       /* mov rax, [rip + pointer]       PC32 at 83 */
-    0x48, 0x8B, 0x08, 0x48, 0x8B, 0x07, 0x48, 0x89, 0x08, 0xC3,
+    0x48,
+    0x8B,
+    0x05,
+    0,
+    0,
+    0,
+    0, /* mov rax, [rip + pointer]       PC32 at 83 */
+    0x48,
+    0x8B,
+    0x08,
+    0x48,
+    0x8B,
+    0x07,
+    0x48,
+    0x89,
+    0x08,
+    0xC3,
 };
 static const uint64_t constant = 0x1122334455667788u;
 
-enum { S_NULL, S_TEXT, S_RODATA, S_POINTER, S_RELA_TEXT, S_RELA_POINTER, S_SYMTAB, S_STRTAB, S_SHSTRTAB, SECTIONS };
+enum {
+  S_NULL,
+  S_TEXT,
+  S_RODATA,
+  S_POINTER,
+  S_RELA_TEXT,
+  S_RELA_POINTER,
+  S_SYMTAB,
+  S_STRTAB,
+  S_SHSTRTAB,
+  SECTIONS
+};
 enum { Y_NULL, Y_RODATA, Y_POINTER, Y_MEMSET, Y_LOAD, Y_FILL, Y_SLOT, Y_READ, SYMBOLS };
 static const char names[] = "\0memset\0load\0fill\0slot\0pointer";
-static const char section_names[] = "\0.text\0.rodata\0.data.rel.ro\0.rela.text\0.rela.data\0.symtab\0.strtab\0.shstrtab";
+static const char section_names[] =
+    "\0.text\0.rodata\0.data.rel.ro\0.rela.text\0.rela.data\0.symtab\0.strtab\0.shstrtab";
 enum { RELOCATIONS = 4, OBJECT_BYTES = 4096 };
 
 struct object {
@@ -60,31 +155,62 @@ static uint32_t name_at(const char *table, size_t bytes, const char *name) {
 
 static void describe(struct object *o) {
   memset(o, 0, sizeof *o);
-  o->header = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                           .e_type = ET_REL,
-                           .e_machine = EM_X86_64,
-                           .e_version = EV_CURRENT,
-                           .e_ehsize = sizeof(Elf64_Ehdr),
-                           .e_shentsize = sizeof(Elf64_Shdr),
-                           .e_shnum = SECTIONS,
-                           .e_shstrndx = S_SHSTRTAB};
+  o->header =
+      (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                   .e_type = ET_REL,
+                   .e_machine = EM_X86_64,
+                   .e_version = EV_CURRENT,
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shnum = SECTIONS,
+                   .e_shstrndx = S_SHSTRTAB};
 #define NAMED(section) name_at(section_names, sizeof section_names, section)
-  o->sections[S_TEXT] = (Elf64_Shdr){
-      .sh_name = NAMED(".text"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = sizeof text, .sh_addralign = 16};
-  o->sections[S_RODATA] = (Elf64_Shdr){.sh_name = NAMED(".rodata"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_size = 8, .sh_addralign = 64};
-  o->sections[S_POINTER] =
-      (Elf64_Shdr){.sh_name = NAMED(".data.rel.ro"), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE, .sh_size = 8, .sh_addralign = 8};
-  o->sections[S_RELA_TEXT] = (Elf64_Shdr){.sh_name = NAMED(".rela.text"), .sh_type = SHT_RELA, .sh_link = S_SYMTAB, .sh_info = S_TEXT,
-                                          .sh_size = sizeof o->text_relocations, .sh_entsize = sizeof(Elf64_Rela), .sh_addralign = 8};
-  o->sections[S_RELA_POINTER] = (Elf64_Shdr){.sh_name = NAMED(".rela.data"), .sh_type = SHT_RELA, .sh_link = S_SYMTAB, .sh_info = S_POINTER,
-                                             .sh_size = sizeof(Elf64_Rela), .sh_entsize = sizeof(Elf64_Rela), .sh_addralign = 8};
-  o->sections[S_SYMTAB] = (Elf64_Shdr){.sh_name = NAMED(".symtab"), .sh_type = SHT_SYMTAB, .sh_link = S_STRTAB, .sh_size = sizeof o->symbols,
-                                       .sh_entsize = sizeof(Elf64_Sym), .sh_addralign = 8};
-  o->sections[S_STRTAB] = (Elf64_Shdr){.sh_name = NAMED(".strtab"), .sh_type = SHT_STRTAB, .sh_size = sizeof names, .sh_addralign = 1};
-  o->sections[S_SHSTRTAB] = (Elf64_Shdr){.sh_name = NAMED(".shstrtab"), .sh_type = SHT_STRTAB, .sh_size = sizeof section_names, .sh_addralign = 1};
+  o->sections[S_TEXT] = (Elf64_Shdr){.sh_name = NAMED(".text"),
+                                     .sh_type = SHT_PROGBITS,
+                                     .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                     .sh_size = sizeof text,
+                                     .sh_addralign = 16};
+  o->sections[S_RODATA] = (Elf64_Shdr){.sh_name = NAMED(".rodata"),
+                                       .sh_type = SHT_PROGBITS,
+                                       .sh_flags = SHF_ALLOC,
+                                       .sh_size = 8,
+                                       .sh_addralign = 64};
+  o->sections[S_POINTER] = (Elf64_Shdr){.sh_name = NAMED(".data.rel.ro"),
+                                        .sh_type = SHT_PROGBITS,
+                                        .sh_flags = SHF_ALLOC | SHF_WRITE,
+                                        .sh_size = 8,
+                                        .sh_addralign = 8};
+  o->sections[S_RELA_TEXT] = (Elf64_Shdr){.sh_name = NAMED(".rela.text"),
+                                          .sh_type = SHT_RELA,
+                                          .sh_link = S_SYMTAB,
+                                          .sh_info = S_TEXT,
+                                          .sh_size = sizeof o->text_relocations,
+                                          .sh_entsize = sizeof(Elf64_Rela),
+                                          .sh_addralign = 8};
+  o->sections[S_RELA_POINTER] = (Elf64_Shdr){.sh_name = NAMED(".rela.data"),
+                                             .sh_type = SHT_RELA,
+                                             .sh_link = S_SYMTAB,
+                                             .sh_info = S_POINTER,
+                                             .sh_size = sizeof(Elf64_Rela),
+                                             .sh_entsize = sizeof(Elf64_Rela),
+                                             .sh_addralign = 8};
+  o->sections[S_SYMTAB] = (Elf64_Shdr){.sh_name = NAMED(".symtab"),
+                                       .sh_type = SHT_SYMTAB,
+                                       .sh_link = S_STRTAB,
+                                       .sh_size = sizeof o->symbols,
+                                       .sh_entsize = sizeof(Elf64_Sym),
+                                       .sh_addralign = 8};
+  o->sections[S_STRTAB] = (Elf64_Shdr){
+      .sh_name = NAMED(".strtab"), .sh_type = SHT_STRTAB, .sh_size = sizeof names, .sh_addralign = 1};
+  o->sections[S_SHSTRTAB] = (Elf64_Shdr){.sh_name = NAMED(".shstrtab"),
+                                         .sh_type = SHT_STRTAB,
+                                         .sh_size = sizeof section_names,
+                                         .sh_addralign = 1};
   o->symbols[Y_RODATA] = (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = S_RODATA};
-  o->symbols[Y_POINTER] = (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = S_POINTER};
-  o->symbols[Y_MEMSET] = (Elf64_Sym){.st_name = name_at(names, sizeof names, "memset"), .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE)};
+  o->symbols[Y_POINTER] =
+      (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = S_POINTER};
+  o->symbols[Y_MEMSET] = (Elf64_Sym){.st_name = name_at(names, sizeof names, "memset"),
+                                     .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE)};
   static const char *const functions[] = {"load", "fill", "slot", "pointer"};
   static const uint64_t starts[] = {0, 16, 48, 80};
   for (int i = 0; i < 4; i++)
@@ -209,7 +335,8 @@ static void test_refusals(void **state) {
   struct object o;
   (void)state;
   describe(&o);
-  o.symbols[Y_MEMSET].st_name = name_at(names, sizeof names, "fill"); /* an undefined symbol that nobody provides */
+  o.symbols[Y_MEMSET].st_name =
+      name_at(names, sizeof names, "fill"); /* an undefined symbol that nobody provides */
   refuse(&o, TC_CODEGEN, "fill");
   describe(&o);
   o.text_relocations[0].r_info = ELF64_R_INFO(Y_RODATA, R_X86_64_TPOFF32);
@@ -243,7 +370,8 @@ static void test_refusals(void **state) {
 static void try_bytes(const unsigned char *bytes, size_t size) {
   struct tc_loaded *loaded = NULL;
   struct tc_error err;
-  unsigned char *copy = malloc(size ? size : 1); /* of its own, so that a read past the end is seen by a sanitizer */
+  unsigned char *copy =
+      malloc(size ? size : 1); /* of its own, so that a read past the end is seen by a sanitizer */
   assert_non_null(copy);
   memcpy(copy, bytes, size);
   const struct tc_blob blob = {.bytes = copy, .size = size, .alloc = tc_alloc_system()};
@@ -268,7 +396,8 @@ static void test_truncated(void **state) {
 
 static void test_damaged(void **state) {
   enum { TRIALS = 20000 };
-  static const uint64_t values[] = {0, 1, 0x7F, 0xFF, 0xFFFF, 0xFFFFFFFF, UINT64_MAX, 0x8000000000000000u, 0x7FFFFFFFFFFFFFFFu};
+  static const uint64_t values[] = {
+      0, 1, 0x7F, 0xFF, 0xFFFF, 0xFFFFFFFF, UINT64_MAX, 0x8000000000000000u, 0x7FFFFFFFFFFFFFFFu};
   uint64_t r = 88172645463325252u;
   (void)state;
   for (int trial = 0; trial < TRIALS; trial++) {
@@ -278,7 +407,8 @@ static void test_damaged(void **state) {
     for (int n = 0; n < 1 + trial % 3; n++) {
       r ^= r << 13, r ^= r >> 7, r ^= r << 17;
       /* Most of the damage goes where structure is. */
-      const size_t from = r & 1 ? 0 : (size_t)o.sections[S_RELA_TEXT].sh_offset, span = r & 1 ? sizeof(Elf64_Ehdr) : blob.size - from;
+      const size_t from = r & 1 ? 0 : (size_t)o.sections[S_RELA_TEXT].sh_offset,
+                   span = r & 1 ? sizeof(Elf64_Ehdr) : blob.size - from;
       const size_t at = from + (r >> 8) % span, bytes = (size_t)1 << ((r >> 40) % 4);
       const uint64_t value = r & 2 ? values[(r >> 44) % (sizeof values / sizeof *values)] : r;
       memcpy(blob.bytes + at, &value, at + bytes <= blob.size ? bytes : 1);

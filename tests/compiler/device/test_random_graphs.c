@@ -1,5 +1,5 @@
-/* Everything from graph to machine code at once: random graphs are lowered, fused, generated, loaded and
- * run, and compared with a reference in doubles. The interpreter's twin is tests/compiler/lower/test_lower.c: what
+/* Everything from graph to machine code at once: random graphs are lowered, fused, generated, loaded and run,
+ * and compared with a reference in doubles. The interpreter's twin is tests/compiler/lower/test_lower.c: what
  * passes there and fails here is the generator's or the runner's fault. */
 #include "tests/compiler/ir/random_cat.h"
 
@@ -40,10 +40,12 @@ static void test_sizes(void **state) {
   (void)state;
   int served = 0, refused = 0;
   lowered_run = run_compiled;
-  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS / 2; seed++) run_symbolic_graph(seed, TC_F64, true, 1e3, &served, &refused);
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS / 2; seed++)
+    run_symbolic_graph(seed, TC_F64, true, 1e3, &served, &refused);
   const int64_t kept = lowered_target.l2_bytes;
   lowered_target.l2_bytes = 64; /* tiles */
-  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS / 2; seed++) run_symbolic_graph(seed, TC_F32, true, 10, &served, &refused);
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS / 2; seed++)
+    run_symbolic_graph(seed, TC_F32, true, 10, &served, &refused);
   lowered_target.l2_bytes = kept;
   assert_true(served > 20 * refused);
 }
@@ -64,7 +66,8 @@ static void test_cats(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_tiles), cmocka_unit_test(test_sizes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32),
+                                     cmocka_unit_test(test_tiles), cmocka_unit_test(test_sizes),
                                      cmocka_unit_test(test_cats)};
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

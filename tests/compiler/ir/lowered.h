@@ -3,10 +3,10 @@
 #ifndef TESTS_IR_LOWERED_H
 #define TESTS_IR_LOWERED_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <stdio.h>
@@ -15,12 +15,17 @@
 #include "base/strbuf.h"
 #include "codegen/null/interpret.h"
 #include "decomp/decomp.h"
-#include "tests/compiler/ir/reference.h"
 #include "sched/sched.h"
+#include "tests/compiler/ir/reference.h"
 
 /* A test may change it. */
-static struct tc_target lowered_target = {.name = "avx512", .vector_bytes = 64, .vector_registers = 32, .threads = 2,
-                                                .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 32 << 20};
+static struct tc_target lowered_target = {.name = "avx512",
+                                          .vector_bytes = 64,
+                                          .vector_registers = 32,
+                                          .threads = 2,
+                                          .l1_bytes = 32 << 10,
+                                          .l2_bytes = 1 << 20,
+                                          .l3_bytes = 32 << 20};
 
 struct lowered {
   struct tc_arena *arena;
@@ -29,9 +34,9 @@ struct lowered {
   struct tc_launch_list *list;
 };
 
-#define LOWERED_OK(status, err) \
-  do {                          \
-    if ((status) != TC_OK) fail_msg("%s: %s: %s", (err).stage, (err).where, (err).message); \
+#define LOWERED_OK(status, err)                                                                              \
+  do {                                                                                                       \
+    if ((status) != TC_OK) fail_msg("%s: %s: %s", (err).stage, (err).where, (err).message);                  \
   } while (0)
 
 static void lower_with(struct lowered *l, struct tc_graph *g, const struct tc_config *config) {
@@ -137,7 +142,8 @@ static int64_t lowered_sizes[LOWERED_SIZES];
 static int64_t value_of(tc_sym s) { return tc_sym_eval(s, lowered_sizes); }
 
 /* The graph with the values of its size variables. */
-static inline struct tc_graph *graph_at(struct tc_arena *arena, const struct tc_graph *from, const int64_t *sizes) {
+static inline struct tc_graph *graph_at(struct tc_arena *arena, const struct tc_graph *from,
+                                        const int64_t *sizes) {
   struct tc_graph *g = tc_graph_new(arena);
   struct tc_node **made = TC_NEW_ARRAY(tc_arena_alloc(arena), struct tc_node *, from->nodes.len + 1);
   for (size_t i = 0; i < from->nodes.len; i++) {
@@ -161,7 +167,8 @@ static inline struct tc_graph *graph_at(struct tc_arena *arena, const struct tc_
     LOWERED_OK(tc_graph_add(g, node->op, node->n_in, in, &attrs, &made[i], &err), err);
     made[i]->draw = node->draw;
   }
-  for (size_t i = 0; i < from->outputs.len; i++) assert_true(tc_graph_output(g, made[from->outputs.data[i]->id]));
+  for (size_t i = 0; i < from->outputs.len; i++)
+    assert_true(tc_graph_output(g, made[from->outputs.data[i]->id]));
   return g;
 }
 
@@ -177,7 +184,8 @@ static double stored_real(tc_dtype dtype, const void *data, int64_t at) {
   }
 }
 
-static void compare_output(const struct tc_output *o, const void *base, const struct ref_value *want, int number, double scale) {
+static void compare_output(const struct tc_output *o, const void *base, const struct ref_value *want,
+                           int number, double scale) {
   const double tolerance = tolerance_of(o->dtype) * scale;
   assert_int_equal(o->ndim, want->ndim);
   for (int64_t e = 0; e < want->numel; e++) {
@@ -185,8 +193,10 @@ static void compare_output(const struct tc_output *o, const void *base, const st
     ref_unravel(want, e, at);
     for (int d = 0; d < o->ndim; d++) element += at[d] * value_of(o->strides[d]);
     const double got = stored_real(o->dtype, base, element), real = ref_real(want, e);
-    const bool same = got == real || (isnan(got) && isnan(real)) || fabs(got - real) <= tolerance * (1 + fabs(real));
-    if (!same) fail_msg("output %d element %lld: %.9g, and the reference has %.9g", number, (long long)e, got, real);
+    const bool same =
+        got == real || (isnan(got) && isnan(real)) || fabs(got - real) <= tolerance * (1 + fabs(real));
+    if (!same)
+      fail_msg("output %d element %lld: %.9g, and the reference has %.9g", number, (long long)e, got, real);
   }
 }
 
@@ -199,12 +209,15 @@ static void *make_input(const struct tc_node *node, size_t *bytes) {
 }
 
 /* What runs a list: the interpreter, unless a test sets another (a device). */
-static tc_status interpret(const struct tc_interpreted_run *run, struct tc_error *err) { return tc_interpret_list(tc_alloc_system(), run, err); }
+static tc_status interpret(const struct tc_interpreted_run *run, struct tc_error *err) {
+  return tc_interpret_list(tc_alloc_system(), run, err);
+}
 static tc_status (*lowered_run)(const struct tc_interpreted_run *run, struct tc_error *err) = interpret;
 
-/* Runs the list on random inputs (its items in `parts` calls) and compares every result with that of `g`, a graph
- * without size variables; returns the status word. */
-static int64_t run_against(const struct tc_launch_list *list, const struct tc_graph *g, int parts, double scale) {
+/* Runs the list on random inputs (its items in `parts` calls) and compares every result with that of `g`, a
+ * graph without size variables; returns the status word. */
+static int64_t run_against(const struct tc_launch_list *list, const struct tc_graph *g, int parts,
+                           double scale) {
   void *inputs[256] = {0}, *outputs[64] = {0};
   size_t input_bytes[256] = {0}, output_bytes[64] = {0};
   assert_true(g->inputs.len < 256 && list->n_allocated < 64);
@@ -215,7 +228,14 @@ static int64_t run_against(const struct tc_launch_list *list, const struct tc_gr
   void *pool = guarded_new(pool_bytes);
   int64_t status = 0;
   struct tc_error err = {0};
-  const struct tc_interpreted_run run = {.list = list, .inputs = inputs, .outputs = outputs, .pool = pool, .sizes = lowered_sizes, .status = &status, .rng = {42, 7}, .parts = parts};
+  const struct tc_interpreted_run run = {.list = list,
+                                         .inputs = inputs,
+                                         .outputs = outputs,
+                                         .pool = pool,
+                                         .sizes = lowered_sizes,
+                                         .status = &status,
+                                         .rng = {42, 7},
+                                         .parts = parts};
   struct ref_inputs given = {.data = inputs, .seed = 42, .draw = 7};
   struct ref_value *want = ref_evaluate(g, &given);
   LOWERED_OK(lowered_run(&run, &err), err);
@@ -223,7 +243,8 @@ static int64_t run_against(const struct tc_launch_list *list, const struct tc_gr
   for (int i = 0; i < list->n_outputs; i++) {
     const struct tc_output *o = &list->outputs[i];
     const struct tc_slot *slot = &list->slots[o->slot];
-    compare_output(o, slot->kind == TC_SLOT_INPUT ? inputs[slot->index] : outputs[slot->index], &want[g->outputs.data[i]->id], i, scale);
+    compare_output(o, slot->kind == TC_SLOT_INPUT ? inputs[slot->index] : outputs[slot->index],
+                   &want[g->outputs.data[i]->id], i, scale);
   }
   ref_free_all(want, g->nodes.len);
   for (size_t i = 0; i < g->inputs.len; i++) guarded_free(inputs[i], input_bytes[i]);
@@ -232,6 +253,8 @@ static int64_t run_against(const struct tc_launch_list *list, const struct tc_gr
   return status;
 }
 
-static inline int64_t run_and_compare(const struct lowered *l, int parts, double scale) { return run_against(l->list, l->graph, parts, scale); }
+static inline int64_t run_and_compare(const struct lowered *l, int parts, double scale) {
+  return run_against(l->list, l->graph, parts, scale);
+}
 
 #endif

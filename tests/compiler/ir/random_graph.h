@@ -1,6 +1,6 @@
-/* Random graphs of primitive operations over small shapes: pointwise chains, broadcasts, reductions, views
- * of views, copies, gathers and matmuls, in any order, with one to four results. With `symbolic`, sizes of two values are the
- * variables s0 and s1. */
+/* Random graphs of primitive operations over small shapes: pointwise chains, broadcasts, reductions, views of
+ * views, copies, gathers and matmuls, in any order, with one to four results. With `symbolic`, sizes of two
+ * values are the variables s0 and s1. */
 #ifndef TESTS_IR_RANDOM_GRAPH_H
 #define TESTS_IR_RANDOM_GRAPH_H
 
@@ -16,8 +16,8 @@ struct graph_maker {
   int n;
 };
 
-static struct tc_node *make_sized(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in, int n_ints, const tc_sym *syms,
-                                  int n_nums, const double *nums) {
+static struct tc_node *make_sized(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in,
+                                  int n_ints, const tc_sym *syms, int n_nums, const double *nums) {
   struct tc_error err = {0};
   const struct tc_attrs attrs = {syms, n_ints, nums, n_nums};
   struct tc_node *node = NULL;
@@ -25,13 +25,15 @@ static struct tc_node *make_sized(struct graph_maker *m, tc_op op, int n_in, str
   if (m->n < GRAPH_VALUES) m->values[m->n++] = node;
   return node;
 }
-static struct tc_node *make_node(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in, int n_ints, const int64_t *ints,
-                                 int n_nums, const double *nums) {
+static struct tc_node *make_node(struct graph_maker *m, tc_op op, int n_in, struct tc_node *const *in,
+                                 int n_ints, const int64_t *ints, int n_nums, const double *nums) {
   tc_sym syms[TC_MAX_ATTRS];
   for (int i = 0; i < n_ints; i++) syms[i] = tc_sym_const(ints[i]);
   return make_sized(m, op, n_in, in, n_ints, syms, n_nums, nums);
 }
-static struct tc_node *make_unary(struct graph_maker *m, tc_op op, struct tc_node *x) { return make_node(m, op, 1, &x, 0, NULL, 0, NULL); }
+static struct tc_node *make_unary(struct graph_maker *m, tc_op op, struct tc_node *x) {
+  return make_node(m, op, 1, &x, 0, NULL, 0, NULL);
+}
 
 static int64_t node_size(const struct tc_node *node, int d) { return tc_sym_hint(node->meta.sizes[d]); }
 static int64_t node_numel(const struct tc_node *node) {
@@ -73,9 +75,11 @@ static struct tc_node *random_input(struct graph_maker *m) {
 /* A float value of rank at least `rank`; NULL when there is none. */
 static struct tc_node *pick(struct graph_maker *m, int rank) {
   for (int tries = 0; tries < 20; tries++) {
-    const int64_t recent = random_below(2) ? m->n - 1 - random_below(m->n < 4 ? m->n : 4) : random_below(m->n);
+    const int64_t recent =
+        random_below(2) ? m->n - 1 - random_below(m->n < 4 ? m->n : 4) : random_below(m->n);
     struct tc_node *node = m->values[recent];
-    if (node->meta.dtype == m->dtype && node->meta.ndim >= rank && node_numel(node) <= GRAPH_MAX_NUMEL) return node;
+    if (node->meta.dtype == m->dtype && node->meta.ndim >= rank && node_numel(node) <= GRAPH_MAX_NUMEL)
+      return node;
   }
   return NULL;
 }
@@ -106,8 +110,10 @@ static struct tc_node *partner(struct graph_maker *m, struct tc_node *x) {
 }
 
 static void add_pointwise(struct graph_maker *m) {
-  static const tc_op unary[] = {TC_OP_neg, TC_OP_abs, TC_OP_relu, TC_OP_sin, TC_OP_cos, TC_OP_tanh, TC_OP_sigmoid, TC_OP_erf};
-  static const tc_op binary[] = {TC_OP_add, TC_OP_sub, TC_OP_mul, TC_OP_maximum, TC_OP_minimum, TC_OP_add, TC_OP_mul};
+  static const tc_op unary[] = {TC_OP_neg, TC_OP_abs,  TC_OP_relu,    TC_OP_sin,
+                                TC_OP_cos, TC_OP_tanh, TC_OP_sigmoid, TC_OP_erf};
+  static const tc_op binary[] = {TC_OP_add,     TC_OP_sub, TC_OP_mul, TC_OP_maximum,
+                                 TC_OP_minimum, TC_OP_add, TC_OP_mul};
   struct tc_node *x = pick(m, 0);
   if (!x) return;
   if (random_below(2)) {
@@ -133,7 +139,8 @@ static void add_reduction(struct graph_maker *m) {
   if (m->dtype == TC_F64 && random_below(8) == 0) { /* a position: in F32 rounding may choose another */
     ints[n++] = random_below(x->meta.ndim);
     const int64_t cast = (int64_t)m->dtype;
-    struct tc_node *position = make_node(m, random_below(2) ? TC_OP_argmax : TC_OP_argmin, 1, &x, n, ints, 0, NULL);
+    struct tc_node *position =
+        make_node(m, random_below(2) ? TC_OP_argmax : TC_OP_argmin, 1, &x, n, ints, 0, NULL);
     make_node(m, TC_OP_cast, 1, &position, 1, &cast, 0, NULL);
     return;
   }
@@ -154,9 +161,12 @@ static void add_reshape(struct graph_maker *m, struct tc_node *x) {
   const bool merge = random_below(2);
   for (int d = 0; d < x->meta.ndim; d++) {
     const tc_sym size = x->meta.sizes[d], two = tc_sym_const(2);
-    if (merge && d == at + 1) sizes[n - 1] = tc_sym_mul(m->g->tab, sizes[n - 1], size);
-    else if (!merge && d == at && tc_sym_is(tc_sym_mod(m->g->tab, size, two), 0) && x->meta.ndim < 6) sizes[n++] = tc_sym_div(m->g->tab, size, two), sizes[n++] = two;
-    else sizes[n++] = size;
+    if (merge && d == at + 1)
+      sizes[n - 1] = tc_sym_mul(m->g->tab, sizes[n - 1], size);
+    else if (!merge && d == at && tc_sym_is(tc_sym_mod(m->g->tab, size, two), 0) && x->meta.ndim < 6)
+      sizes[n++] = tc_sym_div(m->g->tab, size, two), sizes[n++] = two;
+    else
+      sizes[n++] = size;
   }
   make_sized(m, random_below(2) ? TC_OP_view : TC_OP_reshape, 1, &x, n, sizes, 0, NULL);
 }
@@ -178,14 +188,17 @@ static void add_view(struct graph_maker *m) {
       make_node(m, TC_OP_permute, 1, &x, ndim, ints, 0, NULL);
       return;
     case 3: {
-      const int64_t dim = random_below(ndim), size = node_size(x, (int)dim), step = 1 + random_below(2), start = random_below(size);
+      const int64_t dim = random_below(ndim), size = node_size(x, (int)dim), step = 1 + random_below(2),
+                    start = random_below(size);
       const int64_t most = (size - start + step - 1) / step;
       const int64_t slice[] = {dim, start, 1 + random_below(most), step};
       const tc_sym whole = x->meta.sizes[dim];
       if (!tc_sym_is_const(whole)) { /* all from the first or second element on */
         const tc_sym first = tc_sym_const(start % 2), rest = tc_sym_sub(m->g->tab, whole, first);
-        const tc_sym count = tc_sym_div(m->g->tab, tc_sym_add(m->g->tab, rest, tc_sym_const(step - 1)), tc_sym_const(step));
-        make_sized(m, TC_OP_slice, 1, &x, 4, (tc_sym[]){tc_sym_const(dim), first, count, tc_sym_const(step)}, 0, NULL);
+        const tc_sym count =
+            tc_sym_div(m->g->tab, tc_sym_add(m->g->tab, rest, tc_sym_const(step - 1)), tc_sym_const(step));
+        make_sized(m, TC_OP_slice, 1, &x, 4, (tc_sym[]){tc_sym_const(dim), first, count, tc_sym_const(step)},
+                   0, NULL);
         return;
       }
       make_node(m, TC_OP_slice, 1, &x, 4, slice, 0, NULL);
@@ -232,13 +245,15 @@ static void add_gather(struct graph_maker *m) {
   if (!x) return;
   tc_sym sizes[TC_MAX_DIMS];
   int dim = 0;
-  while (dim < x->meta.ndim && (node_size(x, dim) < RANDOM_INDEX || !tc_sym_is_const(x->meta.sizes[dim]))) dim++;
+  while (dim < x->meta.ndim && (node_size(x, dim) < RANDOM_INDEX || !tc_sym_is_const(x->meta.sizes[dim])))
+    dim++;
   if (dim == x->meta.ndim) return;
   const int64_t ints[] = {dim};
   const tc_sym count = size_or_variable(m, 1 + random_below(GRAPH_SIZES));
   if (random_below(2)) {
     struct tc_node *in[] = {x, make_input_node(m, TC_I64, 1, &count)};
-    make_node(m, dim == 0 && x->meta.ndim == 2 ? TC_OP_embedding : TC_OP_index_select, 2, in, dim == 0 && x->meta.ndim == 2 ? 0 : 1, ints, 0, NULL);
+    make_node(m, dim == 0 && x->meta.ndim == 2 ? TC_OP_embedding : TC_OP_index_select, 2, in,
+              dim == 0 && x->meta.ndim == 2 ? 0 : 1, ints, 0, NULL);
     return;
   }
   for (int d = 0; d < x->meta.ndim; d++) {
@@ -290,17 +305,21 @@ static struct tc_graph *make_graph(struct tc_arena *arena, uint64_t seed, tc_dty
       default: add_pointwise(&m);
     }
   }
-  for (int64_t i = 1 + random_below(4); i > 0; i--) tc_graph_output(m.g, i == 1 ? m.values[m.n - 1] : m.values[random_below(m.n)]);
+  for (int64_t i = 1 + random_below(4); i > 0; i--)
+    tc_graph_output(m.g, i == 1 ? m.values[m.n - 1] : m.values[random_below(m.n)]);
   tc_graph_count_uses(m.g);
   tc_graph_remove_unused(m.g);
   return m.g;
 }
 
-static inline struct tc_graph *random_graph(struct tc_arena *arena, uint64_t seed, tc_dtype dtype) { return make_graph(arena, seed, dtype, false); }
+static inline struct tc_graph *random_graph(struct tc_arena *arena, uint64_t seed, tc_dtype dtype) {
+  return make_graph(arena, seed, dtype, false);
+}
 
-/* A graph over s0 and s1, which was scheduled once, against the reference at each row of sizes. Counts those that its facts let pass. */
-static inline void run_symbolic_rows(struct lowered *l, const struct tc_graph *g, const int64_t (*rows)[2], int n_rows, int parts, double scale,
-                                     int *served, int *refused) {
+/* A graph over s0 and s1, which was scheduled once, against the reference at each row of sizes. Counts those
+ * that its facts let pass. */
+static inline void run_symbolic_rows(struct lowered *l, const struct tc_graph *g, const int64_t (*rows)[2],
+                                     int n_rows, int parts, double scale, int *served, int *refused) {
   for (int row = 0; row < n_rows; row++) {
     bool hold = true;
     for (int i = 0; i < tc_sym_fact_count(g->tab) && hold; i++) {
@@ -317,13 +336,15 @@ static inline void run_symbolic_rows(struct lowered *l, const struct tc_graph *g
 }
 
 /* A random one. */
-static inline void run_symbolic_graph(uint64_t seed, tc_dtype dtype, bool fuse, double scale, int *served, int *refused) {
+static inline void run_symbolic_graph(uint64_t seed, tc_dtype dtype, bool fuse, double scale, int *served,
+                                      int *refused) {
   static const int64_t rows[][2] = {{GRAPH_S0, GRAPH_S1}, {2, 2}, {2, 5}, {9, 4}, {23, 17}};
   struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
   struct tc_graph *g = make_graph(l.arena, seed, dtype, true);
   (void)tc_sym_size(g->tab, 1, GRAPH_S1);
   lower_graph(&l, g, fuse);
-  run_symbolic_rows(&l, g, rows, (int)(sizeof rows / sizeof *rows), 1 + (int)(seed % 3), scale, served, refused);
+  run_symbolic_rows(&l, g, rows, (int)(sizeof rows / sizeof *rows), 1 + (int)(seed % 3), scale, served,
+                    refused);
   tc_arena_free(l.arena);
 }
 

@@ -8,8 +8,18 @@
 
 #include "ir/graph.h"
 
-struct ref_value { tc_dtype dtype; int ndim; int64_t sizes[TC_MAX_DIMS], numel; double *f; int64_t *i; };
-struct ref_inputs { void *const *data; uint64_t seed, draw; bool bad_index; };
+struct ref_value {
+  tc_dtype dtype;
+  int ndim;
+  int64_t sizes[TC_MAX_DIMS], numel;
+  double *f;
+  int64_t *i;
+};
+struct ref_inputs {
+  void *const *data;
+  uint64_t seed, draw;
+  bool bad_index;
+};
 
 static struct ref_value ref_new(const struct tc_meta *meta) {
   struct ref_value v = {.dtype = meta->dtype, .ndim = meta->ndim, .numel = 1};
@@ -23,12 +33,19 @@ static void ref_free(struct ref_value *v) {
   free(v->i);
 }
 static bool ref_float(const struct ref_value *v) { return tc_dtype_is_float(v->dtype); }
-static double ref_real(const struct ref_value *v, int64_t at) { return ref_float(v) ? v->f[at] : (double)v->i[at]; }
-static int64_t ref_whole(const struct ref_value *v, int64_t at) { return ref_float(v) ? (int64_t)v->f[at] : v->i[at]; }
+static double ref_real(const struct ref_value *v, int64_t at) {
+  return ref_float(v) ? v->f[at] : (double)v->i[at];
+}
+static int64_t ref_whole(const struct ref_value *v, int64_t at) {
+  return ref_float(v) ? (int64_t)v->f[at] : v->i[at];
+}
 static void ref_copy(struct ref_value *to, int64_t at, const struct ref_value *from, int64_t from_at) {
-  if (ref_float(to)) to->f[at] = ref_real(from, from_at);
-  else if (to->dtype == TC_BOOL) to->i[at] = ref_float(from) ? from->f[from_at] != 0 : from->i[from_at] != 0;
-  else to->i[at] = ref_whole(from, from_at);
+  if (ref_float(to))
+    to->f[at] = ref_real(from, from_at);
+  else if (to->dtype == TC_BOOL)
+    to->i[at] = ref_float(from) ? from->f[from_at] != 0 : from->i[from_at] != 0;
+  else
+    to->i[at] = ref_whole(from, from_at);
 }
 
 static void ref_unravel(const struct ref_value *v, int64_t flat, int64_t *at) {
@@ -42,7 +59,8 @@ static int64_t ref_ravel(const struct ref_value *v, const int64_t *at) {
 /* The operand's element for the result's index `at`, broadcast. */
 static int64_t ref_broadcast(const struct ref_value *v, int result_ndim, const int64_t *at) {
   int64_t flat = 0;
-  for (int d = 0; d < v->ndim; d++) flat = flat * v->sizes[d] + (v->sizes[d] == 1 ? 0 : at[d + result_ndim - v->ndim]);
+  for (int d = 0; d < v->ndim; d++)
+    flat = flat * v->sizes[d] + (v->sizes[d] == 1 ? 0 : at[d + result_ndim - v->ndim]);
   return flat;
 }
 
@@ -101,8 +119,10 @@ static double ref_binary(tc_op op, double x, double y) {
 
 /* Small integers are exact in doubles: the tests keep them so. */
 static void ref_set(struct ref_value *v, int64_t at, double value) {
-  if (ref_float(v)) v->f[at] = value;
-  else v->i[at] = v->dtype == TC_BOOL ? value != 0 : (int64_t)value;
+  if (ref_float(v))
+    v->f[at] = value;
+  else
+    v->i[at] = v->dtype == TC_BOOL ? value != 0 : (int64_t)value;
 }
 
 static void ref_pointwise(const struct tc_node *node, struct ref_value **in, struct ref_value *out) {
@@ -110,10 +130,14 @@ static void ref_pointwise(const struct tc_node *node, struct ref_value **in, str
     int64_t at[TC_MAX_DIMS];
     ref_unravel(out, e, at);
     const double x = ref_real(in[0], ref_broadcast(in[0], out->ndim, at));
-    if (node->op == TC_OP_logical_not) ref_set(out, e, x == 0);
-    else if (node->op == TC_OP_where) ref_set(out, e, ref_real(in[x != 0 ? 1 : 2], ref_broadcast(in[x != 0 ? 1 : 2], out->ndim, at)));
-    else if (node->n_in == 1) ref_set(out, e, ref_unary(node->op, x));
-    else ref_set(out, e, ref_binary(node->op, x, ref_real(in[1], ref_broadcast(in[1], out->ndim, at))));
+    if (node->op == TC_OP_logical_not)
+      ref_set(out, e, x == 0);
+    else if (node->op == TC_OP_where)
+      ref_set(out, e, ref_real(in[x != 0 ? 1 : 2], ref_broadcast(in[x != 0 ? 1 : 2], out->ndim, at)));
+    else if (node->n_in == 1)
+      ref_set(out, e, ref_unary(node->op, x));
+    else
+      ref_set(out, e, ref_binary(node->op, x, ref_real(in[1], ref_broadcast(in[1], out->ndim, at))));
   }
 }
 
@@ -130,8 +154,10 @@ static void ref_reduce(const struct tc_node *node, const struct ref_value *in, s
     int64_t at[TC_MAX_DIMS], to = 0, position = 0;
     ref_unravel(in, e, at);
     for (int d = 0; d < in->ndim; d++) {
-      if (ref_is_reduced(node, d)) position = position * in->sizes[d] + at[d];
-      else to = to * in->sizes[d] + at[d];
+      if (ref_is_reduced(node, d))
+        position = position * in->sizes[d] + at[d];
+      else
+        to = to * in->sizes[d] + at[d];
     }
     const double x = ref_real(in, e), old = ref_real(out, to);
     switch (node->op) {
@@ -143,7 +169,8 @@ static void ref_reduce(const struct tc_node *node, const struct ref_value *in, s
       case TC_OP_amin: ref_set(out, to, any[to] ? ref_binary(TC_OP_minimum, old, x) : x); break;
       default: {
         const bool better = node->op == TC_OP_argmax ? x > best[to] : x < best[to];
-        if (!any[to] || (!isnan(best[to]) && (better || isnan(x)))) best[to] = x, ref_set(out, to, (double)position);
+        if (!any[to] || (!isnan(best[to]) && (better || isnan(x))))
+          best[to] = x, ref_set(out, to, (double)position);
       }
     }
     any[to] = true;
@@ -172,7 +199,8 @@ static void ref_matmul(const struct ref_value *a, const struct ref_value *b, str
 }
 
 /* Views and copies of one operand: where element `at` of the result comes from; false: the fill value. */
-static bool ref_source(const struct tc_node *node, const struct ref_value *in, const int64_t *at, int64_t *from) {
+static bool ref_source(const struct tc_node *node, const struct ref_value *in, const int64_t *at,
+                       int64_t *from) {
   const struct tc_attrs *a = &node->attrs;
   const int shift = node->meta.ndim - in->ndim;
   for (int d = 0; d < in->ndim; d++) from[d] = at[d];
@@ -183,9 +211,12 @@ static bool ref_source(const struct tc_node *node, const struct ref_value *in, c
     case TC_OP_permute:
       for (int d = 0; d < in->ndim; d++) from[tc_attr_int(a, d)] = at[d];
       return true;
-    case TC_OP_slice: from[tc_attr_int(a, 0)] = tc_attr_int(a, 1) + at[tc_attr_int(a, 0)] * tc_attr_int(a, 3); return true;
+    case TC_OP_slice:
+      from[tc_attr_int(a, 0)] = tc_attr_int(a, 1) + at[tc_attr_int(a, 0)] * tc_attr_int(a, 3);
+      return true;
     case TC_OP_flip:
-      for (int i = 0; i < a->n_ints; i++) from[tc_attr_int(a, i)] = in->sizes[tc_attr_int(a, i)] - 1 - at[tc_attr_int(a, i)];
+      for (int i = 0; i < a->n_ints; i++)
+        from[tc_attr_int(a, i)] = in->sizes[tc_attr_int(a, i)] - 1 - at[tc_attr_int(a, i)];
       return true;
     case TC_OP_pad:
       for (int d = 0; d < in->ndim; d++) {
@@ -199,13 +230,17 @@ static bool ref_source(const struct tc_node *node, const struct ref_value *in, c
   }
 }
 static void ref_move(const struct tc_node *node, const struct ref_value *in, struct ref_value *out) {
-  const bool reshapes = node->op == TC_OP_view || node->op == TC_OP_reshape || node->op == TC_OP_squeeze || node->op == TC_OP_unsqueeze;
+  const bool reshapes = node->op == TC_OP_view || node->op == TC_OP_reshape || node->op == TC_OP_squeeze ||
+                        node->op == TC_OP_unsqueeze;
   for (int64_t e = 0; e < out->numel; e++) {
     int64_t at[TC_MAX_DIMS], from[TC_MAX_DIMS];
     ref_unravel(out, e, at);
-    if (reshapes) ref_copy(out, e, in, e);
-    else if (ref_source(node, in, at, from)) ref_copy(out, e, in, ref_ravel(in, from));
-    else ref_set(out, e, node->op == TC_OP_pad ? node->attrs.nums[0] : 0);
+    if (reshapes)
+      ref_copy(out, e, in, e);
+    else if (ref_source(node, in, at, from))
+      ref_copy(out, e, in, ref_ravel(in, from));
+    else
+      ref_set(out, e, node->op == TC_OP_pad ? node->attrs.nums[0] : 0);
   }
 }
 
@@ -220,14 +255,18 @@ static void ref_cat(const struct tc_node *node, struct ref_value **in, struct re
   }
 }
 
-static void ref_gather(const struct tc_node *node, struct ref_value **in, struct ref_value *out, struct ref_inputs *inputs) {
+static void ref_gather(const struct tc_node *node, struct ref_value **in, struct ref_value *out,
+                       struct ref_inputs *inputs) {
   const int dim = node->op == TC_OP_embedding ? 0 : (int)tc_attr_int(&node->attrs, 0);
   for (int64_t e = 0; e < out->numel; e++) {
     int64_t at[TC_MAX_DIMS], from[TC_MAX_DIMS] = {0}, index_at = 0;
     ref_unravel(out, e, at);
-    if (node->op == TC_OP_gather) index_at = ref_ravel(in[1], at);
-    else if (node->op == TC_OP_index_select) index_at = at[dim];
-    else index_at = ref_ravel(in[1], at);
+    if (node->op == TC_OP_gather)
+      index_at = ref_ravel(in[1], at);
+    else if (node->op == TC_OP_index_select)
+      index_at = at[dim];
+    else
+      index_at = ref_ravel(in[1], at);
     for (int d = 0; d < in[0]->ndim; d++) from[d] = node->op == TC_OP_embedding ? at[out->ndim - 1] : at[d];
     int64_t index = in[1]->i[index_at];
     if (index < 0 || index >= in[0]->sizes[dim]) {
@@ -246,11 +285,14 @@ static void ref_random(const struct tc_node *node, struct ref_value *out, const 
     uint32_t w[4] = {(uint32_t)e, (uint32_t)((uint64_t)e >> 32), (uint32_t)draw, (uint32_t)(draw >> 32)};
     for (int r = 0; r < 10; r++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
       const uint64_t p0 = (uint64_t)0xD2511F53u * w[0], p1 = (uint64_t)0xCD9E8D57u * w[2];
-      const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ w[1] ^ k0, (uint32_t)p1, (uint32_t)(p0 >> 32) ^ w[3] ^ k1, (uint32_t)p0};
+      const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ w[1] ^ k0, (uint32_t)p1,
+                                (uint32_t)(p0 >> 32) ^ w[3] ^ k1, (uint32_t)p0};
       for (int i = 0; i < 4; i++) w[i] = next[i];
     }
     const double step = 1.0 / 16777216.0;
-    out->f[e] = node->op == TC_OP_rand ? (w[0] >> 8) * step : sqrt(-2 * log(((w[0] >> 8) + 1) * step)) * cos(2 * M_PI * ((w[1] >> 8) * step));
+    out->f[e] = node->op == TC_OP_rand
+                    ? (w[0] >> 8) * step
+                    : sqrt(-2 * log(((w[0] >> 8) + 1) * step)) * cos(2 * M_PI * ((w[1] >> 8) * step));
   }
 }
 
@@ -272,9 +314,12 @@ static void ref_input(const struct tc_node *node, struct ref_value *out, const s
 
 static void ref_create(const struct tc_node *node, struct ref_value *out) {
   for (int64_t e = 0; e < out->numel; e++) {
-    if (node->op == TC_OP_arange) ref_set(out, e, node->attrs.nums[0] + (double)e * node->attrs.nums[1]);
-    else if (ref_float(out)) out->f[e] = node->attrs.nums[0];
-    else ref_set(out, e, (double)tc_attr_int(&node->attrs, 1));
+    if (node->op == TC_OP_arange)
+      ref_set(out, e, node->attrs.nums[0] + (double)e * node->attrs.nums[1]);
+    else if (ref_float(out))
+      out->f[e] = node->attrs.nums[0];
+    else
+      ref_set(out, e, (double)tc_attr_int(&node->attrs, 1));
   }
 }
 
@@ -295,8 +340,10 @@ static struct ref_value *ref_evaluate(const struct tc_graph *g, struct ref_input
       case TC_KIND_MATMUL: ref_matmul(in[0], in[1], out); break;
       case TC_KIND_GATHER: ref_gather(node, in, out, inputs); break;
       default:
-        if (node->op == TC_OP_cat) ref_cat(node, in, out);
-        else ref_move(node, in[0], out);
+        if (node->op == TC_OP_cat)
+          ref_cat(node, in, out);
+        else
+          ref_move(node, in[0], out);
     }
   }
   return values;

@@ -1,4 +1,5 @@
-/* Graphs as text: what is printed parses to the same text; bad text is refused with its line; specs notice damage. */
+/* Graphs as text: what is printed parses to the same text; bad text is refused with its line; specs notice
+ * damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,20 +12,20 @@
 
 #include "ir/graph.h"
 
-static const char mlp[] =
-    "graph {\n"
-    "  v0 = input [0] : f32[8, 16] strides [16, 1]\n"
-    "  v1 = input [1] : f32[32, 16] strides [16, 1]\n"
-    "  v2 = input [2] : f32[32] strides [1]\n"
-    "  v3 = linear v0 v1 v2 : f32[8, 32]\n"
-    "  v4 = relu v3 : f32[8, 32]\n"
-    "  v5 = full [3, 0] (0.5) : f32[]\n"
-    "  v6 = mul v4 v5 : f32[8, 32]\n"
-    "  v7 = sum v6 [0, 1] : f32[8]\n"
-    "  return v7 v6\n"
-    "}\n";
+static const char mlp[] = "graph {\n"
+                          "  v0 = input [0] : f32[8, 16] strides [16, 1]\n"
+                          "  v1 = input [1] : f32[32, 16] strides [16, 1]\n"
+                          "  v2 = input [2] : f32[32] strides [1]\n"
+                          "  v3 = linear v0 v1 v2 : f32[8, 32]\n"
+                          "  v4 = relu v3 : f32[8, 32]\n"
+                          "  v5 = full [3, 0] (0.5) : f32[]\n"
+                          "  v6 = mul v4 v5 : f32[8, 32]\n"
+                          "  v7 = sum v6 [0, 1] : f32[8]\n"
+                          "  return v7 v6\n"
+                          "}\n";
 
-static struct tc_graph *parse(struct tc_arena *arena, const char *text, tc_status expected, struct tc_error *err) {
+static struct tc_graph *parse(struct tc_arena *arena, const char *text, tc_status expected,
+                              struct tc_error *err) {
   struct tc_graph *g = NULL;
   memset(err, 0, sizeof *err);
   const tc_status status = tc_graph_parse(arena, text, &g, err);
@@ -71,7 +72,10 @@ static void test_example(void **state) {
 
 static void test_bad_text(void **state) {
   (void)state;
-  static const struct { const char *text, *says; tc_status status; } rows[] = {
+  static const struct {
+    const char *text, *says;
+    tc_status status;
+  } rows[] = {
       {"", "graph", TC_PARSE},
       {"graph { v0 = input [0] : f32[2]\n  v1 = add v0 v9\n return v1 }", "operand", TC_PARSE},
       {"graph {\n v0 = input [0] : f99[2] return v0 }", "line 2: unknown dtype", TC_PARSE},
@@ -93,7 +97,8 @@ static void test_dead_nodes(void **state) {
   (void)state;
   struct tc_error err;
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  struct tc_graph *g = parse(arena, "graph { v0 = input [0] : f32[4] v1 = exp v0 v2 = log v1 v3 = relu v0 return v3 }", TC_OK, &err);
+  struct tc_graph *g = parse(
+      arena, "graph { v0 = input [0] : f32[4] v1 = exp v0 v2 = log v1 v3 = relu v0 return v3 }", TC_OK, &err);
   tc_graph_count_uses(g);
   tc_graph_remove_unused(g);
   assert_int_equal(g->nodes.len, 2);
@@ -135,7 +140,9 @@ static void test_damaged_text(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_example),        cmocka_unit_test(test_bad_text),
-                                     cmocka_unit_test(test_dead_nodes), cmocka_unit_test(test_verify_notices), cmocka_unit_test(test_damaged_text)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_example),
+      cmocka_unit_test(test_bad_text),       cmocka_unit_test(test_dead_nodes),
+      cmocka_unit_test(test_verify_notices), cmocka_unit_test(test_damaged_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

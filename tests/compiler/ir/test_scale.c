@@ -1,5 +1,6 @@
-/* Graphs of a hundred thousand operations: no stage recurses by their depth (they run on a stack that is far too small for that),
- * what they take grows no faster than the graph, equal regions share one code, and results stay right. */
+/* Graphs of a hundred thousand operations: no stage recurses by their depth (they run on a stack that is far
+ * too small for that), what they take grows no faster than the graph, equal regions share one code, and
+ * results stay right. */
 #include "codegen/emit.h"
 #include "tests/compiler/ir/lowered.h"
 
@@ -9,7 +10,8 @@ enum { LARGE = 100000, MEDIUM = 12000, SMALL_STACK = 256 << 10, ROWS = 4, COLUMN
 
 /* --- graphs --- */
 
-static struct tc_node *add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, int n_ints, const int64_t *ints) {
+static struct tc_node *add(struct tc_graph *g, tc_op op, int n_in, struct tc_node *const *in, int n_ints,
+                           const int64_t *ints) {
   struct tc_error err = {0};
   tc_sym syms[TC_MAX_ATTRS];
   for (int i = 0; i < n_ints; i++) syms[i] = tc_sym_const(ints[i]);
@@ -17,13 +19,16 @@ static struct tc_node *add(struct tc_graph *g, tc_op op, int n_in, struct tc_nod
   struct tc_node *node = NULL;
   return tc_graph_add(g, op, n_in, in, &attrs, &node, &err) ? NULL : node;
 }
-static struct tc_node *unary(struct tc_graph *g, tc_op op, struct tc_node *x) { return add(g, op, 1, &x, 0, NULL); }
+static struct tc_node *unary(struct tc_graph *g, tc_op op, struct tc_node *x) {
+  return add(g, op, 1, &x, 0, NULL);
+}
 static struct tc_node *binary(struct tc_graph *g, tc_op op, struct tc_node *x, struct tc_node *y) {
   struct tc_node *const in[] = {x, y};
   return add(g, op, 2, in, 0, NULL);
 }
 static struct tc_node *input(struct tc_graph *g, int64_t rows, int64_t columns) {
-  const struct tc_meta meta = {.dtype = TC_F32, .ndim = 2, .sizes = {tc_sym_const(rows), tc_sym_const(columns)}};
+  const struct tc_meta meta = {
+      .dtype = TC_F32, .ndim = 2, .sizes = {tc_sym_const(rows), tc_sym_const(columns)}};
   const tc_sym strides[] = {tc_sym_const(columns), tc_sym_const(1)};
   return tc_graph_input(g, &meta, strides);
 }
@@ -55,7 +60,8 @@ static void tree(struct tc_graph *g, int n) {
   int width = n / 2;
   for (int i = 0; i < width; i++) level[i] = x = unary(g, i % 2 ? TC_OP_tanh : TC_OP_neg, x);
   for (; width > 1; width = (width + 1) / 2)
-    for (int i = 0; i < width; i += 2) level[i / 2] = i + 1 < width ? binary(g, TC_OP_add, level[i], level[i + 1]) : level[i];
+    for (int i = 0; i < width; i += 2)
+      level[i / 2] = i + 1 < width ? binary(g, TC_OP_add, level[i], level[i + 1]) : level[i];
   tc_graph_output(g, level[0]);
   free(level);
 }
@@ -104,7 +110,15 @@ static void reshapes(struct tc_graph *g, int n) {
 
 /* --- a compile on a small stack --- */
 
-struct job { void (*make)(struct tc_graph *g, int n); int n; bool fuse; tc_status status; struct tc_error err; int launches, codes; size_t bytes; };
+struct job {
+  void (*make)(struct tc_graph *g, int n);
+  int n;
+  bool fuse;
+  tc_status status;
+  struct tc_error err;
+  int launches, codes;
+  size_t bytes;
+};
 
 static tc_status compile(struct tc_arena *arena, struct job *job) {
   static const struct tc_codegen *const codegens[] = {&tc_codegen_null, NULL};
@@ -123,7 +137,9 @@ static tc_status compile(struct tc_arena *arena, struct job *job) {
   if (!status) status = tc_lower(g, &config, &loops, &job->err);
   if (!status) status = tc_loops_verify(loops, &job->err);
   if (!status) status = tc_schedule(g, loops, &lowered_target, &config, &list, &job->err);
-  if (!status) status = tc_emit_kernels(tc_alloc_system(), codegens, &lowered_target, &config, list, &blobs, NULL, &job->err);
+  if (!status)
+    status =
+        tc_emit_kernels(tc_alloc_system(), codegens, &lowered_target, &config, list, &blobs, NULL, &job->err);
   if (status) return status;
   tc_blobs_free(&blobs);
   job->bytes = tc_arena_used(arena);
@@ -132,7 +148,8 @@ static tc_status compile(struct tc_arena *arena, struct job *job) {
   tc_strbuf_init(&text, tc_alloc_system());
   tc_graph_print(&text, g);
   status = tc_graph_parse(arena, tc_strbuf_text(&text), &again, &job->err);
-  if (!status && again->nodes.len != g->nodes.len) status = tc_fail(&job->err, TC_VERIFY, "test", "the text has other nodes than the graph");
+  if (!status && again->nodes.len != g->nodes.len)
+    status = tc_fail(&job->err, TC_VERIFY, "test", "the text has other nodes than the graph");
   tc_strbuf_free(&text);
   return status;
 }
@@ -171,8 +188,9 @@ static void test_chain(void **state) {
   struct tc_config config;
   tc_config_default(&config);
   const struct job job = check(chain, true);
-  assert_true(job.launches >= LARGE / config.fuse_max_ops && job.launches <= LARGE / 128); /* kernels have a limit, and are used */
-  assert_true(job.codes <= 8);                                                            /* most are equal */
+  assert_true(job.launches >= LARGE / config.fuse_max_ops &&
+              job.launches <= LARGE / 128); /* kernels have a limit, and are used */
+  assert_true(job.codes <= 8);              /* most are equal */
   assert_int_equal(check(chain, false).launches, LARGE);
 }
 
@@ -216,7 +234,8 @@ static void test_reshapes(void **state) {
 
 /* What was cut at limits, moved and laid out like this still computes the same. */
 static void test_values(void **state) {
-  static void (*const makers[])(struct tc_graph *g, int n) = {chain, tree, reductions, layers, nested, reshapes};
+  static void (*const makers[])(struct tc_graph *g, int n) = {chain,  tree,   reductions,
+                                                              layers, nested, reshapes};
   (void)state;
   for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
     struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
@@ -230,8 +249,9 @@ static void test_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_chain),  cmocka_unit_test(test_ladder), cmocka_unit_test(test_wide),   cmocka_unit_test(test_tree),  cmocka_unit_test(test_reductions),
-      cmocka_unit_test(test_layers), cmocka_unit_test(test_nested), cmocka_unit_test(test_reshapes), cmocka_unit_test(test_values),
+      cmocka_unit_test(test_chain),  cmocka_unit_test(test_ladder),     cmocka_unit_test(test_wide),
+      cmocka_unit_test(test_tree),   cmocka_unit_test(test_reductions), cmocka_unit_test(test_layers),
+      cmocka_unit_test(test_nested), cmocka_unit_test(test_reshapes),   cmocka_unit_test(test_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

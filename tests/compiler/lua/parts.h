@@ -1,5 +1,5 @@
-/* Runs a part of a Lua file under tests/, in a state of its own: the file gets the part's name and the path of tests/, and those
- * that draw programs at random the first seed and the number of seeds. */
+/* Runs a part of a Lua file under tests/, in a state of its own: the file gets the part's name and the path
+ * of tests/, and those that draw programs at random the first seed and the number of seeds. */
 #ifndef TESTS_LUA_PARTS_H
 #define TESTS_LUA_PARTS_H
 
@@ -51,9 +51,15 @@ static inline void run_part(const char *file, const char *part, int seeds) {
   if (status) fail();
 }
 
-#define PART(file, name) \
-  static void test_##name(void **state) { (void)state; run_part(file, #name, 0); }
-#define PART_OF_SEEDS(file, name, seeds) \
-  static void test_##name(void **state) { (void)state; run_part(file, #name, seeds); }
+#define PART(file, name)                                                                                     \
+  static void test_##name(void **state) {                                                                    \
+    (void)state;                                                                                             \
+    run_part(file, #name, 0);                                                                                \
+  }
+#define PART_OF_SEEDS(file, name, seeds)                                                                     \
+  static void test_##name(void **state) {                                                                    \
+    (void)state;                                                                                             \
+    run_part(file, #name, seeds);                                                                            \
+  }
 
 #endif

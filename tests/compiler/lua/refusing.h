@@ -1,5 +1,5 @@
-/* A Lua state with the module, under an allocator that can refuse each block at first: Lua then collects all there is to collect,
- * and asks again. The global function `stress` turns that on and off. */
+/* A Lua state with the module, under an allocator that can refuse each block at first: Lua then collects all
+ * there is to collect, and asks again. The global function `stress` turns that on and off. */
 #ifndef TESTS_LUA_REFUSING_H
 #define TESTS_LUA_REFUSING_H
 
@@ -11,7 +11,9 @@
 
 #include "tcompile.h"
 
-struct refusing { bool on, refused; };
+struct refusing {
+  bool on, refused;
+};
 
 static inline void *tests_refusing_allocate(void *data, void *block, size_t old_bytes, size_t new_bytes) {
   struct refusing *r = data;

@@ -10,7 +10,9 @@ PART("lua/behind.lua", coroutines)
 PART("lua/behind.lua", joined)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_protected), cmocka_unit_test(test_strangers), cmocka_unit_test(test_keys), cmocka_unit_test(test_scopes), cmocka_unit_test(test_callables),
-                                     cmocka_unit_test(test_coroutines), cmocka_unit_test(test_joined)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_protected), cmocka_unit_test(test_strangers),
+                                     cmocka_unit_test(test_keys),      cmocka_unit_test(test_scopes),
+                                     cmocka_unit_test(test_callables), cmocka_unit_test(test_coroutines),
+                                     cmocka_unit_test(test_joined)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The on-disk cache from Lua: a damaged entry is a counted miss, whichever byte it is, and the results stay right. */
+/* The on-disk cache from Lua: a damaged entry is a counted miss, whichever byte it is, and the results stay
+ * right. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +12,18 @@
 
 #include "tests/compiler/lua/snippet.h"
 
-enum { PATH = 512, HEAD_BYTES = 128, STRIDE = 97 /* of the bytes behind the head: each miss compiles anew */ };
+enum {
+  PATH = 512,
+  HEAD_BYTES = 128,
+  STRIDE = 97 /* of the bytes behind the head: each miss compiles anew */
+};
 
-struct fixture { lua_State *L; char folder[64], entry[PATH]; unsigned char *bytes; size_t size; };
+struct fixture {
+  lua_State *L;
+  char folder[64], entry[PATH];
+  unsigned char *bytes;
+  size_t size;
+};
 
 static int open_fixture(void **state) {
   static struct fixture f;
@@ -34,7 +44,8 @@ static int close_fixture(void **state) {
   return system(command);
 }
 
-/* A fresh object is called, with nothing in memory; the counters of misses, disk hits and bad entries must move by these. */
+/* A fresh object is called, with nothing in memory; the counters of misses, disk hits and bad entries must
+ * move by these. */
 static void call(struct fixture *f, int misses, int hits, int bad) {
   char text[PATH];
   snprintf(text, sizeof text,
@@ -44,7 +55,8 @@ static void call(struct fixture *f, int misses, int hits, int bad) {
            "local after = tb.counters()\n"
            "assert(y[1]:item() == 0 and y[2]:item() == 7, 'wrong results')\n"
            "local moved = ''\n"
-           "for _, name in ipairs { 'cache_misses', 'disk_hits', 'disk_bad_entries' } do moved = moved .. (after[name] - before[name]) .. ' ' end\n"
+           "for _, name in ipairs { 'cache_misses', 'disk_hits', 'disk_bad_entries' } do moved = moved .. "
+           "(after[name] - before[name]) .. ' ' end\n"
            "assert(moved == '%d %d %d ', moved)",
            misses, hits, bad);
   run(f->L, text);
@@ -86,6 +98,7 @@ static void test_each_byte(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_each_byte, open_fixture, close_fixture)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_each_byte, open_fixture, close_fixture)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,9 @@ PART("lua/capture_more.lua", modules)
 PART("lua/capture_more.lua", reasons)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_protected), cmocka_unit_test(test_lists), cmocka_unit_test(test_strings),
-                                     cmocka_unit_test(test_numbers),   cmocka_unit_test(test_changing), cmocka_unit_test(test_signs),
-                                     cmocka_unit_test(test_growing), cmocka_unit_test(test_modules), cmocka_unit_test(test_reasons)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_protected), cmocka_unit_test(test_lists),    cmocka_unit_test(test_strings),
+      cmocka_unit_test(test_numbers),   cmocka_unit_test(test_changing), cmocka_unit_test(test_signs),
+      cmocka_unit_test(test_growing),   cmocka_unit_test(test_modules),  cmocka_unit_test(test_reasons)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

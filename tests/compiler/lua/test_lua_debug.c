@@ -15,9 +15,10 @@ PART("lua/explain.lua", recompiles)
 PART("lua/explain.lua", eager)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations), cmocka_unit_test(test_reductions),  cmocka_unit_test(test_shapes),
-                                     cmocka_unit_test(test_indices),    cmocka_unit_test(test_models),      cmocka_unit_test(test_pieces),
-                                     cmocka_unit_test(test_again),      cmocka_unit_test(test_large),       cmocka_unit_test(test_failures),
-                                     cmocka_unit_test(test_explanation), cmocka_unit_test(test_recompiles), cmocka_unit_test(test_eager)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_operations),  cmocka_unit_test(test_reductions), cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_indices),     cmocka_unit_test(test_models),     cmocka_unit_test(test_pieces),
+      cmocka_unit_test(test_again),       cmocka_unit_test(test_large),      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_explanation), cmocka_unit_test(test_recompiles), cmocka_unit_test(test_eager)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

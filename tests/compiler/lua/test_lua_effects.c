@@ -1,5 +1,5 @@
-/* Runs the parts of effects.lua. Random programs run under an allocator that can refuse each block at first: Lua then collects all
- * there is to collect, and asks again. */
+/* Runs the parts of effects.lua. Random programs run under an allocator that can refuse each block at first:
+ * Lua then collects all there is to collect, and asks again. */
 #include "tests/compiler/lua/parts.h"
 #include "tests/compiler/lua/refusing.h"
 
@@ -33,8 +33,10 @@ static void test_programs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),    cmocka_unit_test(test_order),      cmocka_unit_test(test_aliases),
-                                     cmocka_unit_test(test_variables), cmocka_unit_test(test_holes), cmocka_unit_test(test_metatables), cmocka_unit_test(test_objects),
-                                     cmocka_unit_test(test_closures),  cmocka_unit_test(test_failures),   cmocka_unit_test(test_programs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),   cmocka_unit_test(test_order),
+                                     cmocka_unit_test(test_aliases),  cmocka_unit_test(test_variables),
+                                     cmocka_unit_test(test_holes),    cmocka_unit_test(test_metatables),
+                                     cmocka_unit_test(test_objects),  cmocka_unit_test(test_closures),
+                                     cmocka_unit_test(test_failures), cmocka_unit_test(test_programs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

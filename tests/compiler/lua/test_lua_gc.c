@@ -1,4 +1,5 @@
-/* Lua's collector under pressure of tensor bytes: dead tensors go soon, living ones stay, also where they have grown old. */
+/* Lua's collector under pressure of tensor bytes: dead tensors go soon, living ones stay, also where they
+ * have grown old. */
 #include "tests/compiler/lua/snippet.h"
 
 enum { TENSOR_BYTES = 4 << 20, FEW = 7 };
@@ -16,7 +17,8 @@ static int64_t peak_growth(lua_State *L, const char *text) {
 }
 
 static void test_temporaries_are_freed_promptly(void **state) {
-  const int64_t peak = peak_growth(*state, "local x = tb.ones(1024, 1024)\nfor _ = 1, 50 do local y = x + 1; y = y * 2 end");
+  const int64_t peak =
+      peak_growth(*state, "local x = tb.ones(1024, 1024)\nfor _ = 1, 50 do local y = x + 1; y = y * 2 end");
   assert_in_range(peak, 2 * TENSOR_BYTES, FEW * TENSOR_BYTES);
 }
 
@@ -27,7 +29,9 @@ static void test_a_carried_value_is_freed_promptly(void **state) {
 
 static void test_a_chain_of_methods_is_freed_promptly(void **state) {
   /* A method call leaves its object in a stack slot that lives until the next one: such tensors grow old. */
-  const int64_t peak = peak_growth(*state, "local x = tb.ones(1024, 1024)\nfor _ = 1, 100 do local y = x + 1; y = y * 2; y = y:relu() end");
+  const int64_t peak = peak_growth(
+      *state,
+      "local x = tb.ones(1024, 1024)\nfor _ = 1, 100 do local y = x + 1; y = y * 2; y = y:relu() end");
   assert_in_range(peak, 2 * TENSOR_BYTES, FEW * TENSOR_BYTES);
 }
 
@@ -42,19 +46,21 @@ static void test_values_that_grew_old_are_freed(void **state) {
 }
 
 static void test_living_tensors_keep_their_values(void **state) {
-  run(*state, "local kept = {}\n"
-              "for i = 1, 40 do\n"
-              "  local x = tb.full({256, 1024}, i)\n"
-              "  if i % 8 == 0 then kept[#kept + 1] = x end\n"
-              "end\n"
-              "for i, x in ipairs(kept) do assert(x:amin():item() == 8 * i and x:amax():item() == 8 * i) end");
+  run(*state,
+      "local kept = {}\n"
+      "for i = 1, 40 do\n"
+      "  local x = tb.full({256, 1024}, i)\n"
+      "  if i % 8 == 0 then kept[#kept + 1] = x end\n"
+      "end\n"
+      "for i, x in ipairs(kept) do assert(x:amin():item() == 8 * i and x:amax():item() == 8 * i) end");
 }
 
 static void test_everything_is_given_back(void **state) {
   lua_State *L = *state;
   lua_gc(L, LUA_GCCOLLECT);
   const int64_t before = live_bytes(L);
-  run(L, "local parts = tb.ones(8, 4):split(1)\nlocal v, i = parts[1]:max(2)\npcall(tb.matmul, tb.ones(2, 3), tb.ones(4, 5))\n"
+  run(L, "local parts = tb.ones(8, 4):split(1)\nlocal v, i = parts[1]:max(2)\npcall(tb.matmul, tb.ones(2, "
+         "3), tb.ones(4, 5))\n"
          "pcall(tb.tensor, {1.5, 2}, {dtype = 'i64'})\npcall(tb.cat, {tb.ones(2), 7})");
   lua_gc(L, LUA_GCCOLLECT);
   lua_gc(L, LUA_GCCOLLECT);
@@ -81,10 +87,14 @@ static void test_the_heap_of_lua_does_not_grow(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_temporaries_are_freed_promptly),       cmocka_unit_test(test_a_carried_value_is_freed_promptly),
-      cmocka_unit_test(test_a_chain_of_methods_is_freed_promptly), cmocka_unit_test(test_values_that_grew_old_are_freed),
-      cmocka_unit_test(test_living_tensors_keep_their_values),     cmocka_unit_test(test_everything_is_given_back),
-      cmocka_unit_test(test_a_stopped_collector_stays_stopped),    cmocka_unit_test(test_the_heap_of_lua_does_not_grow),
+      cmocka_unit_test(test_temporaries_are_freed_promptly),
+      cmocka_unit_test(test_a_carried_value_is_freed_promptly),
+      cmocka_unit_test(test_a_chain_of_methods_is_freed_promptly),
+      cmocka_unit_test(test_values_that_grew_old_are_freed),
+      cmocka_unit_test(test_living_tensors_keep_their_values),
+      cmocka_unit_test(test_everything_is_given_back),
+      cmocka_unit_test(test_a_stopped_collector_stays_stopped),
+      cmocka_unit_test(test_the_heap_of_lua_does_not_grow),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }

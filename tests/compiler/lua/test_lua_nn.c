@@ -11,7 +11,8 @@ static void test_linear_is_its_definition(void **state) {
               "  for k = 1, 3 do sum = sum + x[i][k]:item() * layer.weight[j][k]:item() end\n"
               "  assert(math.abs(sum - y[i][j]:item()) < 1e-5)\n"
               "end end");
-  run(*state, "local layer = tb.nn.Linear(3, 2, false)\nassert(layer.bias == nil and layer(tb.ones(1, 3)):numel() == 2)");
+  run(*state, "local layer = tb.nn.Linear(3, 2, false)\nassert(layer.bias == nil and layer(tb.ones(1, "
+              "3)):numel() == 2)");
 }
 
 static void test_initialisation_is_bounded_and_repeats(void **state) {
@@ -20,7 +21,8 @@ static void test_initialisation_is_bounded_and_repeats(void **state) {
               "tb.manual_seed(5)\n"
               "local b = tb.nn.Linear(100, 50)\n"
               "assert((a.weight - b.weight):abs():amax():item() == 0)\n"
-              "assert(a.weight.dtype == 'f32' and a.weight:abs():amax():item() <= 0.1 and a.weight:abs():amax():item() > 0.09)\n"
+              "assert(a.weight.dtype == 'f32' and a.weight:abs():amax():item() <= 0.1 and "
+              "a.weight:abs():amax():item() > 0.09)\n"
               "assert(a.bias:abs():amax():item() <= 0.1 and a.weight:mean():abs():item() < 0.01)");
 }
 
@@ -62,14 +64,16 @@ static void test_parameters_have_paths_in_a_fixed_order(void **state) {
             "local model = tb.nn.Sequential { tb.nn.Linear(2, 3), tb.nn.GELU(), tb.nn.LayerNorm(3) }\n"
             "model.extra = { tb.nn.Embedding(2, 2) }\n"
             "local names = {}\n"
-            "for name, parameter in model:named_parameters() do names[#names + 1] = name .. ':' .. parameter:numel() end\n"
+            "for name, parameter in model:named_parameters() do names[#names + 1] = name .. ':' .. "
+            "parameter:numel() end\n"
             "return table.concat(names, ' ')",
             "1.bias:3 1.weight:6 3.bias:3 3.weight:3 extra.1.weight:4");
 }
 
 static void test_activations(void **state) {
   run(*state, "local x, nn = tb.tensor({-1.0, 0.0, 2.0}), tb.nn\n"
-              "local function near(y, list) for i = 1, 3 do assert(math.abs(y[i]:item() - list[i]) < 1e-4, y[i]:item()) end end\n"
+              "local function near(y, list) for i = 1, 3 do assert(math.abs(y[i]:item() - list[i]) < 1e-4, "
+              "y[i]:item()) end end\n"
               "near(nn.ReLU()(x), {0, 0, 2})\n"
               "near(nn.GELU()(x), {-0.158655, 0, 1.954500})\n"
               "near(nn.GELU('tanh')(x), {-0.158808, 0, 1.954598})\n"
@@ -113,7 +117,8 @@ static void test_attention_is_its_definition(void **state) {
               "local y = block(x)\n"
               "assert(y:size(1) == B and y:size(2) == L and y:size(3) == E)\n"
               "local qkv = block.in_proj(x)\n"
-              "local function head(part, b, h) return qkv[b]:narrow(2, (part - 1) * E + (h - 1) * E // H + 1, E // H) end\n"
+              "local function head(part, b, h) return qkv[b]:narrow(2, (part - 1) * E + (h - 1) * E // H + "
+              "1, E // H) end\n"
               "for b = 1, B do\n"
               "  local heads = {}\n"
               "  for h = 1, H do\n"
@@ -124,8 +129,10 @@ static void test_attention_is_its_definition(void **state) {
               "  assert((expected - y[b]):abs():amax():item() < 1e-5)\n"
               "end\n"
               "local causal = block(x, nil, true)\n"
-              "assert((causal[1][5] - y[1][5]):abs():amax():item() < 1e-5 and (causal[1][1] - y[1][1]):abs():amax():item() > 1e-5)");
-  run_raises(*state, "tb.nn.MultiheadAttention(8, 3)", "test.lua:1: MultiheadAttention: embed_dim 8 is no multiple of num_heads 3");
+              "assert((causal[1][5] - y[1][5]):abs():amax():item() < 1e-5 and (causal[1][1] - "
+              "y[1][1]):abs():amax():item() > 1e-5)");
+  run_raises(*state, "tb.nn.MultiheadAttention(8, 3)",
+             "test.lua:1: MultiheadAttention: embed_dim 8 is no multiple of num_heads 3");
 }
 
 static void test_own_classes(void **state) {
@@ -142,7 +149,9 @@ static void test_own_classes(void **state) {
 }
 
 static void test_text(void **state) {
-  run_gives(*state, "return tb.nn.Sequential { tb.nn.Linear(2, 3), tb.nn.Sequential { tb.nn.ReLU(), tb.nn.Dropout(0.1) }, tb.nn.LayerNorm(3) }",
+  run_gives(*state,
+            "return tb.nn.Sequential { tb.nn.Linear(2, 3), tb.nn.Sequential { tb.nn.ReLU(), "
+            "tb.nn.Dropout(0.1) }, tb.nn.LayerNorm(3) }",
             "Sequential(\n"
             "  (1): Linear(in_features=2, out_features=3, bias=true)\n"
             "  (2): Sequential(\n"

@@ -12,8 +12,11 @@ PART("lua/policy.lua", kept_out)
 PART("lua/policy.lua", allowed)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes),  cmocka_unit_test(test_scalars),            cmocka_unit_test(test_marks),
-                                     cmocka_unit_test(test_entries), cmocka_unit_test(test_stances),            cmocka_unit_test(test_eager_then_compile),
-                                     cmocka_unit_test(test_limits),  cmocka_unit_test(test_kept_out),           cmocka_unit_test(test_allowed)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_shapes),  cmocka_unit_test(test_scalars),
+      cmocka_unit_test(test_marks),   cmocka_unit_test(test_entries),
+      cmocka_unit_test(test_stances), cmocka_unit_test(test_eager_then_compile),
+      cmocka_unit_test(test_limits),  cmocka_unit_test(test_kept_out),
+      cmocka_unit_test(test_allowed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,9 @@ static int close_folder(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ways), cmocka_unit_test(test_fused), cmocka_unit_test(test_changing), cmocka_unit_test(test_switches), cmocka_unit_test(test_search), cmocka_unit_test(test_recorded),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ways),     cmocka_unit_test(test_fused),
+                                     cmocka_unit_test(test_changing), cmocka_unit_test(test_switches),
+                                     cmocka_unit_test(test_search),   cmocka_unit_test(test_recorded),
                                      cmocka_unit_test(test_shared)};
   return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -12,10 +12,14 @@ static void test_literals_take_the_dtype_of_their_elements(void **state) {
 
 static void test_literals_keep_values_and_shape(void **state) {
   run_gives(*state, "local x = tb.tensor({{1, 2, 3}, {4, 5, 6}}); return table.concat(x.shape, 'x')", "2x3");
-  run_gives(*state, "local x = tb.tensor({{{1}, {2}}, {{3}, {4}}}):tolist(); return x[1][1][1] .. x[1][2][1] .. x[2][1][1] .. x[2][2][1]", "1234");
+  run_gives(*state,
+            "local x = tb.tensor({{{1}, {2}}, {{3}, {4}}}):tolist(); return x[1][1][1] .. x[1][2][1] .. "
+            "x[2][1][1] .. x[2][2][1]",
+            "1234");
   run_gives(*state, "return #tb.tensor(7).shape", "0");
   run_gives(*state, "return tb.tensor(9007199254740993):item()", "9007199254740993");
-  run_gives(*state, "return tb.tensor(1.00390625, {dtype = 'bf16'}):item()", "1.0"); /* 1 + 2^-8 is a tie: to even */
+  run_gives(*state, "return tb.tensor(1.00390625, {dtype = 'bf16'}):item()",
+            "1.0"); /* 1 + 2^-8 is a tie: to even */
   run_gives(*state, "return tb.tensor({{}, {}}):size(2)", "0");
 }
 
@@ -27,7 +31,8 @@ static void test_a_literal_for_a_reference_is_rounded_then_widened(void **state)
 }
 
 static void test_bad_literals_say_what_is_wrong(void **state) {
-  run_raises(*state, "tb.tensor({{1, 2}, {3}})", "test.lua:1: tensor: tables of 2 and of 1 items in dimension 2");
+  run_raises(*state, "tb.tensor({{1, 2}, {3}})",
+             "test.lua:1: tensor: tables of 2 and of 1 items in dimension 2");
   run_raises(*state, "tb.tensor({1, 'two'})", "tensor: an element that is a string");
   run_raises(*state, "tb.tensor({{1}, 2})", "tensor: a number where dimension 2 has tables of 1 items");
   run_raises(*state, "tb.tensor({1}, {dtype = 'f16'})", "'f16' is no dtype");
@@ -40,11 +45,14 @@ static void test_printing(void **state) {
             "tensor([[ 1.0000,  2.5000],\n        [-3.2500,  4.0000]], dtype=f32, shape=[2, 2])");
   run_gives(*state, "return tb.tensor({1, 20})", "tensor([ 1, 20], dtype=i64, shape=[2])");
   run_gives(*state, "return tb.tensor({true, false})", "tensor([ true, false], dtype=bool, shape=[2])");
-  run_gives(*state, "return tb.tensor({1.0, 2.0, 0/0, 1/0})", "tensor([ 1.,  2., nan, inf], dtype=f32, shape=[4])");
+  run_gives(*state, "return tb.tensor({1.0, 2.0, 0/0, 1/0})",
+            "tensor([ 1.,  2., nan, inf], dtype=f32, shape=[4])");
   run_gives(*state, "return tb.tensor(2.5)", "tensor(2.5000, dtype=f32, shape=[])");
   run_gives(*state, "return tb.tensor({})", "tensor([], dtype=f32, shape=[0])");
-  run_gives(*state, "return tb.tensor({1e-9, 1.0})", "tensor([1.0000e-09, 1.0000e+00], dtype=f32, shape=[2])");
-  run_gives(*state, "return tb.arange(2000)", "tensor([   0,    1,    2, ..., 1997, 1998, 1999], dtype=i64, shape=[2000])");
+  run_gives(*state, "return tb.tensor({1e-9, 1.0})",
+            "tensor([1.0000e-09, 1.0000e+00], dtype=f32, shape=[2])");
+  run_gives(*state, "return tb.arange(2000)",
+            "tensor([   0,    1,    2, ..., 1997, 1998, 1999], dtype=i64, shape=[2000])");
 }
 
 static void test_printing_elides_in_each_dimension(void **state) {
@@ -58,7 +66,8 @@ static void test_printing_elides_in_each_dimension(void **state) {
 static void test_indices_count_from_one(void **state) {
   run_gives(*state, "return tb.tensor({10, 20, 30})[1]:item()", "10");
   run_gives(*state, "return tb.tensor({10, 20, 30})[-1]:item()", "30");
-  run_gives(*state, "local row = tb.tensor({{1, 2}, {3, 4}})[2]; return #row.shape .. ' ' .. row[1]:item()", "1 3");
+  run_gives(*state, "local row = tb.tensor({{1, 2}, {3, 4}})[2]; return #row.shape .. ' ' .. row[1]:item()",
+            "1 3");
   run_gives(*state, "return #tb.zeros(5, 2)", "5");
   run_raises(*state, "local x = tb.zeros(3)\nreturn x[0]", "test.lua:2: x[i]: index 0: indices count from 1");
   run_raises(*state, "return tb.zeros(3)[4]", "index 4 is outside of dimension 1 of size 3");
@@ -68,10 +77,17 @@ static void test_indices_count_from_one(void **state) {
 }
 
 static void test_properties_and_sizes(void **state) {
-  run_gives(*state, "local x = tb.zeros(2, 3, 4); return x:size(1) .. x:size(-1) .. x:dim() .. ' ' .. x:numel()", "243 24");
-  run_gives(*state, "local x = tb.zeros(2, 3); return table.concat(x:stride(), ',') .. ' ' .. x:t():stride(1)", "3,1 1");
-  run_gives(*state, "return table.concat(tb.zeros(2, 3):size(), ',') .. ' ' .. tb.zeros(1).device", "2,3 cpu");
-  run_gives(*state, "local x = tb.zeros(2, 3); return tostring(x:is_contiguous()) .. tostring(x:t():is_contiguous())", "truefalse");
+  run_gives(*state,
+            "local x = tb.zeros(2, 3, 4); return x:size(1) .. x:size(-1) .. x:dim() .. ' ' .. x:numel()",
+            "243 24");
+  run_gives(*state,
+            "local x = tb.zeros(2, 3); return table.concat(x:stride(), ',') .. ' ' .. x:t():stride(1)",
+            "3,1 1");
+  run_gives(*state, "return table.concat(tb.zeros(2, 3):size(), ',') .. ' ' .. tb.zeros(1).device",
+            "2,3 cpu");
+  run_gives(*state,
+            "local x = tb.zeros(2, 3); return tostring(x:is_contiguous()) .. tostring(x:t():is_contiguous())",
+            "truefalse");
   run_raises(*state, "tb.zeros(2, 3):size(0)", "size: dimension 0");
   run_raises(*state, "tb.zeros(2, 3):size(3)", "dimension 3 is outside of a tensor of 2 dimensions");
   run_raises(*state, "return tb.zeros(2).colour", "there is no method or property \"colour\"");
@@ -88,11 +104,20 @@ static void test_operators_promote(void **state) {
 }
 
 static void test_operators_compute(void **state) {
-  run_gives(*state, "local x = tb.tensor({6.0}); return (x + 2):item() + (x - 2):item() + (x * 2):item() + (x / 2):item()", "27.0");
-  run_gives(*state, "local x = tb.tensor({6.0}); return (2 + x):item() + (2 - x):item() + (2 * x):item() + (12 / x):item()", "18.0");
-  run_gives(*state, "local x = tb.tensor({-7}); return (x // 2):item() .. ' ' .. (x % 3):item() .. ' ' .. (-x):item() .. ' ' .. (x ^ 2):item()",
+  run_gives(
+      *state,
+      "local x = tb.tensor({6.0}); return (x + 2):item() + (x - 2):item() + (x * 2):item() + (x / 2):item()",
+      "27.0");
+  run_gives(
+      *state,
+      "local x = tb.tensor({6.0}); return (2 + x):item() + (2 - x):item() + (2 * x):item() + (12 / x):item()",
+      "18.0");
+  run_gives(*state,
+            "local x = tb.tensor({-7}); return (x // 2):item() .. ' ' .. (x % 3):item() .. ' ' .. "
+            "(-x):item() .. ' ' .. (x ^ 2):item()",
             "-4 2 7 49");
-  run_gives(*state, "local x = tb.zeros(2); return tostring(x == x) .. tostring(x == tb.zeros(2))", "truefalse");
+  run_gives(*state, "local x = tb.zeros(2); return tostring(x == x) .. tostring(x == tb.zeros(2))",
+            "truefalse");
   run_raises(*state, "return tb.zeros(2) < tb.zeros(2)", "compare tensors by x:lt(y)");
 }
 
@@ -102,8 +127,13 @@ static void test_functions_take_names_and_lists(void **state) {
   run_gives(*state, "return table.concat(tb.ones(2, 3, 4):sum({1, 3}).shape, 'x')", "3");
   run_gives(*state, "return table.concat(tb.ones({6}):view({2, 3}).shape, 'x')", "2x3");
   run_gives(*state, "return table.concat(tb.ones(6):view(2, -1).shape, 'x')", "2x3");
-  run_gives(*state, "local parts = tb.ones(6):split(4); return #parts .. ' ' .. parts[1]:numel() .. ' ' .. parts[2]:numel()", "2 4 2");
-  run_gives(*state, "local value, index = tb.tensor({{1, 5, 2}}):max(2); return value:item() .. ' ' .. index:item()", "5 2");
+  run_gives(*state,
+            "local parts = tb.ones(6):split(4); return #parts .. ' ' .. parts[1]:numel() .. ' ' .. "
+            "parts[2]:numel()",
+            "2 4 2");
+  run_gives(*state,
+            "local value, index = tb.tensor({{1, 5, 2}}):max(2); return value:item() .. ' ' .. index:item()",
+            "5 2");
   run_gives(*state, "return table.concat(tb.cat({tb.ones(2, 2), tb.zeros(1, 2)}, 1).shape, 'x')", "3x2");
   run_raises(*state, "tb.ones(2, 3):sum{dimension = 1}", "sum: ");
   run_raises(*state, "tb.ones(2, 3):sum{1, keepdim = true}", "mixes named arguments with others");
@@ -123,10 +153,13 @@ static void test_a_case_sets_dtype_and_reference(void **state) {
 }
 
 static void test_errors_name_the_operation_the_shapes_and_the_line(void **state) {
-  run_raises(*state, "local a, b = tb.ones(2, 3), tb.ones(4, 5)\n\nreturn tb.matmul(a, b)", "test.lua:3: matmul: [2, 3]");
+  run_raises(*state, "local a, b = tb.ones(2, 3), tb.ones(4, 5)\n\nreturn tb.matmul(a, b)",
+             "test.lua:3: matmul: [2, 3]");
   run_raises(*state, "local a, b = tb.ones(2, 3), tb.ones(4, 5)\nreturn a + b", "test.lua:2: add: ");
-  run_raises(*state, "local function inner(x)\n  return x:view(7)\nend\ninner(tb.ones(6))", "test.lua:2: view: ");
-  run_raises(*state, "local model = tb.nn.Linear(3, 4)\nlocal x = tb.ones(2, 5)\nmodel(x)", "test.lua:3: linear: ");
+  run_raises(*state, "local function inner(x)\n  return x:view(7)\nend\ninner(tb.ones(6))",
+             "test.lua:2: view: ");
+  run_raises(*state, "local model = tb.nn.Linear(3, 4)\nlocal x = tb.ones(2, 5)\nmodel(x)",
+             "test.lua:3: linear: ");
   run(*state, "local passed, message = pcall(tb.matmul, tb.ones(2, 3), tb.ones(4, 5))\n"
               "assert(not passed and message:find('^test.lua:1: matmul'), message)");
 }
@@ -168,7 +201,8 @@ static void test_writes_in_place_read_what_was_there_before(void **state) {
 }
 
 static void test_writes_in_place_keep_dtype_and_shape(void **state) {
-  run_raises(*state, "tb.tensor({1, 2}):add_(0.5)", "add_: a result of dtype f32 cannot be written into a tensor of dtype i64");
+  run_raises(*state, "tb.tensor({1, 2}):add_(0.5)",
+             "add_: a result of dtype f32 cannot be written into a tensor of dtype i64");
   run_raises(*state, "tb.ones(3):add_(tb.ones(2, 3))", "add_: ");
   run_raises(*state, "tb.ones(1):expand(3):fill_(1)", "clone it before writing");
   run_raises(*state, "tb.zeros({2}, {dtype = 'i64'}):fill_(1.5)", "fill_: 1.5 does not fit");
@@ -190,7 +224,8 @@ static void test_seeds_repeat(void **state) {
 static void test_the_default_dtype_can_be_changed(void **state) {
   run(*state, "assert(tb.get_default_dtype() == 'f32')\n"
               "tb.set_default_dtype('f64')\n"
-              "assert(tb.tensor({1.5}).dtype == 'f64' and tb.zeros(1).dtype == 'f64' and (tb.tensor({1}) / 2).dtype == 'f64')\n"
+              "assert(tb.tensor({1.5}).dtype == 'f64' and tb.zeros(1).dtype == 'f64' and (tb.tensor({1}) / "
+              "2).dtype == 'f64')\n"
               "tb.set_default_dtype('f32')\n"
               "assert(tb.zeros(1).dtype == 'f32')");
   run_raises(*state, "tb.set_default_dtype('i64')", "set_default_dtype: takes bf16, f32 or f64");
@@ -203,7 +238,8 @@ static void test_a_function_that_changes_nothing_gives_its_argument_back(void **
 static void test_a_finalized_tensor_is_no_tensor(void **state) {
   run(*state, "local told\n"
               "do\n"
-              "  local function finalize(self) told = tb.is_tensor(self.x) and 'alive' or select(2, pcall(tb.add, self.x, 1)) end\n"
+              "  local function finalize(self) told = tb.is_tensor(self.x) and 'alive' or select(2, "
+              "pcall(tb.add, self.x, 1)) end\n"
               "  local holder = setmetatable({}, {__gc = finalize})\n"
               "  holder.x = tb.ones(2)\n" /* younger than its holder: finalized before it */
               "end\n"

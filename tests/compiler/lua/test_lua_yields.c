@@ -7,7 +7,7 @@ PART("lua/yields.lua", metamethods)
 PART("lua/yields.lua", explain)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_levels), cmocka_unit_test(test_errors), cmocka_unit_test(test_metamethods),
-                                     cmocka_unit_test(test_explain)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_levels), cmocka_unit_test(test_errors),
+                                     cmocka_unit_test(test_metamethods), cmocka_unit_test(test_explain)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

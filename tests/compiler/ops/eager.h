@@ -1,5 +1,5 @@
-/* What the tests of eager kernels share: a device for each instruction set of the machine, random tensors of odd layouts,
- * and comparison with references computed in double. */
+/* What the tests of eager kernels share: a device for each instruction set of the machine, random tensors of
+ * odd layouts, and comparison with references computed in double. */
 #ifndef TESTS_OPS_EAGER_H
 #define TESTS_OPS_EAGER_H
 
@@ -30,18 +30,24 @@ static inline uint64_t eager_random(void) {
   return eager_state;
 }
 static inline int64_t eager_below(int64_t n) { return (int64_t)(eager_random() % (uint64_t)n); }
-static inline double eager_uniform(double low, double high) { return low + (high - low) * (double)(eager_random() >> 11) * 0x1p-53; }
+static inline double eager_uniform(double low, double high) {
+  return low + (high - low) * (double)(eager_random() >> 11) * 0x1p-53;
+}
 
 /* --- devices --- */
 
-struct eager { struct tc_context ctx; struct tc_error err; };
+struct eager {
+  struct tc_context ctx;
+  struct tc_error err;
+};
 
 /* False where the machine lacks the instruction set. */
 static inline bool eager_open(struct eager *e, int isa) {
   memset(e, 0, sizeof *e);
   e->ctx.alloc = tc_alloc_system();
   e->ctx.rng.seed = 1;
-  const tc_status status = tc_device_cpu_open(e->ctx.alloc, eager_isas[isa], EAGER_THREADS, &e->ctx.device, &e->err);
+  const tc_status status =
+      tc_device_cpu_open(e->ctx.alloc, eager_isas[isa], EAGER_THREADS, &e->ctx.device, &e->err);
   if (status == TC_UNSUPPORTED) return false;
   assert_int_equal(status, TC_OK);
   return true;
@@ -51,16 +57,16 @@ static inline void eager_close(struct eager *e) {
   e->ctx.device->methods->close(e->ctx.device);
 }
 /* Runs `body` on each device. */
-#define ON_EACH_ISA(e, ...)                        \
-  for (int isa_ = 0; isa_ < EAGER_ISAS; isa_++) {  \
-    struct eager e;                                \
-    if (!eager_open(&e, isa_)) continue;           \
-    __VA_ARGS__                                    \
-    eager_close(&e);                               \
+#define ON_EACH_ISA(e, ...)                                                                                  \
+  for (int isa_ = 0; isa_ < EAGER_ISAS; isa_++) {                                                            \
+    struct eager e;                                                                                          \
+    if (!eager_open(&e, isa_)) continue;                                                                     \
+    __VA_ARGS__                                                                                              \
+    eager_close(&e);                                                                                         \
   }
 
-static inline void eager_run(struct eager *e, tc_op op, int n_in, const struct tc_tensor *const *in, const struct tc_attrs *attrs,
-                             struct tc_tensor *out) {
+static inline void eager_run(struct eager *e, tc_op op, int n_in, const struct tc_tensor *const *in,
+                             const struct tc_attrs *attrs, struct tc_tensor *out) {
   const struct tc_attrs none = {0};
   const tc_status status = tc_eager_run(&e->ctx, op, n_in, in, attrs ? attrs : &none, out, &e->err);
   if (status) print_error("%s: %s\n", tc_op_row(op)->name, e->err.message);
@@ -76,7 +82,8 @@ static inline struct tc_tensor eager_new(struct eager *e, tc_dtype dtype, int nd
 }
 
 /* A view of `sizes` in a random layout: permuted, with gaps, or expanded along some dimensions. */
-static inline struct tc_tensor eager_layout(struct eager *e, tc_dtype dtype, int ndim, const int64_t *sizes, bool expand) {
+static inline struct tc_tensor eager_layout(struct eager *e, tc_dtype dtype, int ndim, const int64_t *sizes,
+                                            bool expand) {
   int order[TC_MAX_DIMS];
   int64_t base[TC_MAX_DIMS] = {0}, step[TC_MAX_DIMS], stride = 1;
   for (int d = 0; d < ndim; d++) order[d] = d;
@@ -111,7 +118,8 @@ static inline void eager_fill(const struct tc_tensor *t, double low, double high
   }
 }
 
-static inline struct tc_tensor eager_tensor(struct eager *e, tc_dtype dtype, int ndim, const int64_t *sizes, double low, double high) {
+static inline struct tc_tensor eager_tensor(struct eager *e, tc_dtype dtype, int ndim, const int64_t *sizes,
+                                            double low, double high) {
   struct tc_tensor t = eager_layout(e, dtype, ndim, sizes, false);
   eager_fill(&t, low, high);
   return t;
@@ -135,19 +143,25 @@ static inline double eager_epsilon(tc_dtype dtype) {
   }
 }
 
-/* |got - want| within ulps·epsilon·|want| + floor; NaN equals NaN, infinities equal, overflow rounds as it must. */
+/* |got - want| within ulps·epsilon·|want| + floor; NaN equals NaN, infinities equal, overflow rounds as it
+ * must. */
 static inline bool eager_close_to(tc_dtype dtype, double got, double want, double ulps, double floor_error) {
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
   if (isinf(want) || isinf(got)) {
     const double largest = dtype == TC_F64 ? 1.7976931348623157e308 : 3.4028234663852886e38;
-    return got == want || (fabs(want) >= largest * (1 - 0x1p-7) && fabs(got) >= largest * (1 - 0x1p-7) && (got > 0) == (want > 0));
+    return got == want || (fabs(want) >= largest * (1 - 0x1p-7) && fabs(got) >= largest * (1 - 0x1p-7) &&
+                           (got > 0) == (want > 0));
   }
-  const double smallest = dtype == TC_F64 ? 0x1p-1074 : dtype == TC_F32 ? 0x1p-149 : dtype == TC_BF16 ? 0x1p-133 : 0;
+  const double smallest = dtype == TC_F64    ? 0x1p-1074
+                          : dtype == TC_F32  ? 0x1p-149
+                          : dtype == TC_BF16 ? 0x1p-133
+                                             : 0;
   return fabs(got - want) <= ulps * (eager_epsilon(dtype) * fabs(want) + smallest) + floor_error;
 }
 
 /* Row-major flat index of `index` in `from` → flat index in an operand that is broadcast to it. */
-static inline int64_t eager_broadcast_index(const struct tc_tensor *out, const struct tc_tensor *in, int64_t index) {
+static inline int64_t eager_broadcast_index(const struct tc_tensor *out, const struct tc_tensor *in,
+                                            int64_t index) {
   int64_t at = 0, scale = 1;
   for (int d = out->ndim - 1; d >= 0; d--) {
     const int64_t here = index % out->sizes[d];

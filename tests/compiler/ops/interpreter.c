@@ -124,9 +124,12 @@ static void pointwise(const struct tc_node *node, const struct numbers *const *i
     double x[3] = {0};
     coordinates(out, i, at);
     for (int k = 0; k < node->n_in; k++) x[k] = broadcast(in[k], out->ndim, at);
-    if (node->op == TC_OP_cast) out->data[i] = rounded(x[0], node->meta.dtype);
-    else if (node->op == TC_OP_where) out->data[i] = x[0] != 0 ? x[1] : x[2];
-    else out->data[i] = node->n_in == 1 ? unary(node->op, x[0]) : binary(node->op, x[0], x[1]);
+    if (node->op == TC_OP_cast)
+      out->data[i] = rounded(x[0], node->meta.dtype);
+    else if (node->op == TC_OP_where)
+      out->data[i] = x[0] != 0 ? x[1] : x[2];
+    else
+      out->data[i] = node->n_in == 1 ? unary(node->op, x[0]) : binary(node->op, x[0], x[1]);
   }
 }
 
@@ -158,8 +161,10 @@ static void reduce(const struct tc_node *node, const struct numbers *x, struct n
     int rank = 0;
     coordinates(x, i, at);
     for (int d = 0; d < x->ndim; d++) {
-      if (!(reduced >> d & 1)) to[rank++] = at[d];
-      else if (keepdim) to[rank++] = 0;
+      if (!(reduced >> d & 1))
+        to[rank++] = at[d];
+      else if (keepdim)
+        to[rank++] = 0;
     }
     double *total = &out->data[number_at(out, to)];
     *total = combine(node->op, *total, x->data[i]);
@@ -191,16 +196,22 @@ static void permute(const struct tc_node *node, const struct numbers *x, struct 
 
 static void create(const struct tc_node *node, struct numbers *out) {
   const struct tc_attrs *a = &node->attrs;
-  const double value = tc_dtype_is_float(node->meta.dtype) ? a->nums[0] : node->op == TC_OP_full ? (double)tc_attr_int(a, 1) : 0;
-  for (int64_t i = 0; i < out->count; i++) out->data[i] = node->op == TC_OP_full ? value : a->nums[0] + (double)i * a->nums[1];
+  const double value = tc_dtype_is_float(node->meta.dtype) ? a->nums[0]
+                       : node->op == TC_OP_full            ? (double)tc_attr_int(a, 1)
+                                                           : 0;
+  for (int64_t i = 0; i < out->count; i++)
+    out->data[i] = node->op == TC_OP_full ? value : a->nums[0] + (double)i * a->nums[1];
 }
 
-static struct numbers evaluate(const struct tc_node *node, const struct numbers *values, const struct numbers *inputs) {
+static struct numbers evaluate(const struct tc_node *node, const struct numbers *values,
+                               const struct numbers *inputs) {
   struct numbers out = numbers_new(&node->meta);
   const struct numbers *in[TC_MAX_INPUTS];
   for (int i = 0; i < node->n_in; i++) in[i] = &values[node->in[i]->id];
   switch (node->op) {
-    case TC_OP_input: memcpy(out.data, inputs[tc_attr_int(&node->attrs, 0)].data, (size_t)out.count * sizeof *out.data); break;
+    case TC_OP_input:
+      memcpy(out.data, inputs[tc_attr_int(&node->attrs, 0)].data, (size_t)out.count * sizeof *out.data);
+      break;
     case TC_OP_full:
     case TC_OP_arange: create(node, &out); break;
     case TC_OP_matmul: matmul(in[0], in[1], &out); break;
@@ -210,8 +221,10 @@ static struct numbers evaluate(const struct tc_node *node, const struct numbers 
     case TC_OP_squeeze:
     case TC_OP_unsqueeze: memcpy(out.data, in[0]->data, (size_t)out.count * sizeof *out.data); break;
     default:
-      if (tc_op_row(node->op)->kind == TC_KIND_REDUCTION) reduce(node, in[0], &out);
-      else pointwise(node, in, &out);
+      if (tc_op_row(node->op)->kind == TC_KIND_REDUCTION)
+        reduce(node, in[0], &out);
+      else
+        pointwise(node, in, &out);
   }
   return out;
 }

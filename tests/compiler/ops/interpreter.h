@@ -6,14 +6,19 @@
 
 #include "ir/graph.h"
 
-struct numbers { int ndim; int64_t sizes[TC_MAX_DIMS]; int64_t count; double *data; };
+struct numbers {
+  int ndim;
+  int64_t sizes[TC_MAX_DIMS];
+  int64_t count;
+  double *data;
+};
 
 /* Row-major and allocated with malloc; numbers_free frees. */
 struct numbers numbers_new(const struct tc_meta *meta);
 void numbers_free(struct numbers *n);
 
-/* Values of the graph's first output. inputs[i] is of graph input i. Exits the test through cmocka's fail_msg on an
- * operation that it does not know. */
+/* Values of the graph's first output. inputs[i] is of graph input i. Exits the test through cmocka's fail_msg
+ * on an operation that it does not know. */
 struct numbers interpret(const struct tc_graph *g, const struct numbers *inputs);
 
 #endif

@@ -34,7 +34,8 @@ static inline void recorder_open(struct recorder *r) {
 static inline void recorder_close(struct recorder *r) { tc_arena_free(r->arena); }
 
 /* An input of the given sizes. */
-static inline struct tc_value *recorder_input(struct recorder *r, tc_dtype dtype, int ndim, const int64_t *sizes) {
+static inline struct tc_value *recorder_input(struct recorder *r, tc_dtype dtype, int ndim,
+                                              const int64_t *sizes) {
   struct tc_meta meta = {.dtype = dtype, .ndim = ndim};
   int64_t strides[TC_MAX_DIMS];
   tc_sym sym_strides[TC_MAX_DIMS];
@@ -47,21 +48,29 @@ static inline struct tc_value *recorder_input(struct recorder *r, tc_dtype dtype
   assert_non_null(node);
   return tc_value_of(node);
 }
-#define INPUT(r, dtype, ...) \
-  recorder_input((r), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+#define INPUT(r, dtype, ...)                                                                                 \
+  recorder_input((r), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                    \
+                 (const int64_t[]){__VA_ARGS__})
 #define INPUT0(r, dtype) recorder_input((r), (dtype), 0, NULL)
 
-#define A_NIL {.kind = TC_ARG_NIL}
+#define A_NIL      {.kind = TC_ARG_NIL}
 #define A_VALUE(v) {TC_ARG_VALUE, .value = (v)}
-#define A_INT(i) {TC_ARG_INT, .integer = tc_sym_const(i)}
-#define A_NUM(n) {TC_ARG_NUM, .number = (n)}
-#define A_TEXT(t) {TC_ARG_TEXT, .text = (t)}
-#define A_BOOL(b) {TC_ARG_BOOL, .boolean = (b)}
-#define A_LIST(...) {TC_ARG_LIST, .list = {(const struct tc_arg[]){__VA_ARGS__}, (int)(sizeof((const struct tc_arg[]){__VA_ARGS__}) / sizeof(struct tc_arg))}}
+#define A_INT(i)   {TC_ARG_INT, .integer = tc_sym_const(i)}
+#define A_NUM(n)   {TC_ARG_NUM, .number = (n)}
+#define A_TEXT(t)  {TC_ARG_TEXT, .text = (t)}
+#define A_BOOL(b)  {TC_ARG_BOOL, .boolean = (b)}
+#define A_LIST(...)                                                                                          \
+  {                                                                                                          \
+    TC_ARG_LIST, .list = {                                                                                   \
+      (const struct tc_arg[]){__VA_ARGS__},                                                                  \
+      (int)(sizeof((const struct tc_arg[]){__VA_ARGS__}) / sizeof(struct tc_arg))                            \
+    }                                                                                                        \
+  }
 #define A_EMPTY {TC_ARG_LIST, .list = {NULL, 0}}
 
 static inline void append_results(struct recorder *r, struct tc_strbuf *out, size_t mark) {
-  for (size_t i = mark; i < r->graph->nodes.len; i++) tc_strbuf_printf(out, "%s ", tc_op_row(r->graph->nodes.data[i]->op)->name);
+  for (size_t i = mark; i < r->graph->nodes.len; i++)
+    tc_strbuf_printf(out, "%s ", tc_op_row(r->graph->nodes.data[i]->op)->name);
   for (int i = 0; i < r->results.count; i++) {
     struct tc_meta meta;
     tc_value_meta(&r->gb.builder, r->results.values[i], &meta);
@@ -70,8 +79,8 @@ static inline void append_results(struct recorder *r, struct tc_strbuf *out, siz
   }
 }
 
-static inline const char *record_named(struct recorder *r, const char *name, const struct tc_arg *args, int n, const struct tc_named_arg *named,
-                                       int n_named) {
+static inline const char *record_named(struct recorder *r, const char *name, const struct tc_arg *args, int n,
+                                       const struct tc_named_arg *named, int n_named) {
   const struct tc_function *f = tc_function_find(name);
   assert_non_null(f);
   struct tc_arg bound[TC_MAX_ARGS];
@@ -94,9 +103,12 @@ static inline const char *record_named(struct recorder *r, const char *name, con
   return r->line;
 }
 
-#define ARGS(...) (const struct tc_arg[]){__VA_ARGS__}, (int)(sizeof((const struct tc_arg[]){__VA_ARGS__}) / sizeof(struct tc_arg))
+#define ARGS(...)                                                                                            \
+  (const struct tc_arg[]){__VA_ARGS__},                                                                      \
+      (int)(sizeof((const struct tc_arg[]){__VA_ARGS__}) / sizeof(struct tc_arg))
 #define CALL(r, name, ...) record_named((r), (name), ARGS(__VA_ARGS__), NULL, 0)
-#define NAMED(...) \
-  (const struct tc_named_arg[]){__VA_ARGS__}, (int)(sizeof((const struct tc_named_arg[]){__VA_ARGS__}) / sizeof(struct tc_named_arg))
+#define NAMED(...)                                                                                           \
+  (const struct tc_named_arg[]){__VA_ARGS__},                                                                \
+      (int)(sizeof((const struct tc_named_arg[]){__VA_ARGS__}) / sizeof(struct tc_named_arg))
 
 #endif

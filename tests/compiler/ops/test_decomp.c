@@ -91,7 +91,9 @@ static struct tc_node *input(struct fixture *f, tc_dtype dtype, int ndim, const 
   for (int64_t i = 0; i < f->values[f->n_in].count; i++) f->values[f->n_in].data[i] = random_between(-3, 3);
   return f->in[f->n_in++] = node;
 }
-#define INPUT(f, dtype, ...) input((f), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+#define INPUT(f, dtype, ...)                                                                                 \
+  input((f), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                             \
+        (const int64_t[]){__VA_ARGS__})
 
 /* Adds `op` over all inputs as the output, and decomposes. */
 static void decompose(struct fixture *f, tc_op op, int n_ints, const int64_t *ints, double num) {
@@ -110,10 +112,12 @@ static void decompose(struct fixture *f, tc_op op, int n_ints, const int64_t *in
   assert_int_equal(got->ndim, want->ndim);
   for (int d = 0; d < want->ndim; d++) assert_true(tc_sym_same(got->sizes[d], want->sizes[d]));
 }
-#define INTS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define INTS(...)                                                                                            \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
 
 static void assert_close(double got, double want, double tolerance) {
-  if (isnan(want) ? isnan(got) : isinf(want) ? got == want : fabs(got - want) <= tolerance * (1 + fabs(want))) return;
+  if (isnan(want) ? isnan(got) : isinf(want) ? got == want : fabs(got - want) <= tolerance * (1 + fabs(want)))
+    return;
   fail_msg("%.17g instead of %.17g", got, want);
 }
 
@@ -128,13 +132,18 @@ static const double close = 1e-12;
 /* ---- pointwise ---- */
 
 static double gelu(double x) { return x * erfc(-x / sqrt(2)) / 2; }
-static double gelu_tanh(double x) { return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * pow(x, 3)))); }
+static double gelu_tanh(double x) {
+  return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * pow(x, 3))));
+}
 static double silu(double x) { return x / (1 + exp(-x)); }
 static double softplus(double x) { return x > 20 ? x : x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
 static void pointwise(void **state) {
   struct fixture *f = *state;
-  static const struct { tc_op op; double (*of)(double); } rows[] = {
+  static const struct {
+    tc_op op;
+    double (*of)(double);
+  } rows[] = {
       {TC_OP_gelu, gelu}, {TC_OP_gelu_tanh, gelu_tanh}, {TC_OP_silu, silu}, {TC_OP_softplus, softplus}};
   static const double special[] = {0, 19.9, 20.1, 700, -700, NAN};
   INPUT(f, TC_F64, 100);
@@ -143,7 +152,8 @@ static void pointwise(void **state) {
     f->graph->outputs.len = 0;
     decompose(f, rows[i].op, 0, NULL, 0);
     struct numbers out = interpret(f->decomposed, f->values);
-    for (int64_t k = 0; k < out.count; k++) assert_close(out.data[k], rows[i].of(f->values[0].data[k]), close);
+    for (int64_t k = 0; k < out.count; k++)
+      assert_close(out.data[k], rows[i].of(f->values[0].data[k]), close);
     numbers_free(&out);
   }
 }
@@ -151,7 +161,9 @@ static void pointwise(void **state) {
 /* ---- reductions: [3, 4, 5] over the middle, and over 1 and 3 ---- */
 
 enum { A = 3, B = 4, C = 5 };
-static double at(const struct fixture *f, int a, int b, int c) { return f->values[0].data[(a * B + b) * C + c]; }
+static double at(const struct fixture *f, int a, int b, int c) {
+  return f->values[0].data[(a * B + b) * C + c];
+}
 
 static void mean_and_var(void **state) {
   struct fixture *f = *state;
@@ -207,15 +219,19 @@ static void softmax_and_relatives(void **state) {
   for (int i = 0; i < f->values[0].count; i += 7) f->values[0].data[i] *= 400; /* exp would overflow */
   for (int which = 0; which < 3; which++) {
     f->graph->outputs.len = 0;
-    if (ops[which] == TC_OP_logsumexp) decompose(f, ops[which], INTS(0, 1), 0);
-    else decompose(f, ops[which], INTS(1), 0);
+    if (ops[which] == TC_OP_logsumexp)
+      decompose(f, ops[which], INTS(0, 1), 0);
+    else
+      decompose(f, ops[which], INTS(1), 0);
     struct numbers out = interpret(f->decomposed, f->values);
     for (int a = 0; a < A; a++)
       for (int b = 0; b < B; b++)
         for (int c = 0; c < C; c++) {
           const double total = log_sum_exp(f, a, c), down = at(f, a, b, c) - total;
-          if (which == 2) assert_close(out.data[a * C + c], total, close);
-          else assert_close(out.data[(a * B + b) * C + c], which ? down : exp(down), close);
+          if (which == 2)
+            assert_close(out.data[a * C + c], total, close);
+          else
+            assert_close(out.data[(a * B + b) * C + c], which ? down : exp(down), close);
         }
     numbers_free(&out);
   }
@@ -278,7 +294,10 @@ static void norms(void **state) {
 
 static void linear_is_one_flat_product(void **state) {
   enum { ROWS = 6, IN = 4, OUT = 5 };
-  static const struct { int ndim; int64_t sizes[3]; } shapes[] = {{2, {ROWS, IN}}, {3, {2, 3, IN}}, {1, {IN}}};
+  static const struct {
+    int ndim;
+    int64_t sizes[3];
+  } shapes[] = {{2, {ROWS, IN}}, {3, {2, 3, IN}}, {1, {IN}}};
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
     struct fixture g = {.arena = ((struct fixture *)*state)->arena}, *f = &g;
     f->graph = tc_graph_new(f->arena);
@@ -288,11 +307,13 @@ static void linear_is_one_flat_product(void **state) {
     decompose(f, TC_OP_linear, 0, NULL, 0);
     assert_int_equal(count_ops(f->decomposed, TC_OP_matmul), 1);
     for (size_t i = 0; i < f->decomposed->nodes.len; i++)
-      if (f->decomposed->nodes.data[i]->op == TC_OP_matmul) assert_int_equal(f->decomposed->nodes.data[i]->meta.ndim, 2);
+      if (f->decomposed->nodes.data[i]->op == TC_OP_matmul)
+        assert_int_equal(f->decomposed->nodes.data[i]->meta.ndim, 2);
     struct numbers out = interpret(f->decomposed, f->values);
     for (int64_t i = 0; i < out.count; i++) {
       double want = f->values[2].data[i % OUT];
-      for (int k = 0; k < IN; k++) want += f->values[0].data[i / OUT * IN + k] * f->values[1].data[i % OUT * IN + k];
+      for (int k = 0; k < IN; k++)
+        want += f->values[0].data[i / OUT * IN + k] * f->values[1].data[i % OUT * IN + k];
       assert_close(out.data[i], want, close);
     }
     numbers_free(&out);
@@ -317,7 +338,8 @@ static void attention(void **state) {
       double weights[S], total = 0;
       for (int s = 0; s < S; s++) {
         double score = variant == 1 ? f->values[3].data[l * S + s] : 0;
-        for (int e = 0; e < E; e++) score += 0.5 * f->values[0].data[l * E + e] * f->values[1].data[s * E + e];
+        for (int e = 0; e < E; e++)
+          score += 0.5 * f->values[0].data[l * E + e] * f->values[1].data[s * E + e];
         weights[s] = variant == 2 && s > l ? 0 : exp(score);
         total += weights[s];
       }
@@ -337,8 +359,15 @@ static void attention(void **state) {
 /* bf16 is only read and written: between the casts everything is f32. */
 static void bf16_is_computed_in_f32(void **state) {
   struct fixture *f = *state;
-  static const struct { tc_op op; int n_ints; int64_t ints[3]; } rows[] = {
-      {TC_OP_softmax, 1, {1}}, {TC_OP_layer_norm, 3, {1, 0, 0}}, {TC_OP_mean, 2, {0, 1}}, {TC_OP_gelu, 0, {0}}, {TC_OP_logsumexp, 2, {0, 1}}};
+  static const struct {
+    tc_op op;
+    int n_ints;
+    int64_t ints[3];
+  } rows[] = {{TC_OP_softmax, 1, {1}},
+              {TC_OP_layer_norm, 3, {1, 0, 0}},
+              {TC_OP_mean, 2, {0, 1}},
+              {TC_OP_gelu, 0, {0}},
+              {TC_OP_logsumexp, 2, {0, 1}}};
   INPUT(f, TC_BF16, 3, 8);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     f->graph->outputs.len = 0;
@@ -379,8 +408,15 @@ static void symbolic_sizes_stay_symbolic(void **state) {
   struct fixture *f = *state;
   const tc_sym n = tc_sym_size(f->graph->tab, 0, 32), strides[] = {tc_sym_const(8), tc_sym_const(1)};
   const struct tc_meta meta = {TC_F32, 2, {n, tc_sym_const(8)}};
-  static const struct { tc_op op; int n_ints; int64_t ints[3]; } rows[] = {
-      {TC_OP_softmax, 1, {0}}, {TC_OP_mean, 2, {0, 0}}, {TC_OP_var, 3, {0, 0, 1}}, {TC_OP_layer_norm, 3, {1, 0, 0}}, {TC_OP_logsumexp, 2, {1, 0}}};
+  static const struct {
+    tc_op op;
+    int n_ints;
+    int64_t ints[3];
+  } rows[] = {{TC_OP_softmax, 1, {0}},
+              {TC_OP_mean, 2, {0, 0}},
+              {TC_OP_var, 3, {0, 0, 1}},
+              {TC_OP_layer_norm, 3, {1, 0, 0}},
+              {TC_OP_logsumexp, 2, {1, 0}}};
   f->in[0] = tc_graph_input(f->graph, &meta, strides);
   assert_non_null(f->in[0]);
   f->n_in = 1;
@@ -403,9 +439,19 @@ static void rules_are_those_of_the_table(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(pointwise), TEST(mean_and_var), TEST(mean_and_var_of_too_little), TEST(softmax_and_relatives), TEST(logsumexp_of_infinities),
-      TEST(softmax_of_nothing_and_of_one), TEST(norms), TEST(linear_is_one_flat_product), TEST(attention), TEST(bf16_is_computed_in_f32),
-      TEST(draws_are_kept), TEST(symbolic_sizes_stay_symbolic), TEST(rules_are_those_of_the_table),
+      TEST(pointwise),
+      TEST(mean_and_var),
+      TEST(mean_and_var_of_too_little),
+      TEST(softmax_and_relatives),
+      TEST(logsumexp_of_infinities),
+      TEST(softmax_of_nothing_and_of_one),
+      TEST(norms),
+      TEST(linear_is_one_flat_product),
+      TEST(attention),
+      TEST(bf16_is_computed_in_f32),
+      TEST(draws_are_kept),
+      TEST(symbolic_sizes_stay_symbolic),
+      TEST(rules_are_those_of_the_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* full, arange, and random numbers: known answers of Philox 4x32-10, moments, and equal values in every dtype. */
+/* full, arange, and random numbers: known answers of Philox 4x32-10, moments, and equal values in every
+ * dtype. */
 #include "tests/compiler/ops/eager.h"
 
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16, TC_I64, TC_BOOL};
@@ -14,7 +15,8 @@ static void test_full(void **state) {
         const double value = 1.5;
         const struct tc_attrs attrs = {.ints = ints, .n_ints = 3, .nums = &value, .n_nums = 1};
         eager_run(&e, TC_OP_full, 0, NULL, &attrs, &out);
-        for (int64_t i = 0; i < n; i++) assert_true(tc_tensor_get_f64(&out, i) == (tc_dtype_is_float(dtypes[d]) ? 1.5 : 1));
+        for (int64_t i = 0; i < n; i++)
+          assert_true(tc_tensor_get_f64(&out, i) == (tc_dtype_is_float(dtypes[d]) ? 1.5 : 1));
         tc_tensor_release(&out);
       }
     }
@@ -50,7 +52,8 @@ static void philox(uint64_t element, uint64_t key, uint64_t number, uint32_t *w0
   uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
   for (int round = 0; round < 10; round++) {
     const uint64_t a = UINT64_C(0xD2511F53) * c[0], b = UINT64_C(0xCD9E8D57) * c[2];
-    const uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k[0], (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k[1], (uint32_t)a};
+    const uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k[0], (uint32_t)b,
+                              (uint32_t)(a >> 32) ^ c[3] ^ k[1], (uint32_t)a};
     memcpy(c, next, sizeof c);
     k[0] += 0x9E3779B9u, k[1] += 0xBB67AE85u;
   }
@@ -75,15 +78,18 @@ static void test_values(void **state) {
     for (uint64_t number = 0; number < 3; number++) {
       e.ctx.rng.seed = 0x123456789abcdefu * (number + 1);
       e.ctx.rng.next = number << 33;
-      struct tc_tensor uniform = draw(&e, TC_OP_rand, TC_F32, 1000), normal = draw(&e, TC_OP_randn, TC_F32, 1000);
+      struct tc_tensor uniform = draw(&e, TC_OP_rand, TC_F32, 1000),
+                       normal = draw(&e, TC_OP_randn, TC_F32, 1000);
       assert_true(e.ctx.rng.next == (number << 33) + 2);
       for (int64_t i = 0; i < 1000; i++) {
         uint32_t w0, w1;
         philox((uint64_t)i, e.ctx.rng.seed, number << 33, &w0, &w1);
         assert_true(tc_tensor_get_f64(&uniform, i) == (w0 >> 8) * 0x1p-24);
         philox((uint64_t)i, e.ctx.rng.seed, (number << 33) + 1, &w0, &w1);
-        const double want = sqrt(-2 * log(((w0 >> 8) + 1) * 0x1p-24)) * cos(6.283185307179586 * ((w1 >> 8) * 0x1p-24));
-        if (fabs(tc_tensor_get_f64(&normal, i) - want) > 4e-6) fail_msg("element %d: %g, want %g", (int)i, tc_tensor_get_f64(&normal, i), want);
+        const double want =
+            sqrt(-2 * log(((w0 >> 8) + 1) * 0x1p-24)) * cos(6.283185307179586 * ((w1 >> 8) * 0x1p-24));
+        if (fabs(tc_tensor_get_f64(&normal, i) - want) > 4e-6)
+          fail_msg("element %d: %g, want %g", (int)i, tc_tensor_get_f64(&normal, i), want);
       }
       tc_tensor_release(&uniform);
       tc_tensor_release(&normal);

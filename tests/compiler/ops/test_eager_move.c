@@ -1,16 +1,17 @@
-/* Operations that move elements: clone, reshape, cast, copy_, flip, pad, cat, tril, triu, embedding, gather, index_select. */
+/* Operations that move elements: clone, reshape, cast, copy_, flip, pad, cat, tril, triu, embedding, gather,
+ * index_select. */
 #include "tests/compiler/ops/eager.h"
 
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16, TC_I64, TC_BOOL};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes, ROUNDS = 40 };
 
-#define EACH(e, dtype, ...)                               \
-  ON_EACH_ISA(e, {                                        \
-    for (int round_ = 0; round_ < ROUNDS; round_++)       \
-      for (int d_ = 0; d_ < DTYPES; d_++) {               \
-        const tc_dtype dtype = dtypes[d_];                \
-        __VA_ARGS__                                       \
-      }                                                   \
+#define EACH(e, dtype, ...)                                                                                  \
+  ON_EACH_ISA(e, {                                                                                           \
+    for (int round_ = 0; round_ < ROUNDS; round_++)                                                          \
+      for (int d_ = 0; d_ < DTYPES; d_++) {                                                                  \
+        const tc_dtype dtype = dtypes[d_];                                                                   \
+        __VA_ARGS__                                                                                          \
+      }                                                                                                      \
   })
 
 static struct tc_tensor some_tensor(struct eager *e, tc_dtype dtype, int *ndim, int64_t *sizes) {
@@ -23,7 +24,8 @@ static struct tc_tensor some_tensor(struct eager *e, tc_dtype dtype, int *ndim, 
 static void same(const char *what, const struct tc_tensor *out, int64_t i, double want) {
   const double got = tc_tensor_get_f64(out, i);
   if (got == want || (isnan(got) && isnan(want))) return;
-  print_error("%s %s, element %lld: got %.17g, want %.17g\n", what, tc_dtype_name(out->dtype), (long long)i, got, want);
+  print_error("%s %s, element %lld: got %.17g, want %.17g\n", what, tc_dtype_name(out->dtype), (long long)i,
+              got, want);
   fail();
 }
 
@@ -97,14 +99,17 @@ static void test_cast(void **state) {
       const tc_sym ints[] = {tc_sym_const(dtypes[to])};
       const struct tc_attrs attrs = {.ints = ints, .n_ints = 1};
       const struct tc_tensor *in[] = {&x};
-      if (tc_dtype_is_float(dtype) && tc_tensor_numel(&x) && dtypes[to] != TC_I64) tc_tensor_set_f64(&x, 0, NAN);
+      if (tc_dtype_is_float(dtype) && tc_tensor_numel(&x) && dtypes[to] != TC_I64)
+        tc_tensor_set_f64(&x, 0, NAN);
       eager_run(&e, TC_OP_cast, 1, in, &attrs, &out);
-      for (int64_t i = 0; i < tc_tensor_numel(&out); i++) same("cast", &out, i, cast_of(dtypes[to], tc_tensor_get_f64(&x, i)));
+      for (int64_t i = 0; i < tc_tensor_numel(&out); i++)
+        same("cast", &out, i, cast_of(dtypes[to], tc_tensor_get_f64(&x, i)));
       tc_tensor_release(&out);
       target = eager_layout(&e, dtypes[to], ndim, sizes, false);
       const struct tc_tensor *both[] = {&target, &x};
       eager_run(&e, TC_OP_copy_, 2, both, NULL, &out);
-      for (int64_t i = 0; i < tc_tensor_numel(&target); i++) same("copy_", &target, i, cast_of(dtypes[to], tc_tensor_get_f64(&x, i)));
+      for (int64_t i = 0; i < tc_tensor_numel(&target); i++)
+        same("copy_", &target, i, cast_of(dtypes[to], tc_tensor_get_f64(&x, i)));
       tc_tensor_release(&out);
       tc_tensor_release(&target);
       tc_tensor_release(&x);
@@ -220,7 +225,8 @@ static void test_triangles(void **state) {
 
 static struct tc_tensor some_index(struct eager *e, int ndim, const int64_t *sizes, int64_t bound) {
   struct tc_tensor index = eager_layout(e, TC_I64, ndim, sizes, false);
-  for (int64_t i = 0; i < tc_tensor_numel(&index); i++) tc_tensor_set_f64(&index, i, (double)eager_below(bound));
+  for (int64_t i = 0; i < tc_tensor_numel(&index); i++)
+    tc_tensor_set_f64(&index, i, (double)eager_below(bound));
   return index;
 }
 
@@ -230,11 +236,13 @@ static void test_embedding(void **state) {
     const int64_t w_sizes[] = {1 + eager_below(9), 1 + eager_below(9)};
     int64_t sizes[TC_MAX_DIMS];
     const int ndim = eager_shape(sizes, 3, 5);
-    struct tc_tensor w = eager_tensor(&e, dtype, 2, w_sizes, -100, 100), index = some_index(&e, ndim, sizes, w_sizes[0]), out;
+    struct tc_tensor w = eager_tensor(&e, dtype, 2, w_sizes, -100, 100),
+                     index = some_index(&e, ndim, sizes, w_sizes[0]), out;
     const struct tc_tensor *in[] = {&w, &index};
     eager_run(&e, TC_OP_embedding, 2, in, NULL, &out);
     for (int64_t i = 0; i < tc_tensor_numel(&out); i++)
-      same("embedding", &out, i, tc_tensor_get_f64(&w, tc_tensor_get_i64(&index, i / w_sizes[1]) * w_sizes[1] + i % w_sizes[1]));
+      same("embedding", &out, i,
+           tc_tensor_get_f64(&w, tc_tensor_get_i64(&index, i / w_sizes[1]) * w_sizes[1] + i % w_sizes[1]));
     tc_tensor_release(&w);
     tc_tensor_release(&index);
     tc_tensor_release(&out);
@@ -251,7 +259,8 @@ static void test_gathers(void **state) {
       if (sizes[d] == 0) sizes[d] = 1;
       i_sizes[d] = d == dim ? eager_below(9) : 1 + eager_below(sizes[d]);
     }
-    struct tc_tensor x = eager_tensor(&e, dtype, ndim, sizes, -100, 100), index = some_index(&e, ndim, i_sizes, sizes[dim]), out;
+    struct tc_tensor x = eager_tensor(&e, dtype, ndim, sizes, -100, 100),
+                     index = some_index(&e, ndim, i_sizes, sizes[dim]), out;
     struct tc_tensor line = some_index(&e, 1, &i_sizes[dim], sizes[dim]);
     const tc_sym ints[] = {tc_sym_const(dim)};
     const struct tc_attrs attrs = {.ints = ints, .n_ints = 1};
@@ -283,7 +292,8 @@ static void test_bad_index(void **state) {
     static const tc_op ops[] = {TC_OP_embedding, TC_OP_gather, TC_OP_index_select};
     const int64_t sizes[] = {4, 3}, one[] = {1, 1};
     const tc_sym ints[] = {tc_sym_const(0)};
-    struct tc_tensor x = eager_tensor(&e, TC_F32, 2, sizes, -1, 1), index = eager_new(&e, TC_I64, 2, one), out;
+    struct tc_tensor x = eager_tensor(&e, TC_F32, 2, sizes, -1, 1), index = eager_new(&e, TC_I64, 2, one),
+                     out;
     for (int b = 0; b < 2; b++) {
       tc_tensor_set_f64(&index, 0, bad[b]);
       for (int o = 0; o < 3; o++) {
@@ -301,9 +311,10 @@ static void test_bad_index(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_clone), cmocka_unit_test(test_transposed), cmocka_unit_test(test_cast),      cmocka_unit_test(test_flip),
-      cmocka_unit_test(test_pad),   cmocka_unit_test(test_cat),        cmocka_unit_test(test_triangles), cmocka_unit_test(test_embedding),
-      cmocka_unit_test(test_gathers), cmocka_unit_test(test_bad_index),
+      cmocka_unit_test(test_clone),     cmocka_unit_test(test_transposed), cmocka_unit_test(test_cast),
+      cmocka_unit_test(test_flip),      cmocka_unit_test(test_pad),        cmocka_unit_test(test_cat),
+      cmocka_unit_test(test_triangles), cmocka_unit_test(test_embedding),  cmocka_unit_test(test_gathers),
+      cmocka_unit_test(test_bad_index),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,9 @@ static double f_rsqrt(double x) { return 1 / sqrt(x); }
 static double f_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double f_relu(double x) { return x < 0 ? 0 : x; }
 static double f_gelu(double x) { return 0.5 * x * (1 + erf(x * M_SQRT1_2)); }
-static double f_gelu_tanh(double x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+static double f_gelu_tanh(double x) {
+  return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
 static double f_silu(double x) { return x / (1 + exp(-x)); }
 static double f_softplus(double x) { return x > 20 ? x : fmax(x, 0) + log1p(exp(-fabs(x))); }
 static double f_isnan(double x) { return isnan(x); }
@@ -34,48 +36,51 @@ static double f_and(double a, double b) { return a != 0 && b != 0; }
 static double f_or(double a, double b) { return a != 0 || b != 0; }
 static double f_xor(double a, double b) { return (a != 0) != (b != 0); }
 
-/* ulps and floor: allowed error, see eager_close_to. The floor is in units of the dtype's epsilon, for operations that cancel. */
-struct unary_row { tc_op op; unary_fn *f; double low, high, ulps, floor_eps; bool integers; };
+/* ulps and floor: allowed error, see eager_close_to. The floor is in units of the dtype's epsilon, for
+ * operations that cancel. */
+struct unary_row {
+  tc_op op;
+  unary_fn *f;
+  double low, high, ulps, floor_eps;
+  bool integers;
+};
 static const struct unary_row unary_rows[] = {
-    {TC_OP_neg, f_neg, -9, 9, 0, 0, true},
-    {TC_OP_abs, fabs, -9, 9, 0, 0, true},
-    {TC_OP_sign, f_sign, -2, 2, 0, 0, true},
-    {TC_OP_floor, floor, -9, 9, 0, 0, true},
-    {TC_OP_ceil, ceil, -9, 9, 0, 0, true},
-    {TC_OP_reciprocal, f_reciprocal, -9, 9, 1, 0, false},
-    {TC_OP_sqrt, sqrt, -1, 9, 1, 0, false},
-    {TC_OP_rsqrt, f_rsqrt, -1, 9, 2, 0, false},
-    {TC_OP_exp, exp, -100, 100, 2, 0, false},
-    {TC_OP_log, log, -1, 9, 2, 0, false},
-    {TC_OP_log1p, log1p, -2, 9, 2, 0, false},
-    {TC_OP_sin, sin, -40, 40, 3, 0, false},
-    {TC_OP_cos, cos, -40, 40, 3, 0, false},
-    {TC_OP_tan, tan, -40, 40, 4, 0, false},
-    {TC_OP_tanh, tanh, -12, 12, 3, 0, false},
-    {TC_OP_sigmoid, f_sigmoid, -100, 100, 3, 0, false},
-    {TC_OP_erf, erf, -6, 6, 4, 0, false},
-    {TC_OP_relu, f_relu, -9, 9, 0, 0, true},
-    {TC_OP_gelu, f_gelu, -8, 8, 4, 4, false},
-    {TC_OP_gelu_tanh, f_gelu_tanh, -8, 8, 8, 8, false},
-    {TC_OP_silu, f_silu, -50, 50, 4, 0, false},
-    {TC_OP_softplus, f_softplus, -50, 50, 3, 2, false},
-    {TC_OP_isnan, f_isnan, -1, 1, 0, 0, true},
-    {TC_OP_isinf, f_isinf, -1, 1, 0, 0, true},
+    {TC_OP_neg, f_neg, -9, 9, 0, 0, true},         {TC_OP_abs, fabs, -9, 9, 0, 0, true},
+    {TC_OP_sign, f_sign, -2, 2, 0, 0, true},       {TC_OP_floor, floor, -9, 9, 0, 0, true},
+    {TC_OP_ceil, ceil, -9, 9, 0, 0, true},         {TC_OP_reciprocal, f_reciprocal, -9, 9, 1, 0, false},
+    {TC_OP_sqrt, sqrt, -1, 9, 1, 0, false},        {TC_OP_rsqrt, f_rsqrt, -1, 9, 2, 0, false},
+    {TC_OP_exp, exp, -100, 100, 2, 0, false},      {TC_OP_log, log, -1, 9, 2, 0, false},
+    {TC_OP_log1p, log1p, -2, 9, 2, 0, false},      {TC_OP_sin, sin, -40, 40, 3, 0, false},
+    {TC_OP_cos, cos, -40, 40, 3, 0, false},        {TC_OP_tan, tan, -40, 40, 4, 0, false},
+    {TC_OP_tanh, tanh, -12, 12, 3, 0, false},      {TC_OP_sigmoid, f_sigmoid, -100, 100, 3, 0, false},
+    {TC_OP_erf, erf, -6, 6, 4, 0, false},          {TC_OP_relu, f_relu, -9, 9, 0, 0, true},
+    {TC_OP_gelu, f_gelu, -8, 8, 4, 4, false},      {TC_OP_gelu_tanh, f_gelu_tanh, -8, 8, 8, 8, false},
+    {TC_OP_silu, f_silu, -50, 50, 4, 0, false},    {TC_OP_softplus, f_softplus, -50, 50, 3, 2, false},
+    {TC_OP_isnan, f_isnan, -1, 1, 0, 0, true},     {TC_OP_isinf, f_isinf, -1, 1, 0, 0, true},
     {TC_OP_logical_not, f_not, -1, 1, 0, 0, true},
 };
 
-struct binary_row { tc_op op; binary_fn *f; double ulps; bool integers; };
+struct binary_row {
+  tc_op op;
+  binary_fn *f;
+  double ulps;
+  bool integers;
+};
 static const struct binary_row binary_rows[] = {
-    {TC_OP_add, f_add, 1, true},   {TC_OP_sub, f_sub, 1, true},   {TC_OP_mul, f_mul, 1, true},    {TC_OP_div, f_div, 1, false},
-    {TC_OP_pow, pow, 2, false},    {TC_OP_maximum, f_maximum, 0, true}, {TC_OP_minimum, f_minimum, 0, true},
-    {TC_OP_eq, f_eq, 0, true},     {TC_OP_ne, f_ne, 0, true},     {TC_OP_lt, f_lt, 0, true},      {TC_OP_le, f_le, 0, true},
-    {TC_OP_gt, f_gt, 0, true},     {TC_OP_ge, f_ge, 0, true},     {TC_OP_logical_and, f_and, 0, true},
-    {TC_OP_logical_or, f_or, 0, true}, {TC_OP_logical_xor, f_xor, 0, true},
+    {TC_OP_add, f_add, 1, true},         {TC_OP_sub, f_sub, 1, true},
+    {TC_OP_mul, f_mul, 1, true},         {TC_OP_div, f_div, 1, false},
+    {TC_OP_pow, pow, 2, false},          {TC_OP_maximum, f_maximum, 0, true},
+    {TC_OP_minimum, f_minimum, 0, true}, {TC_OP_eq, f_eq, 0, true},
+    {TC_OP_ne, f_ne, 0, true},           {TC_OP_lt, f_lt, 0, true},
+    {TC_OP_le, f_le, 0, true},           {TC_OP_gt, f_gt, 0, true},
+    {TC_OP_ge, f_ge, 0, true},           {TC_OP_logical_and, f_and, 0, true},
+    {TC_OP_logical_or, f_or, 0, true},   {TC_OP_logical_xor, f_xor, 0, true},
 };
 
 static const tc_dtype floats[] = {TC_F32, TC_F64, TC_BF16};
 enum { FLOATS = sizeof floats / sizeof *floats, ROUNDS = 12 };
-static const double specials[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0, 1e-40, 3e38, -3e38, 0.5, 2.0, 3.0, -2.0};
+static const double specials[] = {NAN,   INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0,
+                                  1e-40, 3e38,     -3e38,     0.5, 2.0,  3.0, -2.0};
 enum { SPECIALS = sizeof specials / sizeof *specials };
 
 static void sprinkle(const struct tc_tensor *t) {
@@ -84,10 +89,12 @@ static void sprinkle(const struct tc_tensor *t) {
     if (eager_below(8) == 0) tc_tensor_set_f64(t, i, specials[eager_below(SPECIALS)]);
 }
 
-static void check(tc_op op, const struct tc_tensor *out, int64_t i, double want, double ulps, double floor_error, double a, double b) {
+static void check(tc_op op, const struct tc_tensor *out, int64_t i, double want, double ulps,
+                  double floor_error, double a, double b) {
   const double got = tc_tensor_get_f64(out, i);
   if (eager_close_to(out->dtype, got, want, ulps, floor_error)) return;
-  print_error("%s %s of (%.17g, %.17g): got %.17g, want %.17g\n", tc_op_row(op)->name, tc_dtype_name(out->dtype), a, b, got, want);
+  print_error("%s %s of (%.17g, %.17g): got %.17g, want %.17g\n", tc_op_row(op)->name,
+              tc_dtype_name(out->dtype), a, b, got, want);
   fail();
 }
 
@@ -104,9 +111,11 @@ static void check_unary(struct eager *e, const struct unary_row *row, tc_dtype d
   eager_run(e, row->op, 1, in, NULL, &out);
   for (int64_t i = 0; i < tc_tensor_numel(&out); i++) {
     const double a = tc_tensor_get_f64(&x, i);
-    if (fabs(a) > 1e5 && (row->op == TC_OP_sin || row->op == TC_OP_cos || row->op == TC_OP_tan) && isfinite(a))
+    if (fabs(a) > 1e5 && (row->op == TC_OP_sin || row->op == TC_OP_cos || row->op == TC_OP_tan) &&
+        isfinite(a))
       continue; /* outside of the stated range */
-    check(row->op, &out, i, row->f(a), allowed(dtype, row->ulps), row->floor_eps * eager_epsilon(dtype), a, 0);
+    check(row->op, &out, i, row->f(a), allowed(dtype, row->ulps), row->floor_eps * eager_epsilon(dtype), a,
+          0);
   }
   tc_tensor_release(&x);
   tc_tensor_release(&out);
@@ -143,7 +152,8 @@ static void check_binary(struct eager *e, const struct binary_row *row, tc_dtype
   int64_t full[TC_MAX_DIMS], a_sizes[TC_MAX_DIMS], b_sizes[TC_MAX_DIMS];
   int a_dims, b_dims;
   broadcast_shapes(full, a_sizes, &a_dims, b_sizes, &b_dims);
-  struct tc_tensor a = eager_layout(e, dtype, a_dims, a_sizes, true), b = eager_layout(e, dtype, b_dims, b_sizes, true), out;
+  struct tc_tensor a = eager_layout(e, dtype, a_dims, a_sizes, true),
+                   b = eager_layout(e, dtype, b_dims, b_sizes, true), out;
   const bool is_pow = row->op == TC_OP_pow;
   eager_fill(&a, is_pow ? 0 : -5, 5);
   eager_fill(&b, -5, 5);
@@ -151,7 +161,8 @@ static void check_binary(struct eager *e, const struct binary_row *row, tc_dtype
   const struct tc_tensor *in[] = {&a, &b};
   eager_run(e, row->op, 2, in, NULL, &out);
   for (int64_t i = 0; i < tc_tensor_numel(&out); i++) {
-    const double x = tc_tensor_get_f64(&a, eager_broadcast_index(&out, &a, i)), y = tc_tensor_get_f64(&b, eager_broadcast_index(&out, &b, i));
+    const double x = tc_tensor_get_f64(&a, eager_broadcast_index(&out, &a, i)),
+                 y = tc_tensor_get_f64(&b, eager_broadcast_index(&out, &b, i));
     check(row->op, &out, i, row->f(x, y), allowed(out.dtype, row->ulps), 0, x, y);
   }
   tc_tensor_release(&a);
@@ -232,19 +243,20 @@ static void test_division(void **state) {
   })
 }
 
-/* PyTorch's quotient and remainder, step by step in the dtype that computes (bf16: f32), over the C library's exact fmod. */
-#define QUOTIENT(name, T, FMOD, FLOOR, COPYSIGN)                                  \
-  static double remainder_##name(double x, double y) {                            \
-    const T a = (T)x, b = (T)y, r = FMOD(a, b);                                   \
-    return (double)(r != 0 && (b < 0) != (r < 0) ? r + b : r);                    \
-  }                                                                               \
-  static double quotient_##name(double x, double y) {                             \
-    const T a = (T)x, b = (T)y, r = FMOD(a, b);                                   \
-    T q = (a - r) / b;                                                            \
-    if (b == 0) return (double)(a / b);                                           \
-    if (r != 0 && (b < 0) != (r < 0)) q -= 1;                                     \
-    if (q == 0) return (double)COPYSIGN(0, a / b);                                \
-    return (double)(q - FLOOR(q) > (T)0.5 ? FLOOR(q) + 1 : FLOOR(q));             \
+/* PyTorch's quotient and remainder, step by step in the dtype that computes (bf16: f32), over the C library's
+ * exact fmod. */
+#define QUOTIENT(name, T, FMOD, FLOOR, COPYSIGN)                                                             \
+  static double remainder_##name(double x, double y) {                                                       \
+    const T a = (T)x, b = (T)y, r = FMOD(a, b);                                                              \
+    return (double)(r != 0 && (b < 0) != (r < 0) ? r + b : r);                                               \
+  }                                                                                                          \
+  static double quotient_##name(double x, double y) {                                                        \
+    const T a = (T)x, b = (T)y, r = FMOD(a, b);                                                              \
+    T q = (a - r) / b;                                                                                       \
+    if (b == 0) return (double)(a / b);                                                                      \
+    if (r != 0 && (b < 0) != (r < 0)) q -= 1;                                                                \
+    if (q == 0) return (double)COPYSIGN(0, a / b);                                                           \
+    return (double)(q - FLOOR(q) > (T)0.5 ? FLOOR(q) + 1 : FLOOR(q));                                        \
   }
 QUOTIENT(f32, float, fmodf, floorf, copysignf)
 QUOTIENT(f64, double, fmod, floor, copysign)
@@ -274,13 +286,16 @@ static void same_number(tc_op op, tc_dtype dtype, double a, double b, double got
 /* Bit by bit, signs of zero included. */
 static void test_quotients(void **state) {
   enum { COUNT = 4099, TIMES = 20 };
-  static const double pairs[][2] = {{1, INFINITY}, {-1, INFINITY}, {1, -INFINITY}, {-0.0, INFINITY}, {INFINITY, 2}, {5, 0}, {-5, 0}, {5, -0.0}, {0, 0},
-                                    {-4, 2}, {4, -2}, {-0.0, 3}, {0, -3}, {1e30, 3}, {-1e30, 7}, {16777217, 0.1}, {3e38, 1e-45}, {1e-45, 3e38}, {NAN, 2}, {2, NAN}};
+  static const double pairs[][2] = {
+      {1, INFINITY}, {-1, INFINITY},  {1, -INFINITY}, {-0.0, INFINITY}, {INFINITY, 2}, {5, 0},  {-5, 0},
+      {5, -0.0},     {0, 0},          {-4, 2},        {4, -2},          {-0.0, 3},     {0, -3}, {1e30, 3},
+      {-1e30, 7},    {16777217, 0.1}, {3e38, 1e-45},  {1e-45, 3e38},    {NAN, 2},      {2, NAN}};
   (void)state;
   ON_EACH_ISA(e, {
     for (int d = 0; d < FLOATS; d++) {
       const int64_t n = COUNT;
-      struct tc_tensor x = eager_new(&e, floats[d], 1, &n), y = eager_new(&e, floats[d], 1, &n), quotient, rest;
+      struct tc_tensor x = eager_new(&e, floats[d], 1, &n), y = eager_new(&e, floats[d], 1, &n), quotient,
+                       rest;
       const struct tc_tensor *in[] = {&x, &y};
       for (int round = 0; round < TIMES; round++) {
         for (int64_t i = 0; i < n; i++) {
@@ -292,8 +307,10 @@ static void test_quotients(void **state) {
         eager_run(&e, TC_OP_remainder, 2, in, NULL, &rest);
         for (int64_t i = 0; i < n; i++) {
           const double a = tc_tensor_get_f64(&x, i), b = tc_tensor_get_f64(&y, i);
-          same_number(TC_OP_floor_divide, floats[d], a, b, tc_tensor_get_f64(&quotient, i), floats[d] == TC_F64 ? quotient_f64(a, b) : quotient_f32(a, b));
-          same_number(TC_OP_remainder, floats[d], a, b, tc_tensor_get_f64(&rest, i), floats[d] == TC_F64 ? remainder_f64(a, b) : remainder_f32(a, b));
+          same_number(TC_OP_floor_divide, floats[d], a, b, tc_tensor_get_f64(&quotient, i),
+                      floats[d] == TC_F64 ? quotient_f64(a, b) : quotient_f32(a, b));
+          same_number(TC_OP_remainder, floats[d], a, b, tc_tensor_get_f64(&rest, i),
+                      floats[d] == TC_F64 ? remainder_f64(a, b) : remainder_f32(a, b));
         }
         tc_tensor_release(&quotient);
         tc_tensor_release(&rest);
@@ -318,7 +335,8 @@ static void test_where(void **state) {
         int a_dims, b_dims;
         const int ndim = broadcast_shapes(full, a_sizes, &a_dims, b_sizes, &b_dims);
         struct tc_tensor c = eager_layout(&e, TC_BOOL, ndim, full, true), out;
-        struct tc_tensor a = eager_layout(&e, dtypes[d], a_dims, a_sizes, true), b = eager_layout(&e, dtypes[d], b_dims, b_sizes, true);
+        struct tc_tensor a = eager_layout(&e, dtypes[d], a_dims, a_sizes, true),
+                         b = eager_layout(&e, dtypes[d], b_dims, b_sizes, true);
         eager_fill(&c, 0, 1);
         eager_fill(&a, -5, 5);
         eager_fill(&b, -5, 5);
@@ -327,7 +345,8 @@ static void test_where(void **state) {
         for (int64_t i = 0; i < tc_tensor_numel(&out); i++) {
           const bool take = tc_tensor_get_i64(&c, eager_broadcast_index(&out, &c, i)) != 0;
           const struct tc_tensor *from = take ? &a : &b;
-          check(TC_OP_where, &out, i, tc_tensor_get_f64(from, eager_broadcast_index(&out, from, i)), 0, 0, take, 0);
+          check(TC_OP_where, &out, i, tc_tensor_get_f64(from, eager_broadcast_index(&out, from, i)), 0, 0,
+                take, 0);
         }
         tc_tensor_release(&c);
         tc_tensor_release(&a);
@@ -350,7 +369,8 @@ static void test_large(void **state) {
     eager_run(&e, TC_OP_add, 2, in, NULL, &out);
     const float *got = tc_tensor_data(&out);
     for (int64_t i = 0; i < sizes[0] * sizes[1]; i++)
-      if (got[i] != 2 * data[i]) fail_msg("element %lld: %g, want %g", (long long)i, (double)got[i], (double)(2 * data[i]));
+      if (got[i] != 2 * data[i])
+        fail_msg("element %lld: %g, want %g", (long long)i, (double)got[i], (double)(2 * data[i]));
     tc_tensor_release(&x);
     tc_tensor_release(&out);
   })
@@ -358,8 +378,8 @@ static void test_large(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unary),  cmocka_unit_test(test_binary), cmocka_unit_test(test_division), cmocka_unit_test(test_quotients),
-      cmocka_unit_test(test_where),  cmocka_unit_test(test_large),
+      cmocka_unit_test(test_unary),     cmocka_unit_test(test_binary), cmocka_unit_test(test_division),
+      cmocka_unit_test(test_quotients), cmocka_unit_test(test_where),  cmocka_unit_test(test_large),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

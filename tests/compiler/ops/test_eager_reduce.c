@@ -1,11 +1,16 @@
-/* Reductions over any dimensions of any layout, against double; NaN, infinity, ties, empty operands; and that the number of
- * threads changes nothing. */
+/* Reductions over any dimensions of any layout, against double; NaN, infinity, ties, empty operands; and that
+ * the number of threads changes nothing. */
 #include "tests/compiler/ops/eager.h"
 
 static const tc_op ops[] = {TC_OP_sum,    TC_OP_prod,   TC_OP_amax, TC_OP_amin, TC_OP_any,      TC_OP_all,
                             TC_OP_argmax, TC_OP_argmin, TC_OP_mean, TC_OP_var,  TC_OP_logsumexp};
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16, TC_I64, TC_BOOL};
-enum { OPS = sizeof ops / sizeof *ops, DTYPES = sizeof dtypes / sizeof *dtypes, ROUNDS = 25, MAX_LENGTH = 1 << 17 };
+enum {
+  OPS = sizeof ops / sizeof *ops,
+  DTYPES = sizeof dtypes / sizeof *dtypes,
+  ROUNDS = 25,
+  MAX_LENGTH = 1 << 17
+};
 
 static bool takes(tc_op op, tc_dtype dtype) {
   switch (op) {
@@ -64,7 +69,10 @@ static double reference(tc_op op, const double *x, int64_t n, double correction)
 static bool is_arg(tc_op op) { return op == TC_OP_argmax || op == TC_OP_argmin; }
 
 /* Collects the elements that each result stands for, in row-major order. */
-struct view { int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS]; int ndim; };
+struct view {
+  int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
+  int ndim;
+};
 static int64_t nth(const struct view *v, int64_t i) {
   int64_t at = 0;
   for (int d = v->ndim - 1; d >= 0; d--) {
@@ -89,7 +97,8 @@ static void check(struct eager *e, tc_op op, const struct tc_tensor *x, const bo
     if (reduced[d]) ints[n_ints++] = tc_sym_const(d), length *= x->sizes[d];
   }
   const double correction = (double)eager_below(2);
-  const struct tc_attrs attrs = {.ints = ints, .n_ints = n_ints, .nums = &correction, .n_nums = op == TC_OP_var};
+  const struct tc_attrs attrs = {
+      .ints = ints, .n_ints = n_ints, .nums = &correction, .n_nums = op == TC_OP_var};
   const struct tc_tensor *in[] = {x};
   if (length == 0 && (is_arg(op) || op == TC_OP_amax || op == TC_OP_amin)) return;
   eager_run(e, op, 1, in, &attrs, &out);
@@ -104,28 +113,36 @@ static void check(struct eager *e, tc_op op, const struct tc_tensor *x, const bo
     const double mean = op == TC_OP_mean || op == TC_OP_var ? (double)(length ? length : 1) : 1;
     const double floor_error = op == TC_OP_sum || op == TC_OP_mean ? 8 * eps * size / mean
                                : op == TC_OP_logsumexp             ? 8 * eps
-                               : op == TC_OP_var                   ? 256 * eps * fabs(want) + 16 * eps * eps * size * size / (mean * mean)
-                               : op == TC_OP_prod                  ? (double)length * eps * fabs(want)
-                                                                   : 0;
-    if (eager_close_to(out.dtype, got, want, x->dtype == TC_BF16 ? 0.6 : 4, isfinite(floor_error) ? floor_error : 0)) continue;
-    print_error("%s %s, %lld elements, result %lld: got %.17g, want %.17g\n", tc_op_row(op)->name, tc_dtype_name(x->dtype), (long long)length,
-                (long long)i, got, want);
+                               : op == TC_OP_var
+                                   ? 256 * eps * fabs(want) + 16 * eps * eps * size * size / (mean * mean)
+                               : op == TC_OP_prod ? (double)length * eps * fabs(want)
+                                                  : 0;
+    if (eager_close_to(out.dtype, got, want, x->dtype == TC_BF16 ? 0.6 : 4,
+                       isfinite(floor_error) ? floor_error : 0))
+      continue;
+    print_error("%s %s, %lld elements, result %lld: got %.17g, want %.17g\n", tc_op_row(op)->name,
+                tc_dtype_name(x->dtype), (long long)length, (long long)i, got, want);
     fail();
   }
   tc_tensor_release(&out);
 }
 
-static void check_random(struct eager *e, tc_op op, tc_dtype dtype, int max_dims, int64_t max_size, bool contiguous) {
+static void check_random(struct eager *e, tc_op op, tc_dtype dtype, int max_dims, int64_t max_size,
+                         bool contiguous) {
   int64_t sizes[TC_MAX_DIMS];
   bool reduced[TC_MAX_DIMS] = {false};
   const int ndim = eager_shape(sizes, max_dims, max_size);
-  struct tc_tensor x = contiguous ? eager_new(e, dtype, ndim, sizes) : eager_layout(e, dtype, ndim, sizes, true);
+  struct tc_tensor x =
+      contiguous ? eager_new(e, dtype, ndim, sizes) : eager_layout(e, dtype, ndim, sizes, true);
   eager_fill(&x, op == TC_OP_prod ? 0.5 : -4, op == TC_OP_prod ? 1.5 : 4);
   if (tc_dtype_is_float(dtype) && eager_below(3) == 0 && tc_tensor_numel(&x) && op != TC_OP_var)
-    for (int i = 0; i < 3; i++) tc_tensor_set_f64(&x, eager_below(tc_tensor_numel(&x)), (double[]){NAN, INFINITY, -INFINITY, 0}[eager_below(4)]);
+    for (int i = 0; i < 3; i++)
+      tc_tensor_set_f64(&x, eager_below(tc_tensor_numel(&x)),
+                        (double[]){NAN, INFINITY, -INFINITY, 0}[eager_below(4)]);
   if (ndim) {
     reduced[eager_below(ndim)] = true;
-    if (!is_arg(op)) for (int d = 0; d < ndim; d++) reduced[d] |= eager_below(3) == 0;
+    if (!is_arg(op))
+      for (int d = 0; d < ndim; d++) reduced[d] |= eager_below(3) == 0;
   }
   check(e, op, &x, reduced, eager_below(2));
   tc_tensor_release(&x);
@@ -210,8 +227,11 @@ static void test_nothing_to_choose(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random),  cmocka_unit_test(test_long), cmocka_unit_test(test_tall),
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_nothing_to_choose),
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_long),
+      cmocka_unit_test(test_tall),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_nothing_to_choose),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

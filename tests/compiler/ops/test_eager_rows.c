@@ -4,10 +4,13 @@
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes, ROUNDS = 40, MAX_ROW = 6000 };
 
-static void near_enough(const char *what, const struct tc_tensor *out, int64_t i, double want, double floor_eps) {
-  const double got = tc_tensor_get_f64(out, i), eps = eager_epsilon(out->dtype == TC_BF16 ? TC_F32 : out->dtype);
+static void near_enough(const char *what, const struct tc_tensor *out, int64_t i, double want,
+                        double floor_eps) {
+  const double got = tc_tensor_get_f64(out, i),
+               eps = eager_epsilon(out->dtype == TC_BF16 ? TC_F32 : out->dtype);
   if (eager_close_to(out->dtype, got, want, out->dtype == TC_BF16 ? 0.55 : 8, floor_eps * eps)) return;
-  print_error("%s %s, element %lld: got %.17g, want %.17g\n", what, tc_dtype_name(out->dtype), (long long)i, got, want);
+  print_error("%s %s, element %lld: got %.17g, want %.17g\n", what, tc_dtype_name(out->dtype), (long long)i,
+              got, want);
   fail();
 }
 
@@ -19,7 +22,9 @@ static void check_softmax(struct eager *e, tc_dtype dtype, int max_dims, int64_t
   const bool log_of = eager_below(2);
   struct tc_tensor x = eager_tensor(e, dtype, ndim, sizes, -20, 20), out;
   if (special && tc_tensor_numel(&x))
-    for (int i = 0; i < 3; i++) tc_tensor_set_f64(&x, eager_below(tc_tensor_numel(&x)), (double[]){NAN, INFINITY, -INFINITY, 80}[eager_below(4)]);
+    for (int i = 0; i < 3; i++)
+      tc_tensor_set_f64(&x, eager_below(tc_tensor_numel(&x)),
+                        (double[]){NAN, INFINITY, -INFINITY, 80}[eager_below(4)]);
   const tc_sym ints[] = {tc_sym_const(dim)};
   const struct tc_attrs attrs = {.ints = ints, .n_ints = 1};
   const struct tc_tensor *in[] = {&x};
@@ -35,8 +40,11 @@ static void check_softmax(struct eager *e, tc_dtype dtype, int max_dims, int64_t
     }
     for (int64_t j = 0; j < n; j++) total += exp(row[j] - largest);
     const double at = tc_tensor_get_f64(&x, i);
-    if (log_of) near_enough("log_softmax", &out, i, at - largest - log(total), 30);
-    else near_enough("softmax", &out, i, exp(at - largest) / total, 40 * exp(at - largest) / total); /* the distance from the largest is rounded */
+    if (log_of)
+      near_enough("log_softmax", &out, i, at - largest - log(total), 30);
+    else
+      near_enough("softmax", &out, i, exp(at - largest) / total,
+                  40 * exp(at - largest) / total); /* the distance from the largest is rounded */
   }
   tc_tensor_release(&x);
   tc_tensor_release(&out);
@@ -61,7 +69,8 @@ static void check_norm(struct eager *e, tc_dtype dtype, int64_t max_size) {
   for (int d = ndim - dims; d < ndim; d++) length *= sizes[d];
   const bool has_weight = eager_below(2), has_bias = eager_below(2), is_layer = eager_below(2);
   struct tc_tensor x = eager_tensor(e, dtype, ndim, sizes, -3, 5), out;
-  struct tc_tensor weight = eager_tensor(e, dtype, dims, sizes + ndim - dims, -2, 2), bias = eager_tensor(e, dtype, dims, sizes + ndim - dims, -2, 2);
+  struct tc_tensor weight = eager_tensor(e, dtype, dims, sizes + ndim - dims, -2, 2),
+                   bias = eager_tensor(e, dtype, dims, sizes + ndim - dims, -2, 2);
   const struct tc_tensor *in[] = {&x, has_weight ? &weight : &bias, &bias};
   const tc_sym ints[] = {tc_sym_const(dims), tc_sym_const(has_weight), tc_sym_const(has_bias)};
   const double eps = 1e-5;
@@ -70,13 +79,16 @@ static void check_norm(struct eager *e, tc_dtype dtype, int64_t max_size) {
   for (int64_t i = 0; i < tc_tensor_numel(&out); i++) {
     const int64_t start = i / length * length;
     double mean = 0, power = 0;
-    for (int64_t j = 0; j < length && is_layer; j++) mean += tc_tensor_get_f64(&x, start + j) / (double)length;
-    for (int64_t j = 0; j < length; j++) power += pow(tc_tensor_get_f64(&x, start + j) - mean, 2) / (double)length;
+    for (int64_t j = 0; j < length && is_layer; j++)
+      mean += tc_tensor_get_f64(&x, start + j) / (double)length;
+    for (int64_t j = 0; j < length; j++)
+      power += pow(tc_tensor_get_f64(&x, start + j) - mean, 2) / (double)length;
     double want = (tc_tensor_get_f64(&x, i) - mean) / sqrt(power + eps);
     if (has_weight) want *= tc_tensor_get_f64(&weight, i % length);
     if (has_bias) want += tc_tensor_get_f64(&bias, i % length);
     near_enough(is_layer ? "layer_norm" : "rms_norm", &out, i, want,
-                length == 1 ? 4000 : 2000); /* one element less its mean: eps alone divides the rounding error */
+                length == 1 ? 4000
+                            : 2000); /* one element less its mean: eps alone divides the rounding error */
   }
   tc_tensor_release(&x);
   tc_tensor_release(&weight);

@@ -16,8 +16,17 @@ enum { MAX_ATTRS = 16 };
 
 /* ---- one call as text ---- */
 
-struct shape { tc_dtype dtype; int ndim; int64_t sizes[TC_MAX_DIMS]; };
-struct attrs { int n_ints; int64_t ints[MAX_ATTRS]; int n_nums; double nums[2]; };
+struct shape {
+  tc_dtype dtype;
+  int ndim;
+  int64_t sizes[TC_MAX_DIMS];
+};
+struct attrs {
+  int n_ints;
+  int64_t ints[MAX_ATTRS];
+  int n_nums;
+  double nums[2];
+};
 
 static struct tc_meta meta_of(const struct shape *s) {
   struct tc_meta meta = {.dtype = s->dtype, .ndim = s->ndim};
@@ -39,7 +48,8 @@ static const char *infer(tc_op op, int n, const struct shape *in, const struct a
   struct tc_error err = {0};
   const struct tc_attrs a = {ints, attrs->n_ints, attrs->nums, attrs->n_nums};
   const tc_status status = tc_op_infer(NULL, op, n, pointers, &a, &out, &err);
-  assert_int_equal(tc_op_infer(NULL, op, n, pointers, &a, &out, NULL), status); /* the record of the error is optional */
+  assert_int_equal(tc_op_infer(NULL, op, n, pointers, &a, &out, NULL),
+                   status); /* the record of the error is optional */
   if (status) {
     snprintf(line, sizeof line, "error %s: %s", tc_status_name(status), err.message);
     return line;
@@ -52,14 +62,25 @@ static const char *infer(tc_op op, int n, const struct shape *in, const struct a
   return line;
 }
 
-#define F32(...) {TC_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}}
-#define I64(...) {TC_I64, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}}
-#define BOOL(...) {TC_BOOL, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}}
+#define F32(...)                                                                                             \
+  {                                                                                                          \
+    TC_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), { __VA_ARGS__ }                              \
+  }
+#define I64(...)                                                                                             \
+  {                                                                                                          \
+    TC_I64, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), { __VA_ARGS__ }                              \
+  }
+#define BOOL(...)                                                                                            \
+  {                                                                                                          \
+    TC_BOOL, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), { __VA_ARGS__ }                             \
+  }
 #define SCALAR(dtype) {dtype, 0, {0}}
-#define INTS(...) .n_ints = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), .ints = {__VA_ARGS__}
-#define NUMS(...) .n_nums = sizeof((double[]){__VA_ARGS__}) / sizeof(double), .nums = {__VA_ARGS__}
-#define SHAPES(...) (const struct shape[]){__VA_ARGS__}
-#define EXPECT(text, op, n, shapes, ...) assert_string_equal(infer(TC_OP_##op, n, shapes, &(struct attrs){__VA_ARGS__}), text)
+#define INTS(...)     .n_ints = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), .ints = {__VA_ARGS__}
+#define NUMS(...)     .n_nums = sizeof((double[]){__VA_ARGS__}) / sizeof(double), .nums = {__VA_ARGS__}
+#define SHAPES(...)                                                                                          \
+  (const struct shape[]) { __VA_ARGS__ }
+#define EXPECT(text, op, n, shapes, ...)                                                                     \
+  assert_string_equal(infer(TC_OP_##op, n, shapes, &(struct attrs){__VA_ARGS__}), text)
 
 static void table_is_whole(void **state) {
   (void)state;
@@ -78,9 +99,12 @@ static void creation(void **state) {
   EXPECT("[0, 5] f64", randn, 0, NULL, INTS(TC_F64, 0, 5));
   EXPECT("error DTYPE: rand: i64: takes a floating-point dtype", rand, 0, NULL, INTS(TC_I64, 2));
   EXPECT("error ARG: rand: 77 is no dtype", rand, 0, NULL, INTS(77, 2));
-  EXPECT("error SHAPE: full: size 2 of the result would be -4", full, 0, NULL, INTS(TC_F32, 0, 3, -4), NUMS(0));
-  EXPECT("error LIMIT: full: the result would have too many elements", full, 0, NULL, INTS(TC_F32, 0, 1ll << 40, 1ll << 40), NUMS(0));
-  EXPECT("error LIMIT: full: 9 dimensions, at most 8 are supported", full, 0, NULL, INTS(TC_F32, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1), NUMS(0));
+  EXPECT("error SHAPE: full: size 2 of the result would be -4", full, 0, NULL, INTS(TC_F32, 0, 3, -4),
+         NUMS(0));
+  EXPECT("error LIMIT: full: the result would have too many elements", full, 0, NULL,
+         INTS(TC_F32, 0, 1ll << 40, 1ll << 40), NUMS(0));
+  EXPECT("error LIMIT: full: 9 dimensions, at most 8 are supported", full, 0, NULL,
+         INTS(TC_F32, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1), NUMS(0));
   EXPECT("error ARG: input: an input is given its dtype and shape; it has no rule", input, 0, NULL, INTS(0));
 }
 
@@ -89,12 +113,17 @@ static void dtypes(void **state) {
   EXPECT("[2] bool", lt, 2, SHAPES(F32(2), F32(2)), 0);
   EXPECT("[2] bool", isnan, 1, SHAPES(F32(2)), 0);
   EXPECT("[2] bf16", cast, 1, SHAPES(F32(2)), INTS(TC_BF16));
-  EXPECT("error DTYPE: add: f32 and i64: the dtypes of operands 1 and 2 differ; cast one of them", add, 2, SHAPES(F32(2), I64(2)), 0);
-  EXPECT("error DTYPE: add: bool and bool: takes numbers, not bool; cast to i64 or use a logical operation", add, 2, SHAPES(BOOL(2), BOOL(2)), 0);
-  EXPECT("error DTYPE: exp: i64: takes a floating-point dtype; cast to f32, f64 or bf16", exp, 1, SHAPES(I64(2)), 0);
-  EXPECT("error DTYPE: where: f32, f32 and f32: the condition must be bool", where, 3, SHAPES(F32(2), F32(2), F32(2)), 0);
+  EXPECT("error DTYPE: add: f32 and i64: the dtypes of operands 1 and 2 differ; cast one of them", add, 2,
+         SHAPES(F32(2), I64(2)), 0);
+  EXPECT("error DTYPE: add: bool and bool: takes numbers, not bool; cast to i64 or use a logical operation",
+         add, 2, SHAPES(BOOL(2), BOOL(2)), 0);
+  EXPECT("error DTYPE: exp: i64: takes a floating-point dtype; cast to f32, f64 or bf16", exp, 1,
+         SHAPES(I64(2)), 0);
+  EXPECT("error DTYPE: where: f32, f32 and f32: the condition must be bool", where, 3,
+         SHAPES(F32(2), F32(2), F32(2)), 0);
   EXPECT("[2] f32", where, 3, SHAPES(BOOL(2), F32(2), SCALAR(TC_F32)), 0);
-  EXPECT("error DTYPE: embedding: f32 and f32: the index must be i64", embedding, 2, SHAPES(F32(9, 4), F32(2)), 0);
+  EXPECT("error DTYPE: embedding: f32 and f32: the index must be i64", embedding, 2,
+         SHAPES(F32(9, 4), F32(2)), 0);
   EXPECT("error ARG: add: takes 2 operands, got 1", add, 1, SHAPES(F32(2)), 0);
 }
 
@@ -105,8 +134,10 @@ static void broadcasting(void **state) {
   EXPECT("[0, 3] f32", add, 2, SHAPES(F32(0, 3), F32(1, 3)), 0);
   EXPECT("[2] f32", add, 2, SHAPES(SCALAR(TC_F32), F32(2)), 0);
   EXPECT("[2, 3] f32", copy_, 2, SHAPES(F32(2, 3), F32(3)), 0);
-  EXPECT("error SHAPE: copy_: [3] and [2, 3]: the source has more dimensions than the target", copy_, 2, SHAPES(F32(3), F32(2, 3)), 0);
-  EXPECT("error SHAPE: add: [2, 3] and [0, 3]: the sizes can not be broadcast together: aligned at the last dimension, each pair must be equal or "
+  EXPECT("error SHAPE: copy_: [3] and [2, 3]: the source has more dimensions than the target", copy_, 2,
+         SHAPES(F32(3), F32(2, 3)), 0);
+  EXPECT("error SHAPE: add: [2, 3] and [0, 3]: the sizes can not be broadcast together: aligned at the last "
+         "dimension, each pair must be equal or "
          "contain a 1",
          add, 2, SHAPES(F32(2, 3), F32(0, 3)), 0);
 }
@@ -119,13 +150,16 @@ static void reducing(void **state) {
   EXPECT("[2] i64", argmax, 1, SHAPES(F32(2, 3)), INTS(0, 1));
   EXPECT("[2] f32", sum, 1, SHAPES(F32(2, 0)), INTS(0, 1));
   EXPECT("[0] f32", amax, 1, SHAPES(F32(0, 3)), INTS(0, 1));
-  EXPECT("error SHAPE: argmin: [2, 0]: dimension 2 has size 0, and there is no element to choose", argmin, 1, SHAPES(F32(2, 0)), INTS(0, 1));
-  EXPECT("error SHAPE: sum: [2, 3]: dimension 3 does not exist; there are 2", sum, 1, SHAPES(F32(2, 3)), INTS(0, 2));
+  EXPECT("error SHAPE: argmin: [2, 0]: dimension 2 has size 0, and there is no element to choose", argmin, 1,
+         SHAPES(F32(2, 0)), INTS(0, 1));
+  EXPECT("error SHAPE: sum: [2, 3]: dimension 3 does not exist; there are 2", sum, 1, SHAPES(F32(2, 3)),
+         INTS(0, 2));
   EXPECT("error ARG: sum: [2, 3]: dimension 1 is named twice", sum, 1, SHAPES(F32(2, 3)), INTS(0, 0, 0));
   EXPECT("error ARG: sum: [2, 3]: the dimensions are missing", sum, 1, SHAPES(F32(2, 3)), INTS(0));
   EXPECT("[2, 4] f32", layer_norm, 2, SHAPES(F32(2, 4), F32(4)), INTS(1, 1, 0), NUMS(1e-5));
-  EXPECT("error SHAPE: layer_norm: [2, 4] and [2]: operand 2 must have the shape of the last 1 dimensions of the first", layer_norm, 2,
-         SHAPES(F32(2, 4), F32(2)), INTS(1, 1, 0), NUMS(1e-5));
+  EXPECT("error SHAPE: layer_norm: [2, 4] and [2]: operand 2 must have the shape of the last 1 dimensions of "
+         "the first",
+         layer_norm, 2, SHAPES(F32(2, 4), F32(2)), INTS(1, 1, 0), NUMS(1e-5));
 }
 
 static void multiplying(void **state) {
@@ -133,16 +167,21 @@ static void multiplying(void **state) {
   EXPECT("[2, 4] f32", matmul, 2, SHAPES(F32(2, 3), F32(3, 4)), 0);
   EXPECT("[7, 5, 2, 4] f32", matmul, 2, SHAPES(F32(5, 2, 3), F32(7, 1, 3, 4)), 0);
   EXPECT("[2, 4] f32", matmul, 2, SHAPES(F32(2, 0), F32(0, 4)), 0);
-  EXPECT("error SHAPE: matmul: [2, 3] and [4, 5]: the inner sizes 3 and 4 differ", matmul, 2, SHAPES(F32(2, 3), F32(4, 5)), 0);
-  EXPECT("error SHAPE: matmul: [5, 2, 3] and [4, 3, 2]: the batch dimensions (all but the last two) can not be broadcast together", matmul, 2,
-         SHAPES(F32(5, 2, 3), F32(4, 3, 2)), 0);
+  EXPECT("error SHAPE: matmul: [2, 3] and [4, 5]: the inner sizes 3 and 4 differ", matmul, 2,
+         SHAPES(F32(2, 3), F32(4, 5)), 0);
+  EXPECT("error SHAPE: matmul: [5, 2, 3] and [4, 3, 2]: the batch dimensions (all but the last two) can not "
+         "be broadcast together",
+         matmul, 2, SHAPES(F32(5, 2, 3), F32(4, 3, 2)), 0);
   EXPECT("[8, 7] f32", linear, 3, SHAPES(F32(8, 3), F32(7, 3), F32(7)), 0);
   EXPECT("[7] f32", linear, 2, SHAPES(F32(3), F32(7, 3)), 0);
-  EXPECT("error SHAPE: linear: [8, 3], [7, 3] and [3]: the bias must have 1 dimension with the size of the weight's first", linear, 3,
-         SHAPES(F32(8, 3), F32(7, 3), F32(3)), 0);
-  EXPECT("[2, 5, 9] f32", sdpa, 4, SHAPES(F32(2, 5, 8), F32(2, 6, 8), F32(2, 6, 9), F32(5, 6)), INTS(0), NUMS(1));
-  EXPECT("error SHAPE: sdpa: [2, 5, 8], [2, 6, 8], [2, 6, 9] and [6, 5]: the mask does not broadcast to the scores [batch…, queries, keys]", sdpa, 4,
-         SHAPES(F32(2, 5, 8), F32(2, 6, 8), F32(2, 6, 9), F32(6, 5)), INTS(0), NUMS(1));
+  EXPECT("error SHAPE: linear: [8, 3], [7, 3] and [3]: the bias must have 1 dimension with the size of the "
+         "weight's first",
+         linear, 3, SHAPES(F32(8, 3), F32(7, 3), F32(3)), 0);
+  EXPECT("[2, 5, 9] f32", sdpa, 4, SHAPES(F32(2, 5, 8), F32(2, 6, 8), F32(2, 6, 9), F32(5, 6)), INTS(0),
+         NUMS(1));
+  EXPECT("error SHAPE: sdpa: [2, 5, 8], [2, 6, 8], [2, 6, 9] and [6, 5]: the mask does not broadcast to the "
+         "scores [batch…, queries, keys]",
+         sdpa, 4, SHAPES(F32(2, 5, 8), F32(2, 6, 8), F32(2, 6, 9), F32(6, 5)), INTS(0), NUMS(1));
 }
 
 static void moving(void **state) {
@@ -155,17 +194,21 @@ static void moving(void **state) {
   EXPECT("error ARG: permute: [2, 3]: dimension 2 is named twice", permute, 1, SHAPES(F32(2, 3)), INTS(1, 1));
   EXPECT("[2, 2] f32", slice, 1, SHAPES(F32(2, 5)), INTS(1, 1, 2, 3));
   EXPECT("[2, 0] f32", slice, 1, SHAPES(F32(2, 5)), INTS(1, 5, 0, 1));
-  EXPECT("error INDEX: slice: [2, 5]: the slice ends behind dimension 2", slice, 1, SHAPES(F32(2, 5)), INTS(1, 2, 2, 3));
-  EXPECT("error ARG: slice: [2, 5]: the step must be at least 1", slice, 1, SHAPES(F32(2, 5)), INTS(1, 2, 2, 0));
+  EXPECT("error INDEX: slice: [2, 5]: the slice ends behind dimension 2", slice, 1, SHAPES(F32(2, 5)),
+         INTS(1, 2, 2, 3));
+  EXPECT("error ARG: slice: [2, 5]: the step must be at least 1", slice, 1, SHAPES(F32(2, 5)),
+         INTS(1, 2, 2, 0));
   EXPECT("[3] f32", squeeze, 1, SHAPES(F32(1, 3, 1)), INTS(0, 2));
-  EXPECT("error SHAPE: squeeze: [1, 3]: dimension 2 has another size than 1", squeeze, 1, SHAPES(F32(1, 3)), INTS(1));
+  EXPECT("error SHAPE: squeeze: [1, 3]: dimension 2 has another size than 1", squeeze, 1, SHAPES(F32(1, 3)),
+         INTS(1));
   EXPECT("[3, 1] f32", unsqueeze, 1, SHAPES(F32(3)), INTS(1));
   EXPECT("[3, 6] f32", pad, 1, SHAPES(F32(2, 3)), INTS(0, 1, 1, 2), NUMS(0));
   EXPECT("[2, 5] f32", cat, 2, SHAPES(F32(2, 3), F32(2, 2)), INTS(1));
   EXPECT("error SHAPE: flip: [2]: dimension 2 does not exist; there are 1", flip, 1, SHAPES(F32(2)), INTS(1));
   EXPECT("[5, 4] f32", embedding, 2, SHAPES(F32(9, 4), I64(5)), 0);
   EXPECT("[2, 5] f32", gather, 2, SHAPES(F32(3, 4), I64(2, 5)), INTS(1));
-  EXPECT("error SHAPE: gather: [3, 4] and [4, 4]: the index is larger than the tensor in dimension 1", gather, 2, SHAPES(F32(3, 4), I64(4, 4)), INTS(1));
+  EXPECT("error SHAPE: gather: [3, 4] and [4, 4]: the index is larger than the tensor in dimension 1", gather,
+         2, SHAPES(F32(3, 4), I64(4, 4)), INTS(1));
   EXPECT("[3, 7] f32", index_select, 2, SHAPES(F32(3, 4), I64(7)), INTS(1));
   EXPECT("error SHAPE: tril: [3]: takes at least 2 dimensions", tril, 1, SHAPES(F32(3)), INTS(0));
 }
@@ -188,10 +231,12 @@ static void any_attributes_are_survived(void **state) {
     const tc_op op = (tc_op)below(TC_OP_COUNT);
     const int arity = tc_op_row(op)->arity, n = arity == TC_VARIADIC ? (int)below(5) : arity;
     for (int i = 0; i < n; i++) {
-      in[i] = (struct shape){.dtype = below(4) ? TC_F32 : (tc_dtype)below(TC_DTYPE_COUNT), .ndim = (int)below(TC_MAX_DIMS + 1)};
+      in[i] = (struct shape){.dtype = below(4) ? TC_F32 : (tc_dtype)below(TC_DTYPE_COUNT),
+                             .ndim = (int)below(TC_MAX_DIMS + 1)};
       for (int d = 0; d < in[i].ndim; d++) in[i].sizes[d] = below(3);
     }
-    for (int i = 0; i < attrs.n_ints; i++) attrs.ints[i] = below(8) ? below(6) - 1 : below(1ll << 62) - (1ll << 61);
+    for (int i = 0; i < attrs.n_ints; i++)
+      attrs.ints[i] = below(8) ? below(6) - 1 : below(1ll << 62) - (1ll << 61);
     const char *text = infer(op, n, in, &attrs);
     assert_true(text[0] == '[' || !strncmp(text, "error", 5));
   }
@@ -220,7 +265,8 @@ static int64_t offset_of(const struct tc_tensor *t, int64_t number) {
   return offset;
 }
 
-static tc_status apply(tc_op op, const struct tc_tensor *x, int n, const int64_t *values, struct tc_tensor *out) {
+static tc_status apply(tc_op op, const struct tc_tensor *x, int n, const int64_t *values,
+                       struct tc_tensor *out) {
   tc_sym ints[MAX_ATTRS];
   struct tc_meta in, meta;
   struct tc_error err;
@@ -339,14 +385,24 @@ static void refused_view_names_strides(void **state) {
   struct tc_meta meta = {.dtype = TC_F32, .ndim = 1, .sizes = {tc_sym_const(6)}};
   struct tc_error err;
   assert_int_equal(tc_view_of(TC_OP_view, &x, &(struct tc_attrs){0}, &meta, &out, &err), TC_SHAPE);
-  assert_string_equal(err.message, "view: [3, 2] f32 with strides [1, 3] can not be seen without a copy as [6] f32; use reshape");
+  assert_string_equal(
+      err.message,
+      "view: [3, 2] f32 with strides [1, 3] can not be seen without a copy as [6] f32; use reshape");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(table_is_whole), cmocka_unit_test(creation),    cmocka_unit_test(dtypes), cmocka_unit_test(broadcasting),
-      cmocka_unit_test(reducing),       cmocka_unit_test(multiplying), cmocka_unit_test(moving), cmocka_unit_test(any_attributes_are_survived),
-      cmocka_unit_test(views_show_the_same_elements), cmocka_unit_test(views_of_other_kinds), cmocka_unit_test(refused_view_names_strides),
+      cmocka_unit_test(table_is_whole),
+      cmocka_unit_test(creation),
+      cmocka_unit_test(dtypes),
+      cmocka_unit_test(broadcasting),
+      cmocka_unit_test(reducing),
+      cmocka_unit_test(multiplying),
+      cmocka_unit_test(moving),
+      cmocka_unit_test(any_attributes_are_survived),
+      cmocka_unit_test(views_show_the_same_elements),
+      cmocka_unit_test(views_of_other_kinds),
+      cmocka_unit_test(refused_view_names_strides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The accuracy that codegen/polynomials.h states, in units in the last place, through the eager kernels of each instruction
- * set: f32 over a dense sample of all bit patterns against double, f64 over random arguments against long double; and the
- * special values, bit by bit. */
+/* The accuracy that codegen/polynomials.h states, in units in the last place, through the eager kernels of
+ * each instruction set: f32 over a dense sample of all bit patterns against double, f64 over random arguments
+ * against long double; and the special values, bit by bit. */
 #include "tests/compiler/ops/eager.h"
 
 enum { BATCH = 4096, F32_STEP = 4099, F64_BATCHES = 40 };
@@ -10,18 +10,18 @@ static double d_rsqrt(double x) { return 1 / sqrt(x); }
 static long double l_sigmoid(long double x) { return 1 / (1 + expl(-x)); }
 static long double l_rsqrt(long double x) { return 1 / sqrtl(x); }
 
-struct row { tc_op op; double (*f)(double); long double (*fl)(long double); double f32_ulp, f64_ulp; };
+struct row {
+  tc_op op;
+  double (*f)(double);
+  long double (*fl)(long double);
+  double f32_ulp, f64_ulp;
+};
 static const struct row rows[] = {
-    {TC_OP_exp, exp, expl, 1.1, 1.1},
-    {TC_OP_log, log, logl, 1.0, 1.0},
-    {TC_OP_log1p, log1p, log1pl, 1.3, 1.4},
-    {TC_OP_sin, sin, sinl, 2.4, 2.7},
-    {TC_OP_cos, cos, cosl, 2.4, 2.7},
-    {TC_OP_tan, tan, tanl, 4.0, 4.2},
-    {TC_OP_tanh, tanh, tanhl, 2.5, 2.8},
-    {TC_OP_sigmoid, d_sigmoid, l_sigmoid, 2.6, 2.6},
-    {TC_OP_erf, erf, erfl, 2.2, 4.3},
-    {TC_OP_rsqrt, d_rsqrt, l_rsqrt, 1.5, 1.5},
+    {TC_OP_exp, exp, expl, 1.1, 1.1},       {TC_OP_log, log, logl, 1.0, 1.0},
+    {TC_OP_log1p, log1p, log1pl, 1.3, 1.4}, {TC_OP_sin, sin, sinl, 2.4, 2.7},
+    {TC_OP_cos, cos, cosl, 2.4, 2.7},       {TC_OP_tan, tan, tanl, 4.0, 4.2},
+    {TC_OP_tanh, tanh, tanhl, 2.5, 2.8},    {TC_OP_sigmoid, d_sigmoid, l_sigmoid, 2.6, 2.6},
+    {TC_OP_erf, erf, erfl, 2.2, 4.3},       {TC_OP_rsqrt, d_rsqrt, l_rsqrt, 1.5, 1.5},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -38,8 +38,12 @@ static double ulps(double got, long double want, int digits, int smallest, long 
   if (exponent < smallest || want == 0) exponent = smallest;
   return (double)(fabsl((long double)got - want) / ldexpl(1, exponent));
 }
-static double ulps_f32(double got, double want) { return ulps(got, (long double)want, 24, -149, 0x1.fffffep127L); }
-static double ulps_f64(double got, long double want) { return ulps(got, want, 53, -1074, 0x1.fffffffffffffp1023L); }
+static double ulps_f32(double got, double want) {
+  return ulps(got, (long double)want, 24, -149, 0x1.fffffep127L);
+}
+static double ulps_f64(double got, long double want) {
+  return ulps(got, want, 53, -1074, 0x1.fffffffffffffp1023L);
+}
 
 static struct tc_tensor x32, x64;
 
@@ -60,7 +64,9 @@ static void check_f32(struct eager *e, const struct row *row) {
     const float *y = tc_tensor_data(&out);
     for (int i = 0; i < BATCH; i++) {
       const double distance = ulps_f32((double)y[i], row->f((double)x[i]));
-      if (!(distance <= row->f32_ulp)) fail_msg("%s f32 of %a: %a is %.2f ulp off", tc_op_row(row->op)->name, (double)x[i], (double)y[i], distance);
+      if (!(distance <= row->f32_ulp))
+        fail_msg("%s f32 of %a: %a is %.2f ulp off", tc_op_row(row->op)->name, (double)x[i], (double)y[i],
+                 distance);
     }
     tc_tensor_release(&out);
   }
@@ -88,7 +94,8 @@ static void check_f64(struct eager *e, const struct row *row) {
     const double *y = tc_tensor_data(&out);
     for (int i = 0; i < BATCH; i++) {
       const double distance = ulps_f64(y[i], row->fl((long double)x[i]));
-      if (!(distance <= row->f64_ulp)) fail_msg("%s f64 of %a: %a is %.2f ulp off", tc_op_row(row->op)->name, x[i], y[i], distance);
+      if (!(distance <= row->f64_ulp))
+        fail_msg("%s f64 of %a: %a is %.2f ulp off", tc_op_row(row->op)->name, x[i], y[i], distance);
     }
     tc_tensor_release(&out);
   }
@@ -111,7 +118,8 @@ static void test_accuracy(void **state) {
 
 /* --- special values: sign of zero and of infinity included --- */
 
-static const double specials[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 1e300, -1e300, 5e-324, -5e-324, 0x1p-149, -0x1p-149, 1e-30, -1e-30};
+static const double specials[] = {0.0,    -0.0,   INFINITY, -INFINITY, NAN,       1.0,   -1.0,  1e300,
+                                  -1e300, 5e-324, -5e-324,  0x1p-149,  -0x1p-149, 1e-30, -1e-30};
 enum { SPECIALS = sizeof specials / sizeof *specials };
 
 static void same_special(tc_op op, tc_dtype dtype, double x, double y, double got, double want) {
@@ -174,12 +182,14 @@ static void check_pow(struct eager *e, tc_dtype dtype, double bound) {
     }
     eager_run(e, TC_OP_pow, 2, in, NULL, &out);
     for (int i = 0; i < BATCH; i++) {
-      const double a = tc_tensor_get_f64(&x, i), b = tc_tensor_get_f64(&y, i), got = tc_tensor_get_f64(&out, i);
+      const double a = tc_tensor_get_f64(&x, i), b = tc_tensor_get_f64(&y, i),
+                   got = tc_tensor_get_f64(&out, i);
       const long double want = powl((long double)a, (long double)b);
       const double distance = dtype == TC_F32 ? ulps_f32(got, (double)want) : ulps_f64(got, want);
       const bool sign_differs = !isnan(got) && !signbit(got) != !signbit(want);
       if (!(distance <= bound) || sign_differs)
-        fail_msg("pow %s of (%a, %a): got %a, want %La, %.2f ulp", tc_dtype_name(dtype), a, b, got, want, distance);
+        fail_msg("pow %s of (%a, %a): got %a, want %La, %.2f ulp", tc_dtype_name(dtype), a, b, got, want,
+                 distance);
     }
     tc_tensor_release(&out);
   }
@@ -196,6 +206,7 @@ static void test_pow(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy), cmocka_unit_test(test_specials), cmocka_unit_test(test_pow)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy), cmocka_unit_test(test_specials),
+                                     cmocka_unit_test(test_pow)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,21 @@
 #include "tests/compiler/ops/recorder.h"
 
 enum class { D, Z, INT, NUM, BOOL };
-struct operand { enum class class; tc_dtype dtype; };
+struct operand {
+  enum class class;
+  tc_dtype dtype;
+};
 #define d(T) {D, TC_##T}
 #define z(T) {Z, TC_##T}
-#define i_ {INT, TC_I64}
-#define f_ {NUM, TC_F32}
-#define b_ {BOOL, TC_BOOL}
+#define i_   {INT, TC_I64}
+#define f_   {NUM, TC_F32}
+#define b_   {BOOL, TC_BOOL}
 
-struct row { const char *function; struct operand x, y; tc_dtype result; };
+struct row {
+  const char *function;
+  struct operand x, y;
+  tc_dtype result;
+};
 
 static const struct row rows[] = {
     /* one class: the larger dtype */
@@ -92,9 +99,12 @@ static void two_operands(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct recorder r = {0};
     recorder_open(&r);
-    const tc_dtype got = result_dtype(&r, record_named(&r, rows[i].function, ARGS(argument(&r, &rows[i].x), argument(&r, &rows[i].y)), NULL, 0));
+    const tc_dtype got =
+        result_dtype(&r, record_named(&r, rows[i].function,
+                                      ARGS(argument(&r, &rows[i].x), argument(&r, &rows[i].y)), NULL, 0));
     if (got != rows[i].result)
-      fail_msg("row %zu (%s): %s instead of %s", i + 1, rows[i].function, tc_dtype_name(got), tc_dtype_name(rows[i].result));
+      fail_msg("row %zu (%s): %s instead of %s", i + 1, rows[i].function, tc_dtype_name(got),
+               tc_dtype_name(rows[i].result));
     recorder_close(&r);
   }
 }
@@ -106,7 +116,8 @@ static void order_does_not_matter(void **state) {
     if (strcmp(rows[i].function, "add")) continue;
     struct recorder r = {0};
     recorder_open(&r);
-    const tc_dtype got = result_dtype(&r, record_named(&r, "add", ARGS(argument(&r, &rows[i].y), argument(&r, &rows[i].x)), NULL, 0));
+    const tc_dtype got = result_dtype(
+        &r, record_named(&r, "add", ARGS(argument(&r, &rows[i].y), argument(&r, &rows[i].x)), NULL, 0));
     assert_int_equal(got, rows[i].result);
     recorder_close(&r);
   }
@@ -114,16 +125,22 @@ static void order_does_not_matter(void **state) {
 
 static void one_operand(void **state) {
   (void)state;
-  static const struct { const char *function; tc_dtype x, result; } unary[] = {
-      {"exp", TC_I64, TC_F32},   {"exp", TC_BOOL, TC_F32},  {"exp", TC_BF16, TC_BF16},  {"neg", TC_I64, TC_I64},   {"abs", TC_F64, TC_F64},
-      {"sum", TC_BOOL, TC_I64},  {"sum", TC_BF16, TC_BF16}, {"prod", TC_I64, TC_I64},   {"amax", TC_I64, TC_I64},  {"amax", TC_BOOL, TC_BOOL},
-      {"argmax", TC_F32, TC_I64}, {"any", TC_F32, TC_BOOL}, {"isnan", TC_I64, TC_BOOL}, {"mean", TC_BF16, TC_BF16}, {"square", TC_BOOL, TC_I64},
+  static const struct {
+    const char *function;
+    tc_dtype x, result;
+  } unary[] = {
+      {"exp", TC_I64, TC_F32},    {"exp", TC_BOOL, TC_F32},   {"exp", TC_BF16, TC_BF16},
+      {"neg", TC_I64, TC_I64},    {"abs", TC_F64, TC_F64},    {"sum", TC_BOOL, TC_I64},
+      {"sum", TC_BF16, TC_BF16},  {"prod", TC_I64, TC_I64},   {"amax", TC_I64, TC_I64},
+      {"amax", TC_BOOL, TC_BOOL}, {"argmax", TC_F32, TC_I64}, {"any", TC_F32, TC_BOOL},
+      {"isnan", TC_I64, TC_BOOL}, {"mean", TC_BF16, TC_BF16}, {"square", TC_BOOL, TC_I64},
   };
   for (size_t i = 0; i < sizeof unary / sizeof *unary; i++) {
     struct recorder r = {0};
     recorder_open(&r);
     const tc_dtype got = result_dtype(&r, CALL(&r, unary[i].function, A_VALUE(INPUT(&r, unary[i].x, 3))));
-    if (got != unary[i].result) fail_msg("%s(%s): %s", unary[i].function, tc_dtype_name(unary[i].x), tc_dtype_name(got));
+    if (got != unary[i].result)
+      fail_msg("%s(%s): %s", unary[i].function, tc_dtype_name(unary[i].x), tc_dtype_name(got));
     recorder_close(&r);
   }
 }

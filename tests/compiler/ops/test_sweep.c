@@ -10,7 +10,9 @@ PART("ops/sweep.lua", strides)
 PART("ops/sweep.lua", random)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f32),   cmocka_unit_test(test_f64),     cmocka_unit_test(test_bf16),  cmocka_unit_test(test_special),
-                                     cmocka_unit_test(test_empty), cmocka_unit_test(test_strides), cmocka_unit_test(test_random)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f32),   cmocka_unit_test(test_f64),
+                                     cmocka_unit_test(test_bf16),  cmocka_unit_test(test_special),
+                                     cmocka_unit_test(test_empty), cmocka_unit_test(test_strides),
+                                     cmocka_unit_test(test_random)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

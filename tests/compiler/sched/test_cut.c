@@ -1,5 +1,6 @@
-/* Cuts (sched/cut.c): loops whose values come from parts. What kernels they become, that what is emitted and what is computed for an element
- * does not grow with the number of parts as it would uncut, and random concatenations by the interpreter. */
+/* Cuts (sched/cut.c): loops whose values come from parts. What kernels they become, that what is emitted and
+ * what is computed for an element does not grow with the number of parts as it would uncut, and random
+ * concatenations by the interpreter. */
 #include "tests/compiler/ir/random_cat.h"
 
 #include "lower/walk.h"
@@ -19,13 +20,16 @@ static void make_cat(struct graph_maker *m, int n, bool slices) {
   for (int i = 0, at = 0; i < n; at += SHORTEST + i, i++) {
     const tc_sym size = tc_sym_const(SHORTEST + i);
     const int64_t slice[] = {0, at, SHORTEST + i, 1};
-    struct tc_node *x = slices ? make_node(m, TC_OP_slice, 1, &source, 4, slice, 0, NULL) : make_input_node(m, TC_F32, 1, &size);
+    struct tc_node *x = slices ? make_node(m, TC_OP_slice, 1, &source, 4, slice, 0, NULL)
+                               : make_input_node(m, TC_F32, 1, &size);
     parts[i] = slices ? make_node(m, TC_OP_flip, 1, &x, 1, &dim, 0, NULL) : make_unary(m, TC_OP_abs, x);
   }
   tc_graph_output(m->g, make_node(m, TC_OP_cat, n, parts, 1, &dim, 0, NULL));
 }
 
-struct counts { int exprs, phases, heaviest, table; };
+struct counts {
+  int exprs, phases, heaviest, table;
+};
 
 /* Expressions that the phase's stores need. */
 static int expressions_of(const struct tc_kernel *k, const struct tc_phase *phase) {
@@ -70,7 +74,8 @@ static void test_slices_of_one(void **state) {
   }
 }
 
-/* A loop for each tensor: an element is computed in one way, and the whole grows as the number of parts does. */
+/* A loop for each tensor: an element is computed in one way, and the whole grows as the number of parts
+ * does. */
 static void test_tensors(void **state) {
   (void)state;
   for (int n = 2; n <= 16; n *= 2) {
@@ -84,8 +89,10 @@ static void test_tensors(void **state) {
 /* Rows of several tensors: along an outer dimension. */
 static void test_rows(void **state) {
   (void)state;
-  struct lowered l = lower_text("graph {\n v0 = input [0] : f32[5, 64] strides [64, 1]\n v1 = input [1] : f32[7, 64] strides [64, 1]\n v2 = neg v1 : f32[7, 64]\n"
-                                " v3 = cat v0 v2 v0 [0] : f32[17, 64]\n return v3\n}\n", true);
+  struct lowered l = lower_text("graph {\n v0 = input [0] : f32[5, 64] strides [64, 1]\n v1 = input [1] : "
+                                "f32[7, 64] strides [64, 1]\n v2 = neg v1 : f32[7, 64]\n"
+                                " v3 = cat v0 v2 v0 [0] : f32[17, 64]\n return v3\n}\n",
+                                true);
   const struct tc_kernel *k = only_kernel(&l);
   assert_int_equal(k->n_phases, 3);
   assert_true(tc_sym_same(k->phases[1].var, k->outer[0].var));
@@ -101,7 +108,8 @@ static void test_symbols(void **state) {
   (void)state;
   struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
   struct graph_maker m = {.g = tc_graph_new(l.arena), .dtype = TC_F32};
-  const tc_sym sizes[] = {tc_sym_size(m.g->tab, 0, CAT_S0), tc_sym_size(m.g->tab, 1, CAT_S1), tc_sym_const(40)};
+  const tc_sym sizes[] = {tc_sym_size(m.g->tab, 0, CAT_S0), tc_sym_size(m.g->tab, 1, CAT_S1),
+                          tc_sym_const(40)};
   struct tc_node *parts[4];
   const int64_t dim = 0;
   for (int i = 0; i < 3; i++) parts[i] = make_unary(&m, TC_OP_abs, make_input_node(&m, TC_F32, 1, &sizes[i]));
@@ -115,16 +123,20 @@ static void test_symbols(void **state) {
   tc_arena_free(l.arena);
 }
 
-/* What stays as it is: without fuel, where parts fill no vector, and where what does not differ would be written too often. */
+/* What stays as it is: without fuel, where parts fill no vector, and where what does not differ would be
+ * written too often. */
 static void test_left_alone(void **state) {
-  static const char cat[] = "graph {\n v0 = input [0] : f32[80] strides [1]\n v1 = input [1] : f32[70] strides [1]\n v2 = cat v0 v1 [0] : f32[150]\n return v2\n}\n";
+  static const char cat[] = "graph {\n v0 = input [0] : f32[80] strides [1]\n v1 = input [1] : f32[70] "
+                            "strides [1]\n v2 = cat v0 v1 [0] : f32[150]\n return v2\n}\n";
   (void)state;
   struct lowered l = lower_switched(cat, "fuel.cut", "0");
   assert_int_equal(only_kernel(&l)->n_phases, 1);
   assert_false(tc_sym_valid(only_kernel(&l)->phases[0].var));
   run_and_compare(&l, 2, 1);
   tc_arena_free(l.arena);
-  l = lower_text("graph {\n v0 = input [0] : f32[5] strides [1]\n v1 = input [1] : f32[6] strides [1]\n v2 = cat v0 v1 v0 v1 [0] : f32[22]\n return v2\n}\n", true);
+  l = lower_text("graph {\n v0 = input [0] : f32[5] strides [1]\n v1 = input [1] : f32[6] strides [1]\n v2 = "
+                 "cat v0 v1 v0 v1 [0] : f32[22]\n return v2\n}\n",
+                 true);
   assert_int_equal(only_kernel(&l)->n_phases, 1);
   tc_arena_free(l.arena);
   struct lowered two = lower_text(cat, true);
@@ -135,9 +147,13 @@ static void test_left_alone(void **state) {
 /* Two with borders in different places are two kernels: one would be cut at all borders, for both results. */
 static void test_side_by_side(void **state) {
   (void)state;
-  struct lowered l = lower_text("graph {\n v0 = input [0] : f32[200] strides [1]\n v1 = input [1] : f32[200] strides [1]\n v2 = slice v0 [0, 0, 80, 1] : f32[80]\n"
-                                " v3 = slice v0 [0, 80, 120, 1] : f32[120]\n v4 = cat v3 v2 [0] : f32[200]\n v5 = slice v1 [0, 0, 90, 1] : f32[90]\n"
-                                " v6 = slice v1 [0, 90, 110, 1] : f32[110]\n v7 = cat v6 v5 [0] : f32[200]\n return v4 v7\n}\n", true);
+  struct lowered l = lower_text(
+      "graph {\n v0 = input [0] : f32[200] strides [1]\n v1 = input [1] : f32[200] strides [1]\n v2 = slice "
+      "v0 [0, 0, 80, 1] : f32[80]\n"
+      " v3 = slice v0 [0, 80, 120, 1] : f32[120]\n v4 = cat v3 v2 [0] : f32[200]\n v5 = slice v1 [0, 0, 90, "
+      "1] : f32[90]\n"
+      " v6 = slice v1 [0, 90, 110, 1] : f32[110]\n v7 = cat v6 v5 [0] : f32[200]\n return v4 v7\n}\n",
+      true);
   assert_int_equal(l.list->n_launches, 2);
   for (int i = 0; i < 2; i++) assert_int_equal(l.list->codes[l.list->launches[i].code].kernel->n_phases, 1);
   run_and_compare(&l, 2, 1);
@@ -168,14 +184,17 @@ static void test_random_cats(void **state) {
 static void test_random_symbols(void **state) {
   (void)state;
   int served = 0, refused = 0;
-  for (uint64_t seed = 1; seed <= RANDOM_CATS / 3; seed++) run_symbolic_cat(seed, TC_F64, 1e3, &served, &refused);
+  for (uint64_t seed = 1; seed <= RANDOM_CATS / 3; seed++)
+    run_symbolic_cat(seed, TC_F64, 1e3, &served, &refused);
   assert_true(served > 4 * refused);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_slices_of_one), cmocka_unit_test(test_tensors),     cmocka_unit_test(test_rows),           cmocka_unit_test(test_symbols),
-      cmocka_unit_test(test_left_alone),    cmocka_unit_test(test_random_cats), cmocka_unit_test(test_random_symbols), cmocka_unit_test(test_side_by_side),
+      cmocka_unit_test(test_slices_of_one),  cmocka_unit_test(test_tensors),
+      cmocka_unit_test(test_rows),           cmocka_unit_test(test_symbols),
+      cmocka_unit_test(test_left_alone),     cmocka_unit_test(test_random_cats),
+      cmocka_unit_test(test_random_symbols), cmocka_unit_test(test_side_by_side),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

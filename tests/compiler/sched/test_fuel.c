@@ -1,4 +1,5 @@
-/* Fuel: the first so many optional transformations are made, whatever the limit; and with any limits results are right. */
+/* Fuel: the first so many optional transformations are made, whatever the limit; and with any limits results
+ * are right. */
 #include "tests/compiler/ir/random_graph.h"
 
 #include "base/fuel.h"
@@ -95,15 +96,19 @@ static void test_counts_and_limits(void **state) {
     tc_arena_free(whole.arena);
     tc_arena_free(same.arena);
   }
-  assert_true(reached[TC_FUEL_fuse] && reached[TC_FUEL_inline] && reached[TC_FUEL_kernels] && reached[TC_FUEL_dims] && reached[TC_FUEL_code] && reached[TC_FUEL_reuse]);
+  assert_true(reached[TC_FUEL_fuse] && reached[TC_FUEL_inline] && reached[TC_FUEL_kernels] &&
+              reached[TC_FUEL_dims] && reached[TC_FUEL_code] && reached[TC_FUEL_reuse]);
 }
 
 /* Kernels beyond the limit come apart; those before it stay. */
 static void test_kernels_come_apart(void **state) {
   (void)state;
-  static const char text[] = "graph {\n  v0 = input [0] : f32[64, 32] strides [32, 1]\n  v1 = input [1] : f32[16, 8] strides [8, 1]\n"
-                             "  v2 = exp v0 : f32[64, 32]\n  v3 = sum v2 [1, 1] : f32[64, 1]\n  v4 = div v2 v3 : f32[64, 32]\n"
-                             "  v5 = exp v1 : f32[16, 8]\n  v6 = sum v5 [1, 1] : f32[16, 1]\n  v7 = div v5 v6 : f32[16, 8]\n  return v4 v7\n}\n";
+  static const char text[] =
+      "graph {\n  v0 = input [0] : f32[64, 32] strides [32, 1]\n  v1 = input [1] : f32[16, 8] strides [8, "
+      "1]\n"
+      "  v2 = exp v0 : f32[64, 32]\n  v3 = sum v2 [1, 1] : f32[64, 1]\n  v4 = div v2 v3 : f32[64, 32]\n"
+      "  v5 = exp v1 : f32[16, 8]\n  v6 = sum v5 [1, 1] : f32[16, 1]\n  v7 = div v5 v6 : f32[16, 8]\n  "
+      "return v4 v7\n}\n";
   int kernels[3];
   for (int limit = 0; limit < 3; limit++) {
     struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
@@ -130,7 +135,8 @@ static int count_streams(const struct lowered *l) {
 
 static void test_streams(void **state) {
   (void)state;
-  static const char text[] = "graph {\n  v0 = input [0] : f32[256, 64] strides [64, 1]\n  v1 = exp v0 : f32[256, 64]\n  return v1\n}\n";
+  static const char text[] = "graph {\n  v0 = input [0] : f32[256, 64] strides [64, 1]\n  v1 = exp v0 : "
+                             "f32[256, 64]\n  return v1\n}\n";
   const struct tc_target whole = lowered_target;
   lowered_target.l2_bytes = lowered_target.l3_bytes = 1 << 12;
   for (int limit = 0; limit < 2; limit++) {
@@ -152,8 +158,11 @@ static void test_streams(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_any_limits_are_right), cmocka_unit_test(test_none_is_right), cmocka_unit_test(test_counts_and_limits),
-      cmocka_unit_test(test_kernels_come_apart),   cmocka_unit_test(test_streams),
+      cmocka_unit_test(test_any_limits_are_right),
+      cmocka_unit_test(test_none_is_right),
+      cmocka_unit_test(test_counts_and_limits),
+      cmocka_unit_test(test_kernels_come_apart),
+      cmocka_unit_test(test_streams),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Where blocks of symbolic sizes lie (sched/place.c), against the rule itself, carried out without any structure: each in its turn
- * takes the first offset of its size at which no block of its life lies, else the end of all. */
+/* Where blocks of symbolic sizes lie (sched/place.c), against the rule itself, carried out without any
+ * structure: each in its turn takes the first offset of its size at which no block of its life lies, else the
+ * end of all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +14,20 @@
 
 enum { ROUNDS = 200, BLOCKS_MAX = 120, SIZES = 5, LIFE_MAX = 30, MANY = 20000, SEED = 7 };
 
-struct plan { struct tc_arena *arena; struct tc_launch_list list; struct tc_sched sched; struct tc_planner planner; };
+struct plan {
+  struct tc_arena *arena;
+  struct tc_launch_list list;
+  struct tc_sched sched;
+  struct tc_planner planner;
+};
 
 static void open_plan(struct plan *plan, int n) {
   *plan = (struct plan){.arena = tc_arena_new(tc_alloc_system())};
   assert_non_null(plan->arena);
   const struct tc_alloc *alloc = tc_arena_alloc(plan->arena);
   plan->sched = (struct tc_sched){.alloc = alloc, .tab = tc_symtab_new(alloc), .list = &plan->list};
-  plan->planner = (struct tc_planner){.s = &plan->sched, .n_blocks = n, .blocks = TC_NEW_ARRAY(alloc, struct tc_block, (size_t)n)};
+  plan->planner = (struct tc_planner){
+      .s = &plan->sched, .n_blocks = n, .blocks = TC_NEW_ARRAY(alloc, struct tc_block, (size_t)n)};
   assert_true(plan->sched.tab && plan->planner.blocks);
 }
 
@@ -36,13 +43,18 @@ static void fill(struct plan *plan, struct tb_random *random, tc_sym size, int n
     const int kind = (int)(tb_random_next(random) % (uint64_t)n_sizes);
     first += (int)(tb_random_next(random) % 3);
     const tc_sym bytes = tc_sym_mul(plan->sched.tab, size, tc_sym_const(4 + 4 * kind));
-    plan->planner.blocks[i] = (struct tc_block){.tiles = -1, .first = first, .last = first + (int)(tb_random_next(random) % LIFE_MAX), .bytes = bytes};
+    plan->planner.blocks[i] = (struct tc_block){.tiles = -1,
+                                                .first = first,
+                                                .last = first + (int)(tb_random_next(random) % LIFE_MAX),
+                                                .bytes = bytes};
   }
 }
 
 static bool is_free(const struct tc_block *blocks, const tc_sym *offsets, int i, tc_sym offset) {
   for (int k = 0; k < i; k++)
-    if (tc_sym_same(offsets[k], offset) && blocks[k].last >= blocks[i].first && blocks[i].last >= blocks[k].first) return false;
+    if (tc_sym_same(offsets[k], offset) && blocks[k].last >= blocks[i].first &&
+        blocks[i].last >= blocks[k].first)
+      return false;
   return true;
 }
 
@@ -52,9 +64,12 @@ static void check_against_rule(const struct plan *plan) {
   tc_sym offsets[BLOCKS_MAX], top = tc_sym_const(0);
   for (int i = 0; i < plan->planner.n_blocks; i++) {
     int k = 0;
-    while (k < i && !(tc_sym_same(blocks[k].bytes, blocks[i].bytes) && is_free(blocks, offsets, i, offsets[k]))) k++;
+    while (k < i &&
+           !(tc_sym_same(blocks[k].bytes, blocks[i].bytes) && is_free(blocks, offsets, i, offsets[k])))
+      k++;
     offsets[i] = k < i ? offsets[k] : top;
-    const tc_sym units = tc_sym_div(tab, tc_sym_add(tab, blocks[i].bytes, tc_sym_const(63)), tc_sym_const(64));
+    const tc_sym units =
+        tc_sym_div(tab, tc_sym_add(tab, blocks[i].bytes, tc_sym_const(63)), tc_sym_const(64));
     if (k == i) top = tc_sym_add(tab, top, tc_sym_mul(tab, units, tc_sym_const(64)));
     assert_true(tc_sym_same(blocks[i].offset, offsets[i]));
   }

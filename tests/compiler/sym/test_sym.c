@@ -1,5 +1,6 @@
-/* Symbols: simplification must keep the value. Random expressions over indices and sizes are built twice, as symbols and as a
- * plain tree, and evaluated at random points; known simplifications are checked by their text. */
+/* Symbols: simplification must keep the value. Random expressions over indices and sizes are built twice, as
+ * symbols and as a plain tree, and evaluated at random points; known simplifications are checked by their
+ * text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,12 @@
 
 enum { N_VARIABLES = 4, N_EXPRESSIONS = 20000, N_POINTS = 8, MAX_DEPTH = 4 };
 
-struct tree { enum tc_sym_kind kind; int variable; int64_t value; struct tree *left, *right; };
+struct tree {
+  enum tc_sym_kind kind;
+  int variable;
+  int64_t value;
+  struct tree *left, *right;
+};
 
 static uint64_t random_state = 0x9E3779B97F4A7C15u;
 static uint64_t next_random(void) {
@@ -30,10 +36,13 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0
 static struct tree *random_tree(struct tc_arena *arena, int depth) {
   struct tree *t = TC_NEW(tc_arena_alloc(arena), struct tree);
   const int choice = depth ? (int)below(9) : (int)below(2);
-  if (choice == 0) *t = (struct tree){.kind = TC_SYM_CONST, .value = below(13) - 3};
-  else if (choice <= 2) *t = (struct tree){.kind = TC_SYM_INDEX, .variable = (int)below(N_VARIABLES)};
+  if (choice == 0)
+    *t = (struct tree){.kind = TC_SYM_CONST, .value = below(13) - 3};
+  else if (choice <= 2)
+    *t = (struct tree){.kind = TC_SYM_INDEX, .variable = (int)below(N_VARIABLES)};
   else {
-    static const enum tc_sym_kind kinds[] = {TC_SYM_ADD, TC_SYM_MUL, TC_SYM_DIV, TC_SYM_MOD, TC_SYM_MIN, TC_SYM_MAX};
+    static const enum tc_sym_kind kinds[] = {TC_SYM_ADD, TC_SYM_MUL, TC_SYM_DIV,
+                                             TC_SYM_MOD, TC_SYM_MIN, TC_SYM_MAX};
     t->kind = kinds[choice - 3];
     t->left = random_tree(arena, depth - 1);
     if (t->kind == TC_SYM_DIV || t->kind == TC_SYM_MOD) {
@@ -74,7 +83,8 @@ static int64_t value_of(const struct tree *t, const int64_t *values) {
   }
 }
 
-static void check_at_points(struct tc_symtab *tab, const struct tree *t, tc_sym s, const tc_sym *variables, const int64_t *extents) {
+static void check_at_points(struct tc_symtab *tab, const struct tree *t, tc_sym s, const tc_sym *variables,
+                            const int64_t *extents) {
   int64_t low, high;
   const bool bounded = tc_sym_bounds(s, &low, &high);
   for (int p = 0; p < N_POINTS; p++) {
@@ -95,7 +105,8 @@ static void test_random_expressions(void **state) {
     struct tc_symtab *tab = tc_symtab_new(tc_arena_alloc(arena));
     tc_sym variables[N_VARIABLES];
     int64_t extents[N_VARIABLES];
-    for (int v = 0; v < N_VARIABLES; v++) variables[v] = tc_sym_index(tab, tc_sym_const(extents[v] = 1 + below(12)));
+    for (int v = 0; v < N_VARIABLES; v++)
+      variables[v] = tc_sym_index(tab, tc_sym_const(extents[v] = 1 + below(12)));
     const struct tree *t = random_tree(arena, 1 + (int)below(MAX_DEPTH));
     const tc_sym s = symbol_of(tab, t, variables);
     if (tc_sym_valid(s)) check_at_points(tab, t, s, variables, extents);
@@ -109,7 +120,8 @@ static void test_print_parse(void **state) {
     struct tc_arena *arena = tc_arena_new(tc_alloc_system());
     struct tc_symtab *tab = tc_symtab_new(tc_arena_alloc(arena));
     tc_sym variables[N_VARIABLES];
-    for (int v = 0; v < N_VARIABLES; v++) variables[v] = v % 2 ? tc_sym_size(tab, v, 7) : tc_sym_index(tab, tc_sym_const(1 + below(12)));
+    for (int v = 0; v < N_VARIABLES; v++)
+      variables[v] = v % 2 ? tc_sym_size(tab, v, 7) : tc_sym_index(tab, tc_sym_const(1 + below(12)));
     tc_sym by_number[2] = {variables[0], variables[2]};
     const tc_sym s = symbol_of(tab, random_tree(arena, MAX_DEPTH), variables);
     if (tc_sym_valid(s)) {
@@ -137,20 +149,26 @@ static void expect(struct tc_symtab *tab, tc_sym s, const char *text) {
 static void test_known(void **state) {
   (void)state;
   struct tc_symtab *tab = tc_symtab_new(tc_alloc_system());
-  const tc_sym i = tc_sym_index(tab, tc_sym_const(64)), h = tc_sym_index(tab, tc_sym_const(12)), s = tc_sym_size(tab, 0, 5);
+  const tc_sym i = tc_sym_index(tab, tc_sym_const(64)), h = tc_sym_index(tab, tc_sym_const(12)),
+               s = tc_sym_size(tab, 0, 5);
   const tc_sym flat = tc_sym_add(tab, tc_sym_mul(tab, h, tc_sym_const(64)), i);
   expect(tab, tc_sym_div(tab, flat, tc_sym_const(64)), "i1");
   expect(tab, tc_sym_mod(tab, flat, tc_sym_const(64)), "i0");
   expect(tab, tc_sym_div(tab, flat, tc_sym_const(128)), "i1//2");
   const tc_sym j = tc_sym_index(tab, tc_sym_const(768));
-  const tc_sym back = tc_sym_add(tab, tc_sym_mul(tab, tc_sym_div(tab, j, tc_sym_const(64)), tc_sym_const(64)), tc_sym_mod(tab, j, tc_sym_const(64)));
+  const tc_sym back = tc_sym_add(tab, tc_sym_mul(tab, tc_sym_div(tab, j, tc_sym_const(64)), tc_sym_const(64)),
+                                 tc_sym_mod(tab, j, tc_sym_const(64)));
   expect(tab, back, "i2");
   /* a flat index taken apart into three dimensions and put together again */
   const tc_sym outer = tc_sym_mul(tab, tc_sym_div(tab, j, tc_sym_const(12)), tc_sym_const(12));
   const tc_sym middle = tc_sym_mod(tab, tc_sym_div(tab, j, tc_sym_const(4)), tc_sym_const(3));
-  const tc_sym inner = tc_sym_add(tab, tc_sym_mul(tab, middle, tc_sym_const(4)), tc_sym_mod(tab, j, tc_sym_const(4)));
+  const tc_sym inner =
+      tc_sym_add(tab, tc_sym_mul(tab, middle, tc_sym_const(4)), tc_sym_mod(tab, j, tc_sym_const(4)));
   expect(tab, tc_sym_add(tab, outer, inner), "i2");
-  expect(tab, tc_sym_sub(tab, tc_sym_mul(tab, tc_sym_add(tab, s, i), tc_sym_const(2)), tc_sym_mul(tab, i, tc_sym_const(2))), "s0*2");
+  expect(tab,
+         tc_sym_sub(tab, tc_sym_mul(tab, tc_sym_add(tab, s, i), tc_sym_const(2)),
+                    tc_sym_mul(tab, i, tc_sym_const(2))),
+         "s0*2");
   const tc_sym rows = tc_sym_index(tab, s);
   expect(tab, tc_sym_mod(tab, tc_sym_add(tab, tc_sym_mul(tab, h, s), rows), s), "i3");
   expect(tab, tc_sym_div(tab, tc_sym_add(tab, tc_sym_mul(tab, h, s), rows), s), "i1");
@@ -180,7 +198,8 @@ static void test_comparisons(void **state) {
     const struct tree *x = random_tree(arena, 3), *y = random_tree(arena, 3);
     const tc_sym a = symbol_of(tab, x, sizes), b = symbol_of(tab, y, sizes);
     int64_t values[N_VARIABLES], low, high;
-    const bool less = tc_sym_always_lt(a, b), no_more = tc_sym_always_le(a, b), bounded = tc_sym_bounds(a, &low, &high);
+    const bool less = tc_sym_always_lt(a, b), no_more = tc_sym_always_le(a, b),
+               bounded = tc_sym_bounds(a, &low, &high);
     found += less;
     for (int p = 0; p < N_POINTS && tc_sym_valid(a) && tc_sym_valid(b); p++) {
       for (int v = 0; v < N_VARIABLES; v++) values[v] = p ? 2 + below(40) : 2;
@@ -257,7 +276,8 @@ static void test_narrower_bounds(void **state) {
 static void test_symbolic_divisors(void **state) {
   (void)state;
   struct tc_symtab *tab = tc_symtab_new(tc_alloc_system());
-  const tc_sym width = tc_sym_add(tab, tc_sym_size(tab, 0, 5), tc_sym_const(2)), row = tc_sym_index(tab, tc_sym_size(tab, 1, 5)), column = tc_sym_index(tab, width);
+  const tc_sym width = tc_sym_add(tab, tc_sym_size(tab, 0, 5), tc_sym_const(2)),
+               row = tc_sym_index(tab, tc_sym_size(tab, 1, 5)), column = tc_sym_index(tab, width);
   const tc_sym at = tc_sym_add(tab, tc_sym_mul(tab, row, width), column);
   assert_true(tc_sym_same(tc_sym_div(tab, at, width), row));
   assert_true(tc_sym_same(tc_sym_mod(tab, at, width), column));
@@ -268,8 +288,12 @@ static void test_symbolic_divisors(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_comparisons), cmocka_unit_test(test_known_comparisons),
-                                     cmocka_unit_test(test_narrower_bounds), cmocka_unit_test(test_symbolic_divisors),
-                                     cmocka_unit_test(test_random_expressions), cmocka_unit_test(test_print_parse), cmocka_unit_test(test_known)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_comparisons),
+                                     cmocka_unit_test(test_known_comparisons),
+                                     cmocka_unit_test(test_narrower_bounds),
+                                     cmocka_unit_test(test_symbolic_divisors),
+                                     cmocka_unit_test(test_random_expressions),
+                                     cmocka_unit_test(test_print_parse),
+                                     cmocka_unit_test(test_known)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The search for the fastest way of a product, and recorded runs, from C: what it finds holds, for the library that it was found beside; what
- * changes a run alone makes no other artifact; and where memory is out, at whichever allocation, a compile or a call says so and loses nothing. */
+/* The search for the fastest way of a product, and recorded runs, from C: what it finds holds, for the
+ * library that it was found beside; what changes a run alone makes no other artifact; and where memory is
+ * out, at whichever allocation, a compile or a call says so and loses nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,24 +19,29 @@
 #include "tcompile.h"
 #include "tune/tune.h"
 
-static const char product[] =
-    "graph {\n"
-    "  v0 = input [0] : f32[10, 12] strides [12, 1]\n"
-    "  v1 = input [1] : f32[14, 12] strides [12, 1]\n"
-    "  v2 = permute v1 [1, 0]\n"
-    "  v3 = matmul v0 v2\n"
-    "  v4 = relu v3\n"
-    "  return v4\n"
-    "}\n";
+static const char product[] = "graph {\n"
+                              "  v0 = input [0] : f32[10, 12] strides [12, 1]\n"
+                              "  v1 = input [1] : f32[14, 12] strides [12, 1]\n"
+                              "  v2 = permute v1 [1, 0]\n"
+                              "  v3 = matmul v0 v2\n"
+                              "  v4 = relu v3\n"
+                              "  return v4\n"
+                              "}\n";
 
-struct starving { struct tc_alloc alloc; int left; };
+struct starving {
+  struct tc_alloc alloc;
+  int left;
+};
 static void *starving_resize(void *self, void *block, size_t old_bytes, size_t new_bytes) {
   struct starving *s = self;
   if (new_bytes > old_bytes && s->left >= 0 && s->left-- == 0) return NULL;
   return tc_alloc_system()->resize(tc_alloc_system()->self, block, old_bytes, new_bytes);
 }
 
-struct fixture { struct starving starving; struct tc_context ctx; };
+struct fixture {
+  struct starving starving;
+  struct tc_context ctx;
+};
 
 static void open_fixture(struct fixture *f) {
   static const struct tc_codegen *const codegens[] = {&tc_codegen_llvm, NULL};
@@ -86,7 +92,8 @@ static tc_status call(struct fixture *f, struct tc_compiled *c, struct tc_error 
   const struct tc_tensor *inputs[] = {&a, &b};
   status = tc_compiled_run(c, inputs, NULL, &out, err);
   if (!status) {
-    for (int64_t i = 0; i < tc_tensor_numel(&out); i++) assert_true(tc_tensor_get_f64(&out, i) == 66); /* 0 + 1 + … + 11 */
+    for (int64_t i = 0; i < tc_tensor_numel(&out); i++)
+      assert_true(tc_tensor_get_f64(&out, i) == 66); /* 0 + 1 + … + 11 */
     tc_tensor_release(&out);
   }
   tc_tensor_release(&a);
@@ -139,7 +146,8 @@ static void name_in_child(const char *core, char *out, size_t size) {
   assert_int_equal(status, 0);
 }
 
-/* What decides its kernels is in its name, whatever decided it. The first test: nothing of OpenMP runs yet. */
+/* What decides its kernels is in its name, whatever decided it. The first test: nothing of OpenMP runs
+ * yet. */
 static void test_name_of_library(void **state) {
   char one[256], other[256];
   (void)state;
@@ -168,7 +176,10 @@ static void test_choice_is_of_a_library(void **state) {
   struct tc_device_methods with_name = *methods;
   with_name.library = named;
   f.ctx.device->methods = &with_name;
-  static const struct { const char *name; uint64_t searches; } steps[] = {{"one", 1}, {"one", 1}, {"other", 2}, {"one", 2}};
+  static const struct {
+    const char *name;
+    uint64_t searches;
+  } steps[] = {{"one", 1}, {"one", 1}, {"other", 2}, {"one", 2}};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     library_name = steps[i].name;
     f.ctx.config.plant_fusion = (int64_t)i; /* of the artifact, not of the product's key */
@@ -207,7 +218,7 @@ static void test_library_is_opened_late(void **state) {
 /* Compiles what is tried, and makes one way of each race slow by far. */
 struct handicap {
   struct fixture *f;
-  bool whole_own;                /* of whole graphs: the one with own kernels; else the library's */
+  bool whole_own; /* of whole graphs: the one with own kernels; else the library's */
   int trials;
   struct tc_context contexts[16]; /* what is compiled refers to them */
 };
@@ -218,13 +229,15 @@ static bool has_own(const struct tc_graph *g) {
   return false;
 }
 
-static tc_status compile_handicapped(void *self, struct tc_graph *graph, const struct tc_config *config, struct tc_compiled **out, struct tc_error *err) {
+static tc_status compile_handicapped(void *self, struct tc_graph *graph, const struct tc_config *config,
+                                     struct tc_compiled **out, struct tc_error *err) {
   enum { FAR_NS = 2000000 };
   struct handicap *h = self;
   struct tc_compile_report report = {0};
   assert_true(h->trials < (int)(sizeof h->contexts / sizeof *h->contexts));
   struct tc_context *ctx = &h->contexts[h->trials++];
-  const bool whole = !strcmp(config->matmul, TC_PRODUCT_AUTO), slow = whole ? has_own(graph) == h->whole_own : !strcmp(config->matmul, "library");
+  const bool whole = !strcmp(config->matmul, TC_PRODUCT_AUTO),
+             slow = whole ? has_own(graph) == h->whole_own : !strcmp(config->matmul, "library");
   *ctx = h->f->ctx;
   ctx->cache = NULL;
   ctx->config = *config;
@@ -247,7 +260,8 @@ static bool tune(struct fixture *f, struct handicap *h) {
   return own;
 }
 
-/* An own kernel that wins alone stays where the graph is faster with it, and nowhere else; and that is found out once. */
+/* An own kernel that wins alone stays where the graph is faster with it, and nowhere else; and that is found
+ * out once. */
 static void test_whole_graph_decides(void **state) {
   (void)state;
   for (int slow_own = 0; slow_own < 2; slow_own++) {
@@ -309,7 +323,8 @@ static void remove_folder(const char *folder) {
   assert_int_equal(system(command), 0);
 }
 
-static enum tc_cache_answer compile_told(struct fixture *f, struct tc_compile_texts *texts, struct tc_compiled **out) {
+static enum tc_cache_answer compile_told(struct fixture *f, struct tc_compile_texts *texts,
+                                         struct tc_compiled **out) {
   struct tc_arena *arena = tc_arena_new(f->ctx.alloc);
   struct tc_compile_report report = {.texts = texts};
   struct tc_graph *g = NULL;
@@ -320,7 +335,8 @@ static enum tc_cache_answer compile_told(struct fixture *f, struct tc_compile_te
   return report.answer;
 }
 
-/* Bytes that it holds once it ran: its pool, and where runs are recorded the memory of its result, to be taken again. */
+/* Bytes that it holds once it ran: its pool, and where runs are recorded the memory of its result, to be
+ * taken again. */
 static int64_t held_by(struct fixture *f, struct tc_compiled *c) {
   struct tc_error err;
   const int64_t before = f->ctx.device->bytes_live;
@@ -331,8 +347,15 @@ static int64_t held_by(struct fixture *f, struct tc_compiled *c) {
 /* record=on and off: one artifact on disk, and an object of its own in memory for each. */
 static void test_runs_share_an_artifact(void **state) {
   char folder[] = "/tmp/tbench-tune.XXXXXX";
-  static const struct { const char *record; int64_t spin_ns; enum tc_cache_answer answer; } steps[] = {
-      {"off", 0, TC_CACHE_MISS}, {"on", 0, TC_CACHE_DISK}, {"off", 0, TC_CACHE_MEMORY}, {"on", 0, TC_CACHE_MEMORY}, {"on", 10, TC_CACHE_DISK}};
+  static const struct {
+    const char *record;
+    int64_t spin_ns;
+    enum tc_cache_answer answer;
+  } steps[] = {{"off", 0, TC_CACHE_MISS},
+               {"on", 0, TC_CACHE_DISK},
+               {"off", 0, TC_CACHE_MEMORY},
+               {"on", 0, TC_CACHE_MEMORY},
+               {"on", 10, TC_CACHE_DISK}};
   enum { STEPS = sizeof steps / sizeof *steps };
   struct fixture f;
   struct tc_compiled *c[STEPS];
@@ -363,17 +386,20 @@ static void enter(void *self, const char *stage) { (void)self, (void)stage; }
 static void leave(void *self) { (void)self; }
 
 static void open_texts(struct tc_compile_texts *texts) {
-  struct tc_strbuf *const all[] = {&texts->before_fusion, &texts->after_fusion, &texts->times, &texts->code.code, &texts->code.assembly};
+  struct tc_strbuf *const all[] = {&texts->before_fusion, &texts->after_fusion, &texts->times,
+                                   &texts->code.code, &texts->code.assembly};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tc_strbuf_init(all[i], tc_alloc_system());
 }
 
 static void close_texts(struct tc_compile_texts *texts) {
-  struct tc_strbuf *const all[] = {&texts->before_fusion, &texts->after_fusion, &texts->times, &texts->code.code, &texts->code.assembly};
+  struct tc_strbuf *const all[] = {&texts->before_fusion, &texts->after_fusion, &texts->times,
+                                   &texts->code.code, &texts->code.assembly};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tc_strbuf_free(all[i]);
 }
 
-/* What a compile that a cache answered tells of its kernels is what the artifact has, though no cache knows what was chosen. (While
- * instructions are counted a search keeps nothing, and the guess wins: here, an own kernel.) */
+/* What a compile that a cache answered tells of its kernels is what the artifact has, though no cache knows
+ * what was chosen. (While instructions are counted a search keeps nothing, and the guess wins: here, an own
+ * kernel.) */
 static void test_texts_search_nothing(void **state) {
   static const struct tc_stage_watch counting = {.enter = enter, .leave = leave};
   char folder[] = "/tmp/tbench-tune.XXXXXX";
@@ -430,9 +456,11 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_name_of_library),        cmocka_unit_test(test_library_is_opened_late), cmocka_unit_test(test_search_is_kept),
-      cmocka_unit_test(test_choice_is_of_a_library), cmocka_unit_test(test_runs_share_an_artifact), cmocka_unit_test(test_texts_search_nothing),
-      cmocka_unit_test(test_whole_graph_decides),    cmocka_unit_test(test_artifact_is_for_threads),  cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_name_of_library),        cmocka_unit_test(test_library_is_opened_late),
+      cmocka_unit_test(test_search_is_kept),         cmocka_unit_test(test_choice_is_of_a_library),
+      cmocka_unit_test(test_runs_share_an_artifact), cmocka_unit_test(test_texts_search_nothing),
+      cmocka_unit_test(test_whole_graph_decides),    cmocka_unit_test(test_artifact_is_for_threads),
+      cmocka_unit_test(test_memory_runs_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

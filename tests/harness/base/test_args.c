@@ -1,4 +1,5 @@
-/* Command lines: the three ways to write a name, flags, what is an error and how it is told; specification from words. */
+/* Command lines: the three ways to write a name, flags, what is an error and how it is told; specification
+ * from words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/config.h"
-#include "harness/plan/spec.h"
 #include "harness/base/value.h"
 #include "harness/base/verb.h"
+#include "harness/plan/spec.h"
 
 static int open_arena(void **state) { return !(*state = tc_arena_new(tc_alloc_system())); }
 static int close_arena(void **state) {
@@ -23,7 +24,8 @@ enum { WORDS_MAX = 16 };
 static tc_status parse(struct tc_arena *arena, const char *line, struct tb_args *args, struct tc_error *err) {
   char *words[WORDS_MAX], *copy = tc_arena_text(arena, line), *save = NULL;
   int count = 0;
-  for (char *word = strtok_r(copy, " ", &save); word && count < WORDS_MAX; word = strtok_r(NULL, " ", &save)) words[count++] = word;
+  for (char *word = strtok_r(copy, " ", &save); word && count < WORDS_MAX; word = strtok_r(NULL, " ", &save))
+    words[count++] = word;
   return tb_args_parse(arena, count, words, tb_option_alone, NULL, args, err);
 }
 
@@ -56,18 +58,21 @@ static void test_flags(void **state) {
 }
 
 /* name=VALUE, --name=VALUE and --name VALUE say the same, with a word before and a name behind. */
-static void assert_three_ways(struct tc_arena *arena, const struct tb_verb_option *option, const char *value) {
+static void assert_three_ways(struct tc_arena *arena, const struct tb_verb_option *option,
+                              const char *value) {
   char name[64], short_form[128], long_form[128], dashed[128];
   snprintf(name, sizeof name, "%s", option->name);
   snprintf(short_form, sizeof short_form, "%s=%s", name, value);
   snprintf(long_form, sizeof long_form, "--%s=%s", name, value);
   snprintf(dashed, sizeof dashed, "--%s", name);
   char *word = tc_arena_text(arena, "word"), *last = tc_arena_text(arena, value);
-  char *const lines[][3] = {{word, short_form}, {word, long_form}, {word, dashed, last}, {dashed, last, word}};
+  char *const lines[][3] = {
+      {word, short_form}, {word, long_form}, {word, dashed, last}, {dashed, last, word}};
   static const int lengths[] = {2, 2, 3, 3};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     struct tb_verb verb;
-    if (!tb_verb_begin(&verb, option->verb, lengths[i], lines[i], 1)) fail_msg("%s does not take %s %s (way %zu)", option->verb, dashed, value, i);
+    if (!tb_verb_begin(&verb, option->verb, lengths[i], lines[i], 1))
+      fail_msg("%s does not take %s %s (way %zu)", option->verb, dashed, value, i);
     assert_string_equal(tb_args_value(&verb.args, name), value);
     assert_int_equal(verb.args.words.len, 1);
     tb_verb_end(&verb);
@@ -82,7 +87,8 @@ static void test_options_of_verbs(void **state) {
   };
   int flags = 0, others = 0, choices = 0;
   for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++) {
-    for (const struct tb_verb_option *o = tb_verb_option_next(verbs[v], NULL); o; o = tb_verb_option_next(verbs[v], o)) {
+    for (const struct tb_verb_option *o = tb_verb_option_next(verbs[v], NULL); o;
+         o = tb_verb_option_next(verbs[v], o)) {
       const bool flag = tb_verb_option_alone(o, NULL);
       assert_three_ways(*state, o, flag ? "no" : "a,b:c/d.json");
       if (flag) assert_three_ways(*state, o, "yes");
@@ -96,12 +102,15 @@ static void test_options_of_verbs(void **state) {
 
 /* The same of run's options, of axes and of switches. */
 static void assert_run_takes(struct tc_arena *arena, const char *name, const char *value) {
-  static const struct { const char *before, *between, *behind; } forms[] = {{"word ", "=", ""}, {"word --", "=", ""}, {"word --", " ", ""}, {"--", " ", " word"}};
+  static const struct {
+    const char *before, *between, *behind;
+  } forms[] = {{"word ", "=", ""}, {"word --", "=", ""}, {"word --", " ", ""}, {"--", " ", " word"}};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     struct tb_args args;
     struct tc_error err = {0};
     char line[128];
-    snprintf(line, sizeof line, "%s%s%s%s%s", forms[i].before, name, forms[i].between, value, forms[i].behind);
+    snprintf(line, sizeof line, "%s%s%s%s%s", forms[i].before, name, forms[i].between, value,
+             forms[i].behind);
     if (parse(arena, line, &args, &err)) fail_msg("%s: %s", line, err.message);
     assert_string_equal(tb_args_value(&args, name), value);
     assert_int_equal(args.words.len, 1);
@@ -109,16 +118,21 @@ static void assert_run_takes(struct tc_arena *arena, const char *name, const cha
 }
 
 static void test_options_of_run(void **state) {
-  for (int i = 0; i < tb_option_count(); i++) assert_run_takes(*state, tb_option_row(i)->name, tb_option_row(i)->type == TB_OPTION_FLAG ? "off" : "12");
-  for (int i = 0; i < TB_AXIS_COUNT; i++) assert_run_takes(*state, tb_axis_row((enum tb_axis_id)i)->name, "on");
-  for (int i = 0; i < tc_config_count(); i++) assert_run_takes(*state, tc_config_row(i)->name, tc_config_row(i)->type == TC_CONFIG_BOOL ? "off" : "12");
+  for (int i = 0; i < tb_option_count(); i++)
+    assert_run_takes(*state, tb_option_row(i)->name, tb_option_row(i)->type == TB_OPTION_FLAG ? "off" : "12");
+  for (int i = 0; i < TB_AXIS_COUNT; i++)
+    assert_run_takes(*state, tb_axis_row((enum tb_axis_id)i)->name, "on");
+  for (int i = 0; i < tc_config_count(); i++)
+    assert_run_takes(*state, tc_config_row(i)->name, tc_config_row(i)->type == TC_CONFIG_BOOL ? "off" : "12");
 }
 
-/* A flag leaves alone what is no value of its own; a name that the verb does not have is told, not what stands behind it. */
+/* A flag leaves alone what is no value of its own; a name that the verb does not have is told, not what
+ * stands behind it. */
 static void test_flags_of_verbs(void **state) {
   (void)state;
   char result[] = "a.json", update[] = "--update", verbose[] = "--verbose", unknown[] = "--unknown";
-  char *const alone[] = {update, result}, *const both[] = {result, verbose, update}, *const wrong[] = {unknown, result};
+  char *const alone[] = {update, result}, *const both[] = {result, verbose, update},
+              *const wrong[] = {unknown, result};
   struct tb_verb verb;
   assert_true(tb_verb_begin(&verb, "gate", 2, alone, 1));
   assert_string_equal(tb_args_value(&verb.args, "update"), "yes");
@@ -132,8 +146,12 @@ static void test_flags_of_verbs(void **state) {
 }
 
 static void test_broken_lines(void **state) {
-  static const struct { const char *line, *says; } rows[] = {
-      {"batch=1 batch=2", "batch is given twice, as 1 and as 2; write it once"},     {"recompile-limit=1 recompile_limit=2", "twice"}, {"=3", "no name"},
+  static const struct {
+    const char *line, *says;
+  } rows[] = {
+      {"batch=1 batch=2", "batch is given twice, as 1 and as 2; write it once"},
+      {"recompile-limit=1 recompile_limit=2", "twice"},
+      {"=3", "no name"},
       {"--out", "needs a value"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -147,7 +165,10 @@ static void test_broken_lines(void **state) {
 static void test_spec(void **state) {
   struct tb_spec s;
   struct tc_error err = {0};
-  assert_int_equal(spec(*state, "suite=mlp,pointwise dtype=f32,bf16,f32 batch=8 fuse=on,off logs=graph,cache quick=yes", &s, &err), TC_OK);
+  assert_int_equal(
+      spec(*state, "suite=mlp,pointwise dtype=f32,bf16,f32 batch=8 fuse=on,off logs=graph,cache quick=yes",
+           &s, &err),
+      TC_OK);
   assert_int_equal(s.n_suites, 2);
   assert_string_equal(s.suites[1], "pointwise");
   assert_int_equal(s.axes[TB_AXIS_DTYPE].count, 2); /* f32 once */
@@ -167,7 +188,9 @@ static void test_spec(void **state) {
 }
 
 static void test_broken_specs(void **state) {
-  static const struct { const char *line, *says; } rows[] = {
+  static const struct {
+    const char *line, *says;
+  } rows[] = {
       {"batch=1", "suite=NAME is missing"},
       {"suite=mlp dtype=f23", "did you mean 'f32'"},
       {"suite=mlp mode=defualt", "did you mean 'default'"},
@@ -226,11 +249,15 @@ static void test_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_three_ways, open_arena, close_arena),    cmocka_unit_test_setup_teardown(test_flags, open_arena, close_arena),
-      cmocka_unit_test_setup_teardown(test_options_of_verbs, open_arena, close_arena), cmocka_unit_test(test_flags_of_verbs),
+      cmocka_unit_test_setup_teardown(test_three_ways, open_arena, close_arena),
+      cmocka_unit_test_setup_teardown(test_flags, open_arena, close_arena),
+      cmocka_unit_test_setup_teardown(test_options_of_verbs, open_arena, close_arena),
+      cmocka_unit_test(test_flags_of_verbs),
       cmocka_unit_test_setup_teardown(test_options_of_run, open_arena, close_arena),
-      cmocka_unit_test_setup_teardown(test_broken_lines, open_arena, close_arena),  cmocka_unit_test_setup_teardown(test_spec, open_arena, close_arena),
-      cmocka_unit_test_setup_teardown(test_broken_specs, open_arena, close_arena),  cmocka_unit_test(test_nearest),
+      cmocka_unit_test_setup_teardown(test_broken_lines, open_arena, close_arena),
+      cmocka_unit_test_setup_teardown(test_spec, open_arena, close_arena),
+      cmocka_unit_test_setup_teardown(test_broken_specs, open_arena, close_arena),
+      cmocka_unit_test(test_nearest),
       cmocka_unit_test_setup_teardown(test_values, open_arena, close_arena),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

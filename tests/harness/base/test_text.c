@@ -18,15 +18,24 @@
 
 static void test_clean(void **state) {
   (void)state;
-  static const struct { const char *given; enum tb_text_kept kept; const char *expected; } rows[] = {
-      {"plain", TB_TEXT_LINE, "plain"}, {"", TB_TEXT_LINE, ""},
+  static const struct {
+    const char *given;
+    enum tb_text_kept kept;
+    const char *expected;
+  } rows[] = {
+      {"plain", TB_TEXT_LINE, "plain"},
+      {"", TB_TEXT_LINE, ""},
       {"µ € 😀", TB_TEXT_LINE, "µ € 😀"},
-      {"a\tb\nc\033[1m\177", TB_TEXT_LINE, "a b c [1m "}, {"a\tb\nc", TB_TEXT_TABS, "a\tb c"}, {"a\tb\nc\r", TB_TEXT_LINES, "a\tb\nc "},
-      {"\xff\xfe", TB_TEXT_LINE, "??"}, {"\xc3", TB_TEXT_LINE, "?"}, {"\xe2\x82", TB_TEXT_LINE, "??"},
-      {"\xc0\xaf", TB_TEXT_LINE, "??"},              /* too long for what it says */
-      {"\xed\xa0\x80", TB_TEXT_LINE, "???"},         /* half of a surrogate pair */
-      {"\xf4\x90\x80\x80", TB_TEXT_LINE, "????"},    /* beyond the last character */
-      {"\xc2\x9b", TB_TEXT_LINE, "  "},               /* a control character of two bytes */
+      {"a\tb\nc\033[1m\177", TB_TEXT_LINE, "a b c [1m "},
+      {"a\tb\nc", TB_TEXT_TABS, "a\tb c"},
+      {"a\tb\nc\r", TB_TEXT_LINES, "a\tb\nc "},
+      {"\xff\xfe", TB_TEXT_LINE, "??"},
+      {"\xc3", TB_TEXT_LINE, "?"},
+      {"\xe2\x82", TB_TEXT_LINE, "??"},
+      {"\xc0\xaf", TB_TEXT_LINE, "??"},           /* too long for what it says */
+      {"\xed\xa0\x80", TB_TEXT_LINE, "???"},      /* half of a surrogate pair */
+      {"\xf4\x90\x80\x80", TB_TEXT_LINE, "????"}, /* beyond the last character */
+      {"\xc2\x9b", TB_TEXT_LINE, "  "},           /* a control character of two bytes */
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[64];
@@ -46,9 +55,22 @@ static void test_clean(void **state) {
 static void test_broken(void **state) {
   (void)state;
 #define ROW(text, at) {text, sizeof text - 1, at}
-  static const struct { const char *text; size_t length, at; } rows[] = {ROW("", 0), ROW("plain\n", 6), ROW("µ€😀", 9), ROW("a\xff" "b\xff", 1), ROW("µ\xe9t", 2),
-                                                                        ROW("a\xe2\x82", 1), ROW("\xed\xa0\x80", 0), ROW("ab\0c", 2), ROW("ab\0", 2)};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(tb_text_broken_at(rows[i].text, rows[i].length), rows[i].at);
+  static const struct {
+    const char *text;
+    size_t length, at;
+  } rows[] = {ROW("", 0),
+              ROW("plain\n", 6),
+              ROW("µ€😀", 9),
+              ROW("a\xff"
+                  "b\xff",
+                  1),
+              ROW("µ\xe9t", 2),
+              ROW("a\xe2\x82", 1),
+              ROW("\xed\xa0\x80", 0),
+              ROW("ab\0c", 2),
+              ROW("ab\0", 2)};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_int_equal(tb_text_broken_at(rows[i].text, rows[i].length), rows[i].at);
 }
 
 /* What `speak` writes to standard error, in a text that the caller frees. */
@@ -106,7 +128,8 @@ static void speak_to_nobody(void) {
 static void test_voice(void **state) {
   (void)state;
   char *text = hear(speak_in_pieces);
-  assert_string_equal(text, "loud: one\nloud: two\nloud:  \nloud: end\nquiet: one\n1 more line printed by suites: shown before, or beyond the first 200\n");
+  assert_string_equal(text, "loud: one\nloud: two\nloud:  \nloud: end\nquiet: one\n1 more line printed by "
+                            "suites: shown before, or beyond the first 200\n");
   free(text);
   text = hear(speak_too_much);
   assert_non_null(strstr(text, "\ns: 199\n10 more lines printed by suites"));
@@ -118,14 +141,20 @@ static void test_voice(void **state) {
 
 static void test_stems(void **state) {
   (void)state;
-  static const struct { const char *text, *suffix; size_t stem; } rows[] = {{"a.json", ".json", 1}, {".json", ".json", 0},      {"", ".json", 0},     {"a.jso", ".json", 0},
-                                                                            {"a.json.", ".json", 0}, {"x.json.json", ".json", 6}, {"json", ".json", 0}, {"abc", "", 3}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(tc_text_stem(rows[i].text, rows[i].suffix), rows[i].stem);
+  static const struct {
+    const char *text, *suffix;
+    size_t stem;
+  } rows[] = {{"a.json", ".json", 1}, {".json", ".json", 0},   {"", ".json", 0},
+              {"a.jso", ".json", 0},  {"a.json.", ".json", 0}, {"x.json.json", ".json", 6},
+              {"json", ".json", 0},   {"abc", "", 3}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_int_equal(tc_text_stem(rows[i].text, rows[i].suffix), rows[i].stem);
   assert_int_equal(tc_text_hex("09afAF"), 4);
   assert_int_equal(tc_text_hex("g"), 0);
 }
 
-/* Each character there is, as it is written; and not where a byte of it is missing, is another one, or may not be read. */
+/* Each character there is, as it is written; and not where a byte of it is missing, is another one, or may
+ * not be read. */
 static void test_characters(void **state) {
   (void)state;
   int wrong = 0;
@@ -137,7 +166,8 @@ static void test_characters(void **state) {
     for (size_t i = 0; i < length; i++) text[length - 1 - i] = (char)(0x80 | (code >> 6 * i & 0x3F));
     text[0] = (char)(length == 1 ? code : leads[length] | code >> 6 * (length - 1));
     const bool good = code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
-    wrong += tc_text_character(text, TC_CHARACTER_BYTES, &back) != (good ? length : 0) || (good && back != code);
+    wrong +=
+        tc_text_character(text, TC_CHARACTER_BYTES, &back) != (good ? length : 0) || (good && back != code);
     wrong += tc_text_character(text, length - 1, &back) != 0;
     text[length - 1] = length == 1 ? (char)0x80 : '\0';
     wrong += tc_text_character(text, TC_CHARACTER_BYTES, &back) != 0;
@@ -148,8 +178,19 @@ static void test_characters(void **state) {
 /* A number in an id and one in a report are the same text. */
 static void test_numbers(void **state) {
   (void)state;
-  static const struct { double number; const char *text; } rows[] = {{8, "8"}, {-8, "-8"}, {0.5, "0.5"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {999999999999999, "999999999999999"},
-                                                                     {1e15, "1e+15"}, {1e300, "1e+300"}, {9007199254740994, "9007199254740994"}, {5e-324, "4.94065645841247e-324"}};
+  static const struct {
+    double number;
+    const char *text;
+  } rows[] = {{8, "8"},
+              {-8, "-8"},
+              {0.5, "0.5"},
+              {0.1, "0.1"},
+              {1.0 / 3, "0.3333333333333333"},
+              {999999999999999, "999999999999999"},
+              {1e15, "1e+15"},
+              {1e300, "1e+300"},
+              {9007199254740994, "9007199254740994"},
+              {5e-324, "4.94065645841247e-324"}};
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[TB_NUMBER_TEXT];
@@ -161,6 +202,8 @@ static void test_numbers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_broken), cmocka_unit_test(test_stems), cmocka_unit_test(test_characters), cmocka_unit_test(test_numbers), cmocka_unit_test(test_voice)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean),   cmocka_unit_test(test_broken),
+                                     cmocka_unit_test(test_stems),   cmocka_unit_test(test_characters),
+                                     cmocka_unit_test(test_numbers), cmocka_unit_test(test_voice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,9 @@
 
 #include "harness/compare/bisect_search.h"
 
-struct planted { long long bad_from, asked, unsure_at; };
+struct planted {
+  long long bad_from, asked, unsure_at;
+};
 
 static enum tb_bad is_bad(void *self, long long n) {
   struct planted *p = self;
@@ -41,7 +43,10 @@ static void test_least_ends_at_what_cannot_be_told(void **state) {
 }
 
 enum { ELEMENTS = 9 };
-struct guilty { bool needed[ELEMENTS]; int asked, stop_at; };
+struct guilty {
+  bool needed[ELEMENTS];
+  int asked, stop_at;
+};
 
 /* Bad with all that is needed. */
 static enum tb_bad holds_all(void *self, const bool *in) {
@@ -64,7 +69,9 @@ static void test_subset_is_what_is_needed(void **state) {
 }
 
 /* Either of two suffices: one of them is left. */
-static enum tb_bad holds_either(void *self, const bool *in) { return (void)self, in[2] || in[7] ? TB_BAD_YES : TB_BAD_NO; }
+static enum tb_bad holds_either(void *self, const bool *in) {
+  return (void)self, in[2] || in[7] ? TB_BAD_YES : TB_BAD_NO;
+}
 
 static void test_subset_is_minimal(void **state) {
   (void)state;

@@ -1,4 +1,5 @@
-/* The sample that changed-since= times all the same: as many as asked for, by the seed alone, and each case in its turn. */
+/* The sample that changed-since= times all the same: as many as asked for, by the seed alone, and each case
+ * in its turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void test_each_has_its_turn(void **state) {
     drawn(seed, CASES, DRAWN, out);
     for (int i = 0; i < CASES; i++) times[i] += out[i];
   }
-  for (int i = 0; i < CASES; i++) assert_in_range(times[i], SEEDS * DRAWN / CASES / 2, SEEDS * DRAWN / CASES * 2);
+  for (int i = 0; i < CASES; i++)
+    assert_in_range(times[i], SEEDS * DRAWN / CASES / 2, SEEDS * DRAWN / CASES * 2);
 }
 
 /* Each night's sample is another one, and that of a night always the same. */
@@ -47,7 +49,8 @@ static void test_seed_of_an_earlier_result(void **state) {
   (void)state;
   static const char night[] = "2026-01-02T00:00:00Z", next[] = "2026-01-03T00:00:00Z";
   assert_true(tb_selection_seed(1, night) == tb_selection_seed(1, night));
-  assert_true(tb_selection_seed(1, night) != tb_selection_seed(1, next) && tb_selection_seed(1, night) != tb_selection_seed(2, night));
+  assert_true(tb_selection_seed(1, night) != tb_selection_seed(1, next) &&
+              tb_selection_seed(1, night) != tb_selection_seed(2, night));
 }
 
 static void test_index(void **state) {
@@ -64,7 +67,8 @@ static void test_index(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_count_and_seed), cmocka_unit_test(test_each_has_its_turn), cmocka_unit_test(test_seed_of_an_earlier_result),
-                                     cmocka_unit_test(test_index)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_count_and_seed), cmocka_unit_test(test_each_has_its_turn),
+      cmocka_unit_test(test_seed_of_an_earlier_result), cmocka_unit_test(test_index)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

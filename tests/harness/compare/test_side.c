@@ -1,4 +1,5 @@
-/* The sides of an A/B run: what the command line says of them, what it may not say, and the cases they make. */
+/* The sides of an A/B run: what the command line says of them, what it may not say, and the cases they
+ * make. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +11,15 @@
 
 #include <cmocka.h>
 
-#include "harness/compare/side.h"
 #include "harness/base/verb.h"
+#include "harness/compare/side.h"
 
 enum { WORDS_MAX = 16 };
-struct fixture { struct tc_arena *arena; struct tb_sides sides; struct tc_error err; };
+struct fixture {
+  struct tc_arena *arena;
+  struct tb_sides sides;
+  struct tc_error err;
+};
 
 static int open_fixture(void **state) {
   static struct fixture f;
@@ -31,13 +36,16 @@ static int close_fixture(void **state) {
 static tc_status parse(struct fixture *f, const char *line) {
   char *words[WORDS_MAX], *save = NULL;
   int count = 0;
-  for (char *word = strtok_r(tc_arena_text(f->arena, line), " ", &save); word; word = strtok_r(NULL, " ", &save)) words[count++] = word;
+  for (char *word = strtok_r(tc_arena_text(f->arena, line), " ", &save); word;
+       word = strtok_r(NULL, " ", &save))
+    words[count++] = word;
   return tb_sides_parse(f->arena, "ab", count, words, &f->sides, &f->err);
 }
 
 static void test_takes_its_own(void **state) {
   struct fixture *f = *state;
-  assert_int_equal(parse(f, "suite=mlp base=self head.fuse=off base.opt.key_cache=off seconds=3 --quick batch=8"), TC_OK);
+  assert_int_equal(
+      parse(f, "suite=mlp base=self head.fuse=off base.opt.key_cache=off seconds=3 --quick batch=8"), TC_OK);
   const struct tb_side *base = &f->sides.side[TB_SIDE_BASE], *head = &f->sides.side[TB_SIDE_HEAD];
   assert_true(base->given && !base->program && !head->given);
   assert_int_equal(base->settings.len, 1);
@@ -67,8 +75,15 @@ static void test_flags(void **state) {
 
 static void test_whole_numbers(void **state) {
   struct fixture *f = *state;
-  static const struct { const char *line; bool good; long long value; } rows[] = {{"head=self pairs=4", true, 4}, {"head=self pairs=9", true, 9},
-                                                                                  {"head=self pairs=3", false, 0}, {"head=self pairs=10", false, 0}, {"head=self pairs=x", false, 0}};
+  static const struct {
+    const char *line;
+    bool good;
+    long long value;
+  } rows[] = {{"head=self pairs=4", true, 4},
+              {"head=self pairs=9", true, 9},
+              {"head=self pairs=3", false, 0},
+              {"head=self pairs=10", false, 0},
+              {"head=self pairs=x", false, 0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     long long value = 7;
     assert_int_equal(parse(f, rows[i].line), TC_OK);
@@ -82,7 +97,8 @@ static void test_whole_numbers(void **state) {
       long long value = 7, shown;
       assert_int_equal(parse(f, "head=self"), TC_OK);
       assert_true(tb_whole_parse(tb_verb_option_find(verbs[v], names[n])->default_text, &shown));
-      assert_true(tb_sides_whole(&f->sides, verbs[v], names[n], 4, 4096, &value) && value == shown && value != 7);
+      assert_true(tb_sides_whole(&f->sides, verbs[v], names[n], 4, 4096, &value) && value == shown &&
+                  value != 7);
     }
   }
 }
@@ -98,7 +114,9 @@ static void test_finds_programs(void **state) {
 
 static void test_refuses(void **state) {
   struct fixture *f = *state;
-  static const struct { const char *line, *text; } bad[] = {
+  static const struct {
+    const char *line, *text;
+  } bad[] = {
       {"suite=mlp", "say what differs"},
       {"suite=mlp batch=8 seconds=3", "say what differs"},
       {"suite=mlp base=/none/tbench", "base=/none/tbench: No such file or directory"},
@@ -123,8 +141,17 @@ static void test_refuses(void **state) {
 static struct tb_plan one_case(struct fixture *f, const char *backend) {
   static const struct tb_suite suite = {.name = "s"};
   struct tb_plan plan = {.n_groups = 1};
-  struct tb_case kase = {.id = "s/w/inductor/default/cpu/f32/-/machine/t1", .suite = "s", .workload = "w", .backend = backend, .mode = "default", .device = "cpu",
-                         .dtype = "f32", .topology = "machine", .smt = true, .threads = 1, .description = &suite};
+  struct tb_case kase = {.id = "s/w/inductor/default/cpu/f32/-/machine/t1",
+                         .suite = "s",
+                         .workload = "w",
+                         .backend = backend,
+                         .mode = "default",
+                         .device = "cpu",
+                         .dtype = "f32",
+                         .topology = "machine",
+                         .smt = true,
+                         .threads = 1,
+                         .description = &suite};
   tc_config_default(&kase.config);
   assert_true(tc_vec_push(tc_arena_alloc(f->arena), &plan.cases, kase));
   return plan;
@@ -137,7 +164,8 @@ static void test_makes_two_cases(void **state) {
   assert_int_equal(tb_sides_apply(f->arena, &f->sides, &plan, &f->err), TC_OK);
   assert_int_equal(plan.cases.len, 2);
   assert_string_equal(plan.cases.data[0].id, "s/w/inductor/default/cpu/f32/-/machine/t1;side=base");
-  assert_string_equal(plan.cases.data[1].id, "s/w/inductor/max-autotune/cpu/f32/-/machine/t1;fuse=off;side=head");
+  assert_string_equal(plan.cases.data[1].id,
+                      "s/w/inductor/max-autotune/cpu/f32/-/machine/t1;fuse=off;side=head");
   assert_string_equal(plan.cases.data[1].pair, "s/w/inductor/default/cpu/f32/-/machine/t1");
   assert_true(plan.cases.data[0].config.fuse && !plan.cases.data[1].config.fuse);
   assert_int_equal(plan.cases.data[0].group, plan.cases.data[1].group);
@@ -154,7 +182,9 @@ static void test_modes_are_inductors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-      TEST(test_takes_its_own), TEST(test_flags), TEST(test_whole_numbers), TEST(test_finds_programs), TEST(test_refuses), TEST(test_makes_two_cases), TEST(test_modes_are_inductors),
+      TEST(test_takes_its_own),       TEST(test_flags),   TEST(test_whole_numbers),
+      TEST(test_finds_programs),      TEST(test_refuses), TEST(test_makes_two_cases),
+      TEST(test_modes_are_inductors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Counters count what stands between begin and end: neither their own setting up and reading, nor what comes before or after. */
+/* Counters count what stands between begin and end: neither their own setting up and reading, nor what comes
+ * before or after. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,8 @@
 
 #include "harness/machine/counters.h"
 
-/* SPARE: faults of others, which are this program's own pages, and with a sanitizer one of its shadow for each eight. */
+/* SPARE: faults of others, which are this program's own pages, and with a sanitizer one of its shadow for
+ * each eight. */
 enum { PAGES = 400, SPARE = 40 + PAGES / 8 };
 
 /* Touches fresh pages, one fault each. */
@@ -73,7 +75,8 @@ static void test_a_second_pair_counts_anew(void **state) {
   free(counts);
 }
 
-/* What is not known has its reason; what is known is never negative, though the cost of reading is taken off. */
+/* What is not known has its reason; what is known is never negative, though the cost of reading is taken
+ * off. */
 static void test_known_or_with_a_reason(void **state) {
   (void)state;
   struct tb_count *counts = calloc((size_t)tb_counter_count(), sizeof *counts);
@@ -83,8 +86,10 @@ static void test_known_or_with_a_reason(void **state) {
   tb_counting_close(counting, counts);
   for (int i = 0; i < tb_counter_count(); i++) {
     assert_string_equal(counts[i].name, tb_counter_name(i));
-    if (counts[i].known) assert_true(counts[i].value >= 0);
-    else assert_true(*counts[i].why);
+    if (counts[i].known)
+      assert_true(counts[i].value >= 0);
+    else
+      assert_true(*counts[i].why);
   }
   free(counts);
   tb_counting_close(tb_counting_open(), NULL);

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "harness/machine/disturbance.h"
-#include "harness/wire/ledger.h"
 #include "harness/machine/noise.h"
+#include "harness/wire/ledger.h"
 
 static struct tb_noise find(const char *name, struct tb_topology *topology) {
   for (int i = 0; i < tb_noise_count(); i++) {
@@ -52,7 +52,8 @@ static void test_warnings(void **state) {
   }
   assert_true(warning_rows > 0 && warning_rows < tb_noise_count());
   const struct tb_noise pinning = find("pinning", NULL);
-  assert_string_equal(tb_noise_warning(arena, &pinning), "binding of threads: not bound: hwloc cannot read the machine");
+  assert_string_equal(tb_noise_warning(arena, &pinning),
+                      "binding of threads: not bound: hwloc cannot read the machine");
   tc_arena_free(arena);
 }
 
@@ -78,8 +79,9 @@ static void test_siblings(void **state) {
   tb_topology_close(topology);
 }
 
-/* Shares lie between nothing and all; what this process itself works is not others': had it been done before the beginning, all that was busy
- * meanwhile would be. Both are told of the same while, so that whatever else goes on here is in both. */
+/* Shares lie between nothing and all; what this process itself works is not others': had it been done before
+ * the beginning, all that was busy meanwhile would be. Both are told of the same while, so that whatever else
+ * goes on here is in both. */
 static void test_disturbance(void **state) {
   (void)state;
   enum { WORKED_MS = 200 };
@@ -117,7 +119,8 @@ static void test_ledger(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_whole), cmocka_unit_test(test_warnings), cmocka_unit_test(test_no_topology), cmocka_unit_test(test_siblings),
-                                     cmocka_unit_test(test_disturbance), cmocka_unit_test(test_ledger)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_whole), cmocka_unit_test(test_warnings),
+                                     cmocka_unit_test(test_no_topology),    cmocka_unit_test(test_siblings),
+                                     cmocka_unit_test(test_disturbance),    cmocka_unit_test(test_ledger)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ static void test_closes_nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_work_is_fixed), cmocka_unit_test(test_closes_nothing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_work_is_fixed),
+                                     cmocka_unit_test(test_closes_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

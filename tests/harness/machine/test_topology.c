@@ -1,4 +1,5 @@
-/* Places on synthetic machines: which CPUs, how many threads, where OpenMP puts them, and that nothing claims to be bound. */
+/* Places on synthetic machines: which CPUs, how many threads, where OpenMP puts them, and that nothing claims
+ * to be bound. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,10 @@
 /* 2 packages, each a memory node with one L3, 4 cores, 2 hardware threads a core. */
 static const char machine_text[] = "pack:2 [numa] l3:1 core:4 pu:2";
 
-struct fixture { struct tc_arena *arena; struct tb_topology *topology; };
+struct fixture {
+  struct tc_arena *arena;
+  struct tb_topology *topology;
+};
 
 static int open_machine(void **state) {
   static struct fixture f;
@@ -34,19 +38,33 @@ static int close_machine(void **state) {
 }
 
 static void test_places(void **state) {
-  static const struct { const char *text; bool smt; int asked; const char *name, *cpus; int cores, pus, threads; } rows[] = {
-      {"machine", true, 0, "machine", "0-15", 8, 16, 8},  {"machine", false, 0, "machine", "0,2,4,6,8,10,12,14", 8, 8, 8},
-      {"package:1", true, 0, "package:1", "0-7", 4, 8, 4}, {"numa:2", true, 0, "numa:2", "0-15", 8, 16, 8},
-      {"l3:1", true, 0, "l3:1", "0-7", 4, 8, 4},           {"core:1", true, 0, "core:1", "0-1", 1, 2, 1},
-      {"core", true, 0, "core:1", "0-1", 1, 2, 1},         {"core:5", true, 0, "core:5", "0-9", 5, 10, 5},
-      {"pu:2", true, 0, "pu:2", "0-1", 1, 2, 2},           {"pu:3", true, 0, "pu:3", "0-2", 2, 3, 3},
-      {"core:2", true, 4, "core:2", "0-3", 2, 4, 4},       {"core:2", false, 0, "core:2", "0,2", 2, 2, 2},
+  static const struct {
+    const char *text;
+    bool smt;
+    int asked;
+    const char *name, *cpus;
+    int cores, pus, threads;
+  } rows[] = {
+      {"machine", true, 0, "machine", "0-15", 8, 16, 8},
+      {"machine", false, 0, "machine", "0,2,4,6,8,10,12,14", 8, 8, 8},
+      {"package:1", true, 0, "package:1", "0-7", 4, 8, 4},
+      {"numa:2", true, 0, "numa:2", "0-15", 8, 16, 8},
+      {"l3:1", true, 0, "l3:1", "0-7", 4, 8, 4},
+      {"core:1", true, 0, "core:1", "0-1", 1, 2, 1},
+      {"core", true, 0, "core:1", "0-1", 1, 2, 1},
+      {"core:5", true, 0, "core:5", "0-9", 5, 10, 5},
+      {"pu:2", true, 0, "pu:2", "0-1", 1, 2, 2},
+      {"pu:3", true, 0, "pu:3", "0-2", 2, 3, 3},
+      {"core:2", true, 4, "core:2", "0-3", 2, 4, 4},
+      {"core:2", false, 0, "core:2", "0,2", 2, 2, 2},
   };
   struct fixture *f = *state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct tb_place place;
     struct tc_error err = {0};
-    assert_int_equal(tb_topology_place(f->topology, f->arena, rows[i].text, rows[i].smt, rows[i].asked, &place, &err), TC_OK);
+    assert_int_equal(
+        tb_topology_place(f->topology, f->arena, rows[i].text, rows[i].smt, rows[i].asked, &place, &err),
+        TC_OK);
     assert_string_equal(place.text, rows[i].name);
     assert_string_equal(place.cpus, rows[i].cpus);
     assert_int_equal(place.cores, rows[i].cores);
@@ -69,9 +87,12 @@ static void test_openmp_places(void **state) {
 }
 
 static void test_too_many_and_unknown(void **state) {
-  static const struct { const char *text, *says; } rows[] = {
-      {"core:9", "has 8 cores"}, {"package:3", "has 2 packages"}, {"pu:17", "has 16 hardware threads"}, {"socket:1", "use machine"},
-      {"core:0", "use machine"}, {"core:x", "use machine"},       {"", "use machine"},                  {"machine:2", "use machine"},
+  static const struct {
+    const char *text, *says;
+  } rows[] = {
+      {"core:9", "has 8 cores"},   {"package:3", "has 2 packages"}, {"pu:17", "has 16 hardware threads"},
+      {"socket:1", "use machine"}, {"core:0", "use machine"},       {"core:x", "use machine"},
+      {"", "use machine"},         {"machine:2", "use machine"},
   };
   struct fixture *f = *state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "harness/base/folder.h"
+#include "harness/base/verb.h"
 #include "harness/push/push.h"
 #include "harness/push/push_token.h"
 #include "harness/push/pusher.h"
-#include "harness/base/verb.h"
 #include "reporters/reporter.h"
 
 static struct tc_arena *arena;
@@ -36,7 +36,10 @@ static int close_arena(void **state) {
 
 static void test_urls(void **state) {
   (void)state;
-  static const struct { const char *text, *origin, *path, *query; bool secure, loopback; } rows[] = {
+  static const struct {
+    const char *text, *origin, *path, *query;
+    bool secure, loopback;
+  } rows[] = {
       {"http://127.0.0.1:8080", "http://127.0.0.1:8080", "", "", false, true},
       {"HTTPS://Dash.Example/", "https://dash.example:443", "", "", true, false},
       {"https://dash.example:443/a/b//?x=1&y=2", "https://dash.example:443", "/a/b", "x=1&y=2", true, false},
@@ -60,15 +63,35 @@ static void test_urls(void **state) {
 
 static void test_no_urls(void **state) {
   (void)state;
-  static const char *const texts[] = {"", "host", "ftp://host", "http:/host", "http://", "http:///path", "http://host:", "http://host:0", "http://host:65536", "http://host:1x",
-                                      "http://ho st/", "http://host/\n", "http://a\\b", "http://host/a\\b", "http://host#f", "http://[::1", "http://[]/", "http://[x]/", "http://h\xc3\xb6st/",
-                                      "http://host/%zz|", "http://a:b:1/", "http://host:1:2"};
+  static const char *const texts[] = {"",
+                                      "host",
+                                      "ftp://host",
+                                      "http:/host",
+                                      "http://",
+                                      "http:///path",
+                                      "http://host:",
+                                      "http://host:0",
+                                      "http://host:65536",
+                                      "http://host:1x",
+                                      "http://ho st/",
+                                      "http://host/\n",
+                                      "http://a\\b",
+                                      "http://host/a\\b",
+                                      "http://host#f",
+                                      "http://[::1",
+                                      "http://[]/",
+                                      "http://[x]/",
+                                      "http://h\xc3\xb6st/",
+                                      "http://host/%zz|",
+                                      "http://a:b:1/",
+                                      "http://host:1:2"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     struct tb_url url;
     struct tc_error err = {0};
     if (tb_url_parse(arena, texts[i], &url, &err) != TC_ARG) fail_msg("'%s' is taken", texts[i]);
   }
-  static const char *const secret[] = {"http://me:hush@host/", "https://hush@host", "http://host:hush@other/", "http://a\\@hush@b/"};
+  static const char *const secret[] = {"http://me:hush@host/", "https://hush@host", "http://host:hush@other/",
+                                       "http://a\\@hush@b/"};
   for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
     struct tb_url url;
     struct tc_error err = {0};
@@ -80,7 +103,8 @@ static void test_no_urls(void **state) {
 static void test_each_format_has_a_reporter(void **state) {
   (void)state;
   assert_true(tb_push_format_count() > 0);
-  for (int i = 0; i < tb_push_format_count(); i++) assert_non_null(tb_reporter_find(tb_push_format_at(i)->reporter));
+  for (int i = 0; i < tb_push_format_count(); i++)
+    assert_non_null(tb_reporter_find(tb_push_format_at(i)->reporter));
   assert_non_null(tb_push_file_only("pytorch"));
   assert_null(tb_push_file_only("tbench"));
   assert_null(tb_push_format_find("console"));
@@ -88,11 +112,15 @@ static void test_each_format_has_a_reporter(void **state) {
 
 /* --- answers --- */
 
-static const char asked_key[] = "aa03cc10f3bc3f4bc1a1bb3a2cf1bd6d0b3f7bd9a2ac9a1d1b8d2e7e9a7c6b51"; /* of the document that was sent */
-static const char acknowledged[] = "{\"status\":\"stored\",\"key\":\"aa03cc10f3bc3f4bc1a1bb3a2cf1bd6d0b3f7bd9a2ac9a1d1b8d2e7e9a7c6b51\"}\n";
+static const char asked_key[] =
+    "aa03cc10f3bc3f4bc1a1bb3a2cf1bd6d0b3f7bd9a2ac9a1d1b8d2e7e9a7c6b51"; /* of the document that was sent */
+static const char acknowledged[] =
+    "{\"status\":\"stored\",\"key\":\"aa03cc10f3bc3f4bc1a1bb3a2cf1bd6d0b3f7bd9a2ac9a1d1b8d2e7e9a7c6b51\"}\n";
 
-static struct tb_push_verdict judge_cut(const char *format, int status, const char *type, const char *text, bool compressed, bool cut) {
-  const struct tb_push_request request = {.key = asked_key, .encoding = compressed ? "gzip" : NULL, .token = "hush-hush"};
+static struct tb_push_verdict judge_cut(const char *format, int status, const char *type, const char *text,
+                                        bool compressed, bool cut) {
+  const struct tb_push_request request = {
+      .key = asked_key, .encoding = compressed ? "gzip" : NULL, .token = "hush-hush"};
   struct tb_push_answer answer = {.reach = TB_PUSH_ANSWERED, .status = status, .cut = cut};
   struct tb_push_verdict verdict;
   snprintf(answer.type, sizeof answer.type, "%s", type);
@@ -101,79 +129,135 @@ static struct tb_push_verdict judge_cut(const char *format, int status, const ch
   return verdict;
 }
 
-static struct tb_push_verdict judge(const char *format, int status, const char *type, const char *text, bool compressed) {
+static struct tb_push_verdict judge(const char *format, int status, const char *type, const char *text,
+                                    bool compressed) {
   return judge_cut(format, status, type, text, compressed, false);
 }
 
 static void test_answers(void **state) {
   (void)state;
-  static const struct { const char *format; int status; const char *type; enum tb_push_verdict_kind kind; } rows[] = {
-      {"tbench", 204, "", TB_JUDGED_RETRY},                  {"tbench", 302, "", TB_JUDGED_HOLD},                  {"tbench", 505, "", TB_JUDGED_REFUSED},
-      {"tbench", 400, "", TB_JUDGED_REFUSED},                {"tbench", 401, "", TB_JUDGED_DENIED},                {"tbench", 403, "", TB_JUDGED_DENIED},
-      {"tbench", 422, "text/html", TB_JUDGED_REFUSED},       {"tbench", 408, "", TB_JUDGED_RETRY},                 {"tbench", 413, "", TB_JUDGED_REFUSED},
-      {"tbench", 425, "", TB_JUDGED_RETRY},                  {"tbench", 429, "", TB_JUDGED_RETRY},                 {"tbench", 500, "", TB_JUDGED_RETRY},
-      {"tbench", 501, "", TB_JUDGED_REFUSED},                {"tbench", 503, "text/html", TB_JUDGED_RETRY},        {"tbench", 599, "", TB_JUDGED_RETRY},
-      {"tbench", 20, "", TB_JUDGED_HOLD},                    {"influx", 201, "", TB_JUDGED_RETRY},                 {"lnt", 302, "", TB_JUDGED_HOLD},
-      {"tbench", 404, "text/html", TB_JUDGED_HOLD},          {"tbench", 405, "", TB_JUDGED_HOLD},                   {"tbench", 407, "", TB_JUDGED_HOLD}, /* the URL, a proxy */
-      {"influx", 404, "", TB_JUDGED_HOLD},                   {"tbench", 410, "", TB_JUDGED_HOLD},                   {"tbench", 421, "", TB_JUDGED_HOLD},
+  static const struct {
+    const char *format;
+    int status;
+    const char *type;
+    enum tb_push_verdict_kind kind;
+  } rows[] = {
+      {"tbench", 204, "", TB_JUDGED_RETRY},
+      {"tbench", 302, "", TB_JUDGED_HOLD},
+      {"tbench", 505, "", TB_JUDGED_REFUSED},
+      {"tbench", 400, "", TB_JUDGED_REFUSED},
+      {"tbench", 401, "", TB_JUDGED_DENIED},
+      {"tbench", 403, "", TB_JUDGED_DENIED},
+      {"tbench", 422, "text/html", TB_JUDGED_REFUSED},
+      {"tbench", 408, "", TB_JUDGED_RETRY},
+      {"tbench", 413, "", TB_JUDGED_REFUSED},
+      {"tbench", 425, "", TB_JUDGED_RETRY},
+      {"tbench", 429, "", TB_JUDGED_RETRY},
+      {"tbench", 500, "", TB_JUDGED_RETRY},
+      {"tbench", 501, "", TB_JUDGED_REFUSED},
+      {"tbench", 503, "text/html", TB_JUDGED_RETRY},
+      {"tbench", 599, "", TB_JUDGED_RETRY},
+      {"tbench", 20, "", TB_JUDGED_HOLD},
+      {"influx", 201, "", TB_JUDGED_RETRY},
+      {"lnt", 302, "", TB_JUDGED_HOLD},
+      {"tbench", 404, "text/html", TB_JUDGED_HOLD},
+      {"tbench", 405, "", TB_JUDGED_HOLD},
+      {"tbench", 407, "", TB_JUDGED_HOLD}, /* the URL, a proxy */
+      {"influx", 404, "", TB_JUDGED_HOLD},
+      {"tbench", 410, "", TB_JUDGED_HOLD},
+      {"tbench", 421, "", TB_JUDGED_HOLD},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (judge(rows[i].format, rows[i].status, rows[i].type, "", false).kind != rows[i].kind) fail_msg("%s %d %s", rows[i].format, rows[i].status, rows[i].type);
+    if (judge(rows[i].format, rows[i].status, rows[i].type, "", false).kind != rows[i].kind)
+      fail_msg("%s %d %s", rows[i].format, rows[i].status, rows[i].type);
   assert_int_equal(judge("tbench", 415, "", "", true).kind, TB_JUDGED_PLAIN);
   assert_int_equal(judge("tbench", 415, "", "", false).kind, TB_JUDGED_REFUSED);
 }
 
-/* A status that says it is stored counts with the body that the format's service sends then, and with no other one. */
+/* A status that says it is stored counts with the body that the format's service sends then, and with no
+ * other one. */
 static void test_acknowledgements(void **state) {
   (void)state;
-  static const char json[] = "application/json", other[] = "{\"key\":\"bb03cc10f3bc3f4bc1a1bb3a2cf1bd6d0b3f7bd9a2ac9a1d1b8d2e7e9a7c6b51\"}";
-  static const struct { const char *format; int status; const char *type, *text; bool cut; enum tb_push_verdict_kind kind; } rows[] = {
-      {"tbench", 201, json, acknowledged, false, TB_JUDGED_STORED}, {"tbench", 200, json, acknowledged, false, TB_JUDGED_KNOWN},
-      {"tbench", 201, json, other, false, TB_JUDGED_RETRY},         {"tbench", 200, json, other, false, TB_JUDGED_RETRY},
-      {"tbench", 200, json, "{}", false, TB_JUDGED_RETRY},          {"tbench", 200, json, "{\"key\":1}", false, TB_JUDGED_RETRY},
-      {"tbench", 201, json, "", false, TB_JUDGED_RETRY},            {"tbench", 200, "text/plain", "Welcome to the hotel", false, TB_JUDGED_RETRY},
-      {"tbench", 201, json, "{\"key\":\"\"}", false, TB_JUDGED_RETRY}, {"tbench", 201, json, "[\"aa03cc10f3bc3f4bc1a1bb3a2cf1bd6d\"]", false, TB_JUDGED_RETRY},
-      {"tbench", 201, json, acknowledged, true, TB_JUDGED_RETRY},   {"tbench", 200, "text/html; charset=x", acknowledged, false, TB_JUDGED_RETRY},
+  static const char json[] = "application/json",
+                    other[] =
+                        "{\"key\":\"bb03cc10f3bc3f4bc1a1bb3a2cf1bd6d0b3f7bd9a2ac9a1d1b8d2e7e9a7c6b51\"}";
+  static const struct {
+    const char *format;
+    int status;
+    const char *type, *text;
+    bool cut;
+    enum tb_push_verdict_kind kind;
+  } rows[] = {
+      {"tbench", 201, json, acknowledged, false, TB_JUDGED_STORED},
+      {"tbench", 200, json, acknowledged, false, TB_JUDGED_KNOWN},
+      {"tbench", 201, json, other, false, TB_JUDGED_RETRY},
+      {"tbench", 200, json, other, false, TB_JUDGED_RETRY},
+      {"tbench", 200, json, "{}", false, TB_JUDGED_RETRY},
+      {"tbench", 200, json, "{\"key\":1}", false, TB_JUDGED_RETRY},
+      {"tbench", 201, json, "", false, TB_JUDGED_RETRY},
+      {"tbench", 200, "text/plain", "Welcome to the hotel", false, TB_JUDGED_RETRY},
+      {"tbench", 201, json, "{\"key\":\"\"}", false, TB_JUDGED_RETRY},
+      {"tbench", 201, json, "[\"aa03cc10f3bc3f4bc1a1bb3a2cf1bd6d\"]", false, TB_JUDGED_RETRY},
+      {"tbench", 201, json, acknowledged, true, TB_JUDGED_RETRY},
+      {"tbench", 200, "text/html; charset=x", acknowledged, false, TB_JUDGED_RETRY},
       {"tbench", 201, "Text/HTML", "<html>", false, TB_JUDGED_RETRY},
-      {"victoriametrics", 204, "", "", false, TB_JUDGED_STORED},    {"victoriametrics", 204, "", "stored", false, TB_JUDGED_RETRY},
-      {"victoriametrics", 200, json, "{\"ok\":true}", false, TB_JUDGED_RETRY}, {"influx", 204, "", "\r\n", false, TB_JUDGED_STORED},
-      {"influx", 200, "", "", false, TB_JUDGED_RETRY},              {"prometheus", 200, "", "", false, TB_JUDGED_STORED},
-      {"prometheus", 202, "", "", false, TB_JUDGED_STORED},         {"prometheus", 200, "text/plain", "OK", false, TB_JUDGED_RETRY},
-      {"prometheus", 200, "", "", true, TB_JUDGED_RETRY},           {"bencher", 201, json, "{\"uuid\":\"1-2\",\"results\":[]}", false, TB_JUDGED_STORED},
-      {"bencher", 201, json, "{\"uuid\":\"1-2\",\"resu", true, TB_JUDGED_STORED}, {"bencher", 201, json, "{\"uuid\":null}", false, TB_JUDGED_RETRY},
-      {"bencher", 200, "text/plain", "{\"uuid", true, TB_JUDGED_RETRY}, {"bencher", 200, json, "Welcome", true, TB_JUDGED_RETRY},
-      {"conbench", 201, json, "{\"id\":\"0642\"}", false, TB_JUDGED_STORED}, {"conbench", 200, json, "{\"ok\":true}", false, TB_JUDGED_RETRY},
-      {"lnt", 301, json, "{\"error\": null, \"run_id\": 7}", false, TB_JUDGED_STORED}, {"lnt", 301, "text/html", "<html>moved</html>", false, TB_JUDGED_HOLD},
+      {"victoriametrics", 204, "", "", false, TB_JUDGED_STORED},
+      {"victoriametrics", 204, "", "stored", false, TB_JUDGED_RETRY},
+      {"victoriametrics", 200, json, "{\"ok\":true}", false, TB_JUDGED_RETRY},
+      {"influx", 204, "", "\r\n", false, TB_JUDGED_STORED},
+      {"influx", 200, "", "", false, TB_JUDGED_RETRY},
+      {"prometheus", 200, "", "", false, TB_JUDGED_STORED},
+      {"prometheus", 202, "", "", false, TB_JUDGED_STORED},
+      {"prometheus", 200, "text/plain", "OK", false, TB_JUDGED_RETRY},
+      {"prometheus", 200, "", "", true, TB_JUDGED_RETRY},
+      {"bencher", 201, json, "{\"uuid\":\"1-2\",\"results\":[]}", false, TB_JUDGED_STORED},
+      {"bencher", 201, json, "{\"uuid\":\"1-2\",\"resu", true, TB_JUDGED_STORED},
+      {"bencher", 201, json, "{\"uuid\":null}", false, TB_JUDGED_RETRY},
+      {"bencher", 200, "text/plain", "{\"uuid", true, TB_JUDGED_RETRY},
+      {"bencher", 200, json, "Welcome", true, TB_JUDGED_RETRY},
+      {"conbench", 201, json, "{\"id\":\"0642\"}", false, TB_JUDGED_STORED},
+      {"conbench", 200, json, "{\"ok\":true}", false, TB_JUDGED_RETRY},
+      {"lnt", 301, json, "{\"error\": null, \"run_id\": 7}", false, TB_JUDGED_STORED},
+      {"lnt", 301, "text/html", "<html>moved</html>", false, TB_JUDGED_HOLD},
       {"lnt", 301, "", "", false, TB_JUDGED_HOLD},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (judge_cut(rows[i].format, rows[i].status, rows[i].type, rows[i].text, false, rows[i].cut).kind != rows[i].kind)
+    if (judge_cut(rows[i].format, rows[i].status, rows[i].type, rows[i].text, false, rows[i].cut).kind !=
+        rows[i].kind)
       fail_msg("%s %d %s '%s'", rows[i].format, rows[i].status, rows[i].type, rows[i].text);
   for (int i = 0; i < tb_push_format_count(); i++) { /* one that is added has a row here */
     bool shown = false;
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) shown |= rows[k].kind == TB_JUDGED_STORED && !strcmp(rows[k].format, tb_push_format_at(i)->name);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+      shown |= rows[k].kind == TB_JUDGED_STORED && !strcmp(rows[k].format, tb_push_format_at(i)->name);
     assert_true(shown);
   }
   assert_string_equal(judge("tbench", 201, json, other, false).why,
-                      "it answered 201 with the key of another document, bb03cc10f3bc3f4bc1a1…, where that of this one is aa03cc10f3bc3f4bc1a1…");
-  assert_string_equal(judge("tbench", 200, "text/plain", "Welcome to\nthe hotel", false).why,
-                      "it answered 200 with 'Welcome to the hotel', which is no acknowledgement of format=tbench (JSON with 'key'): a log-in, a proxy or another program may stand there");
+                      "it answered 201 with the key of another document, bb03cc10f3bc3f4bc1a1…, where that "
+                      "of this one is aa03cc10f3bc3f4bc1a1…");
+  assert_string_equal(
+      judge("tbench", 200, "text/plain", "Welcome to\nthe hotel", false).why,
+      "it answered 200 with 'Welcome to the hotel', which is no acknowledgement of format=tbench (JSON with "
+      "'key'): a log-in, a proxy or another program may stand there");
   assert_string_equal(judge("bencher", 201, json, "", false).why,
-                      "it answered 201 with nothing, which is no acknowledgement of format=bencher (JSON with 'uuid'): a log-in, a proxy or another program may stand there");
+                      "it answered 201 with nothing, which is no acknowledgement of format=bencher (JSON "
+                      "with 'uuid'): a log-in, a proxy or another program may stand there");
   assert_non_null(strstr(judge("influx", 204, "", "stored", false).why, "(an empty body)"));
   assert_null(strstr(judge("tbench", 200, json, "{\"key\":\"hush-hush\"}", false).why, "hush"));
 }
 
 static void test_reasons(void **state) {
   (void)state;
-  static const struct { const char *text, *why; } rows[] = {
+  static const struct {
+    const char *text, *why;
+  } rows[] = {
       {"{\"error\": \"cases: missing\"}", "it answered 400: cases: missing"},
       {"{\"message\": \"no bucket\", \"code\": 1}", "it answered 400: no bucket"},
       {"{\"msg\": \"no auth\"}", "it answered 400: no auth"},
       {"{\"description\": {\"run_id\": [\"missing\"]}}", "it answered 400: {\"run_id\":[\"missing\"]}"},
       {"  plain\ntext \x1b[31m\xff", "it answered 400: plain text  [31m?"},
       {"", "it answered 400"},
-      {"{\"error\": \"token hush-hush is bad, hush-hush\"}", "it answered 400: token ********* is bad, *********"},
+      {"{\"error\": \"token hush-hush is bad, hush-hush\"}",
+       "it answered 400: token ********* is bad, *********"},
       {"{\"error\": \"\\u0068ush-hush\"}", "it answered 400: *********"},
       {"cut off: hush-h", "it answered 400: cut off: ******"},
   };
@@ -194,7 +278,12 @@ static void test_reasons(void **state) {
 static void test_entries(void **state) {
   (void)state;
   static const char body[] = "a body\nwith lines and \0 a zero";
-  struct tb_spool_entry entry = {.url = "http://h/p", .format = "tbench", .source = "two\nlines", .body = body, .bytes = sizeof body}, back;
+  struct tb_spool_entry entry = {.url = "http://h/p",
+                                 .format = "tbench",
+                                 .source = "two\nlines",
+                                 .body = body,
+                                 .bytes = sizeof body},
+                        back;
   size_t bytes;
   struct tc_error err = {0};
   tc_sha256_of(body, sizeof body, entry.key);
@@ -220,7 +309,11 @@ static void test_entries(void **state) {
 
 /* --- the spool on a real disk --- */
 
-struct place { char folder[64]; struct tb_disk disk; struct tb_spool spool; };
+struct place {
+  char folder[64];
+  struct tb_disk disk;
+  struct tb_spool spool;
+};
 
 static void open_place(struct place *p) {
   struct tc_error err = {0};
@@ -234,7 +327,8 @@ static void open_place(struct place *p) {
 }
 
 static struct tb_spool_name add(struct place *p, const char *body) {
-  struct tb_spool_entry entry = {.url = "http://h/p", .format = "tbench", .source = "s", .body = body, .bytes = strlen(body)};
+  struct tb_spool_entry entry = {
+      .url = "http://h/p", .format = "tbench", .source = "s", .body = body, .bytes = strlen(body)};
   struct tb_spool_name name;
   struct tc_error err = {0};
   assert_int_equal(tb_spool_add(&p->spool, arena, &entry, &name, &err), TC_OK);
@@ -285,7 +379,9 @@ static void test_real_spool(void **state) {
 /* However the folder is written, it is made with those above it, and where one is there already. */
 static void test_folders(void **state) {
   (void)state;
-  static const char *const rows[][2] = {{"plain", "plain"}, {"x//y/", "x/y"}, {"./d/e/f", "d/e/f"}, {"../over", "../over"}, {"x/y/z", "x/y/z"}, {"x/y", "x/y"}, {"n/../m", "m"}};
+  static const char *const rows[][2] = {{"plain", "plain"},     {"x//y/", "x/y"},   {"./d/e/f", "d/e/f"},
+                                        {"../over", "../over"}, {"x/y/z", "x/y/z"}, {"x/y", "x/y"},
+                                        {"n/../m", "m"}};
   char top[] = "/tmp/tbench-spool.XXXXXX", before[4096], path[64];
   struct tc_error err = {0};
   struct tb_disk disk;
@@ -373,7 +469,8 @@ static void test_order_and_sweep(void **state) {
 
 /* --- tokens --- */
 
-static tc_status read_token_bytes(const char *content, size_t bytes, mode_t mode, char token[TB_TOKEN_BYTES], struct tc_error *err) {
+static tc_status read_token_bytes(const char *content, size_t bytes, mode_t mode, char token[TB_TOKEN_BYTES],
+                                  struct tc_error *err) {
   char path[] = "/tmp/tbench-token.XXXXXX";
   const int fd = mkstemp(path);
   assert_true(fd >= 0 && write(fd, content, bytes) == (ssize_t)bytes && !fchmod(fd, mode));
@@ -383,11 +480,13 @@ static tc_status read_token_bytes(const char *content, size_t bytes, mode_t mode
   return status;
 }
 
-static tc_status read_token(const char *content, mode_t mode, char token[TB_TOKEN_BYTES], struct tc_error *err) {
+static tc_status read_token(const char *content, mode_t mode, char token[TB_TOKEN_BYTES],
+                            struct tc_error *err) {
   return read_token_bytes(content, strlen(content), mode, token, err);
 }
 
-/* The longest one is read whole; of a longer one nothing is. What lies behind the first line may be as long as it likes. */
+/* The longest one is read whole; of a longer one nothing is. What lies behind the first line may be as long
+ * as it likes. */
 static void test_long_tokens(void **state) {
   (void)state;
   static const char *const ends[] = {"", "\n", "\r\n", "\nmore"};
@@ -416,8 +515,13 @@ static void test_tokens(void **state) {
   struct tc_error err = {0};
   assert_int_equal(read_token("hush-hush\nmore\n", 0600, token, &err), TC_OK);
   assert_string_equal(token, "hush-hush");
-  static const struct { const char *content; mode_t mode; tc_status status; } rows[] = {
-      {"hush", 0640, TC_IO}, {"hush", 0604, TC_IO}, {"hush hush", 0600, TC_ARG}, {"hush\tx", 0600, TC_ARG}, {"h\xc3\xbcsh", 0600, TC_ARG}, {"\nhush", 0600, TC_ARG}, {"", 0600, TC_ARG}};
+  static const struct {
+    const char *content;
+    mode_t mode;
+    tc_status status;
+  } rows[] = {{"hush", 0640, TC_IO},     {"hush", 0604, TC_IO},         {"hush hush", 0600, TC_ARG},
+              {"hush\tx", 0600, TC_ARG}, {"h\xc3\xbcsh", 0600, TC_ARG}, {"\nhush", 0600, TC_ARG},
+              {"", 0600, TC_ARG}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     assert_int_equal(read_token(rows[i].content, rows[i].mode, token, &err), rows[i].status);
     assert_string_equal(token, "");
@@ -440,15 +544,24 @@ static void test_tokens(void **state) {
 static void test_defaults(void **state) {
   (void)state;
   const struct tb_pusher_options o = tb_pusher_defaults("push");
-  const struct { const char *name; double value; } numbers[] = {{"tries", o.policy.tries}, {"wait", o.policy.wait_s}, {"wait_most", o.policy.wait_most_s},
-                                                                {"connect", o.http.connect_s}, {"stall", o.http.stall_s}, {"timeout", o.http.total_s}};
-  const struct { const char *name; bool value; } flags[] = {{"compress", o.policy.compress}, {"plain", o.policy.plain}};
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"tries", o.policy.tries},           {"wait", o.policy.wait_s},
+                 {"wait_most", o.policy.wait_most_s}, {"connect", o.http.connect_s},
+                 {"stall", o.http.stall_s},           {"timeout", o.http.total_s}};
+  const struct {
+    const char *name;
+    bool value;
+  } flags[] = {{"compress", o.policy.compress}, {"plain", o.policy.plain}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     char *end;
     assert_true(strtod(tb_verb_option_find("push", numbers[i].name)->default_text, &end) == numbers[i].value);
     assert_true(!*end && numbers[i].value > 0);
   }
-  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) assert_string_equal(tb_verb_option_find("push", flags[i].name)->default_text, flags[i].value ? "yes" : "no");
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    assert_string_equal(tb_verb_option_find("push", flags[i].name)->default_text,
+                        flags[i].value ? "yes" : "no");
   assert_string_equal(tb_verb_option_find("push", "format")->default_text, o.format);
   assert_string_equal(tb_verb_option_find("push", "branch")->default_text, o.branch);
   assert_non_null(tb_push_format_find(o.format));
@@ -456,11 +569,20 @@ static void test_defaults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_urls),       cmocka_unit_test(test_no_urls),
-      cmocka_unit_test(test_each_format_has_a_reporter), cmocka_unit_test(test_answers),    cmocka_unit_test(test_reasons),
+      cmocka_unit_test(test_urls),
+      cmocka_unit_test(test_no_urls),
+      cmocka_unit_test(test_each_format_has_a_reporter),
+      cmocka_unit_test(test_answers),
+      cmocka_unit_test(test_reasons),
       cmocka_unit_test(test_acknowledgements),
-      cmocka_unit_test(test_entries),    cmocka_unit_test(test_real_spool), cmocka_unit_test(test_folders), cmocka_unit_test(test_lock_of_another_file),
-      cmocka_unit_test(test_order_and_sweep), cmocka_unit_test(test_tokens), cmocka_unit_test(test_long_tokens), cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_entries),
+      cmocka_unit_test(test_real_spool),
+      cmocka_unit_test(test_folders),
+      cmocka_unit_test(test_lock_of_another_file),
+      cmocka_unit_test(test_order_and_sweep),
+      cmocka_unit_test(test_tokens),
+      cmocka_unit_test(test_long_tokens),
+      cmocka_unit_test(test_defaults),
   };
   return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

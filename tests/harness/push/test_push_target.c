@@ -26,7 +26,9 @@ static int close_arena(void **state) {
 
 static void test_targets(void **state) {
   (void)state;
-  static const struct { const char *format, *to, *target; } rows[] = {
+  static const struct {
+    const char *format, *to, *target;
+  } rows[] = {
       {"tbench", "http://h", "http://h/api/v1/results"},
       {"tbench", "http://h/behind/proxy/", "http://h/behind/proxy/api/v1/results"},
       {"tbench", "http://h/api/v1/results", "http://h/api/v1/results"},
@@ -40,8 +42,10 @@ static void test_targets(void **state) {
       {"bencher", "https://h/api/v0/run?project=p", "https://h/api/v0/run?project=p"},
       {"bencher", "https://api.bencher.dev", NULL},
       {"lnt", "http://h", "http://h/api/db_default/v4/nts/runs?merge=replace"},
-      {"lnt", "http://h/api/db_mine/v4/nts/runs?merge=append", "http://h/api/db_mine/v4/nts/runs?merge=append"},
-      {"lnt", "http://h?select_machine=update", "http://h/api/db_default/v4/nts/runs?select_machine=update&merge=replace"},
+      {"lnt", "http://h/api/db_mine/v4/nts/runs?merge=append",
+       "http://h/api/db_mine/v4/nts/runs?merge=append"},
+      {"lnt", "http://h?select_machine=update",
+       "http://h/api/db_default/v4/nts/runs?select_machine=update&merge=replace"},
       {"conbench", "http://h", "http://h/api/benchmark-results/"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -57,7 +61,8 @@ static void test_targets(void **state) {
 
 /* A result of this host whose cases are of the suites "a b …"; in the caller's hands. */
 static cJSON *result_of(const char *host, const char *suites) {
-  cJSON *result = cJSON_CreateObject(), *environment = cJSON_CreateObject(), *cases = cJSON_AddArrayToObject(result, "cases");
+  cJSON *result = cJSON_CreateObject(), *environment = cJSON_CreateObject(),
+        *cases = cJSON_AddArrayToObject(result, "cases");
   char name[64];
   cJSON_AddItemToArray(cJSON_AddArrayToObject(result, "environments"), environment);
   if (host) cJSON_AddStringToObject(environment, "host", host);
@@ -73,7 +78,9 @@ static cJSON *result_of(const char *host, const char *suites) {
 /* Runs of other suites or hosts go elsewhere; what a path of the Pushgateway cannot say is said in base64. */
 static void test_groups(void **state) {
   (void)state;
-  static const struct { const char *host, *suites, *path; } rows[] = {
+  static const struct {
+    const char *host, *suites, *path;
+  } rows[] = {
       {"h", "mlp", "instance/h/suites/mlp"},
       {"h", "mlp mlp mlp", "instance/h/suites/mlp"},
       {"h.example-1", "mlp pointwise mlp", "instance/h.example-1/suites/mlp,pointwise"},
@@ -86,22 +93,27 @@ static void test_groups(void **state) {
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     cJSON *result = result_of(rows[i].host, rows[i].suites);
-    const char *target = tb_push_target_of(arena, "http://h/metrics/job/tbench/instance{host}/suites{suites}", result);
+    const char *target =
+        tb_push_target_of(arena, "http://h/metrics/job/tbench/instance{host}/suites{suites}", result);
     struct tb_url url;
     struct tc_error err = {0};
     assert_string_equal(target, tb_format(arena, "http://h/metrics/job/tbench/%s", rows[i].path));
     assert_int_equal(tb_url_parse(arena, target, &url, &err), TC_OK);
-    assert_string_equal(tb_push_target_of(arena, "http://h/metrics/job/mine", result), "http://h/metrics/job/mine");
+    assert_string_equal(tb_push_target_of(arena, "http://h/metrics/job/mine", result),
+                        "http://h/metrics/job/mine");
     cJSON_Delete(result);
   }
 }
 
 static void test_who_replaces(void **state) {
   (void)state;
-  for (int i = 0; i < tb_push_format_count(); i++) assert_int_equal(tb_push_replaces(tb_push_format_at(i)), !strcmp(tb_push_format_at(i)->name, "prometheus"));
+  for (int i = 0; i < tb_push_format_count(); i++)
+    assert_int_equal(tb_push_replaces(tb_push_format_at(i)),
+                     !strcmp(tb_push_format_at(i)->name, "prometheus"));
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_targets), cmocka_unit_test(test_groups), cmocka_unit_test(test_who_replaces)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_targets), cmocka_unit_test(test_groups),
+                                     cmocka_unit_test(test_who_replaces)};
   return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

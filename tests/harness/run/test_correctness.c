@@ -1,5 +1,5 @@
-/* The rules of comparison: bounds from the reference, NaN and infinities, what stays of several results; and the evidence
- * that a compile state needs. */
+/* The rules of comparison: bounds from the reference, NaN and infinities, what stays of several results; and
+ * the evidence that a compile state needs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 
 static const double huge = 3.4e38; /* largest f32, nearly */
 
-static struct tb_comparison compare(const double *y, const double *b, const double *r, size_t count, const char *dtype, bool has_reference) {
+static struct tb_comparison compare(const double *y, const double *b, const double *r, size_t count,
+                                    const char *dtype, bool has_reference) {
   struct tb_comparison c = {.ok = true};
   struct tb_maxima m = {0};
   tb_maxima_add(&m, y, b, r, count, huge);
@@ -27,7 +28,8 @@ static void test_bound(void **state) {
   const double r[] = {1, -2}, b[] = {1 + 1e-5, -2};
   /* 3 · 1e-5 + 8 · eps · 2 */
   const double inside[] = {1 - 2.9e-5, -2}, outside[] = {1 - 3.3e-5, -2};
-  const struct tb_comparison good = compare(inside, b, r, 2, "f32", true), bad = compare(outside, b, r, 2, "f32", true);
+  const struct tb_comparison good = compare(inside, b, r, 2, "f32", true),
+                             bad = compare(outside, b, r, 2, "f32", true);
   assert_true(good.ok);
   assert_float_equal(good.bound, 3e-5 + 8 * 1.1920928955078125e-7 * 2, 1e-9);
   assert_float_equal(good.max_error, 2.9e-5, 1e-9);
@@ -54,7 +56,8 @@ static void test_special_values(void **state) {
   (void)state;
   const double r[] = {NAN, INFINITY, -INFINITY, 1};
   assert_true(compare(r, r, r, 4, "f32", true).ok);
-  const double lost_nan[] = {0, INFINITY, -INFINITY, 1}, lost_sign[] = {NAN, -INFINITY, -INFINITY, 1}, new_nan[] = {NAN, INFINITY, -INFINITY, NAN};
+  const double lost_nan[] = {0, INFINITY, -INFINITY, 1}, lost_sign[] = {NAN, -INFINITY, -INFINITY, 1},
+               new_nan[] = {NAN, INFINITY, -INFINITY, NAN};
   assert_false(compare(lost_nan, r, r, 4, "f32", true).ok);
   assert_false(compare(lost_sign, r, r, 4, "f32", true).ok);
   assert_false(compare(new_nan, r, r, 4, "f32", true).ok);
@@ -72,9 +75,11 @@ static void test_baseline_itself(void **state) {
   const struct tb_comparison c = compare(off, off, r, 1, "f32", true);
   assert_false(c.ok);
   assert_non_null(strstr(c.detail, "the function itself is off"));
-  /* That is told by itself, be the compiled one far more wrong; and nothing of the kind of a compiled one that is wrong alone. */
+  /* That is told by itself, be the compiled one far more wrong; and nothing of the kind of a compiled one
+   * that is wrong alone. */
   const double far[] = {7};
-  const struct tb_comparison both = compare(far, off, r, 1, "f32", true), compiled = compare(far, r, r, 1, "f32", true);
+  const struct tb_comparison both = compare(far, off, r, 1, "f32", true),
+                             compiled = compare(far, r, r, 1, "f32", true);
   assert_non_null(strstr(both.detail, "max|compiled - f64|"));
   assert_non_null(strstr(both.baseline, "the function itself is off"));
   assert_false(compiled.ok);
@@ -95,7 +100,8 @@ static void test_without_reference(void **state) {
 static void test_worst_of_several(void **state) {
   (void)state;
   struct tb_comparison c = {.ok = true};
-  const struct tb_maxima large = {.error = 1, .baseline_error = 10, .reference = 1e6}, tight = {.error = 0.029, .baseline_error = 0.01, .reference = 100};
+  const struct tb_maxima large = {.error = 1, .baseline_error = 10, .reference = 1e6},
+                         tight = {.error = 0.029, .baseline_error = 0.01, .reference = 100};
   tb_comparison_add(&c, &large, tb_tolerance_of("f32"), 0, true, "result[1]");
   tb_comparison_add(&c, &tight, tb_tolerance_of("f32"), 0, true, "result[2]");
   assert_true(c.ok);
@@ -114,18 +120,26 @@ static void test_chunks_fold(void **state) {
 
 static void test_state_evidence(void **state) {
   (void)state;
-  static const struct { enum tb_state state; struct tb_evidence evidence; bool agrees; } rows[] = {
-      {TB_STATE_COLD, {true, 1, 0, 0}, true},   {TB_STATE_COLD, {true, 0, 1, 0}, false},  {TB_STATE_COLD, {true, 1, 1, 0}, false},
-      {TB_STATE_COLD, {true, 2, 0, 1}, true},   {TB_STATE_COLD, {true, 0, 0, 0}, false},  {TB_STATE_DISK, {true, 0, 1, 0}, true},
-      {TB_STATE_DISK, {true, 1, 1, 0}, false},  {TB_STATE_DISK, {true, 0, 0, 1}, false},  {TB_STATE_MEMORY, {true, 0, 0, 1}, true},
-      {TB_STATE_MEMORY, {true, 0, 1, 1}, false}, {TB_STATE_MEMORY, {true, 1, 0, 0}, false},
+  static const struct {
+    enum tb_state state;
+    struct tb_evidence evidence;
+    bool agrees;
+  } rows[] = {
+      {TB_STATE_COLD, {true, 1, 0, 0}, true},    {TB_STATE_COLD, {true, 0, 1, 0}, false},
+      {TB_STATE_COLD, {true, 1, 1, 0}, false},   {TB_STATE_COLD, {true, 2, 0, 1}, true},
+      {TB_STATE_COLD, {true, 0, 0, 0}, false},   {TB_STATE_DISK, {true, 0, 1, 0}, true},
+      {TB_STATE_DISK, {true, 1, 1, 0}, false},   {TB_STATE_DISK, {true, 0, 0, 1}, false},
+      {TB_STATE_MEMORY, {true, 0, 0, 1}, true},  {TB_STATE_MEMORY, {true, 0, 1, 1}, false},
+      {TB_STATE_MEMORY, {true, 1, 0, 0}, false},
   };
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_true(!tb_state_contradiction(arena, rows[i].state, &rows[i].evidence) == rows[i].agrees);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_true(!tb_state_contradiction(arena, rows[i].state, &rows[i].evidence) == rows[i].agrees);
   struct tb_compile compile = {.pays_off_after_calls = NAN};
   const struct tb_first cold = {.entry_ns = 5, .evidence = {true, 1, 0, 0}};
   assert_true(tb_state_add(arena, &compile, TB_STATE_COLD, &cold, true));
-  assert_true(tb_state_add(arena, &compile, TB_STATE_DISK, &cold, true)); /* a miss where a hit was claimed: no figure */
+  assert_true(tb_state_add(arena, &compile, TB_STATE_DISK, &cold,
+                           true)); /* a miss where a hit was claimed: no figure */
   assert_true(compile.state_ns[TB_STATE_COLD].median == 5 && !compile.invalid[TB_STATE_COLD]);
   assert_int_equal(compile.state_ns[TB_STATE_DISK].samples.len, 0);
   assert_non_null(strstr(compile.invalid[TB_STATE_DISK], "1 miss, 0 disk hits"));
@@ -134,9 +148,15 @@ static void test_state_evidence(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bound),           cmocka_unit_test(test_exact_baseline_allows_rounding_alone), cmocka_unit_test(test_zeros),
-      cmocka_unit_test(test_special_values),  cmocka_unit_test(test_baseline_itself),                      cmocka_unit_test(test_without_reference),
-      cmocka_unit_test(test_worst_of_several), cmocka_unit_test(test_chunks_fold),                         cmocka_unit_test(test_state_evidence),
+      cmocka_unit_test(test_bound),
+      cmocka_unit_test(test_exact_baseline_allows_rounding_alone),
+      cmocka_unit_test(test_zeros),
+      cmocka_unit_test(test_special_values),
+      cmocka_unit_test(test_baseline_itself),
+      cmocka_unit_test(test_without_reference),
+      cmocka_unit_test(test_worst_of_several),
+      cmocka_unit_test(test_chunks_fold),
+      cmocka_unit_test(test_state_evidence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

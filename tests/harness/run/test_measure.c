@@ -1,4 +1,5 @@
-/* Blocks that take turns, with workers that are scripts: the order of turns, the block that is dropped, controls that fail. */
+/* Blocks that take turns, with workers that are scripts: the order of turns, the block that is dropped,
+ * controls that fail. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,21 +14,26 @@
 #include <cmocka.h>
 
 #include "harness/compare/duel.h"
-#include "harness/run/measure.h"
 #include "harness/machine/probe.h"
+#include "harness/run/measure.h"
 
 enum { SEATS = 4, ROUNDS = 6, TURNS_MAX = 400 };
 
-struct turn { int seat; long long calls, warm; };
+struct turn {
+  int seat;
+  long long calls, warm;
+};
 
-/* A worker that answers blocks with a time of its own, and writes each turn to the log. It leaves after `most` blocks. */
+/* A worker that answers blocks with a time of its own, and writes each turn to the log. It leaves after
+ * `most` blocks. */
 static void serve_blocks(int seat, int control, int log, double call_ns, int most) {
   struct tc_strbuf inbox;
   tc_strbuf_init(&inbox, tc_alloc_system());
   for (int block = 0; block < most; block++) {
     cJSON *request = tb_message_read(control, &inbox);
     if (!request) break;
-    const struct turn turn = {seat, (long long)tb_json_number(request, "calls", 0), (long long)tb_json_number(request, "warm", 0)};
+    const struct turn turn = {seat, (long long)tb_json_number(request, "calls", 0),
+                              (long long)tb_json_number(request, "warm", 0)};
     cJSON_Delete(request);
     if (!turn.calls) break; /* it is told to leave */
     if (write(log, &turn, sizeof turn) != sizeof turn) break;
@@ -41,7 +47,14 @@ static void serve_blocks(int seat, int control, int log, double call_ns, int mos
   _exit(0);
 }
 
-struct fixture { struct tc_arena *arena; struct tb_process process[SEATS]; struct tb_seat seats[SEATS]; int log[2]; struct turn turns[TURNS_MAX]; int n_turns; };
+struct fixture {
+  struct tc_arena *arena;
+  struct tb_process process[SEATS];
+  struct tb_seat seats[SEATS];
+  int log[2];
+  struct turn turns[TURNS_MAX];
+  int n_turns;
+};
 
 static void start(struct fixture *f, int seat, enum tb_seat_kind kind, double call_ns, int most) {
   int ends[2];
@@ -57,7 +70,8 @@ static void start(struct fixture *f, int seat, enum tb_seat_kind kind, double ca
   f->process[seat] = (struct tb_process){.pid = pid, .control = ends[0], .exchange = -1, .text = -1};
   tc_strbuf_init(&f->process[seat].inbox, tc_alloc_system());
   tb_speech_begin(&f->process[seat].speech, NULL, "");
-  f->seats[seat] = (struct tb_seat){.process = &f->process[seat], .kind = kind, .calls_max = 1e15, .live = true};
+  f->seats[seat] =
+      (struct tb_seat){.process = &f->process[seat], .kind = kind, .calls_max = 1e15, .live = true};
 }
 
 static struct fixture *open_fixture(void) {
@@ -92,7 +106,9 @@ static struct fixture *run_all(double call_ns, int twin_most, struct tb_measure 
   assert_int_equal(tb_measure_blocks(m, f->seats, SEATS, &err), TC_OK);
   stop_workers(f);
   close(f->log[1]);
-  while (f->n_turns < TURNS_MAX && read(f->log[0], &f->turns[f->n_turns], sizeof *f->turns) == sizeof *f->turns) f->n_turns++;
+  while (f->n_turns < TURNS_MAX &&
+         read(f->log[0], &f->turns[f->n_turns], sizeof *f->turns) == sizeof *f->turns)
+    f->n_turns++;
   return f;
 }
 
@@ -101,15 +117,20 @@ static struct fixture *whole(uint64_t seed, int twin_most, struct tb_measure *m)
   return run_all(20000, twin_most, m);
 }
 
-static struct fixture *whole_of(double call_ns, struct tb_measure *m) { return run_all(call_ns, TURNS_MAX, m); }
+static struct fixture *whole_of(double call_ns, struct tb_measure *m) {
+  return run_all(call_ns, TURNS_MAX, m);
+}
 
-static const struct turn *kept_turns(const struct fixture *f, int seats) { return f->turns + f->n_turns - ROUNDS * 2 * seats; }
+static const struct turn *kept_turns(const struct fixture *f, int seats) {
+  return f->turns + f->n_turns - ROUNDS * 2 * seats;
+}
 
 /* Each round is an order and its reverse; orders come from the seed and differ between rounds. */
 static void test_rounds_are_mirrored(void **state) {
   (void)state;
   struct tb_measure m;
-  struct fixture *f = whole(1, TURNS_MAX, &m), *same = whole(1, TURNS_MAX, &m), *other = whole(2, TURNS_MAX, &m);
+  struct fixture *f = whole(1, TURNS_MAX, &m), *same = whole(1, TURNS_MAX, &m),
+                 *other = whole(2, TURNS_MAX, &m);
   const struct turn *t = kept_turns(f, SEATS), *u = kept_turns(same, SEATS), *v = kept_turns(other, SEATS);
   bool all_equal = true, seeds_equal = true;
   for (int round = 0; round < ROUNDS; round++, t += 2 * SEATS, u += 2 * SEATS, v += 2 * SEATS) {
@@ -128,7 +149,8 @@ static void test_rounds_are_mirrored(void **state) {
   close_fixture(f), close_fixture(same), close_fixture(other);
 }
 
-/* What is kept is two samples a round; the block before, in its full size, is dropped. The probe's work is its own. */
+/* What is kept is two samples a round; the block before, in its full size, is dropped. The probe's work is
+ * its own. */
 static void test_first_block_is_dropped(void **state) {
   (void)state;
   struct tb_measure m;
@@ -158,7 +180,8 @@ static void test_first_block_is_dropped(void **state) {
   close_fixture(f);
 }
 
-/* Calls so long that no untimed ones come first: a pause follows each block, and blocks are long enough for the pauses to be little. */
+/* Calls so long that no untimed ones come first: a pause follows each block, and blocks are long enough for
+ * the pauses to be little. */
 static void test_pauses(void **state) {
   (void)state;
   struct tb_measure m = {.settle_ns = 100000};
@@ -184,9 +207,15 @@ static void test_duel_pauses(void **state) {
   static struct tb_run run = {.spec.options.timeout = 1};
   static struct tb_case one = {.threads = 1}, two = {.threads = 2};
   run.arena = tc_arena_new(tc_alloc_system());
-  const struct { struct tb_duel duel; int threads; } rows[] = {{{.base = {&one, ""}, .head = {&one, ""}}, 1}, {{.base = {&two, ""}, .head = {&two, ""}}, 2},
-                                                               {{.base = {&one, ""}, .head = {&two, ""}}, 2}, {{.base = {&two, ""}, .head = {&one, ""}}, 2}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(tb_duel_measure(&run, &rows[i].duel, 0).settle_ns, tb_settle_ns(rows[i].threads));
+  const struct {
+    struct tb_duel duel;
+    int threads;
+  } rows[] = {{{.base = {&one, ""}, .head = {&one, ""}}, 1},
+              {{.base = {&two, ""}, .head = {&two, ""}}, 2},
+              {{.base = {&one, ""}, .head = {&two, ""}}, 2},
+              {{.base = {&two, ""}, .head = {&one, ""}}, 2}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_int_equal(tb_duel_measure(&run, &rows[i].duel, 0).settle_ns, tb_settle_ns(rows[i].threads));
   assert_true(tb_settle_ns(1) == 0 && tb_settle_ns(2) > 0);
   tc_arena_free(run.arena);
 }
@@ -204,7 +233,8 @@ static void test_lost_control(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds_are_mirrored), cmocka_unit_test(test_first_block_is_dropped), cmocka_unit_test(test_lost_control), cmocka_unit_test(test_pauses),
-                                     cmocka_unit_test(test_duel_pauses)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rounds_are_mirrored), cmocka_unit_test(test_first_block_is_dropped),
+      cmocka_unit_test(test_lost_control), cmocka_unit_test(test_pauses), cmocka_unit_test(test_duel_pauses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* One real run, from the command line to the document: valid by the schema, every compile state with the counters that
- * prove it, correctness against float64, and the same ids and artifacts when it is run again. */
+/* One real run, from the command line to the document: valid by the schema, every compile state with the
+ * counters that prove it, correctness against float64, and the same ids and artifacts when it is run
+ * again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,20 +27,25 @@ static const char suite_text[] =
     "      return { fn = function(x) return model(x) end, args = { tb.randn({case.batch, 32}, case) } }\n"
     "    end,\n"
     "    chain = function(case)\n"
-    "      return { fn = function(x) return (x * 2 + 1):sigmoid():sum(-1) end, args = { tb.randn({case.batch, 100}, case) } }\n"
+    "      return { fn = function(x) return (x * 2 + 1):sigmoid():sum(-1) end, args = { "
+    "tb.randn({case.batch, 100}, case) } }\n"
     "    end,\n"
     "  },\n"
     "}\n";
 
 enum { PATH = 512, COMMAND = 2048, WHY = 300 };
 
-struct fixture { char folder[PATH]; cJSON *schema, *document; };
+struct fixture {
+  char folder[PATH];
+  cJSON *schema, *document;
+};
 
 /* Runs the suite with `arguments`; the exit status. */
 static int run_suite(const struct fixture *f, const char *arguments) {
   char command[COMMAND];
-  snprintf(command, sizeof command, "'%s' run suite='%s/small.lua' %s > '%s/out.text' 2> '%s/err.text' < /dev/null", getenv("TBENCH"), f->folder, arguments,
-           f->folder, f->folder);
+  snprintf(command, sizeof command,
+           "'%s' run suite='%s/small.lua' %s > '%s/out.text' 2> '%s/err.text' < /dev/null", getenv("TBENCH"),
+           f->folder, arguments, f->folder, f->folder);
   const int status = system(command);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -80,13 +86,15 @@ static int close_run(void **state) {
 static const cJSON *at(const cJSON *json, const char *path) {
   char copy[PATH], *save = NULL;
   snprintf(copy, sizeof copy, "%s", path);
-  for (char *word = strtok_r(copy, ".", &save); word && json; word = strtok_r(NULL, ".", &save)) json = cJSON_GetObjectItemCaseSensitive(json, word);
+  for (char *word = strtok_r(copy, ".", &save); word && json; word = strtok_r(NULL, ".", &save))
+    json = cJSON_GetObjectItemCaseSensitive(json, word);
   return json;
 }
 
 static double number_at(const cJSON *json, const char *path) {
   const cJSON *item = at(json, path);
-  if (!cJSON_IsNumber(item)) fail_msg("%s: no number at %s", at(json, "id") ? at(json, "id")->valuestring : "document", path);
+  if (!cJSON_IsNumber(item))
+    fail_msg("%s: no number at %s", at(json, "id") ? at(json, "id")->valuestring : "document", path);
   return item->valuedouble;
 }
 
@@ -108,12 +116,16 @@ static void test_cases(void **state) {
   const struct fixture *f = *state;
   const cJSON *cases = at(f->document, "cases"), *one;
   assert_int_equal(cJSON_GetArraySize(cases), 8); /* 2 workloads, 2 batches, 2 devices */
-  cJSON_ArrayForEach(one, cases) assert_string_equal(text_at(one, "outcome"), is_built(one) ? "ok" : "unsupported");
-  assert_non_null(strstr(text_at(cJSON_GetArrayItem(cases, 0), "id"), "small/chain/inductor/default/cpu/f32/b1/machine/t"));
+  cJSON_ArrayForEach(one, cases)
+      assert_string_equal(text_at(one, "outcome"), is_built(one) ? "ok" : "unsupported");
+  assert_non_null(strstr(text_at(cJSON_GetArrayItem(cases, 0), "id"),
+                         "small/chain/inductor/default/cpu/f32/b1/machine/t"));
 }
 
 static void test_states_have_their_evidence(void **state) {
-  static const struct { const char *state, *counted; } rows[] = {{"cold", "misses"}, {"disk", "disk_hits"}, {"memory", "memory_hits"}};
+  static const struct {
+    const char *state, *counted;
+  } rows[] = {{"cold", "misses"}, {"disk", "disk_hits"}, {"memory", "memory_hits"}};
   static const char *const counters[] = {"misses", "disk_hits", "memory_hits"};
   const struct fixture *f = *state;
   const cJSON *one;
@@ -127,7 +139,8 @@ static void test_states_have_their_evidence(void **state) {
       for (size_t c = 0; c < sizeof counters / sizeof *counters; c++) {
         snprintf(path, sizeof path, "compile.evidence.%s.%s", rows[i].state, counters[c]);
         const bool expected = !strcmp(counters[c], rows[i].counted);
-        if ((number_at(one, path) > 0) != expected) fail_msg("%s: %s is %g", text_at(one, "id"), path, number_at(one, path));
+        if ((number_at(one, path) > 0) != expected)
+          fail_msg("%s: %s is %g", text_at(one, "id"), path, number_at(one, path));
       }
     }
     assert_true(number_at(one, "compile.first_call_ns.median") >= number_at(one, "compile.cold_ns.median"));
@@ -143,8 +156,10 @@ static void test_launches(void **state) {
     int kernels = 0, calls = 0;
     if (!is_built(one)) continue;
     cJSON_ArrayForEach(launch, at(one, "graph.launches")) {
-      if (!strcmp(text_at(launch, "kind"), "kernel")) kernels++;
-      else calls++;
+      if (!strcmp(text_at(launch, "kind"), "kernel"))
+        kernels++;
+      else
+        calls++;
       assert_true(*text_at(launch, "label") && *text_at(launch, "fused") && number_at(launch, "bytes") > 0);
     }
     assert_true(kernels == number_at(one, "graph.kernels") && calls == number_at(one, "graph.library_calls"));
@@ -174,7 +189,8 @@ static void test_samples(void **state) {
     assert_true(cJSON_GetArraySize(at(replicate, "samples_ns")) >= 6);
     assert_int_equal(cJSON_GetArraySize(at(replicate, "samples_ns")) % 2, 0); /* whole rounds */
     assert_string_equal(text_at(one, "speedup.interval_over"), "blocks");
-    assert_true(number_at(one, "speedup.lo") <= number_at(one, "speedup.ratio") && number_at(one, "speedup.ratio") <= number_at(one, "speedup.hi"));
+    assert_true(number_at(one, "speedup.lo") <= number_at(one, "speedup.ratio") &&
+                number_at(one, "speedup.ratio") <= number_at(one, "speedup.hi"));
   }
 }
 
@@ -201,16 +217,17 @@ static void test_harness_cost(void **state) {
   double parts = number_at(harness, "own_ns");
   cJSON_ArrayForEach(request, at(harness, "requests_ns")) parts += request->valuedouble;
   assert_float_equal(parts / number_at(harness, "wall_ns"), 1, 1e-6);
-  assert_true(number_at(harness, "own_ns") >= number_at(harness, "start_ns") + number_at(harness, "stop_ns") - number_at(harness, "wall_ns") * 1e-6);
-  assert_true(number_at(harness, "processes") >= 4 * 6); /* 4 groups: baseline, reference, cold, measured, twin, probe */
+  assert_true(number_at(harness, "own_ns") >= number_at(harness, "start_ns") + number_at(harness, "stop_ns") -
+                                                  number_at(harness, "wall_ns") * 1e-6);
+  assert_true(number_at(harness, "processes") >=
+              4 * 6); /* 4 groups: baseline, reference, cold, measured, twin, probe */
   assert_true(number_at(harness, "requests_ns.block") > 0);
   assert_true(cJSON_GetArraySize(at(cJSON_GetArrayItem(at(f->document, "environments"), 0), "noise")) > 10);
 }
 
 static bool warned(const cJSON *environment, const char *text) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, at(environment, "warnings"))
-    if (!strcmp(one->valuestring, text)) return true;
+  cJSON_ArrayForEach(one, at(environment, "warnings")) if (!strcmp(one->valuestring, text)) return true;
   return false;
 }
 
@@ -222,25 +239,32 @@ static void test_one_judge_of_noise(void **state) {
   cJSON_ArrayForEach(cause, at(environment, "noise")) {
     char text[256];
     bool tells = false;
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) tells |= !strcmp(at(cause, "cause")->valuestring, told[i]);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+      tells |= !strcmp(at(cause, "cause")->valuestring, told[i]);
     snprintf(text, sizeof text, "%s: %s", at(cause, "what")->valuestring, at(cause, "seen")->valuestring);
     assert_int_equal(warned(environment, text), tells && !strcmp(at(cause, "state")->valuestring, "worse"));
   }
 }
 
-/* Every state's whole call; the matrix library's part where there is a product, null where there is none; the stages' sum is within
- * the cold time that they are parts of. */
+/* Every state's whole call; the matrix library's part where there is a product, null where there is none; the
+ * stages' sum is within the cold time that they are parts of. */
 static void test_where_first_calls_spend_their_time(void **state) {
   const struct fixture *f = *state;
   const cJSON *one, *stage;
   cJSON_ArrayForEach(one, at(f->document, "cases")) {
     if (!is_built(one)) continue;
-    static const char *const calls[][2] = {{"compile.first_call_ns.median", "compile.cold_ns.median"}, {"compile.disk_first_call_ns.median", "compile.disk_ns.median"},
-                                           {"compile.memory_first_call_ns.median", "compile.memory_ns.median"}};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) assert_true(number_at(one, calls[i][0]) >= number_at(one, calls[i][1]));
+    static const char *const calls[][2] = {
+        {"compile.first_call_ns.median", "compile.cold_ns.median"},
+        {"compile.disk_first_call_ns.median", "compile.disk_ns.median"},
+        {"compile.memory_first_call_ns.median", "compile.memory_ns.median"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+      assert_true(number_at(one, calls[i][0]) >= number_at(one, calls[i][1]));
     const bool product = !strcmp(text_at(one, "case.workload"), "layers");
-    if (product) assert_true(number_at(one, "compile.library_ns.median") + number_at(one, "compile.cold_ns.median") <= number_at(one, "compile.first_call_ns.median"));
-    else assert_true(cJSON_IsNull(at(one, "compile.library_ns")));
+    if (product)
+      assert_true(number_at(one, "compile.library_ns.median") + number_at(one, "compile.cold_ns.median") <=
+                  number_at(one, "compile.first_call_ns.median"));
+    else
+      assert_true(cJSON_IsNull(at(one, "compile.library_ns")));
     double stages = 0;
     cJSON_ArrayForEach(stage, at(one, "compile.stages_ns")) stages += stage->valuedouble;
     assert_true(stages > 0 && stages <= number_at(one, "compile.cold_ns.median"));
@@ -260,7 +284,8 @@ static void test_counters_are_of_many_calls(void **state) {
   }
 }
 
-/* Another run of the same commit and seed: the same cases, artifacts and errors; the order of measurement may differ. */
+/* Another run of the same commit and seed: the same cases, artifacts and errors; the order of measurement may
+ * differ. */
 static void test_repeats(void **state) {
   const struct fixture *f = *state;
   char arguments[PATH + 64];
@@ -281,10 +306,18 @@ static void test_repeats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_schema),      cmocka_unit_test(test_cases),   cmocka_unit_test(test_states_have_their_evidence),
-      cmocka_unit_test(test_where_first_calls_spend_their_time), cmocka_unit_test(test_counters_are_of_many_calls),
-      cmocka_unit_test(test_launches), cmocka_unit_test(test_correctness), cmocka_unit_test(test_samples), cmocka_unit_test(test_controls), cmocka_unit_test(test_harness_cost),
-      cmocka_unit_test(test_one_judge_of_noise), cmocka_unit_test(test_repeats),
+      cmocka_unit_test(test_schema),
+      cmocka_unit_test(test_cases),
+      cmocka_unit_test(test_states_have_their_evidence),
+      cmocka_unit_test(test_where_first_calls_spend_their_time),
+      cmocka_unit_test(test_counters_are_of_many_calls),
+      cmocka_unit_test(test_launches),
+      cmocka_unit_test(test_correctness),
+      cmocka_unit_test(test_samples),
+      cmocka_unit_test(test_controls),
+      cmocka_unit_test(test_harness_cost),
+      cmocka_unit_test(test_one_judge_of_noise),
+      cmocka_unit_test(test_repeats),
   };
   return cmocka_run_group_tests(tests, open_run, close_run);
 }

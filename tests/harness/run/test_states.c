@@ -1,4 +1,5 @@
-/* What first calls leave: the time of each state, the whole call, the matrix library's part, and the stages of all replicates. */
+/* What first calls leave: the time of each state, the whole call, the matrix library's part, and the stages
+ * of all replicates. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +12,13 @@
 #include "harness/run/run.h"
 #include "harness/run/states.h"
 
-static const struct tb_evidence seen[TB_STATE_COUNT] = {
-    [TB_STATE_COLD] = {true, 1, 0, 0}, [TB_STATE_DISK] = {true, 0, 1, 0}, [TB_STATE_MEMORY] = {true, 0, 0, 1}};
+static const struct tb_evidence seen[TB_STATE_COUNT] = {[TB_STATE_COLD] = {true, 1, 0, 0},
+                                                        [TB_STATE_DISK] = {true, 0, 1, 0},
+                                                        [TB_STATE_MEMORY] = {true, 0, 0, 1}};
 
 static struct tb_first first_of(enum tb_state evidence, double entry_ns) {
-  return (struct tb_first){.call_ns = 10 * entry_ns, .entry_ns = entry_ns, .library_ns = NAN, .evidence = seen[evidence]};
+  return (struct tb_first){
+      .call_ns = 10 * entry_ns, .entry_ns = entry_ns, .library_ns = NAN, .evidence = seen[evidence]};
 }
 
 static struct tb_compile fresh(void) { return tb_case_result_new(NULL).compile; }
@@ -37,13 +40,15 @@ static void test_each_state_has_its_first_call(void **state) {
   tc_arena_free(arena);
 }
 
-/* A call that the counters contradict is no call in that state; the first one of a fresh process is one whatever was compiled. */
+/* A call that the counters contradict is no call in that state; the first one of a fresh process is one
+ * whatever was compiled. */
 static void test_a_contradicted_state_keeps_no_times(void **state) {
   (void)state;
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   struct tb_compile compile = fresh();
   const struct tb_first wrong = first_of(TB_STATE_MEMORY, 100), disk = first_of(TB_STATE_DISK, 100);
-  assert_true(tb_state_add(arena, &compile, TB_STATE_COLD, &wrong, true) && tb_state_add(arena, &compile, TB_STATE_DISK, &wrong, true));
+  assert_true(tb_state_add(arena, &compile, TB_STATE_COLD, &wrong, true) &&
+              tb_state_add(arena, &compile, TB_STATE_DISK, &wrong, true));
   assert_non_null(compile.invalid[TB_STATE_COLD]);
   assert_int_equal(compile.state_ns[TB_STATE_COLD].samples.len, 0);
   assert_int_equal(compile.first_call_ns[TB_STATE_COLD].samples.len, 1);

@@ -1,4 +1,5 @@
-/* How many replicates a run takes: exactly so many, or until a rule holds; and that the interval at the stop covers what it says. */
+/* How many replicates a run takes: exactly so many, or until a rule holds; and that the interval at the stop
+ * covers what it says. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "harness/run/stop.h"
 #include "results/stats/random.h"
 #include "results/stats/stats.h"
-#include "harness/run/stop.h"
 
 static const double nominal = 0.95;
 
@@ -62,7 +63,9 @@ static void test_most_and_stable(void **state) {
 static void test_budget(void **state) {
   (void)state;
   const double wide[] = {1, 2, 3};
-  const struct tb_replication exact = {.exact = 3, .budget_ns = 1000}, over = {.most = 12, .target = 0.1, .budget_ns = 500}, under = {.most = 12, .budget_ns = 1001};
+  const struct tb_replication exact = {.exact = 3, .budget_ns = 1000},
+                              over = {.most = 12, .target = 0.1, .budget_ns = 500},
+                              under = {.most = 12, .budget_ns = 1001};
   assert_int_equal(ask(&exact, wide, 1), TB_REPLICATES_BUDGET); /* also where a count was asked for */
   assert_int_equal(ask(&exact, wide, 3), TB_REPLICATES_COUNT);
   assert_int_equal(ask(&over, wide, 1), TB_REPLICATES_BUDGET);
@@ -92,13 +95,15 @@ static double coverage(const struct tb_replication *r, double spread, int runs) 
     int count = 0;
     do values[count++] = spread * normal(&random);
     while (tb_replication_ask(r, values, count, nominal, 0) == TB_REPLICATES_OPEN);
-    covered += fabs(tb_mean(values, (size_t)count)) <= tb_half_width(values, (size_t)count, tb_replication_confidence(r, nominal));
+    covered += fabs(tb_mean(values, (size_t)count)) <=
+               tb_half_width(values, (size_t)count, tb_replication_confidence(r, nominal));
   }
   return (double)covered / runs;
 }
 
-/* Stopping where an interval is narrow picks spreads that came out small: a plain 95% interval would cover 92 to 93% at the worst
- * spread. With the confidence that the rule gives it covers 95%, but for the error of this simulation (0.4%, 3 sigma: 1.2%). */
+/* Stopping where an interval is narrow picks spreads that came out small: a plain 95% interval would cover 92
+ * to 93% at the worst spread. With the confidence that the rule gives it covers 95%, but for the error of
+ * this simulation (0.4%, 3 sigma: 1.2%). */
 static void test_coverage_at_the_stop(void **state) {
   (void)state;
   enum { RUNS = 3000 };
@@ -118,8 +123,9 @@ static void test_coverage_at_the_stop(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_exact),  cmocka_unit_test(test_target_at_check_points_alone), cmocka_unit_test(test_most_and_stable),
-      cmocka_unit_test(test_budget), cmocka_unit_test(test_texts),                        cmocka_unit_test(test_coverage_at_the_stop),
+      cmocka_unit_test(test_exact),           cmocka_unit_test(test_target_at_check_points_alone),
+      cmocka_unit_test(test_most_and_stable), cmocka_unit_test(test_budget),
+      cmocka_unit_test(test_texts),           cmocka_unit_test(test_coverage_at_the_stop),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

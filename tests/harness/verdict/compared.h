@@ -17,14 +17,19 @@
 #include "reporters/reporter.h"
 
 enum { REPLICATES = 12 };
-struct fixture { struct tc_arena *arena; struct tb_policy required, optional; struct tc_error err; };
+struct fixture {
+  struct tc_arena *arena;
+  struct tb_policy required, optional;
+  struct tc_error err;
+};
 
 static inline int open_fixture(void **state) {
   static struct fixture f;
   static const char optional[] = "required = false";
   f = (struct fixture){.arena = tc_arena_new(tc_alloc_system())};
   *state = &f;
-  return !f.arena || tb_policy_parse(f.arena, "p", "", 0, &f.required, &f.err) || tb_policy_parse(f.arena, "p", optional, strlen(optional), &f.optional, &f.err);
+  return !f.arena || tb_policy_parse(f.arena, "p", "", 0, &f.required, &f.err) ||
+         tb_policy_parse(f.arena, "p", optional, strlen(optional), &f.optional, &f.err);
 }
 
 static inline int close_fixture(void **state) {
@@ -34,7 +39,8 @@ static inline int close_fixture(void **state) {
 
 /* A case as a result has it: `ns` a call, spread over replicates by `spread` without a draw. */
 static inline cJSON *new_case(const char *id, const char *outcome, double ns, double spread) {
-  cJSON *one = cJSON_CreateObject(), *steady = cJSON_CreateObject(), *replicates = cJSON_CreateArray(), *aa = cJSON_CreateObject(), *ratios = cJSON_CreateArray();
+  cJSON *one = cJSON_CreateObject(), *steady = cJSON_CreateObject(), *replicates = cJSON_CreateArray(),
+        *aa = cJSON_CreateObject(), *ratios = cJSON_CreateArray();
   cJSON_AddStringToObject(one, "id", id);
   cJSON_AddStringToObject(one, "outcome", outcome);
   for (int i = 0; i < REPLICATES; i++) {
@@ -60,16 +66,20 @@ static inline cJSON *document(cJSON *only_case) {
   return json;
 }
 
-static inline struct tb_verdicts compare(struct fixture *f, const struct tb_policy *policy, const cJSON *base, const cJSON *head) {
+static inline struct tb_verdicts compare(struct fixture *f, const struct tb_policy *policy, const cJSON *base,
+                                         const cJSON *head) {
   struct tb_verdicts c = tb_verdicts_new(f->arena, policy, "compare");
-  assert_true(tb_verdicts_add_documents(&c, base, head) && tb_verdicts_decide_apart(&c) && tb_verdicts_judge(&c));
+  assert_true(tb_verdicts_add_documents(&c, base, head) && tb_verdicts_decide_apart(&c) &&
+              tb_verdicts_judge(&c));
   return c;
 }
 
 /* What one case on both sides comes to, required and not; each side may be NULL. The documents go. */
-static inline void expect(struct fixture *f, const char *what, cJSON *base, cJSON *head, enum tb_exit required, enum tb_exit optional) {
+static inline void expect(struct fixture *f, const char *what, cJSON *base, cJSON *head,
+                          enum tb_exit required, enum tb_exit optional) {
   const struct tb_verdicts c = compare(f, &f->required, base, head), o = compare(f, &f->optional, base, head);
-  if (c.exit != required || o.exit != optional) fail_msg("%s: exit %d and %d, not %d and %d", what, c.exit, o.exit, required, optional);
+  if (c.exit != required || o.exit != optional)
+    fail_msg("%s: exit %d and %d, not %d and %d", what, c.exit, o.exit, required, optional);
   cJSON_Delete(base);
   cJSON_Delete(head);
 }

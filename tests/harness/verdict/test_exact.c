@@ -10,11 +10,14 @@
 
 #include "harness/verdict/exact.h"
 
-static const char base_text[] = "{\"graph\": {\"graphs\": 1, \"breaks\": [], \"recompiles\": 0, \"guards\": 3, \"fallbacks\": [\"a\"], \"kernels\": 4, \"library_calls\": 2,"
+static const char base_text[] = "{\"graph\": {\"graphs\": 1, \"breaks\": [], \"recompiles\": 0, \"guards\": "
+                                "3, \"fallbacks\": [\"a\"], \"kernels\": 4, \"library_calls\": 2,"
                                 " \"bytes_moved\": 100000, \"peak_bytes\": 5000, \"artifact\": \"aa\"},"
-                                " \"instructions\": {\"cold\": {\"total\": 1000000, \"stages\": {\"capture\": 400000, \"codegen\": 600000}}, \"steady\": 1000}}";
+                                " \"instructions\": {\"cold\": {\"total\": 1000000, \"stages\": "
+                                "{\"capture\": 400000, \"codegen\": 600000}}, \"steady\": 1000}}";
 
-static const struct tb_exact_finding *find(const tb_exact_findings *all, const char *name, const char *member) {
+static const struct tb_exact_finding *find(const tb_exact_findings *all, const char *name,
+                                           const char *member) {
   for (size_t i = 0; i < all->len; i++) {
     const struct tb_exact_finding *f = &all->data[i];
     if (!strcmp(f->figure->name, name) && (!member || !strcmp(f->member, member))) return f;
@@ -22,9 +25,10 @@ static const struct tb_exact_finding *find(const tb_exact_findings *all, const c
   return NULL;
 }
 
-/* Compares the base with itself after `change` was merged into it: "graph.kernels" of head becomes the JSON `value`. */
-static void expect(const char *path, const char *value, const char *name, const char *member, enum tb_exact_outcome outcome, enum tb_exit exit_code,
-                   const char *line) {
+/* Compares the base with itself after `change` was merged into it: "graph.kernels" of head becomes the JSON
+ * `value`. */
+static void expect(const char *path, const char *value, const char *name, const char *member,
+                   enum tb_exact_outcome outcome, enum tb_exit exit_code, const char *line) {
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   cJSON *base = cJSON_Parse(base_text), *head = cJSON_Parse(base_text), *at = head;
   tb_exact_findings findings = {0};
@@ -35,8 +39,10 @@ static void expect(const char *path, const char *value, const char *name, const 
     part[n] = '\0';
     at = cJSON_GetObjectItemCaseSensitive(at, part);
   }
-  if (value) cJSON_ReplaceItemInObjectCaseSensitive(at, rest, cJSON_Parse(value));
-  else cJSON_DeleteItemFromObjectCaseSensitive(at, rest);
+  if (value)
+    cJSON_ReplaceItemInObjectCaseSensitive(at, rest, cJSON_Parse(value));
+  else
+    cJSON_DeleteItemFromObjectCaseSensitive(at, rest);
   assert_true(tb_exact_compare(arena, base, head, NULL, NULL, &findings));
   const struct tb_exact_finding *f = find(&findings, name, member);
   assert_non_null(f);
@@ -51,40 +57,58 @@ static void expect(const char *path, const char *value, const char *name, const 
 static void test_outcomes(void **state) {
   (void)state;
   expect("graph.kernels", "4", "kernels", NULL, TB_EXACT_SAME, TB_EXIT_PASS, "kernels 4");
-  expect("graph.kernels", "5", "kernels", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION, "kernels 4 -> 5 (+25%): worse");
-  expect("graph.kernels", "3", "kernels", NULL, TB_EXACT_BETTER, TB_EXIT_PASS, "kernels 4 -> 3 (-25%): better");
-  expect("graph.kernels", "null", "kernels", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE, "kernels 4 -> none: missing: head has no such figure");
-  expect("graph.kernels", NULL, "kernels", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE, "kernels 4 -> none: missing: head has no such figure");
+  expect("graph.kernels", "5", "kernels", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION,
+         "kernels 4 -> 5 (+25%): worse");
+  expect("graph.kernels", "3", "kernels", NULL, TB_EXACT_BETTER, TB_EXIT_PASS,
+         "kernels 4 -> 3 (-25%): better");
+  expect("graph.kernels", "null", "kernels", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE,
+         "kernels 4 -> none: missing: head has no such figure");
+  expect("graph.kernels", NULL, "kernels", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE,
+         "kernels 4 -> none: missing: head has no such figure");
   expect("graph.breaks", "[{}]", "breaks", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION, "breaks 0 -> 1: worse");
-  expect("graph.fallbacks", "[]", "fallbacks", NULL, TB_EXACT_BETTER, TB_EXIT_PASS, "fallbacks 1 -> 0 (-100%): better");
-  expect("graph.artifact", "\"bb\"", "artifact", NULL, TB_EXACT_CHANGED, TB_EXIT_PASS, "artifact aa -> bb: changed");
-  expect("graph.artifact", "null", "artifact", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE, "artifact aa -> none: missing: head has no such figure");
-  expect("graph", "null", "peak_bytes", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE, "peak_bytes 5000 -> none: missing: head has no such figure");
+  expect("graph.fallbacks", "[]", "fallbacks", NULL, TB_EXACT_BETTER, TB_EXIT_PASS,
+         "fallbacks 1 -> 0 (-100%): better");
+  expect("graph.artifact", "\"bb\"", "artifact", NULL, TB_EXACT_CHANGED, TB_EXIT_PASS,
+         "artifact aa -> bb: changed");
+  expect("graph.artifact", "null", "artifact", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE,
+         "artifact aa -> none: missing: head has no such figure");
+  expect("graph", "null", "peak_bytes", NULL, TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE,
+         "peak_bytes 5000 -> none: missing: head has no such figure");
 }
 
 static void test_tolerance(void **state) {
   (void)state;
-  expect("graph.bytes_moved", "100100", "bytes_moved", NULL, TB_EXACT_SAME, TB_EXIT_PASS, "bytes_moved 100000 -> 100100 (+0.1%): same");
-  expect("graph.bytes_moved", "100101", "bytes_moved", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION, "bytes_moved 100000 -> 100101 (+0.101%): worse");
-  expect("graph.bytes_moved", "99899", "bytes_moved", NULL, TB_EXACT_BETTER, TB_EXIT_PASS, "bytes_moved 100000 -> 99899 (-0.101%): better");
+  expect("graph.bytes_moved", "100100", "bytes_moved", NULL, TB_EXACT_SAME, TB_EXIT_PASS,
+         "bytes_moved 100000 -> 100100 (+0.1%): same");
+  expect("graph.bytes_moved", "100101", "bytes_moved", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION,
+         "bytes_moved 100000 -> 100101 (+0.101%): worse");
+  expect("graph.bytes_moved", "99899", "bytes_moved", NULL, TB_EXACT_BETTER, TB_EXIT_PASS,
+         "bytes_moved 100000 -> 99899 (-0.101%): better");
 }
 
 static void test_instructions(void **state) {
   (void)state;
-  expect("instructions.steady", "1010", "instructions", NULL, TB_EXACT_SAME, TB_EXIT_PASS, "instructions 1000 -> 1010 (+1%): same");
-  expect("instructions.steady", "1011", "instructions", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION, "instructions 1000 -> 1011 (+1.1%): worse");
-  expect("instructions.steady", "800", "instructions", NULL, TB_EXACT_BETTER, TB_EXIT_PASS, "instructions 1000 -> 800 (-20%): better");
-  expect("instructions.steady", "799", "instructions", NULL, TB_EXACT_COLLAPSE, TB_EXIT_FAILED,
-         "instructions 1000 -> 799 (-20.1%): collapsed: so large a fall means that something was not counted");
+  expect("instructions.steady", "1010", "instructions", NULL, TB_EXACT_SAME, TB_EXIT_PASS,
+         "instructions 1000 -> 1010 (+1%): same");
+  expect("instructions.steady", "1011", "instructions", NULL, TB_EXACT_WORSE, TB_EXIT_REGRESSION,
+         "instructions 1000 -> 1011 (+1.1%): worse");
+  expect("instructions.steady", "800", "instructions", NULL, TB_EXACT_BETTER, TB_EXIT_PASS,
+         "instructions 1000 -> 800 (-20%): better");
+  expect(
+      "instructions.steady", "799", "instructions", NULL, TB_EXACT_COLLAPSE, TB_EXIT_FAILED,
+      "instructions 1000 -> 799 (-20.1%): collapsed: so large a fall means that something was not counted");
   expect("instructions.steady", "0", "instructions", NULL, TB_EXACT_COLLAPSE, TB_EXIT_FAILED,
          "instructions 1000 -> 0 (-100%): collapsed: so large a fall means that something was not counted");
-  expect("instructions.cold.stages.capture", "420000", "stage_instructions", "capture", TB_EXACT_WORSE, TB_EXIT_REGRESSION,
-         "stage_instructions.capture 400000 -> 420000 (+5%): worse");
-  expect("instructions.cold.stages.capture", "200000", "stage_instructions", "capture", TB_EXACT_BETTER, TB_EXIT_PASS,
-         "stage_instructions.capture 400000 -> 200000 (-50%): better");
-  expect("instructions.cold.stages.capture", "0", "stage_instructions", "capture", TB_EXACT_COLLAPSE, TB_EXIT_FAILED,
-         "stage_instructions.capture 400000 -> 0 (-100%): collapsed: so large a fall means that something was not counted");
-  expect("instructions.cold.stages.capture", NULL, "stage_instructions", "capture", TB_EXACT_MISSING, TB_EXIT_NOT_MEASURABLE,
+  expect("instructions.cold.stages.capture", "420000", "stage_instructions", "capture", TB_EXACT_WORSE,
+         TB_EXIT_REGRESSION, "stage_instructions.capture 400000 -> 420000 (+5%): worse");
+  expect("instructions.cold.stages.capture", "200000", "stage_instructions", "capture", TB_EXACT_BETTER,
+         TB_EXIT_PASS, "stage_instructions.capture 400000 -> 200000 (-50%): better");
+  expect("instructions.cold.stages.capture", "0", "stage_instructions", "capture", TB_EXACT_COLLAPSE,
+         TB_EXIT_FAILED,
+         "stage_instructions.capture 400000 -> 0 (-100%): collapsed: so large a fall means that something "
+         "was not counted");
+  expect("instructions.cold.stages.capture", NULL, "stage_instructions", "capture", TB_EXACT_MISSING,
+         TB_EXIT_NOT_MEASURABLE,
          "stage_instructions.capture 400000 -> none: missing: head has no such figure");
 }
 
@@ -96,7 +120,8 @@ static struct tb_exact_rule only_kernels(const void *policy, const struct tb_exa
 static void test_rules_and_new(void **state) {
   (void)state;
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-  cJSON *base = cJSON_Parse("{\"graph\": {\"kernels\": 4}, \"instructions\": null}"), *head = cJSON_Parse(base_text);
+  cJSON *base = cJSON_Parse("{\"graph\": {\"kernels\": 4}, \"instructions\": null}"),
+        *head = cJSON_Parse(base_text);
   tb_exact_findings findings = {0}, all = {0};
   const double tolerance = 0.5;
   assert_true(tb_exact_compare(arena, head, base, only_kernels, &tolerance, &findings));
@@ -115,7 +140,10 @@ static void test_rules_and_new(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_outcomes), cmocka_unit_test(test_tolerance), cmocka_unit_test(test_instructions), cmocka_unit_test(test_rules_and_new),
+      cmocka_unit_test(test_outcomes),
+      cmocka_unit_test(test_tolerance),
+      cmocka_unit_test(test_instructions),
+      cmocka_unit_test(test_rules_and_new),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

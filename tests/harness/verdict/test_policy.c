@@ -12,7 +12,11 @@
 
 #include "harness/verdict/policy.h"
 
-struct fixture { struct tc_arena *arena; struct tb_policy policy; struct tc_error err; };
+struct fixture {
+  struct tc_arena *arena;
+  struct tb_policy policy;
+  struct tc_error err;
+};
 
 static int set_up(void **state) {
   struct fixture *f = calloc(1, sizeof *f);
@@ -28,7 +32,9 @@ static int tear_down(void **state) {
   return 0;
 }
 
-static tc_status parse(struct fixture *f, const char *text) { return tb_policy_parse(f->arena, "a/gate.lua", text, strlen(text), &f->policy, &f->err); }
+static tc_status parse(struct fixture *f, const char *text) {
+  return tb_policy_parse(f->arena, "a/gate.lua", text, strlen(text), &f->policy, &f->err);
+}
 
 static void test_empty_has_defaults(void **state) {
   struct fixture *f = *state;
@@ -49,11 +55,13 @@ static void test_default_text_is_the_defaults(void **state) {
   assert_int_equal(tb_policy_parse(f->arena, "none", "", 0, &nothing, &f->err), TC_OK);
   assert_string_equal(f->policy.path, "default");
   for (int i = 0; i < TB_POLICY_COUNT; i++) {
-    const double a = tb_policy_value(&f->policy, (enum tb_policy_field)i, "x"), b = tb_policy_value(&nothing, (enum tb_policy_field)i, "x");
+    const double a = tb_policy_value(&f->policy, (enum tb_policy_field)i, "x"),
+                 b = tb_policy_value(&nothing, (enum tb_policy_field)i, "x");
     assert_true(a == b || (isnan(a) && isnan(b)));
   }
   for (int i = 0; i < tb_exact_count(); i++) {
-    const struct tb_exact_rule a = tb_policy_exact_rule(&f->policy, tb_exact_at(i)), b = tb_policy_exact_rule(&nothing, tb_exact_at(i));
+    const struct tb_exact_rule a = tb_policy_exact_rule(&f->policy, tb_exact_at(i)),
+                               b = tb_policy_exact_rule(&nothing, tb_exact_at(i));
     assert_true(a.on == b.on && a.tolerance == b.tolerance);
   }
   assert_int_equal(f->policy.exact.len, tb_exact_count()); /* it names every figure */
@@ -62,7 +70,8 @@ static void test_default_text_is_the_defaults(void **state) {
 #include "harness/verdict/policy.def"
 #undef TB_POLICY
   };
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) assert_non_null(strstr(tb_policy_default_text(), fields[i]));
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    assert_non_null(strstr(tb_policy_default_text(), fields[i]));
 }
 
 static void test_patterns(void **state) {
@@ -77,7 +86,8 @@ static void test_patterns(void **state) {
                             "pays_off_after_calls = 100\n"
                             "pays_off_after_calls['mlp/*'] = false\n"
                             "exact.kernels = false exact['peak-bytes'] = 0.5 exact.artifact = true\n"
-                            "confirmation_pairs = 12 budget = 60"), TC_OK);
+                            "confirmation_pairs = 12 budget = 60"),
+                   TC_OK);
   const struct tb_policy *p = &f->policy;
   assert_true(tb_policy_threshold(p, "softmax/x") == 0.03); /* a pattern counts before the value for all */
   assert_true(tb_policy_threshold(p, "mlp/x/b8/m") == 0.02);
@@ -88,14 +98,16 @@ static void test_patterns(void **state) {
   assert_true(tb_policy_pays_off(p, "softmax/x") == 100 && isnan(tb_policy_pays_off(p, "mlp/x")));
   assert_false(tb_policy_exact_rule(p, tb_exact_find("kernels")).on);
   assert_true(tb_policy_exact_rule(p, tb_exact_find("peak_bytes")).tolerance == 0.5);
-  assert_true(tb_policy_value(p, TB_POLICY_BUDGET, NULL) == 60 && tb_policy_value(p, TB_POLICY_CONFIRMATION_PAIRS, NULL) == 12);
+  assert_true(tb_policy_value(p, TB_POLICY_BUDGET, NULL) == 60 &&
+              tb_policy_value(p, TB_POLICY_CONFIRMATION_PAIRS, NULL) == 12);
 }
 
 static void test_unmatched(void **state) {
   struct fixture *f = *state;
   const char *const ids[] = {"mlp/a", "softmax/b"};
   int count;
-  assert_int_equal(parse(f, "required['mlp/*'] = true required['attention/*'] = true required['gone/*'] = false"), TC_OK);
+  assert_int_equal(
+      parse(f, "required['mlp/*'] = true required['attention/*'] = true required['gone/*'] = false"), TC_OK);
   const char **patterns = tb_policy_unmatched(f->arena, &f->policy, ids, 2, &count);
   assert_int_equal(count, 1);
   assert_string_equal(patterns[0], "attention/*");
@@ -104,21 +116,28 @@ static void test_unmatched(void **state) {
 /* Each with the whole message: the line is that of the assignment. */
 static void test_mistakes(void **state) {
   struct fixture *f = *state;
-  static const struct { const char *text, *message; } rows[] = {
+  static const struct {
+    const char *text, *message;
+  } rows[] = {
       {"\nthreshhold = 0.1", "a/gate.lua:2: there is no field 'threshhold'; did you mean 'threshold'?"},
       {"\n\nrequird['mlp*'] = true", "a/gate.lua:3: there is no field 'requird'; did you mean 'required'?"},
       {"exact.kernel = 0", "a/gate.lua:1: there is no exact figure 'kernel'; did you mean 'kernels'?"},
-      {"threshold = 0.1\nthreshold = 0.2", "a/gate.lua:2: threshold is given a second time; the first is in line 1"},
-      {"required['a'] = true\nrequired['a'] = false", "a/gate.lua:2: required is given a second time; the first is in line 1"},
-      {"exact.kernels = 0\nexact.kernels = 1", "a/gate.lua:2: exact.kernels is given a second time; the first is in line 1"},
+      {"threshold = 0.1\nthreshold = 0.2",
+       "a/gate.lua:2: threshold is given a second time; the first is in line 1"},
+      {"required['a'] = true\nrequired['a'] = false",
+       "a/gate.lua:2: required is given a second time; the first is in line 1"},
+      {"exact.kernels = 0\nexact.kernels = 1",
+       "a/gate.lua:2: exact.kernels is given a second time; the first is in line 1"},
       {"threshold = '1%'", "a/gate.lua:1: threshold has to be a number from 0 to 10 (a share: 0.01 is 1%)"},
       {"threshold = -1", "a/gate.lua:1: threshold has to be a number from 0 to 10 (a share: 0.01 is 1%)"},
       {"threshold = 0/0", "a/gate.lua:1: threshold has to be a number from 0 to 10 (a share: 0.01 is 1%)"},
-      {"confirmation_pairs = 2.5", "a/gate.lua:1: confirmation_pairs has to be a whole number from 0 to 10000"},
+      {"confirmation_pairs = 2.5",
+       "a/gate.lua:1: confirmation_pairs has to be a whole number from 0 to 10000"},
       {"required = 1", "a/gate.lua:1: required has to be true or false"},
       {"required = {'mlp/*'}", "a/gate.lua:1: required has to be true or false"},
       {"exact = 1", "a/gate.lua:1: exact holds one rule a figure: exact.kernels = 0"},
-      {"exact.kernels = -1", "a/gate.lua:1: exact.kernels has to be true or false, or a tolerance as a share (0.01 is 1%)"},
+      {"exact.kernels = -1",
+       "a/gate.lua:1: exact.kernels has to be true or false, or a tolerance as a share (0.01 is 1%)"},
       {"exact.artifact = 0.1", "a/gate.lua:1: exact.artifact has to be true or false"},
       {"budget['mlp/*'] = 3", "a/gate.lua:1: budget holds for the whole run, not by case: budget = value"},
       {"threshold[''] = 1", "a/gate.lua:1: an empty pattern matches no case; \"*\" matches all"},
@@ -126,7 +145,8 @@ static void test_mistakes(void **state) {
       {"local x = threshold.a", "a/gate.lua:1: a policy assigns values; they cannot be read back"},
       {"\nthreshold =", "a/gate.lua:2: unexpected symbol near <eof>"},
       {"os.exit(3)", "a/gate.lua:1: there is no field 'os'"},
-      {"while true do end", "a/gate.lua:1: this goes on for more than 1000000 steps; a policy only assigns values"},
+      {"while true do end",
+       "a/gate.lua:1: this goes on for more than 1000000 steps; a policy only assigns values"},
       {"local t = {} for i = 1, 1e9 do t[i] = {t} end", "a/gate.lua: not enough memory"},
       {"\33Lua", "a/gate.lua: attempt to load a binary chunk (mode is 't')"},
   };
@@ -140,8 +160,10 @@ static void test_mistakes(void **state) {
 
 static void test_glob(void **state) {
   (void)state;
-  assert_true(tb_glob("mlp/*", "mlp/mlp/inductor/b8") && tb_glob("*", "a/b") && tb_glob("b?", "b8") && tb_glob("b[12]", "b2"));
-  assert_false(tb_glob("mlp", "mlp/x") || tb_glob("b?", "b64") || tb_glob("b[12]", "b3") || tb_glob("MLP*", "mlp"));
+  assert_true(tb_glob("mlp/*", "mlp/mlp/inductor/b8") && tb_glob("*", "a/b") && tb_glob("b?", "b8") &&
+              tb_glob("b[12]", "b2"));
+  assert_false(tb_glob("mlp", "mlp/x") || tb_glob("b?", "b64") || tb_glob("b[12]", "b3") ||
+               tb_glob("MLP*", "mlp"));
 }
 
 int main(void) {

@@ -1,8 +1,10 @@
-/* Two runs that were not interleaved: of which machine, by which probe, and how far such times can be trusted. */
+/* Two runs that were not interleaved: of which machine, by which probe, and how far such times can be
+ * trusted. */
 #include "tests/harness/verdict/compared.h"
 
 static cJSON *on_machine(const char *host, const char *cpu, double ns) {
-  cJSON *json = SIDE("ok", ns, tight), *environments = cJSON_AddArrayToObject(json, "environments"), *one = cJSON_CreateObject();
+  cJSON *json = SIDE("ok", ns, tight), *environments = cJSON_AddArrayToObject(json, "environments"),
+        *one = cJSON_CreateObject();
   cJSON_AddItemToArray(environments, one);
   cJSON_AddNumberToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(json, "cases"), 0), "env", 0);
   cJSON_AddStringToObject(one, "host", host);
@@ -19,9 +21,17 @@ static bool remarked(const struct tb_verdicts *c, const char *part) {
 /* Times of two CPUs are not held against each other; another host of the same CPU is told. */
 static void test_machines(void **state) {
   struct fixture *f = *state;
-  static const struct { const char *host, *cpu; double ns; enum tb_exit exit; bool told; } rows[] = {
-      {"h", "fast", 1000, TB_EXIT_PASS, false}, {"other", "fast", 1000, TB_EXIT_PASS, true}, {"other", "fast", 1100, TB_EXIT_REGRESSION, true},
-      {"other", "slow", 1000, TB_EXIT_NOT_MEASURABLE, true}, {"h", "slow", 1100, TB_EXIT_NOT_MEASURABLE, false}, {"h", "slow", 900, TB_EXIT_NOT_MEASURABLE, false}};
+  static const struct {
+    const char *host, *cpu;
+    double ns;
+    enum tb_exit exit;
+    bool told;
+  } rows[] = {{"h", "fast", 1000, TB_EXIT_PASS, false},
+              {"other", "fast", 1000, TB_EXIT_PASS, true},
+              {"other", "fast", 1100, TB_EXIT_REGRESSION, true},
+              {"other", "slow", 1000, TB_EXIT_NOT_MEASURABLE, true},
+              {"h", "slow", 1100, TB_EXIT_NOT_MEASURABLE, false},
+              {"h", "slow", 900, TB_EXIT_NOT_MEASURABLE, false}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     cJSON *base = on_machine("h", "fast", 1000), *head = on_machine(rows[i].host, rows[i].cpu, rows[i].ns);
     const struct tb_verdicts c = compare(f, &f->required, base, head);
@@ -36,21 +46,28 @@ static void test_machines(void **state) {
 /* What else changed between the runs is told; what stayed, or is not known of one, is not. */
 static void test_surroundings(void **state) {
   struct fixture *f = *state;
-  static const char before[] = "{\"kernel\": \"Linux 6.1\", \"llvm\": \"19\", \"blas\": null, \"noise\": ["
-                               "{\"cause\": \"governor\", \"what\": \"frequency governor\", \"state\": \"quiet\", \"seen\": \"performance\"},"
-                               "{\"cause\": \"load\", \"what\": \"load\", \"state\": \"worse\", \"seen\": \"1.00 on 2 cores\"},"
-                               "{\"cause\": \"swap\", \"what\": \"swap\", \"state\": \"quiet\", \"seen\": \"0 MiB used\"}]}";
-  static const char after[] = "{\"kernel\": \"Linux 6.5\", \"llvm\": \"19\", \"blas\": \"OpenBLAS\", \"noise\": ["
-                              "{\"cause\": \"governor\", \"what\": \"frequency governor\", \"state\": \"worse\", \"seen\": \"powersave\"},"
-                              "{\"cause\": \"load\", \"what\": \"load\", \"state\": \"worse\", \"seen\": \"2.00 on 2 cores\"},"
-                              "{\"cause\": \"swap\", \"what\": \"swap\", \"state\": \"unknown\", \"seen\": \"not readable\"}]}";
+  static const char before[] =
+      "{\"kernel\": \"Linux 6.1\", \"llvm\": \"19\", \"blas\": null, \"noise\": ["
+      "{\"cause\": \"governor\", \"what\": \"frequency governor\", \"state\": \"quiet\", \"seen\": "
+      "\"performance\"},"
+      "{\"cause\": \"load\", \"what\": \"load\", \"state\": \"worse\", \"seen\": \"1.00 on 2 cores\"},"
+      "{\"cause\": \"swap\", \"what\": \"swap\", \"state\": \"quiet\", \"seen\": \"0 MiB used\"}]}";
+  static const char after[] =
+      "{\"kernel\": \"Linux 6.5\", \"llvm\": \"19\", \"blas\": \"OpenBLAS\", \"noise\": ["
+      "{\"cause\": \"governor\", \"what\": \"frequency governor\", \"state\": \"worse\", \"seen\": "
+      "\"powersave\"},"
+      "{\"cause\": \"load\", \"what\": \"load\", \"state\": \"worse\", \"seen\": \"2.00 on 2 cores\"},"
+      "{\"cause\": \"swap\", \"what\": \"swap\", \"state\": \"unknown\", \"seen\": \"not readable\"}]}";
   for (int changed = 0; changed < 2; changed++) {
     cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000, tight);
     cJSON_AddItemToArray(cJSON_AddArrayToObject(base, "environments"), cJSON_Parse(before));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(head, "environments"), cJSON_Parse(changed ? after : before));
     const struct tb_verdicts c = compare(f, &f->required, base, head);
-    assert_int_equal(remarked(&c, "changed from base's run to head's: kernel: Linux 6.1 -> Linux 6.5; frequency governor: performance -> powersave"), changed);
-    assert_false(remarked(&c, "load") || remarked(&c, "LLVM") || remarked(&c, "swap") || remarked(&c, "matrix library"));
+    assert_int_equal(remarked(&c, "changed from base's run to head's: kernel: Linux 6.1 -> Linux 6.5; "
+                                  "frequency governor: performance -> powersave"),
+                     changed);
+    assert_false(remarked(&c, "load") || remarked(&c, "LLVM") || remarked(&c, "swap") ||
+                 remarked(&c, "matrix library"));
     cJSON_Delete(base);
     cJSON_Delete(head);
   }
@@ -61,36 +78,45 @@ static void add_probe(cJSON *result, int version, double ns, double log_ratio) {
   cJSON *probe = cJSON_CreateObject(), *ratios = cJSON_AddArrayToObject(probe, "log_ratios");
   cJSON_AddNumberToObject(probe, "version", version);
   cJSON_AddNumberToObject(probe, "median_ns", ns);
-  for (int i = 0; i < REPLICATES; i++) cJSON_AddItemToArray(ratios, cJSON_CreateNumber(log_ratio + 0.0001 * i));
+  for (int i = 0; i < REPLICATES; i++)
+    cJSON_AddItemToArray(ratios, cJSON_CreateNumber(log_ratio + 0.0001 * i));
   cJSON_AddItemToObject(cJSON_GetArrayItem(cJSON_GetObjectItem(result, "cases"), 0), "probe", probe);
 }
 
-/* How far the probe moved is how far two runs can be trusted: the interval is wider by it, and what it takes away says so. */
+/* How far the probe moved is how far two runs can be trusted: the interval is wider by it, and what it takes
+ * away says so. */
 static void test_drift(void **state) {
   struct fixture *f = *state;
-  static const struct { double probe, over_probe; enum tb_verdict verdict; enum tb_unsure why; enum tb_exit exit; } rows[] = {
-      {1, 1.1, TB_VERDICT_SLOWER, TB_UNSURE_NONE, TB_EXIT_REGRESSION},
-      {1.003, 1, TB_VERDICT_SAME, TB_UNSURE_NONE, TB_EXIT_PASS},
-      {1.05, 1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE},
-      {0.95, 1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE},
-      {1.05, 1.1, TB_VERDICT_SLOWER, TB_UNSURE_NONE, TB_EXIT_REGRESSION},
-      {0.95, 0.9, TB_VERDICT_FASTER, TB_UNSURE_NONE, TB_EXIT_PASS},
-      {1.15, 1.1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE},
-      {1 / 1.15, 1.1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE}};
+  static const struct {
+    double probe, over_probe;
+    enum tb_verdict verdict;
+    enum tb_unsure why;
+    enum tb_exit exit;
+  } rows[] = {{1, 1.1, TB_VERDICT_SLOWER, TB_UNSURE_NONE, TB_EXIT_REGRESSION},
+              {1.003, 1, TB_VERDICT_SAME, TB_UNSURE_NONE, TB_EXIT_PASS},
+              {1.05, 1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE},
+              {0.95, 1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE},
+              {1.05, 1.1, TB_VERDICT_SLOWER, TB_UNSURE_NONE, TB_EXIT_REGRESSION},
+              {0.95, 0.9, TB_VERDICT_FASTER, TB_UNSURE_NONE, TB_EXIT_PASS},
+              {1.15, 1.1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE},
+              {1 / 1.15, 1.1, TB_VERDICT_UNSURE, TB_UNSURE_MOVED, TB_EXIT_NOT_MEASURABLE}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    cJSON *base = SIDE("ok", 1000, tight), *head = SIDE("ok", 1000 * rows[i].probe * rows[i].over_probe, tight);
+    cJSON *base = SIDE("ok", 1000, tight),
+          *head = SIDE("ok", 1000 * rows[i].probe * rows[i].over_probe, tight);
     add_probe(base, 1, 5000, 0);
     add_probe(head, 1, 5000 * rows[i].probe, log(rows[i].over_probe));
     struct tb_verdicts c = compare(f, &f->required, base, head);
     const struct tb_decision *d = &c.cases.data[0].time;
-    if (d->verdict != rows[i].verdict || d->why != rows[i].why || c.exit != rows[i].exit) fail_msg("row %zu: %s, exit %d", i, tb_verdict_word(d->verdict), c.exit);
+    if (d->verdict != rows[i].verdict || d->why != rows[i].why || c.exit != rows[i].exit)
+      fail_msg("row %zu: %s, exit %d", i, tb_verdict_word(d->verdict), c.exit);
     const double moved = fmax(rows[i].probe, 1 / rows[i].probe);
     assert_true(d->lo <= rows[i].over_probe / moved * 1.0001 && d->hi >= rows[i].over_probe * moved * 0.9999);
     assert_true(remarked(&c, "these are two runs"));
     assert_int_equal(remarked(&c, "each interval is wider by that change"), moved > 1);
     cJSON *json = tb_verdicts_json(&c);
     const cJSON *one = cJSON_GetArrayItem(tb_doc_at(json, "cases"), 0);
-    assert_true(fabs(tb_doc_number(one, "probe_ratio") - rows[i].probe) < 1e-9 && fabs(tb_doc_number(one, "drift") - (moved - 1)) < 1e-9);
+    assert_true(fabs(tb_doc_number(one, "probe_ratio") - rows[i].probe) < 1e-9 &&
+                fabs(tb_doc_number(one, "drift") - (moved - 1)) < 1e-9);
     cJSON_Delete(json);
     cJSON_Delete(base);
     cJSON_Delete(head);
@@ -116,7 +142,10 @@ static void test_probe_versions(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-      TEST(test_machines), TEST(test_surroundings), TEST(test_drift), TEST(test_probe_versions),
+      TEST(test_machines),
+      TEST(test_surroundings),
+      TEST(test_drift),
+      TEST(test_probe_versions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

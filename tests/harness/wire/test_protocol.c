@@ -1,4 +1,5 @@
-/* Lines of JSON over a pair of sockets: whole ones, pieces, broken ones, a peer that is gone; tables of requests and roles. */
+/* Lines of JSON over a pair of sockets: whole ones, pieces, broken ones, a peer that is gone; tables of
+ * requests and roles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,8 +63,8 @@ static void test_over_a_socket(void **state) {
   assert_true(cJSON_Compare(message, back, true));
   cJSON_Delete(back);
   close(ends[0]);
-  assert_null(tb_message_read(ends[1], &buffer));    /* the end of the stream */
-  assert_false(tb_message_write(ends[1], message));  /* and no signal */
+  assert_null(tb_message_read(ends[1], &buffer));   /* the end of the stream */
+  assert_false(tb_message_write(ends[1], message)); /* and no signal */
   assert_false(tb_message_write(ends[1], NULL));
   cJSON_Delete(message);
   close(ends[1]);
@@ -97,7 +98,8 @@ static void test_tables(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_broken_line), cmocka_unit_test(test_over_a_socket),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_broken_line),
+                                     cmocka_unit_test(test_over_a_socket),
                                      cmocka_unit_test(test_absent_fields), cmocka_unit_test(test_tables)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

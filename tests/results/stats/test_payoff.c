@@ -1,4 +1,5 @@
-/* After how many calls compiling pays: Fieller's interval against answers by hand, and how often it covers. */
+/* After how many calls compiling pays: Fieller's interval against answers by hand, and how often it
+ * covers. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +35,8 @@ static void test_exact_cost(void **state) {
 
 static void test_no_end(void **state) {
   (void)state;
-  const double costs[] = {100, 101, 99}, unsure[] = {-1, 1, 2}, losing[] = {-10, -11, -9}, wild[] = {1, 500, 20};
+  const double costs[] = {100, 101, 99}, unsure[] = {-1, 1, 2}, losing[] = {-10, -11, -9},
+               wild[] = {1, 500, 20};
   struct tb_payoff p = tb_payoff_interval(costs, 3, unsure, 3, 0.95);
   assert_true(p.infinite && isnan(p.hi) && p.lo > 10 && p.lo < 100); /* the gain is at most about 4.5 */
   p = tb_payoff_interval(costs, 3, losing, 3, 0.95);
@@ -67,16 +69,19 @@ static void test_coverage(void **state) {
     int covered = 0;
     for (int run = 0; run < RUNS; run++) {
       double costs[N], gains[N];
-      for (int i = 0; i < N; i++) costs[i] = 100 + 10 * normal(&random), gains[i] = 1 + gain_spreads[s] * normal(&random);
+      for (int i = 0; i < N; i++)
+        costs[i] = 100 + 10 * normal(&random), gains[i] = 1 + gain_spreads[s] * normal(&random);
       const struct tb_payoff p = tb_payoff_interval(costs, N, gains, N, 0.95);
       covered += p.lo <= 100 && (p.infinite || p.hi >= 100);
     }
-    assert_in_range(covered, RUNS * 94 / 100, RUNS); /* independent errors, fewer degrees of freedom than there are: never less */
+    assert_in_range(covered, RUNS * 94 / 100,
+                    RUNS); /* independent errors, fewer degrees of freedom than there are: never less */
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_gain), cmocka_unit_test(test_exact_cost), cmocka_unit_test(test_no_end),
-                                     cmocka_unit_test(test_too_few), cmocka_unit_test(test_coverage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_gain), cmocka_unit_test(test_exact_cost),
+                                     cmocka_unit_test(test_no_end), cmocka_unit_test(test_too_few),
+                                     cmocka_unit_test(test_coverage)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

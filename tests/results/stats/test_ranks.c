@@ -12,12 +12,15 @@
 #include "results/stats/ranks.h"
 #include "tests/results/stats/noise.h"
 
-static void assert_near(double value, double expected, double within) { assert_true(fabs(value - expected) <= within); }
+static void assert_near(double value, double expected, double within) {
+  assert_true(fabs(value - expected) <= within);
+}
 
 /* Hollander and Wolfe (1973): depression scores (examples 3.1 to 3.4), head - base with nine patients. */
 static void test_depression(void **state) {
   (void)state;
-  static const double before[] = {1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}, after[] = {0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29};
+  static const double before[] = {1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30},
+                      after[] = {0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29};
   double change[9];
   struct tb_interval interval;
   for (int i = 0; i < 9; i++) change[i] = after[i] - before[i];
@@ -33,7 +36,8 @@ static void test_depression(void **state) {
 /* The same book: permeability of membranes (examples 4.1 to 4.4). */
 static void test_permeability(void **state) {
   (void)state;
-  static const double term[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}, early[] = {1.15, 0.88, 0.90, 0.74, 1.21};
+  static const double term[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46},
+                      early[] = {1.15, 0.88, 0.90, 0.74, 1.21};
   struct tb_interval interval;
   assert_near(tb_rank_sum_p(term, 10, early, 5, 0, TB_BELOW), 0.1272, 5e-5);
   assert_near(tb_rank_sum_p(term, 10, early, 5, 0, TB_BOTH_SIDES), 0.2544, 1e-4);
@@ -46,7 +50,11 @@ static void test_permeability(void **state) {
 /* Two-sided 5% points of Wilcoxon's table: the largest sum of negative ranks that is significant. */
 static void test_critical_values(void **state) {
   (void)state;
-  static const struct { size_t count, negatives[4]; } rows[] = {{6, {0}}, {7, {2}}, {8, {3}}, {9, {5}}, {10, {8}}, {12, {12, 1}}, {15, {15, 10}}, {20, {20, 19, 13}}, {25, {25, 24, 23, 17}}};
+  static const struct {
+    size_t count, negatives[4];
+  } rows[] = {{6, {0}},       {7, {2}},           {8, {3}},
+              {9, {5}},       {10, {8}},          {12, {12, 1}},
+              {15, {15, 10}}, {20, {20, 19, 13}}, {25, {25, 24, 23, 17}}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     double values[25];
     for (size_t k = 0; k < rows[i].count; k++) values[k] = (double)(k + 1);
@@ -67,7 +75,8 @@ static void test_critical_values(void **state) {
 static void test_ties_by_hand(void **state) {
   (void)state;
   static const double values[] = {1, -1, 2, 2, 0, 3, 0, -2, 2};
-  static const double ranks[] = {3.5, 3.5, 6.5, 6.5, 0, 9, 0, 6.5, 6.5}; /* zeros have ranks 1 and 2, and count nowhere */
+  static const double ranks[] = {3.5, 3.5, 6.5, 6.5, 0,
+                                 9,   0,   6.5, 6.5}; /* zeros have ranks 1 and 2, and count nowhere */
   double observed = 0, all = 0;
   int extreme = 0;
   for (int i = 0; i < 9; i++) {
@@ -98,15 +107,18 @@ static void test_interval_and_p_agree(void **state) {
     assert_int_equal(interval.lo > 0 || interval.hi < 0, tb_signed_rank_p(a, n, TB_BOTH_SIDES) <= 0.05);
     assert_true(interval.lo <= interval.centre && interval.centre <= interval.hi);
     assert_true(tb_rank_sum_interval(a, n < 20 ? n : 20, b, m, 0.95, &interval));
-    assert_int_equal(interval.lo > 0 || interval.hi < 0, tb_rank_sum_p(a, n < 20 ? n : 20, b, m, 0, TB_BOTH_SIDES) <= 0.05);
+    assert_int_equal(interval.lo > 0 || interval.hi < 0,
+                     tb_rank_sum_p(a, n < 20 ? n : 20, b, m, 0, TB_BOTH_SIDES) <= 0.05);
   }
 }
 
-/* The same at each sum of negative ranks about the critical one, where the distribution is exact and where it is normal. The tables have
- * 1955 as the largest significant sum of 100. */
+/* The same at each sum of negative ranks about the critical one, where the distribution is exact and where it
+ * is normal. The tables have 1955 as the largest significant sum of 100. */
 static void test_agree_at_the_edge(void **state) {
   (void)state;
-  static const struct { size_t count, from, to; } rows[] = {{100, 1940, 1970}, {101, 1980, 2030}, {120, 2850, 2950}};
+  static const struct {
+    size_t count, from, to;
+  } rows[] = {{100, 1940, 1970}, {101, 1980, 2030}, {120, 2850, 2950}};
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     size_t significant = 0;
     for (size_t sum = rows[r].from; sum <= rows[r].to; sum++) {
@@ -137,7 +149,8 @@ static void test_too_few(void **state) {
   assert_true(interval.lo == 1 && interval.hi == 6 && interval.centre == 3.5);
   assert_false(tb_rank_sum_interval(values, 3, values, 3, 0.95, &interval));
   assert_true(tb_rank_sum_interval(values, 4, values, 4, 0.95, &interval));
-  assert_true(isnan(tb_signed_rank_p(values, 0, TB_BOTH_SIDES)) && isnan(tb_rank_sum_p(values, 0, values, 3, 0, TB_BOTH_SIDES)));
+  assert_true(isnan(tb_signed_rank_p(values, 0, TB_BOTH_SIDES)) &&
+              isnan(tb_rank_sum_p(values, 0, values, 3, 0, TB_BOTH_SIDES)));
 }
 
 static void test_select(void **state) {
@@ -176,8 +189,15 @@ static void test_holm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_depression), cmocka_unit_test(test_permeability), cmocka_unit_test(test_critical_values), cmocka_unit_test(test_ties_by_hand),
-      cmocka_unit_test(test_interval_and_p_agree), cmocka_unit_test(test_agree_at_the_edge), cmocka_unit_test(test_too_few), cmocka_unit_test(test_select), cmocka_unit_test(test_holm),
+      cmocka_unit_test(test_depression),
+      cmocka_unit_test(test_permeability),
+      cmocka_unit_test(test_critical_values),
+      cmocka_unit_test(test_ties_by_hand),
+      cmocka_unit_test(test_interval_and_p_agree),
+      cmocka_unit_test(test_agree_at_the_edge),
+      cmocka_unit_test(test_too_few),
+      cmocka_unit_test(test_select),
+      cmocka_unit_test(test_holm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
