@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "reporters/alike.h"
+#include "reporters/equal_texts.h"
 
 static const double confidence = 0.95;
 static const char prefix[] = "opt.", again_param[] = "again" /* as harness/plan/dimension.h has it */;
@@ -113,14 +113,14 @@ static uint64_t key_of(const cJSON *result, const cJSON *c) {
 }
 
 /* Texts of these numbers, and which are alike; false: memory is out. */
-static bool find_alike(const uint64_t *keys, int count, struct tb_alike *out) {
+static bool find_alike(const uint64_t *keys, int count, struct tb_equal_texts *out) {
   char(*digits)[KEY] = calloc((size_t)count + 1, sizeof *digits);
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   for (int i = 0; digits && texts && i < count; i++) {
     snprintf(digits[i], sizeof digits[i], "%016" PRIx64, keys[i]);
     texts[i] = digits[i];
   }
-  const bool good = digits && texts && tb_alike_make(texts, count, out);
+  const bool good = digits && texts && tb_equal_texts_make(texts, count, out);
   free(digits);
   free(texts);
   return good;
@@ -147,13 +147,13 @@ static bool any_technique(const cJSON *const *cases, int n) {
 
 /* Of the cases of one key: the first right one with all switches on is the reference of the others. */
 static void find_references(const cJSON *result, const cJSON *const *cases, int n,
-                            const struct tb_alike *alike, int *references) {
+                            const struct tb_equal_texts *equal, int *references) {
   for (int i = 0; i < n; i++) {
     int on = -1;
-    if (alike->first[i] != i) continue;
-    for (int k = i; k >= 0 && on < 0; k = alike->next[k])
+    if (equal->first[i] != i) continue;
+    for (int k = i; k >= 0 && on < 0; k = equal->next[k])
       if (tb_case_right(cases[k]) && is_reference(cases[k])) on = k;
-    for (int k = on < 0 ? -1 : i; k >= 0; k = alike->next[k])
+    for (int k = on < 0 ? -1 : i; k >= 0; k = equal->next[k])
       if (is_pair(result, cases[on], cases[k])) references[k] = on;
   }
 }
@@ -164,15 +164,15 @@ int *tb_ablation_references(const cJSON *result) {
   const cJSON **cases = array_of(list);
   uint64_t *keys = calloc((size_t)n + 1, sizeof *keys);
   int *references = calloc((size_t)n + 1, sizeof *references);
-  struct tb_alike alike = {0};
+  struct tb_equal_texts equal = {0};
   bool good = cases && keys && references;
   for (int i = 0; good && i < n; i++) references[i] = -1;
   if (good && any_technique(cases, n)) { /* most results have none */
     for (int i = 0; i < n; i++) keys[i] = key_of(result, cases[i]);
-    good = find_alike(keys, n, &alike);
-    if (good) find_references(result, cases, n, &alike, references);
+    good = find_alike(keys, n, &equal);
+    if (good) find_references(result, cases, n, &equal, references);
   }
-  tb_alike_free(&alike);
+  tb_equal_texts_free(&equal);
   free(cases);
   free(keys);
   if (good) return references;
@@ -281,7 +281,7 @@ static void add_to(struct tb_ablation_row *sum, const struct tb_ablation_row *ro
 }
 
 /* A row over all of the model's rows with these switches off, which stand in `sets` from the first one on. */
-static bool fill_overall(struct tb_ablation *a, const struct tb_alike *sets, int first) {
+static bool fill_overall(struct tb_ablation *a, const struct tb_equal_texts *sets, int first) {
   struct tb_ablation_row *sum = &a->rows[a->n_rows++];
   int most = 0, n_added = 0;
   *sum = (struct tb_ablation_row){
@@ -311,13 +311,13 @@ static uint64_t set_hash(const cJSON *switches) {
 static bool number_sets(struct tb_ablation *a) {
   const int n_own = a->n_rows;
   uint64_t *keys = calloc((size_t)n_own + 1, sizeof *keys);
-  struct tb_alike sets = {0};
+  struct tb_equal_texts sets = {0};
   for (int i = 0; keys && i < n_own; i++) keys[i] = set_hash(a->rows[i].switches);
   bool good = keys && find_alike(keys, n_own, &sets);
   for (int i = 0; good && i < n_own; i++) a->rows[i].set = sets.first[i];
   for (int i = 0; good && a->n_models > 1 && i < n_own; i++)
     if (sets.first[i] == i) good = fill_overall(a, &sets, i);
-  tb_alike_free(&sets);
+  tb_equal_texts_free(&sets);
   free(keys);
   return good;
 }

@@ -83,15 +83,15 @@ static void put_legend(FILE *out, const struct tb_ablation *a) {
 }
 
 /* Cases that are not right have no row here; the console's table has theirs. */
-static void put_untold(FILE *out, const cJSON *result) {
-  struct tb_untold untold = {0};
+static void put_omitted(FILE *out, const cJSON *result) {
+  struct tb_omitted omitted = {0};
   char why[GROUP];
   const cJSON *c;
-  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) tb_untold_add(&untold, c);
-  tb_untold_text(&untold, why, sizeof why);
-  if (!untold.total) return;
-  fprintf(out, "%d case%s not right, and without a row here: ", untold.total,
-          untold.total == 1 ? " is" : "s are");
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) tb_omitted_add(&omitted, c);
+  tb_omitted_text(&omitted, why, sizeof why);
+  if (!omitted.total) return;
+  fprintf(out, "%d case%s not right, and without a row here: ", omitted.total,
+          omitted.total == 1 ? " is" : "s are");
   tb_put_text(out, why, tb_escape_line);
   fputc('\n', out);
 }
@@ -109,7 +109,7 @@ bool tb_report_ablation(const cJSON *result, const struct tb_report_options *opt
   if (made && !a.n_rows)
     fputs("no case of this result has a switch opt.* off beside the same case with all of them on\n", out);
   if (made && a.n_rows) put_legend(out, &a);
-  if (made) put_untold(out, result);
+  if (made) put_omitted(out, result);
   tb_ablation_free(&a);
   return made && !ferror(out);
 }

@@ -34,7 +34,7 @@ static void cell_speedup(const cJSON *c, char *out) {
 }
 static void cell_cold(const cJSON *c, char *out) { scaled(c, "compile.cold_ns.median", ns_per_ms, out); }
 static void cell_disk(const cJSON *c, char *out) { scaled(c, "compile.disk_ns.median", ns_per_ms, out); }
-static void cell_pays(const cJSON *c, char *out) {
+static void cell_break_even(const cJSON *c, char *out) {
   const double calls = tb_case_figure(c, "compile.pays_off_after_calls");
   const double high = tb_case_figure(c, "speedup.hi"), first = tb_case_figure(c, "compile.pays_off_lo"),
                last = tb_case_figure(c, "compile.pays_off_hi");
@@ -100,7 +100,7 @@ static const struct tb_column columns[] = {{"batch", "", cell_batch, false, fals
                                            {"first call", "(ms)", cell_first_call, false, true},
                                            {"library", "(ms)", cell_library, false, true},
                                            {"start", "(ms)", cell_start, false, true},
-                                           {"pays off after", "", cell_pays, false, false},
+                                           {"pays off after", "", cell_break_even, false, false},
                                            {"kernels+calls", "", cell_kernels, false, false},
                                            {"bytes", "(GB/s)", cell_bandwidth, false, true},
                                            {"flops", "(GFLOP/s)", cell_rate, false, true},

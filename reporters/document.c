@@ -79,8 +79,8 @@ bool tb_case_absent(const cJSON *one_case) {
   return !strcmp(tb_doc_text(one_case, "outcome", ""), "unsupported") || was_not_reached(one_case);
 }
 
-void tb_untold_add(struct tb_untold *u, const cJSON *one_case) {
-  char word[TB_UNTOLD_WORD];
+void tb_omitted_add(struct tb_omitted *u, const cJSON *one_case) {
+  char word[TB_OMITTED_WORD];
   int k = 0;
   if (tb_case_right(one_case)) return;
   snprintf(word, sizeof word, "%s",
@@ -88,7 +88,7 @@ void tb_untold_add(struct tb_untold *u, const cJSON *one_case) {
                                      : tb_doc_text(one_case, "outcome", "without an outcome"));
   while (k < u->n_kinds && strcmp(u->kinds[k].outcome, word)) k++;
   u->total++;
-  if (k == TB_UNTOLD_KINDS) return; /* the total has it */
+  if (k == TB_OMITTED_KINDS) return; /* the total has it */
   if (k == u->n_kinds) memcpy(u->kinds[u->n_kinds++].outcome, word, sizeof word);
   u->kinds[k].count++;
 }
@@ -98,10 +98,10 @@ static void append(char *out, size_t size, const char *text) {
   if (used + 1 < size) snprintf(out + used, size - used, "%s", text);
 }
 
-void tb_untold_text(const struct tb_untold *u, char *out, size_t size) {
+void tb_omitted_text(const struct tb_omitted *u, char *out, size_t size) {
   *out = '\0';
   for (int k = 0; k < u->n_kinds; k++) {
-    char text[TB_UNTOLD_WORD + 32];
+    char text[TB_OMITTED_WORD + 32];
     snprintf(text, sizeof text, "%s%d %s", k ? ", " : "", u->kinds[k].count, u->kinds[k].outcome);
     append(out, size, text);
   }

@@ -100,17 +100,17 @@ double tb_case_figure(const cJSON *one_case, const char *path);
 /* A case that neither ran nor was meant to: no format of figures tells of it. */
 bool tb_case_absent(const cJSON *one_case);
 /* Cases whose figures may not be told, by outcome. */
-enum { TB_UNTOLD_KINDS = 12, TB_UNTOLD_WORD = 32 };
-struct tb_untold {
+enum { TB_OMITTED_KINDS = 12, TB_OMITTED_WORD = 32 };
+struct tb_omitted {
   int total, n_kinds;
   struct {
-    char outcome[TB_UNTOLD_WORD];
+    char outcome[TB_OMITTED_WORD];
     int count;
-  } kinds[TB_UNTOLD_KINDS];
+  } kinds[TB_OMITTED_KINDS];
 };
-void tb_untold_add(struct tb_untold *untold, const cJSON *one_case); /* one that is right does not count */
+void tb_omitted_add(struct tb_omitted *omitted, const cJSON *one_case); /* one that is right does not count */
 /* "1 wrong, 2 crashed" */
-void tb_untold_text(const struct tb_untold *untold, char *out, size_t size);
+void tb_omitted_text(const struct tb_omitted *omitted, char *out, size_t size);
 /* Did the run not end: was it killed, or does it go on? */
 bool tb_result_open(const cJSON *result);
 /* Planned cases that were not measured: Ctrl-C came before them, or the run did not end. */

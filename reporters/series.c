@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "reporters/alike.h"
+#include "reporters/equal_texts.h"
 #include "reporters/text_out.h"
 
 static const struct {
@@ -150,22 +150,22 @@ static struct stored *all_cases(const cJSON *documents, int *count) {
 }
 
 /* Which of them have one id; false: memory is out. */
-static bool find_ids(const struct stored *all, int count, struct tb_alike *out) {
+static bool find_ids(const struct stored *all, int count, struct tb_equal_texts *out) {
   const char **ids = calloc((size_t)count + 1, sizeof *ids);
   for (int i = 0; ids && i < count; i++) ids[i] = tb_doc_text(all[i].one_case, "id", "");
-  const bool good = ids && tb_alike_make(ids, count, out);
+  const bool good = ids && tb_equal_texts_make(ids, count, out);
   free(ids);
   return good;
 }
 
 bool tb_each_last_case(const cJSON *documents, tb_case_visit *visit, void *context) {
   int n;
-  struct tb_alike alike = {0};
+  struct tb_equal_texts equal = {0};
   struct stored *all = all_cases(documents, &n);
-  const bool good = all && find_ids(all, n, &alike);
+  const bool good = all && find_ids(all, n, &equal);
   for (int i = 0; good && i < n; i++)
-    if (alike.next[i] < 0) visit(all[i].result, all[i].one_case, context);
-  tb_alike_free(&alike);
+    if (equal.next[i] < 0) visit(all[i].result, all[i].one_case, context);
+  tb_equal_texts_free(&equal);
   free(all);
   return good;
 }
@@ -188,10 +188,10 @@ bool tb_two_hosts(const cJSON *documents, const char *hosts[2]) {
 }
 
 /* Has a case of some id another host than the one of that id before it? */
-static bool repeats_elsewhere(const struct stored *all, const struct tb_alike *alike, int n,
+static bool repeats_elsewhere(const struct stored *all, const struct tb_equal_texts *equal, int n,
                               const char *hosts[2]) {
   for (int i = 0; i < n; i++) {
-    const int next = alike->next[i];
+    const int next = equal->next[i];
     if (next < 0 || tb_case_absent(all[i].one_case) || tb_case_absent(all[next].one_case)) continue;
     hosts[0] = tb_doc_text(tb_case_environment(all[i].result, all[i].one_case), "host", "");
     hosts[1] = tb_doc_text(tb_case_environment(all[next].result, all[next].one_case), "host", "");
@@ -202,10 +202,10 @@ static bool repeats_elsewhere(const struct stored *all, const struct tb_alike *a
 
 bool tb_case_of_two_hosts(const cJSON *documents, const char *hosts[2]) {
   int n;
-  struct tb_alike alike = {0};
+  struct tb_equal_texts equal = {0};
   struct stored *all = all_cases(documents, &n);
-  const bool found = all && find_ids(all, n, &alike) && repeats_elsewhere(all, &alike, n, hosts);
-  tb_alike_free(&alike);
+  const bool found = all && find_ids(all, n, &equal) && repeats_elsewhere(all, &equal, n, hosts);
+  tb_equal_texts_free(&equal);
   free(all);
   return found;
 }

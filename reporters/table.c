@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "reporters/ablation.h"
-#include "reporters/alike.h"
+#include "reporters/equal_texts.h"
 #include "reporters/table.h"
 
 static const double hundred = 100, much_taken = 0.01 /* of the CPU time */;
@@ -59,14 +59,14 @@ static const cJSON **told_cases(const cJSON *result, int *count, bool *ablation)
 }
 
 /* Which of these cases are of one group; false: memory is out. */
-static bool find_groups(const cJSON *const *cases, int count, struct tb_alike *out) {
+static bool find_groups(const cJSON *const *cases, int count, struct tb_equal_texts *out) {
   group_name *names = calloc((size_t)count + 1, sizeof *names);
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   for (int i = 0; names && texts && i < count; i++) {
     name_group(cases[i], names[i]);
     texts[i] = names[i];
   }
-  const bool good = names && texts && tb_alike_make(texts, count, out);
+  const bool good = names && texts && tb_equal_texts_make(texts, count, out);
   free(names);
   free(texts);
   return good;
@@ -74,7 +74,7 @@ static bool find_groups(const cJSON *const *cases, int count, struct tb_alike *o
 
 bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bool *ablation) {
   int n;
-  struct tb_alike groups = {0};
+  struct tb_equal_texts groups = {0};
   const cJSON **cases = told_cases(result, &n, ablation),
               **group = cases ? calloc((size_t)n + 1, sizeof *group) : NULL;
   const bool good = group && find_groups(cases, n, &groups);
@@ -85,7 +85,7 @@ bool tb_each_group(const cJSON *result, tb_group_visit *visit, void *context, bo
     qsort(group, (size_t)members, sizeof *group, by_batch);
     visit(group, members, context);
   }
-  tb_alike_free(&groups);
+  tb_equal_texts_free(&groups);
   free(cases);
   free(group);
   return good;

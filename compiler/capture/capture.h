@@ -65,12 +65,12 @@ struct tc_join {
   int upvalue, source, object, number;
 };
 
-/* TABLE, CLOSURE: new in each call. OUTSIDE: it exists, and is written. */
-enum tc_object_kind { TC_OBJECT_TABLE, TC_OBJECT_CLOSURE, TC_OBJECT_OUTSIDE };
+/* TABLE, CLOSURE: new in each call. EXTERNAL: it exists, and is written. */
+enum tc_object_kind { TC_OBJECT_TABLE, TC_OBJECT_CLOSURE, TC_OBJECT_EXTERNAL };
 struct tc_object {
   enum tc_object_kind kind;
   int array_hint, hash_hint; /* TABLE: sizes at its construction */
-  int source;  /* OUTSIDE: where it is found. CLOSURE: a function that gives a new closure, with variables of
+  int source;  /* EXTERNAL: where it is found. CLOSURE: a function that gives a new closure, with variables of
                   its own */
   int n_joins; /* CLOSURE */
   struct tc_join *joins;

@@ -7,7 +7,7 @@
  *
  * buffers[i] is kernel->buffers[i]'s first element (aligned to its dtype at least; fresh storages to 64
  * bytes); sizes[] are the graph's size variables; [first, last) are items (see sched/kernel.h). A blob calls
- * nothing but memcpy, memset, memmove and the functions of codegen/far.h, by name. */
+ * nothing but memcpy, memset, memmove and the functions of codegen/slow_path.h, by name. */
 #ifndef TC_CODEGEN_CODEGEN_H
 #define TC_CODEGEN_CODEGEN_H
 

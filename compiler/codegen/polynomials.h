@@ -34,7 +34,7 @@
  *   (AVX-512: vscalef)
  *   V p_from_int(c,i)      a signed integer as a float
  *   p_far_turns(c,far,x,turns,&r,&odd)  where a lane of `far` is set, r and odd are replaced: tc_far_turns of
- *   codegen/far.h
+ *   codegen/slow_path.h
  *   V p_fix_log(c,x,r)     r; but NaN where x is NaN or negative, -inf where x is 0, inf where x is inf
  *   (AVX-512: vfixupimm)
  *
@@ -58,11 +58,11 @@
  * reach 0 through the denormals.
  *
  * Methods: Cody and Waite's reduction in two or three parts with FMA (the quotient by adding 1.5·2^p, whose
- * low bits then hold the integer), Payne and Hanek's for angles beyond TC_FAR_F32 and TC_FAR_F64; minimax
- * polynomials by Remez exchange, the low coefficients rounded first and the others fitted again; evaluated in
- * Estrin's order, since these chains wait on latency. */
+ * low bits then hold the integer), Payne and Hanek's for angles beyond TC_SLOW_PATH_F32 and TC_SLOW_PATH_F64;
+ * minimax polynomials by Remez exchange, the low coefficients rounded first and the others fitted again;
+ * evaluated in Estrin's order, since these chains wait on latency. */
 
-#include "codegen/far.h"
+#include "codegen/slow_path.h"
 
 #ifndef POLY_FN
 #define POLY_FN static inline
@@ -300,7 +300,7 @@ POLY_FN POLY_V POLY_NAME(turn_reduce)(POLY_CTX c, POLY_V x, POLY_V n, double fra
 
 /* Lanes in which |x| is too large for turn_reduce: infinities too, but not NaN, which it passes on. */
 POLY_FN POLY_M POLY_NAME(is_far)(POLY_CTX c, POLY_V x) {
-  return p_lt(c, K(POLY_F64 ? TC_FAR_F64 : TC_FAR_F32), p_abs(c, x));
+  return p_lt(c, K(POLY_F64 ? TC_SLOW_PATH_F64 : TC_SLOW_PATH_F32), p_abs(c, x));
 }
 
 POLY_FN POLY_V POLY_NAME(sin)(POLY_CTX c, POLY_V x) {

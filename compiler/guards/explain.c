@@ -1,5 +1,5 @@
-/* Guards as text, with present values. It is the verbose twin of check.c: each kind of fact has a text, and a
- * value to show beside it. Addresses never appear. */
+/* Guards as text, with present values. It is the verbose counterpart of check.c: each kind of fact has a
+ * text, and a value to show beside it. Addresses never appear. */
 #include "base/strbuf.h"
 #include "guards/program.h"
 

@@ -72,7 +72,7 @@ int tc_guards_inputs(const struct tc_guards *g);
 /* 0: all hold, and the values are filled. Otherwise the number, from 1, of a guard that fails (whichever is
  * met first: guards that failed before are looked at early), or count + 1 when the Lua stack has no room. */
 int tc_guards_match(struct tc_guards *g, const struct tc_frame *frame, const struct tc_guard_values *values);
-/* Pushes the present value of a source (for results that are outside objects); nil where a path leads
+/* Pushes the present value of a source (for results that are external objects); nil where a path leads
  * nowhere, and for an expression that has no value. */
 void tc_guards_push_source(const struct tc_guards *g, const struct tc_frame *frame, int source);
 /* One guard as text, or (guard = 0) all, one a line. With a frame, the present value stands beside it. */

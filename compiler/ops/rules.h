@@ -29,7 +29,8 @@ tc_status tc_infer_fail_dtype(const struct tc_infer *c, const char *format, ...)
 
 #define TC_INFER_RULES_SHAPE(X)                                                                              \
   X(input)                                                                                                   \
-  X(full) X(arange) X(random) X(same) X(along) X(dims) X(diagonal) X(broadcast) X(reduce) X(norm) X(matmul)  \
+  X(full)                                                                                                    \
+  X(arange) X(random) X(same) X(along) X(dims) X(diagonal) X(broadcast) X(reduce) X(norm) X(matmul)          \
       X(linear) X(sdpa) X(view) X(expand) X(permute) X(slice) X(squeeze) X(unsqueeze) X(pad) X(cat)          \
           X(embedding) X(gather) X(index_select) X(copy_)
 #define TC_INFER_RULES_DTYPE(X)                                                                              \

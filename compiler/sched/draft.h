@@ -47,9 +47,9 @@ struct tc_jam {
 };
 enum { TC_JAMS = 2 };
 
-/* A part of the dim that is cut, or several that differ in constants alone (turns): as in struct tc_phase.
+/* A part of the dim that is split, or several that differ in constants alone (turns): as in struct tc_phase.
  * values[]: of the items, in order. */
-struct tc_cut {
+struct tc_index_split {
   tc_sym from, to;
   int n_turns, n_columns;
   tc_sym *columns;
@@ -81,9 +81,9 @@ struct tc_draft {
   int n_jams,
       copies; /* decided by jam.c; copies: the product of their counts, so many results an item and lane */
   struct tc_jam jams[TC_JAMS];
-  int n_cuts, n_columns; /* decided by cut.c; n_cuts 0: nothing is cut */
-  tc_sym cut_var;
-  struct tc_cut *cuts;
+  int n_splits, n_columns; /* decided by index_split.c; n_splits 0: nothing is split */
+  tc_sym split_var;
+  struct tc_index_split *splits;
   int n_dims;
   struct tc_draft_dim dims[TC_DRAFT_DIMS];
   /* decided by domain.c: */
@@ -115,8 +115,8 @@ double tc_draft_stride_key(const struct tc_draft *d, int dim);
 tc_status tc_draft_keep(struct tc_draft *d);
 /* jam.c: how many rows and columns of a matrix product an item takes. */
 tc_status tc_draft_jam(struct tc_draft *d);
-/* cut.c: a dim along which the value is made of parts (cat, pad) becomes a phase for each part. */
-tc_status tc_draft_cut(struct tc_draft *d);
+/* index_split.c: a dim along which the value is made of parts (cat, pad) becomes a phase for each part. */
+tc_status tc_draft_index_split(struct tc_draft *d);
 /* An address of the kernel as copy `copy` has it: 0 … d->copies - 1. */
 tc_sym tc_draft_copy_address(const struct tc_draft *d, tc_sym address, int copy);
 /* The variable that kernels share for a loop of this place and extent; INVALID when memory is out. */

@@ -143,7 +143,7 @@ static void plant(const struct tc_sched *s, struct tc_cluster *c) {
   c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion;
 }
 
-/* Has it a concatenation? Two side by side have borders in different places, and would be cut at all of
+/* Has it a concatenation? Two side by side have borders in different places, and would be split at all of
  * them. */
 static bool joins(const struct tc_sched *s, const struct tc_cluster *c) {
   for (size_t m = 0; m < c->members.len; m++) {

@@ -81,23 +81,23 @@ static bool fill_phase(struct finisher *f, int pass, struct tc_phase *phase) {
   return true;
 }
 
-/* The items in a part of the dim that is cut. */
-static bool fill_cut(struct finisher *f, const struct tc_cut *cut, struct tc_phase *phase) {
+/* The items in a part of the dim that is split. */
+static bool fill_split(struct finisher *f, const struct tc_index_split *split, struct tc_phase *phase) {
   const struct tc_draft *d = f->d;
   *phase = (struct tc_phase){.over_inner = d->n_inner > 0,
-                             .var = d->cut_var,
-                             .from = cut->from,
-                             .to = cut->to,
-                             .n_turns = cut->n_turns,
-                             .n_columns = cut->n_columns,
-                             .columns = cut->columns,
-                             .table = cut->table};
+                             .var = d->split_var,
+                             .from = split->from,
+                             .to = split->to,
+                             .n_turns = split->n_turns,
+                             .n_columns = split->n_columns,
+                             .columns = split->columns,
+                             .table = split->table};
   phase->stores = TC_NEW_ARRAY(d->s->alloc, struct tc_kernel_store, d->items.len + 1);
   if (!phase->stores) return false;
   f->memo = f->memos;
   for (size_t i = 0; i < d->items.len; i++) {
     struct tc_draft_item item = d->items.data[i];
-    item.value = cut->values[i];
+    item.value = split->values[i];
     if (!add_item(f, phase, &item)) return false;
   }
   return true;
@@ -117,7 +117,7 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   k->n_buffers = (int)d->buffers.len;
   k->n_outer = d->n_outer;
   k->n_inner = d->n_inner;
-  k->n_phases = d->n_cuts ? d->n_cuts : d->n_passes + d->has_row;
+  k->n_phases = d->n_splits ? d->n_splits : d->n_passes + d->has_row;
   k->n_accs = d->n_accs * d->copies;
   k->product = d->product != TC_PRODUCT_library;
   k->n_sizes = tc_sched_sizes(s);
@@ -135,7 +135,7 @@ tc_status tc_draft_finish(struct tc_draft *d, struct tc_kernel **out) {
   for (int i = 0; i < d->n_outer; i++) k->outer[i] = d->outer[i];
   for (int i = 0; i < d->n_inner; i++) k->inner[i] = d->inner[i];
   for (int i = 0; i < k->n_phases; i++)
-    if (!(d->n_cuts ? fill_cut(&f, &d->cuts[i], &k->phases[i]) : fill_phase(&f, i, &k->phases[i])))
+    if (!(d->n_splits ? fill_split(&f, &d->splits[i], &k->phases[i]) : fill_phase(&f, i, &k->phases[i])))
       return tc_sched_failed(s);
   k->n_exprs = tc_expr_count(f.table);
   *out = k;

@@ -82,7 +82,7 @@ static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, 
   if (status == TC_OK) status = tc_draft_domain(&draft);
   if (status == TC_OK) status = tc_draft_keep(&draft);
   if (status == TC_OK) status = tc_draft_jam(&draft);
-  if (status == TC_OK) status = tc_draft_cut(&draft);
+  if (status == TC_OK) status = tc_draft_index_split(&draft);
   if (status == TC_OK) status = tc_draft_finish(&draft, &k);
   if (status == TC_OK && s->config->verify) status = tc_kernel_verify(k, s->err);
   if (status != TC_OK) return status;

@@ -39,8 +39,8 @@ static bool find_first_off(const double *values, size_t newest, enum tb_verdict 
 
 /* The newest value against what those before it let expect. How well it was measured itself is not known
  * here, unlike to the gate: a point has figures of its case, of which none is the spread of its replicates
- * over the probe (the floor is that of the speedup). So a loud night may be told to have moved, where the
- * gate calls it too noisy. */
+ * over the calibration kernel (the floor is that of the speedup). So a loud night may be told to have moved,
+ * where the gate calls it too noisy. */
 static bool judge_newest(const double *values, size_t count, struct tb_analysis *out) {
   struct tb_forecast f;
   if (!tb_forecast_next(values, count - 1, out->changes, changes_before(out, count - 1),
@@ -57,7 +57,7 @@ static bool judge_newest(const double *values, size_t count, struct tb_analysis 
   return !tb_verdict_flags(d.verdict) || find_first_off(values, count - 1, d.verdict, out);
 }
 
-/* The newest step, where it is news: a change point was tested already, so its interval tells how large it
+/* The newest step, where it is recent: a change point was tested already, so its interval tells how large it
  * is, and on which side. */
 static void find_step(const double *values, size_t count, struct tb_analysis *out) {
   double logs[TB_ANALYSIS_POINTS];
@@ -68,7 +68,7 @@ static void find_step(const double *values, size_t count, struct tb_analysis *ou
   for (size_t i = first; i < end; i++) logs[i] = log(values[i]);
   const struct tb_decide_options options = {tb_threshold_default, tb_confidence_default};
   const struct tb_decision d =
-      tb_decide_apart(logs + first, at - first, logs + at, end - at, NULL, 0, 0, options);
+      tb_decide_unpaired(logs + first, at - first, logs + at, end - at, NULL, 0, 0, options);
   out->step = at;
   out->evidence.step_move = d.ratio;
   out->evidence.step_lo = d.lo;

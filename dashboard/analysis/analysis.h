@@ -19,7 +19,7 @@
 #include "results/stats/decide.h"
 #include "results/stats/segment.h"
 
-enum { TB_ANALYSIS_POINTS = 256, TB_ANALYSIS_RECENT = 14 /* points for which a step is news */ };
+enum { TB_ANALYSIS_POINTS = 256, TB_ANALYSIS_RECENT = 14 /* points for which a step is recent */ };
 #define TB_ANALYSIS_FALSE_SHARE 0.05
 
 /* What a verdict rests on. */
@@ -35,7 +35,7 @@ struct tb_evidence {
   enum tb_verdict point;                /* alone, at 95% */
   double point_move, p, error, freedom; /* new over forecast; of "it is as expected", by Student's t of so
                                            many degrees with this error of the logarithm. NaN: no forecast */
-  double step_move, step_lo, step_hi;   /* NaN: there is none that is news */
+  double step_move, step_lo, step_hi;   /* NaN: there is none that is recent */
 };
 
 struct tb_shown {

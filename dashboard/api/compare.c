@@ -164,7 +164,7 @@ static cJSON *compare(struct tc_arena *arena, const struct side *base, const str
   c.head = (struct tb_origin){head->machine ? head->machine : "any machine",
                               tb_doc_text(head->whole, "tbench.version", "?"), head->commit,
                               tb_doc_text(head->whole, "started", "?")};
-  if (!tb_verdicts_add_documents(&c, base->whole, head->whole) || !tb_verdicts_decide_apart(&c) ||
+  if (!tb_verdicts_add_documents(&c, base->whole, head->whole) || !tb_verdicts_decide_unpaired(&c) ||
       !tb_verdicts_judge(&c))
     return NULL;
   return with_outcomes(tb_verdicts_json(&c), &c);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/analysis/news.h"
+#include "dashboard/analysis/movers.h"
 #include "dashboard/server/answer.h"
 #include "results/outcome.h"
 
@@ -74,7 +74,7 @@ sqlite3_stmt *tb_cases_rows(struct tb_query *request, struct tb_store *store, in
 
 /* A statement that takes how many rows, and since when what it lists was measured. */
 static sqlite3_stmt *limited_since(struct tb_store *store, enum tb_statement which, int64_t limit) {
-  const int64_t edge = tb_news_edge(store);
+  const int64_t edge = tb_movers_edge(store);
   sqlite3_stmt *rows = tb_store_get(store, which);
   if (!rows) return NULL;
   sqlite3_bind_int64(rows, 1, limit);
@@ -90,7 +90,7 @@ sqlite3_stmt *tb_failed_rows(struct tb_store *store, int64_t limit) {
 }
 
 void tb_failed_count(struct tb_store *store, struct tb_failed *out) {
-  const int64_t edge = tb_news_edge(store);
+  const int64_t edge = tb_movers_edge(store);
   sqlite3_stmt *row = tb_store_get(store, TB_SQL_COUNT_FAILED);
   *out = (struct tb_failed){0};
   if (!row) return;
@@ -116,7 +116,7 @@ bool tb_regressions_state(struct tb_query *request, enum tb_regressions initial,
 
 void tb_open_regressions(struct tb_store *store, int64_t now_ms, struct tb_open_regressions *out) {
   static const int64_t day_ms = 24LL * 3600 * 1000;
-  const int64_t edge = tb_news_edge(store);
+  const int64_t edge = tb_movers_edge(store);
   sqlite3_stmt *row = tb_store_get(store, TB_SQL_OPEN_REGRESSIONS);
   *out = (struct tb_open_regressions){0};
   if (!row) return;

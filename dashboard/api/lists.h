@@ -16,7 +16,7 @@ sqlite3_stmt *tb_cases_beside(struct tb_query *request, struct tb_store *store, 
 
 /* Cases whose newest run failed, those first that failed last for the first time; with the commit that each
  * fails since (null: retention removed that run). What is not built on its machine did not: it is left out,
- * as is what is measured no longer (news.h). */
+ * as is what is measured no longer (movers.h). */
 sqlite3_stmt *tb_failed_rows(struct tb_store *store, int64_t limit);
 /* How many these are, and how many failed when they were last measured. */
 struct tb_failed {

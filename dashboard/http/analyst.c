@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "dashboard/analysis/analysis.h"
-#include "dashboard/analysis/news.h"
+#include "dashboard/analysis/movers.h"
 #include "dashboard/server/server.h"
 
 enum {
@@ -31,20 +31,20 @@ struct tb_analyst {
   uint64_t items;      /* of the writer, when it was last asked */
   double asked_ns;
   double rate;
-  double level; /* at which newest values are shown as moved (news.h); 0 until it is known: none is */
-  bool news;    /* what was found since they were judged together */
+  double level; /* at which newest values are shown as moved (movers.h); 0 until it is known: none is */
+  bool fresh;   /* what was found since they were judged together */
   double judged_ns, judging_ns; /* when that was, and how long it took */
 };
 
 /* A window slides on, and a step at its old end has too few points before it to be found again. So where
  * older points have been left behind (there are more than fit, or retention removes them), the steps of the
  * oldest quarter stay as they were found while they stood further in, as do those that have left the window.
- * Retention (upkeep.c) removes a step together with the point that it begins at, whether it is open or
+ * Retention (maintenance.c) removes a step together with the point that it begins at, whether it is open or
  * not. */
 enum { OLDEST = 4 /* the quarter */, NEAR = 5 /* points within which two steps are the same one */ };
 
 struct points {
-  int64_t probe, started[TB_ANALYSIS_POINTS], commits[TB_ANALYSIS_POINTS];
+  int64_t calibration, started[TB_ANALYSIS_POINTS], commits[TB_ANALYSIS_POINTS];
   double values[TB_ANALYSIS_POINTS];
   size_t count, anew /* index of the first point from which on steps are found anew; 0: of all */;
 };
@@ -71,7 +71,7 @@ static bool set_series(struct tb_store *store, const struct finding *f) {
   sqlite3_stmt *set = tb_store_get(store, TB_SQL_SET_ANALYSIS);
   const struct tb_analysis *a = &f->analysis;
   const struct tb_evidence *e = &a->evidence;
-  const double news[] = {e->point_move, e->p, e->error, e->freedom},
+  const double fresh[] = {e->point_move, e->p, e->error, e->freedom},
                step[] = {e->step_move, e->step_lo, e->step_hi};
   if (!set) return false;
   int at = 0;
@@ -79,13 +79,13 @@ static bool set_series(struct tb_store *store, const struct finding *f) {
   sqlite3_bind_int64(set, ++at, f->seen);
   sqlite3_bind_int64(set, ++at, tb_now_ms()); /* points that came meanwhile wait like those of others */
   sqlite3_bind_int(set, ++at, (int)e->point);
-  for (size_t i = 0; i < sizeof news / sizeof *news; i++) sqlite3_bind_double(set, ++at, news[i]);
+  for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++) sqlite3_bind_double(set, ++at, fresh[i]);
   bind_place(set, at, f, a->point);
   at += 2;
   for (size_t i = 0; i < sizeof step / sizeof *step; i++) sqlite3_bind_double(set, ++at, step[i]);
   if (!isnan(e->step_move)) bind_place(set, at, f, a->step);
   const struct tb_shown shown = tb_analysis_show(e, f->level);
-  return tb_store_run(store, set) && tb_news_set(store, f->series, e->p, &shown);
+  return tb_store_run(store, set) && tb_movers_set(store, f->series, e->p, &shown);
 }
 
 static enum tb_written postpone(struct tb_write *self, struct tb_store *store) {
@@ -170,7 +170,7 @@ static bool close_by(struct tb_store *store, const struct finding *f, const stru
   sqlite3_bind_int64(close, 3, f->points.started[change->at]);
   sqlite3_bind_int64(close, 4, f->points.commits[change->at]);
   sqlite3_bind_double(close, 5, change->after / (1 + tb_threshold_default));
-  sqlite3_bind_int64(close, 6, f->points.probe);
+  sqlite3_bind_int64(close, 6, f->points.calibration);
   return tb_store_run(store, close);
 }
 
@@ -213,8 +213,8 @@ static void done(struct tb_write *self) {
 
 /* --- on its own --- */
 
-/* The newest values that are of one kind (one version of the probe, or none) as the newest one, oldest
- * first. */
+/* The newest values that are of one kind (one version of the calibration kernel, or none) as the newest one,
+ * oldest first. */
 static bool load_points(struct tb_store *store, int64_t series, struct points *out) {
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_NEWEST_VALUES);
   size_t at = TB_ANALYSIS_POINTS;
@@ -223,7 +223,7 @@ static bool load_points(struct tb_store *store, int64_t series, struct points *o
   sqlite3_bind_int(rows, 2, TB_ANALYSIS_POINTS);
   store->failed = 0;
   while (tb_store_step(store, rows) && at) {
-    out->probe = sqlite3_column_int64(rows, 2);
+    out->calibration = sqlite3_column_int64(rows, 2);
     out->started[--at] = sqlite3_column_int64(rows, 0);
     out->commits[at] = sqlite3_column_int64(rows, 1);
     out->values[at] = sqlite3_column_double(rows, 3);
@@ -240,7 +240,7 @@ static bool load_points(struct tb_store *store, int64_t series, struct points *o
  * began so long ago that it seems so, it does no harm: three quarters of the points stand behind such a
  * step. */
 static size_t first_anew(const struct tb_server *server, const struct points *points) {
-  const int64_t edge = tb_upkeep_edge(server->settings);
+  const int64_t edge = tb_retention_edge(server->settings);
   const bool full = points->count == TB_ANALYSIS_POINTS,
              at_edge = points->count && edge > 0 && points->started[0] - edge < (tb_now_ms() - edge) / OLDEST;
   return full || at_edge ? points->count / OLDEST : 0;
@@ -287,7 +287,7 @@ static bool look(struct tb_analyst *analyst) {
     f->points.anew = first_anew(analyst->server, &f->points);
   else
     f->write.apply = postpone;
-  analyst->news = true;
+  analyst->fresh = true;
   atomic_store(&analyst->pending, true);
   tb_writer_put(analyst->server->writer, &f->write);
   return true;
@@ -300,14 +300,14 @@ static bool judge(struct tb_analyst *analyst) {
                       late_ns = 60e9; /* of the time, it takes one in `share` at most */
   const double now = tc_now_ns(), waited = now - analyst->judged_ns;
   if (atomic_load(&analyst->pending) ||
-      waited < (analyst->news ? fmax(soon_ns, share * analyst->judging_ns) : late_ns))
+      waited < (analyst->fresh ? fmax(soon_ns, share * analyst->judging_ns) : late_ns))
     return false;
   struct tb_write *item;
   bool more = false;
-  const bool good = tb_news_judge(&analyst->store, &analyst->level, &item, &more);
+  const bool good = tb_movers_judge(&analyst->store, &analyst->level, &item, &more);
   analyst->judged_ns = tc_now_ns();
   analyst->judging_ns = analyst->judged_ns - now;
-  if (good) analyst->news = more;
+  if (good) analyst->fresh = more;
   if (!item) return false;
   item->done = done;
   item->owner = analyst;
@@ -332,7 +332,7 @@ struct tb_analyst *tb_analyst_start(struct tb_server *server, struct tc_error *e
   if (!analyst) return tc_fail(err, TC_NOMEM, "serve", "out of memory"), NULL;
   analyst->server = server;
   analyst->asked_ns = tc_now_ns();
-  analyst->news = true;
+  analyst->fresh = true;
   if (tb_store_open(&analyst->store, server->settings->db, TB_STORE_READ, CACHE_KIB, err) == TC_OK) {
     if (!pthread_create(&analyst->thread, NULL, run, analyst)) return analyst;
     tc_fail(err, TC_NOMEM, "serve", "threads cannot be started");

@@ -61,7 +61,7 @@ static void add_headers(struct MHD_Response *response, const struct tb_answer *a
 static enum MHD_Result send_answer(struct tb_query *request) {
   struct tb_answer *answer = &request->answer;
   static const char nothing[] = "{\"error\":\"out of memory\"}\n";
-  tb_room_for_answer(request);
+  tb_answer_reserve(request);
   const bool whole = tc_strbuf_text(&answer->body) != NULL;
   if (!whole)
     answer->cached = false, answer->status = MHD_HTTP_SERVICE_UNAVAILABLE, answer->retry_s = 1,
@@ -81,7 +81,7 @@ static enum MHD_Result send_answer(struct tb_query *request) {
 
 void tb_query_resume(struct tb_query *request) {
   struct tb_server *server = request->server;
-  if (!request->finish) tb_room_for_answer(request);
+  if (!request->finish) tb_answer_reserve(request);
   request->state = TB_QUERY_ANSWERED;
   MHD_resume_connection(request->connection); /* the request may be gone from here on */
   atomic_fetch_sub(&server->working, 1);
@@ -152,7 +152,8 @@ size_t tb_http_unescape(void *self, struct MHD_Connection *connection, char *tex
 enum MHD_Result tb_http_accept(void *self, const struct sockaddr *peer, socklen_t bytes) {
   struct tb_server *server = self;
   (void)bytes;
-  return !is_limited(server, peer) || tb_crowd_has_room(&server->crowd, peer) ? MHD_YES : MHD_NO;
+  return !is_limited(server, peer) || tb_connections_may_add(&server->connection_counts, peer) ? MHD_YES
+                                                                                               : MHD_NO;
 }
 
 /* `context` is there while the connection is counted. */
@@ -162,10 +163,10 @@ void tb_http_connection(void *self, struct MHD_Connection *connection, void **co
   const struct sockaddr *peer = peer_of(connection);
   if (!is_limited(server, peer)) return;
   if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-    *context = tb_crowd_enter(&server->crowd, peer) ? server : NULL;
+    *context = tb_connections_add(&server->connection_counts, peer) ? server : NULL;
   } else if (*context) {
     *context = NULL;
-    tb_crowd_leave(&server->crowd, peer);
+    tb_connections_remove(&server->connection_counts, peer);
   }
 }
 
@@ -303,7 +304,7 @@ static bool welcome(struct tb_query *request, const char *url, const char *metho
                            request->server->settings->rate),
            false;
   if (!allowed(request)) return false;
-  if (request->route->way == TB_WAY_TAKE && !tb_body_is_welcome(request)) return false;
+  if (request->route->way == TB_WAY_INGEST && !tb_body_is_welcome(request)) return false;
   request->answer.close = false;
   return true;
 }
@@ -359,7 +360,7 @@ enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, co
     if (tc_now_ns() / NS_PER_S > request->deadline_s) return MHD_NO;
     /* A body that nobody wants is read and dropped. One that was refused has no route, and comes all the same
      * where libmicrohttpd took no answer, since it is being stopped. */
-    const bool wanted = !request->answer.status && request->route->way == TB_WAY_TAKE;
+    const bool wanted = !request->answer.status && request->route->way == TB_WAY_INGEST;
     if (wanted && !tb_body_take(request, data, *bytes)) {
       request->answer.close = true;
       tb_body_drop(request);

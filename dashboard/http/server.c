@@ -17,7 +17,7 @@
 
 enum {
   WRITER_CACHE_KIB = 24576,
-  UPKEEP_CACHE_KIB = 512,
+  MAINTENANCE_CACHE_KIB = 512,
   OWN_FILES = 64,
   MS_PER_S = 1000,
   STOP_MS = 10000,
@@ -120,7 +120,7 @@ static struct MHD_Daemon *start_daemon(struct tb_server *server, int fd) {
                                            {MHD_OPTION_CONNECTION_LIMIT, most, NULL},
                                            {MHD_OPTION_THREAD_POOL_SIZE, TB_HTTP_THREADS, NULL},
                                            {MHD_OPTION_END, 0, NULL}};
-  server->crowd.most = (int)(most / PEER_SHARE);
+  server->connection_counts.most = (int)(most / PEER_SHARE);
   return tb_http_start(server, MHD_USE_EPOLL_INTERNAL_THREAD, options);
 }
 
@@ -130,7 +130,7 @@ static void serve_until_told(struct tb_server *server, struct tb_interrupt *inte
                              struct tb_store *reader) {
   while (!tb_interrupt_poll(interrupt)) {
     struct pollfd wait = {.fd = interrupt->fd, .events = POLLIN};
-    tb_upkeep(server, reader);
+    tb_maintenance(server, reader);
     poll(&wait, 1, MS_PER_S);
   }
 }
@@ -164,11 +164,11 @@ static tc_status run_daemon(struct tb_server *server, struct tb_interrupt *inter
 /* Threads, in the order in which they need each other. */
 static tc_status run_threads(struct tb_server *server, struct tb_interrupt *interrupt, struct tc_error *err) {
   struct tb_store reader;
-  tc_status status = tb_store_open(&reader, server->settings->db, TB_STORE_READ, UPKEEP_CACHE_KIB, err);
+  tc_status status = tb_store_open(&reader, server->settings->db, TB_STORE_READ, MAINTENANCE_CACHE_KIB, err);
   if (status != TC_OK) return status;
   if (!(server->writer = tb_writer_start(&server->store)))
     status = tc_fail(err, TC_NOMEM, "serve", "threads cannot be started");
-  if (status == TC_OK) tb_writer_on_end(server->writer, tb_take_group_written, server);
+  if (status == TC_OK) tb_writer_on_end(server->writer, tb_ingest_group_written, server);
   if (status == TC_OK && !(server->readers = tb_readers_start(server, err))) status = err->status;
   if (status == TC_OK && !(server->analyst = tb_analyst_start(server, err))) status = err->status;
   if (status == TC_OK) status = run_daemon(server, interrupt, &reader, err);
@@ -209,7 +209,7 @@ tc_status tb_server_run(const struct tb_settings *settings, struct tc_error *err
     server->started_ms = tb_now_ms();
     tb_auth_open(&server->auth);
     tb_limits_open(&server->limits, (double)settings->rate);
-    tb_crowd_open(&server->crowd, 0); /* as many as the daemon is given (start_daemon) */
+    tb_connections_open(&server->connection_counts, 0); /* as many as the daemon is given (start_daemon) */
     tb_intakes_open(server);
     tb_assets_open(&server->assets);
     server->schema = tb_schema_of_results(err);
@@ -217,7 +217,7 @@ tc_status tb_server_run(const struct tb_settings *settings, struct tc_error *err
     tb_schema_free(server->schema);
     tb_intakes_close(server);
     tb_assets_close(&server->assets);
-    tb_crowd_close(&server->crowd);
+    tb_connections_close(&server->connection_counts);
     tb_limits_close(&server->limits);
     tb_auth_close(&server->auth);
   }

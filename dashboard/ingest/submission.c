@@ -76,15 +76,16 @@ static bool keep_value(struct maker *m, uint32_t one_case, struct tb_row *row) {
   const uint32_t member = tb_tape_member(tape, one_case, "probe");
   const uint32_t ratios =
       member && tape->nodes[member].kind == TB_TAPE_OBJECT ? tb_tape_at(tape, member, "log_ratios") : 0;
-  const bool probed = ratios && tb_tape_first(ratios) < tape->nodes[ratios].next;
+  const bool calibrated = ratios && tb_tape_first(ratios) < tape->nodes[ratios].next;
   size_t n = 0;
-  for (uint32_t i = tb_tape_first(ratios); probed && i < tape->nodes[ratios].next; i = tape->nodes[i].next) {
+  for (uint32_t i = tb_tape_first(ratios); calibrated && i < tape->nodes[ratios].next;
+       i = tape->nodes[i].next) {
     const double value = tb_tape_number(tape, i);
     if (!isnan(value) && !add_ratio(m, n++, value)) return false;
   }
-  const double version = probed ? tb_tape_number(tape, tb_tape_member(tape, member, "version")) : 0;
-  row->probe = version < INT32_MAX ? (int64_t)version : INT32_MAX;
-  row->value = tb_history_value_of(probed, m->ratios, n,
+  const double version = calibrated ? tb_tape_number(tape, tb_tape_member(tape, member, "version")) : 0;
+  row->calibration = version < INT32_MAX ? (int64_t)version : INT32_MAX;
+  row->value = tb_history_value_of(calibrated, m->ratios, n,
                                    tb_tape_number(tape, tb_tape_at(tape, one_case, "steady.median_ns")));
   return true;
 }

@@ -11,12 +11,12 @@
 enum { TB_SUBMISSION_NAME = 1024, TB_SUBMISSION_MACHINES = 64 };
 
 struct tb_row {
-  const char *name;                /* the case's id */
-  int64_t position;                /* of the case in its document */
-  int machine;                     /* index of the submission's */
-  int outcome;                     /* as in results/outcome.def; 0: ok */
-  int64_t probe;                   /* version of the probe that `value` is over; 0: it is nanoseconds */
-  double value;                    /* NaN: not measured, or not right */
+  const char *name;    /* the case's id */
+  int64_t position;    /* of the case in its document */
+  int machine;         /* index of the submission's */
+  int outcome;         /* as in results/outcome.def; 0: ok */
+  int64_t calibration; /* version of the calibration kernel that `value` is over; 0: it is nanoseconds */
+  double value;        /* NaN: not measured, or not right */
   double figures[TB_FIGURE_COUNT]; /* NaN: not known; of a case that is not right none is */
 };
 

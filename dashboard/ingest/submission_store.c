@@ -44,7 +44,7 @@ static bool add_point(struct tb_store *store, const struct tb_submission *s, con
   sqlite3_bind_int64(add, ++at, place->position);
   sqlite3_bind_int64(add, ++at, place->commit);
   sqlite3_bind_int64(add, ++at, row->outcome);
-  sqlite3_bind_int64(add, ++at, row->probe);
+  sqlite3_bind_int64(add, ++at, row->calibration);
   sqlite3_bind_double(add, ++at, row->value);
   bind_figures(add, ++at, row->figures);
   return tb_store_run(store, add);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/analysis/news.h"
+#include "dashboard/analysis/movers.h"
 #include "dashboard/server/answer.h"
 #include "harness/base/build.h"
 #include "reporters/reporter.h"
@@ -177,7 +177,7 @@ void tb_web_verdict(struct tc_strbuf *out, int verdict) {
                                         [TB_VERDICT_SLOWER] = "slower",
                                         [TB_VERDICT_SAME] = "same",
                                         [TB_VERDICT_UNSURE] = "unsure"};
-  if (verdict == TB_NEWS_GONE)
+  if (verdict == TB_MOVERS_GONE)
     tc_strbuf_puts(out, "<span class=\"mark unsure\">not measured now</span>");
   else if (verdict < 0 || verdict >= TB_VERDICT_COUNT)
     tc_strbuf_puts(out, "<span class=\"mark unsure\">waits</span>");

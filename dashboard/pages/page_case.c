@@ -25,8 +25,8 @@ struct chart {
   int n_lines;
   enum tb_figure low, high; /* its band; TB_FIGURE_COUNT: none */
   bool logarithmic, changes /* it shows the change points */;
-  bool value; /* it has no figures, but what change points are found in: the time over the probe's, of runs
-                 with the newest one's probe */
+  bool value; /* it has no figures, but what change points are found in: the time over the calibration
+                 kernel's, of runs with the newest one's calibration kernel */
 };
 #define NO_BAND TB_FIGURE_COUNT, TB_FIGURE_COUNT
 static const struct chart charts[] = {
@@ -102,14 +102,15 @@ static void put_chart(struct tc_strbuf *out, const struct tb_series_name *series
   tc_strbuf_puts(out, "</figure>\n");
 }
 
-/* Which figures the points have that charts draw, and over which probe the newest value is; 0: over none. */
+/* Which figures the points have that charts draw, and over which calibration kernel the newest value is; 0:
+ * over none. */
 struct known {
   bool figures[TB_FIGURE_COUNT];
-  int64_t probe;
+  int64_t calibration;
 };
 
 static void find_figures(struct tb_store *store, int64_t series, struct known *known) {
-  enum { PROBE, VALUE, FIGURES }; /* columns */
+  enum { CALIBRATION, VALUE, FIGURES }; /* columns */
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_DRAWN);
   if (!rows) return;
   sqlite3_bind_int64(rows, 1, series);
@@ -118,7 +119,7 @@ static void find_figures(struct tb_store *store, int64_t series, struct known *k
     for (int i = 0; i < TB_FIGURE_COUNT; i++)
       known->figures[i] = known->figures[i] || sqlite3_column_type(rows, FIGURES + i) != SQLITE_NULL;
     if (!newest || sqlite3_column_type(rows, VALUE) == SQLITE_NULL) continue;
-    known->probe = sqlite3_column_int64(rows, PROBE);
+    known->calibration = sqlite3_column_int64(rows, CALIBRATION);
     newest = false;
   }
   tb_store_done(rows);
@@ -129,7 +130,7 @@ static void put_charts(struct tc_strbuf *out, const struct tb_series_name *serie
   tc_strbuf_puts(out, "<noscript><p class=quiet>Charts need JavaScript; the <a href=#runs>table of runs</a> "
                       "has their figures.</p></noscript>\n<section class=charts aria-label=charts>\n");
   for (int i = 0; i < TB_COUNT(charts); i++)
-    if (charts[i].value ? known->probe > 0 : known->figures[charts[i].lines[0]])
+    if (charts[i].value ? known->calibration > 0 : known->figures[charts[i].lines[0]])
       put_chart(out, series, &charts[i]);
   tc_strbuf_puts(out, "</section>\n");
   const struct tb_web_pair query[] = {
@@ -209,7 +210,7 @@ static void put_comparison(struct tc_strbuf *out, const struct tb_series_name *s
 }
 
 static void put_changes(struct tc_strbuf *out, struct tb_store *store, const struct tb_series_name *series,
-                        bool probed) {
+                        bool calibrated) {
   static const char *const columns[] = {"from",          "commit", "time, new over old",    "p",
                                         "taken back by", "on",     "with the commit before"};
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_CHANGES_OF);
@@ -217,7 +218,7 @@ static void put_changes(struct tc_strbuf *out, struct tb_store *store, const str
   if (!rows) return;
   sqlite3_bind_int64(rows, 1, series->id);
   tc_strbuf_puts(out, "<section><h2>Change points</h2>\n");
-  if (probed)
+  if (calibrated)
     tc_strbuf_puts(
         out, "<p class=quiet>They are found in the time over that of the probe, a fixed piece of work that "
              "was measured in the same rounds, and so is how far the time moved: a machine that is "
@@ -270,11 +271,11 @@ static const struct {
     {"instructions", TB_FIGURE_instructions, put_count},
 };
 
-/* As the chart has it: a value over another probe has another scale. */
+/* As the chart has it: a value over another calibration kernel has another scale. */
 static void put_further(struct tc_strbuf *out, sqlite3_stmt *row, const struct known *known) {
-  if (known->probe > 0) {
+  if (known->calibration > 0) {
     tc_strbuf_puts(out, "<td class=figure>");
-    tb_web_number(out, sqlite3_column_int64(row, TB_POINT_PROBE) == known->probe
+    tb_web_number(out, sqlite3_column_int64(row, TB_POINT_CALIBRATION) == known->calibration
                            ? tb_column_number(row, TB_POINT_VALUE)
                            : NAN);
   }
@@ -323,7 +324,7 @@ static void begin_runs(struct tc_strbuf *out, const struct known *known) {
   const char *columns[TB_COUNT(all) + 1 + TB_COUNT(further) + TB_COUNT(links)];
   int n = 0;
   for (; n < TB_COUNT(all); n++) columns[n] = all[n];
-  if (known->probe > 0) columns[n++] = "over probe";
+  if (known->calibration > 0) columns[n++] = "over probe";
   for (int i = 0; i < TB_COUNT(further); i++)
     if (known->figures[further[i].figure]) columns[n++] = further[i].title;
   for (int i = 0; i < TB_COUNT(links); i++) columns[n++] = links[i];
@@ -389,7 +390,7 @@ void tb_page_case(struct tb_query *request, struct tb_store *store) {
   put_machines(out, store, &series);
   find_figures(store, series.id, &known);
   put_charts(out, &series, &known);
-  put_changes(out, store, &series, known.probe > 0);
+  put_changes(out, store, &series, known.calibration > 0);
   put_variants(out, store, &series);
   const bool newest = before.started == INT64_MAX;
   put_runs(out, store, &series, &before, &known, &shown);

@@ -79,7 +79,7 @@ static void put_evidence(struct tc_strbuf *out, const cJSON *evidence) {
 }
 
 /* As on the console: whole calls. */
-static void put_payoff(struct tc_strbuf *out, const cJSON *one) {
+static void put_break_even(struct tc_strbuf *out, const cJSON *one) {
   char text[TB_CELL];
   for (int i = 0; i < tb_column_count(); i++) {
     if (strcmp(tb_column_at(i)->title, "pays off after")) continue;
@@ -119,7 +119,7 @@ static void put_starts(struct tc_strbuf *out, const cJSON *one) {
   tc_strbuf_puts(out, ". Start of a process: ");
   tb_web_ns(out, tb_doc_number(compile, "start_ns.median"));
   tc_strbuf_puts(out, ". Compiling pays off after: ");
-  put_payoff(out, one);
+  put_break_even(out, one);
   tc_strbuf_puts(out, ".</p></section>\n");
 }
 

@@ -1,7 +1,7 @@
 /* GET /: the overview. */
 
 #include "dashboard/analysis/analysis.h"
-#include "dashboard/analysis/news.h"
+#include "dashboard/analysis/movers.h"
 #include "dashboard/api/lists.h"
 #include "dashboard/pages/html.h"
 #include "dashboard/server/answer.h"
@@ -100,7 +100,7 @@ static void put_open_regressions(struct tc_strbuf *out, struct tb_store *store,
 /* Numbers of cases by verdict, and of what is open, as one line of tiles. */
 static void put_tiles(struct tc_strbuf *out, struct tb_store *store, const struct tb_open_regressions *open) {
   sqlite3_stmt *rows = tb_store_get(store, TB_SQL_VERDICTS);
-  enum { WAITS = TB_NEWS_GONE + 1 };
+  enum { WAITS = TB_MOVERS_GONE + 1 };
   long long counts[WAITS + 1] = {0};
   while (tb_store_step(store, rows)) {
     const int verdict = sqlite3_column_type(rows, 0) == SQLITE_NULL ? WAITS : sqlite3_column_int(rows, 0);
@@ -109,7 +109,7 @@ static void put_tiles(struct tc_strbuf *out, struct tb_store *store, const struc
   if (rows) tb_store_done(rows);
   tc_strbuf_puts(out, "<ul class=tiles>");
   static const int order[] = {TB_VERDICT_SLOWER, TB_VERDICT_FASTER, TB_VERDICT_SAME, TB_VERDICT_UNSURE, WAITS,
-                              TB_NEWS_GONE};
+                              TB_MOVERS_GONE};
   for (int i = 0; i < TB_COUNT(order); i++) {
     if (!counts[order[i]] && order[i] >= TB_VERDICT_COUNT) continue;
     tc_strbuf_printf(out, "<li><b>%lld</b> ", counts[order[i]]);
@@ -141,7 +141,7 @@ static void put_outcomes(struct tc_strbuf *out, struct tb_store *store) {
     tc_strbuf_printf(
         out, "<p class=quiet>Besides, %lld %s when last measured, and %s not measured for %d days.</p>\n",
         failed.gone, failed.gone == 1 ? "case failed" : "cases failed", failed.gone == 1 ? "was" : "were",
-        TB_NEWS_DAYS);
+        TB_MOVERS_DAYS);
   if (unsupported)
     tc_strbuf_printf(out, "<p class=quiet>Besides, %lld of all cases: %s.</p>\n", unsupported,
                      "their backend, mode or device is not built on their machine");
@@ -156,7 +156,7 @@ static void put_method(struct tc_strbuf *out) {
       "are wider for it (Benjamini and Yekutieli, 2005). A step was tested by itself, and is listed for %d "
       "runs. First comes what is the furthest from no change at the near end of its "
       "interval. Cases that were not measured for %d days before the newest result are not listed.</p>\n",
-      TB_ANALYSIS_FALSE_SHARE * 100, TB_ANALYSIS_RECENT, TB_NEWS_DAYS);
+      TB_ANALYSIS_FALSE_SHARE * 100, TB_ANALYSIS_RECENT, TB_MOVERS_DAYS);
 }
 
 void tb_page_overview(struct tb_query *request, struct tb_store *store) {

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "dashboard/analysis/analysis.h"
-#include "dashboard/analysis/news.h"
+#include "dashboard/analysis/movers.h"
 #include "harness/base/args.h"
 #include "reporters/text_out.h"
 #include "results/outcome.h"
@@ -142,7 +142,7 @@ static const char *word_of(const char *name, int64_t value) {
     return tb_outcome_text((enum tb_outcome)value);
   if (!strcmp(name, "verdict") && value >= 0 && value < TB_VERDICT_COUNT)
     return tb_verdict_word((enum tb_verdict)value);
-  if (!strcmp(name, "verdict") && value == TB_NEWS_GONE) return "not measured";
+  if (!strcmp(name, "verdict") && value == TB_MOVERS_GONE) return "not measured";
   return strcmp(name, "basis") ? NULL : tb_basis_name((int)value);
 }
 

@@ -72,54 +72,54 @@ bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, doubl
 
 /* --- connections --- */
 
-void tb_crowd_open(struct tb_crowd *crowd, int most) {
-  memset(crowd, 0, sizeof *crowd);
-  pthread_mutex_init(&crowd->mutex, NULL);
-  crowd->most = most;
+void tb_connections_open(struct tb_connection_counts *connection_counts, int most) {
+  memset(connection_counts, 0, sizeof *connection_counts);
+  pthread_mutex_init(&connection_counts->mutex, NULL);
+  connection_counts->most = most;
 }
 
-void tb_crowd_close(struct tb_crowd *crowd) {
-  for (int i = 0; i < TB_CROWD_CHAINS; i++) {
-    for (struct tb_caller *caller = crowd->chains[i], *next; caller; caller = next) {
+void tb_connections_close(struct tb_connection_counts *connection_counts) {
+  for (int i = 0; i < TB_CONNECTION_CHAINS; i++) {
+    for (struct tb_caller *caller = connection_counts->chains[i], *next; caller; caller = next) {
       next = caller->next;
       free(caller);
     }
   }
-  pthread_mutex_destroy(&crowd->mutex);
+  pthread_mutex_destroy(&connection_counts->mutex);
 }
 
 /* Where a peer stands, or where a new one goes. Under the mutex. */
-static struct tb_caller **caller_of(struct tb_crowd *crowd, uint64_t address) {
-  struct tb_caller **at = &crowd->chains[tc_hash_u64(0, address) % TB_CROWD_CHAINS];
+static struct tb_caller **caller_of(struct tb_connection_counts *connection_counts, uint64_t address) {
+  struct tb_caller **at = &connection_counts->chains[tc_hash_u64(0, address) % TB_CONNECTION_CHAINS];
   while (*at && (*at)->address != address) at = &(*at)->next;
   return at;
 }
 
-bool tb_crowd_has_room(struct tb_crowd *crowd, const struct sockaddr *peer) {
-  pthread_mutex_lock(&crowd->mutex);
-  const struct tb_caller *caller = *caller_of(crowd, address_of(peer));
-  const bool room = (caller ? caller->connections : 0) < crowd->most;
-  pthread_mutex_unlock(&crowd->mutex);
+bool tb_connections_may_add(struct tb_connection_counts *connection_counts, const struct sockaddr *peer) {
+  pthread_mutex_lock(&connection_counts->mutex);
+  const struct tb_caller *caller = *caller_of(connection_counts, address_of(peer));
+  const bool room = (caller ? caller->connections : 0) < connection_counts->most;
+  pthread_mutex_unlock(&connection_counts->mutex);
   return room;
 }
 
-bool tb_crowd_enter(struct tb_crowd *crowd, const struct sockaddr *peer) {
+bool tb_connections_add(struct tb_connection_counts *connection_counts, const struct sockaddr *peer) {
   const uint64_t address = address_of(peer);
-  pthread_mutex_lock(&crowd->mutex);
-  struct tb_caller **at = caller_of(crowd, address);
+  pthread_mutex_lock(&connection_counts->mutex);
+  struct tb_caller **at = caller_of(connection_counts, address);
   if (!*at && (*at = calloc(1, sizeof **at))) (*at)->address = address;
   const bool counted = *at != NULL;
   if (counted) (*at)->connections++;
-  pthread_mutex_unlock(&crowd->mutex);
+  pthread_mutex_unlock(&connection_counts->mutex);
   return counted;
 }
 
-void tb_crowd_leave(struct tb_crowd *crowd, const struct sockaddr *peer) {
-  pthread_mutex_lock(&crowd->mutex);
-  struct tb_caller **at = caller_of(crowd, address_of(peer)), *caller = *at;
+void tb_connections_remove(struct tb_connection_counts *connection_counts, const struct sockaddr *peer) {
+  pthread_mutex_lock(&connection_counts->mutex);
+  struct tb_caller **at = caller_of(connection_counts, address_of(peer)), *caller = *at;
   if (caller && !--caller->connections) {
     *at = caller->next;
     free(caller);
   }
-  pthread_mutex_unlock(&crowd->mutex);
+  pthread_mutex_unlock(&connection_counts->mutex);
 }

@@ -37,7 +37,7 @@ bool tb_limits_take(struct tb_limits *limits, const struct sockaddr *peer, doubl
  * granted. */
 void tb_limits_charge(struct tb_limits *limits, const struct sockaddr *peer, double now_s, double cost);
 
-enum { TB_CROWD_CHAINS = 4096 };
+enum { TB_CONNECTION_CHAINS = 4096 };
 
 struct tb_caller {
   struct tb_caller *next;
@@ -45,19 +45,19 @@ struct tb_caller {
   int connections;
 };
 
-struct tb_crowd {
+struct tb_connection_counts {
   pthread_mutex_t mutex;
   int most; /* connections of a peer */
-  struct tb_caller *chains[TB_CROWD_CHAINS];
+  struct tb_caller *chains[TB_CONNECTION_CHAINS];
 };
 
-void tb_crowd_open(struct tb_crowd *crowd, int most);
-void tb_crowd_close(struct tb_crowd *crowd);
+void tb_connections_open(struct tb_connection_counts *connection_counts, int most);
+void tb_connections_close(struct tb_connection_counts *connection_counts);
 /* Whether a peer may have one more. */
-bool tb_crowd_has_room(struct tb_crowd *crowd, const struct sockaddr *peer);
+bool tb_connections_may_add(struct tb_connection_counts *connection_counts, const struct sockaddr *peer);
 /* It has one more. False: memory is out, and it was not counted. */
-bool tb_crowd_enter(struct tb_crowd *crowd, const struct sockaddr *peer);
+bool tb_connections_add(struct tb_connection_counts *connection_counts, const struct sockaddr *peer);
 /* One that was counted is gone. */
-void tb_crowd_leave(struct tb_crowd *crowd, const struct sockaddr *peer);
+void tb_connections_remove(struct tb_connection_counts *connection_counts, const struct sockaddr *peer);
 
 #endif

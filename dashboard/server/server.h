@@ -30,7 +30,7 @@ struct tb_query;
 struct tb_readers;
 struct tb_analyst;
 
-enum tb_way { TB_WAY_DIRECT, TB_WAY_READ, TB_WAY_COMPARE, TB_WAY_TAKE };
+enum tb_way { TB_WAY_DIRECT, TB_WAY_READ, TB_WAY_COMPARE, TB_WAY_INGEST };
 
 struct tb_route {
   const char *method, *path;
@@ -50,7 +50,7 @@ struct tb_server {
   struct tb_schema *schema;
   struct tb_auth auth;
   struct tb_limits limits;
-  struct tb_crowd crowd;
+  struct tb_connection_counts connection_counts;
   struct tb_assets assets;
   int64_t started_ms;
   atomic_bool stopping;
@@ -66,8 +66,8 @@ struct tb_server {
   struct tb_query *written[TB_HTTP_THREADS]; /* of the writer: of the group that it has just written, one for
                                                 each thread, with its followers */
   struct tb_dictionaries dictionaries;
-  atomic_bool removing; /* upkeep.c: what is too old is being removed */
-  bool tokens_unread;   /* of the thread that does the upkeep: they could not be read the last time */
+  atomic_bool removing; /* maintenance.c: what is too old is being removed */
+  bool tokens_unread;   /* of the thread that does the maintenance: they could not be read the last time */
 };
 
 struct tb_answer {
@@ -126,7 +126,7 @@ void tb_http_connection(void *self, struct MHD_Connection *connection, void **co
 /* The answer is ready: the connection goes on. From any thread. */
 void tb_query_resume(struct tb_query *request);
 
-/* --- room.c: where the answer is no, 503 or what else is wrong is answered --- */
+/* --- memory_limits.c: where the answer is no, 503 or what else is wrong is answered --- */
 /* What the headers say of a document's body. */
 bool tb_body_is_welcome(struct tb_query *request);
 /* More bytes of it. */
@@ -134,12 +134,12 @@ bool tb_body_take(struct tb_query *request, const char *data, size_t bytes);
 void tb_body_drop(struct tb_query *request);
 /* The answer is made, and counted from here on; it becomes 503 where there is no room for it. Once or more
  * often. */
-void tb_room_for_answer(struct tb_query *request);
+void tb_answer_reserve(struct tb_query *request);
 
-/* --- take.c --- */
-void tb_take_result(struct tb_query *request, struct tb_store *store);
+/* --- ingest.c --- */
+void tb_ingest_result(struct tb_query *request, struct tb_store *store);
 /* What the writer calls behind each group. */
-void tb_take_group_written(void *server);
+void tb_ingest_group_written(void *server);
 void tb_intakes_open(struct tb_server *server);
 void tb_intakes_close(struct tb_server *server);
 
@@ -153,10 +153,10 @@ void tb_query_read(struct tb_query *request, struct tb_store *store);
 bool tb_readers_put(struct tb_readers *readers, struct tb_query *request, bool compares);
 void tb_readers_stop(struct tb_readers *readers);
 
-/* --- upkeep.c: what is done now and then --- */
-void tb_upkeep(struct tb_server *server, struct tb_store *reader);
+/* --- maintenance.c: what is done now and then --- */
+void tb_maintenance(struct tb_server *server, struct tb_store *reader);
 /* When the oldest results were started that are kept; 0: all are. */
-int64_t tb_upkeep_edge(const struct tb_settings *settings);
+int64_t tb_retention_edge(const struct tb_settings *settings);
 
 /* --- analyst.c --- */
 struct tb_analyst *tb_analyst_start(struct tb_server *server, struct tc_error *err);

@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/store/part.h"
 #include "dashboard/store/store.h"
+#include "dashboard/store/temp_file.h"
 
 enum { CACHE_KIB = 4096, SUFFIX = 32, PAGES = 256 /* between two looks at signals */ };
 
 struct target {
   char path[PATH_MAX];          /* links followed */
-  char part[PATH_MAX + SUFFIX]; /* the new file beside it */
+  char temp[PATH_MAX + SUFFIX]; /* the new file beside it */
   int fd;     /* of what is there now, locked against whoever would open it; -1: nothing is */
   int server; /* the lock that a server on it would have; -1: there is none to have */
 };
@@ -37,7 +37,7 @@ tc_status tb_backup_source(const char *db, struct tc_error *err) {
 /* --- the name of the copy --- */
 
 /* Files that SQLite and servers put beside a database, empty at times. */
-static bool is_companion(const char *path) {
+static bool is_sidecar_file(const char *path) {
   static const char *const ends[] = {"-wal", "-shm", "-journal", ".serve"};
   const size_t length = strlen(path);
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -53,7 +53,7 @@ static tc_status find_path(const char *to, struct target *target, bool *there, s
     return tc_fail(err, TC_ARG, "store", "backup=%s is a link that leads nowhere", to);
   if (!*there && (size_t)snprintf(target->path, sizeof target->path, "%s", to) >= sizeof target->path)
     return tc_fail(err, TC_ARG, "store", "backup=: the name is too long");
-  if (is_companion(to) || is_companion(target->path))
+  if (is_sidecar_file(to) || is_sidecar_file(target->path))
     return tc_fail(err, TC_ARG, "store",
                    "backup=%s: the name is one of those that belong to a database; use another one", to);
   return TC_OK;
@@ -168,21 +168,21 @@ static tc_status copy_all(sqlite3 *from, sqlite3 *to, const char *path, struct t
              : tc_fail(err, TC_IO, "store", "%s could not be written: %s", path, sqlite3_errmsg(to));
 }
 
-static tc_status write_part(const char *db, const struct target *target, struct tb_interrupt *interrupt,
+static tc_status write_temp(const char *db, const struct target *target, struct tb_interrupt *interrupt,
                             struct tc_error *err) {
   struct tb_store store;
   sqlite3 *copy = NULL;
   tc_status status = tb_store_open(&store, db, TB_STORE_READ, CACHE_KIB, err);
   if (status != TC_OK) return status;
-  if (sqlite3_open_v2(target->part, &copy, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-    status = tc_fail(err, TC_IO, "store", "%s cannot be opened: %s", target->part,
+  if (sqlite3_open_v2(target->temp, &copy, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+    status = tc_fail(err, TC_IO, "store", "%s cannot be opened: %s", target->temp,
                      copy ? sqlite3_errmsg(copy) : "out of memory");
   /* what would be in a log goes with the file if it is not finished */
   if (status == TC_OK && sqlite3_exec(copy, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL) != SQLITE_OK)
-    status = tc_fail(err, TC_IO, "store", "%s: %s", target->part, sqlite3_errmsg(copy));
-  if (status == TC_OK) status = copy_all(store.db, copy, target->part, interrupt, err);
+    status = tc_fail(err, TC_IO, "store", "%s: %s", target->temp, sqlite3_errmsg(copy));
+  if (status == TC_OK) status = copy_all(store.db, copy, target->temp, interrupt, err);
   if (sqlite3_close(copy) != SQLITE_OK && status == TC_OK)
-    status = tc_fail(err, TC_IO, "store", "%s could not be closed", target->part);
+    status = tc_fail(err, TC_IO, "store", "%s could not be closed", target->temp);
   tb_store_close(&store);
   return status;
 }
@@ -204,27 +204,27 @@ static bool take_name(const struct target *target) {
   if (target->fd >= 0) {
     if (fstat(target->fd, &held) || stat(target->path, &now)) return false;
     errno = EBUSY;
-    return held.st_dev == now.st_dev && held.st_ino == now.st_ino && !rename(target->part, target->path);
+    return held.st_dev == now.st_dev && held.st_ino == now.st_ino && !rename(target->temp, target->path);
   }
-  if (!renameat2(AT_FDCWD, target->part, AT_FDCWD, target->path, RENAME_NOREPLACE)) return true;
-  return (errno == EINVAL || errno == ENOSYS) && !link(target->part, target->path) && !unlink(target->part);
+  if (!renameat2(AT_FDCWD, target->temp, AT_FDCWD, target->path, RENAME_NOREPLACE)) return true;
+  return (errno == EINVAL || errno == ENOSYS) && !link(target->temp, target->path) && !unlink(target->temp);
 }
 
 static tc_status make_copy(const char *db, const struct stat *source, struct target *target,
                            struct tb_interrupt *interrupt, struct tc_error *err) {
-  tb_part_remove_left(target->path);
-  const int fd = tb_part_new(target->path, target->part, sizeof target->part);
-  if (fd < 0) return tc_fail(err, TC_IO, "store", "%s cannot be made: %s", target->part, strerror(errno));
+  tb_temp_file_remove_left(target->path);
+  const int fd = tb_temp_file_new(target->path, target->temp, sizeof target->temp);
+  if (fd < 0) return tc_fail(err, TC_IO, "store", "%s cannot be made: %s", target->temp, strerror(errno));
   tc_status status = fchmod(fd, source->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO))
-                         ? tc_fail(err, TC_IO, "store", "%s: %s", target->part, strerror(errno))
+                         ? tc_fail(err, TC_IO, "store", "%s: %s", target->temp, strerror(errno))
                          : TC_OK;
-  if (status == TC_OK) status = write_part(db, target, interrupt, err);
+  if (status == TC_OK) status = write_temp(db, target, interrupt, err);
   if (status == TC_OK && fsync(fd))
-    status = tc_fail(err, TC_IO, "store", "%s could not be written: %s", target->part, strerror(errno));
+    status = tc_fail(err, TC_IO, "store", "%s could not be written: %s", target->temp, strerror(errno));
   if (status == TC_OK && !take_name(target))
     status = tc_fail(err, TC_IO, "store", "%s cannot be made: %s", target->path, strerror(errno));
   if (status != TC_OK)
-    unlink(target->part);
+    unlink(target->temp);
   else if (!sync_folder(target->path))
     status = tc_fail(err, TC_IO, "store", "%s is made, but its folder could not be synced: %s", target->path,
                      strerror(errno));

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "dashboard/store/names.h"
+#include "dashboard/store/name_cache.h"
 #include "dashboard/store/unpack.h"
 #include "reporters/text_out.h"
 
@@ -219,7 +219,7 @@ tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_
   tc_status status =
       execute(store, settings) ? TC_OK : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
   if (status == TC_OK) status = check_version(store, path, use, err);
-  if (status == TC_OK && use == TB_STORE_WRITE && !tb_names_open(store))
+  if (status == TC_OK && use == TB_STORE_WRITE && !tb_name_cache_open(store))
     status = tc_fail(err, TC_NOMEM, "store", "out of memory");
   if (status != TC_OK) tb_store_close(store);
   return status;
@@ -227,7 +227,7 @@ tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_
 
 void tb_store_close(struct tb_store *store) {
   for (int i = 0; i < TB_STATEMENT_COUNT; i++) sqlite3_finalize(store->statements[i]);
-  tb_names_close(store);
+  tb_name_cache_close(store);
   tb_unpack_close(store);
   sqlite3_close(store->db);
   *store = (struct tb_store){0};

@@ -42,15 +42,15 @@ enum tb_statement {
   TB_STATEMENT_COUNT
 };
 
-struct tb_names; /* ids of names that were looked up lately */
+struct tb_name_cache; /* ids of names that were looked up lately */
 
 struct tb_store {
   sqlite3 *db;
   sqlite3_stmt *statements[TB_STATEMENT_COUNT];
-  struct tb_names *commits, *machines, *series; /* of the writer */
-  void *unpack;                                 /* of the decompressor; made at its first use */
-  void *dictionaries[TB_STORE_DICTIONARIES];    /* by number, as the decompressor wants them */
-  /* What a transaction changes for many of its documents at once: written by tb_store_settle. */
+  struct tb_name_cache *commits, *machines, *series; /* of the writer */
+  void *unpack;                                      /* of the decompressor; made at its first use */
+  void *dictionaries[TB_STORE_DICTIONARIES];         /* by number, as the decompressor wants them */
+  /* What a transaction changes for many of its documents at once: written by tb_store_flush_group. */
   int64_t more_documents, more_points;
   struct {
     int64_t commit, started;
@@ -92,7 +92,7 @@ bool tb_store_set_meta(struct tb_store *store, const char *name, int64_t value, 
 bool tb_store_measured(struct tb_store *store, int64_t commit, int64_t started);
 /* Writes totals into meta, and when commits were last measured: before the transaction's end, and before
  * documents are removed. */
-bool tb_store_settle(struct tb_store *store);
+bool tb_store_flush_group(struct tb_store *store);
 
 /* The newest dictionary, and its number; false where there is none. `out` has TB_STORE_DICTIONARY bytes. */
 bool tb_store_dictionary(struct tb_store *store, int64_t *id, char *out, size_t *length);
@@ -105,7 +105,7 @@ int64_t tb_store_series_id(struct tb_store *store, const char *name, int64_t mac
 /* After a rollback: ids and totals that were added are none. */
 void tb_store_forget(struct tb_store *store);
 /* The same of ids alone: some of those that were looked up lately are gone. */
-void tb_names_forget(struct tb_store *store);
+void tb_name_cache_forget(struct tb_store *store);
 
 /* The document of a row (bytes, dictionary, body at these columns), zero-terminated; free() it. NULL with
  * store->error. */

@@ -17,7 +17,7 @@ CREATE INDEX documents_machines ON documents(commit_id) WHERE machines > 1;
 
 -- A case on a machine: its newest point, and what the analyst found. dirty: since when there are points that it has not looked at.
 -- point_ and step_: what the newest value and the newest step say by themselves (analysis.h); what is shown of them (verdict to score) depends on all
--- series together (news.h). outcome_started: since when its runs have had the outcome of the newest one; it stays when
+-- series together (movers.h). outcome_started: since when its runs have had the outcome of the newest one; it stays when
 -- retention removes that run.
 CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL, machine INTEGER NOT NULL, points INTEGER NOT NULL DEFAULT 0, first_started INTEGER,
   latest_started INTEGER, latest_document INTEGER, latest_position INTEGER, latest_commit INTEGER, latest_outcome INTEGER, latest_steady REAL,

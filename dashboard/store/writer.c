@@ -63,7 +63,7 @@ static bool apply_all(struct tb_store *store, struct tb_write *group) {
   if (!tb_store_run(store, tb_store_get(store, TB_SQL_BEGIN))) return false;
   for (struct tb_write *item = group; item; item = item->next)
     if ((item->written = item->apply(item, store)) == TB_WRITTEN_FAILED) return false;
-  return tb_store_settle(store) && tb_store_run(store, tb_store_get(store, TB_SQL_COMMIT));
+  return tb_store_flush_group(store) && tb_store_run(store, tb_store_get(store, TB_SQL_COMMIT));
 }
 
 /* All or none of them. */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "harness/base/atomic_file.h"
 #include "harness/base/build.h"
 #include "harness/base/text.h"
-#include "harness/base/whole_file.h"
 #include "harness/wire/protocol.h"
 #include "reporters/reporter.h"
 
@@ -92,8 +92,8 @@ tc_status tb_explanation_write(cJSON *document, bool html, const char *path, str
     return print(document, html, stdout)
                ? TC_OK
                : tc_fail(err, TC_IO, "explain", "standard output was not written: %s", strerror(errno));
-  struct tb_whole_file file;
-  bool good = tb_whole_begin(path, &file);
-  if (good) good = tb_whole_end(&file, print(document, html, file.out));
+  struct tb_atomic_file file;
+  bool good = tb_atomic_file_begin(path, &file);
+  if (good) good = tb_atomic_file_end(&file, print(document, html, file.out));
   return good ? TC_OK : tc_fail(err, TC_IO, "explain", "%s was not written: %s", path, strerror(errno));
 }

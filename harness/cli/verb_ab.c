@@ -12,7 +12,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/cli/verdicts_verb.h"
 #include "harness/compare/ab.h"
-#include "harness/compare/side.h"
+#include "harness/compare/arms.h"
 #include "harness/run/environment.h"
 #include "harness/run/record.h"
 
@@ -22,7 +22,7 @@ static const char verb_name[] = "ab";
 
 struct work {
   struct tb_run run;
-  struct tb_sides sides;
+  struct tb_arms arms;
   struct tb_policy policy;
   struct tb_verdicts comparison;
   struct tb_telling telling;
@@ -34,11 +34,10 @@ struct work {
 
 static enum tb_exit read_options(struct work *w) {
   enum { SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
-  const char *format = tb_sides_value(&w->sides, "format"),
-             *attribute = tb_sides_value(&w->sides, "attribute");
+  const char *format = tb_arms_value(&w->arms, "format"), *attribute = tb_arms_value(&w->arms, "attribute");
   long long seconds, pairs;
-  if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) ||
-      !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
+  if (!tb_arms_whole(&w->arms, verb_name, "seconds", 1, SECONDS_MOST, &seconds) ||
+      !tb_arms_whole(&w->arms, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
     return TB_EXIT_USAGE;
   w->ab = (struct tb_ab){.run = &w->run,
                          .comparison = &w->comparison,
@@ -51,23 +50,23 @@ static enum tb_exit read_options(struct work *w) {
       (struct tb_telling){.format = format ? format : "console", .verbose = w->run.spec.options.verbose};
   const enum tb_exit code = tb_verdicts_check(verb_name, w->run.arena, &w->telling);
   return code == TB_EXIT_PASS
-             ? tb_verdicts_policy(verb_name, w->run.arena, tb_sides_value(&w->sides, "policy"), &w->policy)
+             ? tb_verdicts_policy(verb_name, w->run.arena, tb_arms_value(&w->arms, "policy"), &w->policy)
              : code;
 }
 
 /* "self fuse=off" */
-static struct tb_origin origin_of(struct tc_arena *arena, const struct tb_side *side) {
-  const char *text = side->program ? side->program : "this program";
-  for (size_t i = 0; i < side->settings.len && text; i++)
-    text = tb_format(arena, "%s %s=%s", text, side->settings.data[i].name, side->settings.data[i].value);
+static struct tb_origin origin_of(struct tc_arena *arena, const struct tb_arm *arm) {
+  const char *text = arm->program ? arm->program : "this program";
+  for (size_t i = 0; i < arm->settings.len && text; i++)
+    text = tb_format(arena, "%s %s=%s", text, arm->settings.data[i].name, arm->settings.data[i].value);
   return (struct tb_origin){.what = text,
-                            .version = side->program ? NULL : PACKAGE_VERSION,
-                            .commit = side->program ? NULL : TB_COMMIT};
+                            .version = arm->program ? NULL : PACKAGE_VERSION,
+                            .commit = arm->program ? NULL : TB_COMMIT};
 }
 
 static void print_plan(const struct work *w) {
-  const size_t pairs = w->run.plan.cases.len / TB_SIDE_COUNT;
-  const double each = w->ab.seconds + tb_session_estimate(&w->run, TB_SIDE_COUNT, true);
+  const size_t pairs = w->run.plan.cases.len / TB_ARM_COUNT;
+  const double each = w->ab.seconds + tb_session_estimate(&w->run, TB_ARM_COUNT, true);
   const int seconds = (int)ceil(environment_estimate_s + (double)pairs * each);
   fprintf(stderr,
           "%zu case%s, two sides each, at most %02d:%02d, and as much again for cases that seem to have "
@@ -79,7 +78,8 @@ static void print_plan(const struct work *w) {
 
 /* --- measuring --- */
 
-/* Each side's cold compile, graph, and correctness; the times that are compared come from the duels. */
+/* Each arm's cold compile, graph, and correctness; the times that are compared come from the paired
+ * comparisons. */
 static tc_status run_sessions(struct work *w, struct tc_error *err) {
   tc_status status = tb_environments_make(&w->run, err);
   for (int group = 0; group < w->run.plan.n_groups && !status; group++) {
@@ -92,7 +92,7 @@ static tc_status run_sessions(struct work *w, struct tc_error *err) {
 
 static bool add_pairs(struct work *w) {
   const cJSON *cases = cJSON_GetObjectItemCaseSensitive(w->result, "cases");
-  for (size_t i = 0; i < w->run.plan.cases.len; i += TB_SIDE_COUNT)
+  for (size_t i = 0; i < w->run.plan.cases.len; i += TB_ARM_COUNT)
     if (!tb_verdicts_add(&w->comparison, w->run.plan.cases.data[i].pair, cJSON_GetArrayItem(cases, (int)i),
                          cJSON_GetArrayItem(cases, (int)i + 1)))
       return false;
@@ -157,7 +157,7 @@ static enum tb_exit refuse_others(struct work *w) {
   struct tc_error err = {0};
   if (w->run.spec.explaining)
     return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
-  if (tb_args_parse(w->run.arena, w->sides.argc, w->sides.argv, tb_option_alone, NULL, &args, &err))
+  if (tb_args_parse(w->run.arena, w->arms.argc, w->arms.argv, tb_option_alone, NULL, &args, &err))
     return tb_verb_usage(verb_name, "%s", err.message);
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
     if (tb_args_value(&args, none[i].name))
@@ -170,7 +170,7 @@ static enum tb_exit run_all(struct work *w) {
   enum tb_exit code = refuse_others(w);
   if (code == TB_EXIT_PASS) code = read_options(w);
   if (code != TB_EXIT_PASS) return code;
-  if (tb_sides_apply(w->run.arena, &w->sides, &w->run.plan, &err))
+  if (tb_arms_apply(w->run.arena, &w->arms, &w->run.plan, &err))
     return tb_verb_usage(verb_name, "%s", err.message);
   print_plan(w);
   if (w->run.spec.options.dry_run) return TB_EXIT_PASS;
@@ -182,8 +182,8 @@ static enum tb_exit run_all(struct work *w) {
     return tb_verb_failed(verb_name, "%s", err.message);
   w->comparison = tb_verdicts_new(w->run.arena, &w->policy, verb_name);
   w->comparison.base_now = true;
-  w->comparison.base = origin_of(w->run.arena, &w->sides.side[TB_SIDE_BASE]);
-  w->comparison.head = origin_of(w->run.arena, &w->sides.side[TB_SIDE_HEAD]);
+  w->comparison.base = origin_of(w->run.arena, &w->arms.arm[TB_ARM_BASE]);
+  w->comparison.head = origin_of(w->run.arena, &w->arms.arm[TB_ARM_HEAD]);
   return measure(w);
 }
 
@@ -194,10 +194,10 @@ int tb_verb_ab(int argc, char *const *argv) {
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   if (!arena) return tb_verb_failed(verb_name, "out of memory");
   enum tb_exit code = TB_EXIT_PASS;
-  if (tb_sides_parse(arena, verb_name, argc, argv, &w.sides, &err))
+  if (tb_arms_parse(arena, verb_name, argc, argv, &w.arms, &err))
     code = tb_verb_usage(verb_name, "%s", err.message);
   if (code == TB_EXIT_PASS) {
-    code = tb_run_open(&w.run, verb_name, w.sides.argc, w.sides.argv);
+    code = tb_run_open(&w.run, verb_name, w.arms.argc, w.arms.argv);
     if (code == TB_EXIT_PASS) code = run_all(&w);
     tb_folder_remove(w.run.cache_root);
     cJSON_Delete(w.result);

@@ -14,7 +14,7 @@ static const char verb_name[] = "bisect";
 
 struct work {
   struct tb_run run;
-  struct tb_sides sides;
+  struct tb_arms arms;
   struct tb_bisect bisect;
 };
 
@@ -22,11 +22,11 @@ static enum tb_exit read_options(struct work *w) {
   enum { SECONDS_MOST = 100000, PAIRS_LEAST = 4, PAIRS_MOST = 4096 };
   long long seconds, pairs;
   struct tb_policy policy;
-  if (!tb_sides_whole(&w->sides, verb_name, "seconds", 1, SECONDS_MOST, &seconds) ||
-      !tb_sides_whole(&w->sides, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
+  if (!tb_arms_whole(&w->arms, verb_name, "seconds", 1, SECONDS_MOST, &seconds) ||
+      !tb_arms_whole(&w->arms, verb_name, "pairs", PAIRS_LEAST, PAIRS_MOST, &pairs))
     return TB_EXIT_USAGE;
   const enum tb_exit code =
-      tb_verdicts_policy(verb_name, w->run.arena, tb_sides_value(&w->sides, "policy"), &policy);
+      tb_verdicts_policy(verb_name, w->run.arena, tb_arms_value(&w->arms, "policy"), &policy);
   if (code != TB_EXIT_PASS) return code;
   w->bisect.seconds = (double)seconds;
   w->bisect.pairs = (int)pairs;
@@ -76,7 +76,7 @@ static enum tb_exit run_all(struct work *w) {
     return tb_verb_usage(verb_name, "it takes no '%s'; tbench explain does", w->run.spec.explaining);
   if (*w->run.spec.options.push) return tb_verb_usage(verb_name, "it takes no 'push'; tbench run does");
   if (w->run.plan.cases.len != 1) return refuse_cases(&w->run.plan);
-  *b = (struct tb_bisect){.run = &w->run, .sides = &w->sides, .kase = w->run.plan.cases.data[0]};
+  *b = (struct tb_bisect){.run = &w->run, .arms = &w->arms, .kase = w->run.plan.cases.data[0]};
   const enum tb_exit code = read_options(w);
   if (code != TB_EXIT_PASS) return code;
   if (tb_bisect_open(b, &err) || tb_run_make_cache(&w->run, &err))
@@ -87,37 +87,37 @@ static enum tb_exit run_all(struct work *w) {
 }
 
 /* head, head=PROGRAM, head.SWITCH=VALUE; an axis of a suite may begin with the same letters. */
-static bool is_side(const char *word, const char *side) {
-  const size_t length = strlen(side);
-  return !strncmp(word, side, length) && (!word[length] || word[length] == '=' || word[length] == '.');
+static bool is_arm(const char *word, const char *arm) {
+  const size_t length = strlen(arm);
+  return !strncmp(word, arm, length) && (!word[length] || word[length] == '=' || word[length] == '.');
 }
 
 /* A case alone is asked whether it is right. */
-static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, struct tb_sides *out,
+static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, struct tb_arms *out,
                        struct tc_error *err) {
   static const char itself[] = "head=self";
-  bool sided = false;
+  bool has_arms = false;
   char **words = tc_arena_bytes(arena, sizeof *words * (size_t)(argc + 1));
   if (!words) return tc_fail(err, TC_NOMEM, verb_name, "out of memory");
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i] + strspn(argv[i], "-");
     words[i + 1] = argv[i];
-    for (int s = 0; s < TB_SIDE_COUNT; s++) sided |= is_side(word, tb_side_name((enum tb_side_id)s));
+    for (int s = 0; s < TB_ARM_COUNT; s++) has_arms |= is_arm(word, tb_arm_name((enum tb_arm_id)s));
   }
   words[0] = (char *)itself; /* in front: a name at the end that lacks its value must not take it */
-  return tb_sides_parse(arena, verb_name, argc + !sided, words + sided, out, err);
+  return tb_arms_parse(arena, verb_name, argc + !has_arms, words + has_arms, out, err);
 }
 
 int tb_verb_bisect(int argc, char *const *argv) {
   struct tc_error err = {0};
-  struct work w = {.sides = {.argc = 0}};
+  struct work w = {.arms = {.argc = 0}};
   signal(SIGPIPE, SIG_IGN);
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   if (!arena) return tb_verb_failed(verb_name, "out of memory");
   enum tb_exit code = TB_EXIT_PASS;
-  if (parse(arena, argc, argv, &w.sides, &err)) code = tb_verb_usage(verb_name, "%s", err.message);
+  if (parse(arena, argc, argv, &w.arms, &err)) code = tb_verb_usage(verb_name, "%s", err.message);
   if (code == TB_EXIT_PASS) {
-    code = tb_run_open(&w.run, verb_name, w.sides.argc, w.sides.argv);
+    code = tb_run_open(&w.run, verb_name, w.arms.argc, w.arms.argv);
     if (code == TB_EXIT_PASS) code = run_all(&w);
     tb_progress_end(&w.run.progress);
     tb_folder_remove(w.run.cache_root);

@@ -22,7 +22,7 @@ static enum tb_exit compare(const struct tb_verb *verb, const struct documents *
   struct tb_verdicts c = tb_verdicts_new(verb->arena, policy, "compare");
   c.base = tb_origin_of(verb->args.words.data[0], documents->base);
   c.head = tb_origin_of(verb->args.words.data[1], documents->head);
-  if (!tb_verdicts_add_documents(&c, documents->base, documents->head) || !tb_verdicts_decide_apart(&c) ||
+  if (!tb_verdicts_add_documents(&c, documents->base, documents->head) || !tb_verdicts_decide_unpaired(&c) ||
       !tb_verdicts_judge(&c) || !tb_verdicts_remark_policy(&c))
     return tb_verb_failed("compare", "out of memory");
   return tb_verdicts_tell(&c, telling);

@@ -4,8 +4,8 @@
 
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
+#include "harness/machine/counter_selection.h"
 #include "harness/machine/counters.h"
-#include "harness/machine/wanted.h"
 
 enum { LOOP = 10000000 };
 

@@ -12,7 +12,7 @@
 
 #include "cache/cache.h"
 #include "device/device.h"
-#include "harness/base/companion.h"
+#include "harness/base/sibling_program.h"
 #include "harness/base/text.h"
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
@@ -106,7 +106,7 @@ static struct finding check_push(struct patient *p) {
 static struct finding check_serve(struct patient *p) {
   char path[PATH_MAX];
   (void)p;
-  if (tb_companion_find("tbench-serve", path, sizeof path)) return found(READY, NULL, "%.300s", path);
+  if (tb_sibling_program_find("tbench-serve", path, sizeof path)) return found(READY, NULL, "%.300s", path);
   return found(MISSING, "install libmicrohttpd-dev and libsqlite3-dev, and build again",
                "there is no tbench-serve: tbench serve does not work");
 }

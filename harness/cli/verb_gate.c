@@ -59,8 +59,8 @@ static tc_status compare_file(struct gate *g, struct tc_error *err) {
   const tc_status status = g->base ? check_sides(g, err) : err->status;
   if (status) return status;
   g->comparison.base = tb_origin_of(g->against, g->base);
-  const bool good =
-      tb_verdicts_add_documents(&g->comparison, g->base, g->head) && tb_verdicts_decide_apart(&g->comparison);
+  const bool good = tb_verdicts_add_documents(&g->comparison, g->base, g->head) &&
+                    tb_verdicts_decide_unpaired(&g->comparison);
   return good ? TC_OK : tc_fail(err, TC_NOMEM, "gate", "out of memory");
 }
 
@@ -68,22 +68,22 @@ static tc_status compare_file(struct gate *g, struct tc_error *err) {
 
 static bool judge_by_forecast(struct gate *g, const struct tb_history_series *series,
                               struct tb_compared *one) {
-  bool probed;
-  const double value = tb_history_value(one->head, &probed);
-  tb_doubles logs = {0}, twins = {0};
+  bool calibrated;
+  const double value = tb_history_value(one->head, &calibrated);
+  tb_doubles logs = {0}, aa_pairs = {0};
   one->past = series ? &series->past : NULL;
   if (!series || !tb_compared_measured(one) || !(value > 0)) return true;
-  if (!tb_compared_logs(g->verb->arena, one->head, probed, &logs, &twins)) return false;
+  if (!tb_compared_logs(g->verb->arena, one->head, calibrated, &logs, &aa_pairs)) return false;
   const struct tb_spread tonight =
-      tb_spread_of(logs.data, logs.len, twins.data, twins.len, tb_confidence_default);
+      tb_spread_of(logs.data, logs.len, aa_pairs.data, aa_pairs.len, tb_confidence_default);
   one->time =
       tb_forecast_decide_within(&series->forecast, value, &tonight, tb_policy_threshold(&g->policy, one->id),
                                 tb_policy_floor_limit(&g->policy, one->id));
   one->timed = true;
   one->foretold = series->forecast.half_width;
   if (series->forecast.known)
-    one->expected_ns =
-        tb_doc_number(one->head, "steady.median_ns") / one->time.ratio; /* at tonight's speed of the probe */
+    one->expected_ns = tb_doc_number(one->head, "steady.median_ns") /
+                       one->time.ratio; /* at tonight's speed of the calibration kernel */
   if (tb_history_step(series, tb_policy_threshold(&g->policy, one->id), &one->step)) {
     const double unit = tb_doc_number(one->head, "steady.median_ns") / value; /* likewise */
     one->step.before *= unit, one->step.after *= unit;

@@ -45,7 +45,7 @@ static int list_all(struct tb_verb *verb, const char **suites, int count,
 }
 
 static int run_list(struct tb_verb *verb) {
-  struct tb_voice voice = {0};
+  struct tb_worker_output worker_output = {0};
   struct tc_config config;
   struct tc_error err = {0};
   struct tb_interrupt interrupt;
@@ -67,11 +67,11 @@ static int run_list(struct tb_verb *verb) {
   const struct tb_describer describer = {.own = program.path,
                                          .config = &config,
                                          .interrupt = &interrupt,
-                                         .voice = &voice,
+                                         .worker_output = &worker_output,
                                          .timeout_s = (double)timeout};
   const int code = list_all(verb, suites, count, &describer);
   tb_program_close(&program);
-  tb_voice_end(&voice);
+  tb_worker_output_end(&worker_output);
   tb_interrupt_close(&interrupt);
   return code;
 }

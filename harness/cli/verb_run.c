@@ -12,7 +12,7 @@
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
 #include "harness/compare/selection.h"
-#include "harness/machine/wanted.h"
+#include "harness/machine/counter_selection.h"
 #include "harness/push/pusher.h"
 #include "harness/run/environment.h"
 #include "harness/run/record.h"
@@ -39,9 +39,11 @@ static double expected_seconds(const struct tb_run *run, int replicates) {
 /* Nobody knows how long a compile takes under callgrind before it was tried: the estimate is without. */
 static bool counts_instructions(const struct tb_run *run) {
   struct tc_error err;
-  struct tb_wanted wanted = {0};
+  struct tb_counter_selection counter_selection = {0};
   for (size_t i = 0; i < run->plan.cases.len; i++)
-    if (!tb_run_wanted(run, &run->plan.cases.data[i], &wanted, &err) && wanted.callgrind) return true;
+    if (!tb_run_counter_selection(run, &run->plan.cases.data[i], &counter_selection, &err) &&
+        counter_selection.callgrind)
+      return true;
   return false;
 }
 

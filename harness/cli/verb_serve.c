@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/companion.h"
+#include "harness/base/sibling_program.h"
 #include "harness/base/verb.h"
 #include "harness/cli/verbs.h"
 
 int tb_verb_serve(int argc, char *const *argv) {
   static const char program[] = "tbench-serve";
   char path[PATH_MAX];
-  if (!tb_companion_find(program, path, sizeof path))
+  if (!tb_sibling_program_find(program, path, sizeof path))
     return tb_verb_failed("serve",
                           "there is no %s: tbench was built without libmicrohttpd or SQLite (Debian "
                           "packages: libmicrohttpd-dev, libsqlite3-dev)",

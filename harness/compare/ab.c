@@ -1,5 +1,5 @@
-/* Duels in order. Invariant: what is reported as flagged was flagged twice, the second time on pairs of its
- * own. */
+/* Paired comparisons in order. Invariant: what is reported as flagged was flagged twice, the second time on
+ * pairs of its own. */
 #include "harness/compare/ab.h"
 
 #include <string.h>
@@ -9,28 +9,28 @@
 enum { SEEDS_APART = 1000003 };
 static const double percent = 100;
 
-static const char *cache_dir(struct tb_ab *ab, size_t index, const char *side) {
-  return tb_format(ab->run->arena, "%s/ab%zu-%s", ab->run->cache_root, index, side);
+static const char *cache_dir(struct tb_ab *ab, size_t index, const char *arm) {
+  return tb_format(ab->run->arena, "%s/ab%zu-%s", ab->run->cache_root, index, arm);
 }
 
-static tc_status duel(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tb_duel *out,
-                      struct tc_error *err) {
+static tc_status paired(struct tb_ab *ab, size_t index, int pairs, uint64_t seed, struct tb_paired *out,
+                        struct tc_error *err) {
   const struct tb_case *base = &ab->run->plan.cases.data[2 * index], *head = base + 1;
   const struct tb_compared *one = &ab->comparison->cases.data[index];
-  *out = (struct tb_duel){.base = {base, cache_dir(ab, index, "base")},
-                          .head = {head, cache_dir(ab, index, "head")},
-                          .budget_s = ab->seconds,
-                          .max_pairs = pairs,
-                          .threshold = tb_policy_threshold(ab->comparison->policy, one->id),
-                          .seed = seed};
+  *out = (struct tb_paired){.base = {base, cache_dir(ab, index, "base")},
+                            .head = {head, cache_dir(ab, index, "head")},
+                            .budget_s = ab->seconds,
+                            .max_pairs = pairs,
+                            .threshold = tb_policy_threshold(ab->comparison->policy, one->id),
+                            .seed = seed};
   if (!out->base.cache_dir || !out->head.cache_dir) return tc_fail(err, TC_NOMEM, "ab", "out of memory");
-  return tb_duel_run(ab->run, out, err);
+  return tb_paired_run(ab->run, out, err);
 }
 
 /* A worker that fails only now ends in the case's problem. */
-static void keep(struct tb_compared *one, const struct tb_duel *d) {
+static void keep(struct tb_compared *one, const struct tb_paired *d) {
   one->log_ratios = d->log_ratios;
-  one->twin_log_ratios = d->twin_log_ratios;
+  one->aa_log_ratios = d->aa_log_ratios;
   one->base_ns = d->base_ns;
   one->head_ns = d->head_ns;
   one->stop_reason = d->stop_reason;
@@ -53,21 +53,21 @@ static const char *why_unconfirmed(struct tc_arena *arena, const struct tb_decis
                    fresh->floor * percent, floor_limit * percent);
 }
 
-static void take_fresh(struct tb_compared *one, const struct tb_duel *fresh) {
+static void take_fresh(struct tb_compared *one, const struct tb_paired *fresh) {
   one->confirmed = tb_compared_flagged(one);
   one->base_ns = fresh->base_ns; /* the verdict and its ratio are of the fresh pairs now */
   one->head_ns = fresh->head_ns;
   one->fresh_log_ratios = fresh->log_ratios;
-  one->fresh_twin_log_ratios = fresh->twin_log_ratios;
+  one->fresh_aa_log_ratios = fresh->aa_log_ratios;
 }
 
 tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, uint64_t seed,
                         const char **unconfirmed, struct tc_error *err) {
   struct tb_compared *one = &ab->comparison->cases.data[index];
   const double floor_limit = tb_policy_floor_limit(ab->comparison->policy, one->id);
-  struct tb_duel fresh;
+  struct tb_paired fresh;
   *unconfirmed = NULL;
-  const tc_status status = duel(ab, index, pairs, seed, &fresh, err);
+  const tc_status status = paired(ab, index, pairs, seed, &fresh, err);
   if (status) return status;
   if (fresh.why) return keep(one, &fresh), TC_OK;
   if (!fresh.decided) return TC_OK;
@@ -129,9 +129,9 @@ tc_status tb_ab_run(struct tb_ab *ab, bool (*done)(void *self), void *self, stru
   for (size_t i = 0; i < c->cases.len; i++) {
     if (tb_interrupt_poll(&ab->run->interrupt)) return TC_OK;
     if (!tb_compared_measured(&c->cases.data[i])) continue;
-    struct tb_duel d;
+    struct tb_paired d;
     const tc_status status =
-        duel(ab, i, ab->pairs, (uint64_t)(ab->run->spec.options.seed + (long long)i), &d, err);
+        paired(ab, i, ab->pairs, (uint64_t)(ab->run->spec.options.seed + (long long)i), &d, err);
     if (status) return status;
     keep(&c->cases.data[i], &d);
     ab->run->progress.done++;

@@ -64,13 +64,13 @@ void tb_ab_mark_control(struct tb_ab *ab, size_t index) {
 struct swap {
   struct tb_ab *ab;
   size_t index;
-  struct tb_duelist base, head;
+  struct tb_paired_arm base, head;
   struct tb_attribution *out;
 };
 
 static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "ab", "out of memory"); }
 
-/* One started worker of a duelist: its hello, and what its first call found. */
+/* One started worker of a comparison's arm: its hello, and what its first call found. */
 struct met {
   int abi;
   char generators[TB_GENERATOR_TEXT];
@@ -78,7 +78,7 @@ struct met {
   char artifact[TC_SHA256_HEX];
 };
 
-static tc_status meet(struct tb_run *run, const struct tb_duelist *who, struct met *out, const char **why,
+static tc_status meet(struct tb_run *run, const struct tb_paired_arm *who, struct met *out, const char **why,
                       struct tc_error *err) {
   struct tb_process process;
   struct tb_prepared prepared;
@@ -117,17 +117,17 @@ static tc_status take_runtime(struct tc_arena *arena, const struct tc_config *fr
 }
 
 /* `of`'s artifact on `on`'s program, held against base. *why: it cannot be. */
-static tc_status duel_swapped(struct swap *s, const struct tb_duelist *of, const struct tb_duelist *on,
-                              const char *generators, struct tb_decision *decision, const char **why,
-                              struct tc_error *err) {
+static tc_status compare_swapped(struct swap *s, const struct tb_paired_arm *of,
+                                 const struct tb_paired_arm *on, const char *generators,
+                                 struct tb_decision *decision, const char **why, struct tc_error *err) {
   struct tb_run *run = s->ab->run;
   struct tb_case kase = *of->kase;
   struct met met;
   kase.program = on->kase->program;
-  kase.side = "swapped";
+  kase.arm = "swapped";
   tc_status status = take_runtime(run->arena, &on->kase->config, &kase.config, err);
   if (!status) status = tc_config_set(&kase.config, "generator", generators, err);
-  const struct tb_duelist swapped = {&kase, of->cache_dir};
+  const struct tb_paired_arm swapped = {&kase, of->cache_dir};
   if (!status) status = meet(run, &swapped, &met, why, err);
   if (status || *why) return status;
   if (!met.hit ||
@@ -136,14 +136,14 @@ static tc_status duel_swapped(struct swap *s, const struct tb_duelist *of, const
     *why = "the programs make other graphs of the same function, so neither finds the other's artifact";
     return TC_OK;
   }
-  struct tb_duel d = {
+  struct tb_paired d = {
       .base = s->base,
       .head = swapped,
       .budget_s = s->ab->seconds,
       .max_pairs = SWAP_PAIRS,
       .threshold = tb_policy_threshold(s->ab->comparison->policy, s->ab->comparison->cases.data[s->index].id),
       .seed = (uint64_t)run->spec.options.seed + s->index};
-  status = tb_duel_run(run, &d, err);
+  status = tb_paired_run(run, &d, err);
   if (!status && d.why)
     *why = d.why;
   else if (!status && !d.decided)
@@ -163,9 +163,9 @@ static tc_status swap_both(struct swap *s, struct tc_error *err) {
                      base.abi, head.abi);
     return *why ? TC_OK : no_memory(err);
   }
-  status = duel_swapped(s, &s->head, &s->base, head.generators, &s->out->artifact, why, err);
+  status = compare_swapped(s, &s->head, &s->base, head.generators, &s->out->artifact, why, err);
   if (!status && !*why)
-    status = duel_swapped(s, &s->base, &s->head, base.generators, &s->out->runtime, why, err);
+    status = compare_swapped(s, &s->base, &s->head, base.generators, &s->out->runtime, why, err);
   s->out->known = !status && !*why;
   return status;
 }

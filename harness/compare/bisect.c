@@ -6,18 +6,18 @@
 
 /* --- differences --- */
 
-static const char *value_in(const struct tb_side *side, const char *name) {
-  for (size_t i = 0; i < side->settings.len; i++)
-    if (tb_name_equal(side->settings.data[i].name, name)) return side->settings.data[i].value;
+static const char *value_in(const struct tb_arm *arm, const char *name) {
+  for (size_t i = 0; i < arm->settings.len; i++)
+    if (tb_name_equal(arm->settings.data[i].name, name)) return arm->settings.data[i].value;
   return NULL;
 }
 
-/* Cases of the sides as they are. A peer takes no fuel, and what it compiles is its own. */
+/* Cases of the arms as they are. A peer takes no fuel, and what it compiles is its own. */
 static tc_status refuse_peers(struct tb_bisect *b, struct tc_error *err) {
   const struct tb_trial head = tb_trial_new(b, true);
-  struct tb_case cases[TB_SIDE_COUNT];
+  struct tb_case cases[TB_ARM_COUNT];
   const tc_status status = tb_trial_cases(b, &head, cases, err);
-  for (int s = 0; s < TB_SIDE_COUNT && !status; s++)
+  for (int s = 0; s < TB_ARM_COUNT && !status; s++)
     if (cases[s].peer)
       return tc_fail(
           err, TC_ARG, "bisect",
@@ -36,12 +36,12 @@ static bool known(const struct tb_bisect *b, const char *name) {
 
 tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err) {
   const struct tc_alloc *alloc = tc_arena_alloc(b->run->arena);
-  const struct tb_side *base = &b->sides->side[TB_SIDE_BASE], *head = &b->sides->side[TB_SIDE_HEAD];
+  const struct tb_arm *base = &b->arms->arm[TB_ARM_BASE], *head = &b->arms->arm[TB_ARM_HEAD];
   const struct tb_difference program = {"program", base->program, head->program, true};
   bool good = same_text(base->program, head->program) || tc_vec_push(alloc, &b->differences, program);
-  for (int s = 0; s < TB_SIDE_COUNT; s++)
-    for (size_t i = 0; i < b->sides->side[s].settings.len && good; i++) {
-      const char *name = b->sides->side[s].settings.data[i].name;
+  for (int s = 0; s < TB_ARM_COUNT; s++)
+    for (size_t i = 0; i < b->arms->arm[s].settings.len && good; i++) {
+      const char *name = b->arms->arm[s].settings.data[i].name;
       const struct tb_difference d = {name, value_in(base, name), value_in(head, name), false};
       if (!known(b, name) && !same_text(d.base, d.head)) good = tc_vec_push(alloc, &b->differences, d);
     }

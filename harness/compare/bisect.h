@@ -3,13 +3,13 @@
  *
  * A *trial* is the case with some of head's settings in the place of base's, and with limits on fuel
  * (base/fuel.def). Asking it gives whether it is bad: wrong or failed, where that is what head is; else
- * slower than base, in a duel (duel.h) in which both sides have the same limits, so that what the limits
- * themselves cost is on both. Each question is told as a line on standard output.
+ * slower than base, in a paired comparison (paired.h) in which both arms have the same limits, so that what
+ * the limits themselves cost is on both. Each question is told as a line on standard output.
  * 1. Head is bad, and was found so twice, in processes of their own, before anything is narrowed.
  * 2. A question that has no answer is asked again with more pairs; if it still has none, that is told, and
  *    nothing is concluded from it.
  * 3. Once it is known what head is slower by, "slower" is by half of that, so that one cause is told from
- *    another; in time of a call, since what costs a fixed time is a small share where limits make both sides
+ *    another; in time of a call, since what costs a fixed time is a small share where limits make both arms
  *    slow. Slower by less is no more than that: it is told.
  * 4. What is named was asked with and without; the answer's command was run, and its exit code looked at.
  * 5. Where head is bad without what is named too, that is told: there is another cause. Causes whose costs
@@ -20,12 +20,12 @@
 #define TB_BISECT_H
 
 #include "base/fuel.h"
+#include "harness/compare/arms.h"
 #include "harness/compare/bisect_search.h"
-#include "harness/compare/duel.h"
-#include "harness/compare/side.h"
+#include "harness/compare/paired.h"
 #include "harness/run/run.h"
 
-/* A setting that the sides differ in; a side's value is NULL where it does not set it. */
+/* A setting that the arms differ in; an arm's value is NULL where it does not set it. */
 struct tb_difference {
   const char *name, *base, *head;
   bool program;
@@ -56,20 +56,21 @@ struct tb_culprit {
 
 struct tb_bisect {
   struct tb_run *run;
-  const struct tb_sides *sides;
-  struct tb_case kase; /* the one case of the plan, without sides */
-  double seconds;      /* of one duel */
+  const struct tb_arms *arms;
+  struct tb_case kase; /* the one case of the plan, without arms */
+  double seconds;      /* of one paired comparison */
   int pairs;
   double threshold; /* of SLOWER */
   struct tb_effect
       half; /* of what head is slower by, once that is known: what is less is another cause, or noise */
   TC_VEC(struct tb_difference) differences;
   enum tb_trouble trouble;
-  int steps, duels;
-  const char *evidence;      /* of the newest question: "wrong: result 1: …" */
-  enum tb_trouble seen;      /* there, of one of right or wrong */
-  double ratio, lo, base_ns; /* of the newest duel, lo: the interval's lower end; base_ns: of a call */
-  bool less;            /* there: slower beyond the threshold, but by less than `half`; answered with NO */
+  int steps, comparisons;
+  const char *evidence; /* of the newest question: "wrong: result 1: …" */
+  enum tb_trouble seen; /* there, of one of right or wrong */
+  double ratio, lo,
+      base_ns; /* of the newest paired comparison, lo: the interval's lower end; base_ns: of a call */
+  bool less;   /* there: slower beyond the threshold, but by less than `half`; answered with NO */
   enum tb_exit stopped; /* why a question was answered with STOP */
   bool doubtful;        /* some question had no answer */
   /* the answer */
@@ -92,12 +93,12 @@ struct tb_bisect {
 
 /* --- bisect_trial.c --- */
 struct tb_trial tb_trial_new(const struct tb_bisect *b, bool from_head);
-/* The cases of a trial, [TB_SIDE_BASE] and [TB_SIDE_HEAD]. */
-tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_SIDE_COUNT],
+/* The cases of a trial, [TB_ARM_BASE] and [TB_ARM_HEAD]. */
+tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_ARM_COUNT],
                          struct tc_error *err);
 /* Whether fuel limits base as well as head. */
 bool tb_trial_limits_base(const struct tb_bisect *b);
-/* Whether a setting has no place in head's side of the trial: its backend is another, and modes are
+/* Whether a setting has no place in head's arm of the trial: its backend is another, and modes are
  * inductor's. */
 bool tb_trial_drops(const struct tb_trial *trial, const char *name);
 /* Counts what head's compiles of a trial spend; STOP where it cannot be told. */
@@ -113,7 +114,7 @@ enum tb_bad tb_bisect_ask_at_all(struct tb_bisect *b, const struct tb_trial *tri
 enum tb_bad tb_bisect_ask_first(struct tb_bisect *b);
 
 /* --- bisect.c --- */
-/* The sides' differences. TC_LIMIT: too many; TC_ARG: a side is a peer's, whose compile cannot be taken
+/* The arms' differences. TC_LIMIT: too many; TC_ARG: an arm is a peer's, whose compile cannot be taken
  * apart. */
 tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err);
 /* Narrows; the answer is in b. */

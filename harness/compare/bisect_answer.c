@@ -124,24 +124,24 @@ static bool names(const char *word, const char *name) {
   return !strncmp(word, name, length) && (word[length] == '=' || !word[length]);
 }
 
-/* The words that both sides have, as given. */
+/* The words that both arms have, as given. */
 static void add_shared(struct command *c, const struct tb_bisect *b) {
-  for (int i = 0; i < b->sides->argc; i++) {
-    const char *word = b->sides->argv[i];
+  for (int i = 0; i < b->arms->argc; i++) {
+    const char *word = b->arms->argv[i];
     if (!names(word, "out") && !names(word, "quick") &&
         !(b->found.backend && (names(word, "backend") || names(word, "mode"))))
       add(c, word);
   }
 }
 
-static void add_setting(struct command *c, const char *side, const char *name, const char *value) {
-  add(c, tb_format(c->arena, "%s%s=%s", side, name, value));
+static void add_setting(struct command *c, const char *arm, const char *name, const char *value) {
+  add(c, tb_format(c->arena, "%s%s=%s", arm, name, value));
 }
 
-/* A side of the answer's trial: settings, and limits. `is_head`: with what was found. */
-static void add_side(struct command *c, const struct tb_bisect *b, const struct tb_trial *trial,
-                     const char *prefix, bool is_head) {
-  const struct tb_side *given = &b->sides->side[TB_SIDE_HEAD];
+/* An arm of the answer's trial: settings, and limits. `is_head`: with what was found. */
+static void add_arm(struct command *c, const struct tb_bisect *b, const struct tb_trial *trial,
+                    const char *prefix, bool is_head) {
+  const struct tb_arm *given = &b->arms->arm[TB_ARM_HEAD];
   for (size_t i = 0; i < given->settings.len; i++) {
     bool differs = false;
     for (size_t k = 0; k < b->differences.len; k++)
@@ -166,7 +166,7 @@ static const char *program_of(const struct tb_bisect *b, bool is_head) {
   for (size_t i = 0; i < b->differences.len; i++)
     if (b->differences.data[i].program)
       return is_head && b->found.from_head[i] ? b->differences.data[i].head : b->differences.data[i].base;
-  return b->sides->side[TB_SIDE_HEAD].program;
+  return b->arms->arm[TB_ARM_HEAD].program;
 }
 
 static struct command make_command(const struct tb_bisect *b, const struct tb_trial *trial) {
@@ -176,17 +176,17 @@ static struct command make_command(const struct tb_bisect *b, const struct tb_tr
   add(&c, program ? program : b->run->program.path);
   add(&c, slower ? "ab" : "run");
   add_shared(&c, b);
-  for (int s = 0; s < TB_SIDE_COUNT && slower; s++) {
-    const bool is_head = s == TB_SIDE_HEAD;
+  for (int s = 0; s < TB_ARM_COUNT && slower; s++) {
+    const bool is_head = s == TB_ARM_HEAD;
     const char *prefix = is_head ? "head" : "base", *other = program_of(b, is_head);
     add(&c, tb_format(c.arena, "%s=%s", prefix, other ? other : "self"));
-    add_side(&c, b, trial, tb_format(c.arena, "%s.", prefix), is_head);
+    add_arm(&c, b, trial, tb_format(c.arena, "%s.", prefix), is_head);
   }
   if (slower)
     add(&c, tb_format(c.arena, "seconds=%.0f", b->seconds)),
         add(&c, tb_format(c.arena, "pairs=%d", b->pairs)), add(&c, "attribute=no");
   else
-    add_side(&c, b, trial, "", true), add(&c, "quick=yes");
+    add_arm(&c, b, trial, "", true), add(&c, "quick=yes");
   return c;
 }
 

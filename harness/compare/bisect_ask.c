@@ -28,41 +28,41 @@ static bool over(struct tb_bisect *b, tc_status status, const struct tc_error *e
   return true;
 }
 
-static const char *folder_of(struct tb_bisect *b, const char *side) {
-  return tb_format(b->run->arena, "%s/bisect-%s", b->run->cache_root, side);
+static const char *folder_of(struct tb_bisect *b, const char *arm) {
+  return tb_format(b->run->arena, "%s/bisect-%s", b->run->cache_root, arm);
 }
 
 /* --- right or wrong --- */
 
-enum { SEAT_BASELINE, SEAT_REFERENCE, SEAT_COMPILED, SEATS };
-static const enum tb_role seat_roles[SEATS] = {TB_ROLE_BASELINE, TB_ROLE_REFERENCE, TB_ROLE_COMPILED};
+enum { WORKER_BASELINE, WORKER_REFERENCE, WORKER_COMPILED, WORKERS };
+static const enum tb_role worker_roles[WORKERS] = {TB_ROLE_BASELINE, TB_ROLE_REFERENCE, TB_ROLE_COMPILED};
 
 struct check {
   struct tb_bisect *b;
   const struct tb_case *kase;
-  struct tb_process process[SEATS];
-  struct tb_prepared prepared[SEATS];
-  bool started[SEATS], lost_reference;
+  struct tb_process process[WORKERS];
+  struct tb_prepared prepared[WORKERS];
+  bool started[WORKERS], lost_reference;
   double timeout_s;
 };
 
-static tc_status call(struct check *c, int seat, bool first, struct tc_error *err) {
+static tc_status call(struct check *c, int worker, bool first, struct tc_error *err) {
   cJSON *reply = NULL;
   if (first) {
-    c->started[seat] = true;
-    const char *cache = seat == SEAT_COMPILED ? folder_of(c->b, "head") : NULL;
-    tc_status status = tb_role_start(c->b->run, c->kase, seat_roles[seat], cache, &c->process[seat],
-                                     &c->prepared[seat], err);
+    c->started[worker] = true;
+    const char *cache = worker == WORKER_COMPILED ? folder_of(c->b, "head") : NULL;
+    tc_status status = tb_role_start(c->b->run, c->kase, worker_roles[worker], cache, &c->process[worker],
+                                     &c->prepared[worker], err);
     struct tb_first found = {.stats = NULL};
-    if (!status && seat == SEAT_COMPILED) {
-      status = tb_first_call(&c->process[seat], false, c->timeout_s, &found, err);
+    if (!status && worker == WORKER_COMPILED) {
+      status = tb_first_call(&c->process[worker], false, c->timeout_s, &found, err);
       cJSON_Delete(found.stats);
       return status;
     }
     if (status) return status;
   }
   const tc_status status =
-      tb_process_ask(&c->process[seat], tb_process_request(TB_REQUEST_call), c->timeout_s, &reply, err);
+      tb_process_ask(&c->process[worker], tb_process_request(TB_REQUEST_call), c->timeout_s, &reply, err);
   cJSON_Delete(reply);
   return status;
 }
@@ -74,7 +74,7 @@ static const char *failure_of(struct tb_bisect *b, const struct tb_process *proc
 /* The compiled function does not run. What is unsupported was asked for by a trial of ours, if head as it is
  * was not. */
 static enum tb_bad failed(struct check *c) {
-  const struct tb_process *process = &c->process[SEAT_COMPILED];
+  const struct tb_process *process = &c->process[WORKER_COMPILED];
   const char *failure = failure_of(c->b, process);
   const bool unsupported = process->outcome == TB_OUTCOME_UNSUPPORTED;
   if (unsupported && !c->b->steps) return stop(c->b, TB_EXIT_USAGE, failure);
@@ -99,14 +99,14 @@ static enum tb_bad compare(struct check *c, struct tc_error *err) {
   struct tb_comparison comparison;
   char digest[TB_DIGEST_BYTES], why[TB_DETAIL_BYTES];
   bool good = true;
-  struct tb_process *reference = c->lost_reference ? NULL : &c->process[SEAT_REFERENCE];
+  struct tb_process *reference = c->lost_reference ? NULL : &c->process[WORKER_REFERENCE];
   tc_status status =
-      tb_compare(&c->process[SEAT_COMPILED], &c->process[SEAT_BASELINE], reference, c->kase->dtype,
-                 c->prepared[SEAT_BASELINE].tolerance, c->timeout_s, &comparison, err);
+      tb_compare(&c->process[WORKER_COMPILED], &c->process[WORKER_BASELINE], reference, c->kase->dtype,
+                 c->prepared[WORKER_BASELINE].tolerance, c->timeout_s, &comparison, err);
   if (!status && comparison.ok)
-    status = tb_digest(&c->process[SEAT_COMPILED], c->timeout_s, digest, &good, why, err);
+    status = tb_digest(&c->process[WORKER_COMPILED], c->timeout_s, digest, &good, why, err);
   if (over(c->b, status, err)) return TB_BAD_STOP;
-  if (c->process[SEAT_COMPILED].outcome) return failed(c);
+  if (c->process[WORKER_COMPILED].outcome) return failed(c);
   if (status) return stop(c->b, TB_EXIT_FAILED, err->message);
   if (*comparison.baseline) return plain_wrong(c->b, comparison.baseline);
   if (comparison.ok && good) return TB_BAD_NO;
@@ -117,16 +117,16 @@ static enum tb_bad compare(struct check *c, struct tc_error *err) {
 
 static enum tb_bad check_call(struct check *c, bool first) {
   struct tc_error err = {0};
-  for (int seat = 0; seat < SEATS; seat++) {
-    if (seat == SEAT_REFERENCE && c->lost_reference) continue;
-    const tc_status status = call(c, seat, first, &err);
+  for (int worker = 0; worker < WORKERS; worker++) {
+    if (worker == WORKER_REFERENCE && c->lost_reference) continue;
+    const tc_status status = call(c, worker, first, &err);
     if (over(c->b, status, &err)) return TB_BAD_STOP;
     if (!status) continue;
-    if (seat == SEAT_COMPILED) return failed(c);
-    if (seat == SEAT_BASELINE)
+    if (worker == WORKER_COMPILED) return failed(c);
+    if (worker == WORKER_BASELINE)
       return stop(c->b, TB_EXIT_FAILED,
                   tb_format(c->b->run->arena, "the plain function does not run: %s",
-                            failure_of(c->b, &c->process[seat])));
+                            failure_of(c->b, &c->process[worker])));
     c->lost_reference = true; /* held against the plain function, then */
   }
   return compare(c, &err);
@@ -138,24 +138,25 @@ static enum tb_bad ask_right(struct tb_bisect *b, const struct tb_case *kase) {
   b->evidence = "right";
   b->seen = TB_TROUBLE_NONE;
   for (int i = 0; i < CHECKED_CALLS && answer == TB_BAD_NO; i++) answer = check_call(&c, i == 0);
-  for (int seat = 0; seat < SEATS; seat++)
-    if (c.started[seat]) tb_process_stop(&c.process[seat]);
+  for (int worker = 0; worker < WORKERS; worker++)
+    if (c.started[worker]) tb_process_stop(&c.process[worker]);
   return answer;
 }
 
 /* --- slower or not --- */
 
-static enum tb_bad duel_once(struct tb_bisect *b, const struct tb_case *cases, double seconds, int pairs) {
+static enum tb_bad compare_once(struct tb_bisect *b, const struct tb_case *cases, double seconds, int pairs) {
   enum { SEEDS_APART = 7919, PERCENT = 100 };
   struct tc_error err = {0};
-  struct tb_duel d = {.base = {&cases[TB_SIDE_BASE], folder_of(b, "base")},
-                      .head = {&cases[TB_SIDE_HEAD], folder_of(b, "head")},
-                      .budget_s = seconds,
-                      .max_pairs = pairs,
-                      .threshold = b->threshold,
-                      .passed_over = b->half,
-                      .seed = (uint64_t)(b->run->spec.options.seed + (long long)SEEDS_APART * b->duels++)};
-  const tc_status status = tb_duel_run(b->run, &d, &err);
+  struct tb_paired d = {
+      .base = {&cases[TB_ARM_BASE], folder_of(b, "base")},
+      .head = {&cases[TB_ARM_HEAD], folder_of(b, "head")},
+      .budget_s = seconds,
+      .max_pairs = pairs,
+      .threshold = b->threshold,
+      .passed_over = b->half,
+      .seed = (uint64_t)(b->run->spec.options.seed + (long long)SEEDS_APART * b->comparisons++)};
+  const tc_status status = tb_paired_run(b->run, &d, &err);
   if (over(b, status, &err)) return TB_BAD_STOP;
   if (status) return stop(b, TB_EXIT_FAILED, err.message);
   if (d.why) return stop(b, TB_EXIT_FAILED, d.why);
@@ -186,7 +187,7 @@ static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, 
   double seconds = b->seconds;
   int pairs = b->pairs;
   for (int i = 0;; i++) {
-    const enum tb_bad answer = duel_once(b, cases, seconds, pairs);
+    const enum tb_bad answer = compare_once(b, cases, seconds, pairs);
     if (answer == TB_BAD_STOP) return answer;
     tell(b, what);
     if (answer != TB_BAD_UNSURE) return answer;
@@ -201,13 +202,13 @@ static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, 
 
 static enum tb_bad ask(struct tb_bisect *b, const struct tb_trial *trial, const char *what, int repeats) {
   struct tc_error err = {0};
-  struct tb_case cases[TB_SIDE_COUNT];
+  struct tb_case cases[TB_ARM_COUNT];
   if (tb_trial_cases(b, trial, cases, &err)) return stop(b, TB_EXIT_FAILED, err.message);
   if (!what) return stop(b, TB_EXIT_FAILED, "out of memory");
   b->run->progress.done = b->steps; /* how many more there are, nobody knows */
   b->run->progress.total = b->steps + 1;
   if (b->trouble == TB_TROUBLE_SLOWER) return ask_slower(b, cases, what, repeats);
-  const enum tb_bad answer = ask_right(b, &cases[TB_SIDE_HEAD]);
+  const enum tb_bad answer = ask_right(b, &cases[TB_ARM_HEAD]);
   if (answer != TB_BAD_STOP) tell(b, what);
   return answer;
 }
@@ -226,7 +227,7 @@ enum tb_bad tb_bisect_ask_at_all(struct tb_bisect *b, const struct tb_trial *tri
 
 /* --- head as it is --- */
 
-static enum tb_bad ask_first_duel(struct tb_bisect *b, const struct tb_trial *head) {
+static enum tb_bad ask_first_comparison(struct tb_bisect *b, const struct tb_trial *head) {
   b->trouble = TB_TROUBLE_SLOWER;
   enum tb_bad answer = tb_bisect_ask(b, head, "head against base");
   if (answer != TB_BAD_YES) return answer;
@@ -252,5 +253,5 @@ enum tb_bad tb_bisect_ask_first(struct tb_bisect *b) {
     return answer == TB_BAD_NO ? TB_BAD_UNSURE : answer;
   }
   if (answer != TB_BAD_NO || !b->differences.len) return answer;
-  return ask_first_duel(b, &head);
+  return ask_first_comparison(b, &head);
 }

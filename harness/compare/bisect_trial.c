@@ -25,62 +25,62 @@ bool tb_trial_drops(const struct tb_trial *trial, const char *name) {
                             (tb_name_equal(name, "mode") && strcmp(trial->backend, "inductor")));
 }
 
-static bool add(struct tc_arena *arena, struct tb_side *side, const char *name, const char *value) {
+static bool add(struct tc_arena *arena, struct tb_arm *arm, const char *name, const char *value) {
   const struct tb_arg setting = {name, value};
-  return tc_vec_push(tc_arena_alloc(arena), &side->settings, setting);
+  return tc_vec_push(tc_arena_alloc(arena), &arm->settings, setting);
 }
 
-/* What both sides have in common stands in neither's differences. */
-static bool add_common(struct tb_bisect *b, const struct tb_trial *trial, struct tb_side *side) {
-  const struct tb_side *head = &b->sides->side[TB_SIDE_HEAD];
+/* What both arms have in common stands in neither's differences. */
+static bool add_common(struct tb_bisect *b, const struct tb_trial *trial, struct tb_arm *arm) {
+  const struct tb_arm *head = &b->arms->arm[TB_ARM_HEAD];
   for (size_t i = 0; i < head->settings.len; i++) {
     bool differs = false;
     for (size_t k = 0; k < b->differences.len; k++)
       differs |= !strcmp(b->differences.data[k].name, head->settings.data[i].name);
     if (!differs && !tb_trial_drops(trial, head->settings.data[i].name) &&
-        !add(b->run->arena, side, head->settings.data[i].name, head->settings.data[i].value))
+        !add(b->run->arena, arm, head->settings.data[i].name, head->settings.data[i].value))
       return false;
   }
   return true;
 }
 
-static bool add_limits(struct tb_bisect *b, const struct tb_trial *trial, struct tb_side *side) {
+static bool add_limits(struct tb_bisect *b, const struct tb_trial *trial, struct tb_arm *arm) {
   struct tc_arena *arena = b->run->arena;
   for (int i = 0; i < TC_FUEL_COUNT; i++) {
     if (trial->limit[i] == TC_CONFIG_UNLIMITED) continue;
     const char *name = tb_format(arena, "fuel.%s", tc_fuel_name((enum tc_fuel_kind)i)),
                *value = tb_format(arena, "%lld", trial->limit[i]);
-    if (!name || !value || !add(arena, side, name, value)) return false;
+    if (!name || !value || !add(arena, arm, name, value)) return false;
   }
   return true;
 }
 
-static bool fill_side(struct tb_bisect *b, const struct tb_trial *trial, bool is_head, struct tb_side *side) {
-  if (!add_common(b, trial, side)) return false;
+static bool fill_arm(struct tb_bisect *b, const struct tb_trial *trial, bool is_head, struct tb_arm *arm) {
+  if (!add_common(b, trial, arm)) return false;
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     const char *value = is_head && trial->from_head[i] ? d->head : d->base;
     if (d->program)
-      side->program = value;
+      arm->program = value;
     else if (value && !(is_head && tb_trial_drops(trial, d->name)) &&
-             !add(b->run->arena, side, d->name, value))
+             !add(b->run->arena, arm, d->name, value))
       return false;
   }
-  if (is_head && trial->backend && !add(b->run->arena, side, "backend", trial->backend)) return false;
-  return (!is_head && !tb_trial_limits_base(b)) || add_limits(b, trial, side);
+  if (is_head && trial->backend && !add(b->run->arena, arm, "backend", trial->backend)) return false;
+  return (!is_head && !tb_trial_limits_base(b)) || add_limits(b, trial, arm);
 }
 
-tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_SIDE_COUNT],
+tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, struct tb_case out[TB_ARM_COUNT],
                          struct tc_error *err) {
-  struct tb_sides sides = {.argc = 0};
+  struct tb_arms arms = {.argc = 0};
   struct tb_plan plan = {.n_groups = 1};
-  for (int s = 0; s < TB_SIDE_COUNT; s++)
-    if (!fill_side(b, trial, s == TB_SIDE_HEAD, &sides.side[s])) return no_memory(err);
+  for (int s = 0; s < TB_ARM_COUNT; s++)
+    if (!fill_arm(b, trial, s == TB_ARM_HEAD, &arms.arm[s])) return no_memory(err);
   struct tb_case kase = b->kase;
   if (trial->backend && strcmp(trial->backend, "inductor")) kase.mode = "default"; /* modes are inductor's */
   if (!tc_vec_push(tc_arena_alloc(b->run->arena), &plan.cases, kase)) return no_memory(err);
-  const tc_status status = tb_sides_apply(b->run->arena, &sides, &plan, err);
-  for (int s = 0; s < TB_SIDE_COUNT && !status; s++) out[s] = plan.cases.data[s];
+  const tc_status status = tb_arms_apply(b->run->arena, &arms, &plan, err);
+  for (int s = 0; s < TB_ARM_COUNT && !status; s++) out[s] = plan.cases.data[s];
   return status;
 }
 
@@ -140,17 +140,17 @@ static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, c
 
 enum tb_bad tb_trial_count(struct tb_bisect *b, const struct tb_trial *trial, struct tb_counts *out) {
   struct tc_error err = {0};
-  struct tb_case cases[TB_SIDE_COUNT];
+  struct tb_case cases[TB_ARM_COUNT];
   *out = (struct tb_counts){.spent = {0}};
   if (tb_trial_cases(b, trial, cases, &err)) {
     fprintf(stderr, "tbench bisect: %s\n", err.message);
     b->stopped = TB_EXIT_FAILED;
     return TB_BAD_STOP;
   }
-  enum tb_bad answer = count_case(b, &cases[TB_SIDE_HEAD], trial, out);
+  enum tb_bad answer = count_case(b, &cases[TB_ARM_HEAD], trial, out);
   struct tb_counts base = {.spent = {0}};
   if (answer == TB_BAD_NO && tb_trial_limits_base(b))
-    answer = count_case(b, &cases[TB_SIDE_BASE], trial, &base);
+    answer = count_case(b, &cases[TB_ARM_BASE], trial, &base);
   for (int i = 0; i < TC_FUEL_COUNT; i++) {
     if (base.spent[i] > out->spent[i]) out->spent[i] = base.spent[i];
     if (base.last[i] && (!out->last[i] || strcmp(base.last[i], out->last[i])))

@@ -9,7 +9,7 @@
 #include "harness/base/folder.h"
 #include "harness/base/verb.h"
 #include "harness/compare/ab.h"
-#include "harness/compare/side.h"
+#include "harness/compare/arms.h"
 #include "reporters/reporter.h"
 
 static bool says_cases(const char *name) {
@@ -49,7 +49,7 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
   tc_status status = stored_words(arena, document, &count, &words, err);
   if (!status) status = tb_args_parse(arena, count, words, tb_option_alone, NULL, &args, err);
   if (status) return status;
-  *argv = tc_arena_bytes(arena, sizeof **argv * (args.named.len + TB_SIDE_COUNT));
+  *argv = tc_arena_bytes(arena, sizeof **argv * (args.named.len + TB_ARM_COUNT));
   if (!*argv) return no_memory(err);
   bool good = true;
   for (size_t i = 0; i < args.named.len; i++) {
@@ -57,9 +57,9 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
     if (says_cases(arg->name))
       good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", arg->name, arg->value)) && good;
   }
-  good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", tb_side_name(TB_SIDE_BASE), base)) && good;
+  good = ((*argv)[(*argc)++] = (char *)tb_format(arena, "%s=%s", tb_arm_name(TB_ARM_BASE), base)) && good;
   good = ((*argv)[(*argc)++] =
-              (char *)tb_format(arena, "%s=%s", tb_side_name(TB_SIDE_HEAD), head ? head : "self")) &&
+              (char *)tb_format(arena, "%s=%s", tb_arm_name(TB_ARM_HEAD), head ? head : "self")) &&
          good;
   return good ? TC_OK : no_memory(err);
 }
@@ -69,11 +69,10 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
 static bool keep_flagged(struct tb_run *run, const struct tb_verdicts *c, size_t *which) {
   struct tb_plan kept = {.n_groups = 0};
   for (size_t i = 0; i < c->cases.len; i++) {
-    for (size_t p = 0; p < run->plan.cases.len && tb_compared_flagged(&c->cases.data[i]);
-         p += TB_SIDE_COUNT) {
+    for (size_t p = 0; p < run->plan.cases.len && tb_compared_flagged(&c->cases.data[i]); p += TB_ARM_COUNT) {
       if (strcmp(run->plan.cases.data[p].pair, c->cases.data[i].id)) continue;
       which[kept.n_groups] = i;
-      for (int s = 0; s < TB_SIDE_COUNT; s++) {
+      for (int s = 0; s < TB_ARM_COUNT; s++) {
         run->plan.cases.data[p + (size_t)s].group = kept.n_groups;
         if (!tc_vec_push(tc_arena_alloc(run->arena), &kept.cases, run->plan.cases.data[p + (size_t)s]))
           return false;
@@ -88,11 +87,11 @@ static bool keep_flagged(struct tb_run *run, const struct tb_verdicts *c, size_t
 
 /* What a confirmation found, as it outlives the run that found it. */
 static bool keep_found(struct tb_verdicts *c, struct tb_compared *out, const struct tb_compared *found) {
-  const tb_doubles pairs = found->fresh_log_ratios, twins = found->fresh_twin_log_ratios;
+  const tb_doubles pairs = found->fresh_log_ratios, aa_pairs = found->fresh_aa_log_ratios;
   out->time = found->time;
   out->timed = found->timed;
   out->confirmed = found->confirmed;
-  out->probe_ratio = out->drift = 0; /* both sides were in one run */
+  out->calibration_ratio = out->drift = 0; /* both arms were in one run */
   out->failed = found->failed;
   out->failure = found->failure ? tb_format(c->arena, "%s", found->failure) : NULL;
   bool good = !found->failure == !out->failure;
@@ -103,8 +102,8 @@ static bool keep_found(struct tb_verdicts *c, struct tb_compared *out, const str
     good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->head_ns, found->head_ns.data[i]);
   for (size_t i = 0; i < pairs.len; i++)
     good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_log_ratios, pairs.data[i]);
-  for (size_t i = 0; i < twins.len; i++)
-    good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_twin_log_ratios, twins.data[i]);
+  for (size_t i = 0; i < aa_pairs.len; i++)
+    good = good && tc_vec_push(tc_arena_alloc(c->arena), &out->fresh_aa_log_ratios, aa_pairs.data[i]);
   return good;
 }
 
@@ -183,17 +182,17 @@ static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const si
   return tb_verdicts_correct(c, 0) ? TC_OK : no_memory(err);
 }
 
-/* The run that confirms: the cases of head's command line that are flagged, with two sides. */
-static tc_status open_run(struct tb_run *run, struct tb_verdicts *c, const struct tb_sides *sides,
+/* The run that confirms: the cases of head's command line that are flagged, with two arms. */
+static tc_status open_run(struct tb_run *run, struct tb_verdicts *c, const struct tb_arms *arms,
                           size_t **which, struct tc_error *err) {
-  const enum tb_exit code = tb_run_open(run, c->verb, sides->argc, sides->argv);
+  const enum tb_exit code = tb_run_open(run, c->verb, arms->argc, arms->argv);
   if (code == TB_EXIT_INTERRUPTED) return tc_fail(err, TC_INTERRUPTED, "gate", "interrupted");
   if (code != TB_EXIT_PASS)
     return tc_fail(err, TC_ARG, "gate",
                    "flagged cases cannot be confirmed: the result's command line does not work here");
   *which = tc_arena_bytes(run->arena, sizeof **which * (c->cases.len + 1));
   if (!*which) return no_memory(err);
-  const tc_status status = tb_sides_apply(run->arena, sides, &run->plan, err);
+  const tc_status status = tb_arms_apply(run->arena, arms, &run->plan, err);
   if (status) return status;
   return keep_flagged(run, c, *which) ? tb_run_make_cache(run, err) : no_memory(err);
 }
@@ -204,14 +203,14 @@ tc_status tb_confirm_flagged(struct tb_verdicts *c, const cJSON *head_document, 
   int argc = 0, count = 0;
   char **argv = NULL;
   size_t *which = NULL;
-  struct tb_sides sides;
+  struct tb_arms arms;
   struct tb_run run;
   for (size_t i = 0; i < c->cases.len; i++) count += tb_compared_flagged(&c->cases.data[i]);
   if (!base || !count) return TC_OK;
   tc_status status = tb_confirm_arguments(c->arena, head_document, base, head, &argc, &argv, err);
-  if (!status) status = tb_sides_parse(c->arena, run_verb, argc, argv, &sides, err);
+  if (!status) status = tb_arms_parse(c->arena, run_verb, argc, argv, &arms, err);
   if (status) return status;
-  status = open_run(&run, c, &sides, &which, err);
+  status = open_run(&run, c, &arms, &which, err);
   if (!status) status = confirm_all(&run, c, which, count, err);
   tb_folder_remove(run.cache_root);
   tb_run_close(&run);

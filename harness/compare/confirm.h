@@ -1,4 +1,4 @@
-/* Fresh pairs for cases that a stored result has flagged, where the programs of both sides are at hand. */
+/* Fresh pairs for cases that a stored result has flagged, where the programs of both arms are at hand. */
 #ifndef TB_CONFIRM_H
 #define TB_CONFIRM_H
 

@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "harness/machine/wanted.h"
+#include "harness/machine/counter_selection.h"
 
 enum fallback { FALLBACK_NONE, FALLBACK_CPU_TIME, FALLBACK_PAGE_FAULTS, FALLBACK_SWITCHES, FALLBACK_COUNT };
 

@@ -41,7 +41,7 @@ static const char *id_tail(struct tc_arena *arena, const struct tb_case *kase) {
     all[count++] = (struct tb_setting){kase->params[i].name, kase->params[i].value.text};
   for (int i = 0; i < kase->n_switches; i++) all[count++] = kase->switches[i];
   if (!kase->smt) all[count++] = (struct tb_setting){"smt", "off"};
-  if (kase->side) all[count++] = (struct tb_setting){"side", kase->side};
+  if (kase->arm) all[count++] = (struct tb_setting){"side", kase->arm};
   qsort(all, (size_t)count, sizeof *all, by_name);
   const char *tail = "";
   for (int i = 0; i < count && tail; i++)
@@ -67,9 +67,9 @@ const char *tb_case_label(struct tc_arena *arena, const struct tb_case *kase) {
   const char *batch = kase->has_batch ? tb_format(arena, " b%lld", kase->batch) : "";
   const char *workload = strcmp(kase->suite, kase->workload) ? tb_format(arena, ".%s", kase->workload) : "";
   const char *backend = strcmp(kase->backend, "inductor") ? kase->backend : kase->mode;
-  const char *side = kase->side ? tb_format(arena, " (%s)", kase->side) : "";
-  const char *label = batch && workload && side
-                          ? tb_format(arena, "%s%s%s %s%s", kase->suite, workload, batch, backend, side)
+  const char *arm = kase->arm ? tb_format(arena, " (%s)", kase->arm) : "";
+  const char *label = batch && workload && arm
+                          ? tb_format(arena, "%s%s%s %s%s", kase->suite, workload, batch, backend, arm)
                           : NULL;
   return label ? label : "";
 }

@@ -34,8 +34,8 @@ struct tb_case {
   int n_switches;
   const struct tb_suite *description; /* NULL in a case that was read from a result */
   const struct tb_place *place;       /* likewise */
-  const char *side;                   /* of tbench ab (side.h): "base", "head", …; NULL: there are none */
-  const char *pair; /* equal for the sides of one case: its id without them; NULL: no sides */
+  const char *arm;                    /* of tbench ab (arms.h): "base", "head", …; NULL: there are none */
+  const char *pair;                   /* equal for the arms of one case: its id without them; NULL: no arms */
   const char
       *peer; /* file of the adapter, where the backend is a peer's (peer.h); NULL: it is one of tbench */
   const char *program;     /* that its compiled workers run; NULL: this one */

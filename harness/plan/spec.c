@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "harness/machine/wanted.h"
+#include "harness/machine/counter_selection.h"
 
 /* Each with a comma in front. */
 static const char modes[] = ""
@@ -225,8 +225,9 @@ static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_e
     if (!*out->suites[i]) return tc_fail(err, TC_ARG, "command line", "suite=%s has an empty name", o->suite);
   const tc_status status = tb_plugins_parse(arena, o->plugin, &out->plugins, err);
   if (status) return status;
-  struct tb_wanted wanted; /* tried now, so that a wrong one is told before anything runs */
-  return *o->counters ? tb_wanted_parse(arena, o->counters, &wanted, err) : TC_OK;
+  struct tb_counter_selection
+      counter_selection; /* tried now, so that a wrong one is told before anything runs */
+  return *o->counters ? tb_counter_selection_parse(arena, o->counters, &counter_selection, err) : TC_OK;
 }
 
 tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out,

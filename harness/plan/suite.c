@@ -227,7 +227,7 @@ tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const stru
   const struct tb_launch launch = {.own = describer->own,
                                    .config = describer->config,
                                    .memory_mb = describer->memory_mb,
-                                   .voice = describer->voice,
+                                   .worker_output = describer->worker_output,
                                    .plugins = describer->plugins,
                                    .suite = path};
   const double timeout_s = describer->timeout_s > 0 ? describer->timeout_s : timeout_default_s;

@@ -51,7 +51,7 @@ struct tb_describer {
   const char *own; /* path of this program (program.h) */
   const struct tc_config *config;
   struct tb_interrupt *interrupt;
-  struct tb_voice *voice;
+  struct tb_worker_output *worker_output;
   double timeout_s;                 /* 0: half a minute */
   long long memory_mb;              /* 0: no limit */
   const struct tb_plugins *plugins; /* registered before the suite is loaded; NULL: none */

@@ -23,7 +23,7 @@ enum {
   PATH_BYTES = 128,
   LEVELS_MOST = 4096 /* as many as a path may have bytes */
 };
-static const char suffix[] = ".entry", part_suffix[] = ".part", reason_suffix[] = ".reason",
+static const char suffix[] = ".entry", temp_suffix[] = ".part", reason_suffix[] = ".reason",
                   refused[] = "refused";
 
 static tc_status failed(const struct tb_spool *spool, struct tc_error *err) {
@@ -162,7 +162,7 @@ struct sweep {
 static bool remove_stale(void *data, const struct tb_disk_file *file) {
   const struct sweep *sweep = data;
   char path[PATH_BYTES];
-  if (*file->name != '.' || !ends_with(file->name, part_suffix) || file->age_s < STALE_S) return true;
+  if (*file->name != '.' || !ends_with(file->name, temp_suffix) || file->age_s < STALE_S) return true;
   if (snprintf(path, sizeof path, "%s%s%s", sweep->folder, *sweep->folder ? "/" : "", file->name) <
       (int)sizeof path)
     sweep->disk->remove(sweep->disk->self, path);
@@ -223,17 +223,17 @@ static bool name_entry(struct tc_arena *arena, struct tb_spool_entry *entry, str
 tc_status tb_spool_add(struct tb_spool *spool, struct tc_arena *arena, struct tb_spool_entry *entry,
                        struct tb_spool_name *name, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
-  char part[PATH_BYTES], final[PATH_BYTES];
+  char temp[PATH_BYTES], final[PATH_BYTES];
   size_t bytes;
   const char *data = name_entry(arena, entry, name) ? tb_spool_encode(arena, entry, &bytes) : NULL;
   if (!data) return no_memory(err);
-  snprintf(part, sizeof part, ".%s.%ld%s", name->text, (long)getpid(), part_suffix);
+  snprintf(temp, sizeof temp, ".%s.%ld%s", name->text, (long)getpid(), temp_suffix);
   snprintf(final, sizeof final, "%s%s", name->text, suffix);
-  disk->remove(disk->self, part); /* of a process that had this number, and was killed */
-  if (!write_new(disk, part, data, bytes)) return failed(spool, err);
-  if (disk->place(disk->self, part, final)) {
+  disk->remove(disk->self, temp); /* of a process that had this number, and was killed */
+  if (!write_new(disk, temp, data, bytes)) return failed(spool, err);
+  if (disk->place(disk->self, temp, final)) {
     const int why = errno;
-    disk->remove(disk->self, part);
+    disk->remove(disk->self, temp);
     errno = why;
     if (why != EEXIST) return failed(spool, err);
   }
@@ -352,15 +352,15 @@ tc_status tb_spool_done(struct tb_spool *spool, const struct tb_spool_hold *hold
 tc_status tb_spool_refuse(struct tb_spool *spool, const struct tb_spool_hold *hold, const char *reason,
                           struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
-  char part[PATH_BYTES], beside[PATH_BYTES], from[PATH_BYTES], to[PATH_BYTES];
-  snprintf(part, sizeof part, "%s/.%s.%ld%s", refused, hold->name.text, (long)getpid(), part_suffix);
+  char temp[PATH_BYTES], beside[PATH_BYTES], from[PATH_BYTES], to[PATH_BYTES];
+  snprintf(temp, sizeof temp, "%s/.%s.%ld%s", refused, hold->name.text, (long)getpid(), temp_suffix);
   path_of_refused(beside, &hold->name, reason_suffix);
   snprintf(from, sizeof from, "%s%s", hold->name.text, suffix);
   path_of_refused(to, &hold->name, suffix);
-  disk->remove(disk->self, part);
+  disk->remove(disk->self, temp);
   /* The reason first: an entry in refused/ has one. */
-  const bool good = write_new(disk, part, reason, strlen(reason)) &&
-                    !disk->rename(disk->self, part, beside) && !disk->rename(disk->self, from, to) &&
+  const bool good = write_new(disk, temp, reason, strlen(reason)) &&
+                    !disk->rename(disk->self, temp, beside) && !disk->rename(disk->self, from, to) &&
                     !disk->sync_folder(disk->self, refused) && !disk->sync_folder(disk->self, "");
   return good ? TC_OK : failed(spool, err);
 }

@@ -76,7 +76,7 @@ static void add_ledger(cJSON *object, const struct tb_ledger *l) {
   tb_add_ns(json, "wall_ns", l->wall_ns);
   tb_add_ns(json, "start_ns", l->start_ns);
   tb_add_ns(json, "stop_ns", l->stop_ns);
-  tb_add_ns(json, "settle_ns", l->settle_ns);
+  tb_add_ns(json, "settle_ns", l->pause_ns);
   tb_add_ns(json, "own_ns", tb_ledger_own_ns(l));
 }
 

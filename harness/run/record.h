@@ -12,7 +12,7 @@ cJSON *tb_record_json(const struct tb_result *result);
 void tb_record_case(cJSON *cases, const struct tb_case_result *result);
 
 /* --- record_file.c --- */
-/* Writes it so that `path` holds either the old content or all of the new (whole_file.h). */
+/* Writes it so that `path` holds either the old content or all of the new (atomic_file.h). */
 tc_status tb_record_write(const cJSON *document, const char *path, struct tc_error *err);
 /* Takes a name by an empty file: *path, or with -2, -3, … before its .json, of which no file was there.
  * False: no file could be made; *path is as it was. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "harness/base/clock.h"
-#include "harness/machine/probe.h"
+#include "harness/machine/calibration.h"
 #include "harness/run/json_add.h"
 #include "harness/run/record.h"
 
@@ -15,7 +15,7 @@ static void add_case(cJSON *object, const struct tb_case *k) {
   tb_add_text(json, "device", k->device);
   tb_add_text(json, "dtype", k->dtype);
   tb_add_number(json, "batch", k->has_batch ? (double)k->batch : NAN);
-  tb_add_text(json, "side", k->side);
+  tb_add_text(json, "side", k->arm);
   cJSON *params = cJSON_AddObjectToObject(json, "params");
   for (int i = 0; i < k->n_params; i++)
     cJSON_AddItemToObject(params, k->params[i].name, tb_value_to_json(&k->params[i].value));
@@ -56,11 +56,11 @@ static void add_aa(cJSON *object, const struct tb_aa *aa) {
   tb_add_numbers(json, "log_ratios", &aa->log_ratios);
 }
 
-static void add_probe(cJSON *object, const struct tb_probed *p) {
+static void add_calibration(cJSON *object, const struct tb_calibrated *p) {
   add_timing(object, "probe", &p->timing);
   cJSON *json = cJSON_GetObjectItemCaseSensitive(object, "probe");
   if (!cJSON_IsObject(json)) return;
-  tb_add_number(json, "version", TB_PROBE_VERSION);
+  tb_add_number(json, "version", TB_CALIBRATION_VERSION);
   tb_add_numbers(json, "log_ratios", &p->log_ratios);
 }
 
@@ -120,10 +120,10 @@ static void add_compile(cJSON *object, const struct tb_compile *c) {
   add_duration(json, "memory_first_call_ns", &c->first_call_ns[TB_STATE_MEMORY]);
   add_duration(json, "library_ns", &c->library_ns);
   add_duration(json, "start_ns", &c->start_ns);
-  tb_add_number(json, "pays_off_after_calls", c->pays_off_after_calls);
-  tb_add_number(json, "pays_off_lo", c->pays_off.lo);
-  tb_add_number(json, "pays_off_hi", c->pays_off.hi);
-  cJSON_AddBoolToObject(json, "pays_off_infinite", c->pays_off.infinite);
+  tb_add_number(json, "pays_off_after_calls", c->break_even_calls);
+  tb_add_number(json, "pays_off_lo", c->break_even.lo);
+  tb_add_number(json, "pays_off_hi", c->break_even.hi);
+  cJSON_AddBoolToObject(json, "pays_off_infinite", c->break_even.infinite);
   cJSON *stages = cJSON_AddObjectToObject(json, "stages_ns");
   for (size_t i = 0; i < c->stages.len; i++)
     tb_add_ns(stages, c->stages.data[i].name, c->stages.data[i].ns.median);
@@ -248,7 +248,7 @@ void tb_record_case(cJSON *array, const struct tb_case_result *r) {
   add_timing(json, "steady", &r->steady);
   add_speedup(json, r);
   add_aa(json, &r->aa);
-  add_probe(json, &r->probe);
+  add_calibration(json, &r->calibration);
   add_compile(json, &r->compile);
   add_graph(json, &r->graph);
   add_work(json, r);

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "harness/base/args.h"
-#include "harness/base/whole_file.h"
+#include "harness/base/atomic_file.h"
 #include "harness/run/record.h"
 
 enum { FILE_MODE = 0666 };
@@ -17,10 +17,10 @@ static const char suffix[] = ".json";
 
 tc_status tb_record_write(const cJSON *document, const char *path, struct tc_error *err) {
   char *text = document ? cJSON_Print(document) : NULL;
-  struct tb_whole_file file;
+  struct tb_atomic_file file;
   if (!text) return tc_fail(err, TC_NOMEM, "result", "the result was not written: out of memory");
-  bool good = tb_whole_begin(path, &file);
-  if (good) good = tb_whole_end(&file, fputs(text, file.out) >= 0 && fputc('\n', file.out) != EOF);
+  bool good = tb_atomic_file_begin(path, &file);
+  if (good) good = tb_atomic_file_end(&file, fputs(text, file.out) >= 0 && fputc('\n', file.out) != EOF);
   const tc_status status =
       good ? TC_OK : tc_fail(err, TC_IO, "result", "%s was not written: %s", path, strerror(errno));
   cJSON_free(text);

@@ -12,7 +12,7 @@
 #include "harness/run/stop.h"
 #include "harness/wire/ledger.h"
 #include "results/outcome.h"
-#include "results/stats/payoff.h"
+#include "results/stats/break_even.h"
 
 enum { TB_SCHEMA = 1 };
 
@@ -52,17 +52,17 @@ struct tb_speedup {
                                  it was stopped: see stop.h */
 };
 
-/* A compiled worker against its twin: what two equal things differ by in this run. */
+/* A compiled worker against its A/A control: what two equal things differ by in this run. */
 struct tb_aa {
-  const char *of;          /* id of the case whose twin it was; NULL: none */
+  const char *of;          /* id of the case whose A/A control it was; NULL: none */
   tb_doubles log_ratios;   /* one a replicate */
   double block_half_width; /* of the newest one, over its rounds */
 };
 
-/* The probe (probe.h), measured in the same rounds. */
-struct tb_probed {
+/* The calibration kernel (calibration.h), measured in the same rounds. */
+struct tb_calibrated {
   struct tb_timing timing;
-  tb_doubles log_ratios; /* log(compiled / probe), one a replicate */
+  tb_doubles log_ratios; /* log(compiled / calibration kernel), one a replicate */
 };
 
 enum tb_state { TB_STATE_COLD, TB_STATE_DISK, TB_STATE_MEMORY, TB_STATE_COUNT };
@@ -87,9 +87,9 @@ struct tb_compile {
   struct tb_duration library_ns;     /* the part of a cold process' first call that opened the matrix library;
                                         none: it needed none */
   struct tb_duration start_ns;
-  double pays_off_after_calls;
-  struct tb_payoff pays_off;      /* its interval */
-  TC_VEC(struct tb_stage) stages; /* of the cold compiles, one sample a replicate */
+  double break_even_calls;
+  struct tb_break_even break_even; /* its interval */
+  TC_VEC(struct tb_stage) stages;  /* of the cold compiles, one sample a replicate */
 };
 
 struct tb_break {
@@ -152,7 +152,7 @@ struct tb_case_result {
   struct tb_speedup speedup;
   tb_doubles replicate_log_ratios; /* one a replicate: what speedup is made from */
   struct tb_aa aa;
-  struct tb_probed probe;
+  struct tb_calibrated calibration;
   double block_half_width; /* of the newest replicate's log ratio, over its rounds */
   struct tb_compile compile;
   struct tb_graph graph;

@@ -18,10 +18,10 @@ double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase) {
   return kase->description->timeout_s > 0 ? kase->description->timeout_s : timeout_default_s;
 }
 
-tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, struct tb_wanted *out,
-                        struct tc_error *err) {
+tc_status tb_run_counter_selection(const struct tb_run *run, const struct tb_case *kase,
+                                   struct tb_counter_selection *out, struct tc_error *err) {
   const char *asked = run->spec.options.counters, *own = kase->description->counters;
-  return tb_wanted_parse(run->arena, *asked ? asked : *own ? own : "papi", out, err);
+  return tb_counter_selection_parse(run->arena, *asked ? asked : *own ? own : "papi", out, err);
 }
 
 /* Sanitizers reserve more address space than there is memory, so a limit is set there only when it is asked
@@ -39,7 +39,7 @@ struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, c
                             .config = &kase->config,
                             .cache_dir = cache_dir ? cache_dir : run->cache_root,
                             .memory_mb = tb_run_memory_mb(run),
-                            .voice = &run->voice,
+                            .worker_output = &run->worker_output,
                             .plugins = &run->spec.plugins,
                             .suite = kase->description->path,
                             .ledger = &run->result.ledger};

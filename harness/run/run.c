@@ -20,7 +20,7 @@ static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_e
   const struct tb_describer describer = {.own = run->program.path,
                                          .config = &run->config,
                                          .interrupt = &run->interrupt,
-                                         .voice = &run->voice,
+                                         .worker_output = &run->worker_output,
                                          .timeout_s = (double)run->spec.options.timeout,
                                          .memory_mb = tb_run_memory_mb(run),
                                          .plugins = &run->spec.plugins};
@@ -64,7 +64,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
   *run = (struct tb_run){.arena = tc_arena_new(tc_alloc_system()), .interrupt = {.fd = -1}};
   tb_program_open(&run->program);
   if (!run->arena) return tb_verb_failed(verb, "out of memory");
-  run->voice.progress = &run->progress;
+  run->worker_output.progress = &run->progress;
   tc_config_default(&run->config);
   if (tb_interrupt_open(&run->interrupt, &err)) return tb_verb_failed(verb, "%s", err.message);
   const tc_status status = make_plan(run, argc, argv, &trace, &err);
@@ -77,7 +77,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
 }
 
 void tb_run_close(struct tb_run *run) {
-  tb_voice_end(&run->voice);
+  tb_worker_output_end(&run->worker_output);
   tb_topology_close(run->topology);
   tb_program_close(&run->program);
   if (run->interrupt.fd >= 0) tb_interrupt_close(&run->interrupt);

@@ -3,14 +3,14 @@
 #define TB_RUN_H
 
 #include "harness/base/progress.h"
-#include "harness/machine/wanted.h"
+#include "harness/machine/counter_selection.h"
 #include "harness/plan/plan.h"
 #include "harness/run/correctness.h"
 #include "harness/run/result.h"
 #include "harness/run/save.h"
 #include "harness/run/stop.h"
 #include "harness/wire/program.h"
-#include "harness/wire/voice.h"
+#include "harness/wire/worker_output.h"
 
 /* What the first replicate leaves for the others to compare with. */
 struct tb_track {
@@ -28,10 +28,10 @@ struct tb_run {
   struct tc_config config; /* defaults and environment */
   struct tb_interrupt interrupt;
   struct tb_progress progress;
-  struct tb_voice voice;   /* of the suites */
-  struct tb_result result; /* its cases are parallel to the plan's while the run goes on */
-  struct tb_track *tracks; /* one a case */
-  struct tb_save save;     /* of the result */
+  struct tb_worker_output worker_output; /* of the suites */
+  struct tb_result result;               /* its cases are parallel to the plan's while the run goes on */
+  struct tb_track *tracks;               /* one a case */
+  struct tb_save save;                   /* of the result */
   struct {
     const char *path;
     int group;
@@ -65,8 +65,8 @@ size_t tb_run_end_result(struct tb_run *run);
 /* Seconds that one step of a worker of this case may take. */
 double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase);
 /* What is counted of this case: as counters= says, else its suite, else counters=papi. */
-tc_status tb_run_wanted(const struct tb_run *run, const struct tb_case *kase, struct tb_wanted *out,
-                        struct tc_error *err);
+tc_status tb_run_counter_selection(const struct tb_run *run, const struct tb_case *kase,
+                                   struct tb_counter_selection *out, struct tc_error *err);
 /* MiB that one worker may allocate; 0: no limit. */
 long long tb_run_memory_mb(const struct tb_run *run);
 /* How a worker of this case is started. `cache_dir` NULL: the run's own. */

@@ -19,7 +19,7 @@
 enum {
   ABOVE_SEEDS = 32,
   COUNTED_MAX = 100000,
-  PROCESSES_OF_OWN = 3 /* of a session: baseline, twin, probe */
+  PROCESSES_OF_OWN = 3 /* of a session: baseline, A/A control, calibration kernel */
 };
 static const double counting_ns = 5e6; /* of work under the counters, where one call is shorter */
 /* For the estimate alone: what a process costs beside its blocks, and the reference's part of the first
@@ -217,7 +217,7 @@ static tc_status read_counters(struct tb_session *s, struct tb_member *m) {
   cJSON *reply, *request = tb_process_request(TB_REQUEST_counters);
   const double calls = calls_to_count(m);
   cJSON_AddNumberToObject(request, "calls", calls);
-  cJSON_AddStringToObject(request, "names", s->wanted.papi);
+  cJSON_AddStringToObject(request, "names", s->counter_selection.papi);
   const tc_status status = tb_process_ask(&m->process, request, s->timeout_s, &reply, s->err);
   if (status) return tb_session_fatal(status) ? status : (tb_session_fail_member(s, m, &m->process), TC_OK);
   bool good = true;
@@ -264,9 +264,9 @@ static tc_status finish(struct tb_session *s, long long calls_made) {
   tc_status status = tb_session_watch_baseline(s);
   if (!status && !s->same_output) status = tb_session_bring_reference(s, TB_CHECKED_CALLS + calls_made);
   if (!status) status = each_live(s, check_last);
-  if (!status && !s->replicate && *s->wanted.papi) status = each_live(s, read_counters);
+  if (!status && !s->replicate && *s->counter_selection.papi) status = each_live(s, read_counters);
   if (!status) status = each_live(s, read_last_stats);
-  if (!status && !s->replicate && s->wanted.callgrind) status = each_live(s, count_instructions);
+  if (!status && !s->replicate && s->counter_selection.callgrind) status = each_live(s, count_instructions);
   return status;
 }
 
@@ -321,7 +321,7 @@ tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc
   tc_status status = collect_members(&s, group);
   if (!status && s.n) {
     s.timeout_s = tb_run_timeout(run, s.members[0].kase);
-    status = tb_run_wanted(run, s.members[0].kase, &s.wanted, err);
+    status = tb_run_counter_selection(run, s.members[0].kase, &s.counter_selection, err);
     if (!status) status = run_steps(&s);
   }
   close_session(&s);

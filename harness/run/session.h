@@ -2,7 +2,7 @@
 #ifndef TB_SESSION_H
 #define TB_SESSION_H
 
-#include "harness/machine/wanted.h"
+#include "harness/machine/counter_selection.h"
 #include "harness/run/role.h"
 #include "harness/run/run.h"
 
@@ -31,8 +31,8 @@ struct tb_session {
   struct tb_member *members;
   int n;
   struct tb_process baseline, reference;
-  struct tb_control twin, probe;
-  struct tb_member *twin_of; /* the case whose program the twin runs */
+  struct tb_control aa_control, calibration;
+  struct tb_member *aa_of; /* the case whose program the A/A control runs */
   struct tb_prepared prepared;
   bool baseline_started, reference_started, has_reference;
   bool same_output;   /* the baseline's newest output is bit for bit its first one */
@@ -40,7 +40,7 @@ struct tb_session {
   long long reference_calls;
   char first_digest[TB_DIGEST_BYTES];
   double timeout_s;
-  struct tb_wanted wanted; /* counters= of the command line, else of the suite */
+  struct tb_counter_selection counter_selection; /* counters= of the command line, else of the suite */
   struct tc_error *err;
 };
 
@@ -58,7 +58,7 @@ static inline bool tb_session_fatal(tc_status status) {
 tc_status tb_session_call(struct tb_session *s, struct tb_process *process);
 
 /* --- session_blocks.c: all give a status only for what ends the run --- */
-/* Starts the twin and the probe; the cases' processes have made their checked calls. */
+/* Starts the A/A control and the calibration kernel; the cases' processes have made their checked calls. */
 tc_status tb_session_start_controls(struct tb_session *s);
 void tb_session_stop_controls(struct tb_session *s);
 /* Measures the live cases in alternating blocks and keeps what they gave. *calls_made: by each of them. */

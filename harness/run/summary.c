@@ -15,15 +15,15 @@ static const double confidence = 0.95;
 
 struct tb_case_result tb_case_result_new(const struct tb_case *kase) {
   struct tb_case_result r = {.kase = kase, .outcome = TB_OUTCOME_OK, .block_half_width = NAN};
-  r.baseline = r.steady = r.probe.timing =
+  r.baseline = r.steady = r.calibration.timing =
       (struct tb_timing){.median_ns = NAN, .mad_ns = NAN, .p05_ns = NAN, .p95_ns = NAN};
   r.aa.block_half_width = NAN;
   r.speedup = (struct tb_speedup){
       .ratio = NAN, .lo = NAN, .hi = NAN, .confidence = confidence, .noise_floor = NAN, .p = NAN};
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.state_ns[i].median = NAN;
   for (int i = 0; i < TB_STATE_COUNT; i++) r.compile.first_call_ns[i].median = NAN;
-  r.compile.pays_off = (struct tb_payoff){NAN, NAN, false};
-  r.compile.library_ns.median = r.compile.start_ns.median = r.compile.pays_off_after_calls = NAN;
+  r.compile.break_even = (struct tb_break_even){NAN, NAN, false};
+  r.compile.library_ns.median = r.compile.start_ns.median = r.compile.break_even_calls = NAN;
   r.counted_calls = r.bytes.value = r.flops.value = NAN;
   r.correctness.max_error = r.correctness.bound = NAN;
   return r;
@@ -109,17 +109,17 @@ static void gather_gains(const struct tb_case_result *r, tb_doubles *gains) {
  * speedup's holds 1. It may have none where the speedup's does not: it is of gains in time, which one slow
  * replicate moves more than the logarithms that the speedup is of. */
 static void finish_pay_off_interval(struct tb_case_result *r, bool known) {
-  const double calls = r->compile.pays_off_after_calls;
+  const double calls = r->compile.break_even_calls;
   const tb_doubles *costs = &r->compile.state_ns[TB_STATE_COLD].samples;
-  struct tb_payoff *p = &r->compile.pays_off;
+  struct tb_break_even *p = &r->compile.break_even;
   tb_doubles gains = {0};
   gather_gains(r, &gains);
-  *p = tb_payoff_interval(costs->data, costs->len, gains.data, gains.len, r->speedup.interval_confidence);
+  *p = tb_break_even_interval(costs->data, costs->len, gains.data, gains.len, r->speedup.interval_confidence);
   tc_vec_free(tc_alloc_system(), &gains);
   if (isnan(calls))
-    *p = (struct tb_payoff){r->speedup.hi > 1 ? p->lo : NAN, NAN, known};
+    *p = (struct tb_break_even){r->speedup.hi > 1 ? p->lo : NAN, NAN, known};
   else
-    *p = (struct tb_payoff){p->lo > calls ? calls : p->lo, p->hi < calls ? calls : p->hi, p->infinite};
+    *p = (struct tb_break_even){p->lo > calls ? calls : p->lo, p->hi < calls ? calls : p->hi, p->infinite};
 }
 
 static void finish_pay_off(struct tb_case_result *r) {
@@ -127,7 +127,7 @@ static void finish_pay_off(struct tb_case_result *r) {
   const double gain = r->baseline.median_ns * (1 - 1 / r->speedup.ratio),
                cold = r->compile.state_ns[TB_STATE_COLD].median;
   /* Where the interval holds 1, it is not known whether there is a gain at all. */
-  r->compile.pays_off_after_calls = gain > 0 && r->speedup.lo > 1 ? cold / gain : NAN;
+  r->compile.break_even_calls = gain > 0 && r->speedup.lo > 1 ? cold / gain : NAN;
   finish_pay_off_interval(r, !isnan(cold) && r->speedup.replicates > 0);
 }
 
@@ -141,7 +141,7 @@ void tb_summarise(struct tb_run *run) {
     struct tb_case_result *r = &run->result.cases.data[i];
     finish_timing(&r->baseline);
     finish_timing(&r->steady);
-    finish_timing(&r->probe.timing);
+    finish_timing(&r->calibration.timing);
     finish_speedup(r, &run->replication);
     finish_pay_off(r);
     finish_amount(&r->bytes, &r->graph, r->graph.bytes_moved);

@@ -56,7 +56,7 @@ struct tb_exact_finding {
   const char *base_text, *head_text; /* of TEXT; else NULL */
   double tolerance;                  /* that was applied */
   const char *since; /* of a history: when the result was started that has `base`, where it is not the newest
-                        (exact_past.h); else NULL */
+                        (exact_history.h); else NULL */
   bool accepted;     /* of a history: CHANGED since a mark accepts what is worse */
 };
 typedef TC_VEC(struct tb_exact_finding) tb_exact_findings;

@@ -35,14 +35,15 @@ static tc_status no_memory(struct reader *r) { return tc_fail(r->err, TC_NOMEM, 
 
 /* --- values --- */
 
-double tb_history_value(const cJSON *one_case, bool *probed) {
+double tb_history_value(const cJSON *one_case, bool *calibrated) {
   const cJSON *ratios = tb_doc_at(one_case, "probe.log_ratios"), *item;
   const int count = cJSON_GetArraySize(ratios);
   double *values = malloc(sizeof *values * ((size_t)count + 1));
   size_t n = 0;
-  *probed = count > 0;
+  *calibrated = count > 0;
   cJSON_ArrayForEach(item, ratios) if (values && cJSON_IsNumber(item)) values[n++] = item->valuedouble;
-  const double value = tb_history_value_of(*probed, values, n, tb_doc_number(one_case, "steady.median_ns"));
+  const double value =
+      tb_history_value_of(*calibrated, values, n, tb_doc_number(one_case, "steady.median_ns"));
   free(values);
   return value;
 }
@@ -110,11 +111,11 @@ static bool list_head(struct reader *r) {
 
 /* Whether two values of the history are of one kind. */
 static bool comparable(const cJSON *a, const cJSON *b) {
-  bool a_probed, b_probed;
-  (void)tb_history_value(a, &a_probed);
-  (void)tb_history_value(b, &b_probed);
-  return a_probed == b_probed &&
-         (!a_probed || tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version"));
+  bool a_calibrated, b_calibrated;
+  (void)tb_history_value(a, &a_calibrated);
+  (void)tb_history_value(b, &b_calibrated);
+  return a_calibrated == b_calibrated &&
+         (!a_calibrated || tb_doc_number(a, "probe.version") == tb_doc_number(b, "probe.version"));
 }
 
 /* Whether a mark of a case lies behind `from` (NULL: anywhere before) and not behind `to`. */
@@ -133,8 +134,8 @@ static bool keep_exact(const struct reader *r, struct tb_history_series *series,
   const char *started = tb_format(r->history->arena, "%s", tb_doc_text(document, "started", "")),
              *before = series->newest_started;
   series->newest_started = started;
-  if (!started || !tb_exact_past_add(r->history->arena, &series->past, series->newest, started,
-                                     is_marked(r, series->id, before, started)))
+  if (!started || !tb_exact_history_add(r->history->arena, &series->past, series->newest, started,
+                                        is_marked(r, series->id, before, started)))
     return false;
   series->past.accepted = is_marked(r, series->id, started, tb_doc_text(r->head, "started", NULL));
   return true;
@@ -144,8 +145,8 @@ static bool keep_exact(const struct reader *r, struct tb_history_series *series,
 static tc_status take_point(struct reader *r, const cJSON *document, const cJSON *one_case,
                             const cJSON *compared, const char *file) {
   struct tc_arena *arena = r->history->arena;
-  bool probed;
-  const double value = tb_history_value(one_case, &probed);
+  bool calibrated;
+  const double value = tb_history_value(one_case, &calibrated);
   struct tb_history_series *series = series_of(r, tb_doc_text(one_case, "id", "?"));
   if (!series) return no_memory(r);
   cJSON_Delete(series->newest);
@@ -156,7 +157,7 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
                                  tb_format(arena, "%s", tb_doc_text(document, "tbench.commit", "?")), file};
   if (!point.started || !point.commit || !tc_vec_push(tc_arena_alloc(arena), &series->points, point))
     return no_memory(r);
-  series->probed = probed;
+  series->calibrated = calibrated;
   return TC_OK;
 }
 
@@ -166,7 +167,7 @@ static tc_status take_case(struct reader *r, const cJSON *document, const cJSON 
   if (!id || tb_index_find(&r->head_ids, id) < 0) return TC_OK;
   if (!same_machine(tb_case_environment(document, one_case), tb_case_environment(r->head, compared)))
     return TC_OK;
-  tb_untold_add(&r->history->untold, one_case);
+  tb_omitted_add(&r->history->omitted, one_case);
   if (!tb_case_right(one_case)) return TC_OK;
   return take_point(r, document, one_case, compared, file);
 }

@@ -2,12 +2,12 @@
  *
  * Read are FOLDER's *.json that are finished results, oldest first by when they were started. A point is
  * taken only from the machine of the result that asks (same host and CPU), where the case was ok. Its value
- * is the compiled time over the probe's time of the same rounds, so that a slow night is no regression;
- * results without a probe, or with another version of it, do not mix with such that have tonight's. A case
- * has vanished where the newest earlier result of that machine with cases of its suite has it, head has cases
- * of that suite, and this one is neither measured nor left out by it. Copies of a result count once. Known
- * steps are told in FOLDER/marks.txt (marks.h). Ownership: all in the arena, but the documents of `newest`
- * and `vanished`, which tb_history_close deletes. */
+ * is the compiled time over the calibration kernel's time of the same rounds, so that a slow night is no
+ * regression; results without a calibration kernel, or with another version of it, do not mix with such that
+ * have tonight's. A case has vanished where the newest earlier result of that machine with cases of its suite
+ * has it, head has cases of that suite, and this one is neither measured nor left out by it. Copies of a
+ * result count once. Known steps are told in FOLDER/marks.txt (marks.h). Ownership: all in the arena, but the
+ * documents of `newest` and `vanished`, which tb_history_close deletes. */
 #ifndef TB_HISTORY_H
 #define TB_HISTORY_H
 
@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "harness/base/index.h"
 #include "harness/run/result.h"
-#include "harness/verdict/exact_past.h"
+#include "harness/verdict/exact_history.h"
 #include "harness/verdict/marks.h"
 #include "reporters/reporter.h"
 #include "results/stats/segment.h"
@@ -29,11 +29,11 @@ struct tb_point {
 
 struct tb_history_series {
   const char *id;
-  bool probed;                    /* values are over the probe's time; else nanoseconds */
+  bool calibrated;                /* values are over the calibration kernel's time; else nanoseconds */
   TC_VEC(struct tb_point) points; /* none: it was never measured as tonight */
   cJSON *newest;                  /* case object of the last time that it was ok */
   const char *newest_started;
-  struct tb_exact_past past; /* its exact figures until then */
+  struct tb_exact_history past; /* its exact figures until then */
   struct tb_change *changes;
   size_t n_changes;
   struct tb_forecast forecast;
@@ -44,12 +44,12 @@ struct tb_history {
   TC_VEC(struct tb_history_series) series;
   struct tb_index ids; /* numbered as series */
   tb_marks marks;
-  int files;               /* results that were read */
-  cJSON *vanished;         /* list of {"id": …, "outcome": …} */
-  struct tb_untold untold; /* cases of these series that were not right in a result that was read, so that it
-                              has no point of them */
-  tb_texts passed_over;    /* "FILE: why": no results, unfinished, damaged, of another machine, not older than
-                              head, copies */
+  int files;                 /* results that were read */
+  cJSON *vanished;           /* list of {"id": …, "outcome": …} */
+  struct tb_omitted omitted; /* cases of these series that were not right in a result that was read, so that
+                              it has no point of them */
+  tb_texts passed_over; /* "FILE: why": no results, unfinished, damaged, of another machine, not older than
+                           head, copies */
 };
 
 /* The history before `head`, of its machine and its cases. TC_ARG: the folder cannot be read, a mark is wrong
@@ -80,8 +80,8 @@ size_t tb_history_place(const struct tb_history_series *series, const struct tb_
 void tb_history_close(struct tb_history *history);
 /* NULL: this case was never ok on this machine. */
 const struct tb_history_series *tb_history_find(const struct tb_history *history, const char *id);
-/* A case's figure as a point has it (history_value.h); NaN where it was not measured. *probed: it is over the
- * probe's time. */
-double tb_history_value(const cJSON *one_case, bool *probed);
+/* A case's figure as a point has it (history_value.h); NaN where it was not measured. *calibrated: it is over
+ * the calibration kernel's time. */
+double tb_history_value(const cJSON *one_case, bool *calibrated);
 
 #endif

@@ -115,7 +115,7 @@ static bool add_points(const struct tb_history *h, const struct tb_history_serie
 
 static bool add_series(const struct tb_history *h, const struct tb_history_series *s, const struct runs *runs,
                        struct tb_plot_series *out) {
-  *out = (struct tb_plot_series){.name = s->id, .probed = s->probed};
+  *out = (struct tb_plot_series){.name = s->id, .calibrated = s->calibrated};
   return add_points(h, s, runs, out) && add_segments(h, s, runs, out) && add_changes(h, s, runs, out);
 }
 
@@ -131,7 +131,7 @@ bool tb_timeline_make(const struct tb_history *h, struct tb_plot_history *out) {
                                   .series = series,
                                   .n_runs = (int)runs.count,
                                   .confidence = tb_confidence_default,
-                                  .untold = h->untold};
+                                  .omitted = h->omitted};
   for (size_t i = 0; i < h->series.len; i++)
     if (h->series.data[i].points.len && !add_series(h, &h->series.data[i], &runs, &series[out->n_series++]))
       return false;

@@ -79,7 +79,7 @@ bool tb_verdicts_add_documents(struct tb_verdicts *c, const cJSON *base, const c
   int number;
   c->base_unfinished = tb_result_unfinished(base);
   if (!tb_verdicts_take_head(c, head) || !count_repeated(c, base) ||
-      !tb_verdicts_remark_surroundings(c, base, head))
+      !tb_verdicts_remark_environments(c, base, head))
     return false;
   cJSON_ArrayForEach(one, base_cases) {
     if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;

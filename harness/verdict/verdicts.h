@@ -10,7 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "harness/run/result.h"
-#include "harness/verdict/exact_past.h"
+#include "harness/verdict/exact_history.h"
 #include "harness/verdict/policy.h"
 #include "results/exitcode.h"
 #include "results/stats/decide.h"
@@ -33,7 +33,7 @@ struct tb_attribution {
 
 /* Of a history: its level changed since an earlier result (history_step.h). */
 struct tb_step {
-  double before, after;       /* levels, as times of a call at tonight's speed of the probe */
+  double before, after;       /* levels, as times of a call at tonight's speed of the calibration kernel */
   const char *since, *commit; /* of the first result at the new one; since NULL: there is no step */
 };
 
@@ -48,20 +48,21 @@ struct tb_compared {
   bool control; /* both sides run the same artifact in the same way on the same program: a difference is noise
                  */
   struct tb_decision time;
-  tb_doubles log_ratios, twin_log_ratios; /* what it rests on (of ab) */
+  tb_doubles log_ratios, aa_log_ratios; /* what it rests on (of ab) */
   tb_doubles base_ns, head_ns; /* times of a call that those ratios are of, one a process; none: not of ab,
                                   the documents have the times */
-  double probe_ratio; /* of two runs: head/base of the probe's times; NaN: not one probe in both. Else 0 */
-  double drift;       /* share that `time`'s interval is wider by, to both sides, for it */
+  double calibration_ratio;    /* of two runs: head/base of the calibration kernel's times; NaN: not one
+                                  calibration kernel in both. Else 0 */
+  double drift;                /* share that `time`'s interval is wider by, to both sides, for it */
   double expected_ns; /* of a history: the time of a call that the forecast expects of head; 0: none */
   double foretold;    /* and to within which share; 0 or NaN: there is no forecast */
-  tb_doubles fresh_log_ratios, fresh_twin_log_ratios; /* of the confirmation */
-  struct tb_step step;                                /* of a history */
-  const struct tb_exact_past *past;                   /* of a history: exact figures until then; NULL: none */
-  enum tb_outcome failed;                             /* of a worker of the duel; with `failure` */
-  const char *failure;                                /* NULL: none failed */
-  const char *stop_reason;                            /* of ab; NULL: none */
-  const char *basis; /* of a history: what the forecast rests on; NULL: none */
+  tb_doubles fresh_log_ratios, fresh_aa_log_ratios; /* of the confirmation */
+  struct tb_step step;                              /* of a history */
+  const struct tb_exact_history *past;              /* of a history: exact figures until then; NULL: none */
+  enum tb_outcome failed;                           /* of a worker of the paired comparison; with `failure` */
+  const char *failure;                              /* NULL: none failed */
+  const char *stop_reason;                          /* of ab; NULL: none */
+  const char *basis;                                /* of a history: what the forecast rests on; NULL: none */
   struct tb_attribution attribution;
   /* set by tb_verdicts_judge */
   bool required;
@@ -114,16 +115,16 @@ bool tb_compared_measured(const struct tb_compared *one);
 static inline bool tb_compared_flagged(const struct tb_compared *one) {
   return one->timed && tb_verdict_flags(one->time.verdict);
 }
-/* Logarithms of a case's times, one a replicate, over the probe's where `probed`; and its A/A pairs, added to
- * `twins`. False when memory is out. */
-bool tb_compared_logs(struct tc_arena *arena, const cJSON *one_case, bool probed, tb_doubles *logs,
-                      tb_doubles *twins);
-/* Decides the times of all pairs from two runs that were not interleaved, normalised by the probe where both
- * have it, with intervals that are wider by what the probe moved (verdicts_apart.c), and corrects those
- * flagged over all. Those of two CPUs are UNSURE: no probe tells how fast code of another CPU would be here.
- * Remarks tell that these are two runs, how fast the probe was, and which times were compared without it.
- * False when memory is out. */
-bool tb_verdicts_decide_apart(struct tb_verdicts *c);
+/* Logarithms of a case's times, one a replicate, over the calibration kernel's where `calibrated`; and its
+ * A/A pairs, added to `aa_pairs`. False when memory is out. */
+bool tb_compared_logs(struct tc_arena *arena, const cJSON *one_case, bool calibrated, tb_doubles *logs,
+                      tb_doubles *aa_pairs);
+/* Decides the times of all pairs from two runs that were not interleaved, normalised by the calibration
+ * kernel where both have it, with intervals that are wider by what the calibration kernel moved
+ * (verdicts_unpaired.c), and corrects those flagged over all. Those of two CPUs are UNSURE: no calibration
+ * kernel tells how fast code of another CPU would be here. Remarks tell that these are two runs, how fast the
+ * calibration kernel was, and which times were compared without it. False when memory is out. */
+bool tb_verdicts_decide_unpaired(struct tb_verdicts *c);
 /* Holm's correction over the flagged; `family`: see tb_decide_correct. Cases that were measured again count
  * in it, also those that fresh pairs took back: each was one more chance of a false flag. False when memory
  * is out. */
@@ -137,7 +138,7 @@ bool tb_verdicts_time_unknown(const struct tb_verdicts *c, const struct tb_compa
 bool tb_verdicts_remark(struct tb_verdicts *c, const char *text);
 /* Remarks on hosts, software and causes of noise that differ between two documents. False when memory is
  * out. */
-bool tb_verdicts_remark_surroundings(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
+bool tb_verdicts_remark_environments(struct tb_verdicts *c, const cJSON *base, const cJSON *head);
 /* Remarks on rules of the policy that hold for no case here; once, by the verb. False when memory is out. */
 bool tb_verdicts_remark_policy(struct tb_verdicts *c);
 /* The document that reporters read; the caller deletes it; NULL when memory is out. */

@@ -28,12 +28,12 @@ static void fill_decision(cJSON *json, const struct tb_decision *d) {
   tb_add_number(json, "floor", d->floor);
   cJSON_AddBoolToObject(
       json, "twins_differ",
-      d->twins_differ); /* the floor then is the far end of their interval, not its half-width */
+      d->aa_differ); /* the floor then is the far end of their interval, not its half-width */
   tb_add_number(json, "limit", d->limit);
   tb_add_number(json, "pairs", d->pairs);
   tb_add_number(json, "points",
                 d->points ? d->points : NAN); /* of a history: earlier results that foretell head */
-  tb_add_number(json, "twins", d->twins);
+  tb_add_number(json, "twins", d->aa_pairs);
   tb_add_text(json, "interval", d->by_ranks ? "signed ranks" : "Student's t");
 }
 
@@ -130,8 +130,8 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   else
     cJSON_AddNullToObject(json, "time");
   tb_add_text(json, "instead", one->timed ? NULL : instead(arena, one));
-  tb_add_number(json, "probe_ratio", one->probe_ratio > 0 ? one->probe_ratio : NAN);
-  tb_add_number(json, "drift", one->probe_ratio > 0 ? one->drift : NAN);
+  tb_add_number(json, "probe_ratio", one->calibration_ratio > 0 ? one->calibration_ratio : NAN);
+  tb_add_number(json, "drift", one->calibration_ratio > 0 ? one->drift : NAN);
   cJSON_AddBoolToObject(json, "confirmed", one->confirmed);
   cJSON_AddBoolToObject(json, "control", one->control);
   tb_add_text(json, "stop_reason", one->stop_reason);
@@ -139,11 +139,11 @@ static void add_compared(cJSON *array, struct tc_arena *arena, const struct tb_c
   tb_add_number(json, "foretold", one->foretold > 0 ? one->foretold : NAN); /* to within which share */
   add_step(json, &one->step); /* of a history, since a change point; null: none */
   tb_add_numbers(json, "log_ratios", &one->log_ratios);
-  tb_add_numbers(json, "twin_log_ratios", &one->twin_log_ratios);
+  tb_add_numbers(json, "twin_log_ratios", &one->aa_log_ratios);
   tb_add_numbers(json, "base_process_ns", &one->base_ns);
   tb_add_numbers(json, "head_process_ns", &one->head_ns);
   tb_add_numbers(json, "fresh_log_ratios", &one->fresh_log_ratios);
-  tb_add_numbers(json, "fresh_twin_log_ratios", &one->fresh_twin_log_ratios);
+  tb_add_numbers(json, "fresh_twin_log_ratios", &one->fresh_aa_log_ratios);
   add_attribution(json, &one->attribution);
   add_exact(json, arena, &one->exact);
   tb_add_text(json, "problem", one->problem);

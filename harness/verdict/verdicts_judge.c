@@ -69,8 +69,8 @@ static bool judge_outcomes(struct tb_verdicts *c, struct tb_compared *one) {
 
 /* --- times --- */
 
-/* Whose floor it is decides what it says: twins' in one run, what a history foretells, or how well tonight
- * was measured, unless fresh pairs have judged since. */
+/* Whose floor it is decides what it says: that of A/A pairs in one run, what a history foretells, or how well
+ * tonight was measured, unless fresh pairs have judged since. */
 static const char *noisy_problem(const struct tb_verdicts *c, const struct tb_compared *one,
                                  double floor_limit) {
   const struct tb_decision *d = &one->time;
@@ -161,7 +161,7 @@ static bool judge_exact(struct tb_verdicts *c, struct tb_compared *one) {
   if (!tb_compared_measured(one)) return true;
   if (!tb_exact_compare(c->arena, one->base, one->head, tb_policy_exact_rule, c->policy, &one->exact))
     return false;
-  if (one->past) tb_exact_past_hold(one->past, &one->exact);
+  if (one->past) tb_exact_history_hold(one->past, &one->exact);
   const enum tb_exit code = tb_exact_exit(&one->exact);
   worsen(one, code == TB_EXIT_NOT_MEASURABLE && !one->required ? TB_EXIT_PASS : code, NULL);
   return true;

@@ -11,7 +11,7 @@ struct tb_ledger {
   double request_ns[TB_REQUEST_COUNT]; /* from sending a request until its reply, or until the worker died of
                                           it or its time was over */
   double start_ns, stop_ns;            /* of processes */
-  double settle_ns;                    /* pauses after blocks */
+  double pause_ns;                     /* pauses after blocks */
   double wall_ns;                      /* of all sessions together */
   int processes;
   int64_t counted_ns; /* the moment up to which time is counted: requests to several workers may overlap */

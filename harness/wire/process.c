@@ -74,7 +74,7 @@ static void take_text(struct tb_process *p) {
     const ssize_t got = read(p->text, chunk, sizeof chunk);
     if (got <= 0) return;
     if (p->echo) (void)!write(STDERR_FILENO, chunk, (size_t)got);
-    tb_speech_take(&p->speech, chunk, (size_t)got);
+    tb_output_stream_add(&p->output_stream, chunk, (size_t)got);
     for (ssize_t i = 0; i < got; i++) {
       if (p->tail_bytes + 1 >= sizeof p->tail) { /* keep the newer half */
         memmove(p->tail, p->tail + sizeof p->tail / 2, sizeof p->tail / 2);
@@ -288,7 +288,7 @@ void tb_process_stop(struct tb_process *p) {
     kill_process(p); /* also when it has left: its background processes have not */
   }
   take_text(p);
-  tb_speech_end(&p->speech);
+  tb_output_stream_end(&p->output_stream);
   if (p->control >= 0) close(p->control);
   if (p->exchange >= 0) close(p->exchange);
   if (p->text >= 0) close(p->text);

@@ -16,7 +16,7 @@
 #include "harness/wire/ledger.h"
 #include "harness/wire/plugins.h"
 #include "harness/wire/protocol.h"
-#include "harness/wire/voice.h"
+#include "harness/wire/worker_output.h"
 #include "results/outcome.h"
 
 enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120 };
@@ -30,14 +30,14 @@ struct tb_launch {
   const struct tb_place *place;   /* NULL: not bound, default threads */
   struct tb_topology *topology;   /* binds memory; NULL where place is */
   const struct tc_config *config; /* switches that are not at their default reach the worker */
-  const char *callgrind;  /* folder: the worker counts instructions (callgrind.h) and is not timed; NULL: it
-                             does not */
-  const char *cache_dir;  /* instead of the config's; NULL: the config's */
-  long long memory_mb;    /* 0: no limit */
-  struct tb_voice *voice; /* shows what it prints; NULL: nothing does */
-  const struct tb_plugins *plugins; /* backends that it registers first; NULL: none */
-  const char *suite;                /* whose code it runs, for the voice; NULL: none */
-  struct tb_ledger *ledger;         /* where its times go; NULL: nowhere */
+  const char *callgrind; /* folder: the worker counts instructions (callgrind.h) and is not timed; NULL: it
+                            does not */
+  const char *cache_dir; /* instead of the config's; NULL: the config's */
+  long long memory_mb;   /* 0: no limit */
+  struct tb_worker_output *worker_output; /* shows what it prints; NULL: nothing does */
+  const struct tb_plugins *plugins;       /* backends that it registers first; NULL: none */
+  const char *suite;        /* whose code it runs, for what is shown of its output; NULL: none */
+  struct tb_ledger *ledger; /* where its times go; NULL: nowhere */
 };
 
 struct tb_process {
@@ -51,7 +51,7 @@ struct tb_process {
   double start_ns;                    /* from before the fork until the worker was ready */
   bool bound;                         /* to launch->place */
   bool echo; /* what it prints goes on to standard error as it is: logs= was asked for */
-  struct tb_speech speech;
+  struct tb_output_stream output_stream;
   enum tb_outcome outcome;
   char why[TB_WHY_BYTES];   /* one line, where the outcome is not ok */
   char *trace;              /* Lua's traceback, or NULL */

@@ -215,7 +215,8 @@ tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
   p->ledger = launch->ledger;
   p->memory_kills = tb_memory_kills();
   p->echo = *launch->config->logs != '\0';
-  tb_speech_begin(&p->speech, p->echo ? NULL : launch->voice, launch->suite ? launch->suite : "");
+  tb_output_stream_begin(&p->output_stream, p->echo ? NULL : launch->worker_output,
+                         launch->suite ? launch->suite : "");
   struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
   struct words words = {.count = 0};
   tc_status status;

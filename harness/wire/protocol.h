@@ -2,7 +2,7 @@
  *
  * A worker (`tbench worker NAME=VALUE…`) is started with its control socket at TB_FD_CONTROL and the write
  * end of a pipe for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as
- * text (voice.h). It says hello
+ * text (worker_output.h). It says hello
  *     {"ok": true, "hello": {"version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1, "generators": "…"}}
  * as soon as its Lua state is open, then answers each request {"op": NAME, …} of requests.def with one line:
  *     {"ok": true, …}   or   {"ok": false, "error": {"kind": "error", "text": "one line", "trace": "…"}}
@@ -11,8 +11,9 @@
  *   function),
  *             compiled (through tb.compile), reference (the plain function; the case has reference_dtype =
  *             "f64"),
- *             or explained (through tb.explain). The role probe has no workload: its blocks are the probe
- *             kernel's (probe.h).
+ *             or explained (through tb.explain). The role probe has no workload: its blocks are the
+ *             calibration
+ *             kernel's (calibration.h).
  *   first     the call that compiles. evidence: how the compiler's counters of misses, disk_hits, memory_hits
  *   moved.
  *   call      one more call whose results and arguments are kept.

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "harness/base/value.h"
-#include "harness/machine/wanted.h"
+#include "harness/machine/counter_selection.h"
 #include "harness/plan/spec.h"
 #include "harness/plan/switch_set.h"
 #include "harness/worker/luacall.h"
@@ -195,11 +195,12 @@ static void check_workloads(lua_State *L, int suite, const char *path) {
 }
 
 static void check_counters(lua_State *L, int suite, const char *path) {
-  struct tb_wanted wanted;
+  struct tb_counter_selection counter_selection;
   struct tc_error err = {0};
   if (lua_getfield(L, suite, "counters") != LUA_TNIL) {
     struct tc_arena *arena = tc_arena_new(tc_alloc_system());
-    const tc_status status = arena ? tb_wanted_parse(arena, lua_tostring(L, -1), &wanted, &err) : TC_NOMEM;
+    const tc_status status =
+        arena ? tb_counter_selection_parse(arena, lua_tostring(L, -1), &counter_selection, &err) : TC_NOMEM;
     tc_arena_free(arena);
     if (status) luaL_error(L, "%s: %s", path, arena ? err.message : "out of memory");
   }

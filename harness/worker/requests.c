@@ -51,10 +51,10 @@ void tb_answer_describe(lua_State *L, struct tb_serving *w) {
   cJSON_AddItemToObject(w->reply, "description", tb_description_json(L, -1, path));
 }
 
-static void prepare_probe(lua_State *L, struct tb_serving *w) {
-  tb_probe_close(w->probe);
-  w->probe = tb_probe_open();
-  if (!w->probe)
+static void prepare_calibration(lua_State *L, struct tb_serving *w) {
+  tb_calibration_close(w->calibration);
+  w->calibration = tb_calibration_open();
+  if (!w->calibration)
     luaL_error(tb_request_failing(L, w, "unsupported"), "the probe kernel needs AVX2, FMA and 40 MiB");
 }
 
@@ -62,8 +62,8 @@ void tb_answer_prepare(lua_State *L, struct tb_serving *w) {
   enum tb_role role;
   if (!tb_role_parse(tb_request_need_text(L, w, "role"), &role))
     luaL_error(tb_request_failing(L, w, "usage"), "unknown role");
-  if (role == TB_ROLE_PROBE) {
-    prepare_probe(L, w);
+  if (role == TB_ROLE_CALIBRATION) {
+    prepare_calibration(L, w);
     return;
   }
   const cJSON *kase = cJSON_GetObjectItemCaseSensitive(w->request, "case");
@@ -125,7 +125,7 @@ static void time_first(lua_State *L, struct tb_serving *w) {
 void tb_answer_first(lua_State *L, struct tb_serving *w) {
   double before[N_EVIDENCE], after[N_EVIDENCE];
   tb_request_need_workload(L, w);
-  tb_serve_leave_seat(w);
+  tb_serve_use_case_cpus(w);
   if (tb_json_bool(w->request, "reset", false)) tb_workload_reset(L, &w->workload);
   read_evidence(L, before);
   const bool counted = tb_json_bool(w->request, "count", false);
@@ -153,12 +153,12 @@ static double preempted(void) {
 }
 
 void tb_answer_block(lua_State *L, struct tb_serving *w) {
-  if (!w->probe) tb_request_need_workload(L, w);
-  tb_serve_take_seat(w);
+  if (!w->calibration) tb_request_need_workload(L, w);
+  tb_serve_use_own_cpus(w);
   const struct tb_request_calls calls = tb_request_need_calls(L, w);
   const double before = preempted();
-  const double ns = w->probe ? tb_probe_block(w->probe, calls.warm, calls.timed)
-                             : tb_workload_block(L, &w->workload, calls.warm, calls.timed, NULL);
+  const double ns = w->calibration ? tb_calibration_block(w->calibration, calls.warm, calls.timed)
+                                   : tb_workload_block(L, &w->workload, calls.warm, calls.timed, NULL);
   cJSON_AddNumberToObject(w->reply, "ns", ns);
   const double lost = preempted() - before;
   if (!isnan(lost)) cJSON_AddNumberToObject(w->reply, "preempted", lost);

@@ -1,8 +1,8 @@
 /* Requests that count: instructions under callgrind, and the machine's counters. */
 #include <lauxlib.h>
 
+#include "harness/machine/counter_selection.h"
 #include "harness/machine/counters.h"
-#include "harness/machine/wanted.h"
 #include "harness/worker/requests.h"
 #include "tcompile.h"
 
@@ -86,7 +86,7 @@ static void end_counting(void *self) { tb_counting_end(self); }
 
 void tb_answer_counters(lua_State *L, struct tb_serving *w) {
   tb_request_need_workload(L, w);
-  tb_serve_take_seat(w);
+  tb_serve_use_own_cpus(w);
   const struct tb_request_calls calls = tb_request_need_calls(L, w);
   const char *names = tb_json_text(w->request, "names", "");
   struct tb_count *counts = lua_newuserdatauv(L, sizeof *counts * (size_t)tb_counter_count(), 0);

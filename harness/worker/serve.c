@@ -9,8 +9,8 @@
 #include <lauxlib.h>
 
 #include "harness/wire/protocol.h"
+#include "harness/worker/lua_error.h"
 #include "harness/worker/requests.h"
-#include "harness/worker/thrown.h"
 
 static void (*const handlers[TB_REQUEST_COUNT])(lua_State *, struct tb_serving *) = {
 #define TB_REQUEST(name, fields, reply) tb_answer_##name,
@@ -21,8 +21,12 @@ static void (*const handlers[TB_REQUEST_COUNT])(lua_State *, struct tb_serving *
 /* Threads that a compile starts inherit this thread's CPUs: it has all of the case's while it may compile,
  * and its own place in the team while calls are timed. Where the system refuses, the harness knows it by its
  * own binding. */
-void tb_serve_leave_seat(const struct tb_serving *w) { (void)sched_setaffinity(0, sizeof w->cpus, &w->cpus); }
-void tb_serve_take_seat(const struct tb_serving *w) { (void)sched_setaffinity(0, sizeof w->seat, &w->seat); }
+void tb_serve_use_case_cpus(const struct tb_serving *w) {
+  (void)sched_setaffinity(0, sizeof w->cpus, &w->cpus);
+}
+void tb_serve_use_own_cpus(const struct tb_serving *w) {
+  (void)sched_setaffinity(0, sizeof w->own_cpus, &w->own_cpus);
+}
 
 static int answer_protected(lua_State *L) {
   struct tb_serving *w = lua_touserdata(L, 1);
@@ -40,7 +44,7 @@ static void add_error(struct tb_serving *w, int status) {
   cJSON_Delete(w->reply);
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", false);
-  cJSON_AddItemToObject(w->reply, "error", tb_thrown_json(w->L, status, w->kind));
+  cJSON_AddItemToObject(w->reply, "error", tb_lua_error_json(w->L, status, w->kind));
 }
 
 void tb_serve_failure(struct tb_serving *w, int status) {
@@ -55,7 +59,7 @@ static void answer(struct tb_serving *w) {
   w->reply = cJSON_CreateObject();
   cJSON_AddBoolToObject(w->reply, "ok", true);
   lua_settop(w->L, 0);
-  lua_pushcfunction(w->L, tb_thrown_handler);
+  lua_pushcfunction(w->L, tb_lua_error_handler);
   lua_pushcfunction(w->L, answer_protected);
   lua_pushlightuserdata(w->L, w);
   const int status = lua_pcall(w->L, 1, 0, 1);

@@ -5,21 +5,21 @@
 
 #include <sched.h>
 
+#include "harness/machine/calibration.h"
 #include "harness/machine/callgrind.h"
-#include "harness/machine/probe.h"
 #include "harness/worker/workload.h"
 
 struct tb_serving {
   lua_State *L;
   struct tb_workload workload;
-  struct tb_probe *probe; /* of the role probe, else NULL */
+  struct tb_calibration *calibration; /* of the role probe, else NULL */
   bool prepared, leaving;
   const cJSON *request; /* of the one that is being answered */
   cJSON *reply;
   const char *kind;               /* of the error that the worker itself raised, else NULL */
   cpu_set_t cpus;                 /* of the case */
   struct tb_callgrind *callgrind; /* NULL: this process does not run under it */
-  cpu_set_t seat;                 /* where OpenMP put this thread before main: its place in the team */
+  cpu_set_t own_cpus;             /* where OpenMP put this thread before main: its place in the team */
 };
 
 /* Answers requests until one tells it to leave, or the harness is gone. */
@@ -28,7 +28,7 @@ void tb_serve(struct tb_serving *w);
 void tb_serve_failure(struct tb_serving *w, int status);
 /* Give this thread all CPUs of the case (threads that a compile starts inherit them), and its own place in
  * the team, for calls that are timed. */
-void tb_serve_leave_seat(const struct tb_serving *w);
-void tb_serve_take_seat(const struct tb_serving *w);
+void tb_serve_use_case_cpus(const struct tb_serving *w);
+void tb_serve_use_own_cpus(const struct tb_serving *w);
 
 #endif

@@ -121,9 +121,9 @@ static int open_protected(lua_State *L) {
 static int run_worker(const struct settings *settings) {
   struct tb_serving w = {.L = luaL_newstate()};
   if (!w.L) return TB_EXIT_FAILED;
-  sched_getaffinity(0, sizeof w.seat, &w.seat);
-  if (!settings->cpus || !tb_cpus_parse(settings->cpus, &w.cpus)) w.cpus = w.seat;
-  tb_serve_leave_seat(&w);
+  sched_getaffinity(0, sizeof w.own_cpus, &w.own_cpus);
+  if (!settings->cpus || !tb_cpus_parse(settings->cpus, &w.cpus)) w.cpus = w.own_cpus;
+  tb_serve_use_case_cpus(&w);
   struct tb_callgrind callgrind;
   if (settings->callgrind) {
     tb_callgrind_open(&callgrind, settings->callgrind);

@@ -18,7 +18,7 @@ enum tb_role {
   TB_ROLE_COMPILED,
   TB_ROLE_REFERENCE,
   TB_ROLE_EXPLAINED,
-  TB_ROLE_PROBE /* no workload: probe.h */,
+  TB_ROLE_CALIBRATION /* no workload: calibration.h */,
   TB_ROLE_COUNT
 };
 const char *tb_role_name(enum tb_role role);

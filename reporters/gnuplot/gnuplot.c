@@ -131,27 +131,27 @@ static void page_title(const struct tb_plot_subject *s, char *out, size_t size) 
 }
 
 /* "3 cases not drawn: 2 wrong, 1 crashed" behind what is there; nothing where there are none. */
-static void append_untold(const struct tb_untold *untold, const char *what, const char *of, char *out,
-                          size_t size) {
+static void append_omitted(const struct tb_omitted *omitted, const char *what, const char *of, char *out,
+                           size_t size) {
   char why[TB_PLOT_TITLE / 2];
   const size_t used = strlen(out);
-  if (!untold->total) return;
-  tb_untold_text(untold, why, sizeof why);
-  snprintf(out + used, size - used, "%s%d %s%s%s not drawn: %s", used ? "; " : "", untold->total, what,
-           untold->total == 1 ? "" : "s", of, why);
+  if (!omitted->total) return;
+  tb_omitted_text(omitted, why, sizeof why);
+  snprintf(out + used, size - used, "%s%d %s%s%s not drawn: %s", used ? "; " : "", omitted->total, what,
+           omitted->total == 1 ? "" : "s", of, why);
 }
 
 /* Pictures are of cases that are right: how many are not, and why, stands below the title and among what is
  * told. A history is of those of all its runs, the newest among them. */
-static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, unsigned wanted) {
+static void tell_omitted(struct tb_page *page, const struct tb_plot_subject *s, unsigned wanted) {
   const unsigned history = s->options->history ? 1u << TB_PLOT_HISTORY : 0;
-  struct tb_untold untold = {0};
+  struct tb_omitted omitted = {0};
   char text[TB_PLOT_TITLE] = "";
   const cJSON *c;
-  cJSON_ArrayForEach(c, tb_doc_at(s->result, "cases")) tb_untold_add(&untold, c);
-  if (wanted != history) append_untold(&untold, "case", "", text, sizeof text);
+  cJSON_ArrayForEach(c, tb_doc_at(s->result, "cases")) tb_omitted_add(&omitted, c);
+  if (wanted != history) append_omitted(&omitted, "case", "", text, sizeof text);
   if (wanted & history)
-    append_untold(&s->options->history->untold, "measurement", " of the history", text, sizeof text);
+    append_omitted(&s->options->history->omitted, "measurement", " of the history", text, sizeof text);
   if (!*text) return;
   tb_page_second(page, text);
   tb_page_tell(page, text);
@@ -160,7 +160,7 @@ static void tell_untold(struct tb_page *page, const struct tb_plot_subject *s, u
 /* Adds what is wanted; kinds that were asked for and have nothing to draw are told. */
 static bool fill_page(struct tb_page *page, const struct tb_plot_subject *s) {
   const unsigned asked = s->options->kinds, wanted = asked ? asked : usual_kinds(s);
-  tell_untold(page, s, wanted);
+  tell_omitted(page, s, wanted);
   for (int kind = 0; kind < TB_PLOT_KINDS; kind++) {
     const int before = page->n_panels;
     if (!(wanted & 1u << kind)) continue;

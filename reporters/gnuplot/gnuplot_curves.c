@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reporters/alike.h"
+#include "reporters/equal_texts.h"
 #include "reporters/gnuplot/gnuplot.h"
 
 static int by_batch(const void *a, const void *b) {
@@ -22,17 +22,17 @@ struct point {
 };
 
 /* Which of the points have one title, or, if `groups`, one group. False: memory is out. */
-static bool find_alike(const struct point *points, int count, bool groups, struct tb_alike *out) {
+static bool find_alike(const struct point *points, int count, bool groups, struct tb_equal_texts *out) {
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   for (int i = 0; texts && i < count; i++) texts[i] = groups ? points[i].group : points[i].title;
-  const bool good = texts && tb_alike_make(texts, count, out);
+  const bool good = texts && tb_equal_texts_make(texts, count, out);
   free(texts);
   return good;
 }
 
 /* The curve of all points that are alike, from the first one on. */
-static bool add_curve(struct tb_curves *curves, const struct point *points, const struct tb_alike *titles,
-                      int first) {
+static bool add_curve(struct tb_curves *curves, const struct point *points,
+                      const struct tb_equal_texts *titles, int first) {
   struct tb_curve *c = &curves->data[curves->count++];
   int n = 0;
   *c = (struct tb_curve){.weight = -INFINITY};
@@ -50,15 +50,15 @@ static bool add_curve(struct tb_curves *curves, const struct point *points, cons
 
 /* Curves of one group stand together, where the first of them stood. */
 static bool add_curves(struct tb_curves *curves, const struct point *points, int count) {
-  struct tb_alike titles = {0}, groups = {0};
+  struct tb_equal_texts titles = {0}, groups = {0};
   bool good = find_alike(points, count, false, &titles) && find_alike(points, count, true, &groups);
   for (int i = 0; good && i < count; i++) {
     if (groups.first[i] != i) continue;
     for (int k = i; good && k >= 0; k = groups.next[k])
       if (titles.first[k] == k) good = add_curve(curves, points, &titles, k);
   }
-  tb_alike_free(&titles);
-  tb_alike_free(&groups);
+  tb_equal_texts_free(&titles);
+  tb_equal_texts_free(&groups);
   return good;
 }
 

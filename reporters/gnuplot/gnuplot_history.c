@@ -4,8 +4,8 @@
  *
  * All panels share the numbers of the runs, so that a night stands below itself. Data, of each series:
  * points: run, value, when, commit; segments: first, last, median, lo, hi; changes: place, new over old
- * median, p, kind (1 slower, -1 faster, 0 mark), level and side of the text, text. Values: times of the probe
- * kernel of the same run, or microseconds. */
+ * median, p, kind (1 slower, -1 faster, 0 mark), level and side of the text, text. Values: times of the
+ * calibration kernel of the same run, or microseconds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct range {
   double lo, hi;
 };
 
-static double unit_of(const struct tb_plot_series *s) { return s->probed ? 1 : ns_per_us; }
+static double unit_of(const struct tb_plot_series *s) { return s->calibrated ? 1 : ns_per_us; }
 
 /* How much it moved: the steps between segments that were found, and between its first and last ones. */
 static double moved(const struct tb_plot_series *s) {
@@ -43,9 +43,10 @@ static int kind_of(const struct tb_plot_change *c) { return c->mark ? 0 : c->rat
 
 static int put_points(struct tb_page *page, const struct tb_plot_history *h, const struct tb_plot_series *s,
                       struct range *r) {
-  const int block = tb_page_block(page, s->name,
-                                  s->probed ? "run  compiled time (times of the probe kernel)  when  commit"
-                                            : "run  compiled time (microseconds)  when  commit");
+  const int block =
+      tb_page_block(page, s->name,
+                    s->calibrated ? "run  compiled time (times of the probe kernel)  when  commit"
+                                  : "run  compiled time (microseconds)  when  commit");
   for (int i = 0; i < s->n_points; i++) {
     const double value = s->points[i].value / unit_of(s);
     const struct tb_plot_run *run = &h->runs[s->points[i].run];
@@ -155,7 +156,7 @@ static void put_values(FILE *out, const struct tb_plot_series *s, struct range r
     fprintf(out, "set yrange [%.9g:%.9g]\n", r.lo, r.hi);
   }
   fprintf(out, "set ylabel '%s'\nbottom = %.9g\ntop = %.9g\n",
-          s->probed ? "time / probe time" : "compiled time (µs)", r.lo, r.hi);
+          s->calibrated ? "time / probe time" : "compiled time (µs)", r.lo, r.hi);
   if (logarithmic)
     fputs("height_of(k) = top * (bottom / top)**(0.05 + 0.075 * k)   # of texts\n", out);
   else

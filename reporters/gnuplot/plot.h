@@ -40,7 +40,7 @@ struct tb_plot_change {
 };
 struct tb_plot_series {
   const char *name; /* id of the case */
-  bool probed;      /* values are in times of the probe kernel; else nanoseconds */
+  bool calibrated;  /* values are in times of the calibration kernel; else nanoseconds */
   const struct tb_plot_point *points;
   const struct tb_plot_segment *segments;
   const struct tb_plot_change *changes;
@@ -51,8 +51,8 @@ struct tb_plot_history {
   const struct tb_plot_series *series;
   int n_runs, n_series;
   double confidence; /* of lo and hi */
-  struct tb_untold
-      untold; /* of all runs: measurements of these cases that are no points, since they were not right */
+  struct tb_omitted
+      omitted; /* of all runs: measurements of these cases that are no points, since they were not right */
 };
 
 struct tb_plot_options {

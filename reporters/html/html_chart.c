@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "reporters/alike.h"
+#include "reporters/equal_texts.h"
 #include "reporters/html/html.h"
 
 enum {
@@ -150,8 +150,8 @@ static void put_point(FILE *out, const cJSON *c, int series, const struct axis *
 }
 
 /* Those of one mode, from the first one on. */
-static void put_series(FILE *out, const cJSON **points, const struct tb_alike *modes, int first, int series,
-                       const struct axis *x, const struct axis *y) {
+static void put_series(FILE *out, const cJSON **points, const struct tb_equal_texts *modes, int first,
+                       int series, const struct axis *x, const struct axis *y) {
   char command = 'M';
   fprintf(out, "<g class=\"s%d\"><path class=\"line\" d=\"", series % SERIES);
   for (int i = first; i >= 0; i = modes->next[i]) {
@@ -163,7 +163,7 @@ static void put_series(FILE *out, const cJSON **points, const struct tb_alike *m
   fputs("</g>\n", out);
 }
 
-static void put_legend(FILE *out, const cJSON **points, int count, const struct tb_alike *modes) {
+static void put_legend(FILE *out, const cJSON **points, int count, const struct tb_equal_texts *modes) {
   int series = 0;
   fputs("<ul class=\"legend\">", out);
   for (int i = 0; i < count; i++) {
@@ -183,7 +183,7 @@ static void put_legend(FILE *out, const cJSON **points, int count, const struct 
 /* The cases that have a speedup, and which of them are of one mode; the caller frees both. False: memory is
  * out. */
 static bool find_points(const cJSON **cases, int count, const cJSON ***points, int *n,
-                        struct tb_alike *modes) {
+                        struct tb_equal_texts *modes) {
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   *points = calloc((size_t)count + 1, sizeof **points);
   *n = 0;
@@ -192,24 +192,24 @@ static bool find_points(const cJSON **cases, int count, const cJSON ***points, i
     texts[*n] = tb_case_column(cases[i]);
     (*points)[(*n)++] = cases[i];
   }
-  const bool good = texts && *points && tb_alike_make(texts, *n, modes);
+  const bool good = texts && *points && tb_equal_texts_make(texts, *n, modes);
   free(texts);
   return good;
 }
 
 /* Cases that are not right have a row of the table, and no point. */
-static void put_untold(FILE *out, const cJSON **cases, int count) {
-  struct tb_untold untold = {0};
+static void put_omitted(FILE *out, const cJSON **cases, int count) {
+  struct tb_omitted omitted = {0};
   char why[TB_GROUP];
-  for (int i = 0; i < count; i++) tb_untold_add(&untold, cases[i]);
-  tb_untold_text(&untold, why, sizeof why);
-  if (!untold.total) return;
-  fprintf(out, " %d case%s not drawn: ", untold.total, untold.total == 1 ? " is" : "s are");
+  for (int i = 0; i < count; i++) tb_omitted_add(&omitted, cases[i]);
+  tb_omitted_text(&omitted, why, sizeof why);
+  if (!omitted.total) return;
+  fprintf(out, " %d case%s not drawn: ", omitted.total, omitted.total == 1 ? " is" : "s are");
   tb_html_text(out, why);
   fputc('.', out);
 }
 
-static void put_chart(FILE *out, const cJSON **points, int count, const struct tb_alike *modes,
+static void put_chart(FILE *out, const cJSON **points, int count, const struct tb_equal_texts *modes,
                       const char *title) {
   struct axis x, y;
   int series = 0;
@@ -230,7 +230,7 @@ static void put_chart(FILE *out, const cJSON **points, int count, const struct t
 
 bool tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *title) {
   const cJSON **points;
-  struct tb_alike modes = {0};
+  struct tb_equal_texts modes = {0};
   int n;
   const bool good = find_points(cases, count, &points, &n, &modes);
   if (good && n) {
@@ -238,10 +238,10 @@ bool tb_html_speedup(FILE *out, const cJSON **cases, int count, const char *titl
     fputs(
         "<figcaption>Speedup over the uncompiled function, with its interval (95%); the line is 1×: as fast.",
         out);
-    put_untold(out, cases, count);
+    put_omitted(out, cases, count);
     fputs("</figcaption>\n</figure>\n", out);
   }
-  tb_alike_free(&modes);
+  tb_equal_texts_free(&modes);
   free(points);
   return good;
 }

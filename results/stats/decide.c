@@ -46,7 +46,7 @@ const char *tb_unsure_text(enum tb_unsure why) {
     case TB_UNSURE_NONE: break;
     case TB_UNSURE_CROSSES: return "the interval crosses the limit";
     case TB_UNSURE_FEW_PAIRS: return "fewer than 2 pairs were measured";
-    case TB_UNSURE_NO_TWINS: return "no noise floor: fewer than 2 pairs of the same program were measured";
+    case TB_UNSURE_NO_AA: return "no noise floor: fewer than 2 pairs of the same program were measured";
     case TB_UNSURE_CORRECTED: return "beyond the limit, but not clear enough among as many cases";
     case TB_UNSURE_NOT_CONFIRMED: return "beyond the limit, but fresh pairs did not confirm it";
     case TB_UNSURE_OTHER_CPU: return "both sides were measured on different CPUs";
@@ -161,13 +161,13 @@ static double p_outside(const struct estimate *e, double bound) {
 
 /* --- deciding --- */
 
-static void set_floor(struct tb_decision *d, const double *twin_log_ratios, size_t twins) {
-  struct sample sample = finite_of(twin_log_ratios, twins);
+static void set_floor(struct tb_decision *d, const double *aa_log_ratios, size_t aa_pairs) {
+  struct sample sample = finite_of(aa_log_ratios, aa_pairs);
   const struct estimate e = of_pairs(&sample, d->confidence);
-  d->twins = (int)sample.count;
+  d->aa_pairs = (int)sample.count;
   d->floor = expm1((e.interval.hi - e.interval.lo) / 2);
-  d->twins_differ = e.known && (e.interval.lo > 0 || e.interval.hi < 0);
-  if (d->twins_differ) d->floor = expm1(fmax(fabs(e.interval.lo), fabs(e.interval.hi)));
+  d->aa_differ = e.known && (e.interval.lo > 0 || e.interval.hi < 0);
+  if (d->aa_differ) d->floor = expm1(fmax(fabs(e.interval.lo), fabs(e.interval.hi)));
   free(sample.values);
 }
 
@@ -176,7 +176,7 @@ static void set_verdict(struct tb_decision *d, double lo, double hi, double thre
   if (isnan(lo))
     d->why = TB_UNSURE_FEW_PAIRS;
   else if (isnan(d->floor))
-    d->why = TB_UNSURE_NO_TWINS;
+    d->why = TB_UNSURE_NO_AA;
   else if (lo > limit)
     d->verdict = TB_VERDICT_SLOWER;
   else if (hi < -limit)
@@ -189,14 +189,14 @@ static void set_verdict(struct tb_decision *d, double lo, double hi, double thre
     d->verdict = TB_VERDICT_SAME;
 }
 
-static struct tb_decision decide(const struct estimate *e, size_t pairs, const double *twin_log_ratios,
-                                 size_t twins, double drift, struct tb_decide_options options) {
+static struct tb_decision decide(const struct estimate *e, size_t pairs, const double *aa_log_ratios,
+                                 size_t aa_pairs, double drift, struct tb_decide_options options) {
   struct tb_decision d = {.verdict = TB_VERDICT_UNSURE,
                           .confidence = options.confidence,
                           .pairs = (int)pairs,
                           .by_ranks = e->by_ranks};
   const double apart = log1p(drift), lo = e->interval.lo - apart, hi = e->interval.hi + apart;
-  set_floor(&d, twin_log_ratios, twins);
+  set_floor(&d, aa_log_ratios, aa_pairs);
   d.limit = fmax(options.threshold, d.floor); /* fmax passes over a NaN */
   d.ratio = exp(e->interval.centre);
   d.lo = exp(lo);
@@ -206,39 +206,39 @@ static struct tb_decision decide(const struct estimate *e, size_t pairs, const d
   return d;
 }
 
-struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *twin_log_ratios,
-                             size_t twins, struct tb_decide_options options) {
+struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *aa_log_ratios,
+                             size_t aa_pairs, struct tb_decide_options options) {
   struct sample sample = finite_of(log_ratios, pairs);
   const struct estimate e = of_pairs(&sample, options.confidence);
-  const struct tb_decision d = decide(&e, sample.count, twin_log_ratios, twins, 0, options);
+  const struct tb_decision d = decide(&e, sample.count, aa_log_ratios, aa_pairs, 0, options);
   free(sample.values);
   return d;
 }
 
-struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, const double *head_logs,
-                                   size_t head_count, const double *twin_log_ratios, size_t twins,
-                                   double drift, struct tb_decide_options options) {
+struct tb_decision tb_decide_unpaired(const double *base_logs, size_t base_count, const double *head_logs,
+                                      size_t head_count, const double *aa_log_ratios, size_t aa_pairs,
+                                      double drift, struct tb_decide_options options) {
   struct sample base = finite_of(base_logs, base_count), head = finite_of(head_logs, head_count);
   const struct estimate e = of_sides(&base, &head, options.confidence);
   const struct tb_decision d =
-      decide(&e, base.count < head.count ? base.count : head.count, twin_log_ratios, twins, drift, options);
+      decide(&e, base.count < head.count ? base.count : head.count, aa_log_ratios, aa_pairs, drift, options);
   free(base.values);
   free(head.values);
   return d;
 }
 
-struct tb_spread tb_spread_of(const double *logs, size_t count, const double *twin_log_ratios, size_t twins,
+struct tb_spread tb_spread_of(const double *logs, size_t count, const double *aa_log_ratios, size_t aa_pairs,
                               double confidence) {
   struct sample sample = finite_of(logs, count);
   struct tb_decision aa = {.confidence = confidence};
   const struct estimate e = of_pairs(&sample, confidence);
   const double median = tb_median(sample.values, sample.count);
-  set_floor(&aa, twin_log_ratios, twins);
+  set_floor(&aa, aa_log_ratios, aa_pairs);
   const struct tb_spread s = {.values = (int)sample.count,
                               .half_width =
                                   e.known ? fmax(e.interval.hi - median, median - e.interval.lo) : NAN,
                               .freedom = (double)sample.count - 1,
-                              .twins = aa.twins,
+                              .aa_pairs = aa.aa_pairs,
                               .floor = aa.floor};
   free(sample.values);
   return s;

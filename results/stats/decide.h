@@ -3,9 +3,9 @@
  *
  * What is decided on. A *pair* is a fresh process of base and one of head that take turns in one run; its log
  * ratio is the median over its rounds of log(head time / base time) (above 0: head is slower); beside bursts
- * of load the interval is half as wide as with the mean. A *twin pair* is two fresh processes of the same
- * program, measured in the same way in the same run (A/A). Four live processes base1 base2 head1 head2 that
- * take turns give two pairs (head1/base1, head2/base2) and two twin pairs (base2/base1, head2/head1), so the
+ * of load the interval is half as wide as with the mean. An *A/A pair* is two fresh processes of the same
+ * program, measured in the same way in the same run. Four live processes base1 base2 head1 head2 that
+ * take turns give two pairs (head1/base1, head2/base2) and two A/A pairs (base2/base1, head2/head1), so the
  * floor costs no process of its own.
  *
  * Estimator: Hodges-Lehmann (median of the means of all two, Walsh averages), its interval from the exact
@@ -50,7 +50,7 @@ enum tb_unsure {
   TB_UNSURE_NONE,
   TB_UNSURE_CROSSES,
   TB_UNSURE_FEW_PAIRS,
-  TB_UNSURE_NO_TWINS,
+  TB_UNSURE_NO_AA,
   TB_UNSURE_CORRECTED,
   TB_UNSURE_NOT_CONFIRMED,
   TB_UNSURE_OTHER_CPU,
@@ -70,14 +70,14 @@ struct tb_decision {
   double ratio, lo, hi; /* head/base and its interval; lo and hi NaN with fewer than 2 pairs */
   double p; /* two-sided, of "ratio is 1": exact sign flips of the signed ranks; Student's t where they are
                too few */
-  double floor; /* noise: half-width of the same estimator on the twin pairs; NaN: fewer than 2 of them */
-  bool twins_differ; /* their interval excludes 1: the run favours one place in the order; the floor then is
-                        its far end */
+  double floor;      /* noise: half-width of the same estimator on the A/A pairs; NaN: fewer than 2 of them */
+  bool aa_differ;    /* their interval excludes 1: the run favours one place in the order; the floor then is
+                           its far end */
   double limit;      /* max(threshold, floor); against a history what segment.h says */
   double confidence; /* that the interval has */
-  int pairs, twins;  /* finite values used */
-  int points;        /* of a history: results that foretell; else 0 */
-  bool by_ranks;     /* false: by Student's t */
+  int pairs, aa_pairs; /* finite values used */
+  int points;          /* of a history: results that foretell; else 0 */
+  bool by_ranks;       /* false: by Student's t */
 };
 
 struct tb_decide_options {
@@ -85,22 +85,22 @@ struct tb_decide_options {
   double confidence; /* of interval and floor: 0.95, or what tb_look_confidence says */
 };
 
-/* Values that are not finite are left out. Fewer than 2 pairs, or fewer than 2 twin pairs: UNSURE. SLOWER and
+/* Values that are not finite are left out. Fewer than 2 pairs, or fewer than 2 A/A pairs: UNSURE. SLOWER and
  * FASTER are told by an interval that is wholly beyond the limit; SAME by one that is wholly within, unless
  * it is wholly beyond the threshold: such a change is there, and no larger than what equal programs differ by
  * in that run, so it is neither (TB_UNSURE_WITHIN_FLOOR). */
-struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *twin_log_ratios,
-                             size_t twins, struct tb_decide_options options);
+struct tb_decision tb_decide(const double *log_ratios, size_t pairs, const double *aa_log_ratios,
+                             size_t aa_pairs, struct tb_decide_options options);
 
 /* Two runs that were not interleaved (compare, history): log times of fresh processes of each, already
- * divided by the probe's time of the same run. Estimator: median of all differences head - base, interval
- * from the exact distribution of Mann-Whitney's U, t (Welch) where there are too few. Twins are the twin
- * pairs of both runs. `drift`: half-width, as a share, of what lies between two runs and is not seen within
- * one (0: none; of compare that of the probe: verdicts_apart.c); it widens the interval on both sides.
- * decision.pairs is the smaller of both counts. */
-struct tb_decision tb_decide_apart(const double *base_logs, size_t base_count, const double *head_logs,
-                                   size_t head_count, const double *twin_log_ratios, size_t twins,
-                                   double drift, struct tb_decide_options options);
+ * divided by the calibration kernel's time of the same run. Estimator: median of all differences head - base,
+ * interval from the exact distribution of Mann-Whitney's U, t (Welch) where there are too few. A/A pairs are
+ * those of both runs. `drift`: half-width, as a share, of what lies between two runs and is not seen within
+ * one (0: none; of compare that of the calibration kernel: verdicts_unpaired.c); it widens the interval on
+ * both sides. decision.pairs is the smaller of both counts. */
+struct tb_decision tb_decide_unpaired(const double *base_logs, size_t base_count, const double *head_logs,
+                                      size_t head_count, const double *aa_log_ratios, size_t aa_pairs,
+                                      double drift, struct tb_decide_options options);
 
 /* How well one run measured a figure that is the median of its log values, one a process. */
 struct tb_spread {
@@ -109,10 +109,10 @@ struct tb_spread {
       half_width; /* what lies around the median: the farther end of the interval that tb_decide's estimator
                    * has, in logarithms, so that all of that interval is within; NaN: fewer than 2 values */
   double freedom; /* values - 1 */
-  int twins;
-  double floor; /* of the twin pairs, as a decision's */
+  int aa_pairs;
+  double floor; /* of the A/A pairs, as a decision's */
 };
-struct tb_spread tb_spread_of(const double *logs, size_t count, const double *twin_log_ratios, size_t twins,
+struct tb_spread tb_spread_of(const double *logs, size_t count, const double *aa_log_ratios, size_t aa_pairs,
                               double confidence);
 
 /* --- looking more than once --- */

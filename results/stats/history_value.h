@@ -10,12 +10,12 @@
 
 #include "results/stats/stats.h"
 
-/* The compiled time over the probe's time of the same rounds, where the case has a list of their ratios
- * (`probed`); else nanoseconds, as they are. `log_ratios`: those of the list that are numbers; none: the case
- * has no figure. NaN: it has none that could be judged. */
-static inline double tb_history_value_of(bool probed, const double *log_ratios, size_t count,
+/* The compiled time over the calibration kernel's time of the same rounds, where the case has a list of their
+ * ratios (`calibrated`); else nanoseconds, as they are. `log_ratios`: those of the list that are numbers;
+ * none: the case has no figure. NaN: it has none that could be judged. */
+static inline double tb_history_value_of(bool calibrated, const double *log_ratios, size_t count,
                                          double steady_ns) {
-  const double value = !probed ? steady_ns : count ? exp(tb_median(log_ratios, count)) : NAN;
+  const double value = !calibrated ? steady_ns : count ? exp(tb_median(log_ratios, count)) : NAN;
   return value > 0 && isfinite(value) ? value : NAN;
 }
 

@@ -123,12 +123,12 @@ static struct tb_decision decide(const struct tb_forecast *f, double value, cons
                           .points = (int)f->points};
   d.ratio = d.lo = d.hi = d.p = d.floor = NAN;
   d.limit = threshold;
-  if (tonight) d.pairs = tonight->values, d.twins = tonight->twins;
+  if (tonight) d.pairs = tonight->values, d.aa_pairs = tonight->aa_pairs;
   if (!f->known || !(value > 0)) return d;
   d.ratio = value / f->median;
   d.why = TB_UNSURE_FEW_PAIRS;
   if (tonight && isnan(tonight->half_width)) return d;
-  d.why = TB_UNSURE_NO_TWINS;
+  d.why = TB_UNSURE_NO_AA;
   if (tonight && isnan(tonight->floor)) return d;
   d.why = TB_UNSURE_NONE;
   const struct error error = error_of(f, tonight);

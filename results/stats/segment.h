@@ -1,16 +1,16 @@
 /* What a history says of tonight's value. Pure.
  *
- * Values are times or counts > 0, oldest first, already divided by their run's probe. The current segment is
- * what follows the last change. In logarithms: centre m = median of the current segment (n points), spread s
- * = Qn (Rousseeuw and Croux 1993) over all segments at once: of the distances of two values of one segment,
- * 2.2191 times the k-th smallest, k = C(n/2 + 1, 2), with the correction for small n; as efficient as 82% of
- * the standard deviation under normal noise, and half of the values may be anything. Interval for the next
- * value: m +- t(1 - a/2, f) s' sqrt(1 + pi / (2 n)): the usual prediction interval, with the variance of a
- * median, pi s^2 / (2 n), where the mean has s^2 / n. Qn of few values varies far more than the standard
- * deviation of as many, so f is not values - segments, v: with f = 0.6 v - 0.3 and s' = (1 - 0.4 / v) s not
- * only one value in 20 lies outside at 95% but also one in 200 at 99.5%, which is what a correction over many
- * cases rests on (tests/results/stats/test_changepoint.c simulates it). Segments of fewer than 3 points
- * (between marks) have no part in the spread. */
+ * Values are times or counts > 0, oldest first, already divided by their run's calibration kernel. The
+ * current segment is what follows the last change. In logarithms: centre m = median of the current segment (n
+ * points), spread s = Qn (Rousseeuw and Croux 1993) over all segments at once: of the distances of two values
+ * of one segment, 2.2191 times the k-th smallest, k = C(n/2 + 1, 2), with the correction for small n; as
+ * efficient as 82% of the standard deviation under normal noise, and half of the values may be anything.
+ * Interval for the next value: m +- t(1 - a/2, f) s' sqrt(1 + pi / (2 n)): the usual prediction interval,
+ * with the variance of a median, pi s^2 / (2 n), where the mean has s^2 / n. Qn of few values varies far more
+ * than the standard deviation of as many, so f is not values - segments, v: with f = 0.6 v - 0.3 and s' = (1
+ * - 0.4 / v) s not only one value in 20 lies outside at 95% but also one in 200 at 99.5%, which is what a
+ * correction over many cases rests on (tests/results/stats/test_changepoint.c simulates it). Segments of
+ * fewer than 3 points (between marks) have no part in the spread. */
 #ifndef TB_SEGMENT_H
 #define TB_SEGMENT_H
 
@@ -46,8 +46,8 @@ struct tb_decision tb_forecast_decide(const struct tb_forecast *forecast, double
  * a loud night is not SLOWER; the price is that of one as loud as those before H counts that noise twice. p
  * is a t with degrees of freedom by Welch and Satterthwaite, and at most 1 - confidence exactly where the
  * interval excludes 1. pairs are tonight's values: fewer than 2 are UNSURE (TB_UNSURE_FEW_PAIRS), and so are
- * fewer than 2 twins (TB_UNSURE_NO_TWINS). The floor is the larger of H and that of tonight's twins, and no
- * part of the limit. Above `floor_limit` it is too wide: there SAME says nothing. Where that is so since h
+ * fewer than 2 A/A pairs (TB_UNSURE_NO_AA). The floor is the larger of H and that of tonight's A/A pairs, and
+ * no part of the limit. Above `floor_limit` it is too wide: there SAME says nothing. Where that is so since h
  * is, SAME of a segment that has not SETTLED becomes UNSURE (TB_UNSURE_WIDE_FORECAST), since more points make
  * h narrower; else it stays, with the floor that tells. */
 struct tb_decision tb_forecast_decide_within(const struct tb_forecast *forecast, double value,

@@ -4,10 +4,10 @@
  *     "exact.instructions.base"
  *     bench_verdict resample DECISIONS PLANTED FILE…      decisions on pairs drawn from those of A/A runs
  *
- * A decision that is resampled goes the way of a live one (harness/compare/duel.c): quads of two pairs and
- * two twin pairs are drawn, with replacement, from all quads of one workload; looked at as they come; what is
- * flagged is confirmed on fresh ones. PLANTED is a share that head is made slower by: 0 gives the share of
- * false flags, 0.03 the power. */
+ * A decision that is resampled goes the way of a live one (harness/compare/paired.c): ABBA groups of two
+ * pairs and two A/A pairs are drawn, with replacement, from all ABBA groups of one workload; looked at as
+ * they come; what is flagged is confirmed on fresh ones. PLANTED is a share that head is made slower by: 0
+ * gives the share of false flags, 0.03 the power. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +20,13 @@
 #include "results/stats/decide.h"
 #include "results/stats/random.h"
 
-enum { PAIRS_OF_QUAD = 2, CONFIRMATION = 24, SERIES_MAX = 64, TEXT = 256 };
-struct quad {
-  double pairs[PAIRS_OF_QUAD], twins[PAIRS_OF_QUAD];
+enum { PAIRS_PER_ABBA = 2, CONFIRMATION = 24, SERIES_MAX = 64, TEXT = 256 };
+struct abba {
+  double pairs[PAIRS_PER_ABBA], aa_pairs[PAIRS_PER_ABBA];
 };
 struct pool {
   char id[TEXT];
-  TC_VEC(struct quad) quads;
+  TC_VEC(struct abba) abbas;
   tb_doubles lengths;
 };
 struct pools {
@@ -76,19 +76,19 @@ static struct pool *pool_of(struct pools *p, const char *id) {
   return &p->all[p->count++];
 }
 
-static bool take_quads(struct pools *p, struct pool *pool, const cJSON *pairs, const cJSON *twins) {
-  const int n = cJSON_GetArraySize(pairs) / PAIRS_OF_QUAD;
+static bool take_abbas(struct pools *p, struct pool *pool, const cJSON *pairs, const cJSON *aa_pairs) {
+  const int n = cJSON_GetArraySize(pairs) / PAIRS_PER_ABBA;
   for (int q = 0; q < n; q++) {
-    struct quad quad;
-    for (int i = 0; i < PAIRS_OF_QUAD; i++) {
-      const cJSON *pair = cJSON_GetArrayItem(pairs, q * PAIRS_OF_QUAD + i),
-                  *twin = cJSON_GetArrayItem(twins, q * PAIRS_OF_QUAD + i);
-      quad.pairs[i] = cJSON_IsNumber(pair) ? pair->valuedouble : NAN;
-      quad.twins[i] = cJSON_IsNumber(twin) ? twin->valuedouble : NAN;
+    struct abba abba;
+    for (int i = 0; i < PAIRS_PER_ABBA; i++) {
+      const cJSON *pair = cJSON_GetArrayItem(pairs, q * PAIRS_PER_ABBA + i),
+                  *aa_pair = cJSON_GetArrayItem(aa_pairs, q * PAIRS_PER_ABBA + i);
+      abba.pairs[i] = cJSON_IsNumber(pair) ? pair->valuedouble : NAN;
+      abba.aa_pairs[i] = cJSON_IsNumber(aa_pair) ? aa_pair->valuedouble : NAN;
     }
-    if (!tc_vec_push(tc_arena_alloc(p->arena), &pool->quads, quad)) return false;
+    if (!tc_vec_push(tc_arena_alloc(p->arena), &pool->abbas, abba)) return false;
   }
-  return !n || tc_vec_push(tc_arena_alloc(p->arena), &pool->lengths, (double)(n * PAIRS_OF_QUAD));
+  return !n || tc_vec_push(tc_arena_alloc(p->arena), &pool->lengths, (double)(n * PAIRS_PER_ABBA));
 }
 
 static bool take_file(struct pools *p, const char *path) {
@@ -100,33 +100,33 @@ static bool take_file(struct pools *p, const char *path) {
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
     struct pool *pool = pool_of(p, tb_doc_text(one, "id", "?"));
     good =
-        good && pool && take_quads(p, pool, tb_doc_at(one, "log_ratios"), tb_doc_at(one, "twin_log_ratios"));
+        good && pool && take_abbas(p, pool, tb_doc_at(one, "log_ratios"), tb_doc_at(one, "twin_log_ratios"));
   }
   cJSON_Delete(document);
   return good;
 }
 
 static void draw(const struct pool *pool, struct tb_random *random, double shift, double *pairs,
-                 double *twins) {
-  const struct quad *q = &pool->quads.data[tb_random_next(random) % pool->quads.len];
-  for (int i = 0; i < PAIRS_OF_QUAD; i++) {
+                 double *aa_pairs) {
+  const struct abba *q = &pool->abbas.data[tb_random_next(random) % pool->abbas.len];
+  for (int i = 0; i < PAIRS_PER_ABBA; i++) {
     pairs[i] = q->pairs[i] + shift;
-    twins[i] = q->twins[i];
+    aa_pairs[i] = q->aa_pairs[i];
   }
 }
 
-/* One duel of at most `most` pairs. */
-static struct tb_decision one_duel(const struct pool *pool, struct tb_random *random, double shift,
-                                   int most) {
+/* One paired comparison of at most `most` pairs. */
+static struct tb_decision one_comparison(const struct pool *pool, struct tb_random *random, double shift,
+                                         int most) {
   struct tb_looks looks = {.max_pairs = most, .confidence = tb_confidence_default};
   struct tb_decision d = {.verdict = TB_VERDICT_UNSURE};
-  double pairs[TB_LOOK_FIRST * SERIES_MAX], twins[TB_LOOK_FIRST * SERIES_MAX];
-  for (int n = PAIRS_OF_QUAD; n <= most; n += PAIRS_OF_QUAD) {
-    draw(pool, random, shift, &pairs[n - PAIRS_OF_QUAD], &twins[n - PAIRS_OF_QUAD]);
-    const bool last = n + PAIRS_OF_QUAD > most;
+  double pairs[TB_LOOK_FIRST * SERIES_MAX], aa_pairs[TB_LOOK_FIRST * SERIES_MAX];
+  for (int n = PAIRS_PER_ABBA; n <= most; n += PAIRS_PER_ABBA) {
+    draw(pool, random, shift, &pairs[n - PAIRS_PER_ABBA], &aa_pairs[n - PAIRS_PER_ABBA]);
+    const bool last = n + PAIRS_PER_ABBA > most;
     if (!tb_look_due(&looks, n, last)) continue;
     const struct tb_decide_options options = {tb_threshold_default, tb_look_confidence(&looks, n, last)};
-    d = tb_decide(pairs, (size_t)n, twins, (size_t)n, options);
+    d = tb_decide(pairs, (size_t)n, aa_pairs, (size_t)n, options);
     if (tb_look_settles(&d, tb_threshold_default)) break;
   }
   return d;
@@ -147,9 +147,9 @@ static int resample(struct pools *p, long decisions, double planted) {
   long counts[TB_VERDICT_COUNT] = {0};
   for (long i = 0; i < decisions; i++) {
     const struct pool *pool = &p->all[i % p->count];
-    struct tb_decision d = one_duel(pool, &random, log1p(planted), usual_length(pool));
+    struct tb_decision d = one_comparison(pool, &random, log1p(planted), usual_length(pool));
     if (d.verdict == TB_VERDICT_SLOWER || d.verdict == TB_VERDICT_FASTER) {
-      const struct tb_decision fresh = one_duel(pool, &random, log1p(planted), CONFIRMATION);
+      const struct tb_decision fresh = one_comparison(pool, &random, log1p(planted), CONFIRMATION);
       d = tb_decide_confirm(&d, &fresh);
     }
     counts[d.verdict]++;
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
   } else if (argc > FILES && !strcmp(argv[1], "resample")) {
     bool good = true;
     for (int i = FILES; i < argc; i++) good = good && take_file(&p, argv[i]);
-    for (int i = 0; i < p.count; i++) good = good && p.all[i].quads.len;
+    for (int i = 0; i < p.count; i++) good = good && p.all[i].abbas.len;
     if (good && p.count)
       code = resample(&p, strtol(argv[2], NULL, 10), strtod(argv[3], NULL));
     else

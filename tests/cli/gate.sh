@@ -318,7 +318,7 @@ sed 's/"run"/"ab"/' flagged.json > unsaid.json
 fails 2 'does not say how tbench run made it' "$TBENCH" gate unsaid.json against=old.json base=self
 sed 's/tiny.lua/gone.lua/' flagged.json > gone.json
 fails 2 "command line does not work here" "$TBENCH" gate gone.json against=old.json base=self
-# Each process takes longer to begin than its share of the budget: one quad is all there is time for.
+# Each process takes longer to begin than its share of the budget: one ABBA group is all there is time for.
 sed 's/function(case)/function(case) local till = os.clock() + 0.3 repeat until os.clock() > till/' tiny.lua > starved.lua && mv starved.lua tiny.lua
 echo 'confirmation_pairs = 6 budget = 1 floor_limit = 10' > starved.lua
 for update in no yes; do

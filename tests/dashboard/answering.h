@@ -65,7 +65,8 @@ static inline const char *store(struct fixture *f, const char *text) {
   if (tb_intake_take(f->intake, text, strlen(text), false, NULL, &s, why) != TB_TAKEN_OK) return why;
   assert_true(tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_BEGIN)));
   assert_int_equal(tb_submission_apply(&s->write, &f->store), TB_WRITTEN_STORED);
-  assert_true(tb_store_settle(&f->store) && tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
+  assert_true(tb_store_flush_group(&f->store) &&
+              tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
   free(s);
   return why;
 }

@@ -67,36 +67,38 @@ static void test_charges(void **state) {
 }
 
 /* Connections are counted for each peer, until the last one of it is gone. */
-static void test_crowd(void **state) {
-  static struct tb_crowd crowd;
+static void test_connection_counts(void **state) {
+  static struct tb_connection_counts connection_counts;
   const struct sockaddr_in6 one = address_of("2001:db8::1"), neighbour = address_of("2001:db8::ffff:2"),
                             other = address_of("2001:db8:0:1::1");
   const struct sockaddr *peer = (const struct sockaddr *)&one;
   (void)state;
-  tb_crowd_open(&crowd, 3);
+  tb_connections_open(&connection_counts, 3);
   for (int i = 0; i < 3; i++) {
-    assert_true(tb_crowd_has_room(&crowd, peer));
-    assert_true(tb_crowd_enter(&crowd, peer));
+    assert_true(tb_connections_may_add(&connection_counts, peer));
+    assert_true(tb_connections_add(&connection_counts, peer));
   }
-  assert_false(tb_crowd_has_room(&crowd, peer));
-  assert_false(tb_crowd_has_room(&crowd, (const struct sockaddr *)&neighbour)); /* the same /64 */
-  assert_true(tb_crowd_has_room(&crowd, (const struct sockaddr *)&other));
-  tb_crowd_leave(&crowd, (const struct sockaddr *)&neighbour);
-  assert_true(tb_crowd_has_room(&crowd, peer));
+  assert_false(tb_connections_may_add(&connection_counts, peer));
+  assert_false(
+      tb_connections_may_add(&connection_counts, (const struct sockaddr *)&neighbour)); /* the same /64 */
+  assert_true(tb_connections_may_add(&connection_counts, (const struct sockaddr *)&other));
+  tb_connections_remove(&connection_counts, (const struct sockaddr *)&neighbour);
+  assert_true(tb_connections_may_add(&connection_counts, peer));
   for (int i = 0; i < 20000; i++) { /* more peers than chains; each is forgotten with its last connection */
     char text[64];
     snprintf(text, sizeof text, "2001:db9:%x:%x::1", i / 65536, i % 65536);
     const struct sockaddr_in6 many = address_of(text);
-    assert_true(tb_crowd_enter(&crowd, (const struct sockaddr *)&many));
-    if (i % 2) tb_crowd_leave(&crowd, (const struct sockaddr *)&many);
+    assert_true(tb_connections_add(&connection_counts, (const struct sockaddr *)&many));
+    if (i % 2) tb_connections_remove(&connection_counts, (const struct sockaddr *)&many);
   }
-  tb_crowd_leave(&crowd, peer);
-  tb_crowd_leave(&crowd, peer);
+  tb_connections_remove(&connection_counts, peer);
+  tb_connections_remove(&connection_counts, peer);
   int callers = 0;
-  for (int i = 0; i < TB_CROWD_CHAINS; i++)
-    for (const struct tb_caller *caller = crowd.chains[i]; caller; caller = caller->next) callers++;
+  for (int i = 0; i < TB_CONNECTION_CHAINS; i++)
+    for (const struct tb_caller *caller = connection_counts.chains[i]; caller; caller = caller->next)
+      callers++;
   assert_int_equal(callers, 10000);
-  tb_crowd_close(&crowd);
+  tb_connections_close(&connection_counts);
 }
 
 static void open_store(struct tb_store *store) {
@@ -164,8 +166,11 @@ static void test_many_tokens(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_limits), cmocka_unit_test(test_charges),     cmocka_unit_test(test_crowd),
-      cmocka_unit_test(test_tokens), cmocka_unit_test(test_many_tokens),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_charges),
+      cmocka_unit_test(test_connection_counts),
+      cmocka_unit_test(test_tokens),
+      cmocka_unit_test(test_many_tokens),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

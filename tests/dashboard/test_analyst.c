@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "dashboard/analysis/analysis.h"
-#include "dashboard/analysis/news.h"
+#include "dashboard/analysis/movers.h"
 #include "tests/dashboard/world.h"
 #include "tests/results/stats/noise.h"
 
@@ -81,19 +81,19 @@ static void add_hours(struct world *w, int from, int to, int slower_at) {
     add(w, hour_of(w, hour), hour, 1, (hour >= slower_at ? 1300 : 1000) + hour * 37 % 11);
 }
 
-/* Runs without a probe among those with one take no place in the window: it is as full as it is without them,
- * and its oldest step stays. */
-static void test_other_probe(void **state) {
+/* Runs without a calibration kernel among those with one take no place in the window: it is as full as it is
+ * without them, and its oldest step stays. */
+static void test_other_calibration(void **state) {
   enum { STEP = 50, STRAY = 280, END = 304 };
   struct world *w = *state;
-  w->probe = 1;
+  w->calibration = 1;
   add_hours(w, 0, 150, STEP);
   analyse(w);
   assert_int_equal((int)ask(w, "SELECT count(*) FROM changes"), 1);
   add_hours(w, 150, STRAY, STEP);
-  w->probe = 0;
+  w->calibration = 0;
   add(w, hour_of(w, STRAY), STRAY, 1, 5e6);
-  w->probe = 1;
+  w->calibration = 1;
   add_hours(w, STRAY + 1, END, STEP); /* the window begins some two points before the step */
   analyse(w);
   assert_int_equal((int)ask(w, "SELECT count(*) FROM changes"), 1);
@@ -180,7 +180,7 @@ static void test_many_cases(void **state) {
   add(w, w->now, SERIES_NIGHTS + 1, 1, 0); /* c0 alone */
   wait_until(w, "SELECT count(*) FROM series WHERE name <> 'c0' AND score > 0", 0);
   snprintf(sql, sizeof sql, "SELECT count(*) FROM series WHERE verdict = %d",
-           TB_NEWS_GONE); /* which is told in the place of a verdict */
+           TB_MOVERS_GONE); /* which is told in the place of a verdict */
   wait_until(w, sql, CASES - 1);
   add(w, w->now + hour_ms, SERIES_NIGHTS + 2, 2, 0); /* c1 is measured again */
   wait_until(w, sql, CASES - 2);
@@ -191,7 +191,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_blocked, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_other_probe, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_other_calibration, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_kept_once, set_up, tear_down),
       cmocka_unit_test(test_family),
       cmocka_unit_test_setup_teardown(test_many_cases, set_up, tear_down),

@@ -86,7 +86,7 @@ static void test_refused_at_the_end(void **state) {
 
 /* --- what requests hold --- */
 
-enum { MIB = 1 << 20, BODY_ROOM = 48 * MIB, ANSWER_ROOM = 128 * MIB };
+enum { MIB = 1 << 20, BODIES_LIMIT = 48 * MIB, ANSWERS_LIMIT = 128 * MIB };
 
 static struct tb_server *new_server(const struct tb_settings *settings) {
   struct tb_server *server = calloc(1, sizeof *server);
@@ -149,7 +149,7 @@ static void test_largest_body(void **state) {
 /* What headers announce is not held before it comes: whoever sends nothing keeps nobody out. What comes is
  * bounded, and of one that is refused nothing is kept. */
 static void test_announced_bodies(void **state) {
-  enum { MANY = 20, FIT = BODY_ROOM / (16 * MIB) };
+  enum { MANY = 20, FIT = BODIES_LIMIT / (16 * MIB) };
   const struct tb_settings settings = {.loopback = true, .open = true, .max_mib = 16};
   struct tb_server *server = new_server(&settings);
   struct tb_query *queries[MANY];
@@ -164,7 +164,7 @@ static void test_announced_bodies(void **state) {
     send_bytes(server, queries[i], 16 * MIB);
     assert_int_equal(queries[i]->answer.status, 0);
   }
-  assert_int_equal(atomic_load(&server->body_bytes), BODY_ROOM);
+  assert_int_equal(atomic_load(&server->body_bytes), BODIES_LIMIT);
   struct tb_query *late = begin_document(server, "16777216");
   assert_int_equal(late->answer.status, MHD_HTTP_SERVICE_UNAVAILABLE);
   assert_int_equal(late->answer.retry_s, 1);
@@ -213,8 +213,8 @@ static void test_answers(void **state) {
   struct tb_query *alone = answer(server, 5 * MIB);
   assert_int_equal(alone->answer.status, MHD_HTTP_OK);
   const long long held = atomic_load(&server->answer_bytes);
-  assert_in_range(held, 5 * MIB, 5 * MIB + 1);                     /* not twice as much */
-  atomic_fetch_add(&server->answer_bytes, ANSWER_ROOM - 10 * MIB); /* of others */
+  assert_in_range(held, 5 * MIB, 5 * MIB + 1);                       /* not twice as much */
+  atomic_fetch_add(&server->answer_bytes, ANSWERS_LIMIT - 10 * MIB); /* of others */
   struct tb_query *large = answer(server, 6 * MIB), *fitting = answer(server, 4 * MIB),
                   *small = answer(server, 8000);
   assert_int_equal(large->answer.status, MHD_HTTP_SERVICE_UNAVAILABLE);
@@ -225,8 +225,8 @@ static void test_answers(void **state) {
   end(server, large);
   end(server, fitting);
   end(server, small);
-  assert_int_equal(atomic_load(&server->answer_bytes), held + ANSWER_ROOM - 10 * MIB);
-  atomic_fetch_sub(&server->answer_bytes, ANSWER_ROOM - 10 * MIB);
+  assert_int_equal(atomic_load(&server->answer_bytes), held + ANSWERS_LIMIT - 10 * MIB);
+  atomic_fetch_sub(&server->answer_bytes, ANSWERS_LIMIT - 10 * MIB);
   end(server, alone);
   assert_int_equal(atomic_load(&server->answer_bytes), 0);
   assert_int_equal(atomic_load(&server->active), 0);
@@ -252,7 +252,7 @@ static void test_connections(void **state) {
   struct tb_server *server = new_server(&settings);
   void *contexts[8] = {NULL};
   (void)state;
-  tb_crowd_open(&server->crowd, 2);
+  tb_connections_open(&server->connection_counts, 2);
   assert_int_equal(connect_from(server, "192.0.2.1", &contexts[0]), MHD_YES);
   assert_int_equal(connect_from(server, "192.0.2.1", &contexts[1]), MHD_YES);
   assert_int_equal(connect_from(server, "192.0.2.1", &contexts[2]), MHD_NO);
@@ -266,7 +266,7 @@ static void test_connections(void **state) {
   assert_int_equal(connect_from(server, "127.0.0.1", &contexts[4]), MHD_YES);
   assert_int_equal(connect_from(server, "127.0.0.1", &contexts[5]), MHD_NO);
   client.peer = (struct sockaddr_in){0};
-  tb_crowd_close(&server->crowd);
+  tb_connections_close(&server->connection_counts);
   free(server);
 }
 

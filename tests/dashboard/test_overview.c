@@ -115,7 +115,7 @@ static void arrive(struct fixture *f, int64_t started, const char *commit, const
   for (int i = 0; i < count; i++)
     rows[i] = (struct tb_row){.name = "c", .position = i, .outcome = outcomes[i]};
   assert_int_equal(tb_submission_apply(&s.write, &f->store), TB_WRITTEN_STORED);
-  assert_true(tb_store_settle(&f->store));
+  assert_true(tb_store_flush_group(&f->store));
 }
 
 struct told {

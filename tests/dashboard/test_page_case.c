@@ -86,7 +86,7 @@ static void test_table(void **state) {
     if (count_of(text, columns[i]) != 1) fail_msg("%s", columns[i]);
   for (int i = 0; i < TB_COUNT(cells); i++)
     if (count_of(text, cells[i]) != (i ? 3 : 2)) fail_msg("%s", cells[i]);
-  assert_null(strstr(text, "77.5")); /* over another probe: another scale */
+  assert_null(strstr(text, "77.5")); /* over another calibration kernel: another scale */
   end(&request);
 }
 

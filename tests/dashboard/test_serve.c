@@ -160,7 +160,8 @@ static enum tb_written store(struct fixture *f, const char *text) {
   if (tb_intake_take(f->intake, text, strlen(text), false, NULL, &s, why) != TB_TAKEN_OK) fail_msg("%s", why);
   assert_true(tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_BEGIN)));
   const enum tb_written written = tb_submission_apply(&s->write, &f->store);
-  assert_true(tb_store_settle(&f->store) && tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
+  assert_true(tb_store_flush_group(&f->store) &&
+              tb_store_run(&f->store, tb_store_get(&f->store, TB_SQL_COMMIT)));
   free(s);
   return written;
 }
@@ -185,7 +186,8 @@ static void test_store(void **state) {
   assert_true(column(&f, "SELECT speedup FROM points LIMIT 1") == 2);
   assert_true(column(&f, "SELECT cold FROM points LIMIT 1") == 2e6);
   assert_true(isnan(column(&f, "SELECT kernels FROM points LIMIT 1")));
-  assert_true(column(&f, "SELECT sum(value = steady) FROM points") == 6); /* no probe: nanoseconds */
+  assert_true(column(&f, "SELECT sum(value = steady) FROM points") ==
+              6); /* no calibration kernel: nanoseconds */
   assert_true(tb_store_meta(&f.store, "documents") == 2 && tb_store_meta(&f.store, "points") == 6);
   tear_down(&f);
 }

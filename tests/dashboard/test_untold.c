@@ -69,9 +69,9 @@ static void test_no_figures(void **state) {
   store_failed(f, 500, 1, "slip", "wrong");
   assert_true(number_of(f->store.db, kept) == 0);
   assert_true(number_of(f->store.db, "SELECT count(steady) FROM points") == 1);
-  assert_true(
-      number_of(f->store.db, "SELECT count(*) FROM series WHERE coalesce(latest_steady, latest_speedup, "
-                             "latest_lo, latest_hi, latest_cold) IS NULL AND latest_outcome = 1") == 1);
+  assert_true(number_of(f->store.db,
+                        "SELECT count(*) FROM series WHERE coalesce(latest_steady, latest_speedup, "
+                        "latest_lo, latest_hi, latest_cold) IS NULL AND latest_outcome = 1") == 1);
   sqlite3_stmt *values = tb_store_get(&f->store, TB_SQL_NEWEST_VALUES);
   int n = 0;
   sqlite3_bind_int(values, 1, 1);
@@ -244,7 +244,7 @@ static void test_ablations(void **state) {
 }
 
 /* As on the console: whole calls, or a word. */
-static void test_payoff(void **state) {
+static void test_break_even(void **state) {
   struct fixture *f = *state;
   char text[DOCUMENT_HEAD + DOCUMENT_CASE];
   arguments[0].name = "case", arguments[0].value = "load/case0/inductor/default/cpu/f32/b8/machine/t2";
@@ -281,6 +281,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_no_figures), TEST(test_compared),       TEST(test_failing_now),
       TEST(test_open_now),   TEST(test_newest_commits), TEST(test_two_machines),
-      TEST(test_ablations),  TEST(test_payoff),         TEST(test_numbers)};
+      TEST(test_ablations),  TEST(test_break_even),     TEST(test_numbers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -325,21 +325,22 @@ static void test_many_documents(void **state) {
 /* The value of a point is the one that the gate judges by, however many replicates there are. */
 static void test_value(void **state) {
   struct fixture *f = *state;
-  char text[DOCUMENT_HEAD + DOCUMENT_CASE], probe[RATIOS * 16 + 512];
-  bool probed;
+  char text[DOCUMENT_HEAD + DOCUMENT_CASE], calibration[RATIOS * 16 + 512];
+  bool calibrated;
   size_t at = (size_t)sprintf(
-      probe, "\"probe\":{\"median_ns\":1000,\"mad_ns\":1,\"p05_ns\":990,\"p95_ns\":1010,\"replicates\":[{"
-             "\"median_ns\":1000,\"samples_ns\":[1000]}],\"version\":1,\"log_ratios\":[");
+      calibration,
+      "\"probe\":{\"median_ns\":1000,\"mad_ns\":1,\"p05_ns\":990,\"p95_ns\":1010,\"replicates\":[{"
+      "\"median_ns\":1000,\"samples_ns\":[1000]}],\"version\":1,\"log_ratios\":[");
   for (int i = 0; i < RATIOS; i++)
-    at += (size_t)sprintf(probe + at, "%s%.4f", i ? "," : "", i < RATIOS / 3 ? 0.5 : 1.0 + i * 1e-4);
-  sprintf(probe + at, "]}");
+    at += (size_t)sprintf(calibration + at, "%s%.4f", i ? "," : "", i < RATIOS / 3 ? 0.5 : 1.0 + i * 1e-4);
+  sprintf(calibration + at, "]}");
   document_write(text, 1, 1);
-  char *made = with_first(text, "\"probe\":null", probe);
+  char *made = with_first(text, "\"probe\":null", calibration);
   assert_string_equal(store(f, made), "");
   cJSON *document = cJSON_Parse(made);
   const double expected =
-      tb_history_value(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "cases"), 0), &probed);
-  assert_true(probed);
+      tb_history_value(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "cases"), 0), &calibrated);
+  assert_true(calibrated);
   assert_true(fabs(number_of(f->store.db, "SELECT value FROM points") / expected - 1) < 1e-12);
   assert_true(number_of(f->store.db, "SELECT probe FROM points") == 1);
   cJSON_Delete(document);

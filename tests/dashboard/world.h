@@ -23,7 +23,7 @@ struct world {
   struct tb_store reader;
   int64_t now;
   int documents;
-  int64_t probe;        /* of the points that are added */
+  int64_t calibration;  /* of the points that are added */
   const double *values; /* of each case; NULL: all have the same */
   const char *machine;  /* NULL: "m" */
 };
@@ -100,8 +100,10 @@ static inline void add(struct world *w, int64_t started, int commit, int count, 
   w->documents++;
   for (int i = 0; i < count; i++) {
     snprintf(names[i], sizeof *names, "c%d", i);
-    rows[i] = (struct tb_row){
-        .name = names[i], .position = i, .value = w->values ? w->values[i] : value, .probe = w->probe};
+    rows[i] = (struct tb_row){.name = names[i],
+                              .position = i,
+                              .value = w->values ? w->values[i] : value,
+                              .calibration = w->calibration};
   }
   item.submission.commit = name;
   item.submission.rows = rows;

@@ -202,12 +202,12 @@ static struct target *the_target(void) {
   t->server->started_ms = tb_now_ms();
   tb_auth_open(&t->server->auth);
   tb_limits_open(&t->server->limits, (double)t->settings.rate);
-  tb_crowd_open(&t->server->crowd, 16);
+  tb_connections_open(&t->server->connection_counts, 16);
   tb_intakes_open(t->server);
   tb_assets_open(&t->server->assets);
   open_store(t);
   demand((t->server->writer = tb_writer_start(&t->server->store)) != NULL, "a writer");
-  tb_writer_on_end(t->server->writer, tb_take_group_written, t->server);
+  tb_writer_on_end(t->server->writer, tb_ingest_group_written, t->server);
   demand((t->server->readers = tb_readers_start(t->server, &err)) != NULL, err.message);
   demand((t->server->daemon = tb_http_start(
               t->server, MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET, options)) != NULL,
@@ -223,7 +223,7 @@ static enum tb_written empty(struct tb_write *self, struct tb_store *store) {
                             "changes; DELETE FROM commits; DELETE FROM machines;"
                             "UPDATE meta SET value = 0 WHERE name IN ('documents', 'points')";
   (void)self;
-  tb_names_forget(store);
+  tb_name_cache_forget(store);
   return sqlite3_exec(store->db, all, NULL, NULL, NULL) == SQLITE_OK ? TB_WRITTEN_STORED : TB_WRITTEN_FAILED;
 }
 

@@ -78,7 +78,7 @@ static void store_it(struct target *target, struct tb_submission *s, const char 
   struct tb_store *store = &target->store;
   demand(tb_store_run(store, tb_store_get(store, TB_SQL_BEGIN)), store->error);
   const enum tb_written first = tb_submission_apply(&s->write, store);
-  demand(first == TB_WRITTEN_STORED && tb_store_settle(store), store->error);
+  demand(first == TB_WRITTEN_STORED && tb_store_flush_group(store), store->error);
   check_stored(store, s, text);
   demand(tb_submission_apply(&s->write, store) == TB_WRITTEN_THERE, "stored twice");
   demand(tb_store_run(store, tb_store_get(store, TB_SQL_ROLLBACK)), store->error);

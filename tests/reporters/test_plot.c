@@ -316,7 +316,7 @@ static void test_history(void **state) {
 }
 
 /* Nights without a point are told: the newest, and those between. */
-static void test_history_untold(void **state) {
+static void test_history_omitted(void **state) {
   struct fixture *f = *state;
   static const struct tb_plot_point points[] = {{0, 2000}, {2, 3000}};
   const struct tb_plot_series series[] = {{"s/w/b1", false, points, NULL, NULL, 2, 0, 0}};
@@ -325,7 +325,7 @@ static void test_history_untold(void **state) {
                                           .n_runs = 3,
                                           .n_series = 1,
                                           .confidence = 0.95,
-                                          .untold = {4, 2, {{"crashed", 3}, {"wrong", 1}}}};
+                                          .omitted = {4, 2, {{"crashed", 3}, {"wrong", 1}}}};
   cJSON_ReplaceItemInObject(add_case(f, "w", "default", 8, 2), "outcome", cJSON_CreateString("wrong"));
   draw(f, 0, 0, &history);
   char *script = read_text(f->plot.script);
@@ -431,11 +431,11 @@ static void test_ablation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_speedup),        TEST(test_missing),        TEST(test_rows),
-      TEST(test_row_params),     TEST(test_many),           TEST(test_left_out_in_picture),
-      TEST(test_compile),        TEST(test_roofline),       TEST(test_above_roof),
-      TEST(test_not_right),      TEST(test_compile_legend), TEST(test_history),
-      TEST(test_history_untold), TEST(test_history_edge),   TEST(test_history_many),
+      TEST(test_speedup),         TEST(test_missing),        TEST(test_rows),
+      TEST(test_row_params),      TEST(test_many),           TEST(test_left_out_in_picture),
+      TEST(test_compile),         TEST(test_roofline),       TEST(test_above_roof),
+      TEST(test_not_right),       TEST(test_compile_legend), TEST(test_history),
+      TEST(test_history_omitted), TEST(test_history_edge),   TEST(test_history_many),
       TEST(test_ablation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

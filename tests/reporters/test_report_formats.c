@@ -182,7 +182,7 @@ static void test_small_reports(void **state) {
   } rows[] = {
       {"bencher", RESULT(CASE),
        "{\n  " BENCHER_RUN ",\n  \"a b\": {\n    \"latency\": {\n      \"value\": 1500,\n      "
-                           "\"lower_value\": 1000,\n      \"upper_value\": 2000\n    }\n  }\n}\n"},
+       "\"lower_value\": 1000,\n      \"upper_value\": 2000\n    }\n  }\n}\n"},
       {"influx", RESULT(CASE),
        INFLUX_RUN
        "tbench,id=a\\ b,host=h "

@@ -2,7 +2,7 @@
  * against each (comparisons are counted, not timed), and what is found is what holding each against each
  * finds. */
 #include "reporters/ablation.h"
-#include "reporters/alike.h"
+#include "reporters/equal_texts.h"
 #include "reporters/series.h"
 #include "reporters/table.h"
 #include "tests/reporters/plotted.h"
@@ -32,20 +32,20 @@ static void test_alike(void **state) {
     char names[MOST][8];
     const char *texts[MOST];
     const int n = (int)(next_random(&random) % MOST), kinds = 1 + (int)(next_random(&random) % MOST);
-    struct tb_alike alike;
+    struct tb_equal_texts equal;
     for (int i = 0; i < n; i++) {
       snprintf(names[i], sizeof names[i], "%u", next_random(&random) % (unsigned)kinds);
       texts[i] = names[i];
     }
-    assert_true(tb_alike_make(texts, n, &alike));
+    assert_true(tb_equal_texts_make(texts, n, &equal));
     for (int i = 0; i < n; i++) {
       int first = 0, next = i + 1;
       while (strcmp(names[first], names[i]) != 0) first++;
       while (next < n && strcmp(names[next], names[i]) != 0) next++;
-      assert_int_equal(alike.first[i], first);
-      assert_int_equal(alike.next[i], next < n ? next : -1);
+      assert_int_equal(equal.first[i], first);
+      assert_int_equal(equal.next[i], next < n ? next : -1);
     }
-    tb_alike_free(&alike);
+    tb_equal_texts_free(&equal);
   }
 }
 

@@ -31,7 +31,7 @@
  * Upvalues are P's, in P's order; the step has one more, or two with hooks. Both are made as chunks for
  * lua_load; the loader joins the upvalues (lua_load overwrites the first one, so that every one is to be
  * joined). With tc_resume.makes, the chunk is a function without upvalues that gives a new closure of either
- * at each call (makers.c), for closures that share the code alone.
+ * at each call (closure_factories.c), for closures that share the code alone.
  *
  * Threads: pure. Errors: TC_CORRUPT (pc is none at which a function can go on, or code that no compiler
  * makes), TC_LIMIT (tc_resume_may_cut says no, or too many open values). */
@@ -85,10 +85,10 @@ tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_st
 tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_strbuf *chunk,
                          struct tc_error *err);
 /* A chunk that gives a new closure of the function, with variables of its own, at each call. TC_LIMIT: more
- * than TC_MAKER_UPVALUES. */
-enum { TC_MAKER_UPVALUES = TC_REGISTERS - 8 };
-tc_status tc_bytecode_maker(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk,
-                            struct tc_error *err);
+ * than TC_FACTORY_UPVALUES. */
+enum { TC_FACTORY_UPVALUES = TC_REGISTERS - 8 };
+tc_status tc_bytecode_factory(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk,
+                              struct tc_error *err);
 /* Does the CLOSURE at pc make the first argument of a call, which alone can see it? */
 bool tc_resume_makes_argument(const struct tc_proto *proto, int pc);
 /* The function itself as a chunk: what tc_bytecode_decode reads (also for nested functions, whose upvalues

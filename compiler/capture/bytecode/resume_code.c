@@ -32,7 +32,7 @@ enum {
 }; /* instructions: of entry and copies at most, of a hook, of an epilogue at most */
 enum { CALLEE = 0, NUMBER = 1, MOVED = 2 }; /* registers of an epilogue */
 
-struct maker {
+struct writer {
   const struct tc_resume *r;
   struct tc_arena *arena; /* of this function alone */
   struct tc_proto made;
@@ -47,7 +47,7 @@ static uint32_t jump(int from, int to) {
 static uint32_t with_b(uint32_t code, int b) { return (code & ~(UINT32_C(0xff) << 16)) | (uint32_t)b << 16; }
 static uint32_t with_c(uint32_t code, int c) { return (code & ~(UINT32_C(0xff) << 24)) | (uint32_t)c << 24; }
 
-static int emit(struct maker *m, uint32_t code) {
+static int emit(struct writer *m, uint32_t code) {
   const int at = m->made.n_code++;
   m->made.code[at] = code;
   if (m->made.lines) m->made.lines[at] = m->line;
@@ -55,9 +55,9 @@ static int emit(struct maker *m, uint32_t code) {
 }
 
 /* What RETURN and TAILCALL tell of a function with variable arguments: its parameters, from 1. */
-static int parameters_code(const struct maker *m) { return m->made.is_vararg ? m->made.n_params + 1 : 0; }
+static int parameters_code(const struct writer *m) { return m->made.is_vararg ? m->made.n_params + 1 : 0; }
 
-static void copy_locals(struct maker *m) {
+static void copy_locals(struct writer *m) {
   const struct tc_proto *p = m->r->proto;
   for (int i = 0; i < p->n_locals; i++) {
     struct tc_local_row *local = &m->made.locals[m->made.n_locals++];
@@ -67,7 +67,7 @@ static void copy_locals(struct maker *m) {
   }
 }
 
-static void copy_code(struct maker *m) {
+static void copy_code(struct writer *m) {
   const struct tc_proto *p = m->r->proto;
   memcpy(m->made.code + PROLOGUE, p->code, sizeof *p->code * (size_t)p->n_code);
   if (m->made.lines) memcpy(m->made.lines + PROLOGUE, p->lines, sizeof *p->lines * (size_t)p->n_code);
@@ -88,11 +88,11 @@ static size_t count_hooks(const struct tc_resume *r) {
   return count;
 }
 
-static tc_status begin(struct maker *m, const struct tc_resume *r, int pc, int registers,
+static tc_status begin(struct writer *m, const struct tc_resume *r, int pc, int registers,
                        struct tc_error *err) {
   const struct tc_proto *p = r->proto;
   const char *why;
-  *m = (struct maker){.r = r, .made = *p};
+  *m = (struct writer){.r = r, .made = *p};
   if (!tc_resume_may_cut(r, pc, &why)) return tc_fail(err, TC_LIMIT, "capture", "resume functions: %s", why);
   if (registers + MOVED > TC_REGISTERS - 1)
     return tc_fail(err, TC_LIMIT, "capture", "resume functions: too many open values");
@@ -115,24 +115,26 @@ static tc_status begin(struct maker *m, const struct tc_resume *r, int pc, int r
   return TC_OK;
 }
 
-static void finish(struct maker *m, struct tc_strbuf *chunk, struct tc_error *err, tc_status *status) {
+static void finish(struct writer *m, struct tc_strbuf *chunk, struct tc_error *err, tc_status *status) {
   if (!*status) {
     const int at = m->made.is_vararg; /* VARARGPREP comes first */
     m->made.code[at] = jump(at, m->entry);
     if (m->made.lines) m->made.lines[at] = m->line;
-    *status = m->r->makes ? tc_bytecode_maker(m->arena, &m->made, chunk, err)
+    *status = m->r->makes ? tc_bytecode_factory(m->arena, &m->made, chunk, err)
                           : tc_bytecode_encode(&m->made, chunk, err);
   }
   tc_arena_free(m->arena);
 }
 
-static int place(const struct maker *m, int pc) { return PROLOGUE + (pc == 0 && m->made.is_vararg ? 1 : pc); }
+static int place(const struct writer *m, int pc) {
+  return PROLOGUE + (pc == 0 && m->made.is_vararg ? 1 : pc);
+}
 
 /* Added code begins with an instruction that does nothing, but tells Lua where it is: Lua up to 5.4.4 reports
  * integer divisions by zero at the line of the last instruction that did. */
-static void begin_added(struct maker *m) { m->entry = emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false)); }
+static void begin_added(struct writer *m) { m->entry = emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false)); }
 
-static void enter_place(struct maker *m, int pc) {
+static void enter_place(struct writer *m, int pc) {
   begin_added(m);
   emit(m, jump(m->made.n_code, place(m, pc)));
 }
@@ -144,7 +146,7 @@ int tc_resume_original(const struct tc_resume *r, int pc) {
 
 tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_strbuf *chunk,
                                  struct tc_error *err) {
-  struct maker m;
+  struct writer m;
   struct tc_resume_unit unit;
   tc_status status = tc_resume_unit_at(r, pc, -1, &unit, err);
   if (status) return status;
@@ -155,7 +157,7 @@ tc_status tc_resume_continuation(const struct tc_resume *r, int pc, struct tc_st
 }
 
 /* What a step calls: where it leaves, and for hooked calls. */
-static tc_status add_upvalues(struct maker *m, struct tc_error *err) {
+static tc_status add_upvalues(struct writer *m, struct tc_error *err) {
   const struct tc_proto *p = m->r->proto;
   m->made.upvalues = tc_arena_bytes(m->arena, sizeof *p->upvalues * ((size_t)p->n_upvalues + 2));
   if (!m->made.upvalues) return tc_fail(err, TC_NOMEM, "capture", "resume functions: out of memory");
@@ -174,7 +176,7 @@ static bool is_exit(const struct tc_resume_unit *unit, int pc) {
 
 /* The CLOSURE at pc goes to added code, where the hook looks at what it made; the registers for that lie
  * above all of the function's. */
-static void hook_call(struct maker *m, int pc) {
+static void hook_call(struct writer *m, int pc) {
   const int at = place(m, pc), argument = tc_code_a(m->made.code[at]), hook = m->r->proto->max_stack,
             line = m->line;
   const uint32_t closure = m->made.code[at];
@@ -190,13 +192,13 @@ static void hook_call(struct maker *m, int pc) {
   if (m->made.max_stack < hook + 3) m->made.max_stack = hook + 3;
 }
 
-static void hook_calls(struct maker *m, const struct tc_resume_unit *unit) {
+static void hook_calls(struct writer *m, const struct tc_resume_unit *unit) {
   if (m->r->proto->max_stack + 3 > TC_REGISTERS - 1) return;
   for (int pc = 0; pc < m->r->proto->n_code; pc++)
     if (!is_exit(unit, pc) && tc_resume_makes_argument(m->r->proto, pc)) hook_call(m, pc);
 }
 
-static void epilogue(struct maker *m, int number, int exit) {
+static void epilogue(struct writer *m, int number, int exit) {
   const struct tc_live *live = &m->r->live[exit];
   const int count = tc_live_count(live), parameters = parameters_code(m);
   if (m->made.max_stack < count + MOVED) m->made.max_stack = count + MOVED;
@@ -214,7 +216,7 @@ static void epilogue(struct maker *m, int number, int exit) {
 }
 
 /* The unit or region runs in its place. */
-static void run_in_place(struct maker *m, const struct tc_resume_unit *unit, int pc) {
+static void run_in_place(struct writer *m, const struct tc_resume_unit *unit, int pc) {
   enter_place(m, pc);
   for (int number = 0; number < unit->n_exits; number++) {
     const int at = place(m, unit->exits[number]);
@@ -230,13 +232,13 @@ struct leaving {
   int at[TC_MAX_RESUME_EXITS + 1], number[TC_MAX_RESUME_EXITS + 1], n;
 };
 
-static void leave(struct maker *m, struct leaving *l, int number) {
+static void leave(struct writer *m, struct leaving *l, int number) {
   l->number[l->n] = number;
   l->at[l->n++] = emit(m, 0);
 }
 
 /* Loops jump back only: the jump out stands before them. */
-static void copy_loop(struct maker *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
+static void copy_loop(struct writer *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
   const uint32_t *code = m->r->proto->code, loop = code[unit->last];
   const int body = unit->last + 1 - tc_code_bx(loop), op = tc_code_op(code[start]), a = tc_code_a(loop);
   const int back = m->made.n_code;
@@ -254,21 +256,21 @@ static void copy_loop(struct maker *m, const struct tc_resume_unit *unit, int st
   leave(m, l, exit_number(unit, unit->last + 1));
 }
 
-static void copy_forprep(struct maker *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
+static void copy_forprep(struct writer *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
   const uint32_t code = m->r->proto->code[start];
   m->entry = emit(m, tc_code_abx(TC_LUA_FORPREP, tc_code_a(code), 0));
   leave(m, l, exit_number(unit, start + 1)); /* it skips this one when there is nothing to do */
   leave(m, l, exit_number(unit, start + 2 + tc_code_bx(code)));
 }
 
-static void copy_test(struct maker *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
+static void copy_test(struct writer *m, const struct tc_resume_unit *unit, int start, struct leaving *l) {
   const uint32_t *code = m->r->proto->code;
   m->entry = emit(m, code[start]);
   leave(m, l, exit_number(unit, start + 2 + tc_code_jump(code[start + 1])));
   leave(m, l, exit_number(unit, start + 2));
 }
 
-static void name_locals(struct maker *m, int pc, int start) {
+static void name_locals(struct writer *m, int pc, int start) {
   const struct tc_proto *p = m->r->proto;
   for (int i = 0; i < p->n_locals; i++)
     if (p->locals[i].start <= pc && pc < p->locals[i].end)
@@ -281,7 +283,7 @@ static bool jumps(uint32_t code) {
   return tc_code_is_test(code) || op == TC_LUA_JMP || (op >= TC_LUA_FORLOOP && op <= TC_LUA_TFORLOOP);
 }
 
-static void run_copy(struct maker *m, const struct tc_resume_unit *unit, int start) {
+static void run_copy(struct writer *m, const struct tc_resume_unit *unit, int start) {
   struct leaving l = {.n = 0};
   const uint32_t code = m->r->proto->code[start];
   const int op = tc_code_op(code), begins = m->made.n_code;
@@ -301,7 +303,7 @@ static void run_copy(struct maker *m, const struct tc_resume_unit *unit, int sta
 }
 
 /* Gives an instruction that takes open values their number. */
-static void fix_open(struct maker *m, int pc, int open) {
+static void fix_open(struct writer *m, int pc, int open) {
   uint32_t *code = &m->made.code[place(m, pc)];
   if (tc_code_op(*code) != TC_LUA_SETLIST)
     *code = with_b(*code, open + 1);
@@ -313,7 +315,7 @@ static void fix_open(struct maker *m, int pc, int open) {
 
 tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_strbuf *chunk,
                          struct tc_error *err) {
-  struct maker m;
+  struct writer m;
   struct tc_resume_unit unit;
   tc_status status = tc_resume_unit_at(r, pc, open, &unit, err);
   if (status) return status;

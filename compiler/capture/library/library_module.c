@@ -13,7 +13,7 @@ tc_status tc_library_is_tensor(struct tc_trace *t, size_t at, int n_args, int *n
   const struct tc_tracked value = tc_argument(t, at, n_args, 0);
   const struct tc_traced_shape *shape;
   tc_status status = TC_OK;
-  if (value.kind == TC_IS_TENSOR && value.tensor->outside)
+  if (value.kind == TC_IS_TENSOR && value.tensor->external)
     status = tc_shape_of(t, value.tensor, &shape);
   else if (value.kind == TC_IS_OPAQUE)
     tc_pin(t, &value);

@@ -92,13 +92,13 @@ tc_status tc_library_gmatch(struct tc_trace *t, size_t at, int n_args, int *n_re
   *native = (struct tc_traced_native){
       .origin.source = TC_NO_SOURCE, .library = next_match, .name = "the iterator of gmatch"};
   native->iterator = keep_object(t);
-  native->maker = keep_object(t);
+  native->factory = keep_object(t);
   return tc_give(t, at, tc_tracked_native(native), n_results);
 }
 
-int tc_iterator_maker(struct tc_trace *t, const struct tc_traced_native *native) {
+int tc_iterator_factory(struct tc_trace *t, const struct tc_traced_native *native) {
   lua_State *L = t->L;
-  lua_rawgeti(L, t->objects, native->maker);
+  lua_rawgeti(L, t->objects, native->factory);
   lua_pushinteger(L, native->n_steps);
   lua_pushcclosure(L, make_advanced, 2);
   const int source = tc_guards_object(t->guards, L, lua_gettop(L), TC_NO_SOURCE);

@@ -56,15 +56,15 @@ static void print_stack(struct tc_trace *t, char *out, size_t bytes) {
   for (const struct tc_activation *a = t->activation; a && length < bytes; a = a->caller) {
     char name[64];
     const struct tc_tracked closure = tc_tracked_closure(a->closure);
-    const bool outside = tc_is_outside(&closure);
-    if (outside) tc_describe(t, &closure, name, sizeof name);
+    const bool external = tc_is_external(&closure);
+    if (external) tc_describe(t, &closure, name, sizeof name);
     const char *separator = a->caller ? "; " : "";
     const int line = tc_proto_line(a->proto, a->pc - 1);
     const int written =
-        outside ? snprintf(out + length, bytes - length, "%s:%d in function '%s'%s", a->proto->chunk, line,
-                           name, separator)
-                : snprintf(out + length, bytes - length, "%s:%d in function <%s:%d>%s", a->proto->chunk, line,
-                           a->proto->chunk, a->proto->line_defined, separator);
+        external ? snprintf(out + length, bytes - length, "%s:%d in function '%s'%s", a->proto->chunk, line,
+                            name, separator)
+                 : snprintf(out + length, bytes - length, "%s:%d in function <%s:%d>%s", a->proto->chunk,
+                            line, a->proto->chunk, a->proto->line_defined, separator);
     length += (size_t)written;
   }
 }

@@ -2,7 +2,7 @@
  * refuses what eager views refuse.
  *
  * Invariants: an operation that is no view makes its value row by row. Layouts are those of the captured call
- * (hints); where sizes vary, strides of outside tensors are guarded to have the same form (shapes.c), and so
+ * (hints); where sizes vary, strides of external tensors are guarded to have the same form (shapes.c), and so
  * those above them do. */
 #include <string.h>
 
@@ -90,7 +90,7 @@ static tc_status node_strides(struct tc_trace *t, struct tc_node *node, tc_sym s
 
 tc_status tc_strides_of(struct tc_trace *t, struct tc_traced_tensor *x, tc_sym strides[TC_MAX_DIMS]) {
   const struct tc_traced_shape *shape;
-  if (!x->outside) return node_strides(t, x->node, strides);
+  if (!x->external) return node_strides(t, x->node, strides);
   const tc_status status = tc_shape_of(t, x, &shape);
   if (!status) memcpy(strides, shape->strides, sizeof shape->strides);
   return status;
@@ -100,8 +100,8 @@ tc_status tc_is_laid_out(struct tc_trace *t, struct tc_traced_tensor *x, bool *c
   struct tc_storage storage;
   struct tc_tensor layout;
   tc_status status = TC_OK;
-  if (x->outside)
-    *contiguous = tc_tensor_is_contiguous(x->outside);
+  if (x->external)
+    *contiguous = tc_tensor_is_contiguous(x->external);
   else if (!(status = layout_of(t, x->node, &storage, &layout)))
     *contiguous = tc_tensor_is_contiguous(&layout);
   return status;

@@ -8,19 +8,19 @@
 
 static tc_status sizes_of(struct tc_trace *t, struct tc_traced_tensor *x, int *ndim, const tc_sym **sizes) {
   const struct tc_traced_shape *shape;
-  if (!x->outside) {
+  if (!x->external) {
     *ndim = x->node->meta.ndim;
     *sizes = x->node->meta.sizes;
     return TC_OK;
   }
   const tc_status status = tc_shape_of(t, x, &shape);
   if (status) return status;
-  *ndim = x->outside->ndim;
+  *ndim = x->external->ndim;
   *sizes = shape->sizes;
   return TC_OK;
 }
 
-/* Guards the shape of an outside tensor, without making it an input. */
+/* Guards the shape of an external tensor, without making it an input. */
 static tc_status look_at(struct tc_trace *t, struct tc_traced_tensor *x) {
   const tc_sym *sizes;
   int ndim;
@@ -91,7 +91,7 @@ static tc_status method_dim(struct tc_trace *t, size_t at, int n_args, int *n_re
   struct tc_traced_tensor *x = NULL;
   const tc_status status = self_of(t, at, n_args, &x);
   if (status) return status;
-  return give(t, at, tc_int(x->outside ? x->outside->ndim : x->node->meta.ndim), n_results);
+  return give(t, at, tc_int(x->external ? x->external->ndim : x->node->meta.ndim), n_results);
 }
 
 static tc_status method_numel(struct tc_trace *t, size_t at, int n_args, int *n_results) {
@@ -174,7 +174,7 @@ static tc_status read_property(struct tc_trace *t, struct tc_traced_tensor *x, c
   if (status) return status;
   if (!strcmp(name, "shape")) return new_list(t, ndim, sizes, out);
   if (!strcmp(name, "dtype")) {
-    const char *dtype = tc_dtype_name(x->outside ? x->outside->dtype : x->node->meta.dtype);
+    const char *dtype = tc_dtype_name(x->external ? x->external->dtype : x->node->meta.dtype);
     return tc_text_of(t, dtype, strlen(dtype), out);
   }
   if (!strcmp(name, "device")) return read_device(t, x, out);

@@ -36,8 +36,8 @@ static int called_register(const struct tc_trace *t, const struct tc_activation 
   if (past > n_args) return -1;
   const bool is_callable =
       callee[past].kind == TC_IS_TABLE || callee[past].kind == TC_IS_OPAQUE; /* perhaps, by a __call */
-  return callee[past].kind == TC_IS_CLOSURE || (is_callable && tc_is_outside(&callee[past])) ? first + past
-                                                                                             : -1;
+  return callee[past].kind == TC_IS_CLOSURE || (is_callable && tc_is_external(&callee[past])) ? first + past
+                                                                                              : -1;
 }
 
 tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a) {
@@ -47,7 +47,7 @@ tc_status tc_trace_step(struct tc_trace *t, struct tc_activation *a) {
   if (pc < 0 || tc_code_op(code) == TC_LUA_VARARGPREP) return TC_OK;
   t->place = (struct tc_place){t->place.at + 1, pc, open_values(a, code)};
   t->callee = called_register(t, a, code);
-  t->callee_is_new = t->callee >= 0 && !tc_is_outside(tc_register(t, a, t->callee));
+  t->callee_is_new = t->callee >= 0 && !tc_is_external(tc_register(t, a, t->callee));
   if (options->resume && tc_resume_may_cut(options->resume, pc, &(const char *){NULL})) t->cut = t->place;
   if (!t->ctx->config.opt_cow_snapshots && tc_code_is_call(code) && tc_snapshot_take(t)) return TC_NOMEM;
   if (options->stop && options->stop->at == t->place.at) t->stopped = true;

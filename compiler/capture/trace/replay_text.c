@@ -49,7 +49,7 @@ static void print_closure(struct printer *p, int object) {
 
 static void print_object(struct printer *p, int object) {
   const struct tc_object *o = &p->replay->objects.data[object];
-  if (o->kind == TC_OBJECT_OUTSIDE) {
+  if (o->kind == TC_OBJECT_EXTERNAL) {
     tc_guards_source_text(p->guards, o->source, p->out);
     return;
   }

@@ -15,8 +15,8 @@
 
 enum { MOST_PARTS = 1 << 16 }; /* objects and writes of a replay: they lie on Lua's stack */
 
-static tc_status recipe_of_outside(struct tc_trace *t, const struct tc_tracked *value,
-                                   struct tc_recipe *out) {
+static tc_status recipe_of_external(struct tc_trace *t, const struct tc_tracked *value,
+                                    struct tc_recipe *out) {
   tc_use_type(t, value);
   out->kind = TC_RECIPE_SOURCE;
   out->source = tc_is_scalar(value) ? value->source : value->origin->source;
@@ -95,7 +95,7 @@ static tc_status add_table(struct tc_trace *t, struct tc_traced_table *table) {
 /* Where the upvalue `place` of the new closure `number` comes from; false: it is a variable of its own. */
 static bool find_join(struct tc_cell *cell, int number, int place, struct tc_join *join) {
   *join = (struct tc_join){.upvalue = place, .source = TC_NO_SOURCE};
-  if (cell->state == TC_CELL_OUTSIDE) {
+  if (cell->state == TC_CELL_EXTERNAL) {
     join->source = cell->owner->origin.source;
     join->number = cell->number;
   } else if (cell->holder) {
@@ -113,7 +113,7 @@ static tc_status add_closure(struct tc_trace *t, struct tc_traced_closure *closu
   const int count = closure->proto->n_upvalues;
   const struct tc_tracked value = tc_tracked_closure(closure);
   struct tc_object object = {.kind = TC_OBJECT_CLOSURE};
-  tc_status status = tc_closure_maker(t, closure->proto, &object.source);
+  tc_status status = tc_closure_factory(t, closure->proto, &object.source);
   if (status) return status;
   object.joins = TC_NEW_ARRAY(tc_arena_alloc(t->out->recipes), struct tc_join, (size_t)count + 1);
   if (!object.joins) return tc_trace_nomem(t);
@@ -124,7 +124,7 @@ static tc_status add_closure(struct tc_trace *t, struct tc_traced_closure *closu
 }
 
 static tc_status add_iterator(struct tc_trace *t, struct tc_traced_native *native) {
-  const struct tc_object object = {.kind = TC_OBJECT_CLOSURE, .source = tc_iterator_maker(t, native)};
+  const struct tc_object object = {.kind = TC_OBJECT_CLOSURE, .source = tc_iterator_factory(t, native)};
   const struct tc_tracked value = tc_tracked_native(native);
   return add_object(t, &value, &object, &native->number);
 }
@@ -132,8 +132,8 @@ static tc_status add_iterator(struct tc_trace *t, struct tc_traced_native *nativ
 tc_status tc_make_target(struct tc_trace *t, const struct tc_tracked *value, int *number) {
   if (*number) return TC_OK;
   tc_use_type(t, value);
-  return add_object(t, value, &(struct tc_object){.kind = TC_OBJECT_OUTSIDE, .source = value->origin->source},
-                    number);
+  return add_object(t, value,
+                    &(struct tc_object){.kind = TC_OBJECT_EXTERNAL, .source = value->origin->source}, number);
 }
 
 static tc_status recipe_of_object(tc_status status, const int *number, struct tc_recipe *out) {
@@ -144,7 +144,7 @@ static tc_status recipe_of_object(tc_status status, const int *number, struct tc
 
 tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_recipe *out) {
   if (tc_is_scalar(&value) ? value.source != TC_NO_SOURCE : value.origin->object != 0)
-    return recipe_of_outside(t, &value, out);
+    return recipe_of_external(t, &value, out);
   switch (value.kind) {
     case TC_IS_NIL: out->kind = TC_RECIPE_NIL; return TC_OK;
     case TC_IS_BOOL:
@@ -216,7 +216,7 @@ static tc_status make_variables(struct tc_trace *t, const struct tc_traced_closu
   for (int i = 0; i < closure->proto->n_upvalues; i++) {
     const struct tc_cell *cell = closure->cells[i];
     struct tc_write write = {.kind = TC_WRITE_UPVALUE, .object = closure->number - 1, .upvalue = i + 1};
-    if (cell->state == TC_CELL_OUTSIDE || cell->holder != closure->number || cell->place != i + 1) continue;
+    if (cell->state == TC_CELL_EXTERNAL || cell->holder != closure->number || cell->place != i + 1) continue;
     tc_status status =
         tc_make_recipe(t, cell->state == TC_CELL_OPEN ? t->slots[cell->slot] : cell->value, &write.value);
     if (!status) status = tc_add_write(t, &write, false);
@@ -230,7 +230,7 @@ static tc_status make_parts(struct tc_trace *t) {
   tc_status status = TC_OK;
   for (size_t i = 0; i < t->made.len && !status; i++) {
     const struct tc_tracked value = t->made.data[i];
-    if (tc_is_outside(&value)) continue;
+    if (tc_is_external(&value)) continue;
     if (value.kind == TC_IS_TABLE) {
       status = tc_make_metatable(t, value.table, false);
       if (!status) status = tc_make_fields(t, value.table, false);

@@ -80,7 +80,7 @@ static void find_strides(struct tc_trace *t, const struct tc_tensor *x, struct t
 }
 
 tc_status tc_shape_of(struct tc_trace *t, struct tc_traced_tensor *x, const struct tc_traced_shape **out) {
-  const struct tc_tensor *outside = x->outside;
+  const struct tc_tensor *external = x->external;
   int ids[TC_MAX_DIMS];
   bool varies = false;
   *out = x->shape;
@@ -88,18 +88,19 @@ tc_status tc_shape_of(struct tc_trace *t, struct tc_traced_tensor *x, const stru
   struct tc_traced_shape *shape = tc_arena_bytes(t->arena, sizeof *shape);
   if (!shape) return tc_trace_nomem(t);
   const uint32_t dims = varying(t, x);
-  for (int d = 0; d < outside->ndim; d++) {
-    ids[d] =
-        dims >> d & 1 && outside->sizes[d] >= 2 ? variable_of(t, outside->sizes[d], x->origin.source, d) : -1;
+  for (int d = 0; d < external->ndim; d++) {
+    ids[d] = dims >> d & 1 && external->sizes[d] >= 2
+                 ? variable_of(t, external->sizes[d], x->origin.source, d)
+                 : -1;
     varies |= ids[d] >= 0;
-    shape->sizes[d] = ids[d] < 0 ? tc_sym_const(outside->sizes[d]) : variable(t, ids[d]);
+    shape->sizes[d] = ids[d] < 0 ? tc_sym_const(external->sizes[d]) : variable(t, ids[d]);
     if (!tc_sym_valid(shape->sizes[d])) return tc_trace_nomem(t);
   }
-  find_strides(t, outside, shape);
+  find_strides(t, external, shape);
   if (varies)
-    tc_guards_tensor_dynamic(t->guards, x->origin.source, outside, ids, shape->strides);
+    tc_guards_tensor_dynamic(t->guards, x->origin.source, external, ids, shape->strides);
   else
-    tc_guards_tensor(t->guards, x->origin.source, outside);
+    tc_guards_tensor(t->guards, x->origin.source, external);
   *out = x->shape = shape;
   return TC_OK;
 }

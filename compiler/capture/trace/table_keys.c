@@ -2,7 +2,7 @@
  * it is the key of a write to a table from outside (`t[#t + 1] = v`): the replay computes it for each call.
  *
  * Invariants:
- *  1. A lazy key is an integer, of an outside table whose length after the write nobody asked for, or told
+ *  1. A lazy key is an integer, of an external table whose length after the write nobody asked for, or told
  *     openly (table_order.c). Its entry is found by the value of the captured call.
  *  2. Whether it is one of the table's other integer keys is guarded for each pair, when the second of them
  *     comes in: so the entries are different keys in each call that the guards let through.

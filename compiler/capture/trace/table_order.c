@@ -1,11 +1,11 @@
 /* Lengths of tables, and the order of next.
  *
  * Invariants:
- *  1. The order of next is taken from a real table: the outside one itself, or one built by the same steps as
- *     the fresh one. It is not known when keys are objects that do not exist in the Lua state, or when an
- *     outside table got new keys.
+ *  1. The order of next is taken from a real table: the external one itself, or one built by the same steps
+ *     as the fresh one. It is not known when keys are objects that do not exist in the Lua state, or when an
+ *     external table got new keys.
  *  2. A length is told only where it is the only one: of a table without holes, which is guarded where keys
- *     came in or went: any of them may move the others, and then Lua tells another border. (An outside table
+ *     came in or went: any of them may move the others, and then Lua tells another border. (An external table
  *     with holes to which that did not happen has the length that Lua tells, under a guard.)
  *  3. The length of a table to which values are appended stays open where the length before does: it is the
  *     last key, which nothing lies behind. Holes are not looked for then, since that takes as long as the
@@ -16,7 +16,7 @@
 
 static bool is_positive(const struct tc_tracked *key) { return key->kind == TC_IS_INT && key->integer > 0; }
 
-/* Is the positive integer key there now? Of an outside table: when it has no holes before the call. */
+/* Is the positive integer key there now? Of an external table: when it has no holes before the call. */
 static bool has_index(const struct tc_traced_table *table, lua_Integer number) {
   const struct tc_tracked key = tc_int(number);
   const struct tc_table_entry *entry = tc_table_find(table, &key);
@@ -36,7 +36,7 @@ void tc_table_follow_border(struct tc_traced_table *table, const struct tc_track
     table->border = key->integer - 1;
 }
 
-/* The border of a written outside table: what it was, and then the writes. */
+/* The border of a written external table: what it was, and then the writes. */
 static void learn_border(struct tc_trace *t, struct tc_traced_table *table) {
   lua_rawgeti(t->L, t->objects, table->origin.object);
   table->old_length = table->border = (lua_Integer)lua_rawlen(t->L, -1);
@@ -59,7 +59,7 @@ static tc_status holes(struct tc_trace *t) {
   return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "length of a table with holes");
 }
 
-/* Of an outside table whose positive integer keys the traced code changes. Guarded are the length before,
+/* Of an external table whose positive integer keys the traced code changes. Guarded are the length before,
  * that there were no holes, and that nothing is behind the new border. */
 static tc_status changed_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
   struct tc_tracked behind;
@@ -91,7 +91,7 @@ static void guard_presence(struct tc_trace *t, const struct tc_traced_table *tab
   }
 }
 
-/* The raw length of an outside table of which no positive integer key came or went. */
+/* The raw length of an external table of which no positive integer key came or went. */
 static tc_status unchanged_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
   lua_rawgeti(t->L, t->objects, table->origin.object);
   *length = (lua_Integer)lua_rawlen(t->L, -1);
@@ -133,7 +133,7 @@ static bool follows(struct tc_trace *t, const struct tc_tracked *length, const s
   return counted;
 }
 
-/* Where all that was written behind the lazy length of an outside table was appended, one after the other,
+/* Where all that was written behind the lazy length of an external table was appended, one after the other,
  * the last key is the length now, under the guard that nothing lies behind it. *count: how many there are; 0:
  * it is not so. */
 static void appended_length(struct tc_trace *t, const struct tc_traced_table *table, struct tc_tracked *out,

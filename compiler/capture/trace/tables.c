@@ -4,10 +4,10 @@
  * Invariants:
  *  1. A fresh table holds in `entries` what it holds in Lua, or nil for a key that was removed; border and
  *     n_positive follow its positive integer keys.
- *  2. An outside table's `entries` are what was read or written so far; each first read is a guarded source.
+ *  2. An external table's `entries` are what was read or written so far; each first read is a guarded source.
  *     The table in the Lua state is not touched: the entries hold what the traced code would see in it.
  *  3. `steps` are the changes of its keys, in order: played on a real table they make the same one as the
- *     traced code does. Of an outside table each written key has one at least, whatever it held before.
+ *     traced code does. Of an external table each written key has one at least, whatever it held before.
  *  4. Whether a value is nil is guarded when it is stored. */
 #include <math.h>
 
@@ -88,7 +88,7 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
     return TC_OK;
   }
   if (!table->origin.object || !tc_push(t, &key))
-    return TC_OK; /* a fresh object is no key of an outside table */
+    return TC_OK; /* a fresh object is no key of an external table */
   lua_State *L = t->L;
   const int source = tc_guards_field(t->guards, L, table->origin.source, lua_gettop(L));
   lua_rawgeti(L, t->objects, table->origin.object);
@@ -102,11 +102,11 @@ tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct
                                 .key = key, .value = *out, .order = -1, .was_there = out->kind != TC_IS_NIL});
 }
 
-/* Has the outside table, as it is now in the Lua state, the key? */
+/* Has the external table, as it is now in the Lua state, the key? */
 static bool holds_key(struct tc_trace *t, const struct tc_traced_table *table, const struct tc_tracked *key) {
   lua_State *L = t->L;
   lua_rawgeti(L, t->objects, table->origin.object);
-  if (!tc_push(t, key)) { /* a fresh object is no key of an outside table */
+  if (!tc_push(t, key)) { /* a fresh object is no key of an external table */
     lua_pop(L, 1);
     return false;
   }
@@ -115,16 +115,16 @@ static bool holds_key(struct tc_trace *t, const struct tc_traced_table *table, c
   return holds;
 }
 
-/* The entry of a key that is written; a new one is made for it, with nil or what the outside table holds
+/* The entry of a key that is written; a new one is made for it, with nil or what the external table holds
  * (which is not guarded: only whoever asks for a length or an order depends on it). NULL: a fresh table
  * without the key gets nil. */
 static tc_status entry_to_write(struct tc_trace *t, struct tc_traced_table *table,
                                 const struct tc_tracked *key, bool present, struct tc_table_entry **out) {
   *out = tc_table_find(table, key);
-  const bool is_outside = table->origin.object != 0;
-  if (*out || (!present && !is_outside)) return TC_OK;
+  const bool is_external = table->origin.object != 0;
+  if (*out || (!present && !is_external)) return TC_OK;
   struct tc_table_entry entry = {.key = *key, .value = tc_nil(), .order = -1};
-  if (is_outside && holds_key(t, table, key)) {
+  if (is_external && holds_key(t, table, key)) {
     entry.was_there = true;
     entry.value = tc_bool(true); /* something: it is overwritten at once */
   }
@@ -143,14 +143,14 @@ static tc_status mark_written(struct tc_trace *t, struct tc_traced_table *table)
 
 static tc_status write_entry(struct tc_trace *t, struct tc_traced_table *table, struct tc_table_entry *entry,
                              const struct tc_tracked *value) {
-  const bool is_outside = table->origin.object != 0, present = value->kind != TC_IS_NIL,
+  const bool is_external = table->origin.object != 0, present = value->kind != TC_IS_NIL,
              was_present = entry->value.kind != TC_IS_NIL;
   const struct tc_table_step step = {(int)(entry - table->entries.data), present};
-  const bool is_step = present != was_present || (is_outside && !entry->is_written);
+  const bool is_step = present != was_present || (is_external && !entry->is_written);
   entry->value = *value;
   entry->is_written = true;
   if (is_step && !tc_vec_push(tc_arena_alloc(t->arena), &table->steps, step)) return tc_trace_nomem(t);
-  if (is_outside) {
+  if (is_external) {
     table->grew |= present && !entry->was_there;
     table->is_resized |=
         present != entry->was_there && entry->key.kind == TC_IS_INT && entry->key.integer > 0;

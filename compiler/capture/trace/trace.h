@@ -48,7 +48,7 @@ struct tc_identity {
 };
 
 /* Source of the function that makes closures of the proto. */
-struct tc_maker {
+struct tc_factory {
   const struct tc_proto *proto;
   int source;
 };
@@ -92,9 +92,9 @@ struct tc_trace {
   bool raising; /* an error is on its way to the protected call that catches it (library_protect.c) */
   struct tc_tracked raised; /* its value */
 
-  int objects, n_objects; /* stack index of a Lua table of the outside objects, and their number */
+  int objects, n_objects; /* stack index of a Lua table of the external objects, and their number */
   struct tc_slots by_pointer;
-  TC_VEC(struct tc_tracked) records; /* of outside objects, by pointer */
+  TC_VEC(struct tc_tracked) records; /* of external objects, by pointer */
   TC_VEC(struct tc_identity) identities;
   struct tc_slots by_text;
   TC_VEC(struct tc_text *) texts;
@@ -103,7 +103,7 @@ struct tc_trace {
   TC_VEC(struct tc_traced_table *) written; /* tables from outside, in the order of their first writes */
   TC_VEC(struct tc_cell *) cells;           /* variables from outside */
   TC_VEC(struct tc_tracked) made;           /* values of the replay's objects */
-  TC_VEC(struct tc_maker) makers;
+  TC_VEC(struct tc_factory) factories;
   struct tc_slots by_variable; /* the same by lua_upvalueid: several functions may share one */
   int n_graph_inputs;
   TC_VEC(struct tc_traced_size) sizes;        /* variables */
@@ -124,7 +124,7 @@ void tc_describe(struct tc_trace *t, const struct tc_tracked *v, char *out, size
 
 /* --- values.c --- */
 tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struct tc_tracked *out);
-/* Pushes a scalar, or the object of an outside record. False for fresh records: nothing is pushed. */
+/* Pushes a scalar, or the object of an external record. False for fresh records: nothing is pushed. */
 bool tc_push(struct tc_trace *t, const struct tc_tracked *v);
 /* The scalar at the stack top, popped; false (and left there) when it is none. */
 tc_status tc_pop_scalar(struct tc_trace *t, bool *is_scalar, struct tc_tracked *out);
@@ -138,7 +138,7 @@ tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_track
 /* A guard that the two, which are not the same, stay so; one a pair. Both are from outside. */
 tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const struct tc_origin *b);
 
-/* --- outside.c --- */
+/* --- externals.c --- */
 /* Takes the value at the top of the Lua stack (popped), which was read from `source`. */
 tc_status tc_import(struct tc_trace *t, int source, struct tc_tracked *out);
 /* The object at the stack top (popped), which facts hold to be this one; `origin` says where it was found. */
@@ -173,7 +173,7 @@ bool tc_table_may_have(const struct tc_traced_table *table, const struct tc_trac
 tc_status tc_new_table(struct tc_trace *t, int array_hint, int hash_hint, struct tc_tracked *out);
 tc_status tc_table_get(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key,
                        struct tc_tracked *out);
-/* Outside tables are written after the graph ran (effects.c); until then the record alone shows it. */
+/* External tables are written after the graph ran (effects.c); until then the record alone shows it. */
 tc_status tc_table_set(struct tc_trace *t, struct tc_traced_table *table, struct tc_tracked key,
                        const struct tc_tracked *value);
 tc_status tc_table_set_index(struct tc_trace *t, struct tc_traced_table *table, lua_Integer key,
@@ -333,7 +333,7 @@ bool tc_library_push(struct tc_trace *t, const char *table, const char *name);
 
 /* --- library_string.c --- */
 /* The source of a function that makes an iterator of gmatch, as far as this one is. */
-int tc_iterator_maker(struct tc_trace *t, const struct tc_traced_native *native);
+int tc_iterator_factory(struct tc_trace *t, const struct tc_traced_native *native);
 
 /* --- results.c --- */
 /* Makes the replay: `count` results from slot `at` on, new objects, and writes. Registers that cells share
@@ -344,7 +344,7 @@ tc_status tc_make_results(struct tc_trace *t, size_t at, int count);
 tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_recipe *out);
 /* The number in the replay of an object from outside that is written; *number is the record's own. */
 tc_status tc_make_target(struct tc_trace *t, const struct tc_tracked *value, int *number);
-/* Adds the writes that make the table what it is, or (outside) that the traced code made. */
+/* Adds the writes that make the table what it is, or (external) that the traced code made. */
 tc_status tc_make_metatable(struct tc_trace *t, const struct tc_traced_table *table, bool is_effect);
 tc_status tc_make_fields(struct tc_trace *t, const struct tc_traced_table *table, bool is_effect);
 tc_status tc_add_write(struct tc_trace *t, const struct tc_write *write, bool is_effect);
@@ -353,8 +353,8 @@ tc_status tc_add_write(struct tc_trace *t, const struct tc_write *write, bool is
 /* The writes to what is outside, and guards against other aliases. */
 tc_status tc_make_effects(struct tc_trace *t);
 
-/* --- makers.c --- */
+/* --- closure_factories.c --- */
 /* A function, as a source, that makes a new closure of the proto, with variables of its own, at each call. */
-tc_status tc_closure_maker(struct tc_trace *t, const struct tc_proto *proto, int *source);
+tc_status tc_closure_factory(struct tc_trace *t, const struct tc_proto *proto, int *source);
 
 #endif

@@ -1,7 +1,7 @@
 /* Tracked values: what capture knows of the values that the traced code would hold.
  *
  * A value is a constant (scalars), or a record: one record an object, so that equal pointers are equal
- * objects. A record of an object from *outside* (it exists in the Lua state) has an origin; a *fresh* one is
+ * objects. A record of an *external* object (it exists in the Lua state) has an origin; a *fresh* one is
  * made by the traced code and exists here alone. A scalar that was read from outside keeps its source until
  * something depends on it (tc_use): then a guard fixes it.
  *
@@ -72,7 +72,7 @@ struct tc_traced_shape {
 struct tc_traced_tensor {
   struct tc_origin origin;
   struct tc_node *node; /* NULL: from outside, and not yet an input of the graph */
-  const struct tc_tensor *outside;
+  const struct tc_tensor *external;
   const struct tc_traced_shape *shape; /* of one from outside that was looked at */
   bool in_results;
   int output; /* in_results: of the graph */
@@ -81,8 +81,8 @@ struct tc_traced_tensor {
 struct tc_table_entry {
   struct tc_tracked key, value;
   int order;       /* place in the order of next, -1: not known */
-  bool was_there;  /* outside: the table had the key before the call */
-  bool is_written; /* outside: by the traced code */
+  bool was_there;  /* external: the table had the key before the call */
+  bool is_written; /* external: by the traced code */
 };
 /* A key comes in, or goes; in the order of the program. The values are those of the entries at the end. */
 struct tc_table_step {
@@ -95,34 +95,34 @@ struct tc_traced_table {
   bool metatable_known;
   struct tc_traced_table *metatable;
   TC_VEC(struct tc_table_entry)
-  entries; /* in the order of insertion; of an outside table: what was read or written */
-  TC_VEC(struct tc_table_step) steps; /* of a fresh table; of an outside one: what the traced code writes */
+  entries; /* in the order of insertion; of an external table: what was read or written */
+  TC_VEC(struct tc_table_step) steps; /* of a fresh table; of an external one: what the traced code writes */
   struct tc_slots index;              /* over the entries, where they are many */
-  lua_Integer border;        /* keys 1 … border are there, border + 1 is not; outside: when border_known */
+  lua_Integer border;        /* keys 1 … border are there, border + 1 is not; external: when border_known */
   lua_Integer n_positive;    /* positive integer keys; likewise */
-  bool border_known;         /* outside: writes are in `border` */
-  bool had_holes;            /* outside, border_known: before the call */
-  bool is_resized;           /* outside: a write changed which positive integer keys there are */
-  lua_Integer old_length;    /* outside, border_known: before the call */
-  bool length_used;          /* outside */
+  bool border_known;         /* external: writes are in `border` */
+  bool had_holes;            /* external, border_known: before the call */
+  bool is_resized;           /* external: a write changed which positive integer keys there are */
+  lua_Integer old_length;    /* external, border_known: before the call */
+  bool length_used;          /* external */
   int array_hint, hash_hint; /* sizes at its construction */
   bool order_known;          /* `order` holds */
-  bool grew;                 /* outside: a key came in that was not there before the call */
+  bool grew;                 /* external: a key came in that was not there before the call */
   TC_VEC(int) order;         /* entries in the order of next */
-  bool is_written, metatable_written; /* outside: by the traced code */
-  int n_lazy_keys;                    /* outside: entries whose key is a lazy number (table_keys.c) */
+  bool is_written, metatable_written; /* external: by the traced code */
+  int n_lazy_keys;                    /* external: entries whose key is a lazy number (table_keys.c) */
   int number;                         /* among the objects of the replay, from 1; 0: not there yet */
 };
 
 /* A variable that closures share: a register of a running function, a value of its own, or an upvalue from
  * outside. */
 struct tc_cell {
-  enum { TC_CELL_OPEN, TC_CELL_CLOSED, TC_CELL_OUTSIDE } state;
+  enum { TC_CELL_OPEN, TC_CELL_CLOSED, TC_CELL_EXTERNAL } state;
   size_t slot;              /* OPEN: of the register stack */
-  struct tc_tracked value;  /* CLOSED; OUTSIDE once it is read or written */
-  bool is_read, is_written; /* OUTSIDE */
-  int number;               /* OUTSIDE: upvalue, from 1 */
-  const void *variable;     /* OUTSIDE: lua_upvalueid */
+  struct tc_tracked value;  /* CLOSED; EXTERNAL once it is read or written */
+  bool is_read, is_written; /* EXTERNAL */
+  int number;               /* EXTERNAL: upvalue, from 1 */
+  const void *variable;     /* EXTERNAL: lua_upvalueid */
   struct tc_traced_closure *owner;
   struct tc_cell *next; /* OPEN: list of the activation, from the highest slot */
   int holder, place; /* the new closure of the replay (its number), and its upvalue, that holds the variable
@@ -144,10 +144,10 @@ struct tc_traced_native {
   const struct tc_function *function; /* a tensor function */
   tc_library_fn library;              /* or a known function */
   const char *name;                   /* of a known function or method */
-  int iterator, maker; /* of one that gmatch made in the traced code: objects of the trace, the iterator and
+  int iterator, factory; /* of one that gmatch made in the traced code: objects of the trace, the iterator and
                           what makes another */
-  int n_steps;         /* how often it was called */
-  int number;          /* likewise: among the objects of the replay, from 1; 0: not there yet */
+  int n_steps;           /* how often it was called */
+  int number;            /* likewise: among the objects of the replay, from 1; 0: not there yet */
 };
 
 #define TC_SCALAR(kind_, field, value_)                                                                      \
@@ -174,7 +174,9 @@ static inline bool tc_is_scalar(const struct tc_tracked *v) { return v->kind <= 
 static inline bool tc_is_number(const struct tc_tracked *v) {
   return v->kind == TC_IS_INT || v->kind == TC_IS_NUM;
 }
-static inline bool tc_is_outside(const struct tc_tracked *v) { return !tc_is_scalar(v) && v->origin->object; }
+static inline bool tc_is_external(const struct tc_tracked *v) {
+  return !tc_is_scalar(v) && v->origin->object;
+}
 /* LUA_T… of the value. */
 int tc_tracked_type(const struct tc_tracked *v);
 

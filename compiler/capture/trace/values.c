@@ -145,8 +145,8 @@ tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_track
   if (tc_is_scalar(a) && same_type) return equal_scalars(t, a, b, equal);
   if (!tc_is_scalar(a) && !tc_is_scalar(b) && same_type) {
     *equal = a->origin == b->origin; /* equal objects have one record, and importing guarded their sources */
-    return !*equal && tc_is_outside(a) && tc_is_outside(b) ? tc_guard_distinct(t, a->origin, b->origin)
-                                                           : TC_OK;
+    return !*equal && tc_is_external(a) && tc_is_external(b) ? tc_guard_distinct(t, a->origin, b->origin)
+                                                             : TC_OK;
   }
   tc_use_type(t, a);
   tc_use_type(t, b);

@@ -2,8 +2,8 @@
  * build IR.
  *
  * The text is included for f32 and for f64; scalars and vectors of any length go through the same code. */
-#include "codegen/far.h"
 #include "codegen/llvm/types.h"
+#include "codegen/slow_path.h"
 
 /* The first argument of the shared functions: the types of one shape. */
 struct shape {
@@ -198,14 +198,14 @@ static bool is_wide(const struct shape *c) {
 static void p_far_turns(struct shape *c, LLVMValueRef far, LLVMValueRef x, enum tc_turns turns,
                         LLVMValueRef *r, LLVMValueRef *odd) {
   LLVMValueRef values[] = {x, *r, *odd};
-  ll_rare(c->e, is_wide(c) ? "tc_far_turns_f64" : "tc_far_turns_f32", far, values, turns);
+  ll_slow_call(c->e, is_wide(c) ? "tc_far_turns_f64" : "tc_far_turns_f32", far, values, turns);
   *r = values[1], *odd = values[2];
 }
 
 static LLVMValueRef p_far_rest(struct shape *c, LLVMValueRef far, LLVMValueRef x, LLVMValueRef y,
                                LLVMValueRef rest) {
   LLVMValueRef values[] = {x, y, rest};
-  ll_rare(c->e, is_wide(c) ? "tc_far_rest_f64" : "tc_far_rest_f32", far, values, 0);
+  ll_slow_call(c->e, is_wide(c) ? "tc_far_rest_f64" : "tc_far_rest_f32", far, values, 0);
   return values[2];
 }
 

@@ -131,7 +131,7 @@ struct ll_emit {
       block_loop; /* over outer lanes without inner loops: strips go along the block, as the scope LL_INNER */
   LLVMValueRef mask;                 /* which lanes are active; NULL: all */
   LLVMValueRef zero_slot, sink_slot; /* memory for accesses that must not happen */
-  LLVMValueRef rare_slots[3];        /* operands of ll_rare */
+  LLVMValueRef rare_slots[3];        /* operands of ll_slow_call */
   bool nontemporal;                  /* stores of streamed buffers may be non-temporal here */
   bool nontemporal_used;
   bool prefetch; /* masked vector loads prefetch what comes later */
@@ -237,11 +237,11 @@ LLVMValueRef ll_quotient(struct ll_emit *e, enum tc_expr_op op, LLVMValueRef a, 
 /* cos(2π·turns)·sqrt(-2·log u), F32. */
 LLVMValueRef ll_box_muller(struct ll_emit *e, LLVMValueRef u1, LLVMValueRef u2);
 
-/* --- rare.c --- */
+/* --- slow_call.c --- */
 /* Where a lane of `far` is set: `function`(&values[0], &values[1], &values[2], lanes, kind), of
- * codegen/far.h, replaces values of three shapes alike. The builder goes on behind. */
-enum { LL_RARE_VALUES = 3 };
-void ll_rare(struct ll_emit *e, const char *function, LLVMValueRef far, LLVMValueRef *values, int kind);
+ * codegen/slow_path.h, replaces values of three shapes alike. The builder goes on behind. */
+enum { LL_SLOW_CALL_VALUES = 3 };
+void ll_slow_call(struct ll_emit *e, const char *function, LLVMValueRef far, LLVMValueRef *values, int kind);
 LLVMValueRef ll_any_lane(struct ll_emit *e, LLVMValueRef mask); /* a scalar too */
 
 /* --- random.c --- */
@@ -250,7 +250,7 @@ LLVMValueRef ll_random(struct ll_emit *e, const struct tc_expr *x, LLVMValueRef 
 /* --- reduce.c --- */
 struct ll_state {
   LLVMValueRef value, index;
-};                                                                /* index: ARGMAX and ARGMIN only */
+}; /* index: ARGMAX and ARGMIN only */
 tc_dtype ll_reduction_dtype(const struct tc_kernel_reduction *r); /* that it accumulates in */
 struct ll_state ll_reduction_start(struct ll_emit *e, const struct tc_kernel_reduction *r);
 struct ll_state ll_reduction_step(struct ll_emit *e, const struct tc_kernel_reduction *r,

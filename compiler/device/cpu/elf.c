@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "codegen/far.h"
+#include "codegen/slow_path.h"
 #include "device/cpu/cpu.h"
 
 enum { STUB_BYTES = 16, GOT_BYTES = 8, MAX_SECTIONS = 4096, MAX_ALIGN = 4096 };

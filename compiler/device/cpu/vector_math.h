@@ -3,7 +3,7 @@
 #ifndef TC_DEVICE_CPU_VECTOR_MATH_H
 #define TC_DEVICE_CPU_VECTOR_MATH_H
 
-#include "codegen/far.h"
+#include "codegen/slow_path.h"
 #include "device/cpu/vector.h"
 
 /* Lanes that the vector code does not serve go through memory, out of line. Operands are passed as values,

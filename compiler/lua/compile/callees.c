@@ -140,7 +140,7 @@ static tc_status push_blank(lua_State *L, int function, const struct tc_alloc *a
   lua_pushvalue(L, function);
   tc_status status = tc_bytecode_of_function(arena, L, &proto, &err);
   lua_pop(L, 1);
-  if (!status) status = tc_bytecode_maker(arena, proto, &chunk, &err);
+  if (!status) status = tc_bytecode_factory(arena, proto, &chunk, &err);
   if (!status) status = tc_lua_load_chunk(L, &chunk, "=maker", &err);
   tc_arena_free(arena);
   if (!status) lua_call(L, 0, 1);

@@ -22,8 +22,8 @@ enum {
   OBJECT_ROOT,
   OBJECT_BACKEND,
   OBJECT_MADE,
-  OBJECT_MAKER,
-  OBJECT_VALUES = OBJECT_MAKER
+  OBJECT_FACTORY,
+  OBJECT_VALUES = OBJECT_FACTORY
 };
 
 enum { TC_LUA_MAX_INPUTS = 8192 }; /* tensors that one call reads */
@@ -56,8 +56,8 @@ struct compiled_entry {
   int place;    /* among the programs of the object's dispatch */
   int n_ops;    /* tensor operations that were captured */
   int broke_at; /* number, from 1, of the root's break that it ends at; 0: none */
-  struct tc_story *story;      /* in `recipes`; NULL unless the root `tells` */
-  struct tc_fuel_report *fuel; /* likewise */
+  struct tc_capture_record *capture_record; /* in `recipes`; NULL unless the root `tells` */
+  struct tc_fuel_report *fuel;              /* likewise */
 };
 
 struct fallback_note {
@@ -68,14 +68,14 @@ struct recompile_note {
 }; /* the guard that failed, with both values */
 
 /* What was captured, as text. */
-struct tc_story_op {
+struct tc_captured_op {
   const char *text, *source;
   int line;
 }; /* line 0: unknown */
-struct tc_story {
+struct tc_capture_record {
   const char *graph;
   int n_ops;
-  struct tc_story_op *ops;
+  struct tc_captured_op *ops;
 };
 
 enum { TC_LUA_BACKEND_NAME = 64 };
@@ -243,9 +243,9 @@ const char *tc_lua_given(lua_State *L, int index);
 void tc_lua_push_results(lua_State *L, const struct compiled_entry *e, const struct tc_frame *frame,
                          int first_output);
 
-/* --- story.c: what is kept of a compile for those who ask --- */
-void tc_lua_keep_story(const struct compiled_object *o, struct tc_capture *capture,
-                       struct compiled_entry *entry);
+/* --- capture_record.c: what is kept of a compile for those who ask --- */
+void tc_lua_keep_capture_record(const struct compiled_object *o, struct tc_capture *capture,
+                                struct compiled_entry *entry);
 /* Keeps why an object is compiled again, and logs it. */
 void tc_lua_note_recompile(struct compiled_object *o, const char *why);
 /* Number of the root's break, from 1; 0: it is not there. */

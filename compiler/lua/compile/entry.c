@@ -288,7 +288,7 @@ static tc_status compile_call(lua_State *L, struct compiled_object *o, int objec
   entry->callee_is_new = cut.callee_is_new;
   entry->n_ops = capture.n_ops;
   entry->broke_at = cut.step ? tc_lua_break_number(o, broke) : 0;
-  tc_lua_keep_story(o, &capture, entry);
+  tc_lua_keep_capture_record(o, &capture, entry);
   if (!status && (!cut.step || has_work(capture.graph))) {
     capture.arena = NULL; /* the pipeline takes it */
     status = compile_graph(L, o, object, frame, capture.graph, values, entry, err);

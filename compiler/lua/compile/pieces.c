@@ -169,7 +169,7 @@ static tc_status push_piece(lua_State *L, int resume, int pc, struct tc_error *e
     struct compiled_object *piece = tc_lua_compiled_like(L, function + 2, function + 1);
     piece->by_code = r->resume->makes;
     lua_pushvalue(L, function);
-    lua_setiuservalue(L, -2, OBJECT_MAKER);
+    lua_setiuservalue(L, -2, OBJECT_FACTORY);
     piece->continued = r->resume;
     piece->first_line = tc_proto_line(r->resume->proto, pc);
     lua_pushvalue(L, resume);
@@ -194,7 +194,7 @@ static void push_going_on(lua_State *L, int piece, int step) {
     lua_getiuservalue(L, piece, OBJECT_FUNCTION);
     join_upvalues(L, top + 1);
   } else if (lua_getstack(L, 1, &caller) && lua_getinfo(L, "f", &caller)) {
-    lua_getiuservalue(L, piece, OBJECT_MAKER);
+    lua_getiuservalue(L, piece, OBJECT_FACTORY);
     lua_call(L, 0, 1);
     join_to(L, top + 2, r->resume->proto->n_upvalues);
   }

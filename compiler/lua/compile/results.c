@@ -52,7 +52,7 @@ static void push_objects(const struct replaying *r) {
     switch (object->kind) {
       case TC_OBJECT_TABLE: lua_createtable(r->L, object->array_hint, object->hash_hint); break;
       case TC_OBJECT_CLOSURE: push_closure(r, object); break;
-      case TC_OBJECT_OUTSIDE: tc_guards_push_source(r->entry->guards, r->frame, object->source); break;
+      case TC_OBJECT_EXTERNAL: tc_guards_push_source(r->entry->guards, r->frame, object->source); break;
     }
   }
 }

@@ -89,9 +89,9 @@ static void print_fuel(struct tc_strbuf *out, const struct tc_fuel_report *fuel)
 
 static void print_entry(struct tc_strbuf *out, const struct compiled_entry *e) {
   const struct tc_launch_list *list = e->compiled ? tc_compiled_list(e->compiled) : NULL;
-  if (e->compiled && e->story) {
+  if (e->compiled && e->capture_record) {
     tc_strbuf_puts(out, "  captured:\n");
-    print_lines(out, e->story->graph);
+    print_lines(out, e->capture_record->graph);
   }
   if (list) print_launches(out, list);
   if (list && e->fuel) print_fuel(out, e->fuel);

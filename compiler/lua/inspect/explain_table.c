@@ -30,14 +30,14 @@ static void set_guards(lua_State *L, const struct tc_alloc *alloc, const struct 
   lua_setfield(L, -2, "open");
 }
 
-static void set_story(lua_State *L, const struct tc_story *story) {
-  tc_set_text(L, "graph", story->graph);
-  lua_createtable(L, story->n_ops, 0);
-  for (int i = 0; i < story->n_ops; i++) {
+static void set_capture_record(lua_State *L, const struct tc_capture_record *capture_record) {
+  tc_set_text(L, "graph", capture_record->graph);
+  lua_createtable(L, capture_record->n_ops, 0);
+  for (int i = 0; i < capture_record->n_ops; i++) {
     lua_createtable(L, 0, 3);
-    tc_set_text(L, "text", story->ops[i].text);
-    tc_set_text(L, "file", story->ops[i].source);
-    tc_set_integer(L, "line", story->ops[i].line);
+    tc_set_text(L, "text", capture_record->ops[i].text);
+    tc_set_text(L, "file", capture_record->ops[i].source);
+    tc_set_integer(L, "line", capture_record->ops[i].line);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "operations");
@@ -69,7 +69,7 @@ static void push_entry(lua_State *L, const struct tc_alloc *alloc, const struct 
   struct tc_strbuf text;
   lua_newtable(L);
   set_guards(L, alloc, e->guards);
-  if (e->story) set_story(L, e->story);
+  if (e->capture_record) set_capture_record(L, e->capture_record);
   if (list) set_launches(L, list);
   if (list && e->fuel) set_fuel(L, e->fuel);
   if (e->compiled) tc_set_text(L, "artifact", tc_compiled_artifact(e->compiled));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/far.h"
+#include "codegen/slow_path.h"
 
 #define PRIMITIVES(real, integer, FMA, SQRT, FABS, FLOOR)                                                    \
   static inline real p_const(int c, double x) { return (void)c, (real)x; }                                   \
@@ -143,8 +143,9 @@ double reference_function(enum tc_expr_op op, tc_dtype dtype, double a) {
   case TC_E_##NAME: return dtype == TC_F64 ? ref64_##name(0, a) : (double)ref32_##name(0, (float)a);
   switch (op) {
     ROW(EXP, exp)
-    ROW(LOG, log) ROW(LOG1P, log1p) ROW(SIN, sin) ROW(COS, cos) ROW(TAN, tan) ROW(TANH, tanh)
-        ROW(SIGMOID, sigmoid) ROW(ERF, erf) ROW(RSQRT, rsqrt) default : abort();
+    ROW(LOG, log)
+    ROW(LOG1P, log1p) ROW(SIN, sin) ROW(COS, cos) ROW(TAN, tan) ROW(TANH, tanh) ROW(SIGMOID, sigmoid)
+        ROW(ERF, erf) ROW(RSQRT, rsqrt) default : abort();
   }
 #undef ROW
 }

@@ -1,6 +1,7 @@
 /* Everything from graph to machine code at once: random graphs are lowered, fused, generated, loaded and run,
- * and compared with a reference in doubles. The interpreter's twin is tests/compiler/lower/test_lower.c: what
- * passes there and fails here is the generator's or the runner's fault. */
+ * and compared with a reference in doubles. The interpreter's counterpart is
+ * tests/compiler/lower/test_lower.c: what passes there and fails here is the generator's or the runner's
+ * fault. */
 #include "tests/compiler/ir/random_cat.h"
 
 #include "tests/compiler/device/compiled_run.h"
@@ -50,7 +51,7 @@ static void test_sizes(void **state) {
   assert_true(served > 20 * refused);
 }
 
-/* Concatenations: kernels whose loops are cut into parts, and tables of parts. */
+/* Concatenations: kernels whose loops are split into parts, and tables of parts. */
 static void test_cats(void **state) {
   (void)state;
   int served = 0, refused = 0;

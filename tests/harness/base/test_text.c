@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "harness/base/text.h"
 #include "harness/base/value.h"
-#include "harness/wire/voice.h"
+#include "harness/wire/worker_output.h"
 #include "reporters/text_out.h"
 
 static void test_clean(void **state) {
@@ -91,41 +91,41 @@ static char *hear(void (*speak)(void)) {
 }
 
 static void speak_in_pieces(void) {
-  struct tb_voice voice = {0};
-  struct tb_speech speech;
-  tb_speech_begin(&speech, &voice, "./folder/loud.lua");
-  tb_speech_take(&speech, "one\ntw", 6);
-  tb_speech_take(&speech, "o\n\0\n", 4);
-  tb_speech_take(&speech, "end", 3);
-  tb_speech_end(&speech);
-  tb_speech_begin(&speech, &voice, "quiet");
-  tb_speech_take(&speech, "one\none\n", 8);
-  tb_speech_end(&speech);
-  tb_voice_end(&voice);
+  struct tb_worker_output worker_output = {0};
+  struct tb_output_stream output_stream;
+  tb_output_stream_begin(&output_stream, &worker_output, "./folder/loud.lua");
+  tb_output_stream_add(&output_stream, "one\ntw", 6);
+  tb_output_stream_add(&output_stream, "o\n\0\n", 4);
+  tb_output_stream_add(&output_stream, "end", 3);
+  tb_output_stream_end(&output_stream);
+  tb_output_stream_begin(&output_stream, &worker_output, "quiet");
+  tb_output_stream_add(&output_stream, "one\none\n", 8);
+  tb_output_stream_end(&output_stream);
+  tb_worker_output_end(&worker_output);
 }
 
 static void speak_too_much(void) {
-  struct tb_voice voice = {0};
-  struct tb_speech speech;
+  struct tb_worker_output worker_output = {0};
+  struct tb_output_stream output_stream;
   char line[32];
-  tb_speech_begin(&speech, &voice, "s");
-  for (int i = 0; i < TB_VOICE_LINES + 7; i++) {
+  tb_output_stream_begin(&output_stream, &worker_output, "s");
+  for (int i = 0; i < TB_OUTPUT_LINES + 7; i++) {
     snprintf(line, sizeof line, "%d\n", i);
-    tb_speech_take(&speech, line, strlen(line));
+    tb_output_stream_add(&output_stream, line, strlen(line));
   }
-  for (int i = 0; i < 2 * TB_SPEECH_BYTES; i++) tb_speech_take(&speech, "x", 1);
-  tb_speech_end(&speech);
-  tb_voice_end(&voice);
+  for (int i = 0; i < 2 * TB_OUTPUT_LINE_BYTES; i++) tb_output_stream_add(&output_stream, "x", 1);
+  tb_output_stream_end(&output_stream);
+  tb_worker_output_end(&worker_output);
 }
 
 static void speak_to_nobody(void) {
-  struct tb_speech speech;
-  tb_speech_begin(&speech, NULL, "s");
-  tb_speech_take(&speech, "one\n", 4);
-  tb_speech_end(&speech);
+  struct tb_output_stream output_stream;
+  tb_output_stream_begin(&output_stream, NULL, "s");
+  tb_output_stream_add(&output_stream, "one\n", 4);
+  tb_output_stream_end(&output_stream);
 }
 
-static void test_voice(void **state) {
+static void test_worker_output(void **state) {
   (void)state;
   char *text = hear(speak_in_pieces);
   assert_string_equal(text, "loud: one\nloud: two\nloud:  \nloud: end\nquiet: one\n1 more line printed by "
@@ -204,6 +204,6 @@ static void test_numbers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean),   cmocka_unit_test(test_broken),
                                      cmocka_unit_test(test_stems),   cmocka_unit_test(test_characters),
-                                     cmocka_unit_test(test_numbers), cmocka_unit_test(test_voice)};
+                                     cmocka_unit_test(test_numbers), cmocka_unit_test(test_worker_output)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,18 +91,18 @@ static inline int close_fixture(void **state) {
 static inline void add_replicate(struct fixture *f, double baseline_ns, double steady_ns) {
   const struct tc_alloc *alloc = tc_arena_alloc(f->arena);
   struct tb_case_result *r = &f->run.result.cases.data[0];
-  struct tb_replicate baseline = {0}, steady = {0}, probe = {0};
+  struct tb_replicate baseline = {0}, steady = {0}, calibration = {0};
   for (int i = -1; i <= 1; i++) {
     assert_true(tc_vec_push(alloc, &baseline.samples_ns, baseline_ns + i));
     assert_true(tc_vec_push(alloc, &steady.samples_ns, steady_ns + i));
-    assert_true(tc_vec_push(alloc, &probe.samples_ns, 50.0 + i));
+    assert_true(tc_vec_push(alloc, &calibration.samples_ns, 50.0 + i));
   }
   assert_true(tc_vec_push(alloc, &r->baseline.replicates, baseline) &&
               tc_vec_push(alloc, &r->steady.replicates, steady));
   assert_true(tc_vec_push(alloc, &r->replicate_log_ratios, log(baseline_ns / steady_ns)) &&
               tc_vec_push(alloc, &r->aa.log_ratios, 0.002 * (baseline_ns - 210) / 10));
-  assert_true(tc_vec_push(alloc, &r->probe.timing.replicates, probe) &&
-              tc_vec_push(alloc, &r->probe.log_ratios, log(steady_ns / 50)));
+  assert_true(tc_vec_push(alloc, &r->calibration.timing.replicates, calibration) &&
+              tc_vec_push(alloc, &r->calibration.log_ratios, log(steady_ns / 50)));
   r->aa.of = r->kase->id;
   r->speedup.stop_reason = "target";
   r->speedup.replicates_stop = TB_REPLICATES_COUNT;

@@ -135,7 +135,7 @@ static void test_state_evidence(void **state) {
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     assert_true(!tb_state_contradiction(arena, rows[i].state, &rows[i].evidence) == rows[i].agrees);
-  struct tb_compile compile = {.pays_off_after_calls = NAN};
+  struct tb_compile compile = {.break_even_calls = NAN};
   const struct tb_first cold = {.entry_ns = 5, .evidence = {true, 1, 0, 0}};
   assert_true(tb_state_add(arena, &compile, TB_STATE_COLD, &cold, true));
   assert_true(tb_state_add(arena, &compile, TB_STATE_DISK, &cold,

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "harness/base/build.h"
-#include "harness/machine/probe.h"
+#include "harness/machine/calibration.h"
 #include "harness/run/states.h"
 #include "tests/harness/run/recorded.h"
 
@@ -25,7 +25,7 @@ static void test_document(void **state) {
   assert_true(number_at(json, "cases.0.baseline.mad_ns") == 10); /* 199 200 201 219 220 221 around 210 */
   assert_float_equal(number_at(json, "cases.0.probe.log_ratios.0"), log(2), 1e-12);
   assert_true(number_at(json, "cases.0.probe.median_ns") == 50 &&
-              number_at(json, "cases.0.probe.version") == TB_PROBE_VERSION);
+              number_at(json, "cases.0.probe.version") == TB_CALIBRATION_VERSION);
   assert_true(cJSON_IsNull(at(json, "cases.1.probe")) && cJSON_IsNull(at(json, "cases.1.aa")));
   assert_float_equal(number_at(json, "cases.0.compile.pays_off_after_calls"),
                      1000.0 / (210 * (1 - 1 / sqrt(2 * 2.2))), 1e-9);
@@ -182,7 +182,7 @@ static void test_unfinished(void **state) {
   compile->state_ns[TB_STATE_COLD].median = 1000;
   f->run.result.cases.data[0].block_half_width = 0.001;
   tb_summarise(&f->run);
-  assert_false(isnan(compile->pays_off_after_calls));
+  assert_false(isnan(compile->break_even_calls));
   cJSON *second = tb_record_json(&f->run.result);
   assert_valid(f, second);
   assert_int_equal(cJSON_GetArraySize(at(second, "cases")), 2);
@@ -191,7 +191,7 @@ static void test_unfinished(void **state) {
   add_replicate(f, 100, 300); /* and by both not */
   f->run.result.finished = finished;
   tb_summarise(&f->run);
-  assert_true(isnan(compile->pays_off_after_calls));
+  assert_true(isnan(compile->break_even_calls));
   cJSON *whole = tb_record_json(&f->run.result);
   assert_true(number_at(whole, "cases.0.speedup.replicates") == 2);
   cJSON_Delete(whole);

@@ -194,7 +194,8 @@ static void test_samples(void **state) {
   }
 }
 
-/* Each run measures its own noise: equal workers against each other, and the probe, in every replicate. */
+/* Each run measures its own noise: equal workers against each other, and the calibration kernel, in every
+ * replicate. */
 static void test_controls(void **state) {
   const struct fixture *f = *state;
   const cJSON *one;
@@ -220,7 +221,7 @@ static void test_harness_cost(void **state) {
   assert_true(number_at(harness, "own_ns") >= number_at(harness, "start_ns") + number_at(harness, "stop_ns") -
                                                   number_at(harness, "wall_ns") * 1e-6);
   assert_true(number_at(harness, "processes") >=
-              4 * 6); /* 4 groups: baseline, reference, cold, measured, twin, probe */
+              4 * 6); /* 4 groups: baseline, reference, cold, measured, A/A control, calibration kernel */
   assert_true(number_at(harness, "requests_ns.block") > 0);
   assert_true(cJSON_GetArraySize(at(cJSON_GetArrayItem(at(f->document, "environments"), 0), "noise")) > 10);
 }

@@ -50,16 +50,18 @@ static void test_pay_off_interval(void **state) {
   }
   r->compile.state_ns[TB_STATE_COLD].median = 1000;
   tb_summarise(&f->run);
-  assert_true(r->compile.pays_off.lo < 10 && 10 < r->compile.pays_off.hi && !r->compile.pays_off.infinite);
-  assert_true(r->compile.pays_off.lo > 8 &&
-              r->compile.pays_off.hi < 12); /* 10 with an error of 13 in 100 of the cost */
+  assert_true(r->compile.break_even.lo < 10 && 10 < r->compile.break_even.hi &&
+              !r->compile.break_even.infinite);
+  assert_true(r->compile.break_even.lo > 8 &&
+              r->compile.break_even.hi < 12); /* 10 with an error of 13 in 100 of the cost */
   for (int i = 0; i < 4; i++) r->replicate_log_ratios.data[i] = i % 2 ? 0.5 : -0.4;
   tb_summarise(&f->run);
-  assert_true(r->compile.pays_off.infinite && r->compile.pays_off.lo > 0 && isnan(r->compile.pays_off.hi) &&
-              isnan(r->compile.pays_off_after_calls));
+  assert_true(r->compile.break_even.infinite && r->compile.break_even.lo > 0 &&
+              isnan(r->compile.break_even.hi) && isnan(r->compile.break_even_calls));
   for (int i = 0; i < 4; i++) r->replicate_log_ratios.data[i] = -0.4 - 0.01 * i;
   tb_summarise(&f->run);
-  assert_true(r->compile.pays_off.infinite && isnan(r->compile.pays_off.lo) && isnan(r->compile.pays_off.hi));
+  assert_true(r->compile.break_even.infinite && isnan(r->compile.break_even.lo) &&
+              isnan(r->compile.break_even.hi));
   cJSON *json = tb_record_json(&f->run.result);
   assert_valid(f, json);
   assert_true(cJSON_IsTrue(at(json, "cases.0.compile.pays_off_infinite")) &&
@@ -67,7 +69,7 @@ static void test_pay_off_interval(void **state) {
   cJSON_Delete(json);
 }
 
-static void test_slower_never_pays_off(void **state) {
+static void test_slower_never_breaks_even(void **state) {
   struct fixture *f = *state;
   struct tb_case_result *r = &f->run.result.cases.data[0];
   add_replicate(f, 100, 200);
@@ -75,7 +77,7 @@ static void test_slower_never_pays_off(void **state) {
   r->compile.state_ns[TB_STATE_COLD].median = 1000;
   r->block_half_width = 0.1;
   tb_summarise(&f->run);
-  assert_true(isnan(r->compile.pays_off_after_calls));
+  assert_true(isnan(r->compile.break_even_calls));
   assert_true(r->speedup.over_blocks); /* one replicate: the interval is over its blocks */
   assert_float_equal(r->speedup.hi / r->speedup.ratio, exp(0.1), 1e-12);
   assert_float_equal(r->speedup.ratio, 0.5, 1e-12);
@@ -99,8 +101,8 @@ static void test_interval_confidence(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      CASE(test_replicate_is_the_unit), CASE(test_noise_floor),         CASE(test_pay_off_interval),
-      CASE(test_slower_never_pays_off), CASE(test_interval_confidence),
+      CASE(test_replicate_is_the_unit),    CASE(test_noise_floor),         CASE(test_pay_off_interval),
+      CASE(test_slower_never_breaks_even), CASE(test_interval_confidence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static inline cJSON *document(cJSON *only_case) {
 static inline struct tb_verdicts compare(struct fixture *f, const struct tb_policy *policy, const cJSON *base,
                                          const cJSON *head) {
   struct tb_verdicts c = tb_verdicts_new(f->arena, policy, "compare");
-  assert_true(tb_verdicts_add_documents(&c, base, head) && tb_verdicts_decide_apart(&c) &&
+  assert_true(tb_verdicts_add_documents(&c, base, head) && tb_verdicts_decide_unpaired(&c) &&
               tb_verdicts_judge(&c));
   return c;
 }

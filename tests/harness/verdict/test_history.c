@@ -163,7 +163,8 @@ static void test_failed_cases_are_no_points(void **state) {
   assert_null(load(f));
 }
 
-/* A figure over the probe is of another kind than nanoseconds: it is no point, yet the case was there. */
+/* A figure over the calibration kernel is of another kind than nanoseconds: it is no point, yet the case was
+ * there. */
 static void test_kinds_do_not_mix(void **state) {
   struct fixture *f = *state;
   cJSON *result = new_result("2026-01-02T00:00:00Z", "h", 1001);
@@ -183,7 +184,7 @@ static void test_values(void **state) {
   static const struct {
     const char *text;
     double value;
-    bool probed;
+    bool calibrated;
   } rows[] = {{"{\"steady\":{\"median_ns\":7}}", 7, false},
               {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[]}}", 7, false},
               {"{\"steady\":null,\"probe\":null}", NAN, false},
@@ -196,9 +197,9 @@ static void test_values(void **state) {
               {"{\"steady\":{\"median_ns\":7},\"probe\":{\"log_ratios\":[-800]}}", NAN, true}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     cJSON *one = cJSON_Parse(rows[i].text);
-    bool probed;
-    const double value = tb_history_value(one, &probed);
-    if (probed != rows[i].probed || (isnan(rows[i].value) ? !isnan(value) : value != rows[i].value))
+    bool calibrated;
+    const double value = tb_history_value(one, &calibrated);
+    if (calibrated != rows[i].calibrated || (isnan(rows[i].value) ? !isnan(value) : value != rows[i].value))
       fail_msg("%s: %g", rows[i].text, value);
     cJSON_Delete(one);
   }

@@ -25,7 +25,7 @@ static const char *wrong_in(struct tc_arena *arena, const char *one_case) {
 
 #define TIMES(name, median)                                                                                  \
   "\"" name "\": {\"median_ns\": " median ", \"replicates\": [{\"median_ns\": 100.1}, {\"median_ns\": 90}, " \
-                                          "{\"median_ns\": 120}, {\"median_ns\": null}]}"
+  "{\"median_ns\": 120}, {\"median_ns\": null}]}"
 
 static void test_wrong(void **state) {
   static const struct {

@@ -28,7 +28,7 @@ static struct tb_forecast foretold(double h, size_t points) {
                               .freedom = 20};
 }
 static struct tb_spread seen(double w) {
-  return (struct tb_spread){.values = 12, .half_width = w, .freedom = 11, .twins = 12, .floor = 0.001};
+  return (struct tb_spread){.values = 12, .half_width = w, .freedom = 11, .aa_pairs = 12, .floor = 0.001};
 }
 
 static struct tb_decision decide(double h, double w, double value) {
@@ -51,7 +51,7 @@ static void test_by_hand(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const struct tb_decision d = decide(0.03, 0.04, 100 * exp(rows[i].by));
     assert_int_equal(d.verdict, rows[i].verdict);
-    assert_true(d.pairs == 12 && d.twins == 12 && d.points == TB_FORECAST_POINTS_SETTLED);
+    assert_true(d.pairs == 12 && d.aa_pairs == 12 && d.points == TB_FORECAST_POINTS_SETTLED);
     assert_near(d.ratio, exp(rows[i].by));
     assert_near(d.lo, exp(rows[i].by - 0.05));
     assert_near(d.hi, exp(rows[i].by + 0.05));
@@ -87,11 +87,11 @@ static void test_no_spread(void **state) {
   none.known = false;
   d = tb_forecast_decide_within(&none, 100, &tonight, threshold, floor_limit);
   assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_SHORT_HISTORY && d.points == 3);
-  tonight.floor = NAN; /* no twins, or one pair of them */
+  tonight.floor = NAN; /* no A/A pairs, or one of them */
   const struct tb_forecast good = foretold(0.03, TB_FORECAST_POINTS_SETTLED);
   for (double value = 100; value <= 200; value += 50) {
     d = tb_forecast_decide_within(&good, value, &tonight, threshold, floor_limit);
-    assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_NO_TWINS && d.ratio == value / 100);
+    assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_NO_AA && d.ratio == value / 100);
   }
 }
 
@@ -99,15 +99,15 @@ static void test_no_spread(void **state) {
  * become narrower by them. */
 static void test_whose_floor(void **state) {
   (void)state;
-  struct tb_spread loud = seen(0.06), twins = seen(0.01), quiet = seen(0.01);
-  twins.floor = 0.3;
+  struct tb_spread loud = seen(0.06), aa_pairs = seen(0.01), quiet = seen(0.01);
+  aa_pairs.floor = 0.3;
   const struct tb_forecast young = foretold(0.03, 8), wide = foretold(0.06, 8),
                            settled = foretold(0.06, TB_FORECAST_POINTS_SETTLED);
   struct tb_decision d = tb_forecast_decide_within(&young, 100, &loud, threshold, floor_limit);
   assert_true(d.verdict == TB_VERDICT_SAME && d.floor > floor_limit);
-  d = tb_forecast_decide_within(&young, 100, &twins, threshold, floor_limit);
+  d = tb_forecast_decide_within(&young, 100, &aa_pairs, threshold, floor_limit);
   assert_true(d.verdict == TB_VERDICT_SAME && d.floor == 0.3 && d.limit < 0.04);
-  assert_int_equal(tb_forecast_decide_within(&young, 110, &twins, threshold, floor_limit).verdict,
+  assert_int_equal(tb_forecast_decide_within(&young, 110, &aa_pairs, threshold, floor_limit).verdict,
                    TB_VERDICT_SLOWER);
   d = tb_forecast_decide_within(&wide, 100, &quiet, threshold, floor_limit);
   assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_WIDE_FORECAST);
@@ -118,14 +118,14 @@ static void test_whose_floor(void **state) {
 /* The interval of tonight is seen from its median: all of it is within. */
 static void test_spread(void **state) {
   (void)state;
-  const double logs[] = {0, 0.01, 0.02, 0.03, 0.2, NAN}, twins[] = {0.01, -0.01, 0.02, -0.02};
-  const struct tb_spread s = tb_spread_of(logs, 6, twins, 4, 0.95);
+  const double logs[] = {0, 0.01, 0.02, 0.03, 0.2, NAN}, aa_pairs[] = {0.01, -0.01, 0.02, -0.02};
+  const struct tb_spread s = tb_spread_of(logs, 6, aa_pairs, 4, 0.95);
   const double half = tb_half_width(logs, 5, 0.95);
-  assert_true(s.values == 5 && s.freedom == 4 && s.twins == 4);
+  assert_true(s.values == 5 && s.freedom == 4 && s.aa_pairs == 4);
   assert_near(s.half_width, tb_mean(logs, 5) + half - 0.02);
-  assert_near(s.floor, expm1(tb_half_width(twins, 4, 0.95)));
-  assert_true(isnan(tb_spread_of(logs, 1, twins, 1, 0.95).half_width) &&
-              isnan(tb_spread_of(logs, 1, twins, 1, 0.95).floor));
+  assert_near(s.floor, expm1(tb_half_width(aa_pairs, 4, 0.95)));
+  assert_true(isnan(tb_spread_of(logs, 1, aa_pairs, 1, 0.95).half_width) &&
+              isnan(tb_spread_of(logs, 1, aa_pairs, 1, 0.95).floor));
 }
 
 /* --- many nights --- */
@@ -141,11 +141,11 @@ struct tally {
  * alone. */
 static void add_night(struct tb_random *random, const struct tb_forecast *f, size_t replicates, double noise,
                       double planted, struct tally *t) {
-  double logs[REPLICATES_MAX], twins[REPLICATES_MAX];
+  double logs[REPLICATES_MAX], aa_pairs[REPLICATES_MAX];
   const double level = between * noise_normal(random) + planted;
   for (size_t i = 0; i < replicates; i++)
-    logs[i] = level + noise * noise_normal(random), twins[i] = noise * sqrt(2) * noise_normal(random);
-  const struct tb_spread tonight = tb_spread_of(logs, replicates, twins, replicates, 0.95);
+    logs[i] = level + noise * noise_normal(random), aa_pairs[i] = noise * sqrt(2) * noise_normal(random);
+  const struct tb_spread tonight = tb_spread_of(logs, replicates, aa_pairs, replicates, 0.95);
   const double value = exp(tb_median(logs, replicates));
   const struct tb_decision d = tb_forecast_decide_within(f, value, &tonight, threshold, floor_limit);
   t->flagged += tb_verdict_flags(d.verdict);

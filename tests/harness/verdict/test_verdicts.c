@@ -255,7 +255,8 @@ static void test_repeated(void **state) {
   }
 }
 
-/* A worker that fails in a duel, a control that differs, and a case that no duel was over for. */
+/* A worker that fails in a paired comparison, a control that differs, and a case that no paired comparison
+ * was over for. */
 static void test_live(void **state) {
   struct fixture *f = *state;
   cJSON *base = new_case("a", "ok", 1000, tight), *head = new_case("a", "ok", 1000, tight);

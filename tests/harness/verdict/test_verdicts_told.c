@@ -71,7 +71,7 @@ static void test_times_told(void **state) {
     struct tb_compared *one = tb_verdicts_add(&c, "a", base, head);
     assert_non_null(one);
     one->timed = true;
-    one->time = (struct tb_decision){.verdict = TB_VERDICT_SAME, .floor = 0.001, .twins_differ = live};
+    one->time = (struct tb_decision){.verdict = TB_VERDICT_SAME, .floor = 0.001, .aa_differ = live};
     for (int i = 0; i < 3 * live; i++)
       assert_true(tc_vec_push(tc_arena_alloc(f->arena), &one->base_ns, 5 + 2 * i) &&
                   tc_vec_push(tc_arena_alloc(f->arena), &one->head_ns, 14 + i));

@@ -317,7 +317,7 @@ static void test_forecast_narrows(void **state) {
   enum { HISTORIES = 200, POINTS = 25 };
   static const double limit = 0.05, spreads[] = {0.015, 0.06};
   static const struct tb_spread exact = {
-      .values = 12, .freedom = 11, .twins = 12}; /* tonight is known without an error */
+      .values = 12, .freedom = 11, .aa_pairs = 12}; /* tonight is known without an error */
   struct tb_random random = {11};
   for (int wild = 0; wild < 2; wild++) {
     int judged = 0, wide = 0;

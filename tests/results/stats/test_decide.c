@@ -41,7 +41,7 @@ static void test_verdicts(void **state) {
     assert_int_equal(d.verdict, rows[i].verdict);
     assert_int_equal(d.why, d.verdict == TB_VERDICT_UNSURE ? TB_UNSURE_CROSSES : TB_UNSURE_NONE);
     assert_near(log(d.ratio), rows[i].by, 1e-12);
-    assert_true(d.by_ranks && d.pairs == 8 && d.twins == 8 && d.limit == 0.01 && d.floor < 0.01);
+    assert_true(d.by_ranks && d.pairs == 8 && d.aa_pairs == 8 && d.limit == 0.01 && d.floor < 0.01);
     assert_near(d.p, rows[i].by ? 2.0 / 256 : 1, 1e-12);
   }
 }
@@ -64,16 +64,16 @@ static void test_floor_raises_limit(void **state) {
 }
 
 /* A run that favours one place in the order says so, and its floor reaches as far as that. */
-static void test_twins_that_differ(void **state) {
+static void test_aa_pairs_that_differ(void **state) {
   (void)state;
-  double pairs[8], twins[8];
+  double pairs[8], aa_pairs[8];
   shifted(pairs, quiet, 8, 0.02);
-  shifted(twins, quiet, 8, 0.02);
-  const struct tb_decision d = tb_decide(pairs, 8, twins, 8, usual);
-  assert_true(d.twins_differ && d.floor > 0.02);
+  shifted(aa_pairs, quiet, 8, 0.02);
+  const struct tb_decision d = tb_decide(pairs, 8, aa_pairs, 8, usual);
+  assert_true(d.aa_differ && d.floor > 0.02);
   assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_WITHIN_FLOOR);
-  assert_int_equal(tb_decide(quiet, 8, twins, 8, usual).verdict, TB_VERDICT_SAME);
-  assert_false(tb_decide(pairs, 8, quiet, 8, usual).twins_differ);
+  assert_int_equal(tb_decide(quiet, 8, aa_pairs, 8, usual).verdict, TB_VERDICT_SAME);
+  assert_false(tb_decide(pairs, 8, quiet, 8, usual).aa_differ);
 }
 
 static void test_too_little(void **state) {
@@ -84,7 +84,7 @@ static void test_too_little(void **state) {
               isnan(d.p));
   assert_near(d.ratio, exp(0.5), 1e-12);
   d = tb_decide(five, 5, quiet, 1, usual);
-  assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_NO_TWINS && isnan(d.floor) &&
+  assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_NO_AA && isnan(d.floor) &&
               d.limit == 0.01);
   d = tb_decide(NULL, 0, NULL, 0, usual);
   assert_true(d.verdict == TB_VERDICT_UNSURE && isnan(d.ratio));
@@ -109,21 +109,21 @@ static void test_outlier(void **state) {
   assert_int_equal(tb_decide(pairs, 16, quiet, 8, usual).verdict, TB_VERDICT_SAME);
 }
 
-static void test_apart(void **state) {
+static void test_unpaired(void **state) {
   (void)state;
   double base[8], head[8];
   shifted(base, quiet, 8, 7);
   shifted(head, quiet, 8, 7.03);
-  struct tb_decision d = tb_decide_apart(base, 8, head, 8, quiet, 8, 0, usual);
+  struct tb_decision d = tb_decide_unpaired(base, 8, head, 8, quiet, 8, 0, usual);
   assert_true(d.verdict == TB_VERDICT_SLOWER && d.by_ranks && d.p < 0.001);
   assert_near(log(d.ratio), 0.03, 1e-12);
-  d = tb_decide_apart(base, 8, head, 8, quiet, 8, 0.025, usual); /* runs that differ by 2.5% anyway */
+  d = tb_decide_unpaired(base, 8, head, 8, quiet, 8, 0.025, usual); /* runs that differ by 2.5% anyway */
   assert_int_equal(d.verdict, TB_VERDICT_UNSURE);
-  d = tb_decide_apart(base, 8, head, 8, quiet, 8, 0.05, usual);
+  d = tb_decide_unpaired(base, 8, head, 8, quiet, 8, 0.05, usual);
   assert_true(d.verdict == TB_VERDICT_UNSURE && d.p == 1);
-  d = tb_decide_apart(base, 3, head, 3, quiet, 8, 0, usual);
+  d = tb_decide_unpaired(base, 3, head, 3, quiet, 8, 0, usual);
   assert_true(d.verdict == TB_VERDICT_SLOWER && !d.by_ranks);
-  d = tb_decide_apart(base, 1, head, 8, quiet, 8, 0, usual);
+  d = tb_decide_unpaired(base, 1, head, 8, quiet, 8, 0, usual);
   assert_true(d.verdict == TB_VERDICT_UNSURE && d.why == TB_UNSURE_FEW_PAIRS);
 }
 
@@ -246,9 +246,9 @@ struct machine {
   bool load;
 };
 
-/* Four processes that take turns: two pairs, two twin pairs. */
+/* Four processes that take turns: two pairs, two A/A pairs. */
 static void measure(struct tb_random *random, const struct machine *m, struct noise_load *load, double effect,
-                    double pairs[2], double twins[2]) {
+                    double pairs[2], double aa_pairs[2]) {
   double process[4]; /* base, base, head, head */
   const double level = m->load ? noise_load_next(random, load, m->spread) : 0;
   for (int i = 0; i < 4; i++)
@@ -256,8 +256,8 @@ static void measure(struct tb_random *random, const struct machine *m, struct no
                  (i >= 2 ? log1p(effect) : 0);
   pairs[0] = process[2] - process[0];
   pairs[1] = process[3] - process[1];
-  twins[0] = process[1] - process[0];
-  twins[1] = process[3] - process[2];
+  aa_pairs[0] = process[1] - process[0];
+  aa_pairs[1] = process[3] - process[2];
 }
 
 /* One run, from its first pair until a verdict or the last pair. `spend`: as planned; else every look takes
@@ -266,13 +266,13 @@ static struct tb_decision run_once(struct tb_random *random, const struct machin
                                    bool spend) {
   struct tb_looks looks = {.max_pairs = PAIRS, .confidence = 0.95};
   struct noise_load load = {0};
-  double pairs[PAIRS], twins[PAIRS];
+  double pairs[PAIRS], aa_pairs[PAIRS];
   for (int n = 0;;) {
-    measure(random, m, &load, effect, pairs + n, twins + n);
+    measure(random, m, &load, effect, pairs + n, aa_pairs + n);
     n += 2;
     if (!tb_look_due(&looks, n, n == PAIRS)) continue;
     const double confidence = tb_look_confidence(&looks, n, n == PAIRS);
-    const struct tb_decision d = tb_decide(pairs, (size_t)n, twins, (size_t)n,
+    const struct tb_decision d = tb_decide(pairs, (size_t)n, aa_pairs, (size_t)n,
                                            (struct tb_decide_options){0.01, spend ? confidence : 0.95});
     if (n == PAIRS || tb_look_settles(&d, 0.01)) return d;
   }
@@ -337,10 +337,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_verdicts),
       cmocka_unit_test(test_floor_raises_limit),
-      cmocka_unit_test(test_twins_that_differ),
+      cmocka_unit_test(test_aa_pairs_that_differ),
       cmocka_unit_test(test_too_little),
       cmocka_unit_test(test_outlier),
-      cmocka_unit_test(test_apart),
+      cmocka_unit_test(test_unpaired),
       cmocka_unit_test(test_confirm),
       cmocka_unit_test(test_counts),
       cmocka_unit_test(test_correct),
