@@ -113,7 +113,7 @@ for verb in $verbs; do [ "$verb" = help ] || [ "$(grep -oE "\`tbench $verb( |\`)
 status=0 out=$rows err=$wrong
 [ -n "$rows" ] && [ -z "$wrong" ]
 tap_result $? 'each verb has one row of the README'
-# Modes stand in one table: the axis of the command line, tb.compile and the README have the same.
+# Modes stand in one table: the axis of the command line, tb.compile and the manual have the same.
 run "$TBENCH" run suite=mlp mode=zzzzzzzzzzzzzzzz dry-run=yes
 axis=${err##*use one of }
 axis=${axis%%$'\n'*}
@@ -122,7 +122,7 @@ run "$TBENCH" lua modes.lua
 compiled=${out##*modes: }
 [ "$status" -eq 0 ] && [ -n "$axis" ] && [ "${axis//,/, }" = "$compiled" ]
 tap_result $? "modes of the command line ($axis) are those of tb.compile ($compiled)"
-[ "$(sed -n '/^## Modes/,/^## /s/^| `\([a-z-]*\)` |.*/\1/p' "$srcdir/README.md" | paste -sd,)" = "$axis" ]
-tap_result $? 'and those of the README'
+[ "$(sed -n '/^## Modes/,/^## /s/^| `\([a-z-]*\)` |.*/\1/p' "$srcdir/docs/compile.md" | paste -sd,)" = "$axis" ]
+tap_result $? 'and those of the manual'
 
 tap_end
