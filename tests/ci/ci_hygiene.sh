@@ -84,6 +84,22 @@ refused 'no binary file is in the tree' 'docs/large.png: more than 150000 bytes'
 fresh_tree
 : > tree/compiler/base/vec.c
 refused 'no file is empty' 'compiler/base/vec.c'
+manual='every page of the manual is shipped, and its links lead somewhere'
+fresh_tree
+put Makefile.am 'include compiler/files.am
+EXTRA_DIST += docs/page.md'
+put README.md '[page](docs/page.md) [part](docs/page.md#what-it-is) [here](#here) [web](https://example.org/none)
+    t[1](x)
+# Here'
+put docs/page.md '## What it is?'
+passes 'pages with links that lead somewhere pass'
+put README.md '[page](docs/none.md)'
+refused "$manual" 'README.md: docs/none.md: there is no such file'
+put README.md '[part](docs/page.md#what-it-was)'
+refused "$manual" 'README.md: docs/page.md#what-it-was: there is no such heading'
+put README.md '[page](docs/page.md)'
+put docs/more.md '# More'
+refused "$manual" 'docs/more.md: not named in Makefile.am'
 fresh_tree
 put compiler/base/vec.c "/* TO""DO */"
 refused 'nothing is left for later' 'compiler/base/vec.c:1'
