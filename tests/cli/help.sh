@@ -125,4 +125,30 @@ tap_result $? "modes of the command line ($axis) are those of tb.compile ($compi
 [ "$(sed -n '/^## Modes/,/^## /s/^| `\([a-z-]*\)` |.*/\1/p' "$srcdir/docs/compile.md" | paste -sd,)" = "$axis" ]
 tap_result $? 'and those of the manual'
 
+# --- the manual ---
+# Its commands are taken as they stand: of those that measure, the plan. Options and suites that are not there would be refused.
+while read -r line; do
+  # shellcheck disable=SC2086
+  case $line in
+    *…* | *URL* | *changed-since=* | *suite=./*) continue ;; # these want what a reader has
+    'tbench run '*) run "$TBENCH" ${line#tbench } dry-run=yes ;;
+    'tbench list' | 'tbench help '* | 'tbench topo peaks=no' | 'tbench explain suite=mlp'*) run "$TBENCH" ${line#tbench } ;;
+    *) continue ;;
+  esac
+  [ "$status" -eq 0 ]
+  tap_result $? "the manual's command works: $line"
+done < <(sed -n 's/ *#.*//; s!^    \(\$ \)\{0,1\}\(build/\)\{0,1\}\(tbench .*\)!\3!p' "$srcdir/README.md" "$srcdir"/docs/*.md | LC_ALL=C sort -u)
+# Its programs that stand by themselves: suites, and one to start with. block FILE: the first one that asks for the module.
+block() { awk '/^    local tb = require/ { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' "$srcdir/$1"; }
+for page in README.md docs/suites.md; do
+  block "$page" > suite_of_manual.lua
+  run "$TBENCH" list suite=./suite_of_manual.lua
+  [ "$status" -eq 0 ] && [[ $out == 'mlp'*'workload mlp'*'batch=1,8,64,512'* ]]
+  tap_result $? "the suite in $page is one"
+done
+block docs/compile.md > first.lua
+run "$TBENCH" lua first.lua
+[ "$status" -eq 0 ] && [[ $out == tensor*'graphs: 1, graph breaks: 0'* ]]
+tap_result $? 'the program in docs/compile.md runs'
+
 tap_end
