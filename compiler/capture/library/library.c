@@ -4,6 +4,8 @@
  * that puts another function under such a name, whenever it does so, calls that other function, here as in
  * plain Lua. */
 #include "capture/library/library.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/library_seam.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

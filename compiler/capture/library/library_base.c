@@ -2,6 +2,11 @@
 #include <string.h>
 
 #include "capture/library/library.h"
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/library_seam.h"
+#include "capture/trace/metamethods.h"
+#include "capture/trace/tables.h"
 
 static tc_status type_name(struct tc_trace *t, const struct tc_tracked *v, struct tc_tracked *out) {
   tc_use_type(t, v);

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "capture/library/library.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/metamethods.h"
 
 static bool is_one_lazy(const struct tc_trace *t, size_t at, int n_args) {
   return n_args == 1 && tc_is_lazy(t, &t->slots[at + 1]);

@@ -7,6 +7,13 @@
  *  2. Each call makes a fresh tensor: `full` for a single element; else the constant is an input that the
  *     guards keep alive, and what the traced code sees is a clone of it. */
 #include "capture/library/library.h"
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/metamethods.h"
+#include "capture/trace/shapes.h"
+#include "capture/trace/tables.h"
+#include "capture/trace/tensors.h"
 
 /* What is_tensor and others ask of a value never depends on more than its type. */
 tc_status tc_library_is_tensor(struct tc_trace *t, size_t at, int n_args, int *n_results) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "capture/library/library.h"
+#include "capture/trace/frames.h"
 
 /* The Lua function that level `level` means, where the running native (error, assert) is level 0. NULL: that
  * is a C function, or (*outside) a function below the captured one. */

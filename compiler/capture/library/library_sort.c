@@ -7,6 +7,8 @@
 #include <limits.h>
 
 #include "capture/library/library.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
 
 enum {
   LARGE_RANGE = 100,

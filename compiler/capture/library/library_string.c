@@ -8,6 +8,10 @@
 #include <lauxlib.h>
 
 #include "capture/library/library.h"
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/library_seam.h"
+#include "capture/trace/metamethods.h"
 
 /* Calls the value at the stack top below `n_args` arguments. A break when it raises. */
 static tc_status call_really(struct tc_trace *t, int n_args, int n_results, const char *name) {

@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "capture/library/library.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
+#include "capture/trace/tables.h"
 
 static tc_status length_of(struct tc_trace *t, size_t at, const struct tc_tracked *table, lua_Integer *out) {
   struct tc_tracked length;

@@ -1,4 +1,8 @@
 /* Instructions that read and write tables. */
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
+#include "capture/trace/tables.h"
 #include "capture/trace/trace.h"
 
 static tc_status register_or_constant(struct tc_trace *t, struct tc_activation *a, uint32_t code,

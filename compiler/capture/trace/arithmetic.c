@@ -2,6 +2,10 @@
  *
  * Invariant: numbers are computed by Lua itself (lua_arith, lua_compare, lua_tolstring on numbers never enter
  * metamethods), so that every result is exactly Lua's. What would raise is asked for before. */
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/metamethods.h"
 #include "capture/trace/trace.h"
 
 static bool is_bitwise(enum tc_event event) {

@@ -1,6 +1,8 @@
 /* Jumps and conditions. A conditional instruction is followed by the jump that it guards: it skips that jump
  * when the condition is not what k says. Conditions rest on constants and guarded values, so that each branch
  * has one way. */
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
 #include "capture/trace/trace.h"
 
 tc_status tc_do_jump(struct tc_trace *t, struct tc_activation *a, uint32_t code) {

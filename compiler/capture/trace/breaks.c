@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/trace/frames.h"
+#include "capture/trace/place.h"
 #include "capture/trace/trace.h"
 
 const char *tc_break_name(enum tc_break_reason reason) {

@@ -9,6 +9,10 @@
  *     (at most 255 + 255 + 4 above the base) reaches outside. */
 #include <string.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
+#include "capture/trace/tensors.h"
 #include "capture/trace/trace.h"
 
 enum { SLACK = 1024 };

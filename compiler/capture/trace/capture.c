@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/place.h"
+#include "capture/trace/results.h"
+#include "capture/trace/shapes.h"
 #include "capture/trace/trace.h"
 
 enum { BODY_TRACE = 1, BODY_FUNCTION, BODY_FIRST_ARG, SPARE_STACK = 8 };

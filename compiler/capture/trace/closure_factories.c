@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 
 #include "capture/bytecode/resume.h"
+#include "capture/trace/results.h"
 #include "capture/trace/trace.h"
 
 static tc_status load_factory(struct tc_trace *t, const struct tc_proto *proto, int *source) {

@@ -9,6 +9,9 @@
  *  2. Records are told apart by their addresses at capture. A later call may bring one table where there were
  *     two; so guards hold apart each table that is written and each other one of which something is known
  *     that the write would change; and likewise variables of closures that may be others. */
+#include "capture/trace/externals.h"
+#include "capture/trace/results.h"
+#include "capture/trace/tables.h"
 #include "capture/trace/trace.h"
 
 enum { MOST_PAIRS = 512 }; /* guards on pairs; above that, the tables are guarded to be these very ones */

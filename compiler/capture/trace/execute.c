@@ -6,6 +6,9 @@
  *  1. Instructions were checked by the decoder; registers beyond a frame's own lie in the reserved part of
  *     the stack.
  *  2. pc points behind the running instruction, as in Lua; handlers skip or jump by changing it. */
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/place.h"
 #include "capture/trace/trace.h"
 
 tc_status tc_execute(struct tc_trace *t, struct tc_activation *a) {

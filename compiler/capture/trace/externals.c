@@ -8,7 +8,11 @@
  *     program makes anew, as far as an earlier recompile has shown it. What is read from those is guarded as
  *     it is used, call by call; and so is which of their upvalues are one variable.
  *  3. A tensor gets its TENSOR guard when it becomes a graph input or its shape is looked at, not before. */
+#include "capture/trace/externals.h"
 #include "base/hash.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/library_seam.h"
+#include "capture/trace/shapes.h"
 #include "capture/trace/trace.h"
 
 /* `type`: LUA_T…, since a light userdata may hold the address of another object; LUA_TNONE for natives of the

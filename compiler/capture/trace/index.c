@@ -1,6 +1,11 @@
 /* Accesses as Lua makes them, with metatables: reads, writes, lengths. */
 #include <string.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
+#include "capture/trace/tables.h"
+#include "capture/trace/tensors.h"
 #include "capture/trace/trace.h"
 
 const char *tc_event_field(enum tc_event event) {

@@ -6,6 +6,7 @@
  * those above them do. */
 #include <string.h>
 
+#include "capture/trace/shapes.h"
 #include "capture/trace/trace.h"
 
 static bool is_view(const struct tc_node *node) { return tc_op_row(node->op)->kind == TC_KIND_VIEW; }

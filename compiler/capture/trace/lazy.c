@@ -8,6 +8,8 @@
  *     one.
  *  2. A tracked lazy number holds the value of the captured call, as a hint.
  *  3. Its kind, integer or float, is guarded where it is first used; so that of every expression follows. */
+#include "capture/trace/lazy.h"
+#include "capture/trace/shapes.h"
 #include "capture/trace/trace.h"
 
 bool tc_is_lazy(const struct tc_trace *t, const struct tc_tracked *v) {

@@ -1,4 +1,7 @@
 /* Tensors that are made of lazy numbers: each is an input of the graph, and they are stacked. */
+#include "capture/trace/lazy.h"
+#include "capture/trace/tables.h"
+#include "capture/trace/tensors.h"
 #include "capture/trace/trace.h"
 
 enum { MOST_ITEMS = 32 };

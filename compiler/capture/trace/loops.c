@@ -5,6 +5,9 @@
  * A+3 to be closed, A+4 … variables. */
 #include <math.h>
 
+#include "capture/trace/frames.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/metamethods.h"
 #include "capture/trace/trace.h"
 
 /* Lua's rule for the limit of an integer loop, clipped to the integers; true when the loop runs. */

@@ -4,6 +4,11 @@
  * To add a member: a row in `methods`, or a property in read_property. */
 #include <string.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/shapes.h"
+#include "capture/trace/tables.h"
+#include "capture/trace/tensors.h"
 #include "capture/trace/trace.h"
 
 static tc_status sizes_of(struct tc_trace *t, struct tc_traced_tensor *x, int *ndim, const tc_sym **sizes) {

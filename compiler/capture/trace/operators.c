@@ -1,5 +1,7 @@
 /* Instructions of operators: arithmetic on numbers, else the MMBIN behind it; unary operators;
  * concatenation. */
+#include "capture/trace/frames.h"
+#include "capture/trace/metamethods.h"
 #include "capture/trace/trace.h"
 
 static tc_status arith(struct tc_trace *t, struct tc_activation *a, uint32_t code, enum tc_event event,

@@ -6,6 +6,9 @@
  *  2. Tracing is deterministic: a second capture of the same call counts as the first did, so that it can end
  *     where that broke.
  *  3. A frame is not cut before the instruction that sets up its variable arguments. */
+#include "capture/trace/place.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/library_seam.h"
 #include "capture/trace/trace.h"
 
 /* How many values the instruction takes as open results; -1: it takes none. */

@@ -11,6 +11,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "capture/trace/library_seam.h"
+#include "capture/trace/results.h"
 #include "capture/trace/trace.h"
 
 enum { MOST_PARTS = 1 << 16 }; /* objects and writes of a replay: they lie on Lua's stack */

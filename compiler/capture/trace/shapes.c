@@ -10,6 +10,8 @@
  *  3. An integer that Lua code sees of a size is lazy (lazy.c): its source is an expression over size
  *     variables, and `lazy_sizes` leads back to the symbol when it becomes a size again. What has no such
  *     form is fixed by a guard. */
+#include "capture/trace/shapes.h"
+#include "capture/trace/lazy.h"
 #include "capture/trace/trace.h"
 
 static struct tc_symtab *symbols(const struct tc_trace *t) { return t->builder.builder.tab; }

@@ -10,6 +10,7 @@
  *    next copy is made. */
 #include <string.h>
 
+#include "capture/trace/place.h"
 #include "capture/trace/trace.h"
 
 struct table_copy {

@@ -10,6 +10,9 @@
  *     been constants. */
 #include <math.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/tables.h"
 #include "capture/trace/trace.h"
 
 enum {

@@ -12,6 +12,9 @@
  *     list: the last key is one of the borders that Lua may tell. */
 #include <limits.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/tables.h"
 #include "capture/trace/trace.h"
 
 static bool is_positive(const struct tc_tracked *key) { return key->kind == TC_IS_INT && key->integer > 0; }

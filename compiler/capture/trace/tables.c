@@ -12,6 +12,8 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "capture/trace/externals.h"
+#include "capture/trace/tables.h"
 #include "capture/trace/trace.h"
 
 tc_status tc_new_table(struct tc_trace *t, int array_hint, int hash_hint, struct tc_tracked *out) {

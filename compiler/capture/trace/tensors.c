@@ -7,6 +7,12 @@
  *  3. What a function refuses is a break, so that the eager call raises its own error. */
 #include <string.h>
 
+#include "capture/trace/externals.h"
+#include "capture/trace/frames.h"
+#include "capture/trace/lazy.h"
+#include "capture/trace/shapes.h"
+#include "capture/trace/tables.h"
+#include "capture/trace/tensors.h"
 #include "capture/trace/trace.h"
 
 enum { MAX_POSITIONAL = 64, LIST_DEPTH = 4 };

@@ -177,7 +177,22 @@ static inline bool tc_is_number(const struct tc_tracked *v) {
 static inline bool tc_is_external(const struct tc_tracked *v) {
   return !tc_is_scalar(v) && v->origin->object;
 }
+/* --- values.c --- */
 /* LUA_T… of the value. */
 int tc_tracked_type(const struct tc_tracked *v);
+tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struct tc_tracked *out);
+/* Pushes a scalar, or the object of an external record. False for fresh records: nothing is pushed. */
+bool tc_push(struct tc_trace *t, const struct tc_tracked *v);
+/* The scalar at the stack top, popped; false (and left there) when it is none. */
+tc_status tc_pop_scalar(struct tc_trace *t, bool *is_scalar, struct tc_tracked *out);
+/* Guards what is asked of the value: its all, its type, or its truth. */
+tc_status tc_use(struct tc_trace *t, struct tc_tracked *v);
+void tc_use_type(struct tc_trace *t, const struct tc_tracked *v);
+tc_status tc_truth(struct tc_trace *t, struct tc_tracked *v, bool *truth);
+/* Raw equality; guards both. */
+tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal);
+
+/* A guard that the two, which are not the same, stay so; one a pair. Both are from outside. */
+tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const struct tc_origin *b);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "capture/trace/lazy.h"
 #include "capture/trace/trace.h"
 
 int tc_tracked_type(const struct tc_tracked *v) {
