@@ -15,6 +15,8 @@
 #include "harness/compare/arms.h"
 #include "harness/run/environment.h"
 #include "harness/run/record.h"
+#include "harness/run/replicates.h"
+#include "harness/run/summary.h"
 
 enum { MINUTE = 60 };
 static const double environment_estimate_s = 2;

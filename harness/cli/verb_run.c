@@ -16,7 +16,10 @@
 #include "harness/push/pusher.h"
 #include "harness/run/environment.h"
 #include "harness/run/record.h"
+#include "harness/run/replicates.h"
+#include "harness/run/role.h"
 #include "harness/run/run.h"
+#include "harness/run/summary.h"
 #include "reporters/gnuplot/plot.h"
 #include "results/stats/stats.h"
 

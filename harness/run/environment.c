@@ -13,6 +13,7 @@
 #include "harness/base/build.h"
 #include "harness/base/system_file.h"
 #include "harness/base/text.h"
+#include "harness/run/role.h"
 
 enum { LINE_BYTES = 8192 };
 static const double machine_timeout_s =

@@ -3,6 +3,7 @@
  *    for want of time.
  * 2. A group goes on as long as one of its cases wants to: they share a baseline and are measured together.
  * 3. A rule sees log ratios alone, at the check points of stop.h. */
+#include "harness/run/replicates.h"
 #include "harness/base/clock.h"
 #include "harness/run/run.h"
 

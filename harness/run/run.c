@@ -7,6 +7,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/verb.h"
+#include "harness/run/role.h"
 
 static const struct tb_suite *named_alike(const struct tb_suite *suites, int count, const char *name) {
   for (int i = 0; i < count; i++)

@@ -1,4 +1,5 @@
-/* One run: what its parts share. Made by the verb (run.c), filled session by session (session.c). */
+/* One run: what its parts share. A verb opens it (run.c) and says where it writes (run_result.c); it is
+ * filled session by session (replicates.h), and summary.h makes the statistics. One thread. */
 #ifndef TB_RUN_H
 #define TB_RUN_H
 
@@ -60,32 +61,5 @@ tc_status tb_run_begin_result(struct tb_run *run, const char *verb, int argc, ch
 /* Time and interruption; a case that nothing is known of is recorded as such, so that no planned case is
  * missing from a result. Returns how many are known. */
 size_t tb_run_end_result(struct tb_run *run);
-
-/* --- role.c --- */
-/* Seconds that one step of a worker of this case may take. */
-double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase);
-/* What is counted of this case: as counters= says, else its suite, else counters=papi. */
-tc_status tb_run_counter_selection(const struct tb_run *run, const struct tb_case *kase,
-                                   struct tb_counter_selection *out, struct tc_error *err);
-/* MiB that one worker may allocate; 0: no limit. */
-long long tb_run_memory_mb(const struct tb_run *run);
-/* How a worker of this case is started. `cache_dir` NULL: the run's own. */
-struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir);
-
-/* --- replicates.c --- */
-/* Takes the replicates of all groups of the plan, as `replication` says, and saves along the way. */
-tc_status tb_run_sessions(struct tb_run *run, struct tc_error *err);
-
-/* --- session.c: one group of cases, one replicate, in fresh processes --- */
-/* Failures of workers become outcomes of their cases; a status is returned only for what ends the run:
- * TC_INTERRUPTED (a second Ctrl-C) or TC_NOMEM. */
-tc_status tb_session_run(struct tb_run *run, int group, int replicate, struct tc_error *err);
-/* Seconds that one session of a group of `cases` is expected to take. */
-double tb_session_estimate(const struct tb_run *run, int cases, bool first_replicate);
-
-/* --- summary.c --- */
-/* Medians, speedups and pay-off from what the sessions left so far; may be called again after more of
- * them. */
-void tb_summarise(struct tb_run *run);
 
 #endif

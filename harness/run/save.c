@@ -9,6 +9,7 @@
 #include "harness/base/clock.h"
 #include "harness/run/record.h"
 #include "harness/run/run.h"
+#include "harness/run/summary.h"
 
 enum { PAUSE = 20 /* times what the newest write took */ };
 

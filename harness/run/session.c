@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness/base/folder.h"
+#include "harness/run/replicates.h"
 #include "harness/run/session.h"
 #include "harness/run/states.h"
 #include "results/stats/random.h"

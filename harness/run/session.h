@@ -1,4 +1,4 @@
-/* Inside of a session: what its parts share. See run.h for what a session is. */
+/* Inside of a session: what its parts share. See replicates.h for what a session is. */
 #ifndef TB_SESSION_H
 #define TB_SESSION_H
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/run/run.h"
+#include "harness/run/summary.h"
 #include "results/stats/stats.h"
 
 static const double confidence = 0.95;

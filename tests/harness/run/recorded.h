@@ -18,6 +18,7 @@
 #include "harness/base/folder.h"
 #include "harness/run/record.h"
 #include "harness/run/run.h"
+#include "harness/run/summary.h"
 #include "tests/results/schema.h"
 
 struct fixture {

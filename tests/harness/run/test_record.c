@@ -8,6 +8,7 @@
 #include "harness/base/build.h"
 #include "harness/machine/calibration.h"
 #include "harness/run/states.h"
+#include "harness/run/summary.h"
 #include "tests/harness/run/recorded.h"
 
 static void test_document(void **state) {
