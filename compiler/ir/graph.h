@@ -1,12 +1,11 @@
 /* The operation graph: SSA, topologically ordered, functional. A node is one operation with one result.
  *
  * Ownership: everything lies in the graph's arena. Threads: one at a time. Text form (printed and
- * parsed, the form of test cases and of dumps), one line a node:
+ * parsed, the form of test cases and of dumps), one line a node; ops.def says what its attributes mean:
  *
  *     graph {
  *       v0 = input [0] : f32[8, 1024] strides [1024, 1]
- *       v1 = full [3, 0] (2.5) : f32[]        -- attributes: ints in [], nums in (); ops.def says what they
- *       mean
+ *       v1 = full [3, 0] (2.5) : f32[]        -- attributes: ints in [], nums in ()
  *       v2 = add v0 v1 : f32[8, 1024]
  *       return v2
  *     }
