@@ -135,13 +135,6 @@ static void read_header(struct reader *r) {
   if (!fits) fail(r, TC_VERSION, "this Lua 5.4 has other number types than 64-bit integers and doubles");
 }
 
-static void read_code(struct reader *r, struct tc_proto *p) {
-  p->n_code = take_count(r, sizeof *p->code);
-  p->code = new_items(r, p->n_code, sizeof *p->code);
-  const void *code = take(r, sizeof *p->code * (size_t)p->n_code);
-  if (code) memcpy(p->code, code, sizeof *p->code * (size_t)p->n_code);
-}
-
 static void read_constant(struct reader *r, struct tc_constant *k) {
   const void *number;
   switch (take_byte(r)) {
@@ -167,23 +160,6 @@ static void read_constant(struct reader *r, struct tc_constant *k) {
       if (!k->text.bytes) fail(r, TC_CORRUPT, "a constant string is missing");
       break;
     default: fail(r, TC_CORRUPT, "a constant of an unknown type");
-  }
-}
-
-static void read_constants(struct reader *r, struct tc_proto *p) {
-  p->n_constants = take_count(r, 1);
-  p->constants = new_items(r, p->n_constants, sizeof *p->constants);
-  for (int i = 0; i < p->n_constants && !r->status; i++) read_constant(r, &p->constants[i]);
-}
-
-static void read_upvalues(struct reader *r, struct tc_proto *p) {
-  p->n_upvalues = take_count(r, 3);
-  if (p->n_upvalues > TC_REGISTERS - 1) fail(r, TC_CORRUPT, "a function has too many upvalues");
-  p->upvalues = new_items(r, p->n_upvalues, sizeof *p->upvalues);
-  for (int i = 0; i < p->n_upvalues && !r->status; i++) {
-    p->upvalues[i].in_stack = take_byte(r);
-    p->upvalues[i].index = take_byte(r);
-    take_byte(r); /* kind: to-be-closed, constant, … : the compiler of Lua has seen to it */
   }
 }
 
@@ -258,12 +234,6 @@ static bool is_good(const struct tc_proto *p, int pc) {
          is_inside(p, row->operands[2], tc_code_c(code), tc_code_k(code), pc);
 }
 
-static void check_code(struct reader *r, const struct tc_proto *p) {
-  for (int pc = 0; pc < p->n_code && !r->status; pc++)
-    if (!is_good(p, pc)) fail(r, TC_CORRUPT, "an instruction has an operand outside of its function");
-  if (!p->n_code) fail(r, TC_CORRUPT, "a function has no code");
-}
-
 static void read_source(struct reader *r, struct tc_proto *p, const struct tc_proto *parent) {
   size_t length;
   char shown[SHOWN_NAME];
@@ -290,15 +260,29 @@ static struct tc_proto *read_proto(struct reader *r, const struct tc_proto *pare
   p->is_vararg = take_byte(r);
   p->max_stack = take_byte(r);
   if (p->n_params > p->max_stack) fail(r, TC_CORRUPT, "a function has more parameters than registers");
-  read_code(r, p);
-  read_constants(r, p);
-  read_upvalues(r, p);
+  p->n_code = take_count(r, sizeof *p->code);
+  p->code = new_items(r, p->n_code, sizeof *p->code);
+  const void *code = take(r, sizeof *p->code * (size_t)p->n_code);
+  if (code) memcpy(p->code, code, sizeof *p->code * (size_t)p->n_code);
+  p->n_constants = take_count(r, 1);
+  p->constants = new_items(r, p->n_constants, sizeof *p->constants);
+  for (int i = 0; i < p->n_constants && !r->status; i++) read_constant(r, &p->constants[i]);
+  p->n_upvalues = take_count(r, 3);
+  if (p->n_upvalues > TC_REGISTERS - 1) fail(r, TC_CORRUPT, "a function has too many upvalues");
+  p->upvalues = new_items(r, p->n_upvalues, sizeof *p->upvalues);
+  for (int i = 0; i < p->n_upvalues && !r->status; i++) {
+    p->upvalues[i].in_stack = take_byte(r);
+    p->upvalues[i].index = take_byte(r);
+    take_byte(r); /* kind: to-be-closed, constant, … : the compiler of Lua has seen to it */
+  }
   p->n_protos = take_count(r, 1);
   p->protos = new_items(r, p->n_protos, sizeof(struct tc_proto *));
   for (int i = 0; i < p->n_protos && !r->status; i++) p->protos[i] = read_proto(r, p, depth + 1);
   read_lines(r, p);
   read_names(r, p);
-  check_code(r, p);
+  for (int pc = 0; pc < p->n_code && !r->status; pc++)
+    if (!is_good(p, pc)) fail(r, TC_CORRUPT, "an instruction has an operand outside of its function");
+  if (!p->n_code) fail(r, TC_CORRUPT, "a function has no code");
   return r->status ? NULL : p;
 }
 

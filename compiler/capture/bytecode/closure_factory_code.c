@@ -8,14 +8,6 @@
 
 enum { FACTORY_CODE = 3 };
 
-static int write_code(int n_upvalues, uint32_t code[FACTORY_CODE]) {
-  int count = 0;
-  if (n_upvalues) code[count++] = tc_code_abc(TC_LUA_LOADNIL, 0, n_upvalues - 1, 0, false);
-  code[count++] = tc_code_abx(TC_LUA_CLOSURE, n_upvalues, 0);         /* its only function */
-  code[count++] = tc_code_abc(TC_LUA_RETURN, n_upvalues, 2, 0, true); /* one value; k: variables are closed */
-  return count;
-}
-
 tc_status tc_bytecode_factory(struct tc_arena *arena, const struct tc_proto *proto, struct tc_strbuf *chunk,
                               struct tc_error *err) {
   if (proto->n_upvalues > TC_FACTORY_UPVALUES)
@@ -30,12 +22,17 @@ tc_status tc_bytecode_factory(struct tc_arena *arena, const struct tc_proto *pro
   int lines[FACTORY_CODE];
   for (int i = 0; i < FACTORY_CODE; i++) lines[i] = proto->line_defined;
   inner.upvalues = rows;
+  int count = 0;
+  if (proto->n_upvalues) code[count++] = tc_code_abc(TC_LUA_LOADNIL, 0, proto->n_upvalues - 1, 0, false);
+  code[count++] = tc_code_abx(TC_LUA_CLOSURE, proto->n_upvalues, 0); /* its only function */
+  code[count++] =
+      tc_code_abc(TC_LUA_RETURN, proto->n_upvalues, 2, 0, true); /* one value; k: variables are closed */
   const struct tc_proto factory = {.source = proto->source,
                                    .chunk = proto->chunk,
                                    .line_defined = proto->line_defined,
                                    .last_line_defined = proto->last_line_defined,
                                    .max_stack = proto->n_upvalues + 2,
-                                   .n_code = write_code(proto->n_upvalues, code),
+                                   .n_code = count,
                                    .n_protos = 1,
                                    .code = code,
                                    .protos = (struct tc_proto **)protos,

@@ -63,21 +63,6 @@ static void put_name(struct writer *w, const char *name) {
     put_unsigned(w, 0);
 }
 
-static void put_header(struct writer *w, int n_upvalues) {
-  const lua_Integer integer = PROBE_INTEGER;
-  const lua_Number number = probe_number;
-  tc_strbuf_bytes(w->out, LUA_SIGNATURE, sizeof LUA_SIGNATURE - 1);
-  put_byte(w, LUA_54);
-  put_byte(w, FORMAT_OFFICIAL);
-  tc_strbuf_bytes(w->out, probe_text, sizeof probe_text - 1);
-  put_byte(w, sizeof(uint32_t));
-  put_byte(w, sizeof(lua_Integer));
-  put_byte(w, sizeof(lua_Number));
-  tc_strbuf_bytes(w->out, &integer, sizeof integer);
-  tc_strbuf_bytes(w->out, &number, sizeof number);
-  put_byte(w, n_upvalues);
-}
-
 static void put_constant(struct writer *w, const struct tc_constant *k) {
   switch (k->type) {
     case LUA_TNIL: put_byte(w, TAG_NIL); break;
@@ -92,15 +77,6 @@ static void put_constant(struct writer *w, const struct tc_constant *k) {
     default:
       put_byte(w, k->text.length <= SHORT_TEXT ? TAG_SHORT_TEXT : TAG_LONG_TEXT);
       put_text(w, k->text.bytes, k->text.length);
-  }
-}
-
-static void put_upvalues(struct writer *w, const struct tc_proto *p) {
-  put_int(w, p->n_upvalues);
-  for (int i = 0; i < p->n_upvalues; i++) {
-    put_byte(w, p->upvalues[i].in_stack);
-    put_byte(w, p->upvalues[i].index);
-    put_byte(w, 0);
   }
 }
 
@@ -136,7 +112,26 @@ static void put_lines(struct writer *w, const struct tc_proto *p) {
   }
 }
 
-static void put_names(struct writer *w, const struct tc_proto *p) {
+static void put_proto(struct writer *w, const struct tc_proto *p, const struct tc_proto *parent) {
+  put_name(w, parent && parent->source == p->source ? NULL : p->source);
+  put_int(w, p->line_defined);
+  put_int(w, p->last_line_defined);
+  put_byte(w, p->n_params);
+  put_byte(w, p->is_vararg);
+  put_byte(w, p->max_stack);
+  put_int(w, p->n_code);
+  tc_strbuf_bytes(w->out, p->code, sizeof *p->code * (size_t)p->n_code);
+  put_int(w, p->n_constants);
+  for (int i = 0; i < p->n_constants; i++) put_constant(w, &p->constants[i]);
+  put_int(w, p->n_upvalues);
+  for (int i = 0; i < p->n_upvalues; i++) {
+    put_byte(w, p->upvalues[i].in_stack);
+    put_byte(w, p->upvalues[i].index);
+    put_byte(w, 0);
+  }
+  put_int(w, p->n_protos);
+  for (int i = 0; i < p->n_protos; i++) put_proto(w, p->protos[i], p);
+  put_lines(w, p);
   bool has_names = false;
   put_int(w, p->n_locals);
   for (int i = 0; i < p->n_locals; i++) {
@@ -149,27 +144,20 @@ static void put_names(struct writer *w, const struct tc_proto *p) {
   for (int i = 0; i < p->n_upvalues && has_names; i++) put_name(w, p->upvalues[i].name);
 }
 
-static void put_proto(struct writer *w, const struct tc_proto *p, const struct tc_proto *parent) {
-  put_name(w, parent && parent->source == p->source ? NULL : p->source);
-  put_int(w, p->line_defined);
-  put_int(w, p->last_line_defined);
-  put_byte(w, p->n_params);
-  put_byte(w, p->is_vararg);
-  put_byte(w, p->max_stack);
-  put_int(w, p->n_code);
-  tc_strbuf_bytes(w->out, p->code, sizeof *p->code * (size_t)p->n_code);
-  put_int(w, p->n_constants);
-  for (int i = 0; i < p->n_constants; i++) put_constant(w, &p->constants[i]);
-  put_upvalues(w, p);
-  put_int(w, p->n_protos);
-  for (int i = 0; i < p->n_protos; i++) put_proto(w, p->protos[i], p);
-  put_lines(w, p);
-  put_names(w, p);
-}
-
 tc_status tc_bytecode_encode(const struct tc_proto *proto, struct tc_strbuf *chunk, struct tc_error *err) {
   struct writer w = {.out = chunk};
-  put_header(&w, proto->n_upvalues);
+  const lua_Integer integer = PROBE_INTEGER;
+  const lua_Number number = probe_number;
+  tc_strbuf_bytes(w.out, LUA_SIGNATURE, sizeof LUA_SIGNATURE - 1);
+  put_byte(&w, LUA_54);
+  put_byte(&w, FORMAT_OFFICIAL);
+  tc_strbuf_bytes(w.out, probe_text, sizeof probe_text - 1);
+  put_byte(&w, sizeof(uint32_t));
+  put_byte(&w, sizeof(lua_Integer));
+  put_byte(&w, sizeof(lua_Number));
+  tc_strbuf_bytes(w.out, &integer, sizeof integer);
+  tc_strbuf_bytes(w.out, &number, sizeof number);
+  put_byte(&w, proto->n_upvalues);
   put_proto(&w, proto, NULL);
   if (w.damaged) return tc_fail(err, TC_CORRUPT, "capture", "bytecode: a line or a position is negative");
   return chunk->failed ? tc_fail(err, TC_NOMEM, "capture", "bytecode: out of memory") : TC_OK;

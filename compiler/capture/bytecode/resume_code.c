@@ -130,12 +130,10 @@ static int place(const struct writer *m, int pc) {
   return PROLOGUE + (pc == 0 && m->made.is_vararg ? 1 : pc);
 }
 
-/* Added code begins with an instruction that does nothing, but tells Lua where it is: Lua up to 5.4.4 reports
- * integer divisions by zero at the line of the last instruction that did. */
-static void begin_added(struct writer *m) { m->entry = emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false)); }
-
 static void enter_place(struct writer *m, int pc) {
-  begin_added(m);
+  /* Added code begins with an instruction that does nothing, but tells Lua where it is: Lua up to 5.4.4
+   * reports integer divisions by zero at the line of the last instruction that did. */
+  m->entry = emit(m, tc_code_abc(TC_LUA_CLOSE, 0, 0, 0, false));
   emit(m, jump(m->made.n_code, place(m, pc)));
 }
 
@@ -174,28 +172,26 @@ static bool is_exit(const struct tc_resume_unit *unit, int pc) {
   return false;
 }
 
-/* The CLOSURE at pc goes to added code, where the hook looks at what it made; the registers for that lie
- * above all of the function's. */
-static void hook_call(struct writer *m, int pc) {
-  const int at = place(m, pc), argument = tc_code_a(m->made.code[at]), hook = m->r->proto->max_stack,
-            line = m->line;
-  const uint32_t closure = m->made.code[at];
-  m->line = tc_proto_line(m->r->proto, pc);
-  m->made.code[at] = jump(at, emit(m, closure));
-  emit(m, tc_code_abc(TC_LUA_GETUPVAL, hook, m->r->proto->n_upvalues + 1, 0, false));
-  emit(m, tc_code_abc(TC_LUA_MOVE, hook + 1, argument - 1, 0, false));
-  emit(m, tc_code_abc(TC_LUA_MOVE, hook + 2, argument, 0, false));
-  emit(m, tc_code_abc(TC_LUA_CALL, hook, 3, 2, false));
-  emit(m, tc_code_abc(TC_LUA_MOVE, argument, hook, 0, false));
-  emit(m, jump(m->made.n_code, at + 1));
-  m->line = line;
-  if (m->made.max_stack < hook + 3) m->made.max_stack = hook + 3;
-}
-
 static void hook_calls(struct writer *m, const struct tc_resume_unit *unit) {
   if (m->r->proto->max_stack + 3 > TC_REGISTERS - 1) return;
   for (int pc = 0; pc < m->r->proto->n_code; pc++)
-    if (!is_exit(unit, pc) && tc_resume_makes_argument(m->r->proto, pc)) hook_call(m, pc);
+    if (!is_exit(unit, pc) && tc_resume_makes_argument(m->r->proto, pc)) {
+      /* The CLOSURE at pc goes to added code, where the hook looks at what
+       * it made; the registers for that lie above all of the function's. */
+      const int at = place(m, pc), argument = tc_code_a(m->made.code[at]), hook = m->r->proto->max_stack,
+                line = m->line;
+      const uint32_t closure = m->made.code[at];
+      m->line = tc_proto_line(m->r->proto, pc);
+      m->made.code[at] = jump(at, emit(m, closure));
+      emit(m, tc_code_abc(TC_LUA_GETUPVAL, hook, m->r->proto->n_upvalues + 1, 0, false));
+      emit(m, tc_code_abc(TC_LUA_MOVE, hook + 1, argument - 1, 0, false));
+      emit(m, tc_code_abc(TC_LUA_MOVE, hook + 2, argument, 0, false));
+      emit(m, tc_code_abc(TC_LUA_CALL, hook, 3, 2, false));
+      emit(m, tc_code_abc(TC_LUA_MOVE, argument, hook, 0, false));
+      emit(m, jump(m->made.n_code, at + 1));
+      m->line = line;
+      if (m->made.max_stack < hook + 3) m->made.max_stack = hook + 3;
+    }
 }
 
 static void epilogue(struct writer *m, int number, int exit) {
@@ -213,16 +209,6 @@ static void epilogue(struct writer *m, int number, int exit) {
   emit(m, tc_code_abc(TC_LUA_CALL, CALLEE, m->made.is_vararg ? 0 : count + MOVED, 0, false));
   emit(m, tc_code_abc(TC_LUA_TAILCALL, CALLEE, 0, parameters, false));
   emit(m, tc_code_abc(TC_LUA_RETURN, CALLEE, 0, parameters, false));
-}
-
-/* The unit or region runs in its place. */
-static void run_in_place(struct writer *m, const struct tc_resume_unit *unit, int pc) {
-  enter_place(m, pc);
-  for (int number = 0; number < unit->n_exits; number++) {
-    const int at = place(m, unit->exits[number]);
-    m->made.code[at] = jump(at, m->made.n_code);
-    epilogue(m, number, unit->exits[number]);
-  }
 }
 
 static int exit_number(const struct tc_resume_unit *unit, int pc) { return unit->exits[0] == pc ? 0 : 1; }
@@ -270,14 +256,6 @@ static void copy_test(struct writer *m, const struct tc_resume_unit *unit, int s
   leave(m, l, exit_number(unit, start + 2));
 }
 
-static void name_locals(struct writer *m, int pc, int start) {
-  const struct tc_proto *p = m->r->proto;
-  for (int i = 0; i < p->n_locals; i++)
-    if (p->locals[i].start <= pc && pc < p->locals[i].end)
-      m->made.locals[m->made.n_locals++] =
-          (struct tc_local_row){.name = p->locals[i].name, .start = start, .end = m->made.n_code};
-}
-
 static bool jumps(uint32_t code) {
   const int op = tc_code_op(code);
   return tc_code_is_test(code) || op == TC_LUA_JMP || (op >= TC_LUA_FORLOOP && op <= TC_LUA_TFORLOOP);
@@ -294,7 +272,11 @@ static void run_copy(struct writer *m, const struct tc_resume_unit *unit, int st
     copy_forprep(m, unit, start, &l);
   else if (op != TC_LUA_JMP)
     copy_loop(m, unit, start, &l);
-  name_locals(m, start, begins);
+  const struct tc_proto *p = m->r->proto;
+  for (int i = 0; i < p->n_locals; i++)
+    if (p->locals[i].start <= start && start < p->locals[i].end)
+      m->made.locals[m->made.n_locals++] =
+          (struct tc_local_row){.name = p->locals[i].name, .start = begins, .end = m->made.n_code};
   for (int number = 0; number < unit->n_exits; number++) {
     for (int i = 0; i < l.n; i++)
       if (l.number[i] == number) m->made.code[l.at[i]] = jump(l.at[i], m->made.n_code);
@@ -330,8 +312,15 @@ tc_status tc_resume_step(const struct tc_resume *r, int pc, int open, struct tc_
       enter_place(&m, pc);
     else if (jumps(r->proto->code[start]) && !unit.is_region)
       run_copy(&m, &unit, start);
-    else
-      run_in_place(&m, &unit, pc);
+    else {
+      /* The unit or region runs in its place. */
+      enter_place(&m, pc);
+      for (int number = 0; number < unit.n_exits; number++) {
+        const int at = place(&m, unit.exits[number]);
+        m.made.code[at] = jump(at, m.made.n_code);
+        epilogue(&m, number, unit.exits[number]);
+      }
+    }
     if (unit.has_hooks) hook_calls(&m, &unit);
   }
   finish(&m, chunk, err, &status);

@@ -40,19 +40,6 @@ static void find_iterator(lua_State *L, lua_CFunction *functions, const char *li
   lua_pop(L, 2);
 }
 
-/* The C functions that make operators on strings that are numbers. */
-static void find_metamethods(lua_State *L, lua_CFunction *functions) {
-  lua_pushliteral(L, "");
-  lua_getmetatable(L, -1);
-  for (int k = 0; k < ROWS; k++) {
-    if (strcmp(rows[k].table, "metamethod")) continue;
-    lua_getfield(L, -1, rows[k].name);
-    functions[k] = lua_tocfunction(L, -1);
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 2);
-}
-
 /* Stack of a fresh state: light userdata of an array that takes the C functions of the rows. */
 static int find_functions(lua_State *L) {
   static const luaL_Reg libraries[] = {{LUA_LOADLIBNAME, luaopen_package}, {LUA_GNAME, luaopen_base},
@@ -72,7 +59,16 @@ static int find_functions(lua_State *L) {
   }
   find_iterator(L, functions, LUA_GNAME, "ipairs");
   find_iterator(L, functions, LUA_UTF8LIBNAME, "codes");
-  find_metamethods(L, functions);
+  /* The C functions that make operators on strings that are numbers. */
+  lua_pushliteral(L, "");
+  lua_getmetatable(L, -1);
+  for (int k = 0; k < ROWS; k++) {
+    if (strcmp(rows[k].table, "metamethod")) continue;
+    lua_getfield(L, -1, rows[k].name);
+    functions[k] = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
   return 0;
 }
 

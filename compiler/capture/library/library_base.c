@@ -8,23 +8,19 @@
 #include "capture/trace/metamethods.h"
 #include "capture/trace/tables.h"
 
-static tc_status type_name(struct tc_trace *t, const struct tc_tracked *v, struct tc_tracked *out) {
-  tc_use_type(t, v);
-  int type = tc_tracked_type(v);
-  if (v->kind == TC_IS_OPAQUE) {
-    tc_push(t, v);
-    type = lua_type(t->L, -1);
-    lua_pop(t->L, 1);
-  }
-  const char *name = lua_typename(t->L, type);
-  return tc_text_of(t, name, strlen(name), out);
-}
-
 tc_status tc_library_type(struct tc_trace *t, size_t at, int n_args, int *n_results) {
   if (!n_args) return tc_bad_argument(t, at);
   *n_results = 1;
   const struct tc_tracked value = t->slots[at + 1];
-  return type_name(t, &value, &t->slots[at]);
+  tc_use_type(t, &value);
+  int type = tc_tracked_type(&value);
+  if (value.kind == TC_IS_OPAQUE) {
+    tc_push(t, &value);
+    type = lua_type(t->L, -1);
+    lua_pop(t->L, 1);
+  }
+  const char *name = lua_typename(t->L, type);
+  return tc_text_of(t, name, strlen(name), &t->slots[at]);
 }
 
 tc_status tc_library_tostring(struct tc_trace *t, size_t at, int n_args, int *n_results) {

@@ -64,19 +64,6 @@ static tc_status run_closure(struct tc_trace *t, struct tc_activation *activatio
   return status;
 }
 
-/* A C function: a tensor function, or one that a break tells of. */
-static tc_status run_native(struct tc_trace *t, int *n_results) {
-  tc_guards_args(t->guards, t->frame.n_args);
-  t->limit = (size_t)t->frame.n_args + 1;
-  return tc_call(t, 0, t->frame.n_args, n_results);
-}
-
-/* A break: where the captured function itself stood. */
-static void note_place(struct tc_trace *t) {
-  t->out->place = t->place;
-  t->out->cut = t->cut;
-}
-
 /* The live registers of the stopped frame, and its variable arguments, to slots above it: its closures still
  * look at its own. */
 static tc_status lay_out_stop(struct tc_trace *t, const struct tc_activation *a, size_t *out, int *count) {
@@ -102,9 +89,17 @@ static tc_status trace_call(struct tc_trace *t) {
   if (status) return status;
   if (t->slots[0].kind == TC_IS_CLOSURE)
     status = run_closure(t, &activation, t->slots[0].closure, &n_results);
-  else
-    status = run_native(t, &n_results);
-  if (status) note_place(t);
+  else {
+    /* A C function: a tensor function, or one that a break tells of. */
+    tc_guards_args(t->guards, t->frame.n_args);
+    t->limit = (size_t)t->frame.n_args + 1;
+    status = tc_call(t, 0, t->frame.n_args, &n_results);
+  }
+  if (status) {
+    /* A break: where the captured function itself stood. */
+    t->out->place = t->place;
+    t->out->cut = t->cut;
+  }
   if (!status && t->stopped) status = lay_out_stop(t, &activation, &at, &n_results);
   if (!status) status = tc_make_results(t, at, n_results);
   if (status) return status;

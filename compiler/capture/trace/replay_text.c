@@ -93,20 +93,6 @@ static void print_place(struct printer *p, int source, const struct tc_recipe *k
   tc_strbuf_puts(p->out, "]");
 }
 
-static void print_effect(struct printer *p, const struct tc_write *write) {
-  const int source = p->replay->objects.data[write->object].source;
-  switch (write->kind) {
-    case TC_WRITE_METATABLE:
-      tc_strbuf_puts(p->out, "metatable of ");
-      tc_guards_source_text(p->guards, source, p->out);
-      break;
-    case TC_WRITE_FIELD: print_place(p, source, &write->key); break;
-    case TC_WRITE_UPVALUE: tc_strbuf_printf(p->out, "%s (upvalue)", write->name ? write->name : "?"); break;
-  }
-  tc_strbuf_puts(p->out, " = ");
-  print_value(p, &write->value);
-}
-
 static void count_value(struct printer *p, unsigned char *counted, const struct tc_recipe *r) {
   if (r->kind != TC_RECIPE_OBJECT) return;
   if (counted[r->object]) p->seen[r->object] |= REPEATED;
@@ -136,7 +122,18 @@ void tc_replay_text(const struct tc_replay *replay, const struct tc_guards *guar
   }
   for (size_t i = 0; i < replay->effects.len; i++) {
     tc_strbuf_puts(out, i || replay->n_results ? "; " : "");
-    print_effect(&p, &replay->effects.data[i]);
+    const struct tc_write *write = &replay->effects.data[i];
+    const int source = replay->objects.data[write->object].source;
+    switch (write->kind) {
+      case TC_WRITE_METATABLE:
+        tc_strbuf_puts(p.out, "metatable of ");
+        tc_guards_source_text(p.guards, source, p.out);
+        break;
+      case TC_WRITE_FIELD: print_place(&p, source, &write->key); break;
+      case TC_WRITE_UPVALUE: tc_strbuf_printf(p.out, "%s (upvalue)", write->name ? write->name : "?"); break;
+    }
+    tc_strbuf_puts(p.out, " = ");
+    print_value(&p, &write->value);
   }
   tc_free_bytes(out->alloc, marks, 2 * n_objects + 1);
 }

@@ -17,37 +17,6 @@
 
 enum { MOST_PARTS = 1 << 16 }; /* objects and writes of a replay: they lie on Lua's stack */
 
-static tc_status recipe_of_external(struct tc_trace *t, const struct tc_tracked *value,
-                                    struct tc_recipe *out) {
-  tc_use_type(t, value);
-  out->kind = TC_RECIPE_SOURCE;
-  out->source = tc_is_scalar(value) ? value->source : value->origin->source;
-  return TC_OK;
-}
-
-static tc_status recipe_of_text(struct tc_trace *t, const struct tc_text *text, struct tc_recipe *out) {
-  char *bytes = tc_arena_bytes(t->out->recipes, text->length + 1);
-  if (!bytes) return tc_trace_nomem(t);
-  memcpy(bytes, text->bytes, text->length + 1);
-  out->kind = TC_RECIPE_TEXT;
-  out->text.bytes = bytes;
-  out->text.length = text->length;
-  return TC_OK;
-}
-
-static tc_status recipe_of_tensor(struct tc_trace *t, struct tc_traced_tensor *tensor,
-                                  struct tc_recipe *out) {
-  struct tc_graph *graph = t->out->graph;
-  if (!tensor->in_results) {
-    if (!tc_graph_output(graph, tensor->node)) return tc_trace_nomem(t);
-    tensor->in_results = true;
-    tensor->output = (int)graph->outputs.len - 1;
-  }
-  out->kind = TC_RECIPE_OUTPUT;
-  out->output = tensor->output;
-  return TC_OK;
-}
-
 /* A method of tensors: the function that any tensor from outside has under the name. */
 static tc_status recipe_of_native(struct tc_trace *t, const struct tc_traced_native *native,
                                   struct tc_recipe *out) {
@@ -145,8 +114,12 @@ static tc_status recipe_of_object(tc_status status, const int *number, struct tc
 }
 
 tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_recipe *out) {
-  if (tc_is_scalar(&value) ? value.source != TC_NO_SOURCE : value.origin->object != 0)
-    return recipe_of_external(t, &value, out);
+  if (tc_is_scalar(&value) ? value.source != TC_NO_SOURCE : value.origin->object != 0) {
+    tc_use_type(t, &value);
+    out->kind = TC_RECIPE_SOURCE;
+    out->source = tc_is_scalar(&value) ? value.source : value.origin->source;
+    return TC_OK;
+  }
   switch (value.kind) {
     case TC_IS_NIL: out->kind = TC_RECIPE_NIL; return TC_OK;
     case TC_IS_BOOL:
@@ -161,8 +134,26 @@ tc_status tc_make_recipe(struct tc_trace *t, struct tc_tracked value, struct tc_
       out->kind = TC_RECIPE_NUM;
       out->number = value.number;
       return TC_OK;
-    case TC_IS_TEXT: return recipe_of_text(t, value.text, out);
-    case TC_IS_TENSOR: return recipe_of_tensor(t, value.tensor, out);
+    case TC_IS_TEXT: {
+      char *bytes = tc_arena_bytes(t->out->recipes, value.text->length + 1);
+      if (!bytes) return tc_trace_nomem(t);
+      memcpy(bytes, value.text->bytes, value.text->length + 1);
+      out->kind = TC_RECIPE_TEXT;
+      out->text.bytes = bytes;
+      out->text.length = value.text->length;
+      return TC_OK;
+    }
+    case TC_IS_TENSOR: {
+      struct tc_graph *graph = t->out->graph;
+      if (!value.tensor->in_results) {
+        if (!tc_graph_output(graph, value.tensor->node)) return tc_trace_nomem(t);
+        value.tensor->in_results = true;
+        value.tensor->output = (int)graph->outputs.len - 1;
+      }
+      out->kind = TC_RECIPE_OUTPUT;
+      out->output = value.tensor->output;
+      return TC_OK;
+    }
     case TC_IS_TABLE:
       return recipe_of_object(value.table->number ? TC_OK : add_table(t, value.table), &value.table->number,
                               out);

@@ -33,14 +33,6 @@ static tc_sym variable(struct tc_trace *t, int id) {
   return tc_sym_size(symbols(t), id, t->sizes.data[id].value);
 }
 
-/* The source of a variable's value. */
-static int variable_source(struct tc_trace *t, int id) {
-  const struct tc_traced_size *size = &t->sizes.data[id];
-  const int source = size->dim < 0 ? size->source : tc_guards_dim(t->guards, size->source, size->dim);
-  tc_guards_set_dynamic(t->guards, source);
-  return source;
-}
-
 /* --- tensors from outside --- */
 
 /* Which dimensions are variables. */
@@ -126,7 +118,13 @@ static int source_of(struct tc_trace *t, tc_sym s) {
       lua_pop(t->L, 1);
       return source;
     }
-    case TC_SYM_SIZE: return variable_source(t, tc_sym_id(s));
+    case TC_SYM_SIZE: {
+      /* The source of a variable's value. */
+      const struct tc_traced_size *size = &t->sizes.data[tc_sym_id(s)];
+      const int source = size->dim < 0 ? size->source : tc_guards_dim(t->guards, size->source, size->dim);
+      tc_guards_set_dynamic(t->guards, source);
+      return source;
+    }
     case TC_SYM_ADD: return expression_of(t, LUA_OPADD, s);
     case TC_SYM_MUL: return expression_of(t, LUA_OPMUL, s);
     case TC_SYM_DIV: return expression_of(t, LUA_OPIDIV, s);
@@ -189,25 +187,21 @@ tc_status tc_size_of_int(struct tc_trace *t, struct tc_tracked *v, tc_sym *out) 
   return tc_lazy_remember(t, v->source, *out);
 }
 
-/* Lua's integer operators that symbols have. */
-static bool symbolic(struct tc_trace *t, int op, tc_sym a, tc_sym b, tc_sym *out) {
-  *out = TC_SYM_INVALID;
-  switch (op) {
-    case LUA_OPADD: *out = tc_sym_add(symbols(t), a, b); break;
-    case LUA_OPSUB: *out = tc_sym_sub(symbols(t), a, b); break;
-    case LUA_OPMUL: *out = tc_sym_mul(symbols(t), a, b); break;
-    case LUA_OPIDIV: *out = tc_sym_div(symbols(t), a, b); break;
-    case LUA_OPMOD: *out = tc_sym_mod(symbols(t), a, b); break;
-    default: break;
-  }
-  return tc_sym_valid(*out);
-}
-
 tc_status tc_lazy_symbol(struct tc_trace *t, int op, const struct tc_tracked *a, const struct tc_tracked *b,
                          const struct tc_tracked *result) {
   tc_sym left, right, s;
   if (!tc_is_lazy(t, result) || !tc_sym_of_int(t, a, &left) || !tc_sym_of_int(t, b, &right)) return TC_OK;
-  return symbolic(t, op, left, right, &s) ? tc_lazy_remember(t, result->source, s) : TC_OK;
+  /* Lua's integer operators that symbols have. */
+  s = TC_SYM_INVALID;
+  switch (op) {
+    case LUA_OPADD: s = tc_sym_add(symbols(t), left, right); break;
+    case LUA_OPSUB: s = tc_sym_sub(symbols(t), left, right); break;
+    case LUA_OPMUL: s = tc_sym_mul(symbols(t), left, right); break;
+    case LUA_OPIDIV: s = tc_sym_div(symbols(t), left, right); break;
+    case LUA_OPMOD: s = tc_sym_mod(symbols(t), left, right); break;
+    default: break;
+  }
+  return tc_sym_valid(s) ? tc_lazy_remember(t, result->source, s) : TC_OK;
 }
 
 /* --- the end --- */

@@ -62,19 +62,6 @@ static tc_status holes(struct tc_trace *t) {
   return tc_trace_break(t, TC_BREAK_TABLE_ORDER, "length of a table with holes");
 }
 
-/* Of an external table whose positive integer keys the traced code changes. Guarded are the length before,
- * that there were no holes, and that nothing is behind the new border. */
-static tc_status changed_length(struct tc_trace *t, struct tc_traced_table *table, lua_Integer *length) {
-  struct tc_tracked behind;
-  if (!table->border_known) learn_border(t, table);
-  if (table->had_holes || table->n_positive != table->border) return holes(t);
-  *length = table->border;
-  tc_guards_length(t->guards, table->origin.source, table->old_length);
-  tc_guards_sequence(t->guards, table->origin.source);
-  if (*length == LUA_MAXINTEGER) return TC_OK;
-  return tc_table_get(t, table, tc_int(*length + 1), &behind);
-}
-
 /* Whether a written key comes in, goes, or neither, is as it was in this call: which keys there were is not
  * guarded when they are written. */
 static void guard_presence(struct tc_trace *t, const struct tc_traced_table *table) {
@@ -113,7 +100,19 @@ tc_status tc_table_length(struct tc_trace *t, struct tc_traced_table *table, lua
   const tc_status status = tc_table_fix_keys(t, table);
   if (status) return status;
   table->length_used = true;
-  if (table->is_resized) return changed_length(t, table, length);
+  if (table->is_resized) {
+    /* Of an external table whose positive integer keys the traced code changes.
+     * Guarded are the length before, that there were no holes, and that nothing is
+     * behind the new border. */
+    struct tc_tracked behind;
+    if (!table->border_known) learn_border(t, table);
+    if (table->had_holes || table->n_positive != table->border) return holes(t);
+    *length = table->border;
+    tc_guards_length(t->guards, table->origin.source, table->old_length);
+    tc_guards_sequence(t->guards, table->origin.source);
+    if (*length == LUA_MAXINTEGER) return TC_OK;
+    return tc_table_get(t, table, tc_int(*length + 1), &behind);
+  }
   const tc_status read = unchanged_length(t, table, length);
   if (!read) tc_guards_length(t->guards, table->origin.source, *length);
   return read;

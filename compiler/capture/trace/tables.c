@@ -39,15 +39,12 @@ static bool same_key(const struct tc_tracked *a, const struct tc_tracked *b) {
 
 enum { FEW_ENTRIES = 8 }; /* are looked through: most tables have no more, and need no index */
 
-static struct tc_table_entry *find_among_few(const struct tc_traced_table *table,
-                                             const struct tc_tracked *key) {
-  for (size_t i = 0; i < table->entries.len; i++)
-    if (same_key(&table->entries.data[i].key, key)) return &table->entries.data[i];
-  return NULL;
-}
-
 struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const struct tc_tracked *key) {
-  if (!table->index.len) return find_among_few(table, key);
+  if (!table->index.len) {
+    for (size_t i = 0; i < table->entries.len; i++)
+      if (same_key(&table->entries.data[i].key, key)) return &table->entries.data[i];
+    return NULL;
+  }
   const uint64_t hash = hash_key(key);
   size_t at = tc_slots_first(&table->index, hash);
   for (int i; (i = tc_slots_item(&table->index, at, hash, &at)) >= 0;)

@@ -219,13 +219,6 @@ void tc_guard_default_dtype(struct tc_trace *t) {
   t->default_dtype_guarded = true;
 }
 
-/* Messages mostly begin with the function's name already. */
-static tc_status refuse(struct tc_trace *t, const char *name, const char *message) {
-  const size_t length = strlen(name);
-  if (!strncmp(message, name, length) && message[length] == ':') return tc_trace_raises(t, "%s", message);
-  return tc_trace_raises(t, "%s: %s", name, message);
-}
-
 tc_status tc_count_operation(struct tc_trace *t) {
   if (++t->out->n_ops <= TC_MAX_GRAPH_OPS) return TC_OK;
   return tc_trace_break(t, TC_BREAK_GRAPH_SIZE, "more than %d operations in one graph",
@@ -248,7 +241,13 @@ tc_status tc_call_function(struct tc_trace *t, const struct tc_function *functio
       tc_function_bind(function, args.positional, args.n_positional, args.named, args.n_named, bound, &err);
   if (!status) status = function->run(&t->builder.builder, bound, TC_MAX_ARGS, &results, &err);
   if (status == TC_NOMEM) return tc_trace_nomem(t);
-  if (status) return refuse(t, function->name, err.message);
+  if (status) {
+    /* Messages mostly begin with the function's name already. */
+    const size_t length = strlen(function->name);
+    if (!strncmp(err.message, function->name, length) && err.message[length] == ':')
+      return tc_trace_raises(t, "%s", err.message);
+    return tc_trace_raises(t, "%s: %s", function->name, err.message);
+  }
   *n_results = function->as_list ? 1 : results.count;
   if ((status = tc_count_operation(t))) return status;
   return function->as_list ? give_list(t, &args, &results, at) : give_each(t, &args, &results, at);

@@ -116,34 +116,32 @@ tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const
   return tc_slots_add(tc_arena_alloc(t->arena), &t->by_pair, pair, low) ? TC_OK : tc_trace_nomem(t);
 }
 
-static tc_status equal_scalars(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal) {
-  if (tc_is_lazy(t, a) || tc_is_lazy(t, b)) {
-    tc_push(t, a);
-    tc_push(t, b);
-    *equal = lua_rawequal(t->L, -1, -2);
-    lua_pop(t->L, 2);
-    return tc_lazy_compare(t, TC_GUARD_OP_EQ, a, b, *equal);
-  }
-  tc_status status = tc_use(t, a);
-  if (!status) status = tc_use(t, b);
-  if (status) return status;
-  if (a->kind == TC_IS_TEXT) {
-    *equal = a->text == b->text;
-  } else if (a->kind == TC_IS_INT && b->kind == TC_IS_INT) {
-    *equal = a->integer == b->integer;
-  } else {
-    tc_push(t, a);
-    tc_push(t, b);
-    *equal = lua_rawequal(t->L, -1, -2);
-    lua_pop(t->L, 2);
-  }
-  return TC_OK;
-}
-
 tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal) {
   *equal = false;
   const bool same_type = tc_tracked_type(a) == tc_tracked_type(b);
-  if (tc_is_scalar(a) && same_type) return equal_scalars(t, a, b, equal);
+  if (tc_is_scalar(a) && same_type) {
+    if (tc_is_lazy(t, a) || tc_is_lazy(t, b)) {
+      tc_push(t, a);
+      tc_push(t, b);
+      *equal = lua_rawequal(t->L, -1, -2);
+      lua_pop(t->L, 2);
+      return tc_lazy_compare(t, TC_GUARD_OP_EQ, a, b, *equal);
+    }
+    tc_status status = tc_use(t, a);
+    if (!status) status = tc_use(t, b);
+    if (status) return status;
+    if (a->kind == TC_IS_TEXT) {
+      *equal = a->text == b->text;
+    } else if (a->kind == TC_IS_INT && b->kind == TC_IS_INT) {
+      *equal = a->integer == b->integer;
+    } else {
+      tc_push(t, a);
+      tc_push(t, b);
+      *equal = lua_rawequal(t->L, -1, -2);
+      lua_pop(t->L, 2);
+    }
+    return TC_OK;
+  }
   if (!tc_is_scalar(a) && !tc_is_scalar(b) && same_type) {
     *equal = a->origin == b->origin; /* equal objects have one record, and importing guarded their sources */
     return !*equal && tc_is_external(a) && tc_is_external(b) ? tc_guard_distinct(t, a->origin, b->origin)
