@@ -185,27 +185,11 @@ static bool holds(const struct tc_guards *g, const struct tc_frame *frame, const
   return false;
 }
 
-/* Brings the roots to the guards' thread, all together, and makes room for kept values. */
-static bool move_roots(const struct tc_guards *g, const struct tc_frame *frame) {
-  if (!lua_checkstack(frame->L, g->n_roots)) return false;
-  for (int i = 0; i < g->n_roots; i++) tc_guards_push_root(frame, &g->sources.data[g->roots[i]]);
-  lua_xmove(frame->L, g->thread, g->n_roots);
-  if (g->n_kept) lua_settop(g->thread, g->n_anchors + g->n_roots + g->n_kept);
-  return true;
-}
-
 static inline struct looked_at look_at_arg(const struct tc_guards *g, const struct tc_frame *frame,
                                            int number) {
   const int at = frame->first_arg + number;
   if (number >= frame->n_args) return (struct looked_at){g->thread, TC_GUARDS_NIL, LUA_TNIL};
   return (struct looked_at){frame->L, at, lua_type(frame->L, at)};
-}
-
-static void compute(lua_State *G, const struct tc_guard_op *op) {
-  lua_pushvalue(G, op->parent);
-  if (!tc_guards_is_unary(op->key)) lua_pushvalue(G, op->other);
-  tc_guards_compute(G, op->key);
-  lua_replace(G, op->at);
 }
 
 static inline int read_key(lua_State *G, const struct tc_guard_op *op) {
@@ -233,8 +217,21 @@ static bool read_value(const struct tc_guards *g, const struct tc_frame *frame, 
     case TC_READ_LENGTH: /* a table */ tc_guards_push_length(G, op->parent, op->key); break;
     case TC_READ_ARG: *v = look_at_arg(g, frame, op->key); return true;
     case TC_READ_FUNCTION: *v = (struct looked_at){frame->L, frame->function, LUA_TFUNCTION}; return true;
-    case TC_READ_EXPR: compute(G, op); break;
-    case TC_READ_MOVE: return move_roots(g, frame);
+    case TC_READ_EXPR:
+      lua_pushvalue(G, op->parent);
+      if (!tc_guards_is_unary(op->key)) lua_pushvalue(G, op->other);
+      tc_guards_compute(G, op->key);
+      lua_replace(G, op->at);
+      break;
+    case TC_READ_MOVE: {
+      /* Brings the roots to the guards' thread, all together, and makes room for kept
+                                  values. */
+      if (!lua_checkstack(frame->L, g->n_roots)) return false;
+      for (int i = 0; i < g->n_roots; i++) tc_guards_push_root(frame, &g->sources.data[g->roots[i]]);
+      lua_xmove(frame->L, g->thread, g->n_roots);
+      if (g->n_kept) lua_settop(g->thread, g->n_anchors + g->n_roots + g->n_kept);
+      return true;
+    }
     case TC_READ_POP: lua_settop(G, op->at); return true;
     default: break; /* PLACE: it is there */
   }

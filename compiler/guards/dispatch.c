@@ -66,14 +66,6 @@ static bool hash_demand(const struct tc_guards *g, const struct tc_fact *fact, u
   }
 }
 
-static uint64_t hash_number(lua_State *L, int at) {
-  const lua_Number number = lua_tonumber(L, at);
-  int64_t bits;
-  if (lua_isinteger(L, at)) return hash_scalar(LUA_TNUMBER, true, lua_tointeger(L, at));
-  memcpy(&bits, &number, sizeof bits);
-  return hash_scalar(LUA_TNUMBER, false, bits);
-}
-
 static uint64_t hash_value(const struct tc_guards *g, lua_State *L, int at) {
   size_t length;
   const char *text;
@@ -81,7 +73,13 @@ static uint64_t hash_value(const struct tc_guards *g, lua_State *L, int at) {
   switch (type) {
     case LUA_TNIL: return hash_scalar(LUA_TNIL, false, 0);
     case LUA_TBOOLEAN: return hash_scalar(LUA_TBOOLEAN, false, lua_toboolean(L, at));
-    case LUA_TNUMBER: return hash_number(L, at);
+    case LUA_TNUMBER: {
+      const lua_Number number = lua_tonumber(L, at);
+      int64_t bits;
+      if (lua_isinteger(L, at)) return hash_scalar(LUA_TNUMBER, true, lua_tointeger(L, at));
+      memcpy(&bits, &number, sizeof bits);
+      return hash_scalar(LUA_TNUMBER, false, bits);
+    }
     case LUA_TSTRING: text = lua_tolstring(L, at, &length); return hash_text(text, length);
     case LUA_TUSERDATA: {
       const struct tc_tensor *t = g->host->tensor_at(L, at);

@@ -42,11 +42,6 @@ static bool has_value(lua_State *L, int op, int n_operands) {
 /* As Lua's library has it. */
 #define TC_GUARD_PI 3.141592653589793238462643383279502884
 
-static lua_Number log_of(lua_Number x, lua_Number base) {
-  if (base == 2.0) return log2(x);
-  return base == 10.0 ? log10(x) : log(x) / log(base);
-}
-
 static lua_Number function_of(int op, lua_Number x, lua_Number y) {
   switch (op) {
 #define TC_GUARD_FUNCTION(NAME, name, value)                                                                 \
@@ -54,7 +49,9 @@ static lua_Number function_of(int op, lua_Number x, lua_Number y) {
 #include "guards/functions.def"
 #undef TC_GUARD_FUNCTION
     case TC_GUARD_OP_ATAN: return atan2(x, y);
-    default: return log_of(x, y);
+    default:
+      if (y == 2.0) return log2(x);
+      return y == 10.0 ? log10(x) : log(x) / log(y);
   }
 }
 

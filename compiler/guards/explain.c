@@ -3,18 +3,14 @@
 #include "base/strbuf.h"
 #include "guards/program.h"
 
-static void print_size(const struct tc_fact_tensor *t, int d, struct tc_strbuf *out) {
-  if (t->dims && t->dims->ids[d] >= 0)
-    tc_strbuf_printf(out, "s%d", t->dims->ids[d]);
-  else
-    tc_strbuf_printf(out, "%lld", (long long)t->sizes[d]);
-}
-
 static void print_layout(const struct tc_fact_tensor *t, struct tc_strbuf *out) {
   tc_strbuf_printf(out, "%s[", tc_dtype_name(t->dtype));
   for (int d = 0; d < t->ndim; d++) {
     if (d) tc_strbuf_puts(out, ", ");
-    print_size(t, d, out);
+    if (t->dims && t->dims->ids[d] >= 0)
+      tc_strbuf_printf(out, "s%d", t->dims->ids[d]);
+    else
+      tc_strbuf_printf(out, "%lld", (long long)t->sizes[d]);
   }
   tc_strbuf_puts(out, "] strides [");
   for (int d = 0; d < t->ndim; d++) {
@@ -38,15 +34,6 @@ static void print_equal(const struct tc_guards *g, const struct tc_fact *fact, s
     tc_strbuf_printf(out, "%lld", (long long)fact->integer);
   else
     tc_guards_float_text(number, out);
-}
-
-static void print_shape(const struct tc_sym_fact *shape, struct tc_strbuf *out) {
-  tc_sym_print(out, shape->a);
-  if (shape->less)
-    tc_strbuf_puts(out, shape->holds ? " < " : " >= ");
-  else
-    tc_strbuf_puts(out, shape->holds ? " == " : " ~= ");
-  tc_sym_print(out, shape->b);
 }
 
 static void print_expected(const struct tc_guards *g, const struct tc_fact *fact, struct tc_strbuf *out) {
@@ -74,7 +61,14 @@ static void print_expected(const struct tc_guards *g, const struct tc_fact *fact
     case TC_GUARD_DISTINCT:
     case TC_GUARD_ONE_VARIABLE:
     case TC_GUARD_TWO_VARIABLES: tc_guards_source_text(g, fact->other, out); break;
-    case TC_GUARD_SHAPE: print_shape(&fact->shape, out); break;
+    case TC_GUARD_SHAPE:
+      tc_sym_print(out, fact->shape.a);
+      if (fact->shape.less)
+        tc_strbuf_puts(out, fact->shape.holds ? " < " : " >= ");
+      else
+        tc_strbuf_puts(out, fact->shape.holds ? " == " : " ~= ");
+      tc_sym_print(out, fact->shape.b);
+      break;
     case TC_GUARD_DEFAULT_DTYPE: tc_strbuf_puts(out, tc_dtype_name((tc_dtype)fact->integer)); break;
     case TC_GUARD_ABSENT:
     case TC_GUARD_DEFINED:
@@ -127,23 +121,7 @@ void tc_guards_keep_text(struct tc_guards *g) {
   tc_strbuf_free(&text);
 }
 
-static void put_fact(const struct tc_guards *g, size_t number, struct tc_strbuf *out) {
-  if (number < g->texts.len)
-    tc_strbuf_puts(out, g->texts.data[number]);
-  else
-    tc_guards_print_fact(g, &g->facts.data[number], out);
-}
-
 /* --- present values --- */
-
-static void print_tensor(const struct tc_fact *fact, const struct tc_tensor *tensor, struct tc_strbuf *out) {
-  struct tc_fact_tensor now = {.dtype = tensor->dtype, .ndim = tensor->ndim};
-  memcpy(now.sizes, tensor->sizes, sizeof now.sizes);
-  memcpy(now.strides, tensor->strides, sizeof now.strides);
-  print_layout(&now, out);
-  if (fact->kind == TC_GUARD_TENSOR && tensor->storage && tensor->storage->device != fact->tensor->device)
-    tc_strbuf_puts(out, " on another device");
-}
 
 static void print_keys(const struct tc_guards *g, int table, struct tc_strbuf *out) {
   lua_State *G = g->thread;
@@ -208,7 +186,12 @@ static void print_present(const struct tc_guards *g, const struct tc_frame *fram
     else
       tc_guards_value_text(g, at, out);
   } else if (tensor) {
-    print_tensor(fact, tensor, out);
+    struct tc_fact_tensor now = {.dtype = tensor->dtype, .ndim = tensor->ndim};
+    memcpy(now.sizes, tensor->sizes, sizeof now.sizes);
+    memcpy(now.strides, tensor->strides, sizeof now.strides);
+    print_layout(&now, out);
+    if (fact->kind == TC_GUARD_TENSOR && tensor->storage && tensor->storage->device != fact->tensor->device)
+      tc_strbuf_puts(out, " on another device");
   } else {
     tc_guards_value_text(g, at, out);
   }
@@ -258,7 +241,10 @@ void tc_guards_explain(const struct tc_guards *g, const struct tc_frame *frame, 
   for (size_t i = 0; i < g->facts.len; i++) {
     const struct tc_fact *fact = &g->facts.data[i];
     if (guard && (int)i + 1 != guard) continue;
-    put_fact(g, i, out);
+    if (i < g->texts.len)
+      tc_strbuf_puts(out, g->texts.data[i]);
+    else
+      tc_guards_print_fact(g, fact, out);
     if (frame) {
       tc_strbuf_puts(out, " (now: ");
       if (fact->source >= 0)
@@ -282,22 +268,19 @@ void tc_guards_input_text(const struct tc_guards *g, int input, struct tc_strbuf
   }
 }
 
-static void print_open_sizes(const struct tc_guards *g, const struct tc_fact *fact, const char **before,
-                             struct tc_strbuf *out) {
-  for (int d = 0; fact->tensor->dims && d < fact->tensor->ndim; d++) {
-    if (fact->tensor->dims->ids[d] < 0) continue;
-    tc_strbuf_puts(out, *before);
-    tc_guards_source_text(g, fact->source, out);
-    tc_strbuf_printf(out, ":size(%d) = s%d", d + 1, fact->tensor->dims->ids[d]);
-    *before = ", ";
-  }
-}
-
 void tc_guards_open_text(const struct tc_guards *g, struct tc_strbuf *out) {
   const char *before = "";
   for (size_t i = 0; i < g->facts.len; i++) {
     const struct tc_fact *fact = &g->facts.data[i];
-    if (fact->kind == TC_GUARD_TENSOR) print_open_sizes(g, fact, &before, out);
+    if (fact->kind == TC_GUARD_TENSOR) {
+      for (int d = 0; fact->tensor->dims && d < fact->tensor->ndim; d++) {
+        if (fact->tensor->dims->ids[d] < 0) continue;
+        tc_strbuf_puts(out, before);
+        tc_guards_source_text(g, fact->source, out);
+        tc_strbuf_printf(out, ":size(%d) = s%d", d + 1, fact->tensor->dims->ids[d]);
+        before = ", ";
+      }
+    }
   }
   for (size_t i = 0; i < g->sources.len; i++) {
     const struct tc_source *source = &g->sources.data[i];

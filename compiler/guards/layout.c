@@ -150,16 +150,6 @@ static int walk_stack(struct tc_guards *g, int *below) {
   return deepest;
 }
 
-/* What an earlier sealing made. */
-static void forget_program(struct tc_guards *g) {
-  g->n_top = g->n_roots = g->n_kept = g->n_late = 0;
-  for (size_t i = 0; i < g->sources.len; i++) {
-    struct tc_source *s = &g->sources.data[i];
-    s->needed = s->moved = s->ready = false;
-    s->place = s->kept = s->position = s->first_child = s->n_children = s->first_fact = s->n_facts = 0;
-  }
-}
-
 static bool demands_same(const struct tc_fact_tensor *a, const struct tc_fact_tensor *b) {
   const size_t bytes = sizeof *a->sizes * (size_t)a->ndim;
   return a->dtype == b->dtype && a->ndim == b->ndim && a->device == b->device &&
@@ -187,7 +177,13 @@ static bool find_alike(struct tc_guards *g) {
 static bool lay_out(struct tc_guards *g) {
   const struct tc_alloc *alloc = tc_arena_alloc(g->arena);
   const size_t n = g->sources.len + 1, n_facts = g->facts.len + 1;
-  forget_program(g);
+  /* What an earlier sealing made. */
+  g->n_top = g->n_roots = g->n_kept = g->n_late = 0;
+  for (size_t i = 0; i < g->sources.len; i++) {
+    struct tc_source *s = &g->sources.data[i];
+    s->needed = s->moved = s->ready = false;
+    s->place = s->kept = s->position = s->first_child = s->n_children = s->first_fact = s->n_facts = 0;
+  }
   mark_needed(g);
   count_lists(g);
   g->most_ops = (int)(3 * n + 2 * n_facts +

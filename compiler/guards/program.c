@@ -10,17 +10,14 @@ static struct tc_guard_op *emit(struct tc_guards *g, enum tc_guard_read read, in
   return op;
 }
 
-static enum tc_guard_test equal_test(const struct tc_fact *fact) {
-  if (fact->type == LUA_TSTRING) return TC_TEST_STRING;
-  if (fact->type == LUA_TBOOLEAN) return TC_TEST_BOOLEAN;
-  return fact->is_integer ? TC_TEST_INTEGER : TC_TEST_FLOAT;
-}
-
 static enum tc_guard_test test_of(const struct tc_fact *fact) {
   switch (fact->kind) {
     case TC_GUARD_TYPE:
     case TC_GUARD_ABSENT: return TC_TEST_TYPE;
-    case TC_GUARD_EQUAL: return equal_test(fact);
+    case TC_GUARD_EQUAL:
+      if (fact->type == LUA_TSTRING) return TC_TEST_STRING;
+      if (fact->type == LUA_TBOOLEAN) return TC_TEST_BOOLEAN;
+      return fact->is_integer ? TC_TEST_INTEGER : TC_TEST_FLOAT;
     case TC_GUARD_IDENTITY: return TC_TEST_IDENTITY;
     case TC_GUARD_METATABLE: return TC_TEST_METATABLE;
     case TC_GUARD_LENGTH: return TC_TEST_LENGTH;
@@ -247,21 +244,18 @@ static bool bring_forward(struct tc_guards *g, struct tc_source *s, int first, b
   return s->position != before;
 }
 
-static bool bring_fact_forward(struct tc_guards *g, const struct tc_source *s, int item) {
-  int *own = g->own_facts + s->first_fact, at = 0;
-  while (own[at] != item) at++;
-  const int before = at;
-  for (; at && g->facts.data[own[at - 1]].fails < g->facts.data[item].fails; at--) own[at] = own[at - 1];
-  own[at] = item;
-  return at != before;
-}
-
 void tc_guards_note_failure(struct tc_guards *g, int item) {
   struct tc_fact *fact = &g->facts.data[item];
   if (fact->source < 0 || tc_guards_is_pair(fact->kind) || fact->fails == UINT32_MAX) return;
   fact->fails++;
   struct tc_source *s = &g->sources.data[fact->source];
-  bool moved = bring_fact_forward(g, s, item);
+  int *own = g->own_facts + s->first_fact, at = 0;
+  while (own[at] != item) at++;
+  const int before = at;
+  for (; at && g->facts.data[own[at - 1]].fails < g->facts.data[item].fails; at--) own[at] = own[at - 1];
+  own[at] = item;
+
+  bool moved = at != before;
   while (s->kind != TC_SOURCE_EXPR && s->kind != TC_SOURCE_CONSTANT) {
     const bool top = s->position < g->n_top;
     s->fails++;

@@ -61,12 +61,6 @@ void tc_guards_configure(struct tc_guards *g, const struct tc_config *config) {
   g->walks_paths = !config->opt_source_cache;
 }
 
-static const char *keep_text(struct tc_guards *g, const char *text) {
-  const char *kept = text ? tc_arena_text(g->arena, text) : NULL;
-  if (text && !kept) g->failed = true;
-  return kept;
-}
-
 /* What tells a key or an object from others: with its address, or without. */
 struct key_hash {
   uint64_t with_address, without;
@@ -203,7 +197,11 @@ static int intern_source(struct tc_guards *g, const struct tc_source *wanted, lu
       g->walks_paths ? find_by_path(g, wanted, L, index) : find_by_hash(g, wanted, L, index, hash);
   if (known >= 0) return known;
   struct tc_source source = *wanted;
-  if (!index) source.name = keep_text(g, wanted->name); /* that of a key is the anchor's own text */
+  if (!index && wanted->name) {
+    /* that of a key is the anchor's own text */
+    source.name = tc_arena_text(g->arena, wanted->name);
+    if (!source.name) g->failed = true;
+  }
   source.nodes = wanted->nodes ? wanted->nodes : 1;
   if (source.kind != TC_SOURCE_EXPR)
     source.depth = source.parent >= 0 ? g->sources.data[source.parent].depth + 1 : 0;
