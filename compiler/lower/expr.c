@@ -191,16 +191,6 @@ static void print_operand(struct tc_strbuf *out, const struct tc_expr *e, const 
     tc_expr_print_named(out, e, named);
 }
 
-static void print_operands(struct tc_strbuf *out, const struct tc_expr *e, const bool *named,
-                           const char *before) {
-  for (int i = 0; i < TC_EXPR_ARGS; i++) {
-    if (!e->args[i]) continue;
-    tc_strbuf_puts(out, before);
-    print_operand(out, e->args[i], named);
-    before = ", ";
-  }
-}
-
 static void print_load(struct tc_strbuf *out, const struct tc_expr *e, const bool *named) {
   tc_strbuf_printf(out, "load b%d[", e->buffer);
   tc_sym_print(out, e->address);
@@ -248,7 +238,13 @@ void tc_expr_print_named(struct tc_strbuf *out, const struct tc_expr *e, const b
   }
   print_lower(out, tc_expr_op_name(e->op));
   if (e->op == TC_E_CAST) tc_strbuf_printf(out, "_%s", tc_dtype_name(e->dtype));
-  print_operands(out, e, named, "(");
+  const char *before = "(";
+  for (int i = 0; i < TC_EXPR_ARGS; i++) {
+    if (!e->args[i]) continue;
+    tc_strbuf_puts(out, before);
+    print_operand(out, e->args[i], named);
+    before = ", ";
+  }
   tc_strbuf_puts(out, ")");
 }
 

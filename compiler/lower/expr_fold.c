@@ -12,9 +12,6 @@
 static bool is_const(const struct tc_expr *e) { return e && e->op == TC_E_CONST; }
 static bool is_float(const struct tc_expr *e) { return tc_dtype_is_float(e->dtype); }
 
-static double max_with_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
-static double min_with_nan(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
-
 static bool fold_float(enum tc_expr_op op, double a, double b, double *result) {
   switch (op) {
     case TC_E_NEG: *result = -a; return true;
@@ -27,8 +24,8 @@ static bool fold_float(enum tc_expr_op op, double a, double b, double *result) {
     case TC_E_SUB: *result = a - b; return true;
     case TC_E_MUL: *result = a * b; return true;
     case TC_E_DIV: *result = a / b; return true;
-    case TC_E_MAX: *result = max_with_nan(a, b); return true;
-    case TC_E_MIN: *result = min_with_nan(a, b); return true;
+    case TC_E_MAX: *result = isnan(a) || isnan(b) ? NAN : a > b ? a : b; return true;
+    case TC_E_MIN: *result = isnan(a) || isnan(b) ? NAN : a < b ? a : b; return true;
     default: return false;
   }
 }

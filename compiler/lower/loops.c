@@ -122,19 +122,6 @@ static void print_view(struct tc_strbuf *out, const struct tc_loops *loops, cons
   tc_strbuf_puts(out, "]");
 }
 
-static void print_loads(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk,
-                        const struct tc_expr *value) {
-  if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(loops->exprs)) || !tc_walk_from(walk, value))
-    out->failed = true;
-  for (const struct tc_expr *e; (e = tc_walk_next(walk));) {
-    if (e->op != TC_E_LOAD) continue;
-    tc_strbuf_printf(out, "    at %lld: ", (long long)tc_sym_value(e->address));
-    print_view(out, loops, &(struct tc_view){.loop = e->buffer, .index = (int)tc_sym_value(e->address)});
-    tc_strbuf_puts(out, "\n");
-  }
-  if (walk->failed) out->failed = true;
-}
-
 static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, struct tc_walk *walk,
                        const struct tc_loop *loop) {
   static const char *const kinds[] = {"input", "pointwise", "reduction", "gemm"};
@@ -151,7 +138,15 @@ static void print_loop(struct tc_strbuf *out, const struct tc_loops *loops, stru
     tc_strbuf_puts(out, ": ");
     tc_expr_print(out, loop->value);
     tc_strbuf_puts(out, "\n");
-    print_loads(out, loops, walk, loop->value);
+    if (!tc_walk_begin(walk, TC_WALK_POST, tc_expr_count(loops->exprs)) || !tc_walk_from(walk, loop->value))
+      out->failed = true;
+    for (const struct tc_expr *e; (e = tc_walk_next(walk));) {
+      if (e->op != TC_E_LOAD) continue;
+      tc_strbuf_printf(out, "    at %lld: ", (long long)tc_sym_value(e->address));
+      print_view(out, loops, &(struct tc_view){.loop = e->buffer, .index = (int)tc_sym_value(e->address)});
+      tc_strbuf_puts(out, "\n");
+    }
+    if (walk->failed) out->failed = true;
     return;
   }
   if (loop->kind == TC_LOOP_GEMM) {

@@ -115,27 +115,24 @@ static bool affine_in(struct tc_symtab *tab, const struct tc_meta *meta, const t
   return true;
 }
 
-/* A reshaped operand that is gathered from is copied first: its address is not linear in the index. */
-static const struct tc_expr *read_copied(struct tc_lowering *l, const struct tc_node *node, const tc_sym *at,
-                                         tc_sym free, const struct tc_expr *offset) {
-  tc_sym full[TC_MAX_DIMS];
-  struct tc_loop *copy = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
-  if (!copy) return NULL;
-  copy->value = tc_lower_read(l, node, full);
-  if (!copy->value) return NULL;
-  struct tc_index index = {.free = free};
-  drop_ones(&node->meta, at, &index);
-  return tc_loops_load(l->loops, copy, &index, offset, NULL);
-}
-
 const struct tc_expr *tc_lower_read_at(struct tc_lowering *l, const struct tc_node *node, const tc_sym *at,
                                        tc_sym free, const struct tc_expr *offset) {
   if (!offset || !tc_sym_valid(free)) return NULL;
   tc_sym here[TC_MAX_DIMS];
   for (int i = 0; i < node->meta.ndim; i++) here[i] = at[i];
   const struct tc_node *base = base_of(l, node, here);
-  if (!l->scalar[base->id] && !affine_in(l->tab, &base->meta, here, free))
-    return read_copied(l, node, at, free, offset);
+  if (!l->scalar[base->id] && !affine_in(l->tab, &base->meta, here, free)) {
+    /* A reshaped operand that is gathered from is copied
+                                                            first: its address is not linear in the index. */
+    tc_sym full[TC_MAX_DIMS];
+    struct tc_loop *copy = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
+    if (!copy) return NULL;
+    copy->value = tc_lower_read(l, node, full);
+    if (!copy->value) return NULL;
+    struct tc_index index = {.free = free};
+    drop_ones(&node->meta, at, &index);
+    return tc_loops_load(l->loops, copy, &index, offset, NULL);
+  }
   return read_value(l, node, at, free, offset, NULL);
 }
 

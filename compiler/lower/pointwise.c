@@ -80,16 +80,6 @@ static const struct tc_expr *power(struct tc_lowering *l, const struct tc_expr *
   return NULL;
 }
 
-static const struct tc_expr *read_operand(struct tc_lowering *l, const struct tc_node *node, int i,
-                                          const tc_sym *full) {
-  const struct tc_node *operand = node->in[i];
-  const int shift = node->meta.ndim - operand->meta.ndim;
-  tc_sym at[TC_MAX_DIMS];
-  for (int d = 0; d < operand->meta.ndim; d++)
-    at[d] = tc_sym_is(operand->meta.sizes[d], 1) ? tc_sym_const(0) : full[d + shift];
-  return tc_lower_read(l, operand, at);
-}
-
 static tc_dtype operand_dtype(const struct tc_node *node, int i) {
   switch ((enum operand_class)rows[node->op].operands) {
     case OPERANDS_BOOL: return TC_BOOL;
@@ -98,14 +88,6 @@ static tc_dtype operand_dtype(const struct tc_node *node, int i) {
   }
   const tc_dtype first = node->in[0]->meta.dtype;
   return tc_compute_dtype(node->n_in > 1 ? tc_dtype_promote(first, node->in[1]->meta.dtype) : first);
-}
-
-/* By an integer of 0 no number is right: the kernel says so. */
-static const struct tc_expr *divide(struct tc_lowering *l, enum tc_expr_op op, const struct tc_expr *a,
-                                    const struct tc_expr *b) {
-  struct tc_expr divisor = {.op = TC_E_DIVISOR, .dtype = TC_I64, .args = {b}};
-  divisor.acc = op == TC_E_FLOORDIV ? TC_FLAG_FLOOR_DIVIDE : TC_FLAG_REMAINDER;
-  return tc_expr_2(l->exprs, op, a, b && b->dtype == TC_I64 ? tc_expr_make(l->exprs, &divisor) : b);
 }
 
 static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *node,
@@ -120,7 +102,13 @@ static const struct tc_expr *apply(struct tc_lowering *l, const struct tc_node *
     if (simple) return simple;
   }
   if (node->meta.dtype == TC_BOOL) op = boolean_op(op);
-  if (op == TC_E_FLOORDIV || op == TC_E_REMAINDER) return divide(l, op, in[0], in[1]);
+  if (op == TC_E_FLOORDIV || op == TC_E_REMAINDER) {
+    /* By an integer of 0 no number is right: the kernel says so. */
+    struct tc_expr divisor = {.op = TC_E_DIVISOR, .dtype = TC_I64, .args = {in[1]}};
+    divisor.acc = op == TC_E_FLOORDIV ? TC_FLAG_FLOOR_DIVIDE : TC_FLAG_REMAINDER;
+    return tc_expr_2(l->exprs, op, in[0],
+                     in[1] && in[1]->dtype == TC_I64 ? tc_expr_make(l->exprs, &divisor) : in[1]);
+  }
   switch (node->n_in) {
     case 1: return tc_expr_1(l->exprs, op, in[0]);
     case 2: return tc_expr_2(l->exprs, op, in[0], in[1]);
@@ -136,7 +124,13 @@ tc_status lower_pointwise(struct tc_lowering *l, const struct tc_node *node) {
   struct tc_loop *loop = tc_lower_loop(l, TC_LOOP_POINTWISE, node, full);
   if (!loop) return l->status;
   const struct tc_expr *in[TC_EXPR_ARGS] = {0};
-  for (int i = 0; i < node->n_in; i++)
-    in[i] = tc_expr_cast(l->exprs, read_operand(l, node, i, full), operand_dtype(node, i));
+  for (int i = 0; i < node->n_in; i++) {
+    const struct tc_node *operand = node->in[i];
+    const int shift = node->meta.ndim - operand->meta.ndim;
+    tc_sym at[TC_MAX_DIMS];
+    for (int d = 0; d < operand->meta.ndim; d++)
+      at[d] = tc_sym_is(operand->meta.sizes[d], 1) ? tc_sym_const(0) : full[d + shift];
+    in[i] = tc_expr_cast(l->exprs, tc_lower_read(l, operand, at), operand_dtype(node, i));
+  }
   return tc_lower_define(l, node, loop, apply(l, node, in));
 }
