@@ -129,17 +129,6 @@ static void inlined_operands(struct tc_sched *s, const struct tc_loop *loop, boo
   for (int i = 0; refuse && i < info->n_operands; i++) s->info[operands[i]].anchor = true;
 }
 
-static void decide(struct tc_sched *s) {
-  for (int i = 0; i < s->n_order; i++) {
-    const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
-    struct tc_info *info = &s->info[loop->id];
-    if (loop->value) inlined_operands(s, loop, false);
-    if (loop->value && (info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s)))
-      inlined_operands(s, loop, true);
-    info->anchor |= is_anchor(s, loop) || !tc_sched_may(s, TC_FUEL_inline, loop, "within its readers", NULL);
-  }
-}
-
 /* --- flat values --- */
 
 static const struct tc_expr *flatten_load(struct tc_inliner *in, const struct tc_expr *load,
@@ -185,7 +174,14 @@ tc_status tc_sched_anchors(struct tc_sched *s) {
     s->info[s->loops->outputs[i].loop].output = true;
   }
   if (!scan_all(s)) return tc_sched_failed(s);
-  decide(s);
+  for (int i = 0; i < s->n_order; i++) {
+    const struct tc_loop *loop = tc_loop_at(s, s->order[i]);
+    struct tc_info *info = &s->info[loop->id];
+    if (loop->value) inlined_operands(s, loop, false);
+    if (loop->value && (info->ops > s->config->fuse_max_ops || info->loads > tc_sched_max_reads(s)))
+      inlined_operands(s, loop, true);
+    info->anchor |= is_anchor(s, loop) || !tc_sched_may(s, TC_FUEL_inline, loop, "within its readers", NULL);
+  }
   struct tc_inliner in = tc_inliner_of(s->loops, flatten_load, s);
   for (int i = 0; i < s->n_order; i++) {
     const struct tc_loop *loop = tc_loop_at(s, s->order[i]);

@@ -50,10 +50,6 @@ static bool split_in(struct tc_draft *d, tc_sym s) {
   return split_in(d, tc_sym_left(s)) || split_in(d, tc_sym_right(s));
 }
 
-static void split_dims(struct tc_draft *d) {
-  for (size_t i = 0; i < d->addresses.len;) i = split_in(d, d->addresses.data[i].to) ? 0 : i + 1;
-}
-
 /* --- order and collapsing --- */
 
 static double weight_of(const struct tc_draft *d, const struct tc_draft_address *a) {
@@ -175,7 +171,7 @@ static int move_last(struct tc_draft *d, int dim) {
 }
 
 bool tc_draft_order_dims(struct tc_draft *d, int lanes, int *vector) {
-  split_dims(d);
+  for (size_t i = 0; i < d->addresses.len;) i = split_in(d, d->addresses.data[i].to) ? 0 : i + 1;
   order_dims(d);
   if (!collapse_dims(d)) return false;
   (void)move_last(d, vector_dim(d, lanes));

@@ -138,11 +138,6 @@ static const struct tc_loop *newest_of(const struct tc_sched *s, const struct tc
   return tc_loop_at(s, c->members.data[c->members.len - 1]);
 }
 
-/* The fusion that was just allowed may be the one to be made wrong. */
-static void plant(const struct tc_sched *s, struct tc_cluster *c) {
-  c->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion;
-}
-
 /* Has it a concatenation? Two side by side have borders in different places, and would be split at all of
  * them. */
 static bool joins(const struct tc_sched *s, const struct tc_cluster *c) {
@@ -165,7 +160,10 @@ static tc_status try_merge(struct tc_sched *s, struct tc_cluster *a, struct tc_c
   if (!tc_cluster_align(s, a, b, &how) || (!siblings && !apart(s, a, b, false, &status))) return status;
   if (!tc_sched_may(s, TC_FUEL_fuse, newest_of(s, a), siblings ? "beside" : "into", newest_of(s, b)))
     return TC_OK;
-  if (s->config->plant_fusion) plant(s, a);
+  if (s->config->plant_fusion) {
+    /* The fusion that was just allowed may be the one to be made wrong. */
+    a->planted |= s->loops->fuel->spent[TC_FUEL_fuse] == s->config->plant_fusion;
+  }
   tc_order_join(s, how.swap ? b : a, how.swap ? a : b);
   return merge(s, a, b, &how) ? TC_OK : tc_sched_failed(s);
 }
@@ -274,19 +272,6 @@ static tc_status merge_siblings(struct tc_sched *s) {
   return status;
 }
 
-/* What is read outside of its cluster, or is a result, has memory. */
-static void mark_stored(struct tc_sched *s) {
-  for (int i = 0; i < s->n_order; i++) {
-    const int id = s->order[i];
-    struct tc_info *info = &s->info[id];
-    const enum tc_loop_kind kind = tc_loop_at(s, id)->kind;
-    info->stored |= info->output || kind == TC_LOOP_INPUT || kind == TC_LOOP_GEMM;
-    for (size_t r = 0; r < info->reads.len; r++)
-      if (tc_cluster_of(s, info->reads.data[r].loop) != tc_cluster_of(s, id))
-        s->info[info->reads.data[r].loop].stored = true;
-  }
-}
-
 /* --- kernels beyond fuel.kernels --- */
 
 /* Each member becomes a cluster of its own. They stand by rank, so what one reads comes before it. False when
@@ -328,6 +313,15 @@ tc_status tc_sched_fuse(struct tc_sched *s) {
     if (status != TC_OK) return status;
   }
   if (!tc_order_units(s) || !limit_kernels(s)) return tc_sched_failed(s);
-  mark_stored(s);
+  /* What is read outside of its cluster, or is a result, has memory. */
+  for (int i = 0; i < s->n_order; i++) {
+    const int id = s->order[i];
+    struct tc_info *info = &s->info[id];
+    const enum tc_loop_kind kind = tc_loop_at(s, id)->kind;
+    info->stored |= info->output || kind == TC_LOOP_INPUT || kind == TC_LOOP_GEMM;
+    for (size_t r = 0; r < info->reads.len; r++)
+      if (tc_cluster_of(s, info->reads.data[r].loop) != tc_cluster_of(s, id))
+        s->info[info->reads.data[r].loop].stored = true;
+  }
   return TC_OK;
 }

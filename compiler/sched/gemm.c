@@ -35,13 +35,6 @@ static bool take_stride(const struct tc_sched *s, tc_sym *address, tc_sym var, t
 
 static bool at_least(const struct tc_sched *s, tc_sym a, tc_sym b) { return !tc_sym_decide_lt(s->tab, a, b); }
 
-/* Strides of a matrix of one row or one column are free: chosen so that the rule below holds. */
-static void choose_free_strides(const struct tc_operand_dims *dims, struct tc_gemm_operand *o) {
-  const tc_sym one = tc_sym_const(1);
-  if (tc_sym_is(dims->cols, 1)) o->col_stride = tc_sym_is(o->row_stride, 1) ? dims->rows : one;
-  if (tc_sym_is(dims->rows, 1)) o->row_stride = tc_sym_is(o->col_stride, 1) ? dims->cols : one;
-}
-
 bool tc_gemm_operand(const struct tc_sched *s, const struct tc_view *view, const struct tc_operand_dims *dims,
                      struct tc_gemm_operand *out, tc_sym *batch_strides) {
   tc_sym address = tc_loop_address(s, view->loop, &s->loops->indices.data[view->index]);
@@ -52,7 +45,10 @@ bool tc_gemm_operand(const struct tc_sched *s, const struct tc_view *view, const
   for (int i = 0; i < dims->n_batch; i++)
     if (!take_stride(s, &address, dims->batch[i], &batch_strides[i])) return false;
   out->offset = address;
-  choose_free_strides(dims, out);
+  /* Strides of a matrix of one row or one column are free: chosen so that the rule below holds. */
+  const tc_sym one = tc_sym_const(1);
+  if (tc_sym_is(dims->cols, 1)) out->col_stride = tc_sym_is(out->row_stride, 1) ? dims->rows : one;
+  if (tc_sym_is(dims->rows, 1)) out->row_stride = tc_sym_is(out->col_stride, 1) ? dims->cols : one;
   const bool rows_dense =
       tc_sym_is(out->col_stride, 1) && (tc_sym_is(dims->rows, 1) || at_least(s, out->row_stride, dims->cols));
   const bool cols_dense =

@@ -143,17 +143,14 @@ static bool find_borders(struct tc_index_splitter *c) {
 
 /* --- values of a part --- */
 
-static const struct tc_expr *truth(struct tc_index_splitter *c, bool value) {
-  return tc_expr_int(c->d->table, TC_BOOL, value);
-}
-
 static const struct tc_expr *value_in_part(struct tc_index_splitter *c, const struct tc_expr *e);
 
 /* Of operands that need not be computed nothing is asked. */
 static const struct tc_expr *make_value(struct tc_index_splitter *c, const struct tc_expr *e) {
   const struct tc_index_split_condition *known = &c->conditions[e->id];
   if (known->known)
-    return truth(c, (known->border < 0 ? known->constant : c->part <= known->border) != known->contrary);
+    return tc_expr_int(c->d->table, TC_BOOL,
+                       (known->border < 0 ? known->constant : c->part <= known->border) != known->contrary);
   struct tc_expr copy = *e;
   const int chooser = e->op == TC_E_LOAD ? 1 : 0; /* the operand that may decide */
   const bool decides =

@@ -32,10 +32,6 @@ static bool distance(const struct joiner *j, const struct tc_expr *a, const stru
   return *out = tc_sym_value(apart), true;
 }
 
-static bool same_number(const struct tc_expr *a, const struct tc_expr *b) {
-  return !memcmp(&a->number, &b->number, sizeof a->number) && a->integer == b->integer;
-}
-
 /* Is b what a is, but for constants of addresses? Operands too that both share are met: in another place they
  * may stand for others. */
 static bool alike(struct joiner *j, const struct tc_expr *a, const struct tc_expr *b) {
@@ -45,7 +41,8 @@ static bool alike(struct joiner *j, const struct tc_expr *a, const struct tc_exp
   j->met[a->id] = j->comparisons;
   j->counterpart[a->id] = b;
   if (a->op != b->op || a->dtype != b->dtype || a->buffer != b->buffer || a->acc != b->acc ||
-      !same_number(a, b) || !distance(j, a, b, &unused))
+      memcmp(&a->number, &b->number, sizeof a->number) || a->integer != b->integer ||
+      !distance(j, a, b, &unused))
     return false;
   for (int i = 0; i < TC_EXPR_ARGS; i++)
     if (!alike(j, a->args[i], b->args[i])) return false;
@@ -102,16 +99,12 @@ static bool find_columns(struct joiner *j, struct tc_index_split *split, int fir
   return true;
 }
 
-static void find_ids(struct joiner *j, int first) {
+/* Constants as find_columns takes them; NULL when memory is out. */
+static int64_t *find_constants(struct joiner *j, const struct tc_index_split *split, int first) {
   parts_alike(j, first, first);
   j->n_ids = 0;
   for (int id = 0; id < j->n; id++)
     if (j->met[id] == j->comparisons) j->ids[j->n_ids++] = id;
-}
-
-/* Constants as find_columns takes them; NULL when memory is out. */
-static int64_t *find_constants(struct joiner *j, const struct tc_index_split *split, int first) {
-  find_ids(j, first);
   int64_t *constants = TC_NEW_ARRAY(j->c->alloc, int64_t, (size_t)j->n_ids *(size_t)split->n_turns + 1);
   for (int t = 0; constants && t < split->n_turns; t++) {
     parts_alike(j, first, first + t); /* they are: it fills the counterparts */

@@ -101,14 +101,6 @@ static enum outcome operands(struct tc_inliner *in, const struct tc_expr *e, int
   return outcome;
 }
 
-static const struct tc_expr *place_load(struct tc_inliner *in, const struct tc_expr *e, int scope,
-                                        const struct tc_expr *offset, const struct tc_expr *own) {
-  struct tc_index at = *tc_load_index(in->loops, e);
-  for (int i = 0; i < at.n; i++) at.at[i] = substitute(in, at.at[i], scope);
-  if (tc_sym_valid(at.linear)) at.linear = substitute(in, at.linear, scope);
-  return in->load(in, e, &at, offset, both(in, own, in->scopes.data[scope].predicate));
-}
-
 static enum outcome translate_load(struct tc_inliner *in, size_t step, const struct tc_expr **to) {
   const struct tc_inline_task task = in->steps.data[step].task;
   const struct tc_expr *e = task.e, *offset = e->args[0] ? known(in, e->args[0], task.scope) : NULL;
@@ -119,7 +111,10 @@ static enum outcome translate_load(struct tc_inliner *in, size_t step, const str
   }
   if (!in->steps.data[step].through.e) {
     in->through.e = NULL;
-    value = place_load(in, e, task.scope, offset, own);
+    struct tc_index at = *tc_load_index(in->loops, e);
+    for (int i = 0; i < at.n; i++) at.at[i] = substitute(in, at.at[i], task.scope);
+    if (tc_sym_valid(at.linear)) at.linear = substitute(in, at.linear, task.scope);
+    value = in->load(in, e, &at, offset, both(in, own, in->scopes.data[task.scope].predicate));
     in->steps.data[step].through = in->through;
   }
   const struct tc_inline_task through = in->steps.data[step].through;

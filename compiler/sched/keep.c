@@ -29,17 +29,6 @@ struct keeper {
   tc_sym row, row_elements; /* dense position in the row */
 };
 
-/* What a pass needs, it needs with all operands. */
-static void mark_passes(struct keeper *k) {
-  for (size_t i = 0; i < k->d->items.len; i++)
-    if (!k->d->items.data[i].row) k->passes[k->d->items.data[i].value->id] |= 1u << k->d->items.data[i].pass;
-  for (int id = k->n - 1; id >= 0; id--) {
-    const struct tc_expr *e = tc_expr_at(k->d->table, id);
-    for (int i = 0; i < TC_EXPR_ARGS; i++)
-      if (e->args[i]) k->passes[e->args[i]->id] |= k->passes[id];
-  }
-}
-
 /* What a later stage reads is needed in the value's own stage as well. */
 static bool mark_borders(struct keeper *k) {
   const int *stage_of = k->d->stage_of;
@@ -84,12 +73,6 @@ static const struct tc_expr *load_of(struct keeper *k, const struct tc_expr *e, 
   return tc_expr_make(k->d->table, &load);
 }
 
-static const struct tc_expr *read_back(struct keeper *k, const struct tc_expr *e,
-                                       const struct tc_draft_item *store) {
-  k->d->buffers.data[store->buffer].role = TC_ROLE_READ_WRITE;
-  return load_of(k, e, store->buffer, store->address);
-}
-
 static const struct tc_expr *keep_in_scratch(struct keeper *k, const struct tc_expr *e, int first_pass) {
   struct tc_draft *d = k->d;
   const struct tc_draft_buffer scratch = {-1, e->dtype, TC_ROLE_SCRATCH, k->row_elements};
@@ -121,9 +104,10 @@ static bool decide(struct keeper *k, const struct tc_expr *e, int pass) {
   if (earlier && computed && !k->kept[e->id] && k->cost[e->id] >= READ_BACK_COST && k->varies[e->id]) {
     const struct tc_draft_item *store = stored_before(k, e, pass);
     const bool keeps = (store || (k->cost[e->id] >= KEEP_COST && fits_scratch(k, e))) && may_keep(k, e);
-    if (keeps && store)
-      k->kept[e->id] = read_back(k, e, store);
-    else if (keeps)
+    if (keeps && store) {
+      k->d->buffers.data[store->buffer].role = TC_ROLE_READ_WRITE;
+      k->kept[e->id] = load_of(k, e, store->buffer, store->address);
+    } else if (keeps)
       k->kept[e->id] = keep_in_scratch(k, e, lowest(k->passes[e->id]));
     else
       k->kept[e->id] = e;
@@ -224,7 +208,14 @@ tc_status tc_draft_keep(struct tc_draft *d) {
     k.row_elements = tc_sym_mul(d->s->tab, k.row_elements, d->inner[i].extent);
   }
   for (size_t i = 0; i < d->items.len; i++) d->items.data[i].built = d->items.data[i].value;
-  mark_passes(&k);
+  /* What a pass needs, it needs with all operands. */
+  for (size_t i = 0; i < d->items.len; i++)
+    if (!d->items.data[i].row) k.passes[d->items.data[i].value->id] |= 1u << d->items.data[i].pass;
+  for (int id = k.n - 1; id >= 0; id--) {
+    const struct tc_expr *e = tc_expr_at(d->table, id);
+    for (int i = 0; i < TC_EXPR_ARGS; i++)
+      if (e->args[i]) k.passes[e->args[i]->id] |= k.passes[id];
+  }
   if (!mark_borders(&k)) return tc_sched_failed(d->s);
   const size_t first_scratch = d->items.len;
   for (int pass = 1; pass < d->n_passes; pass++)

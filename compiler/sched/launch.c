@@ -66,13 +66,6 @@ static int slot_of_buffer(struct tc_sched *s, const struct tc_draft_buffer *b) {
   }
 }
 
-static tc_sym work_of(struct tc_sched *s, const struct tc_kernel *k) {
-  tc_sym work = tc_sym_const(1);
-  for (int i = 0; i < k->n_outer; i++) work = tc_sym_mul(s->tab, work, k->outer[i].extent);
-  for (int i = 0; i < k->n_inner; i++) work = tc_sym_mul(s->tab, work, k->inner[i].extent);
-  return work;
-}
-
 static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, struct tc_arena *scratch,
                                 struct tc_launch *out) {
   struct tc_draft draft;
@@ -95,7 +88,10 @@ static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, 
     if (out->slots[i] < 0 && k->buffers[i].role != TC_ROLE_SCRATCH) return tc_sched_failed(s);
   }
   out->items = tc_kernel_items(s->tab, k);
-  out->work = work_of(s, k);
+  tc_sym work = tc_sym_const(1);
+  for (int i = 0; i < k->n_outer; i++) work = tc_sym_mul(s->tab, work, k->outer[i].extent);
+  for (int i = 0; i < k->n_inner; i++) work = tc_sym_mul(s->tab, work, k->inner[i].extent);
+  out->work = work;
   out->label = s->list->codes[out->code].symbol;
   out->bytes = k->bytes;
   out->flops = k->flops;

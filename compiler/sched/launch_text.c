@@ -4,21 +4,6 @@
 
 static const char *const slot_names[] = {"input", "output", "pool", "tile", "status", "rng"};
 
-static void print_slots(struct tc_strbuf *out, const struct tc_launch_list *list) {
-  for (int i = 0; i < list->n_slots; i++) {
-    const struct tc_slot *s = &list->slots[i];
-    tc_strbuf_printf(out, "  s%d: %s", i, slot_names[s->kind]);
-    if (s->kind == TC_SLOT_INPUT || s->kind == TC_SLOT_OUTPUT) tc_strbuf_printf(out, " %d", s->index);
-    if (s->kind == TC_SLOT_POOL || s->kind == TC_SLOT_TILE) {
-      tc_strbuf_puts(out, " +");
-      tc_sym_print(out, s->offset);
-    }
-    tc_strbuf_printf(out, " %s[", tc_dtype_name(s->dtype));
-    tc_sym_print(out, s->elements);
-    tc_strbuf_puts(out, "]\n");
-  }
-}
-
 static void print_operand(struct tc_strbuf *out, const char *name, const struct tc_gemm *g,
                           const struct tc_gemm_operand *o) {
   tc_strbuf_printf(out, " %s=s%d+", name, o->slot);
@@ -72,16 +57,6 @@ static void print_launch(struct tc_strbuf *out, const struct tc_launch_list *lis
                    (unsigned long long)l->flops);
 }
 
-static void print_tiles(struct tc_strbuf *out, const struct tc_tiles *t) {
-  tc_strbuf_printf(out, "  tiles of %d to %d: ", t->first, t->first + t->count - 1);
-  tc_sym_print(out, t->batches);
-  tc_strbuf_puts(out, " batches of ");
-  tc_sym_print(out, t->rows);
-  tc_strbuf_printf(out, " rows by %lld, ", (long long)t->step);
-  tc_sym_print(out, t->bytes);
-  tc_strbuf_puts(out, " bytes a thread\n");
-}
-
 static void print_output(struct tc_strbuf *out, const struct tc_output *o) {
   tc_strbuf_printf(out, "  return s%d+", o->slot);
   tc_sym_print(out, o->offset);
@@ -100,9 +75,29 @@ static void print_output(struct tc_strbuf *out, const struct tc_output *o) {
 
 void tc_launch_print(struct tc_strbuf *out, const struct tc_launch_list *list) {
   tc_strbuf_puts(out, "launches {\n");
-  print_slots(out, list);
+  for (int i = 0; i < list->n_slots; i++) {
+    const struct tc_slot *s = &list->slots[i];
+    tc_strbuf_printf(out, "  s%d: %s", i, slot_names[s->kind]);
+    if (s->kind == TC_SLOT_INPUT || s->kind == TC_SLOT_OUTPUT) tc_strbuf_printf(out, " %d", s->index);
+    if (s->kind == TC_SLOT_POOL || s->kind == TC_SLOT_TILE) {
+      tc_strbuf_puts(out, " +");
+      tc_sym_print(out, s->offset);
+    }
+    tc_strbuf_printf(out, " %s[", tc_dtype_name(s->dtype));
+    tc_sym_print(out, s->elements);
+    tc_strbuf_puts(out, "]\n");
+  }
   for (int i = 0; i < list->n_launches; i++) print_launch(out, list, i);
-  for (int i = 0; i < list->n_tiles; i++) print_tiles(out, &list->tiles[i]);
+  for (int i = 0; i < list->n_tiles; i++) {
+    const struct tc_tiles *t = &list->tiles[i];
+    tc_strbuf_printf(out, "  tiles of %d to %d: ", t->first, t->first + t->count - 1);
+    tc_sym_print(out, t->batches);
+    tc_strbuf_puts(out, " batches of ");
+    tc_sym_print(out, t->rows);
+    tc_strbuf_printf(out, " rows by %lld, ", (long long)t->step);
+    tc_sym_print(out, t->bytes);
+    tc_strbuf_puts(out, " bytes a thread\n");
+  }
   for (int i = 0; i < list->n_outputs; i++) print_output(out, &list->outputs[i]);
   tc_strbuf_puts(out, "  pool ");
   tc_sym_print(out, list->pool_bytes);

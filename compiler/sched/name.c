@@ -21,15 +21,6 @@ struct visits {
   size_t len, cap;
 };
 
-static void name_loop(struct namer *n, const struct tc_loop *loop) {
-  /* A loop that only serves a library call or a result stands for no operation of its own. */
-  const enum tc_op_kind kind = tc_op_row(loop->node->op)->kind;
-  const bool copies = kind == TC_KIND_INPUT || (kind == TC_KIND_MATMUL && !loop->product);
-  const char *name = copies ? "copy" : tc_op_row(loop->node->op)->name;
-  tc_strbuf_printf(&n->fused, "%s%s", n->n_ops ? " " : "", name);
-  if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", name);
-}
-
 static bool enter(struct namer *n, struct visits *stack, int loop) {
   const struct visit fresh = {loop, 0};
   if (n->s->info[loop].name_mark == n->s->namings) return true;
@@ -45,7 +36,13 @@ static bool name_member(struct namer *n, struct visits *stack, int member) {
     struct visit *top = &stack->data[stack->len - 1];
     const struct tc_info *info = &s->info[top->loop];
     if (top->next == info->n_operands) {
-      name_loop(n, tc_loop_at(s, top->loop));
+      const struct tc_loop *loop = tc_loop_at(s, top->loop);
+      /* A loop that only serves a library call or a result stands for no operation of its own. */
+      const enum tc_op_kind kind = tc_op_row(loop->node->op)->kind;
+      const bool copies = kind == TC_KIND_INPUT || (kind == TC_KIND_MATMUL && !loop->product);
+      const char *name = copies ? "copy" : tc_op_row(loop->node->op)->name;
+      tc_strbuf_printf(&n->fused, "%s%s", n->n_ops ? " " : "", name);
+      if (n->n_ops++ < NAME_OPERATIONS) tc_strbuf_printf(&n->text, "_%s", name);
       stack->len--;
       continue;
     }

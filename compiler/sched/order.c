@@ -100,11 +100,6 @@ static int by_place(const void *x, const void *y) {
   return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static void number_all(struct tc_sched *s) {
-  uint64_t place = 0;
-  for (struct tc_cluster *c = s->earliest; c; c = c->after) c->place = place += PLACE_GAP;
-}
-
 static void move_between(struct tc_sched *s, struct tc_cluster *earlier) {
   const size_t n = s->between.len;
   if (!n) return;
@@ -117,7 +112,11 @@ static void move_between(struct tc_sched *s, struct tc_cluster *earlier) {
     link_before(s, s->between.data[i], earlier);
     s->between.data[i]->place = from + step * (i + 1);
   }
-  if (!step) number_all(s);
+  if (!step) {
+    /* no room between the two: all get new places */
+    uint64_t place = 0;
+    for (struct tc_cluster *c = s->earliest; c; c = c->after) c->place = place += PLACE_GAP;
+  }
 }
 
 void tc_order_join(struct tc_sched *s, struct tc_cluster *kept, struct tc_cluster *gone) {

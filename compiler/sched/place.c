@@ -48,11 +48,6 @@ static bool make_lives(struct tc_planner *p, struct tc_block *const *blocks, int
   return true;
 }
 
-static void note_placed(struct lives *lives, const struct tc_block *b) {
-  for (int node = lives->leaves + b->life; node; node /= 2)
-    if (lives->latest[node] < b->last) lives->latest[node] = b->last;
-}
-
 /* Those below the node (whose first leaf is `leaf`) that live with `b`. As deep as the tree, which is
  * balanced. */
 static void find_alive(struct lives *lives, int node, int leaf, int width, const struct tc_block *b) {
@@ -102,7 +97,8 @@ static int64_t place_by_gaps(struct lives *lives, struct tc_block **sorted, int 
   for (int i = 0; i < n; i++) {
     struct tc_block *b = sorted[i];
     b->at = lowest_gap(lives, b);
-    note_placed(lives, b);
+    for (int node = lives->leaves + b->life; node; node /= 2)
+      if (lives->latest[node] < b->last) lives->latest[node] = b->last;
     if (b->at + b->size > top) top = b->at + b->size;
   }
   return top;
@@ -254,12 +250,6 @@ static tc_sym place_symbolic(struct tc_planner *p, const struct share *share, tc
   return top;
 }
 
-/* Bytes of the memory; INVALID when memory is out, or where they overflow. */
-static tc_sym place(struct tc_planner *p, const struct share *share) {
-  int64_t top;
-  return place_constants(p, share, &top) ? place_symbolic(p, share, tc_sym_const(top)) : TC_SYM_INVALID;
-}
-
 static int by_memory(const void *x, const void *y) {
   const struct tc_block *a = *(struct tc_block *const *)x, *b = *(struct tc_block *const *)y;
   if (a->tiles != b->tiles) return a->tiles < b->tiles ? -1 : 1;
@@ -281,7 +271,10 @@ bool tc_plan_place(struct tc_planner *p) {
   if (p->n_blocks) qsort(blocks, (size_t)p->n_blocks, sizeof *blocks, by_memory);
   for (int tiles = -1, from = 0; tiles < list->n_tiles; tiles++) {
     const struct share share = share_from(blocks, p->n_blocks, from, tiles);
-    const tc_sym bytes = place(p, &share);
+    int64_t top;
+    /* INVALID when memory is out, or where they overflow. */
+    const tc_sym bytes =
+        place_constants(p, &share, &top) ? place_symbolic(p, &share, tc_sym_const(top)) : TC_SYM_INVALID;
     if (!tc_sym_valid(bytes)) return false;
     if (tiles < 0)
       list->pool_bytes = bytes;

@@ -8,11 +8,6 @@ static int add_slot(struct tc_sched *s, struct tc_slot slot) {
   return list->n_slots++;
 }
 
-static tc_sym bytes_of(struct tc_sched *s, int loop) {
-  return tc_sym_mul(s->tab, tc_loop_elements(s, loop),
-                    tc_sym_const(tc_dtype_bytes(tc_loop_at(s, loop)->dtype)));
-}
-
 int tc_slot_of_loop(struct tc_sched *s, int id) {
   struct tc_info *info = &s->info[id];
   const struct tc_loop *loop = tc_loop_at(s, id);
@@ -28,7 +23,8 @@ int tc_slot_of_loop(struct tc_sched *s, int id) {
   } else if (info->output) {
     slot.kind = TC_SLOT_OUTPUT;
     slot.index = s->list->n_allocated++;
-    s->list->allocated_bytes[slot.index] = bytes_of(s, id);
+    s->list->allocated_bytes[slot.index] =
+        tc_sym_mul(s->tab, tc_loop_elements(s, id), tc_sym_const(tc_dtype_bytes(tc_loop_at(s, id)->dtype)));
     if (!tc_sym_valid(s->list->allocated_bytes[slot.index])) return -1;
   }
   return info->slot = add_slot(s, slot);

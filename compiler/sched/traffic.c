@@ -33,19 +33,6 @@ static bool is_memory(const struct tc_kernel_buffer *b) {
   return b->role == TC_ROLE_READ || b->role == TC_ROLE_WRITE || b->role == TC_ROLE_READ_WRITE;
 }
 
-static void count(struct meter *m, const struct tc_expr *e) {
-  if (e->op == TC_E_LOAD) {
-    /* A place that data decide may be anywhere. */
-    if (!m->addressed[e->id] || m->share < 1)
-      m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address);
-    m->k->n_ops += !m->addressed[e->id];
-  } else {
-    m->operations += (uint64_t)tc_expr_cost(e->op);
-    if (tc_expr_cost(e->op) && !m->addressed[e->id]) m->k->n_ops++;
-  }
-  m->addressed[e->id] = true;
-}
-
 static bool count_phase(struct meter *m, const struct tc_phase *phase) {
   struct tc_walk *walk = &m->s->walk;
   if (!tc_walk_begin(walk, TC_WALK_PRE, m->k->n_exprs)) return false;
@@ -58,7 +45,18 @@ static bool count_phase(struct meter *m, const struct tc_phase *phase) {
   }
   m->operations = (uint64_t)phase->n_reductions;
   m->k->n_ops += phase->n_reductions + phase->n_stores;
-  for (const struct tc_expr *e; (e = tc_walk_next(walk));) count(m, e);
+  for (const struct tc_expr *e; (e = tc_walk_next(walk));) {
+    if (e->op == TC_E_LOAD) {
+      /* A place that data decide may be anywhere. */
+      if (!m->addressed[e->id] || m->share < 1)
+        m->touched[e->buffer] += touched_by(m, e->args[0] ? TC_SYM_INVALID : e->address);
+      m->k->n_ops += !m->addressed[e->id];
+    } else {
+      m->operations += (uint64_t)tc_expr_cost(e->op);
+      if (tc_expr_cost(e->op) && !m->addressed[e->id]) m->k->n_ops++;
+    }
+    m->addressed[e->id] = true;
+  }
   double points = m->share * points_of(m->k->outer, m->k->n_outer, TC_SYM_INVALID);
   if (phase->over_inner) points *= points_of(m->k->inner, m->k->n_inner, TC_SYM_INVALID);
   m->k->flops += (uint64_t)((double)m->operations * points);
