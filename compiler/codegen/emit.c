@@ -85,23 +85,6 @@ static void take_text(struct tc_strbuf *out, const struct tc_strbuf *from) {
   if (from->len) tc_strbuf_bytes(out, from->data, from->len);
 }
 
-static tc_status collect(struct job *jobs, int count, struct tc_blobs *out, struct tc_code_text *text,
-                         struct tc_error *err) {
-  tc_status status = TC_OK;
-  for (int i = 0; i < count; i++) {
-    if (jobs[i].status && !status) {
-      status = jobs[i].status;
-      if (err) *err = jobs[i].error;
-    }
-    if (!jobs[i].status) out->blob[out->count++] = jobs[i].blob;
-    if (text) take_text(&text->code, &jobs[i].text.code);
-    if (text) take_text(&text->assembly, &jobs[i].text.assembly);
-    tc_strbuf_free(&jobs[i].text.code);
-    tc_strbuf_free(&jobs[i].text.assembly);
-  }
-  return status;
-}
-
 /* All kernels of one generator. */
 static tc_status emit_with(const struct job *model, const struct tc_kernel **kernels, int n, int threads,
                            struct tc_blobs *out, struct tc_code_text *text, struct tc_error *err) {
@@ -124,7 +107,19 @@ static tc_status emit_with(const struct job *model, const struct tc_kernel **ker
   for (int i = 0; i < n; i++) deal(jobs, count, kernels[i]);
   run_jobs(jobs, count);
   TC_FREE_ARRAY(model->alloc, shares, (size_t)count * (size_t)n);
-  return collect(jobs, count, out, text, err);
+  tc_status status = TC_OK;
+  for (int i = 0; i < count; i++) {
+    if (jobs[i].status && !status) {
+      status = jobs[i].status;
+      if (err) *err = jobs[i].error;
+    }
+    if (!jobs[i].status) out->blob[out->count++] = jobs[i].blob;
+    if (text) take_text(&text->code, &jobs[i].text.code);
+    if (text) take_text(&text->assembly, &jobs[i].text.assembly);
+    tc_strbuf_free(&jobs[i].text.code);
+    tc_strbuf_free(&jobs[i].text.assembly);
+  }
+  return status;
 }
 
 tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen *const *codegens,

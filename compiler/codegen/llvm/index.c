@@ -249,15 +249,11 @@ LLVMValueRef ll_index(struct ll_emit *e, tc_sym s) {
   }
 }
 
-static LLVMValueRef splat_at(struct ll_emit *e, int scope, LLVMValueRef scalar) {
-  return number(e, scope, NUMBER_SPLAT, scalar, NULL);
-}
-
 LLVMValueRef ll_index_lanes(struct ll_emit *e, tc_sym s) {
   int64_t stride;
   const int scope = ll_sym_scope(e, s);
   if (ll_lane_stride(e, s, &stride)) {
-    LLVMValueRef start = splat_at(e, scope, ll_index(e, s));
+    LLVMValueRef start = number(e, scope, NUMBER_SPLAT, ll_index(e, s), NULL);
     return stride ? number(e, scope, LLVMAdd, start, ll_iota(e, e->m->i64, 0, stride)) : start;
   }
   LLVMValueRef left = ll_index_lanes(e, tc_sym_left(s)), right = ll_index_lanes(e, tc_sym_right(s));

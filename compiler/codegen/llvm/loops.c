@@ -211,28 +211,6 @@ static void block_item(struct ll_emit *e, LLVMValueRef item) {
   }
 }
 
-static void items(struct ll_emit *e) {
-  LLVMValueRef first = LLVMGetParam(e->function, 2), last = LLVMGetParam(e->function, 3);
-  struct ll_loop loop;
-  ll_loop_begin(e, &loop, first, last, false, NULL, 0);
-  if (e->k->lanes == TC_LANES_OUTER)
-    block_item(e, loop.variable);
-  else {
-    decode(e, loop.variable, e->k->n_outer);
-    phases(e);
-  }
-  ll_loop_end(e, &loop, last, 1, NULL);
-}
-
-static void split(struct ll_emit *e) {
-  ll_open(e, LL_ITEM);
-  for (int i = 0; i < e->k->n_phases; i++) {
-    ll_open(e, LL_PHASE);
-    ll_part_strips(e, i, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3), TC_SYM_INVALID, NULL);
-    e->inner[0] = NULL;
-  }
-}
-
 void ll_kernel(struct ll_emit *e) {
   struct tc_module *m = e->m;
   e->function = LLVMAddFunction(m->module, e->k->name, m->kernel_type);
@@ -243,10 +221,25 @@ void ll_kernel(struct ll_emit *e) {
   ll_branch(e, ll_less(e, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3)), setup, done);
   ll_enter(e, setup);
   ll_open(e, LL_FUNCTION);
-  if (e->k->split_inner)
-    split(e);
-  else
-    items(e);
+  if (e->k->split_inner) {
+    ll_open(e, LL_ITEM);
+    for (int i = 0; i < e->k->n_phases; i++) {
+      ll_open(e, LL_PHASE);
+      ll_part_strips(e, i, LLVMGetParam(e->function, 2), LLVMGetParam(e->function, 3), TC_SYM_INVALID, NULL);
+      e->inner[0] = NULL;
+    }
+  } else {
+    LLVMValueRef first = LLVMGetParam(e->function, 2), last = LLVMGetParam(e->function, 3);
+    struct ll_loop loop;
+    ll_loop_begin(e, &loop, first, last, false, NULL, 0);
+    if (e->k->lanes == TC_LANES_OUTER)
+      block_item(e, loop.variable);
+    else {
+      decode(e, loop.variable, e->k->n_outer);
+      phases(e);
+    }
+    ll_loop_end(e, &loop, last, 1, NULL);
+  }
   ll_jump(e, done);
   ll_enter(e, done);
   if (e->nontemporal_used)

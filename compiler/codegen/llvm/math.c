@@ -111,13 +111,6 @@ static LLVMValueRef part(struct shape *c, LLVMValueRef vector, unsigned first, u
                                 LLVMConstVector(order, count), "");
 }
 
-static LLVMValueRef concatenate(struct shape *c, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef order[LL_MAX_LANES];
-  const unsigned count = LLVMGetVectorSize(LLVMTypeOf(a)) * 2;
-  for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(c->e->m->i32, i, false);
-  return LLVMBuildShuffleVector(BUILD, a, b, LLVMConstVector(order, count), "");
-}
-
 /* AVX-512 has an instruction for a·2^n; longer vectors are halved until it fits. */
 static LLVMValueRef scale_instruction(struct shape *c, LLVMValueRef a, LLVMValueRef n, unsigned lanes,
                                       unsigned fitting) {
@@ -128,7 +121,10 @@ static LLVMValueRef scale_instruction(struct shape *c, LLVMValueRef a, LLVMValue
         scale_instruction(c, part(c, a, 0, lanes / 2), part(c, n, 0, lanes / 2), lanes / 2, fitting);
     LLVMValueRef high = scale_instruction(c, part(c, a, lanes / 2, lanes / 2),
                                           part(c, n, lanes / 2, lanes / 2), lanes / 2, fitting);
-    return concatenate(c, low, high);
+    LLVMValueRef order[LL_MAX_LANES];
+    const unsigned count = LLVMGetVectorSize(LLVMTypeOf(low)) * 2;
+    for (unsigned i = 0; i < count; i++) order[i] = LLVMConstInt(c->e->m->i32, i, false);
+    return LLVMBuildShuffleVector(BUILD, low, high, LLVMConstVector(order, count), "");
   }
   const bool wide = LLVMGetElementType(c->real) == m->f64;
   LLVMValueRef all = LLVMConstAllOnes(wide ? m->i8 : m->i16),

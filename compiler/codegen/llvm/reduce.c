@@ -9,13 +9,9 @@
 static bool is_arg(const struct tc_kernel_reduction *r) {
   return r->op == TC_RED_ARGMAX || r->op == TC_RED_ARGMIN;
 }
-static bool is_truth(const struct tc_kernel_reduction *r) {
-  return r->op == TC_RED_ANY || r->op == TC_RED_ALL;
-}
-
 tc_dtype ll_reduction_dtype(const struct tc_kernel_reduction *r) {
   const tc_dtype dtype = tc_compute_dtype(r->value->dtype);
-  if (is_truth(r)) return TC_BOOL;
+  if (r->op == TC_RED_ANY || r->op == TC_RED_ALL) return TC_BOOL;
   const bool counts = r->op == TC_RED_SUM || r->op == TC_RED_PROD || is_arg(r);
   return counts && dtype == TC_BOOL ? TC_I64 : dtype;
 }
@@ -123,17 +119,15 @@ static LLVMValueRef half(struct ll_emit *e, LLVMValueRef vector, unsigned count,
                                 LLVMConstVector(order, count), "");
 }
 
-static LLVMValueRef all_bits(struct ll_emit *e, const struct tc_kernel_reduction *r, LLVMValueRef lanes) {
-  LLVMTypeRef word = LLVMIntTypeInContext(e->m->context, LLVMGetVectorSize(LLVMTypeOf(lanes)));
-  LLVMValueRef bits = LLVMBuildBitCast(e->m->builder, lanes, word, "");
-  const bool all = r->op == TC_RED_ALL || r->op == TC_RED_MIN;
-  return LLVMBuildICmp(e->m->builder, all ? LLVMIntEQ : LLVMIntNE, bits,
-                       all ? LLVMConstAllOnes(word) : LLVMConstNull(word), "");
-}
-
 LLVMValueRef ll_reduction_end(struct ll_emit *e, const struct tc_kernel_reduction *r, struct ll_state s) {
   if (ll_is_vector(LLVMTypeOf(s.value)) && e->k->lanes == TC_LANES_INNER) {
-    if (ll_reduction_dtype(r) == TC_BOOL) return all_bits(e, r, s.value);
+    if (ll_reduction_dtype(r) == TC_BOOL) {
+      LLVMTypeRef word = LLVMIntTypeInContext(e->m->context, LLVMGetVectorSize(LLVMTypeOf(s.value)));
+      LLVMValueRef bits = LLVMBuildBitCast(e->m->builder, s.value, word, "");
+      const bool all = r->op == TC_RED_ALL || r->op == TC_RED_MIN;
+      return LLVMBuildICmp(e->m->builder, all ? LLVMIntEQ : LLVMIntNE, bits,
+                           all ? LLVMConstAllOnes(word) : LLVMConstNull(word), "");
+    }
     unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(s.value));
     while (lanes > 1) {
       lanes /= 2;

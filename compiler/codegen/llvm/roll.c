@@ -163,41 +163,6 @@ static LLVMValueRef value_of(struct ll_emit *e, const struct tc_expr *x, bool va
   return varying ? ll_lanes_value(e, x) : ll_value(e, x);
 }
 
-/* What comes from outside is there before the loop. Slot s carries the value of the expression s ids before
- * the body's end. */
-static void enter_values(struct ll_emit *e, const struct ll_roll *roll, LLVMValueRef *slots) {
-  for (int id = roll->first; id < roll->first + roll->period; id++)
-    for (int i = 0; i < TC_EXPR_ARGS; i++) {
-      const struct tc_expr *a = e->info[id].x->args[i];
-      if (!a || a->id >= roll->first) continue;
-      LLVMValueRef value = value_of(e, a, e->info[id].varying);
-      if (carried(e, roll, id, i)) slots[roll->first - 1 - a->id] = value;
-    }
-}
-
-static void emit_turn(struct ll_emit *e, const struct ll_roll *roll, const LLVMValueRef *slots) {
-  for (int id = roll->first; id < roll->first + roll->period; id++) {
-    struct ll_info *info = &e->info[id];
-    LLVMValueRef args[TC_EXPR_ARGS] = {0};
-    for (int i = 0; i < TC_EXPR_ARGS; i++) {
-      const struct tc_expr *a = info->x->args[i];
-      if (a)
-        args[i] = carried(e, roll, id, i) ? slots[roll->first - 1 - a->id] : value_of(e, a, info->varying);
-    }
-    ll_emit_operator(e, info->x, args);
-  }
-}
-
-/* The values of the body stand for the last turn's; those of the first turn are nobody's. */
-static void move_values(struct ll_emit *e, const struct ll_roll *roll) {
-  const int distance = (roll->turns - 1) * roll->period;
-  for (int id = roll->first; id < roll->first + roll->period; id++) {
-    e->info[id + distance].value = e->info[id].value;
-    e->info[id + distance].stamp = e->info[id].stamp;
-    e->info[id].value = NULL;
-  }
-}
-
 /* The scope goes on where control flow stands; what is hoisted out of it stays before the loop. */
 static void follow(struct ll_emit *e, int scope) {
   e->scopes[scope].block = e->block;
@@ -209,7 +174,15 @@ static void emit_loop(struct ll_emit *e, const struct ll_roll *roll, LLVMValueRe
   const int scope = e->info[roll->first].scope;
   struct ll_loop loop;
   int n = 0;
-  enter_values(e, roll, slots);
+  /* What comes from outside is there before the loop. Slot s carries the value of the expression s ids before
+   * the body's end. */
+  for (int id = roll->first; id < roll->first + roll->period; id++)
+    for (int i = 0; i < TC_EXPR_ARGS; i++) {
+      const struct tc_expr *a = e->info[id].x->args[i];
+      if (!a || a->id >= roll->first) continue;
+      LLVMValueRef value = value_of(e, a, e->info[id].varying);
+      if (carried(e, roll, id, i)) slots[roll->first - 1 - a->id] = value;
+    }
   for (int s = 0; s < roll->period; s++)
     if (slots[s]) state[n++] = (struct ll_state){slots[s], NULL};
   LLVMValueRef turns = ll_i64(e, roll->turns);
@@ -217,12 +190,27 @@ static void emit_loop(struct ll_emit *e, const struct ll_roll *roll, LLVMValueRe
   follow(e, scope);
   for (int s = 0, i = 0; s < roll->period; s++)
     if (slots[s]) slots[s] = state[i++].value;
-  emit_turn(e, roll, slots);
+  for (int id = roll->first; id < roll->first + roll->period; id++) {
+    struct ll_info *info = &e->info[id];
+    LLVMValueRef args[TC_EXPR_ARGS] = {0};
+    for (int i = 0; i < TC_EXPR_ARGS; i++) {
+      const struct tc_expr *a = info->x->args[i];
+      if (a)
+        args[i] = carried(e, roll, id, i) ? slots[roll->first - 1 - a->id] : value_of(e, a, info->varying);
+    }
+    ll_emit_operator(e, info->x, args);
+  }
   for (int s = 0, i = 0; s < roll->period; s++)
     if (slots[s]) state[i++].value = e->info[roll->first + roll->period - 1 - s].value;
   ll_loop_end(e, &loop, turns, 1, state);
   follow(e, scope);
-  move_values(e, roll);
+  /* The values of the body stand for the last turn's; those of the first turn are nobody's. */
+  const int distance = (roll->turns - 1) * roll->period;
+  for (int id = roll->first; id < roll->first + roll->period; id++) {
+    e->info[id + distance].value = e->info[id].value;
+    e->info[id + distance].stamp = e->info[id].stamp;
+    e->info[id].value = NULL;
+  }
 }
 
 bool ll_roll(struct ll_emit *e, const struct ll_roll *roll) {

@@ -67,14 +67,6 @@ static LLVMValueRef weights(struct tc_module *m) {
   return m->hardly_ever;
 }
 
-/* The open scopes go on in `to`. */
-static void move_scopes(struct ll_emit *e, LLVMBasicBlockRef to) {
-  for (int i = 0; i < LL_SCOPES; i++)
-    if (e->scopes[i].block == e->block && !e->scopes[i].anchor) e->scopes[i].block = to;
-  LLVMAppendExistingBasicBlock(e->function, to);
-  e->block = to;
-}
-
 void ll_slow_call(struct ll_emit *e, const char *function, LLVMValueRef far, LLVMValueRef *values, int kind) {
   LLVMBuilderRef at = e->m->builder;
   LLVMValueRef results[LL_SLOW_CALL_VALUES];
@@ -95,7 +87,11 @@ void ll_slow_call(struct ll_emit *e, const char *function, LLVMValueRef far, LLV
   LLVMPositionBuilderAtEnd(at, rare);
   call(e, function, values, kind, results);
   LLVMBuildBr(at, after);
-  move_scopes(e, after);
+  /* The open scopes go on in `after`. */
+  for (int i = 0; i < LL_SCOPES; i++)
+    if (e->scopes[i].block == e->block && !e->scopes[i].anchor) e->scopes[i].block = after;
+  LLVMAppendExistingBasicBlock(e->function, after);
+  e->block = after;
   ll_at(e, scope);
   for (int i = 0; i < LL_SLOW_CALL_VALUES; i++) {
     LLVMValueRef known = values[i];

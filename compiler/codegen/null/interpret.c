@@ -131,23 +131,6 @@ static struct null_value evaluate(struct walker *w, const struct tc_expr *e) {
   return w->values[e->id] = value;
 }
 
-static void compute_point(struct walker *w, const struct tc_phase *phase) {
-  w->stamp++;
-  for (int i = 0; i < phase->n_stores; i++) evaluate(w, phase->stores[i].value);
-  for (int i = 0; i < phase->n_reductions; i++) {
-    const struct tc_kernel_reduction *r = &phase->reductions[i];
-    const int64_t position = tc_sym_valid(r->index) ? symbol(w, r->index) : 0;
-    null_reduce(r->op, r->value->dtype, &w->states[r->acc], evaluate(w, r->value), position);
-  }
-  for (int i = 0; i < phase->n_stores; i++) {
-    const struct tc_kernel_store *s = &phase->stores[i];
-    const int64_t element = symbol(w, s->address);
-    if (inside(w, s->buffer, element, "store"))
-      null_write(w->k->buffers[s->buffer].dtype, w->buffers[s->buffer], element, s->value->dtype,
-                 evaluate(w, s->value));
-  }
-}
-
 /* Is the point in the phase's part (of this turn)? */
 static bool in_part(const struct walker *w, const struct tc_phase *phase) {
   if (!tc_sym_valid(phase->var)) return true;
@@ -158,7 +141,22 @@ static bool in_part(const struct walker *w, const struct tc_phase *phase) {
 static void point(struct walker *w, const struct tc_phase *phase) {
   w->phase = phase;
   for (w->turn = 0; w->turn < (phase->n_turns ? phase->n_turns : 1); w->turn++)
-    if (in_part(w, phase)) compute_point(w, phase);
+    if (in_part(w, phase)) {
+      w->stamp++;
+      for (int i = 0; i < phase->n_stores; i++) evaluate(w, phase->stores[i].value);
+      for (int i = 0; i < phase->n_reductions; i++) {
+        const struct tc_kernel_reduction *r = &phase->reductions[i];
+        const int64_t position = tc_sym_valid(r->index) ? symbol(w, r->index) : 0;
+        null_reduce(r->op, r->value->dtype, &w->states[r->acc], evaluate(w, r->value), position);
+      }
+      for (int i = 0; i < phase->n_stores; i++) {
+        const struct tc_kernel_store *s = &phase->stores[i];
+        const int64_t element = symbol(w, s->address);
+        if (inside(w, s->buffer, element, "store"))
+          null_write(w->k->buffers[s->buffer].dtype, w->buffers[s->buffer], element, s->value->dtype,
+                     evaluate(w, s->value));
+      }
+    }
 }
 
 static void inner_points(struct walker *w, const struct tc_phase *phase, int dim) {
@@ -213,12 +211,6 @@ static void item(struct walker *w, int64_t index) {
   }
 }
 
-/* Items are elements of the one inner dim. */
-static void split_items(struct walker *w, int64_t first, int64_t last) {
-  for (w->inner[0] = first; w->inner[0] < last && w->status == TC_OK; w->inner[0]++)
-    for (int p = 0; p < w->k->n_phases; p++) point(w, &w->k->phases[p]);
-}
-
 static bool prepare(struct walker *w, void *const *buffers) {
   const struct tc_kernel *k = w->k;
   for (int i = 0; i < k->n_buffers; i++) {
@@ -255,9 +247,11 @@ tc_status tc_interpret_kernel(const struct tc_alloc *alloc, const struct tc_kern
   struct walker w = {.alloc = alloc, .k = k, .sizes = sizes, .err = err};
   if (!prepare(&w, buffers))
     w.status = tc_fail(err, TC_NOMEM, "null", "out of memory");
-  else if (k->split_inner)
-    split_items(&w, first, last);
-  else
+  else if (k->split_inner) {
+    /* Items are elements of the one inner dim. */
+    for (w.inner[0] = first; w.inner[0] < last && w.status == TC_OK; w.inner[0]++)
+      for (int p = 0; p < w.k->n_phases; p++) point(&w, &w.k->phases[p]);
+  } else
     for (int64_t i = first; i < last && w.status == TC_OK; i++) item(&w, i);
   release(&w);
   return w.status;
