@@ -33,19 +33,16 @@ struct decomposer {
   bool counts_uses;
 };
 
-static tc_status emit_primitive(struct decomposer *d, tc_op op, int n_in, struct tc_value *const *in,
-                                const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
-  const tc_status status = tc_emit(&d->graph.builder, op, n_in, in, attrs, out, err);
-  for (int i = 0; i < n_in && d->counts_uses && !status; i++) tc_node_of(in[i])->uses++;
-  return status;
-}
-
 static tc_status emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,
                       const struct tc_attrs *attrs, struct tc_value **out, struct tc_error *err) {
   struct decomposer *d = (struct decomposer *)b;
   static const struct tc_attrs none = {0};
   const tc_decomp_rule rule = tc_decomp_rule_of(op);
-  if (!rule) return emit_primitive(d, op, n_in, in, attrs, out, err);
+  if (!rule) {
+    const tc_status status = tc_emit(&d->graph.builder, op, n_in, in, attrs, out, err);
+    for (int i = 0; i < n_in && d->counts_uses && !status; i++) tc_node_of(in[i])->uses++;
+    return status;
+  }
   if (d->depth == MAX_DEPTH)
     return tc_fail(err, TC_LIMIT, "decomp", "%s: its decomposition is nested too deeply",
                    tc_op_row(op)->name);

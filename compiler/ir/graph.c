@@ -174,8 +174,9 @@ static void node_meta(struct tc_builder *b, const struct tc_value *value, struct
   *out = ((const struct tc_node *)value)->meta;
 }
 
-/* Is the eager value known to be stored row by row? Then `contiguous` gives it back, as it does eagerly. */
-static bool stored_in_rows(const struct tc_graph *g, const struct tc_node *node) {
+static bool node_is_contiguous(struct tc_builder *b, const struct tc_value *value) {
+  /* Is the eager value known to be stored row by row? Then `contiguous` gives it back, as it does eagerly. */
+  const struct tc_node *node = (const struct tc_node *)value;
   while (node->op == TC_OP_view || node->op == TC_OP_reshape || node->op == TC_OP_squeeze ||
          node->op == TC_OP_unsqueeze)
     node = node->in[0];
@@ -183,13 +184,9 @@ static bool stored_in_rows(const struct tc_graph *g, const struct tc_node *node)
   tc_sym expected = tc_sym_const(1);
   for (int d = node->meta.ndim - 1; d >= 0; d--) {
     if (!tc_sym_is(node->meta.sizes[d], 1) && !tc_sym_same(node->strides[d], expected)) return false;
-    expected = tc_sym_mul(g->tab, expected, node->meta.sizes[d]);
+    expected = tc_sym_mul(((const struct tc_graph_builder *)b)->graph->tab, expected, node->meta.sizes[d]);
   }
   return true;
-}
-
-static bool node_is_contiguous(struct tc_builder *b, const struct tc_value *value) {
-  return stored_in_rows(((const struct tc_graph_builder *)b)->graph, (const struct tc_node *)value);
 }
 
 void tc_graph_builder_init(struct tc_graph_builder *b, struct tc_graph *g) {

@@ -14,15 +14,12 @@ struct parser {
   tc_status status;
 };
 
-static int line_of(const struct parser *p) {
-  int line = 1;
-  for (const char *c = p->text; c < p->at; c++) line += *c == '\n';
-  return line;
-}
-
 static bool fail(struct parser *p, const char *what) {
-  if (!p->status)
-    p->status = tc_fail(p->err, TC_PARSE, "ir", "line %d: %s at '%.24s'", line_of(p), what, p->at);
+  if (!p->status) {
+    int line = 1;
+    for (const char *c = p->text; c < p->at; c++) line += *c == '\n';
+    p->status = tc_fail(p->err, TC_PARSE, "ir", "line %d: %s at '%.24s'", line, what, p->at);
+  }
   return false;
 }
 
