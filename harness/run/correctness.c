@@ -286,7 +286,7 @@ static void note_own_check(struct tb_comparison *out, int role, const cJSON *rep
 /* One worker ended in mid-stream: the others' streams are read to their ends. */
 static void drain_rest(struct streams *s) {
   for (int role = 0; role < ROLES; role++)
-    if (s->process[role] && s->process[role]->pid)
+    if (s->process[role] && s->process[role]->link.pid)
       (void)drain(s, role); /* the first failure is the one that is told */
 }
 
@@ -294,7 +294,7 @@ static tc_status receive_replies(struct streams *s) {
   tc_status first = TC_OK;
   for (int role = 0; role < ROLES; role++) {
     cJSON *reply = NULL;
-    if (!s->process[role] || !s->process[role]->pid) continue;
+    if (!s->process[role] || !s->process[role]->link.pid) continue;
     const tc_status status = tb_process_receive(s->process[role], s->timeout_s, &reply, s->err);
     if (!first) first = status;
     if (!status && role != ROLE_R) note_own_check(s->out, role, reply);

@@ -129,7 +129,7 @@ static tc_status measure_machine(struct tb_run *run, const struct tb_case *kase,
                  ? TC_OK
                  : TC_NOMEM;
   }
-  if (status == TC_OK && launch.place->binds && !worker.bound && !worker.outcome)
+  if (status == TC_OK && launch.place->binds && !worker.link.bound && !worker.outcome)
     status = warn(run->arena, out,
                   tb_format(run->arena, "not bound to %s: the system refused", launch.place->cpus))
                  ? TC_OK

@@ -143,7 +143,7 @@ static tc_status start_member(struct tb_session *s, struct tb_member *m) {
   tc_status status =
       tb_role_start(s->run, m->kase, TB_ROLE_COMPILED, m->cache_dir, &m->process, &m->prepared, s->err);
   if (!status) status = first_call(s, m, TB_STATE_DISK, &m->process);
-  m->result->bound = m->process.bound;
+  m->result->bound = m->process.link.bound;
   if (!status && !s->replicate) return tb_session_check(s, m, &m->process);
   if (status && !tb_session_fatal(status)) {
     tb_session_fail_member(s, m, &m->process);

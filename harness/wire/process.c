@@ -1,7 +1,6 @@
 /* Asking workers, and ending them. Invariants:
  * 1. Every wait has an end: the reply, the worker's death, the time limit, or the user.
- * 2. The end of a worker, however it comes, is the end of all that it started: it leads its own process
- *    group, and the group is killed while the dead leader still holds its number. */
+ * 2. The end of a worker, however it comes, is the end of all that it started (transport.h). */
 #include "harness/wire/process.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/clock.h"
@@ -47,16 +45,8 @@ tc_status tb_process_fail(struct tb_process *p, enum tb_outcome outcome, struct 
   return tc_fail(err, TC_IO, "worker", "%s: %s", tb_outcome_text(outcome), p->why);
 }
 
-static void reap(struct tb_process *p, int *status) {
-  while (waitpid(p->pid, status, 0) < 0 && errno == EINTR) {}
-  p->pid = 0;
-}
-
 static void kill_process(struct tb_process *p) {
-  if (!p->pid) return;
-  int status;
-  kill(-p->pid, SIGKILL);
-  reap(p, &status);
+  if (p->link.pid) p->link.transport->kind->kill(&p->link);
 }
 
 /* Last line that the worker printed, for an error line. */
@@ -71,7 +61,7 @@ static const char *last_words(struct tb_process *p) {
 static void take_text(struct tb_process *p) {
   char chunk[READ_BYTES];
   for (int reads = 0; reads < READS_MAX; reads++) {
-    const ssize_t got = read(p->text, chunk, sizeof chunk);
+    const ssize_t got = read(p->link.text, chunk, sizeof chunk);
     if (got <= 0) return;
     if (p->echo) (void)!write(STDERR_FILENO, chunk, (size_t)got);
     tb_output_stream_add(&p->output_stream, chunk, (size_t)got);
@@ -85,32 +75,23 @@ static void take_text(struct tb_process *p) {
   }
 }
 
-long long tb_memory_kills(void) {
-  FILE *in = fopen("/proc/vmstat", "re");
-  char name[64];
-  long long value, kills = -1;
-  while (in && fscanf(in, "%63s %lld", name, &value) == 2)
-    if (!strcmp(name, "oom_kill")) kills = value;
-  if (in) fclose(in);
-  return kills;
-}
-
 /* The control socket closed: what happened to the worker? */
 static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
-  int status = 0;
-  kill(-p->pid, SIGKILL); /* a helper that it left behind, or itself if it only closed the socket */
-  reap(p, &status);
+  const struct tb_end end = p->link.transport->kind->bury(&p->link);
   take_text(p);
   const char *words = last_words(p), *colon = *words ? ": " : "";
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && tb_memory_kills() != p->memory_kills)
-    return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon,
-                           words);
-  if (WIFSIGNALED(status))
-    return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s",
-                           WTERMSIG(status), strsignal(WTERMSIG(status)), colon, words);
+  switch (end.how) {
+    case TB_END_MEMORY:
+      return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon,
+                             words);
+    case TB_END_SIGNAL:
+      return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s", end.number,
+                             strsignal(end.number), colon, words);
+    case TB_END_LEFT: break;
+  }
   return tb_process_fail(p, TB_OUTCOME_CRASHED, err,
-                         "the worker left with status %d before it was told to%s%s", WEXITSTATUS(status),
-                         colon, words);
+                         "the worker left with status %d before it was told to%s%s", end.number, colon,
+                         words);
 }
 
 /* --- waiting --- */
@@ -139,9 +120,9 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
                                        "no answer within %.3g s (timeout=SECONDS gives more)", timeout_s);
     }
     struct pollfd fds[] = {{fd, POLLIN, 0},
-                           {p->text, POLLIN, 0},
+                           {p->link.text, POLLIN, 0},
                            {p->interrupt ? p->interrupt->fd : -1, POLLIN, 0},
-                           {p->control, fd == p->exchange ? POLLIN : 0, 0}};
+                           {p->link.control, fd == p->link.exchange ? POLLIN : 0, 0}};
     const int64_t wait_ms = left / TB_NS_PER_MS + 1;
     const int ready = poll(fds, sizeof fds / sizeof *fds, wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS);
     if (ready < 0 && errno != EINTR)
@@ -149,8 +130,8 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
     if (fds[1].revents & POLLIN) take_text(p);
     if (fds[1].revents & POLLHUP &&
         !(fds[1].revents & POLLIN)) { /* it closed its output: do not spin on that */
-      close(p->text);
-      p->text = -1;
+      close(p->link.text);
+      p->link.text = -1;
     }
     if (fds[0].revents) return TC_OK;
     if (fds[3].revents & POLLIN) return fail_early_reply(p, err);
@@ -160,9 +141,9 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
 
 tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double timeout_s,
                           struct tc_error *err) {
-  if (!p->pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
+  if (!p->link.pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
   for (char *at = data; bytes;) {
-    const ssize_t got = read(p->exchange, at, bytes);
+    const ssize_t got = read(p->link.exchange, at, bytes);
     if (got > 0) {
       at += got;
       bytes -= (size_t)got;
@@ -171,7 +152,7 @@ tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double
     if (got == 0) return fail_dead(p, err);
     if (errno != EAGAIN && errno != EINTR)
       return tb_process_fail(p, TB_OUTCOME_ERROR, err, "exchange pipe: %s", strerror(errno));
-    const tc_status status = wait_readable(p, p->exchange, timeout_s, err);
+    const tc_status status = wait_readable(p, p->link.exchange, timeout_s, err);
     if (status) return status;
   }
   return TC_OK;
@@ -186,13 +167,13 @@ cJSON *tb_process_request(enum tb_request request) {
 }
 
 tc_status tb_process_send(struct tb_process *p, cJSON *request, struct tc_error *err) {
-  if (!p->pid) {
+  if (!p->link.pid) {
     cJSON_Delete(request);
     return tc_fail(err, TC_IO, "worker", "%s", p->why);
   }
   if (!tb_request_parse(tb_json_text(request, "op", ""), &p->asked)) p->asked = TB_REQUEST_COUNT;
   p->asked_ns = tb_now_ns();
-  const bool sent = tb_message_write(p->control, request);
+  const bool sent = tb_message_write(p->link.control, request);
   const bool made = request != NULL;
   cJSON_Delete(request);
   if (sent) return TC_OK;
@@ -220,7 +201,7 @@ static tc_status judge(struct tb_process *p, cJSON *reply, struct tc_error *err)
 
 tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **reply, struct tc_error *err) {
   *reply = NULL;
-  if (!p->pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
+  if (!p->link.pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
   for (;;) {
     bool bad;
     cJSON *message = tb_message_take(&p->inbox, &bad);
@@ -234,7 +215,7 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
       return status;
     }
     char chunk[READ_BYTES];
-    const ssize_t got = recv(p->control, chunk, sizeof chunk, MSG_DONTWAIT);
+    const ssize_t got = recv(p->link.control, chunk, sizeof chunk, MSG_DONTWAIT);
     if (got > 0) {
       tc_strbuf_bytes(&p->inbox, chunk, (size_t)got);
       if (p->inbox.failed)
@@ -242,7 +223,7 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
       continue;
     }
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) return fail_dead(p, err);
-    const tc_status status = wait_readable(p, p->control, timeout_s, err);
+    const tc_status status = wait_readable(p, p->link.control, timeout_s, err);
     if (status) return status;
   }
 }
@@ -265,34 +246,26 @@ static tc_status fail_early_reply(struct tb_process *p, struct tc_error *err) {
 
 /* --- ending --- */
 
-static bool has_left(const struct tb_process *p) {
-  siginfo_t info = {0};
-  return !waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == p->pid;
-}
-
 /* Gives a worker that was told to leave some time for it. */
 static void let_leave(const struct tb_process *p) {
   const int64_t deadline = tb_now_ns() + (int64_t)STOP_GRACE_MS * TB_NS_PER_MS;
-  while (!has_left(p) && tb_now_ns() < deadline) {
-    struct pollfd gone = {p->control, 0, 0};
+  while (!p->link.transport->kind->has_left(&p->link) && tb_now_ns() < deadline) {
+    struct pollfd gone = {p->link.control, 0, 0};
     if (poll(&gone, 1, 1) > 0) tb_sleep_ns(TB_NS_PER_MS / 4);
   }
 }
 
 void tb_process_stop(struct tb_process *p) {
   const int64_t before = tb_now_ns();
-  if (p->pid) {
+  if (p->link.pid) {
     cJSON *request = tb_process_request(TB_REQUEST_quit);
-    if (tb_message_write(p->control, request)) let_leave(p);
+    if (tb_message_write(p->link.control, request)) let_leave(p);
     cJSON_Delete(request);
     kill_process(p); /* also when it has left: its background processes have not */
   }
   take_text(p);
   tb_output_stream_end(&p->output_stream);
-  if (p->control >= 0) close(p->control);
-  if (p->exchange >= 0) close(p->exchange);
-  if (p->text >= 0) close(p->text);
-  p->control = p->exchange = p->text = -1;
+  tb_link_close(&p->link);
   tc_strbuf_free(&p->inbox);
   free(p->trace);
   p->trace = NULL;

@@ -6,50 +6,22 @@
 #ifndef TB_PROCESS_H
 #define TB_PROCESS_H
 
-#include <sys/types.h>
-
 #include <cjson/cJSON.h>
 
-#include "base/config.h"
 #include "harness/base/interrupt.h"
-#include "harness/machine/topology.h"
-#include "harness/wire/ledger.h"
-#include "harness/wire/plugins.h"
 #include "harness/wire/protocol.h"
-#include "harness/wire/worker_output.h"
+#include "harness/wire/transport.h"
 #include "results/outcome.h"
 
 enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120 };
 
-struct tb_launch {
-  const char *own;     /* path of this program (program.h) */
-  const char *program; /* another one: path, or a name on PATH; NULL: this program */
-  const char *library; /* folder that Python finds modules in, beside the script's own; NULL: none */
-  const char
-      *script; /* adapter of a peer (peer.h), which the program runs; NULL: it runs a worker of tbench */
-  const struct tb_place *place;   /* NULL: not bound, default threads */
-  struct tb_topology *topology;   /* binds memory; NULL where place is */
-  const struct tc_config *config; /* switches that are not at their default reach the worker */
-  const char *callgrind; /* folder: the worker counts instructions (callgrind.h) and is not timed; NULL: it
-                            does not */
-  const char *cache_dir; /* instead of the config's; NULL: the config's */
-  long long memory_mb;   /* 0: no limit */
-  struct tb_worker_output *worker_output; /* shows what it prints; NULL: nothing does */
-  const struct tb_plugins *plugins;       /* backends that it registers first; NULL: none */
-  const char *suite;        /* whose code it runs, for what is shown of its output; NULL: none */
-  struct tb_ledger *ledger; /* where its times go; NULL: nowhere */
-};
-
 struct tb_process {
-  pid_t pid; /* 0: not running */
-  int control, exchange, text;
-  long long memory_kills;             /* the system's count when it started */
+  struct tb_link link;                /* pid 0: not running */
   int artifact_abi;                   /* as its hello says; -1: unknown */
   char generators[TB_GENERATOR_TEXT]; /* fingerprint of its code generators; "": it does not say */
   char framework[TB_FRAMEWORK_TEXT];  /* that a peer drives, as its hello says; "": it is no peer, or does not
                                          say */
   double start_ns;                    /* from before the fork until the worker was ready */
-  bool bound;                         /* to launch->place */
   bool echo; /* what it prints goes on to standard error as it is: logs= was asked for */
   struct tb_output_stream output_stream;
   enum tb_outcome outcome;
@@ -66,8 +38,6 @@ struct tb_process {
 
 /* A process that never started. */
 void tb_process_clear(struct tb_process *process);
-/* Processes that the system has killed for memory so far; -1: it does not say. */
-long long tb_memory_kills(void);
 /* Starts a worker and waits for its hello. On failure the process is dead and `outcome` is set. */
 tc_status tb_process_start(struct tb_process *process, const struct tb_launch *launch,
                            struct tb_interrupt *interrupt, double timeout_s, struct tc_error *err);

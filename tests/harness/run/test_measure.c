@@ -68,7 +68,9 @@ static void start(struct fixture *f, int participant, enum tb_participant_kind k
   }
   setpgid(pid, pid);
   close(ends[1]);
-  f->process[participant] = (struct tb_process){.pid = pid, .control = ends[0], .exchange = -1, .text = -1};
+  f->process[participant] = (struct tb_process){
+      .link = {
+          .transport = tb_transport_local(), .pid = pid, .control = ends[0], .exchange = -1, .text = -1}};
   tc_strbuf_init(&f->process[participant].inbox, tc_alloc_system());
   tb_output_stream_begin(&f->process[participant].output_stream, NULL, "");
   f->participants[participant] = (struct tb_participant){
