@@ -3,8 +3,8 @@
  *
  * A stream is items and then one of kind END. An item is a head, its path ("result[1].x"), and `count`
  * elements of 8 bytes: doubles for floats, int64 for integers and booleans, or `count` bytes for STRING. Both
- * sides run on one machine from one build. Tables are walked in sorted order of keys, so that two workers
- * send the same order. */
+ * sides have one order of bytes, the lowest first. Tables are walked in sorted order of keys, so that two
+ * workers send the same order. */
 #ifndef TB_EXCHANGE_H
 #define TB_EXCHANGE_H
 

@@ -14,6 +14,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
+#include "harness/wire/stream.h"
 
 enum {
   STOP_GRACE_MS = 300,
@@ -57,27 +58,84 @@ static const char *last_words(struct tb_process *p) {
   return line ? line + 1 : p->tail;
 }
 
+static void keep_tail(struct tb_process *p, const char *text, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) {
+    if (p->tail_bytes + 1 >= sizeof p->tail) { /* keep the newer half */
+      memmove(p->tail, p->tail + sizeof p->tail / 2, sizeof p->tail / 2);
+      p->tail_bytes -= sizeof p->tail / 2;
+    }
+    p->tail[p->tail_bytes++] = text[i];
+  }
+}
+
+static void keep_output(struct tb_process *p, const char *text, size_t bytes) {
+  if (p->echo) (void)!write(STDERR_FILENO, text, bytes);
+  tb_output_stream_add(&p->output_stream, text, bytes);
+  keep_tail(p, text, bytes);
+}
+
+/* Values come through the control socket, and `text` is that of what leads to the worker. */
+static bool is_framed(const struct tb_process *p) { return p->link.exchange < 0; }
+
 /* What it printed so far; a worker that prints for ever must not keep the harness here. */
 static void take_text(struct tb_process *p) {
   char chunk[READ_BYTES];
   for (int reads = 0; reads < READS_MAX; reads++) {
     const ssize_t got = read(p->link.text, chunk, sizeof chunk);
     if (got <= 0) return;
-    if (p->echo) (void)!write(STDERR_FILENO, chunk, (size_t)got);
-    tb_output_stream_add(&p->output_stream, chunk, (size_t)got);
-    for (ssize_t i = 0; i < got; i++) {
-      if (p->tail_bytes + 1 >= sizeof p->tail) { /* keep the newer half */
-        memmove(p->tail, p->tail + sizeof p->tail / 2, sizeof p->tail / 2);
-        p->tail_bytes -= sizeof p->tail / 2;
-      }
-      p->tail[p->tail_bytes++] = chunk[i];
-    }
+    (is_framed(p) ? keep_tail : keep_output)(p, chunk, (size_t)got);
   }
+}
+
+static void take_end(struct tb_process *p, const char *text, size_t bytes) {
+  cJSON *json = cJSON_ParseWithLength(text, bytes);
+  p->ended = tb_end_parse(json, &p->end);
+  cJSON_Delete(json);
+}
+
+static void keep_values(struct tb_process *p, const char *data, size_t bytes) {
+  if (p->values_taken)
+    memmove(p->values.data, p->values.data + p->values_taken, p->values.len - p->values_taken);
+  p->values.len -= p->values_taken;
+  p->values_taken = 0;
+  tc_strbuf_bytes(&p->values, data, bytes);
+}
+
+/* Puts the frames at the head of what came where they belong. False: there is one that none would send. */
+static bool take_frames(struct tb_process *p) {
+  struct tb_frame frame;
+  enum tb_frame_found found = TB_FRAME_NONE;
+  while (is_framed(p) && (found = tb_frame_look(&p->inbox, &frame)) == TB_FRAME_WHOLE) {
+    switch (frame.kind) {
+      case TB_FRAME_VALUES: keep_values(p, frame.data, frame.bytes); break;
+      case TB_FRAME_OUTPUT: keep_output(p, frame.data, frame.bytes); break;
+      case TB_FRAME_END: take_end(p, frame.data, frame.bytes); break;
+      case TB_FRAME_FILE: break;
+    }
+    tb_frame_drop(&p->inbox);
+  }
+  return found != TB_FRAME_BROKEN;
+}
+
+/* What led to a worker has ended, and said nothing of the worker. */
+static tc_status fail_lost(struct tb_process *p, int status, const char *words, struct tc_error *err) {
+  const char *colon = *words ? ": " : "";
+  if (p->greeted)
+    return tb_process_fail(
+        p, TB_OUTCOME_CRASHED, err,
+        "the connection to the worker's host was lost (the command of transport= ended with "
+        "status %d)%s%s",
+        status, colon, words);
+  return tb_process_fail(
+      p, TB_OUTCOME_ERROR, err,
+      "the command of transport= ended with status %d before tbench launch answered%s%s (it "
+      "must run its last words there, with a tbench of this version on PATH)",
+      status, colon, words);
 }
 
 /* The control socket closed: what happened to the worker? */
 static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
-  const struct tb_end end = p->link.transport->kind->bury(&p->link);
+  const struct tb_end own = p->link.transport->kind->bury(&p->link), end = p->ended ? p->end : own;
   take_text(p);
   const char *words = last_words(p), *colon = *words ? ": " : "";
   switch (end.how) {
@@ -87,6 +145,7 @@ static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
     case TB_END_SIGNAL:
       return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s", end.number,
                              strsignal(end.number), colon, words);
+    case TB_END_LOST: return fail_lost(p, end.number, words, err);
     case TB_END_LEFT: break;
   }
   return tb_process_fail(p, TB_OUTCOME_CRASHED, err,
@@ -139,9 +198,30 @@ static tc_status wait_readable(struct tb_process *p, int fd, double timeout_s, s
   }
 }
 
+static tc_status fail_babble(struct tb_process *p, struct tc_error *err);
+static tc_status fill_inbox(struct tb_process *p, double timeout_s, struct tc_error *err);
+
+static tc_status read_framed(struct tb_process *p, char *data, size_t bytes, double timeout_s,
+                             struct tc_error *err) {
+  for (;;) {
+    if (!take_frames(p)) return fail_babble(p, err);
+    const size_t there = p->values.len - p->values_taken, part = there < bytes ? there : bytes;
+    if (part) memcpy(data, p->values.data + p->values_taken, part);
+    p->values_taken += part;
+    data += part;
+    bytes -= part;
+    if (!bytes) return TC_OK;
+    struct tb_frame partial;
+    if (p->inbox.len && tb_frame_look(&p->inbox, &partial) == TB_FRAME_NONE) return fail_early_reply(p, err);
+    const tc_status status = fill_inbox(p, timeout_s, err);
+    if (status) return status;
+  }
+}
+
 tc_status tb_process_read(struct tb_process *p, void *data, size_t bytes, double timeout_s,
                           struct tc_error *err) {
   if (!p->link.pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
+  if (is_framed(p)) return read_framed(p, data, bytes, timeout_s, err);
   for (char *at = data; bytes;) {
     const ssize_t got = read(p->link.exchange, at, bytes);
     if (got > 0) {
@@ -199,31 +279,52 @@ static tc_status judge(struct tb_process *p, cJSON *reply, struct tc_error *err)
   return status;
 }
 
+/* A line that is none of the protocol's, of which `p->babble` keeps the beginning. */
+static tc_status fail_babble(struct tb_process *p, struct tc_error *err) {
+  kill_process(p);
+  if (is_framed(p) && !p->greeted)
+    return tb_process_fail(
+        p, TB_OUTCOME_ERROR, err,
+        "the command of transport= printed '%s' where tbench launch says hello: let nothing "
+        "else write to its standard output, such as a shell's start files",
+        p->babble);
+  return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
+}
+
+static void keep_babble(struct tb_process *p) {
+  const char *end = p->inbox.len ? memchr(p->inbox.data, '\n', p->inbox.len) : NULL;
+  if (!end || p->greeted) return;
+  snprintf(p->babble, sizeof p->babble, "%.*s", (int)(end - p->inbox.data), p->inbox.data);
+}
+
+/* Takes what came through the control socket, and waits for it where nothing did. */
+static tc_status fill_inbox(struct tb_process *p, double timeout_s, struct tc_error *err) {
+  char chunk[READ_BYTES];
+  const ssize_t got = recv(p->link.control, chunk, sizeof chunk, MSG_DONTWAIT);
+  if (got > 0) {
+    tc_strbuf_bytes(&p->inbox, chunk, (size_t)got);
+    if (!p->inbox.failed) return TC_OK;
+    return kill_process(p), tb_process_fail(p, TB_OUTCOME_ERROR, err, "the harness is out of memory");
+  }
+  if (got == 0 || (errno != EAGAIN && errno != EINTR)) return fail_dead(p, err);
+  return wait_readable(p, p->link.control, timeout_s, err);
+}
+
 tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **reply, struct tc_error *err) {
   *reply = NULL;
   if (!p->link.pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
   for (;;) {
-    bool bad;
-    cJSON *message = tb_message_take(&p->inbox, &bad);
-    if (bad)
-      return kill_process(p),
-             tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
+    bool bad = !take_frames(p);
+    if (is_framed(p)) keep_babble(p);
+    cJSON *message = bad ? NULL : tb_message_take(&p->inbox, &bad);
+    if (bad) return fail_babble(p, err);
     if (message) {
       book_request(p);
       const tc_status status = judge(p, message, err);
       if (!status) *reply = message;
       return status;
     }
-    char chunk[READ_BYTES];
-    const ssize_t got = recv(p->link.control, chunk, sizeof chunk, MSG_DONTWAIT);
-    if (got > 0) {
-      tc_strbuf_bytes(&p->inbox, chunk, (size_t)got);
-      if (p->inbox.failed)
-        return kill_process(p), tb_process_fail(p, TB_OUTCOME_ERROR, err, "the harness is out of memory");
-      continue;
-    }
-    if (got == 0 || (errno != EAGAIN && errno != EINTR)) return fail_dead(p, err);
-    const tc_status status = wait_readable(p, p->link.control, timeout_s, err);
+    const tc_status status = fill_inbox(p, timeout_s, err);
     if (status) return status;
   }
 }
@@ -267,6 +368,7 @@ void tb_process_stop(struct tb_process *p) {
   tb_output_stream_end(&p->output_stream);
   tb_link_close(&p->link);
   tc_strbuf_free(&p->inbox);
+  tc_strbuf_free(&p->values);
   free(p->trace);
   p->trace = NULL;
   if (p->ledger) p->ledger->stop_ns += (double)(tb_now_ns() - before);

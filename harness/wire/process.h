@@ -13,7 +13,7 @@
 #include "harness/wire/transport.h"
 #include "results/outcome.h"
 
-enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120 };
+enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120, TB_BABBLE_BYTES = 80 };
 
 struct tb_process {
   struct tb_link link;                /* pid 0: not running */
@@ -30,6 +30,11 @@ struct tb_process {
   char tail[TB_TAIL_BYTES]; /* end of what it printed */
   size_t tail_bytes;
   struct tc_strbuf inbox;
+  struct tc_strbuf values; /* that came as frames (stream.h), from `values_taken` on */
+  size_t values_taken;
+  bool greeted, ended; /* what leads to it has said a hello; `end` was told */
+  struct tb_end end;
+  char babble[TB_BABBLE_BYTES]; /* a line that came in place of a hello */
   struct tb_interrupt *interrupt;
   struct tb_ledger *ledger;
   enum tb_request asked; /* the request that is being answered, since `asked_ns`; TB_REQUEST_COUNT: none */

@@ -7,24 +7,36 @@
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 
+static tc_status fail_newer(struct tb_process *p, double protocol, struct tc_error *err) {
+  p->link.transport->kind->kill(&p->link);
+  return tb_process_fail(
+      p, TB_OUTCOME_ERROR, err,
+      "the worker speaks protocol %.0f, and this program no later one than %d: run the newer "
+      "tbench, and name this one as the other side",
+      protocol, TB_PROTOCOL);
+}
+
 static tc_status receive_hello(struct tb_process *p, double timeout_s, struct tc_error *err) {
   cJSON *hello;
   const tc_status status = tb_process_receive(p, timeout_s, &hello, err);
   if (status) return status;
   const cJSON *facts = cJSON_GetObjectItemCaseSensitive(hello, "hello");
-  const double ready = tb_json_number(facts, "ready_ns", 0);
+  const double protocol = tb_json_number(facts, "protocol", 0), ready = tb_json_number(facts, "ready_ns", 0);
   p->artifact_abi = (int)tb_json_number(facts, "artifact_abi", -1);
   snprintf(p->generators, sizeof p->generators, "%s", tb_json_text(facts, "generators", ""));
   snprintf(p->framework, sizeof p->framework, "%s", tb_json_text(facts, "framework", ""));
   tb_text_clean(p->framework, TB_TEXT_LINE);
+  /* A launcher has the clock that the worker was ready by, and tells the difference. */
+  p->start_ns = tb_json_number(facts, "start_ns", ready - (double)p->link.started_ns);
+  p->link.bound = tb_json_bool(facts, "bound", p->link.bound);
   cJSON_Delete(hello);
-  p->start_ns = ready - (double)p->link.started_ns;
-  return TC_OK;
+  return protocol > TB_PROTOCOL ? fail_newer(p, protocol, err) : TC_OK;
 }
 
 void tb_process_clear(struct tb_process *p) {
   *p = (struct tb_process){.link = tb_link_none(), .outcome = TB_OUTCOME_OK, .asked = TB_REQUEST_COUNT};
   tc_strbuf_init(&p->inbox, tc_alloc_system());
+  tc_strbuf_init(&p->values, tc_alloc_system());
 }
 
 /* Without a Python there are no peers, and nothing is wrong. */

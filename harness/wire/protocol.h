@@ -3,7 +3,8 @@
  * A worker (`tbench worker NAME=VALUE…`) is started with its control socket at TB_FD_CONTROL and the write
  * end of a pipe for values (exchange.h) at TB_FD_EXCHANGE; its standard output and error go to the harness as
  * text (worker_output.h). It says hello
- *     {"ok": true, "hello": {"version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1, "generators": "…"}}
+ *     {"ok": true, "hello": {"protocol": 1, "version": "…", "artifact_abi": 1, "pid": 1, "ready_ns": 1,
+ *                            "generators": "…"}}
  * as soon as its Lua state is open, then answers each request {"op": NAME, …} of requests.def with one line:
  *     {"ok": true, …}   or   {"ok": false, "error": {"kind": "error", "text": "one line", "trace": "…"}}
  * kind: "error" (Lua raised), "unsupported" (not built), "oom" (memory was out), "usage" (a bad request).
@@ -23,8 +24,15 @@
  *   check     digest of the kept results and arguments, and the suite's own check; with send, they go through
  *   the pipe
  *             before the reply.
- * Times are nanoseconds; clocks are CLOCK_MONOTONIC. Any order of requests is answered; a worker that has
- * nothing to do sleeps in read. */
+ * A hello without a protocol is that of an older program or adapter; all that is said to it is known to it.
+ * One with a number above TB_PROTOCOL is refused. Whoever changes what an old side would misunderstand raises
+ * the number.
+ *
+ * Where a worker runs on another host, a launcher there (launcher.h) has its descriptors, and passes all that
+ * goes through them on in one stream (stream.h).
+ *
+ * Times are nanoseconds; clocks are CLOCK_MONOTONIC of the worker's host. Any order of requests is answered;
+ * a worker that has nothing to do sleeps in read. */
 #ifndef TB_PROTOCOL_H
 #define TB_PROTOCOL_H
 
@@ -34,7 +42,12 @@
 
 #include "base/strbuf.h"
 
-enum { TB_FD_CONTROL = 3, TB_FD_EXCHANGE = 4, TB_GENERATOR_TEXT = 17 /* 16 hex digits */ };
+enum {
+  TB_PROTOCOL = 1,
+  TB_FD_CONTROL = 3,
+  TB_FD_EXCHANGE = 4,
+  TB_GENERATOR_TEXT = 17 /* 16 hex digits */
+};
 
 enum tb_request {
 #define TB_REQUEST(name, fields, reply) TB_REQUEST_##name,

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <cjson/cJSON.h>
+
 #include "base/arena.h"
 #include "base/config.h"
 #include "base/error.h"
@@ -48,15 +50,20 @@ struct tb_link {
   const struct tb_transport *transport;
   pid_t pid;    /* of the process here that leads to it; 0: not running */
   int control;  /* requests and replies (protocol.h), both ways */
-  int exchange; /* values (exchange.h) on a pipe of their own; -1: none */
-  int text;     /* what it prints; -1: closed */
+  int exchange; /* values (exchange.h) on a pipe of their own; -1: all comes through `control` (stream.h) */
+  int text;     /* what it prints, or what leads to it does; -1: closed */
   int64_t started_ns;
   bool bound;             /* to launch->place */
   long long memory_kills; /* the system's count when it started */
 };
 
 /* What became of a worker. */
-enum tb_end_how { TB_END_LEFT, TB_END_SIGNAL, TB_END_MEMORY /* the system killed it: memory was out */ };
+enum tb_end_how {
+  TB_END_LEFT,
+  TB_END_SIGNAL,
+  TB_END_MEMORY, /* the system killed it: memory was out */
+  TB_END_LOST    /* nothing is known of it; the number is the status of what led to it */
+};
 struct tb_end {
   enum tb_end_how how;
   int number; /* status or signal */
@@ -95,6 +102,9 @@ static inline tc_status tb_transport_file(const struct tb_transport *transport, 
                                           const char *path, const char **name, struct tc_error *err) {
   return transport->kind->file(transport, arena, path, name, err);
 }
+/* An end as a launcher tells it (stream.h); NULL when memory is out. False: it is none. */
+cJSON *tb_end_json(const struct tb_end *end);
+bool tb_end_parse(const cJSON *json, struct tb_end *end);
 /* Closes what is open of it. */
 void tb_link_close(struct tb_link *link);
 

@@ -254,14 +254,6 @@ static bool has_left(const struct tb_link *link) {
   return !waitid(P_PID, (id_t)link->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == link->pid;
 }
 
-void tb_link_close(struct tb_link *link) {
-  int *const fds[] = {&link->control, &link->exchange, &link->text};
-  for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-    if (*fds[i] >= 0) close(*fds[i]);
-    *fds[i] = -1;
-  }
-}
-
 /* --- files --- */
 
 static tc_status file(const struct tb_transport *transport, struct tc_arena *arena, const char *path,

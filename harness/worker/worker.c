@@ -36,6 +36,7 @@ static void say_hello(const struct tc_context *ctx, bool counted) {
   cJSON *message = cJSON_CreateObject();
   cJSON_AddBoolToObject(message, "ok", true);
   cJSON *hello = cJSON_AddObjectToObject(message, "hello");
+  cJSON_AddNumberToObject(hello, "protocol", TB_PROTOCOL);
   cJSON_AddStringToObject(hello, "version", PACKAGE_VERSION);
   cJSON_AddNumberToObject(hello, "artifact_abi", TC_ARTIFACT_ABI);
   snprintf(generators, sizeof generators, "%016" PRIx64, ctx ? tc_generators(ctx) : 0);

@@ -22,7 +22,7 @@ import sys
 import time
 import traceback
 
-CONTROL, EXCHANGE = 3, 4
+PROTOCOL, CONTROL, EXCHANGE = 1, 3, 4
 HEAD, MAGIC, PATH_BYTES = struct.Struct("=4I8qq120s"), 0x7462, 120
 MAX_DIMS = 8
 END, TENSOR, NUMBER, INTEGER, BOOLEAN, STRING, NIL, TABLE, SAME, OTHER = range(10)
@@ -252,7 +252,7 @@ def limit(settings):
 
 def open_peer(peer, settings):
     try:
-        return {"ok": True, "hello": {"framework": f"{peer.open(settings)}, Python {sys.version.split()[0]}", "pid": os.getpid(), "ready_ns": time.monotonic_ns()}}
+        return {"ok": True, "hello": {"protocol": PROTOCOL, "framework": f"{peer.open(settings)}, Python {sys.version.split()[0]}", "pid": os.getpid(), "ready_ns": time.monotonic_ns()}}
     except ImportError as error:
         return failure(Unsupported(f"the package '{error.name}' cannot be imported by {sys.executable}: {error} (TBENCH_PYTHON names another Python)"))
     except Exception as error:

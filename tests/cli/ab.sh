@@ -79,6 +79,50 @@ for side in base head; do
   [ "$status" -eq 4 ] && [[ $out == *"$side: crashed"* ]]
   tap_result $? "as does a program that is none of ours, as $side"
 done
+# --- programs of other versions ---
+cat > newer <<'EOL'
+#!/bin/bash
+printf '{"ok": true, "hello": {"protocol": 99}}\n' >&3
+read -r _ <&3
+EOL
+cat > older <<'EOL'
+#!/usr/bin/env python3
+"""The worker of this program, whose hello lacks what those of before did not say."""
+import json, os, socket, sys, threading
+
+ours, its = socket.socketpair()
+if not os.fork():
+    os.dup2(its.fileno(), 3)
+    os.execv(os.environ["TBENCH"], ["tbench", *sys.argv[1:]])
+its.close()
+harness = socket.socket(fileno=3)
+lines = ours.makefile("rb")
+hello = json.loads(lines.readline())
+del hello["hello"]["protocol"]
+harness.sendall(json.dumps(hello).encode() + b"\n")
+
+def ask():
+    while request := harness.recv(1 << 16):
+        ours.sendall(request)
+    os._exit(0)
+
+threading.Thread(target=ask).start()
+for line in lines:
+    harness.sendall(line)
+os._exit(0)
+EOL
+chmod +x older newer
+if command -v python3 > /dev/null; then
+  ab workload=small head=./older head.spin_ns=300000 pairs=4 attribute=no out=older.json
+  [ "$status" -eq 1 ] && [[ $out == *SLOWER* ]] && has older.json '/older"'
+  tap_result $? 'a program that tells no protocol is measured as one that does'
+else
+  tap_skip 'a program that tells no protocol' 'no python3'
+fi
+ab workload=small base=./newer pairs=4 out=newer.json
+[ "$status" -eq 4 ] && [[ $out == *'base: error: the worker speaks protocol 99, and this program no later one than 1: run the newer tbench'* ]]
+tap_result $? 'one of a later protocol is refused, with what to do'
+
 # --- what cannot be written where it should be ---
 mkdir elsewhere swept
 echo precious > elsewhere/x.json

@@ -68,10 +68,9 @@ static void start(struct fixture *f, int participant, enum tb_participant_kind k
   }
   setpgid(pid, pid);
   close(ends[1]);
-  f->process[participant] = (struct tb_process){
-      .link = {
-          .transport = tb_transport_local(), .pid = pid, .control = ends[0], .exchange = -1, .text = -1}};
-  tc_strbuf_init(&f->process[participant].inbox, tc_alloc_system());
+  tb_process_clear(&f->process[participant]);
+  f->process[participant].link = (struct tb_link){
+      .transport = tb_transport_local(), .pid = pid, .control = ends[0], .exchange = -1, .text = -1};
   tb_output_stream_begin(&f->process[participant].output_stream, NULL, "");
   f->participants[participant] = (struct tb_participant){
       .process = &f->process[participant], .kind = kind, .calls_max = 1e15, .live = true};
