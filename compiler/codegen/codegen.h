@@ -20,8 +20,6 @@
 #include "base/target.h"
 #include "sched/kernel.h"
 
-typedef void (*tc_cpu_kernel)(void *const *buffers, const int64_t *sizes, int64_t first, int64_t last);
-
 struct tc_blob {
   unsigned char *bytes;
   size_t size;

@@ -34,7 +34,7 @@ struct tc_compiled {
   struct tc_sym_fact *facts;
   struct tc_loaded *loaded[TC_MAX_MODULES];
   int n_loaded;
-  tc_cpu_kernel *codes;
+  const struct tc_kernel_handle **codes;
   struct tc_tensor *templates; /* outputs without storage */
   int64_t *output_bytes;
   void **input_data, **output_data;
@@ -82,9 +82,9 @@ static void __attribute__((noinline, cold)) prelude(struct tc_compiled *c) {
   while (c->planted.ns && now_ns() - started < (uint64_t)c->planted.ns) continue;
 }
 
-static tc_cpu_kernel find_symbol(const struct tc_compiled *c, const char *symbol) {
+static const struct tc_kernel_handle *find_symbol(const struct tc_compiled *c, const char *symbol) {
   for (int i = 0; i < c->n_loaded; i++) {
-    tc_cpu_kernel entry = c->ctx->device->methods->symbol(c->loaded[i], symbol);
+    const struct tc_kernel_handle *entry = c->ctx->device->methods->symbol(c->loaded[i], symbol);
     if (entry) return entry;
   }
   return NULL;
@@ -146,7 +146,7 @@ static tc_status prepare(struct tc_compiled *c, struct tc_error *err) {
   const struct tc_alloc *a = tc_arena_alloc(c->arena);
   if (!sizes_valid(list))
     return tc_fail(err, TC_LIMIT, "runtime", "a tensor of the graph is larger than 2^61 bytes");
-  c->codes = TC_NEW_ARRAY(a, tc_cpu_kernel, (size_t)list->n_codes);
+  c->codes = TC_NEW_ARRAY(a, const struct tc_kernel_handle *, (size_t)list->n_codes);
   c->templates = TC_NEW_ARRAY(a, struct tc_tensor, (size_t)list->n_outputs);
   c->output_bytes = TC_NEW_ARRAY(a, int64_t, (size_t)list->n_allocated);
   c->input_data = TC_NEW_ARRAY(a, void *, (size_t)list->n_inputs);

@@ -63,7 +63,8 @@ static bool key_of_graph(struct search *s, const struct tc_graph *g, const char 
   if (tc_cache_key_of(g, &s->config, &s->ctx->device->target, s->ctx->codegens, s->tuner->abi, key, &unused))
     return false;
   tc_strbuf_init(&text, s->ctx->alloc);
-  tc_strbuf_printf(&text, "%s beside %s", of, s->ctx->device->methods->library(s->ctx->device));
+  const char *library = s->ctx->device->methods->library(s->ctx->device, &unused);
+  tc_strbuf_printf(&text, "%s beside %s", of, library ? library : "");
   const char *beside = tc_strbuf_text(&text);
   if (beside) tc_cache_key_of_choice(key, s->ctx->device->threads, beside);
   tc_strbuf_free(&text);

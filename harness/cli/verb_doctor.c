@@ -73,7 +73,7 @@ static struct finding check_isa(struct patient *p) {
 static struct finding check_blas(struct patient *p) {
   struct tc_error err = {0};
   if (!p->device) return found(MISSING, NULL, "not looked for: the device did not open");
-  const char *blas = tc_device_cpu_blas(p->device, &err);
+  const char *blas = p->device->methods->library(p->device, &err);
   if (blas) return found(READY, NULL, "%s", blas);
   return found(REQUIRED,
                err.status == TC_NOMEM ? "raise the limit of this shell (ulimit -v)"

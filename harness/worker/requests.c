@@ -112,7 +112,7 @@ static void read_evidence(lua_State *L, double values[N_EVIDENCE]) {
 /* Time that opening the matrix library has taken in this process; 0 while nothing has needed it. */
 static double library_ns(lua_State *L) {
   const struct tc_context *ctx = tc_lua_context(L);
-  return ctx ? tc_device_cpu_blas_opening_ns(ctx->device) : 0;
+  return ctx ? ctx->device->methods->library_opening_ns(ctx->device) : 0;
 }
 
 static void time_first(lua_State *L, struct tb_serving *w) {
@@ -210,7 +210,7 @@ void tb_answer_machine(lua_State *L, struct tb_serving *w) {
   cJSON_AddNumberToObject(w->reply, "fma_flops_per_s", tb_fma_flops_per_s(&w->cpus, threads));
   const struct tc_context *ctx = tc_lua_context(L);
   struct tc_error err = {0};
-  const char *blas = ctx ? tc_device_cpu_blas(ctx->device, &err) : NULL;
+  const char *blas = ctx ? ctx->device->methods->library(ctx->device, &err) : NULL;
   cJSON_AddStringToObject(w->reply, "blas", blas ? blas : lua_pushfstring(L, "none: %s", err.message));
 }
 

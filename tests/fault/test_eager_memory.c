@@ -58,7 +58,7 @@ static void test_temporaries(void **state) {
   m.alloc.self = &m;
   e.ctx.alloc = &m.alloc;
   assert_int_equal(tc_device_cpu_open(&m.alloc, "auto", 1, &e.ctx.device, &e.err), TC_OK);
-  assert_non_null(tc_device_cpu_blas(e.ctx.device, &e.err));
+  assert_non_null(e.ctx.device->methods->library(e.ctx.device, &e.err));
   static const tc_dtype dtypes[] = {TC_F32, TC_BF16};
   for (int d = 0; d < 2; d++) {
     struct tc_tensor x = eager_new(&e, dtypes[d], 2, square), index = eager_new(&e, TC_I64, 2, square);

@@ -135,12 +135,12 @@ void tc_cpu_blas_close(struct tc_cpu_blas *blas) {
   blas->library = NULL; /* it stays mapped: its threads are OpenMP's, and closing it under them is not safe */
 }
 
-const char *tc_device_cpu_blas(struct tc_device *device, struct tc_error *err) {
+const char *tc_cpu_library(struct tc_device *device, struct tc_error *err) {
   struct tc_cpu *cpu = tc_cpu_of(device);
   return tc_cpu_blas_open(cpu, err) ? NULL : cpu->blas.name;
 }
 
-double tc_device_cpu_blas_opening_ns(struct tc_device *device) { return tc_cpu_of(device)->blas.opening_ns; }
+double tc_cpu_library_opening_ns(struct tc_device *device) { return tc_cpu_of(device)->blas.opening_ns; }
 
 bool tc_cpu_view_of(int64_t rows, int64_t cols, int64_t row, int64_t col, struct tc_cpu_view *out) {
   /* A stride along a dimension of one element says nothing. */

@@ -25,12 +25,6 @@ static struct tc_storage *cpu_alloc(struct tc_device *device, size_t bytes) {
 
 static void cpu_trim(struct tc_device *device) { tc_cpu_heap_trim(&tc_cpu_of(device)->heap); }
 
-static const char *cpu_library(struct tc_device *device) {
-  struct tc_error unused;
-  const char *name = tc_device_cpu_blas(device, &unused);
-  return name ? name : "";
-}
-
 static tc_status cpu_synchronize(struct tc_device *device, struct tc_error *err) {
   (void)device, (void)err;
   return TC_OK; /* every call has finished when it returns */
@@ -55,7 +49,18 @@ static const struct tc_device_methods methods = {
     .record = tc_cpu_record,
     .forget = tc_cpu_forget,
     .time = tc_cpu_time,
-    .library = cpu_library,
+    .queue_new = tc_cpu_queue_new,
+    .queue_free = tc_cpu_queue_free,
+    .event_new = tc_cpu_event_new,
+    .event_free = tc_cpu_event_free,
+    .event_record = tc_cpu_event_record,
+    .event_wait = tc_cpu_event_wait,
+    .event_synchronize = tc_cpu_event_synchronize,
+    .event_elapsed = tc_cpu_event_elapsed,
+    .copy = tc_cpu_copy_rows,
+    .fill = tc_cpu_fill,
+    .library = tc_cpu_library,
+    .library_opening_ns = tc_cpu_library_opening_ns,
     .synchronize = cpu_synchronize,
     .close = cpu_close,
 };

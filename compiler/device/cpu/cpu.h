@@ -20,6 +20,12 @@ enum {
   TC_CPU_WORK_A_THREAD = 1 << 15, /* cheap element operations that pay for waking one more thread */
 };
 
+/* The entry point of a kernel (codegen.h): what a tc_kernel_handle is here. */
+typedef void (*tc_cpu_kernel)(void *const *buffers, const int64_t *sizes, int64_t first, int64_t last);
+static inline tc_cpu_kernel tc_cpu_kernel_of(const struct tc_kernel_handle *handle) {
+  return (tc_cpu_kernel)(uintptr_t)handle;
+}
+
 struct tc_cpu {
   struct tc_device device; /* first: a tc_cpu is a tc_device */
   const struct tc_alloc *alloc;
@@ -115,10 +121,30 @@ TC_CPU_EAGER(gather)
 TC_CPU_EAGER(index_select)
 TC_CPU_EAGER(copy_)
 
+/* --- queues, which run what they are given at once (queue.c) --- */
+tc_status tc_cpu_queue_new(struct tc_device *device, struct tc_queue **out, struct tc_error *err);
+void tc_cpu_queue_free(struct tc_device *device, struct tc_queue *queue);
+tc_status tc_cpu_event_new(struct tc_device *device, struct tc_event **out, struct tc_error *err);
+void tc_cpu_event_free(struct tc_device *device, struct tc_event *event);
+tc_status tc_cpu_event_record(struct tc_device *device, struct tc_event *event, struct tc_queue *queue,
+                              struct tc_error *err);
+tc_status tc_cpu_event_wait(struct tc_device *device, struct tc_event *event, struct tc_queue *queue,
+                            struct tc_error *err);
+tc_status tc_cpu_event_synchronize(struct tc_device *device, struct tc_event *event, struct tc_error *err);
+tc_status tc_cpu_event_elapsed(struct tc_device *device, struct tc_event *from, struct tc_event *to,
+                               double *ns, struct tc_error *err);
+tc_status tc_cpu_copy_rows(struct tc_device *device, struct tc_queue *queue, const struct tc_copy *copy,
+                           struct tc_error *err);
+tc_status tc_cpu_fill(struct tc_device *device, struct tc_queue *queue, void *to, int byte, size_t bytes,
+                      struct tc_error *err);
+
+const char *tc_cpu_library(struct tc_device *device, struct tc_error *err);
+double tc_cpu_library_opening_ns(struct tc_device *device);
+
 /* --- launch lists and code --- */
 tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, struct tc_loaded **out,
                       struct tc_error *err);
-tc_cpu_kernel tc_cpu_symbol(struct tc_loaded *loaded, const char *name);
+const struct tc_kernel_handle *tc_cpu_symbol(struct tc_loaded *loaded, const char *name);
 void tc_cpu_unload(struct tc_device *device, struct tc_loaded *loaded);
 tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct tc_error *err);
 tc_status tc_cpu_record(struct tc_device *device, const struct tc_run *run, struct tc_recorded **out,

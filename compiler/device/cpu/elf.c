@@ -376,10 +376,10 @@ tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, stru
   return status;
 }
 
-tc_cpu_kernel tc_cpu_symbol(struct tc_loaded *loaded, const char *name) {
+const struct tc_kernel_handle *tc_cpu_symbol(struct tc_loaded *loaded, const char *name) {
   for (size_t i = 0; i < loaded->symbols.len; i++)
     if (!strcmp(loaded->symbols.data[i].name, name))
-      return (tc_cpu_kernel)(uintptr_t)loaded->symbols.data[i].address;
+      return (const struct tc_kernel_handle *)(uintptr_t)loaded->symbols.data[i].address;
   return NULL;
 }
 

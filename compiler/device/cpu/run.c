@@ -62,7 +62,8 @@ void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, c
                      char *scratch, int64_t first, int64_t last) {
   if (run->recorded && !tile) {
     const struct tc_cpu_step *step = tc_cpu_recorded_step(run->recorded, (int)(launch - run->list->launches));
-    if (step->buffers) return run->codes[launch->code](step->buffers, run->sizes, first, last);
+    if (step->buffers)
+      return tc_cpu_kernel_of(run->codes[launch->code])(step->buffers, run->sizes, first, last);
   }
   const struct tc_code *code = &run->list->codes[launch->code];
   void *buffers[TC_MAX_KERNEL_BUFFERS];
@@ -74,7 +75,7 @@ void tc_cpu_run_part(const struct tc_run *run, const struct tc_launch *launch, c
       scratch += align_up(tc_cpu_value(code->scratch_bytes[i], run->sizes));
     }
   }
-  run->codes[launch->code](buffers, run->sizes, first, last);
+  tc_cpu_kernel_of(run->codes[launch->code])(buffers, run->sizes, first, last);
 }
 
 double tc_cpu_guess_ns(const struct tc_run *run, const struct tc_launch *launch) {

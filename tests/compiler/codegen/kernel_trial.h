@@ -8,6 +8,7 @@
 #define TESTS_KERNEL_TRIAL_H
 
 #include "codegen/codegen.h"
+#include "device/cpu/cpu.h"
 
 enum { TRIAL_GENERATORS = 1, TRIAL_TARGETS = 2, TRIAL_BUFFERS = 16 };
 /* The generators of machine code; a new one is a row in kernel_trial.c. */

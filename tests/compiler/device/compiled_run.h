@@ -22,7 +22,7 @@ static int close_device(void **state) {
 
 /* The entry point of each code, wherever it was loaded. */
 static bool find_codes(const struct tc_launch_list *list, struct tc_loaded *const *loaded, int n_loaded,
-                       tc_cpu_kernel *codes) {
+                       const struct tc_kernel_handle **codes) {
   for (int i = 0; i < list->n_codes; i++) {
     codes[i] = NULL;
     for (int k = 0; k < n_loaded && !codes[i]; k++)
@@ -45,7 +45,7 @@ static inline tc_status run_or_time(const struct tc_interpreted_run *given, doub
       tc_emit_kernels(tc_alloc_system(), codegens, &device->target, &config, &list, &blobs, NULL, err);
   for (; status == TC_OK && n_loaded < blobs.count; n_loaded += status == TC_OK)
     status = device->methods->load(device, &blobs.blob[n_loaded], &loaded[n_loaded], err);
-  tc_cpu_kernel *codes = calloc((size_t)list.n_codes + 1, sizeof *codes);
+  const struct tc_kernel_handle **codes = calloc((size_t)list.n_codes + 1, sizeof *codes);
   if (status == TC_OK && !find_codes(&list, loaded, n_loaded, codes))
     status = tc_fail(err, TC_CODEGEN, "test", "a kernel is missing from its blob");
   const struct tc_run run = {.list = &list,

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "device/device.h"
+#include "device/cpu/cpu.h"
 
 /* --- a small object, made by hand --- */
 
@@ -272,7 +272,7 @@ static tc_status load(struct object *o, struct tc_loaded **loaded, struct tc_err
 }
 
 static void run(struct tc_loaded *loaded, const char *name, uint64_t *out) {
-  const tc_cpu_kernel kernel = device->methods->symbol(loaded, name);
+  const tc_cpu_kernel kernel = tc_cpu_kernel_of(device->methods->symbol(loaded, name));
   void *const buffers[] = {out};
   assert_non_null(kernel);
   kernel(buffers, NULL, 0, 1);

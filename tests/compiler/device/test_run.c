@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "device/device.h"
+#include "device/cpu/cpu.h"
 #include "sym/sym.h"
 
 enum { THREADS = 4, MANY = 1 << 20 };
@@ -80,6 +80,10 @@ static struct tc_launch launch_of(int code, int *slots, tc_sym items, tc_sym wor
 }
 static tc_sym number(int64_t value) { return tc_sym_const(value); }
 
+static const struct tc_kernel_handle *handle_of(tc_cpu_kernel kernel) {
+  return (const struct tc_kernel_handle *)(uintptr_t)kernel;
+}
+
 static void run_list(const struct tc_run *run) {
   struct tc_error err;
   const tc_status status = device->methods->run(device, run, &err);
@@ -91,7 +95,7 @@ static int32_t counts[MANY + 1], results[MANY + 1];
 /* Every item once, for awkward counts. */
 static void test_items(void **state) {
   static const int64_t items[] = {0, 1, 2, 3, 1023, 1024, 1025, 4097, 100003, MANY};
-  const tc_cpu_kernel codes[] = {count_items};
+  const struct tc_kernel_handle *const codes[] = {handle_of(count_items)};
   struct tc_code code = code_of(1);
   struct tc_slot slots[] = {{.kind = TC_SLOT_OUTPUT, .index = 0, .dtype = TC_F32}};
   int slot[] = {0};
@@ -120,7 +124,7 @@ static void test_chain(void **state) {
   const tc_sym n = tc_sym_size(tab, 0, 1000), bytes = tc_sym_mul(tab, n, number(4)),
                offset = tc_sym_mul(tab, tc_sym_div(tab, tc_sym_add(tab, bytes, number(63)), number(64)),
                                    number(64));
-  const tc_cpu_kernel codes[] = {reverse_add};
+  const struct tc_kernel_handle *const codes[] = {handle_of(reverse_add)};
   struct tc_code code = code_of(2);
   struct tc_slot slots[] = {{.kind = TC_SLOT_POOL, .offset = number(0)},
                             {.kind = TC_SLOT_POOL, .offset = offset},
@@ -175,7 +179,7 @@ static void test_scratch(void **state) {
   enum { ROWS = 3000, ROW = 256 };
   static enum tc_buffer_role roles[] = {TC_ROLE_WRITE, TC_ROLE_SCRATCH, TC_ROLE_SCRATCH};
   tc_sym bytes[] = {TC_SYM_INVALID, number(ROW * 4), number(ROW * 4)};
-  const tc_cpu_kernel codes[] = {through_scratch};
+  const struct tc_kernel_handle *const codes[] = {handle_of(through_scratch)};
   struct tc_code code = {.n_buffers = 3, .roles = roles, .scratch_bytes = bytes};
   struct tc_slot slots[] = {{.kind = TC_SLOT_OUTPUT, .index = 0}};
   int slot[] = {0, -1, -1};
@@ -207,7 +211,7 @@ static void test_recorded_threads(void **state) {
   static const int threads[] = {THREADS, 1, 2, THREADS, 3, 1, THREADS};
   static enum tc_buffer_role roles[] = {TC_ROLE_WRITE, TC_ROLE_SCRATCH, TC_ROLE_SCRATCH};
   tc_sym bytes[] = {TC_SYM_INVALID, number(ROW * 4), number(ROW * 4)};
-  const tc_cpu_kernel codes[] = {count_shares};
+  const struct tc_kernel_handle *const codes[] = {handle_of(count_shares)};
   struct tc_code code = {.n_buffers = 3, .roles = roles, .scratch_bytes = bytes};
   struct tc_slot slots[] = {{.kind = TC_SLOT_OUTPUT, .index = 0}};
   int slot[] = {0, -1, -1};
@@ -238,7 +242,7 @@ static void test_recorded_threads(void **state) {
 }
 
 static void test_status_and_rng(void **state) {
-  const tc_cpu_kernel codes[] = {status_and_draw};
+  const struct tc_kernel_handle *const codes[] = {handle_of(status_and_draw)};
   struct tc_code code = code_of(3);
   struct tc_slot slots[] = {
       {.kind = TC_SLOT_STATUS}, {.kind = TC_SLOT_RNG}, {.kind = TC_SLOT_OUTPUT, .index = 0}};

@@ -185,7 +185,7 @@ static void test_attention(void **state) {
 
 static void test_library_name(void **state) {
   (void)state;
-  ON_EACH_ISA(e, { assert_non_null(strstr(tc_device_cpu_blas(e.ctx.device, &e.err), "OpenMP")); })
+  ON_EACH_ISA(e, { assert_non_null(strstr(e.ctx.device->methods->library(e.ctx.device, &e.err), "OpenMP")); })
 }
 
 int main(void) {
