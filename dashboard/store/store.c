@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "dashboard/store/migrate.h"
 #include "dashboard/store/name_cache.h"
 #include "dashboard/store/unpack.h"
 #include "reporters/text_out.h"
@@ -80,125 +81,34 @@ bool tb_store_run(struct tb_store *store, sqlite3_stmt *statement) {
   return good;
 }
 
+bool tb_store_execute(struct tb_store *store, const char *sql) {
+  struct tc_strbuf whole;
+  tc_strbuf_init(&whole, tc_alloc_system());
+  const bool good =
+      (expand(sql, &whole) && sqlite3_exec(store->db, whole.data, NULL, NULL, NULL) == SQLITE_OK) ||
+      tb_store_failed(store, "the database");
+  tc_strbuf_free(&whole);
+  return good;
+}
+
 /* --- opening --- */
 
-static bool execute(struct tb_store *store, const char *sql) {
-  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
-         tb_store_failed(store, "the database");
-}
+enum { BUSY_MS = 10000 };
 
-static bool make_tables(struct tb_store *store) {
-  static const unsigned char text[] = {
-#include "dashboard/store/tables.sql.inc"
-      0};
-  struct tc_strbuf sql;
-  tc_strbuf_init(&sql, tc_alloc_system());
-  bool good = expand((const char *)text, &sql) && execute(store, "BEGIN IMMEDIATE");
-  if (good)
-    good = execute(store, sql.data) && tb_store_set_meta(store, "version", TB_STORE_VERSION, false) &&
-           execute(store, "COMMIT");
-  tc_strbuf_free(&sql);
+/* Of processes that turn a new file's log on together, SQLite lets all but one fail at once instead of
+ * waiting. */
+static bool set_up(struct tb_store *store, const char *settings) {
+  enum { PAUSE_MS = 5 };
+  const int64_t end = tb_now_ms() + BUSY_MS;
+  bool good;
+  while (!(good = tb_store_execute(store, settings)) && store->failed == SQLITE_BUSY && tb_now_ms() < end)
+    sqlite3_sleep(PAUSE_MS);
   return good;
-}
-
-/* What makes tables of version n those of n + 1. */
-static const char *const steps[TB_STORE_VERSION] = {
-    /* Dictionaries are larger, and more of them, than what knows version 1 alone can read. Series are
-     * analysed anew. */
-    [1] = "ALTER TABLE points RENAME COLUMN pays_off TO pays_off_calls; ALTER TABLE points RENAME COLUMN "
-          "bytes_moved TO moved;"
-          "ALTER TABLE points RENAME COLUMN peak_bytes TO peak; ALTER TABLE points RENAME COLUMN code_bytes "
-          "TO code;"
-          "ALTER TABLE series ADD COLUMN point_verdict INTEGER; ALTER TABLE series ADD COLUMN point_move "
-          "REAL; ALTER TABLE series ADD COLUMN point_p REAL;"
-          "ALTER TABLE series ADD COLUMN point_error REAL; ALTER TABLE series ADD COLUMN point_freedom REAL; "
-          "ALTER TABLE series ADD COLUMN point_started INTEGER;"
-          "ALTER TABLE series ADD COLUMN point_commit INTEGER; ALTER TABLE series ADD COLUMN step_move REAL; "
-          "ALTER TABLE series ADD COLUMN step_lo REAL;"
-          "ALTER TABLE series ADD COLUMN step_hi REAL; ALTER TABLE series ADD COLUMN step_started INTEGER; "
-          "ALTER TABLE series ADD COLUMN step_commit INTEGER;"
-          "UPDATE series SET dirty = coalesce(dirty, latest_started), score = 0;",
-    /* What is open is counted for each first page, however many steps there were. */
-    [2] = "CREATE INDEX changes_open ON changes(started) WHERE slower = 1 AND closed IS NULL;",
-    /* Runs that were not right lose their figures, and what was found in those is looked at anew; since when
-     * they fail, when commits were last measured, and what is of many machines is counted. */
-    [3] = "UPDATE points SET value = NULL, steady = NULL, steady_p05 = NULL, steady_p95 = NULL, baseline = "
-          "NULL, speedup = NULL, speedup_lo = NULL, speedup_hi = NULL, noise_floor = NULL,"
-          " cold = NULL, disk = NULL, memory = NULL, first_call = NULL, pays_off_calls = NULL, kernels = "
-          "NULL, graphs = NULL, moved = NULL, peak = NULL, code = NULL, instructions = NULL"
-          " WHERE outcome <> 0;"
-          "UPDATE series SET latest_steady = NULL, latest_speedup = NULL, latest_lo = NULL, latest_hi = "
-          "NULL, latest_cold = NULL WHERE latest_outcome <> 0;"
-          "UPDATE series SET dirty = coalesce(dirty, latest_started) WHERE id IN (SELECT series FROM points "
-          "WHERE outcome <> 0);"
-          "ALTER TABLE series ADD COLUMN outcome_started INTEGER;"
-          "UPDATE series SET outcome_started = (SELECT min(p.started) FROM points p WHERE p.series = "
-          "series.id AND p.started > coalesce((SELECT max(q.started) FROM points q"
-          " WHERE q.series = series.id AND q.outcome <> series.latest_outcome AND q.started < "
-          "series.latest_started), -9223372036854775807));"
-          "CREATE INDEX series_failing ON series(outcome_started) WHERE latest_outcome > 0 AND "
-          "latest_outcome <> 5;"
-          "ALTER TABLE commits ADD COLUMN latest_started INTEGER;"
-          "UPDATE commits SET latest_started = d.newest FROM (SELECT commit_id, max(started) AS newest FROM "
-          "documents GROUP BY commit_id) d WHERE d.commit_id = commits.id;"
-          "CREATE INDEX commits_latest ON commits(latest_started) WHERE latest_started IS NOT NULL;"
-          "ALTER TABLE documents ADD COLUMN machines INTEGER NOT NULL DEFAULT 1;"
-          "UPDATE documents SET machines = 2 WHERE id IN (SELECT p.document FROM points p JOIN series s ON "
-          "s.id = p.series JOIN documents d ON d.id = p.document WHERE d.machine <> s.machine);"
-          "CREATE INDEX documents_machines ON documents(commit_id) WHERE machines > 1;",
-};
-
-static bool take_over(struct tb_store *store, int64_t version) {
-  bool good = execute(store, "BEGIN IMMEDIATE");
-  for (; good && version < TB_STORE_VERSION; version++) good = execute(store, steps[version]);
-  good = good && tb_store_set_meta(store, "version", TB_STORE_VERSION, false) && execute(store, "COMMIT");
-  if (!good && !sqlite3_get_autocommit(store->db)) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-  return good;
-}
-
-/* 0: an empty file; -1: not a database of ours, and store->error says why. */
-static int64_t version_of(struct tb_store *store) {
-  sqlite3_stmt *any = NULL;
-  int64_t version = -1;
-  if (sqlite3_prepare_v2(store->db,
-                         "SELECT count(*), sum(name = 'meta' AND type = 'table') FROM sqlite_schema", -1,
-                         &any, NULL) != SQLITE_OK ||
-      sqlite3_step(any) != SQLITE_ROW) {
-    tb_store_failed(store, "the database");
-  } else if (sqlite3_column_int64(any, 0) == 0) {
-    version = 0;
-  } else {
-    snprintf(store->error, sizeof store->error, "its tables are those of something else");
-    if (sqlite3_column_int64(any, 1) == 1) version = tb_store_meta(store, "version");
-    if (version < 1) version = -1; /* a table of that name without it */
-  }
-  sqlite3_finalize(any);
-  return version;
-}
-
-static tc_status check_version(struct tb_store *store, const char *path, enum tb_store_use use,
-                               struct tc_error *err) {
-  const int64_t version = version_of(store);
-  if (version == TB_STORE_VERSION) return TC_OK;
-  if (version > TB_STORE_VERSION)
-    return tc_fail(err, TC_VERSION, "store",
-                   "%s was made by a newer tbench (its tables have version %lld, known is %d)", path,
-                   (long long)version, TB_STORE_VERSION);
-  if (version < 0)
-    return tc_fail(err, TC_CORRUPT, "store", "%s cannot be read as a database of tbench serve (%s)", path,
-                   store->error);
-  if (version && use == TB_STORE_READ)
-    return TC_OK; /* for a copy; what reads tables begins after what writes them */
-  if (use == TB_STORE_READ)
-    return tc_fail(err, TC_IO, "store", "%s is empty: no server has used it yet", path);
-  return (version ? take_over(store, version) : make_tables(store))
-             ? TC_OK
-             : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
 }
 
 tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_use use, int cache_kib,
                         struct tc_error *err) {
-  enum { BUSY_MS = 10000, CHECKPOINT_PAGES = 4000, JOURNAL_BYTES = 64 << 20 };
+  enum { CHECKPOINT_PAGES = 4000, JOURNAL_BYTES = 64 << 20 };
   char settings[256];
   *store = (struct tb_store){0};
   const int flags =
@@ -216,9 +126,11 @@ tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_
            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-%d; PRAGMA "
            "wal_autocheckpoint=%d; PRAGMA journal_size_limit=%d;%s",
            cache_kib, CHECKPOINT_PAGES, JOURNAL_BYTES, use == TB_STORE_READ ? " PRAGMA query_only=1;" : "");
-  tc_status status =
-      execute(store, settings) ? TC_OK : tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
-  if (status == TC_OK) status = check_version(store, path, use, err);
+  int64_t version;
+  tc_status status = tb_check_version(store, path, &version, err); /* a file of others stays as it is */
+  if (status == TC_OK && !set_up(store, settings))
+    status = tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
+  if (status == TC_OK) status = tb_migrate(store, path, use, err);
   if (status == TC_OK && use == TB_STORE_WRITE && !tb_name_cache_open(store))
     status = tc_fail(err, TC_NOMEM, "store", "out of memory");
   if (status != TC_OK) tb_store_close(store);

@@ -19,7 +19,7 @@
 #include "base/strbuf.h"
 
 enum {
-  TB_STORE_VERSION = 4,
+  TB_STORE_VERSION = 5,
   TB_STORE_DICTIONARY = 32768,
   TB_STORE_DICTIONARIES = 32,
   TB_STORE_MEASURED = 16
@@ -63,7 +63,8 @@ struct tb_store {
 
 enum tb_store_use { TB_STORE_WRITE, TB_STORE_READ };
 
-/* Opens a file; with TB_STORE_WRITE it is made where it is not there. An error says what to do. */
+/* Opens a file; with TB_STORE_WRITE it is made where it is not there, and older tables are brought to this
+ * version (migrate.h). An error says what to do. */
 tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_use use, int cache_kib,
                         struct tc_error *err);
 void tb_store_close(struct tb_store *store);
@@ -81,6 +82,8 @@ bool tb_store_step(struct tb_store *store, sqlite3_stmt *rows);
 const char *tb_column_text(sqlite3_stmt *row, int column);
 /* Runs a statement that gives no rows, and ends its use. */
 bool tb_store_run(struct tb_store *store, sqlite3_stmt *statement);
+/* Runs statements without arguments and rows; FIGURES and MARKS stand for what they do in statements.def. */
+bool tb_store_execute(struct tb_store *store, const char *sql);
 /* Keeps SQLite's message; returns false. */
 bool tb_store_failed(struct tb_store *store, const char *what);
 

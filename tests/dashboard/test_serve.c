@@ -14,7 +14,6 @@
 #include "dashboard/server/settings.h"
 #include "dashboard/store/digest.h"
 #include "tests/dashboard/documents.h"
-#include "tests/dashboard/sql.h"
 
 /* Linked in the place of realloc (tests/files.am): memory is out whenever a test says so. */
 static bool no_memory;
@@ -210,134 +209,6 @@ static void test_no_memory(void **state) {
   tear_down(&f);
 }
 
-/* Columns of the tables, in their order, and indexes. */
-static void columns_of(struct tb_store *store, char *out, size_t size) {
-  static const char sql[] =
-      "SELECT group_concat(t.name || '.' || c.name || ' ' || c.type) || (SELECT group_concat(sql) FROM "
-      "(SELECT sql FROM sqlite_schema WHERE type = 'index' ORDER BY name))"
-      " FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.name, c.cid";
-  sqlite3_stmt *statement = NULL;
-  assert_int_equal(sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), SQLITE_OK);
-  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-  snprintf(out, size, "%s", (const char *)sqlite3_column_text(statement, 0));
-  sqlite3_finalize(statement);
-}
-
-/* As a file of version 1 was. */
-static const char version_1[] =
-    "DROP INDEX changes_open; DROP INDEX series_failing; DROP INDEX commits_latest; DROP INDEX "
-    "documents_machines; ALTER TABLE series DROP COLUMN outcome_started;"
-    "ALTER TABLE commits DROP COLUMN latest_started; ALTER TABLE documents DROP COLUMN machines;"
-    "ALTER TABLE points RENAME COLUMN pays_off_calls TO pays_off; ALTER TABLE points RENAME COLUMN moved TO "
-    "bytes_moved; ALTER TABLE points RENAME COLUMN peak TO peak_bytes;"
-    "ALTER TABLE points RENAME COLUMN code TO code_bytes; ALTER TABLE series DROP COLUMN point_verdict; "
-    "ALTER TABLE series DROP COLUMN point_move; ALTER TABLE series DROP COLUMN point_p;"
-    "ALTER TABLE series DROP COLUMN point_error; ALTER TABLE series DROP COLUMN point_freedom; ALTER TABLE "
-    "series DROP COLUMN point_started; ALTER TABLE series DROP COLUMN point_commit;"
-    "ALTER TABLE series DROP COLUMN step_move; ALTER TABLE series DROP COLUMN step_lo; ALTER TABLE series "
-    "DROP COLUMN step_hi; ALTER TABLE series DROP COLUMN step_started;"
-    "ALTER TABLE series DROP COLUMN step_commit; INSERT INTO series(name, machine, points, latest_started, "
-    "score) VALUES('x', 1, 1, 5, 0.1);";
-
-/* What a file of version 3 had: figures of runs that were wrong, no word since when they are, nor when
- * commits were measured, or what is of many machines. */
-static const char version_3[] =
-    "DROP INDEX series_failing; DROP INDEX commits_latest; DROP INDEX documents_machines; ALTER TABLE series "
-    "DROP COLUMN outcome_started; ALTER TABLE commits DROP COLUMN latest_started;"
-    "ALTER TABLE documents DROP COLUMN machines;"
-    "INSERT INTO commits VALUES(1, 'new'), (2, 'old'), (3, 'left over'); INSERT INTO machines VALUES(1, "
-    "'one'), (2, 'two');"
-    "INSERT INTO documents VALUES(1, 'a', 0, 30, 1, 1, 1, 1, 0, ''), (2, 'b', 0, 40, 1, 1, 1, 1, 0, ''), (3, "
-    "'c', 0, 10, 2, 1, 1, 1, 0, '');"
-    "INSERT INTO series(id, name, machine, points, latest_started, latest_outcome, latest_steady, "
-    "latest_speedup) VALUES(1, 'x', 1, 3, 40, 1, 7, 2), (2, 'y', 2, 1, 40, 0, 8, 2);"
-    "INSERT INTO points(series, started, document, position, commit_id, outcome, value, steady, "
-    "instructions) VALUES(1, 10, 3, 0, 2, 0, 1, 10, 5), (1, 30, 1, 0, 1, 1, 2, 20, 5),"
-    " (1, 40, 2, 0, 1, 1, 3, 30, 5), (2, 40, 2, 1, 1, 0, 4, 40, 5);";
-
-static void check_version_3(struct tb_store *store) {
-  static const struct {
-    const char *sql;
-    double expected;
-  } rows[] = {
-      {"SELECT count(value) + count(steady) + count(instructions) FROM points WHERE outcome <> 0", 0},
-      {"SELECT sum(steady) + sum(value) + sum(instructions) FROM points WHERE outcome = 0", 65},
-      {"SELECT count(latest_steady) + count(latest_speedup) FROM series WHERE latest_outcome <> 0", 0},
-      {"SELECT latest_steady FROM series WHERE id = 2", 8},
-      {"SELECT dirty FROM series WHERE id = 1", 40},
-      {"SELECT count(dirty) FROM series", 1},
-      {"SELECT outcome_started FROM series WHERE id = 1", 30},
-      {"SELECT latest_started FROM commits WHERE id = 1", 40},
-      {"SELECT latest_started FROM commits WHERE id = 2", 10},
-      {"SELECT count(latest_started) FROM commits", 2},
-      {"SELECT sum(id) FROM documents WHERE machines > 1", 2}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (number_of(store->db, rows[i].sql) != rows[i].expected)
-      fail_msg("%s: %g", rows[i].sql, number_of(store->db, rows[i].sql));
-}
-
-static void test_version_3(void **state) {
-  static const char path[] = "version3.db";
-  struct tb_store store;
-  struct tc_error err;
-  (void)state;
-  remove(path);
-  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
-  if (sqlite3_exec(store.db, version_3, NULL, NULL, NULL) != SQLITE_OK)
-    fail_msg("%s", sqlite3_errmsg(store.db));
-  assert_true(tb_store_set_meta(&store, "version", 3, false));
-  tb_store_close(&store);
-  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
-  check_version_3(&store);
-  tb_store_close(&store);
-  remove(path);
-}
-
-/* Files of other versions, and of other programs: taken over, or left as they are with a word that says
- * why. */
-static void test_versions(void **state) {
-  static const char path[] = "versions.db";
-  static char fresh[4096], taken_over[4096];
-  struct tb_store store;
-  struct tc_error err;
-  (void)state;
-  remove(path);
-  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
-  assert_int_equal(tb_store_meta(&store, "version"), TB_STORE_VERSION);
-  columns_of(&store, fresh, sizeof fresh);
-  if (sqlite3_exec(store.db, version_1, NULL, NULL, NULL) != SQLITE_OK)
-    fail_msg("%s", sqlite3_errmsg(store.db));
-  assert_true(tb_store_set_meta(&store, "documents", 7, false) &&
-              tb_store_set_meta(&store, "version", 1, false));
-  tb_store_close(&store);
-  assert_int_equal(tb_store_open(&store, path, TB_STORE_READ, 256, &err), TC_OK); /* for a copy */
-  assert_int_equal(tb_store_meta(&store, "version"), 1);
-  tb_store_close(&store);
-  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_OK);
-  assert_int_equal(tb_store_meta(&store, "version"), TB_STORE_VERSION);
-  assert_int_equal(tb_store_meta(&store, "documents"), 7);
-  columns_of(&store, taken_over, sizeof taken_over);
-  assert_string_equal(taken_over, fresh);
-  sqlite3_stmt *waiting = tb_store_get(&store, TB_SQL_COUNT_DIRTY);
-  assert_int_equal(sqlite3_step(waiting), SQLITE_ROW);
-  assert_int_equal(sqlite3_column_int(waiting, 0), 1);
-  tb_store_done(waiting);
-  assert_true(tb_store_set_meta(&store, "version", TB_STORE_VERSION + 1, false));
-  tb_store_close(&store);
-  assert_int_equal(tb_store_open(&store, path, TB_STORE_WRITE, 256, &err), TC_VERSION);
-  assert_non_null(strstr(err.message, "made by a newer tbench"));
-  sqlite3 *other = NULL;
-  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(other, "DELETE FROM meta WHERE name = 'version'", NULL, NULL, NULL),
-                   SQLITE_OK);
-  sqlite3_close(other);
-  for (int use = TB_STORE_WRITE; use <= TB_STORE_READ; use++) {
-    assert_int_equal(tb_store_open(&store, path, use, 256, &err), TC_CORRUPT);
-    assert_non_null(strstr(err.message, "its tables are those of something else"));
-  }
-  remove(path);
-}
-
 /* A submission of a document, packed with the newest dictionary. */
 static struct tb_submission *take_with(struct fixture *f, struct tb_dictionaries *dictionaries,
                                        const char *text) {
@@ -444,8 +315,6 @@ int main(void) {
       cmocka_unit_test(test_store),
       cmocka_unit_test(test_dictionary),
       cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_versions),
-      cmocka_unit_test(test_version_3),
       cmocka_unit_test(test_settings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
