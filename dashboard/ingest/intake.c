@@ -27,7 +27,6 @@ struct tb_intake {
   struct tb_tape tape;
   struct buffer plain, packed;
   ZSTD_CCtx *packer;
-  bool fast_digest;
   int64_t dictionary_id;
   const char *text; /* of the document that was taken last */
 };
@@ -48,7 +47,6 @@ struct tb_intake *tb_intake_new(const struct tb_schema *schema, struct tb_intake
   intake->schema = schema;
   intake->limits = limits;
   intake->tape.most_nodes = limits.most_values;
-  intake->fast_digest = tb_digest_is_fast();
   intake->packer = ZSTD_createCCtx();
   intake->dictionary_id = id;
   if (intake->packer && set_packer(intake->packer, dictionary, length)) return intake;
@@ -155,7 +153,7 @@ static enum tb_taken take(struct tb_intake *intake, const char *text, size_t len
   bool limit;
   if (length > intake->limits.most_bytes)
     return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server takes");
-  tb_digest(intake->fast_digest, text, length, digest);
+  if (!tb_digest(text, length, digest)) return say(TB_TAKEN_NO_MEMORY, why, "out of memory");
   if (key && !key_fits(digest, key))
     return say(TB_TAKEN_BAD, why, "Idempotency-Key is not the SHA-256 of the document");
   if (!tb_tape_parse(&intake->tape, text, length, &limit, why))

@@ -11,7 +11,6 @@
 void tb_auth_open(struct tb_auth *auth) {
   *auth = (struct tb_auth){0};
   pthread_rwlock_init(&auth->lock, NULL);
-  auth->fast_digest = tb_digest_is_fast();
 }
 
 void tb_auth_close(struct tb_auth *auth) { pthread_rwlock_destroy(&auth->lock); }
@@ -52,8 +51,7 @@ static bool same_digest(const unsigned char *a, const unsigned char *b) {
 enum tb_scope tb_auth_scope(struct tb_auth *auth, const char *token) {
   unsigned char digest[TC_SHA256_BYTES];
   enum tb_scope scope = TB_SCOPE_NONE;
-  if (!token) return scope;
-  tb_digest(auth->fast_digest, token, strlen(token), digest);
+  if (!token || !tb_digest(token, strlen(token), digest)) return scope;
   pthread_rwlock_rdlock(&auth->lock);
   for (int i = 0; i < auth->tokens.count; i++)
     if (same_digest(digest, auth->tokens.list[i].digest)) scope = auth->tokens.list[i].scope;
@@ -94,7 +92,10 @@ bool tb_token_new(struct tb_store *store, enum tb_scope scope, char *text) {
   }
   const int at = snprintf(text, TB_TOKEN_TEXT, "tb_%s_", scope == TB_SCOPE_WRITE ? "write" : "read");
   tc_hex(secret, sizeof secret, text + at);
-  tb_digest(false, text, strlen(text), digest);
+  if (!tb_digest(text, strlen(text), digest)) {
+    snprintf(store->error, sizeof store->error, "out of memory");
+    return false;
+  }
   sqlite3_bind_blob(add, 1, digest, sizeof digest, SQLITE_STATIC);
   sqlite3_bind_int(add, 2, (int)scope);
   sqlite3_bind_int64(add, 3, tb_now_ms());

@@ -32,7 +32,6 @@ struct tb_tokens {
 
 struct tb_auth {
   pthread_rwlock_t lock;
-  bool fast_digest;
   struct tb_tokens tokens;
 };
 

@@ -1,5 +1,5 @@
-/* SHA-256 of documents, by the processor's instructions for it where it has them (20 times as fast as
- * tc_sha256, which else does it). */
+/* SHA-256 of documents and tokens. base/hash.h has it too, for the compiler's keys, so that tbench links no
+ * library for it; this one is many times as fast. */
 #ifndef TB_DASHBOARD_DIGEST_H
 #define TB_DASHBOARD_DIGEST_H
 
@@ -8,8 +8,7 @@
 
 #include "base/hash.h"
 
-/* Whether the processor has them; asked once, since asking is slow under a hypervisor. */
-bool tb_digest_is_fast(void);
-void tb_digest(bool fast, const void *data, size_t bytes, unsigned char digest[TC_SHA256_BYTES]);
+/* False: out of memory. From any thread. */
+bool tb_digest(const void *data, size_t bytes, unsigned char digest[TC_SHA256_BYTES]);
 
 #endif

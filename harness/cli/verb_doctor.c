@@ -107,7 +107,7 @@ static struct finding check_serve(struct patient *p) {
   char path[PATH_MAX];
   (void)p;
   if (tb_sibling_program_find("tbench-serve", path, sizeof path)) return found(READY, NULL, "%.300s", path);
-  return found(MISSING, "install libmicrohttpd-dev and libsqlite3-dev, and build again",
+  return found(MISSING, "install libmicrohttpd-dev, libsqlite3-dev and libssl-dev, and build again",
                "there is no tbench-serve: tbench serve does not work");
 }
 

@@ -15,10 +15,11 @@ int tb_verb_serve(int argc, char *const *argv) {
   static const char program[] = "tbench-serve";
   char path[PATH_MAX];
   if (!tb_sibling_program_find(program, path, sizeof path))
-    return tb_verb_failed("serve",
-                          "there is no %s: tbench was built without libmicrohttpd or SQLite (Debian "
-                          "packages: libmicrohttpd-dev, libsqlite3-dev)",
-                          program);
+    return tb_verb_failed(
+        "serve",
+        "there is no %s: tbench was built without libmicrohttpd, SQLite or libcrypto (Debian "
+        "packages: libmicrohttpd-dev, libsqlite3-dev, libssl-dev)",
+        program);
   char **words = calloc((size_t)argc + 2, sizeof *words);
   if (!words) return tb_verb_failed("serve", "out of memory");
   words[0] = (char *)(uintptr_t)program;

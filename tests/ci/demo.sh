@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/cli/tap.sh"
 
 if [ ! -x "$(dirname "$TBENCH")/tbench-serve" ]; then
-  echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev)"
+  echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev, libssl-dev)"
   exit 0
 fi
 nights=365 # more than a server looks at at once: what it found before has to stay

@@ -170,6 +170,6 @@ if [ -x "$(dirname "$TBENCH")/tbench-serve" ]; then
   server_end "$server"
   trap - EXIT
 else
-  tap_skip 'what waits in the spool is sent the next night' 'tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev)'
+  tap_skip 'what waits in the spool is sent the next night' 'tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev, libssl-dev)'
 fi
 tap_end

@@ -10,7 +10,7 @@ server_of() { # the program itself, not the verb that starts it: its number is t
   echo "$folder/tbench-serve"
 }
 if [ ! -x "$(server_of)" ]; then
-  echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev)"
+  echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev, libssl-dev)"
   exit 0
 fi
 
@@ -67,6 +67,11 @@ is() { # is NAME CODE TEXT: the answer has this code, and its body this text
   tap_result $? "$1"
 }
 metric() { http GET /metrics; sed -n "s/^tbench_$1 //p" <<< "$body"; }
+
+# --- its libraries ---
+needed() { ldd "$1" | grep -cE 'lib(crypto|sqlite3|microhttpd)\.so'; }
+[ "$(needed "$(server_of)")" = 3 ] && [ "$(needed "$TBENCH")" = 0 ]
+tap_result $? 'its libraries are its own: tbench, whose start is measured, loads none of them'
 
 # --- one document ---
 start

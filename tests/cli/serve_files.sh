@@ -7,7 +7,7 @@
 program=$(dirname "$TBENCH")/tbench-serve
 load=${builddir:?}/tests/bench/bench_serve
 if [ ! -x "$program" ]; then
-  echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev)"
+  echo "1..0 # SKIP tbench-serve is not built (libmicrohttpd-dev, libsqlite3-dev, libssl-dev)"
   exit 0
 fi
 

@@ -107,16 +107,18 @@ static void test_same_run_each_night(void **state) {
     }
 }
 
-/* The fast way gives what the plain one gives, at each length around the ends of blocks. */
+/* The library gives what the compiler's own SHA-256 gives, at each length around the ends of blocks. */
 static void test_digest(void **state) {
-  unsigned char data[300], plain[TC_SHA256_BYTES], fast[TC_SHA256_BYTES];
+  unsigned char data[300], own[TC_SHA256_BYTES], digest[TC_SHA256_BYTES];
   (void)state;
-  if (!tb_digest_is_fast()) skip();
   for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + 11);
   for (size_t n = 0; n <= sizeof data; n++) {
-    tb_digest(false, data, n, plain);
-    tb_digest(true, data, n, fast);
-    assert_memory_equal(plain, fast, sizeof plain);
+    struct tc_sha256 sha;
+    tc_sha256_init(&sha);
+    tc_sha256_add(&sha, data, n);
+    tc_sha256_end(&sha, own);
+    assert_true(tb_digest(data, n, digest));
+    assert_memory_equal(digest, own, sizeof own);
   }
 }
 
@@ -233,7 +235,7 @@ static void comes_back(struct fixture *f, const char *text) {
   unsigned char key[TC_SHA256_BYTES];
   size_t length;
   sqlite3_stmt *get = tb_store_get(&f->store, TB_SQL_DOCUMENT_BY_KEY);
-  tb_digest(false, text, strlen(text), key);
+  assert_true(tb_digest(text, strlen(text), key));
   sqlite3_bind_blob(get, 1, key, sizeof key, SQLITE_STATIC);
   assert_int_equal(sqlite3_step(get), SQLITE_ROW);
   char *stored = tb_store_unpack(&f->store, get, 0, &length);

@@ -159,7 +159,7 @@ static void add_seeds(struct target *t) {
 static void add_token(struct tb_store *store) {
   unsigned char digest[TC_SHA256_BYTES];
   sqlite3_stmt *add = tb_store_get(store, TB_SQL_ADD_TOKEN);
-  tb_digest(false, REQUEST_TOKEN, strlen(REQUEST_TOKEN), digest);
+  demand(tb_digest(REQUEST_TOKEN, strlen(REQUEST_TOKEN), digest), "a digest");
   sqlite3_bind_blob(add, 1, digest, sizeof digest, SQLITE_STATIC);
   sqlite3_bind_int(add, 2, TB_SCOPE_WRITE);
   sqlite3_bind_int64(add, 3, tb_now_ms());
