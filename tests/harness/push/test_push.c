@@ -1,4 +1,4 @@
-/* The parts of push: URLs, what answers mean, entries as bytes, the spool on a real disk, tokens. */
+/* The parts of push: what answers mean, entries as bytes, the spool on a real disk, tokens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,74 +30,6 @@ static int close_arena(void **state) {
   (void)state;
   tc_arena_free(arena);
   return 0;
-}
-
-/* --- URLs --- */
-
-static void test_urls(void **state) {
-  (void)state;
-  static const struct {
-    const char *text, *origin, *path, *query;
-    bool secure, loopback;
-  } rows[] = {
-      {"http://127.0.0.1:8080", "http://127.0.0.1:8080", "", "", false, true},
-      {"HTTPS://Dash.Example/", "https://dash.example:443", "", "", true, false},
-      {"https://dash.example:443/a/b//?x=1&y=2", "https://dash.example:443", "/a/b", "x=1&y=2", true, false},
-      {"http://localhost/?q", "http://localhost:80", "", "q", false, true},
-      {"http://[::1]:9/p", "http://[::1]:9", "/p", "", false, true},
-      {"http://127.evil.example/", "http://127.evil.example:80", "", "", false, false},
-      {"http://localhost.evil.example", "http://localhost.evil.example:80", "", "", false, false},
-      {"http://10.0.0.1", "http://10.0.0.1:80", "", "", false, false},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    struct tb_url url;
-    struct tc_error err = {0};
-    assert_int_equal(tb_url_parse(arena, rows[i].text, &url, &err), TC_OK);
-    assert_string_equal(url.origin, rows[i].origin);
-    assert_string_equal(url.path, rows[i].path);
-    assert_string_equal(url.query, rows[i].query);
-    assert_int_equal(url.secure, rows[i].secure);
-    assert_int_equal(url.loopback, rows[i].loopback);
-  }
-}
-
-static void test_no_urls(void **state) {
-  (void)state;
-  static const char *const texts[] = {"",
-                                      "host",
-                                      "ftp://host",
-                                      "http:/host",
-                                      "http://",
-                                      "http:///path",
-                                      "http://host:",
-                                      "http://host:0",
-                                      "http://host:65536",
-                                      "http://host:1x",
-                                      "http://ho st/",
-                                      "http://host/\n",
-                                      "http://a\\b",
-                                      "http://host/a\\b",
-                                      "http://host#f",
-                                      "http://[::1",
-                                      "http://[]/",
-                                      "http://[x]/",
-                                      "http://h\xc3\xb6st/",
-                                      "http://host/%zz|",
-                                      "http://a:b:1/",
-                                      "http://host:1:2"};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    struct tb_url url;
-    struct tc_error err = {0};
-    if (tb_url_parse(arena, texts[i], &url, &err) != TC_ARG) fail_msg("'%s' is taken", texts[i]);
-  }
-  static const char *const secret[] = {"http://me:hush@host/", "https://hush@host", "http://host:hush@other/",
-                                       "http://a\\@hush@b/"};
-  for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
-    struct tb_url url;
-    struct tc_error err = {0};
-    assert_int_equal(tb_url_parse(arena, secret[i], &url, &err), TC_ARG);
-    assert_null(strstr(err.message, "hush"));
-  }
 }
 
 static void test_each_format_has_a_reporter(void **state) {
@@ -569,8 +501,6 @@ static void test_defaults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_urls),
-      cmocka_unit_test(test_no_urls),
       cmocka_unit_test(test_each_format_has_a_reporter),
       cmocka_unit_test(test_answers),
       cmocka_unit_test(test_reasons),
