@@ -107,11 +107,6 @@ static uint64_t hash_of(const cJSON *value) {
   return tc_hash_u64(value ? (uint64_t)(value->type & 0xFF /* without flags of the memory */) : 0, sum);
 }
 
-static uint64_t key_of(const cJSON *result, const cJSON *c) {
-  const char *host = host_of(result, c);
-  return tc_hash_u64(hash_of(tb_doc_at(c, "case")), tc_hash_bytes(0, host, strlen(host)));
-}
-
 /* Texts of these numbers, and which are alike; false: memory is out. */
 static bool find_alike(const uint64_t *keys, int count, struct tb_equal_texts *out) {
   char(*digits)[KEY] = calloc((size_t)count + 1, sizeof *digits);
@@ -168,7 +163,10 @@ int *tb_ablation_references(const cJSON *result) {
   bool good = cases && keys && references;
   for (int i = 0; good && i < n; i++) references[i] = -1;
   if (good && any_technique(cases, n)) { /* most results have none */
-    for (int i = 0; i < n; i++) keys[i] = key_of(result, cases[i]);
+    for (int i = 0; i < n; i++) {
+      const char *host = host_of(result, cases[i]);
+      keys[i] = tc_hash_u64(hash_of(tb_doc_at(cases[i], "case")), tc_hash_bytes(0, host, strlen(host)));
+    }
     good = find_alike(keys, n, &equal);
     if (good) find_references(result, cases, n, &equal, references);
   }
@@ -182,10 +180,9 @@ int *tb_ablation_references(const cJSON *result) {
 
 /* --- figures --- */
 
-static bool has_breaks(const cJSON *c) { return cJSON_GetArraySize(tb_doc_at(c, "graph.breaks")) > 0; }
-
 static const cJSON *cold_of(const cJSON *c, const cJSON *on) {
-  return tb_doc_at(c, has_breaks(on) ? "compile.first_call_ns" : "compile.cold_ns");
+  const bool has_breaks = cJSON_GetArraySize(tb_doc_at(on, "graph.breaks")) > 0;
+  return tb_doc_at(c, has_breaks ? "compile.first_call_ns" : "compile.cold_ns");
 }
 
 static double sample(const cJSON *samples, int i) {

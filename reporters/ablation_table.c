@@ -41,15 +41,6 @@ static const char *same_artifact(const struct tb_ablation_row *row) {
   return !off || !on ? "–" : strcmp(off, on) ? "DIFFERS" : "equal";
 }
 
-static void put_row(FILE *out, const struct tb_ablation_row *row, const struct tb_report_options *options) {
-  fprintf(out, "%-*s", LABEL_WIDTH, row->label);
-  put_ratio(out, row, TB_ABLATION_COLD, options->half_width);
-  put_ratio(out, row, TB_ABLATION_WHOLE, options->half_width);
-  put_number(out, row->instructions, "%.4f");
-  put_number(out, row->median_ns / ns_per_ms, "%.2f");
-  fprintf(out, "  %s\n", same_artifact(row));
-}
-
 static void put_titles(FILE *out, const struct tb_report_options *options, const struct tb_ablation_row *row,
                        int n_models) {
   char group[GROUP];
@@ -104,7 +95,13 @@ bool tb_report_ablation(const cJSON *result, const struct tb_report_options *opt
     if (!i || a.rows[i].on != on)
       fprintf(out, "%s", i ? "\n" : ""), put_titles(out, options, &a.rows[i], a.n_models);
     on = a.rows[i].on;
-    put_row(out, &a.rows[i], options);
+    const struct tb_ablation_row *row = &a.rows[i];
+    fprintf(out, "%-*s", LABEL_WIDTH, row->label);
+    put_ratio(out, row, TB_ABLATION_COLD, options->half_width);
+    put_ratio(out, row, TB_ABLATION_WHOLE, options->half_width);
+    put_number(out, row->instructions, "%.4f");
+    put_number(out, row->median_ns / ns_per_ms, "%.2f");
+    fprintf(out, "  %s\n", same_artifact(row));
   }
   if (made && !a.n_rows)
     fputs("no case of this result has a switch opt.* off beside the same case with all of them on\n", out);

@@ -47,16 +47,6 @@ static const char *colour_of(const char *verdict) {
   return !strcmp(verdict, "UNSURE") ? "\033[33m" : "";
 }
 
-static void put_verdict(const cJSON *one, const struct tb_report_options *options, FILE *out) {
-  const char *verdict = tb_comparison_verdict(one);
-  const char *colour = options->colour ? colour_of(verdict) : "";
-  fprintf(out, "  %s", colour);
-  put_line(out, verdict);
-  fputs(*colour ? "\033[0m" : "", out);
-  if (cJSON_IsTrue(tb_doc_at(one, "confirmed"))) fputs(", confirmed by fresh pairs", out);
-  if (cJSON_IsTrue(tb_doc_at(one, "control"))) fputs(" (control: same artifact, same program)", out);
-}
-
 /* What a verdict rests on: pairs of processes, or points of a history, which say so. */
 static void put_count(const cJSON *one, bool of_history, FILE *out) {
   const double points = tb_doc_number(one, "time.points"), pairs = tb_doc_number(one, "time.pairs");
@@ -98,7 +88,13 @@ static void put_row(const cJSON *one, int width, bool of_history, const struct t
   else
     fprintf(out, "  %5.2f%%", floor * percent);
   put_count(one, of_history, out);
-  put_verdict(one, options, out);
+  const char *verdict = tb_comparison_verdict(one);
+  const char *colour = options->colour ? colour_of(verdict) : "";
+  fprintf(out, "  %s", colour);
+  put_line(out, verdict);
+  fputs(*colour ? "\033[0m" : "", out);
+  if (cJSON_IsTrue(tb_doc_at(one, "confirmed"))) fputs(", confirmed by fresh pairs", out);
+  if (cJSON_IsTrue(tb_doc_at(one, "control"))) fputs(" (control: same artifact, same program)", out);
   fputc('\n', out);
 }
 

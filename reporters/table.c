@@ -20,13 +20,6 @@ int tb_screen_width(const char *text) {
 
 typedef char group_name[2 * TB_GROUP]; /* with the suite, which titles do not have */
 
-static void name_group(const cJSON *one_case, group_name out) {
-  snprintf(out, TB_GROUP, "%s", tb_doc_text(one_case, "case.suite", ""));
-  const size_t used = strlen(out) + 1;
-  out[used - 1] = '\n';
-  tb_case_group(one_case, out + used, TB_GROUP);
-}
-
 static int by_batch(const void *a, const void *b) {
   const cJSON *x = *(const cJSON *const *)a, *y = *(const cJSON *const *)b;
   const double p = tb_doc_number(x, "case.batch"), q = tb_doc_number(y, "case.batch");
@@ -63,7 +56,10 @@ static bool find_groups(const cJSON *const *cases, int count, struct tb_equal_te
   group_name *names = calloc((size_t)count + 1, sizeof *names);
   const char **texts = calloc((size_t)count + 1, sizeof *texts);
   for (int i = 0; names && texts && i < count; i++) {
-    name_group(cases[i], names[i]);
+    snprintf(names[i], TB_GROUP, "%s", tb_doc_text(cases[i], "case.suite", ""));
+    const size_t used = strlen(names[i]) + 1;
+    names[i][used - 1] = '\n';
+    tb_case_group(cases[i], names[i] + used, TB_GROUP);
     texts[i] = names[i];
   }
   const bool good = names && texts && tb_equal_texts_make(texts, count, out);
@@ -150,39 +146,6 @@ static void tell(const struct telling *t, const char *format, ...) {
   t->visit(text, t->context);
 }
 
-/* What made figures worse, where the harness saw it. */
-static void tell_warnings(const struct telling *t, const cJSON *result) {
-  const cJSON *environment, *warning;
-  cJSON_ArrayForEach(environment, tb_doc_at(result, "environments")) {
-    cJSON_ArrayForEach(warning, tb_doc_at(environment, "warnings")) {
-      if (cJSON_IsString(warning)) t->visit(warning->valuestring, t->context);
-    }
-  }
-}
-
-/* What took CPU time away while the run went on. */
-static void tell_disturbance(const struct telling *t, const cJSON *result) {
-  const double others = tb_doc_number(result, "disturbance.others_share"),
-               stolen = tb_doc_number(result, "disturbance.steal_share");
-  if (others > much_taken)
-    tell(t, "other processes took %.0f%% of the machine's CPU time during the run", hundred * others);
-  if (stolen > much_taken)
-    tell(t, "the hypervisor took %.0f%% of the machine's CPU time during the run", hundred * stolen);
-}
-
-/* How many causes of noise there are; doctor has them with what mends each. */
-static void tell_noise(const struct telling *t, const cJSON *result) {
-  const cJSON *cause;
-  int worse = 0, unknown = 0;
-  cJSON_ArrayForEach(cause, tb_doc_at(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "noise")) {
-    worse += !strcmp(tb_doc_text(cause, "state", ""), "worse");
-    unknown += !strcmp(tb_doc_text(cause, "state", ""), "unknown");
-  }
-  if (worse || unknown)
-    tell(t, "%d cause%s of noise, %d more cannot be seen here: tbench doctor tells what mends them", worse,
-         worse == 1 ? "" : "s", unknown);
-}
-
 /* An interval over the blocks of one pair of processes does not know how pairs differ. */
 static void tell_intervals(const struct telling *t, const cJSON *result) {
   const cJSON *c;
@@ -202,9 +165,30 @@ static void tell_intervals(const struct telling *t, const cJSON *result) {
 
 void tb_each_note(const cJSON *result, tb_note_visit *visit, void *context) {
   const struct telling t = {visit, context};
-  tell_warnings(&t, result);
-  tell_disturbance(&t, result);
-  tell_noise(&t, result);
+  /* What made figures worse, where the harness saw it. */
+  const cJSON *environment, *warning;
+  cJSON_ArrayForEach(environment, tb_doc_at(result, "environments")) {
+    cJSON_ArrayForEach(warning, tb_doc_at(environment, "warnings")) {
+      if (cJSON_IsString(warning)) t.visit(warning->valuestring, t.context);
+    }
+  }
+  /* What took CPU time away while the run went on. */
+  const double others = tb_doc_number(result, "disturbance.others_share"),
+               stolen = tb_doc_number(result, "disturbance.steal_share");
+  if (others > much_taken)
+    tell(&t, "other processes took %.0f%% of the machine's CPU time during the run", hundred * others);
+  if (stolen > much_taken)
+    tell(&t, "the hypervisor took %.0f%% of the machine's CPU time during the run", hundred * stolen);
+  /* How many causes of noise there are; doctor has them with what mends each. */
+  const cJSON *cause;
+  int worse = 0, unknown = 0;
+  cJSON_ArrayForEach(cause, tb_doc_at(cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0), "noise")) {
+    worse += !strcmp(tb_doc_text(cause, "state", ""), "worse");
+    unknown += !strcmp(tb_doc_text(cause, "state", ""), "unknown");
+  }
+  if (worse || unknown)
+    tell(&t, "%d cause%s of noise, %d more cannot be seen here: tbench doctor tells what mends them", worse,
+         worse == 1 ? "" : "s", unknown);
   tell_intervals(&t, result);
   const int left_out = cJSON_GetArraySize(tb_doc_at(result, "left_out"));
   if (left_out)

@@ -50,16 +50,6 @@ static void put_measure(struct tb_json *json, const char *measure, double value,
   tb_emit_close(json, '}');
 }
 
-/* Of several results: are all of them whole? */
-static void put_run(struct tb_json *json, const cJSON *results) {
-  bool complete = true;
-  for (int i = 0; i < tb_doc_count(results); i++)
-    complete = tb_result_complete(tb_doc_nth(results, i)) && complete;
-  tb_emit_open(json, "tbench/run", '{');
-  put_measure(json, complete_measure, complete, NAN, NAN);
-  tb_emit_close(json, '}');
-}
-
 static void put_case(const cJSON *result, const cJSON *one_case, void *context) {
   struct tb_json *json = context;
   char name[CASE + 1];
@@ -82,7 +72,15 @@ bool tb_report_bencher(const cJSON *result, const struct tb_report_options *opti
   if (tb_case_of_two_hosts(result, hosts))
     return tb_report_lacks_host(options, "a case is", hosts, "a report of Bencher has a name once");
   tb_emit_open(&json, NULL, '{');
-  if (tb_doc_count(result)) put_run(&json, result);
+  if (tb_doc_count(result)) {
+    /* Of several results: are all of them whole? */
+    bool complete = true;
+    for (int i = 0; i < tb_doc_count(result); i++)
+      complete = tb_result_complete(tb_doc_nth(result, i)) && complete;
+    tb_emit_open(&json, "tbench/run", '{');
+    put_measure(&json, complete_measure, complete, NAN, NAN);
+    tb_emit_close(&json, '}');
+  }
   const bool good = tb_each_last_case(result, put_case, &json);
   tb_emit_close(&json, '}');
   return good && !ferror(out);

@@ -28,16 +28,6 @@ static const char *variable(const char *name) {
   return value && *value ? value : NULL;
 }
 
-static void put_github(struct tb_json *json, const cJSON *result) {
-  const char *commit = variable(commit_variable);
-  if (!commit) commit = tb_doc_whole_commit(result); /* a shortened one has no parents there, so no history */
-  tb_emit_open(json, "github", '{');
-  tb_emit_text(json, "repository", variable(repository_variable));
-  tb_emit_text(json, "commit", commit);
-  tb_emit_text(json, "pr_number", variable(pull_request_variable));
-  tb_emit_close(json, '}');
-}
-
 static void put_machine(struct tb_json *json, const cJSON *environment) {
   tb_emit_open(json, "cluster_info", '{');
   tb_emit_text(json, "name", tb_doc_text(environment, "host", "unknown"));
@@ -70,16 +60,6 @@ static void put_tags(struct tb_json *json, const cJSON *result, const cJSON *one
   tb_emit_close(json, '}');
 }
 
-/* What breaks a history where it changes. */
-static void put_context(struct tb_json *json, const cJSON *result, const cJSON *environment) {
-  tb_emit_open(json, "context", '{');
-  tb_emit_text(json, "benchmark_language", "Lua");
-  tb_emit_text(json, "build", tb_doc_text(result, "tbench.build", NULL));
-  tb_emit_text(json, "llvm", tb_doc_text(environment, "llvm", NULL));
-  tb_emit_text(json, "blas", tb_doc_text(environment, "blas", NULL));
-  tb_emit_close(json, '}');
-}
-
 static void begin_element(struct tb_json *json, const cJSON *result, const cJSON *one_case,
                           const char *figure) {
   const cJSON *environment = tb_case_environment(result, one_case);
@@ -93,45 +73,49 @@ static void begin_element(struct tb_json *json, const cJSON *result, const cJSON
   tb_emit_text(json, "batch_id", run);
   tb_emit_text(json, "timestamp", tb_doc_text(result, "started", NULL));
   put_tags(json, result, one_case, figure);
-  put_context(json, result, environment);
+  /* What breaks a history where it changes. */
+  tb_emit_open(json, "context", '{');
+  tb_emit_text(json, "benchmark_language", "Lua");
+  tb_emit_text(json, "build", tb_doc_text(result, "tbench.build", NULL));
+  tb_emit_text(json, "llvm", tb_doc_text(environment, "llvm", NULL));
+  tb_emit_text(json, "blas", tb_doc_text(environment, "blas", NULL));
+  tb_emit_close(json, '}');
   tb_emit_open(json, "info", '{');
   tb_emit_text(json, "id", tb_doc_text(one_case, "id", NULL));
   tb_emit_text(json, "tbench_version", tb_doc_text(result, "tbench.version", NULL));
   tb_emit_text(json, "artifact", tb_doc_text(one_case, "graph.artifact", NULL));
   tb_emit_close(json, '}');
   put_machine(json, environment);
-  put_github(json, result);
-}
-
-static void put_stats(struct tb_json *json, const struct tb_series *series) {
-  const int n = tb_series_samples(series);
-  tb_emit_open(json, "stats", '{');
-  tb_emit_open(json, "data", '[');
-  if (!n) tb_emit_number(json, NULL, series->value);
-  for (int i = 0; i < n; i++) tb_emit_number(json, NULL, tb_series_sample(series, i));
-  tb_emit_close(json, ']');
-  tb_emit_text(json, "unit", unit_of(series->unit));
-  tb_emit_close(json, '}');
-}
-
-static void put_error(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
-  begin_element(json, result, one_case, "steady");
-  tb_emit_open(json, "error", '{');
-  tb_emit_text(json, "outcome", tb_doc_text(one_case, "outcome", "?"));
-  tb_emit_text(json, "message", tb_case_error(one_case));
-  tb_emit_close(json, '}');
+  const char *commit = variable(commit_variable);
+  if (!commit) commit = tb_doc_whole_commit(result); /* a shortened one has no parents there, so no history */
+  tb_emit_open(json, "github", '{');
+  tb_emit_text(json, "repository", variable(repository_variable));
+  tb_emit_text(json, "commit", commit);
+  tb_emit_text(json, "pr_number", variable(pull_request_variable));
   tb_emit_close(json, '}');
 }
 
 static void put_case(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
   if (!tb_case_right(one_case)) {
-    put_error(json, result, one_case);
+    begin_element(json, result, one_case, "steady");
+    tb_emit_open(json, "error", '{');
+    tb_emit_text(json, "outcome", tb_doc_text(one_case, "outcome", "?"));
+    tb_emit_text(json, "message", tb_case_error(one_case));
+    tb_emit_close(json, '}');
+    tb_emit_close(json, '}');
     return;
   }
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
     if (!unit_of(series.unit)) continue;
     begin_element(json, result, one_case, series.name);
-    put_stats(json, &series);
+    const int n = tb_series_samples(&series);
+    tb_emit_open(json, "stats", '{');
+    tb_emit_open(json, "data", '[');
+    if (!n) tb_emit_number(json, NULL, series.value);
+    for (int i = 0; i < n; i++) tb_emit_number(json, NULL, tb_series_sample(&series, i));
+    tb_emit_close(json, ']');
+    tb_emit_text(json, "unit", unit_of(series.unit));
+    tb_emit_close(json, '}');
     tb_emit_close(json, '}');
   }
 }

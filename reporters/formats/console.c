@@ -20,14 +20,6 @@ static void put_cell(FILE *out, const char *text, int width, bool left, bool las
   if (!last) fprintf(out, "%*s", GAP, "");
 }
 
-static void put_title(FILE *out, const struct tb_report_options *options, const cJSON *first) {
-  char group[TB_GROUP];
-  tb_case_group(first, group, sizeof group);
-  fputs(options->colour ? "\033[1m" : "", out);
-  tb_put_text(out, group, tb_escape_line);
-  fprintf(out, "%s\n", options->colour ? "\033[0m" : "");
-}
-
 static void find_widths(const struct tb_report_options *options, const cJSON **cases, int n, int *widths) {
   char cell[TB_CELL];
   for (int k = 0; k < tb_column_count(); k++) {
@@ -99,16 +91,6 @@ static void put_note_of(FILE *out, const cJSON *c, const char *text) {
   fputc('\n', out);
 }
 
-/* What a person must know of a case beside its figures: errors and fallbacks. */
-static void put_notes(FILE *out, const cJSON *c) {
-  const char *error = tb_case_error(c);
-  const cJSON *note;
-  if (error) put_note_of(out, c, error);
-  cJSON_ArrayForEach(note, tb_doc_at(c, "graph.fallbacks")) {
-    if (cJSON_IsString(note)) put_note_of(out, c, note->valuestring);
-  }
-}
-
 struct writing {
   FILE *out;
   const struct tb_report_options *options;
@@ -117,9 +99,21 @@ struct writing {
 
 static void put_group(const cJSON **cases, int n, void *context) {
   struct writing *w = context;
-  put_title(w->out, w->options, cases[0]);
+  char group[TB_GROUP];
+  tb_case_group(cases[0], group, sizeof group);
+  fputs(w->options->colour ? "\033[1m" : "", w->out);
+  tb_put_text(w->out, group, tb_escape_line);
+  fprintf(w->out, "%s\n", w->options->colour ? "\033[0m" : "");
   w->good &= put_rows(w->out, w->options, cases, n);
-  for (int k = 0; k < n; k++) put_notes(w->out, cases[k]);
+  for (int k = 0; k < n; k++) {
+    /* What a person must know of a case beside its figures: errors and fallbacks. */
+    const char *error = tb_case_error(cases[k]);
+    const cJSON *note;
+    if (error) put_note_of(w->out, cases[k], error);
+    cJSON_ArrayForEach(note, tb_doc_at(cases[k], "graph.fallbacks")) {
+      if (cJSON_IsString(note)) put_note_of(w->out, cases[k], note->valuestring);
+    }
+  }
   fputc('\n', w->out);
 }
 

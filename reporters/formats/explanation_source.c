@@ -49,20 +49,6 @@ static void widen(struct file *f, int line) {
   if (line > f->last) f->last = line;
 }
 
-/* The lines that there is something to say about. */
-static void find_range(struct file *f, int count) {
-  const cJSON *item;
-  f->first = count, f->last = 1;
-  cJSON_ArrayForEach(item,
-                     tb_doc_at(f->explanation, "pieces")) if (!strcmp(tb_doc_text(item, "file", ""), f->name))
-      widen(f, tb_html_whole(item, "line", 0)),
-      widen(f, tb_html_whole(item, "last_line", 0));
-  cJSON_ArrayForEach(item, tb_doc_at(f->explanation, "breaks")) widen(f, calling_line(item, f->name));
-  f->first -= AROUND, f->last += AROUND;
-  if (count <= WHOLE_FILE || f->first < 1) f->first = 1;
-  if (count <= WHOLE_FILE || f->last > count) f->last = count;
-}
-
 /* --- what stands beside a line --- */
 
 static bool goes_on(const cJSON *piece) { return !strcmp(tb_doc_text(piece, "kind", ""), "continuation"); }
@@ -102,13 +88,6 @@ static void note_breaks(const struct file *f) {
   }
 }
 
-static void note_eager(const struct file *f) {
-  const cJSON *piece;
-  cJSON_ArrayForEach(piece, tb_doc_at(f->explanation, "pieces")) if (stands_at(piece, f->name, f->line) &&
-                                                                     cJSON_IsTrue(tb_doc_at(piece, "eager")))
-      fputs("<div class=\"break\">runs eagerly from here</div>", f->out);
-}
-
 struct found {
   const struct file *file;
   int graph;
@@ -123,23 +102,19 @@ static void find_graph(const cJSON *piece, const cJSON *entry, int graph, void *
       found->graph = graph;
 }
 
-/* The colour of a line: that of a break, or of the graph that it became a part of. */
-static void put_class(const struct file *f) {
-  struct found found = {.file = f};
-  tb_each_entry(f->explanation, find_graph, &found);
-  if (f->broken)
-    fputs(" class=\"broken\"", f->out);
-  else if (found.graph)
-    fprintf(f->out, " class=\"g%d\"", found.graph % 6);
-}
-
 static void put_line(struct file *f, const char *text, size_t length) {
   const cJSON *one;
   f->broken = false;
   cJSON_ArrayForEach(one, tb_doc_at(f->explanation, "breaks")) f->broken |=
       calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line);
   fputs("<tr", f->out);
-  put_class(f);
+  /* The colour of a line: that of a break, or of the graph that it became a part of. */
+  struct found found = {.file = f};
+  tb_each_entry(f->explanation, find_graph, &found);
+  if (f->broken)
+    fputs(" class=\"broken\"", f->out);
+  else if (found.graph)
+    fprintf(f->out, " class=\"g%d\"", found.graph % 6);
   fprintf(f->out, "><td class=\"no\">%d</td><td class=\"code\"><pre>", f->line);
   char *line = strndup(text, length);
   tb_html_text(f->out, line ? line : "");
@@ -149,7 +124,11 @@ static void put_line(struct file *f, const char *text, size_t length) {
   tb_each_entry(f->explanation, note_operations, f);
   note_breaks(f);
   tb_each_entry(f->explanation, note_graph_behind, f);
-  note_eager(f);
+  const cJSON *piece;
+  cJSON_ArrayForEach(piece, tb_doc_at(f->explanation, "pieces")) {
+    if (stands_at(piece, f->name, f->line) && cJSON_IsTrue(tb_doc_at(piece, "eager")))
+      fputs("<div class=\"break\">runs eagerly from here</div>", f->out);
+  }
   fputs("</td></tr>\n", f->out);
 }
 
@@ -159,7 +138,18 @@ static void put_file(FILE *out, const cJSON *explanation, const char *name, cons
   struct file f = {.out = out, .explanation = explanation, .name = name};
   int count = 1;
   for (const char *c = text; *c; c++) count += *c == '\n' && c[1];
-  find_range(&f, count);
+  /* The lines that there is something to say about. */
+  const cJSON *item;
+  f.first = count, f.last = 1;
+  cJSON_ArrayForEach(item, tb_doc_at(explanation, "pieces")) {
+    if (strcmp(tb_doc_text(item, "file", ""), f.name)) continue;
+    widen(&f, tb_html_whole(item, "line", 0));
+    widen(&f, tb_html_whole(item, "last_line", 0));
+  }
+  cJSON_ArrayForEach(item, tb_doc_at(explanation, "breaks")) widen(&f, calling_line(item, f.name));
+  f.first -= AROUND, f.last += AROUND;
+  if (count <= WHOLE_FILE || f.first < 1) f.first = 1;
+  if (count <= WHOLE_FILE || f.last > count) f.last = count;
   fputs("<h3>", out);
   tb_html_text(out, name);
   fputs("</h3>\n<table class=\"source\"><tbody>\n", out);

@@ -28,15 +28,6 @@ static void put_failed(struct tb_json *json, const cJSON *documents) {
   tb_emit_close(json, ']');
 }
 
-/* Of each result that is not whole, why. */
-static void put_incomplete(struct tb_json *json, const cJSON *documents) {
-  char why[TEXT];
-  tb_emit_open(json, "incomplete", '[');
-  for (int i = 0; i < tb_doc_count(documents); i++)
-    if (tb_result_incomplete(tb_doc_nth(documents, i), why, sizeof why)) tb_emit_text(json, NULL, why);
-  tb_emit_close(json, ']');
-}
-
 static void put_context(struct tb_json *json, const cJSON *documents) {
   const cJSON *result = tb_doc_nth(documents, 0);
   const cJSON *environment = cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0);
@@ -58,7 +49,12 @@ static void put_context(struct tb_json *json, const cJSON *documents) {
   tb_emit_text(json, "cpu_model", tb_doc_text(environment, "cpu.model", NULL));
   tb_emit_text(json, "cpu_time", "real_time");
   put_failed(json, documents);
-  put_incomplete(json, documents);
+  /* Of each result that is not whole, why. */
+  char why[TEXT];
+  tb_emit_open(json, "incomplete", '[');
+  for (int i = 0; i < tb_doc_count(documents); i++)
+    if (tb_result_incomplete(tb_doc_nth(documents, i), why, sizeof why)) tb_emit_text(json, NULL, why);
+  tb_emit_close(json, ']');
   tb_emit_close(json, '}');
 }
 

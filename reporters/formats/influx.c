@@ -52,24 +52,20 @@ static void put_end(FILE *out, double started) {
   fputc('\n', out);
 }
 
-static void put_run(FILE *out, const cJSON *result, double started) {
-  char made[TB_TAG_TEXT + 1];
-  const char *host = tb_run_host(result, made);
-  fputs("tbench_run", out);
-  if (host) {
-    fputs(",host=", out);
-    tb_put_text(out, host, tb_escape_influx);
-  }
-  fprintf(out, " complete=%s", tb_result_complete(result) ? "true" : "false");
-  put_end(out, started);
-}
-
 bool tb_report_influx(const cJSON *result, const struct tb_report_options *options, FILE *out) {
   (void)options;
   for (int i = 0; i < tb_doc_count(result); i++) {
     const cJSON *one = tb_doc_nth(result, i), *one_case;
     const double started = tb_doc_time(one, "started");
-    put_run(out, one, started);
+    char made[TB_TAG_TEXT + 1];
+    const char *host = tb_run_host(one, made);
+    fputs("tbench_run", out);
+    if (host) {
+      fputs(",host=", out);
+      tb_put_text(out, host, tb_escape_influx);
+    }
+    fprintf(out, " complete=%s", tb_result_complete(one) ? "true" : "false");
+    put_end(out, started);
     cJSON_ArrayForEach(one_case, tb_doc_at(one, "cases")) {
       if (tb_case_absent(one_case)) continue;
       fputs("tbench", out);

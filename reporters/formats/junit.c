@@ -132,17 +132,14 @@ static const char *type_of_pair(const cJSON *one) {
                                   : "failed";
 }
 
-/* "SLOWER 1.100 [1.050, 1.150]: kernels 1 -> 2 (+100%): worse" */
-static void message_of_pair(const cJSON *one, char *out, size_t size) {
+static void put_pair(FILE *out, const cJSON *one) {
+  char message[REASON + 2 * TB_CELL];
+  /* "SLOWER 1.100 [1.050, 1.150]: kernels 1 -> 2 (+100%): worse" */
   char interval[TB_CELL], reason[REASON];
   tb_comparison_interval(one, interval);
   tb_comparison_reason(one, reason, sizeof reason);
-  snprintf(out, size, "%s %s%s%s", tb_comparison_verdict(one), interval, *reason ? ": " : "", reason);
-}
-
-static void put_pair(FILE *out, const cJSON *one) {
-  char message[REASON + 2 * TB_CELL];
-  message_of_pair(one, message, sizeof message);
+  snprintf(message, sizeof message, "%s %s%s%s", tb_comparison_verdict(one), interval, *reason ? ": " : "",
+           reason);
   begin_test(out, "tbench", tb_doc_text(one, "id", "?"), tb_doc_number(one, "head_ns"));
   put_verdict(out, verdict_of_pair(one), type_of_pair(one), message);
   fputs("      <system-out>", out);

@@ -41,15 +41,6 @@ static void put_text(struct tb_json *json, const char *key, const char *text) {
   tb_emit_text(json, key, name);
 }
 
-static void put_machine(struct tb_json *json, const cJSON *result) {
-  const cJSON *environment = cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0);
-  tb_emit_open(json, "machine", '{');
-  put_text(json, "name", tb_doc_text(environment, "host", "unknown"));
-  put_text(json, "hardware", tb_doc_text(environment, "cpu.model", NULL));
-  put_text(json, "os", tb_doc_text(environment, "os", NULL));
-  tb_emit_close(json, '}');
-}
-
 /* "20260102030405" */
 static void put_revision(struct tb_json *json, const char *started) {
   char revision[TB_UTC_TEXT];
@@ -136,7 +127,12 @@ bool tb_report_lnt(const cJSON *result, const struct tb_report_options *options,
     return tb_report_lacks_host(options, "its cases are", hosts, "a report of LNT is of one machine");
   tb_emit_open(&json, NULL, '{');
   tb_emit_text(&json, "format_version", "2");
-  put_machine(&json, result);
+  const cJSON *environment = cJSON_GetArrayItem(tb_doc_at(result, "environments"), 0);
+  tb_emit_open(&json, "machine", '{');
+  put_text(&json, "name", tb_doc_text(environment, "host", "unknown"));
+  put_text(&json, "hardware", tb_doc_text(environment, "cpu.model", NULL));
+  put_text(&json, "os", tb_doc_text(environment, "os", NULL));
+  tb_emit_close(&json, '}');
   put_run(&json, result);
   tb_emit_open(&json, "tests", '[');
   const bool good = tb_each_last_case(result, put_case, &json);

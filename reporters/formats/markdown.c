@@ -49,29 +49,6 @@ struct writing {
   const struct tb_report_options *options;
 };
 
-static void put_head(FILE *out, const struct tb_report_options *options) {
-  for (int k = 0; k < tb_column_count(); k++)
-    if (tb_column_shown(options, k))
-      fprintf(out, "| %s%s%s ", tb_column_at(k)->title, *tb_column_at(k)->unit ? " " : "",
-              tb_column_at(k)->unit);
-  fputs("|\n", out);
-  for (int k = 0; k < tb_column_count(); k++)
-    if (tb_column_shown(options, k)) fputs(tb_column_at(k)->left ? "|:--" : "|--:", out);
-  fputs("|\n", out);
-}
-
-static void put_row(FILE *out, const struct tb_report_options *options, const cJSON *one_case) {
-  for (int k = 0; k < tb_column_count(); k++) {
-    char cell[TB_CELL];
-    if (!tb_column_shown(options, k)) continue;
-    tb_column_at(k)->format(one_case, cell);
-    fputs("| ", out);
-    tb_markdown_cell(out, cell);
-    fputc(' ', out);
-  }
-  fputs("|\n", out);
-}
-
 static void put_group(const cJSON **cases, int count, void *context) {
   struct writing *w = context;
   char group[TB_GROUP];
@@ -81,8 +58,25 @@ static void put_group(const cJSON **cases, int count, void *context) {
   fputs("\n**", part);
   tb_markdown_text(part, group);
   fputs("**\n\n", part);
-  put_head(part, w->options);
-  for (int i = 0; i < count; i++) put_row(part, w->options, cases[i]);
+  for (int k = 0; k < tb_column_count(); k++)
+    if (tb_column_shown(w->options, k))
+      fprintf(part, "| %s%s%s ", tb_column_at(k)->title, *tb_column_at(k)->unit ? " " : "",
+              tb_column_at(k)->unit);
+  fputs("|\n", part);
+  for (int k = 0; k < tb_column_count(); k++)
+    if (tb_column_shown(w->options, k)) fputs(tb_column_at(k)->left ? "|:--" : "|--:", part);
+  fputs("|\n", part);
+  for (int i = 0; i < count; i++) {
+    for (int k = 0; k < tb_column_count(); k++) {
+      char cell[TB_CELL];
+      if (!tb_column_shown(w->options, k)) continue;
+      tb_column_at(k)->format(cases[i], cell);
+      fputs("| ", part);
+      tb_markdown_cell(part, cell);
+      fputc(' ', part);
+    }
+    fputs("|\n", part);
+  }
   tb_part_end(&w->comment, part);
 }
 
@@ -111,19 +105,6 @@ static void put_note(const char *text, void *context) {
   fputc('\n', context);
 }
 
-static void put_fallbacks(FILE *out, const cJSON *result) {
-  const cJSON *c, *note;
-  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
-    cJSON_ArrayForEach(note, tb_doc_at(c, "graph.fallbacks")) {
-      if (!cJSON_IsString(note)) continue;
-      fputs("- ", out);
-      tb_markdown_code(out, tb_doc_text(c, "id", "?"));
-      fputs(": ", out);
-      put_note(note->valuestring, out);
-    }
-  }
-}
-
 static void put_notes(struct tb_comment *comment, const cJSON *result) {
   FILE *part = tb_part_begin(comment);
   if (!part) return;
@@ -138,7 +119,16 @@ static void put_notes(struct tb_comment *comment, const cJSON *result) {
   tb_markdown_text(part, tb_doc_text(result, "tbench.commit", ""));
   fputc('\n', part);
   tb_each_note(result, put_note, part);
-  put_fallbacks(part, result);
+  const cJSON *c, *note;
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
+    cJSON_ArrayForEach(note, tb_doc_at(c, "graph.fallbacks")) {
+      if (!cJSON_IsString(note)) continue;
+      fputs("- ", part);
+      tb_markdown_code(part, tb_doc_text(c, "id", "?"));
+      fputs(": ", part);
+      put_note(note->valuestring, part);
+    }
+  }
   fputs("\n</details>\n", part);
   tb_part_end(comment, part);
 }

@@ -70,11 +70,6 @@ static enum counted counted_of(const cJSON *c) {
   return COLD;
 }
 
-/* What stands where there is no figure. */
-static const char *why_not(const cJSON *c, enum counted what) {
-  return !tb_case_right(c) ? tb_doc_text(c, "outcome", "?") : what == START ? "not measured" : "not counted";
-}
-
 static double figure_of(const cJSON *c, enum counted what) {
   if (what != START) return tb_case_figure(c, kinds[what].path) / million;
   return (tb_case_figure(c, "compile.start_ns.median") + tb_case_figure(c, "compile.first_call_ns.median")) /
@@ -88,8 +83,12 @@ static void put_case(struct table *t, const cJSON *c) {
                ratio = ours / theirs;
   fprintf(t->out, "%-32s %-8s %-10s %-6s ", tb_doc_text(c, "case.workload", "?"),
           tb_doc_text(c, "case.params.form", "–"), tb_doc_text(c, "case.backend", "?"), kinds[what].name);
+  /* What stands where there is no figure. */
   if (isnan(ours))
-    fprintf(t->out, "%12s", why_not(c, what));
+    fprintf(t->out, "%12s",
+            !tb_case_right(c) ? tb_doc_text(c, "outcome", "?")
+            : what == START   ? "not measured"
+                              : "not counted");
   else if (what == START)
     fprintf(t->out, "%9.3f ms", ours);
   else

@@ -7,29 +7,6 @@
 #include "reporters/series.h"
 #include "reporters/text_out.h"
 
-static void put_tags(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
-  tb_emit_open(json, "extra_info", '{');
-  for (struct tb_tag tag = {.row = 0}; tb_tag_next(result, one_case, &tag);) {
-    char name[TB_TAG_NAME];
-    snprintf(name, sizeof name, "%s%s", tag.prefix, tag.name);
-    tb_emit_text(json, name, tag.text);
-  }
-  tb_emit_close(json, '}');
-}
-
-static void put_benchmark(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
-  tb_emit_open(json, "benchmark", '{');
-  tb_emit_text(json, "name", "tbench");
-  tb_emit_text(json, "dtype", tb_doc_text(one_case, "case.dtype", NULL));
-  put_tags(json, result, one_case);
-  tb_emit_close(json, '}');
-  tb_emit_open(json, "model", '{');
-  tb_emit_text(json, "name", tb_doc_text(one_case, "case.workload", "?"));
-  tb_emit_text(json, "type", tb_doc_text(one_case, "case.suite", NULL));
-  tb_emit_text(json, "backend", tb_doc_text(one_case, "case.backend", NULL));
-  tb_emit_close(json, '}');
-}
-
 static void put_metric(struct tb_json *json, const struct tb_series *series) {
   char name[TB_SERIES_NAME + 32];
   const int n = tb_series_samples(series);
@@ -70,27 +47,38 @@ static void put_dependency(struct tb_json *json, const char *name, const char *v
   tb_emit_close(json, '}');
 }
 
-static void put_dependencies(struct tb_json *json, const cJSON *result, const cJSON *environment) {
-  const char *whole = tb_doc_whole_commit(result);
-  tb_emit_open(json, "dependencies", '{');
-  put_dependency(json, "tbench", tb_doc_text(result, "tbench.version", NULL),
-                 whole ? whole : tb_doc_text(result, "tbench.commit", NULL));
-  put_dependency(json, "llvm", tb_doc_text(environment, "llvm", NULL), NULL);
-  put_dependency(json, "lua", tb_doc_text(environment, "lua", NULL), NULL);
-  put_dependency(json, "blas", tb_doc_text(environment, "blas", NULL), NULL);
-  tb_emit_close(json, '}');
-}
-
 static void put_case(struct tb_json *json, const cJSON *result, const cJSON *one_case) {
   const cJSON *environment = tb_case_environment(result, one_case);
   for (struct tb_series series = {.row = 0}; tb_series_next(one_case, &series);) {
     tb_emit_open(json, NULL, '{');
     tb_emit_text(json, "schema_version", "v3");
     tb_emit_number(json, "timestamp", floor(tb_doc_time(result, "started")));
-    put_benchmark(json, result, one_case);
+    tb_emit_open(json, "benchmark", '{');
+    tb_emit_text(json, "name", "tbench");
+    tb_emit_text(json, "dtype", tb_doc_text(one_case, "case.dtype", NULL));
+    tb_emit_open(json, "extra_info", '{');
+    for (struct tb_tag tag = {.row = 0}; tb_tag_next(result, one_case, &tag);) {
+      char name[TB_TAG_NAME];
+      snprintf(name, sizeof name, "%s%s", tag.prefix, tag.name);
+      tb_emit_text(json, name, tag.text);
+    }
+    tb_emit_close(json, '}');
+    tb_emit_close(json, '}');
+    tb_emit_open(json, "model", '{');
+    tb_emit_text(json, "name", tb_doc_text(one_case, "case.workload", "?"));
+    tb_emit_text(json, "type", tb_doc_text(one_case, "case.suite", NULL));
+    tb_emit_text(json, "backend", tb_doc_text(one_case, "case.backend", NULL));
+    tb_emit_close(json, '}');
     put_metric(json, &series);
     put_machine(json, environment);
-    put_dependencies(json, result, environment);
+    const char *whole = tb_doc_whole_commit(result);
+    tb_emit_open(json, "dependencies", '{');
+    put_dependency(json, "tbench", tb_doc_text(result, "tbench.version", NULL),
+                   whole ? whole : tb_doc_text(result, "tbench.commit", NULL));
+    put_dependency(json, "llvm", tb_doc_text(environment, "llvm", NULL), NULL);
+    put_dependency(json, "lua", tb_doc_text(environment, "lua", NULL), NULL);
+    put_dependency(json, "blas", tb_doc_text(environment, "blas", NULL), NULL);
+    tb_emit_close(json, '}');
     tb_emit_close(json, '}');
   }
 }

@@ -21,22 +21,18 @@ static void put_label_name(const struct tb_tag *tag, char *out, size_t size) {
       *out = '_';
 }
 
-static void put_labels(struct tb_json *json, const struct line *line) {
-  char label[TB_SERIES_NAME], host[TB_TAG_TEXT + 1];
-  if (!line->one_case) tb_emit_text(json, "host", tb_run_host(line->result, host));
-  for (struct tb_tag tag = {.row = 0}; line->one_case && tb_tag_next(line->result, line->one_case, &tag);) {
-    put_label_name(&tag, label, sizeof label);
-    tb_emit_text(json, label, tag.text);
-  }
-}
-
 static void put_line(const struct line *line, const char *name, double value) {
   struct tb_json json = {.out = line->out};
   if (!isfinite(value)) return;
   tb_emit_open(&json, NULL, '{');
   tb_emit_open(&json, "metric", '{');
   tb_emit_text(&json, "__name__", name);
-  put_labels(&json, line);
+  char label[TB_SERIES_NAME], host[TB_TAG_TEXT + 1];
+  if (!line->one_case) tb_emit_text(&json, "host", tb_run_host(line->result, host));
+  for (struct tb_tag tag = {.row = 0}; line->one_case && tb_tag_next(line->result, line->one_case, &tag);) {
+    put_label_name(&tag, label, sizeof label);
+    tb_emit_text(&json, label, tag.text);
+  }
   tb_emit_close(&json, '}');
   tb_emit_open(&json, "values", '[');
   tb_emit_number(&json, NULL, value);

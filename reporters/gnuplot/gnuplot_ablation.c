@@ -114,16 +114,6 @@ static void put_points(struct tb_page *page, int block, bool first, int n_models
     fputs("notitle", out);
 }
 
-static void put_labels(FILE *out, const struct chart *c, int first, int count) {
-  fputs("set ytics scale 0 (", out);
-  for (int i = 0; i < count; i++) {
-    fputs(i ? ", " : "", out);
-    tb_plot_quote_tic(out, c->sets[first + i]->label);
-    fprintf(out, " %d", -i);
-  }
-  fprintf(out, ")\nset yrange [%g:0.6]\nset grid noytics\n", -count + 0.4);
-}
-
 static void title_of(const struct tb_ablation_row *row, char *title) {
   if (row->on)
     tb_case_group(row->on, title, TB_PLOT_TITLE);
@@ -164,7 +154,13 @@ static void add_panel(struct tb_page *page, const struct chart *c, int first, in
                 bars + c->points, "ablation");
   tb_page_title(page, "cold compile with a technique off, over that with all of them on (95% interval)", "");
   FILE *out = page->script;
-  put_labels(out, c, first, count);
+  fputs("set ytics scale 0 (", out);
+  for (int i = 0; i < count; i++) {
+    fputs(i ? ", " : "", out);
+    tb_plot_quote_tic(out, c->sets[first + i]->label);
+    fprintf(out, " %d", -i);
+  }
+  fprintf(out, ")\nset yrange [%g:0.6]\nset grid noytics\n", -count + 0.4);
   tb_plot_log_axis(out, 'x', range.lo, range.hi);
   fputs("set xlabel 'time with it off / with it on'\nset arrow from 1, graph 0 to 1, graph 1 nohead lc rgb "
         "'#888888' dt 2\nplot NaN notitle",

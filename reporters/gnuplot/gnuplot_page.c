@@ -71,14 +71,6 @@ static int character(const char *text) {
   return 0;
 }
 
-/* Code point of a whole character. */
-static unsigned code_point(const char *text, int length) {
-  static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  unsigned code = (unsigned char)*text & first[length];
-  for (int i = 1; i < length; i++) code = code << 6 | ((unsigned char)text[i] & 0x3F);
-  return code;
-}
-
 /* Is it of a script that the usual fonts have, and no control? Of a character that no font has, gnuplot 5.4
  * draws an emblem as large as the page on PNG and PDF. */
 static bool is_drawn(unsigned code) {
@@ -97,7 +89,10 @@ static bool is_drawn(unsigned code) {
 static int put_character(FILE *out, const char *text) {
   const int length = character(text);
   if (!length) return fputc('?', out), 1;
-  const unsigned code = code_point(text, length);
+  /* Code point of a whole character. */
+  static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  unsigned code = (unsigned char)*text & first[length];
+  for (int i = 1; i < length; i++) code = code << 6 | ((unsigned char)text[i] & 0x3F);
   if (is_drawn(code))
     fwrite(text, 1, (size_t)length, out);
   else if (code >= ' ')
@@ -159,12 +154,6 @@ void tb_plot_column(FILE *out, const char *text) {
       text += put_character(out, text);
   }
   fputc('"', out);
-}
-
-static void put_comment(FILE *out, const char *text) {
-  fputs("# ", out);
-  while (*text) text += put_character(out, text);
-  fputc('\n', out);
 }
 
 static bool begins_character(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
@@ -230,7 +219,10 @@ int tb_page_block(struct tb_page *page, const char *what, const char *columns) {
   fprintf(page->data, "# block %d: ", ++page->n_blocks);
   while (*what) what += put_character(page->data, what);
   fputc('\n', page->data);
-  put_comment(page->data, columns);
+  const char *text = columns;
+  fputs("# ", page->data);
+  while (*text) text += put_character(page->data, text);
+  fputc('\n', page->data);
   return page->n_blocks;
 }
 
@@ -336,15 +328,6 @@ static void put_terminal(const struct tb_page *page, const struct tb_plot *plot,
   fputs("\n}\n", out);
 }
 
-static void put_styles(FILE *out) {
-  fputs("# Colours by Okabe and Ito, which colour-blind readers tell apart; shapes (pt) and dashes (dt) "
-        "differ as well.\n",
-        out);
-  for (int i = 0; i < TB_PLOT_SERIES; i++)
-    fprintf(out, "set linetype %d lc rgb '%s' lw 2 pt %d ps 0.8 dt %d   # %s\n", i + 1, styles[i].colour,
-            styles[i].shape, styles[i].dash, styles[i].name);
-}
-
 /* What is not drawn, line by line, in a plot that has nothing else. */
 static void put_below(const struct tb_page *page, FILE *out) {
   char line[TB_PLOT_TITLE];
@@ -373,7 +356,12 @@ void tb_page_script(const struct tb_page *page, const struct tb_plot *plot, cons
         out);
   put_file(out, base_name(plot->data));
   fprintf(out, "\nheight = %d   # of the page, in pixels\n", whole_height(page));
-  put_styles(out);
+  fputs("# Colours by Okabe and Ito, which colour-blind readers tell apart; shapes (pt) and dashes (dt) "
+        "differ as well.\n",
+        out);
+  for (int i = 0; i < TB_PLOT_SERIES; i++)
+    fprintf(out, "set linetype %d lc rgb '%s' lw 2 pt %d ps 0.8 dt %d   # %s\n", i + 1, styles[i].colour,
+            styles[i].shape, styles[i].dash, styles[i].name);
   fputs("\ndo for [format in '", out);
   for (int f = 0, n = 0; f < TB_PLOT_FORMATS; f++)
     if (*plot->picture[f]) fprintf(out, "%s%s", n++ ? " " : "", tb_plot_format_name((enum tb_plot_format)f));

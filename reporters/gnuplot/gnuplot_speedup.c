@@ -34,10 +34,6 @@ static bool has_batch(const cJSON *c, const void *data) {
   return has_speedup(c) && tb_doc_number(c, "case.batch") > 0;
 }
 
-static bool has_range(const struct tb_curve *c) {
-  return tb_doc_number(c->cases[0], "case.batch") < tb_doc_number(c->cases[c->count - 1], "case.batch");
-}
-
 static int by_address(const void *a, const void *b) {
   const uintptr_t x = (uintptr_t)*(const cJSON *const *)a, y = (uintptr_t)*(const cJSON *const *)b;
   return (x > y) - (x < y);
@@ -71,20 +67,19 @@ static void drop_single(struct tb_curves *curves) {
   const int before = curves->count;
   curves->count = 0;
   for (int i = 0; i < before; i++) {
-    if (has_range(&curves->data[i]))
+    const struct tb_curve *c = &curves->data[i];
+    if (tb_doc_number(c->cases[0], "case.batch") < tb_doc_number(c->cases[c->count - 1], "case.batch"))
       curves->data[curves->count++] = curves->data[i];
     else
       free(curves->data[i].cases);
   }
 }
 
-static bool over_blocks(const cJSON *c) {
-  return tb_case_right(c) && !strcmp(tb_doc_text(c, "speedup.interval_over", ""), "blocks");
-}
-
 static bool any_over_blocks(const cJSON *result) {
   const cJSON *c;
-  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) if (over_blocks(c)) return true;
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) {
+    if (tb_case_right(c) && !strcmp(tb_doc_text(c, "speedup.interval_over", ""), "blocks")) return true;
+  }
   return false;
 }
 
@@ -237,16 +232,6 @@ static void add_rows_panel(struct tb_page *page, const cJSON *result, const stru
   fputs("using 2:1 with points lt 1\n", out);
 }
 
-static void add_rows(struct tb_page *page, const cJSON *result, struct tb_rows *rows) {
-  const int dropped = tb_rows_keep(rows, ROWS_MAX, moved);
-  if (dropped)
-    tb_page_note(page,
-                 "%d of %d cases at one batch are left out of the speedups: those nearest to 1; case=PATTERN "
-                 "picks others",
-                 dropped, dropped + rows->count);
-  if (rows->count) add_rows_panel(page, result, rows);
-}
-
 bool tb_plot_speedup(struct tb_page *page, const struct tb_plot_subject *s) {
   const cJSON *cases = tb_doc_at(s->result, "cases");
   struct tb_curves curves;
@@ -259,7 +244,16 @@ bool tb_plot_speedup(struct tb_page *page, const struct tb_plot_subject *s) {
            add_curves(page, s->result, &curves);
   }
   free(drawn.cases);
-  if (good) add_rows(page, s->result, &rows);
+  if (good) {
+    const int dropped = tb_rows_keep(&rows, ROWS_MAX, moved);
+    if (dropped)
+      tb_page_note(
+          page,
+          "%d of %d cases at one batch are left out of the speedups: those nearest to 1; case=PATTERN "
+          "picks others",
+          dropped, dropped + rows.count);
+    if (rows.count) add_rows_panel(page, s->result, &rows);
+  }
   tb_rows_free(&rows);
   tb_curves_free(&curves);
   return good;

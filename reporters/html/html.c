@@ -67,7 +67,13 @@ struct writing {
   bool good;
 };
 
-static void put_head(const struct writing *w) {
+static void put_group(const cJSON **cases, int count, void *context) {
+  struct writing *w = context;
+  char group[TB_GROUP];
+  tb_case_group(cases[0], group, sizeof group);
+  fputs("<section>\n<h3>", w->out);
+  tb_html_text(w->out, group);
+  fputs("</h3>\n<div class=\"scroll\" tabindex=\"0\"><table>\n", w->out);
   fputs("<thead><tr>", w->out);
   for (int k = 0; k < tb_column_count(); k++) {
     const struct tb_column *column = tb_column_at(k);
@@ -76,30 +82,18 @@ static void put_head(const struct writing *w) {
             *column->unit ? "<br>" : "", column->unit);
   }
   fputs("</tr></thead>\n<tbody>\n", w->out);
-}
-
-static void put_row(const struct writing *w, const cJSON *one_case) {
-  fprintf(w->out, "<tr%s>", tb_case_right(one_case) || tb_case_absent(one_case) ? "" : " class=\"bad\"");
-  for (int k = 0; k < tb_column_count(); k++) {
-    char cell[TB_CELL];
-    if (!tb_column_shown(w->options, k)) continue;
-    tb_column_at(k)->format(one_case, cell);
-    fputs(tb_column_at(k)->left ? "<td class=\"l\">" : "<td>", w->out);
-    tb_html_text(w->out, cell);
-    fputs("</td>", w->out);
+  for (int i = 0; i < count; i++) {
+    fprintf(w->out, "<tr%s>", tb_case_right(cases[i]) || tb_case_absent(cases[i]) ? "" : " class=\"bad\"");
+    for (int k = 0; k < tb_column_count(); k++) {
+      char cell[TB_CELL];
+      if (!tb_column_shown(w->options, k)) continue;
+      tb_column_at(k)->format(cases[i], cell);
+      fputs(tb_column_at(k)->left ? "<td class=\"l\">" : "<td>", w->out);
+      tb_html_text(w->out, cell);
+      fputs("</td>", w->out);
+    }
+    fputs("</tr>\n", w->out);
   }
-  fputs("</tr>\n", w->out);
-}
-
-static void put_group(const cJSON **cases, int count, void *context) {
-  struct writing *w = context;
-  char group[TB_GROUP];
-  tb_case_group(cases[0], group, sizeof group);
-  fputs("<section>\n<h3>", w->out);
-  tb_html_text(w->out, group);
-  fputs("</h3>\n<div class=\"scroll\" tabindex=\"0\"><table>\n", w->out);
-  put_head(w);
-  for (int i = 0; i < count; i++) put_row(w, cases[i]);
   fputs("</tbody></table></div>\n", w->out);
   w->good &= tb_html_speedup(w->out, cases, count, group);
   fputs("</section>\n", w->out);

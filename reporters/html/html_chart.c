@@ -66,14 +66,6 @@ static void find_axes(const cJSON **cases, int count, struct axis *x, struct axi
 
 /* --- axes --- */
 
-static void put_tick(FILE *out, const struct axis *y, double value) {
-  const double place = at(y, value);
-  fprintf(out, "<line class=\"%s\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
-          value == 1 ? "one" : "grid", LEFT, WIDTH - RIGHT, place, place);
-  fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dominant-baseline=\"middle\">%g×</text>\n",
-          LEFT - LABEL, place, value);
-}
-
 /* Ticks within a decade, finer ones where the axis spans less. */
 #define STEPS(...)                                                                                           \
   {                                                                                                          \
@@ -98,7 +90,14 @@ static void put_y_axis(FILE *out, const struct axis *y) {
   for (double decade = -exponents; decade <= exponents; decade++)
     for (size_t i = 0; i < scales[scale].steps.count; i++) {
       const double value = scales[scale].steps.values[i] * pow(10, decade);
-      if (log(value) >= y->lo && log(value) <= y->hi) put_tick(out, y, value);
+      if (log(value) >= y->lo && log(value) <= y->hi) {
+        const double place = at(y, value);
+        fprintf(out, "<line class=\"%s\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
+                value == 1 ? "one" : "grid", LEFT, WIDTH - RIGHT, place, place);
+        fprintf(out,
+                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dominant-baseline=\"middle\">%g×</text>\n",
+                LEFT - LABEL, place, value);
+      }
     }
 }
 
@@ -138,17 +137,6 @@ static void put_marker(FILE *out, int series, double x, double y) {
   }
 }
 
-static void put_point(FILE *out, const cJSON *c, int series, const struct axis *x, const struct axis *y) {
-  const double place = at(x, batch_of(c)), lo = tb_doc_number(c, "speedup.lo"),
-               hi = tb_doc_number(c, "speedup.hi");
-  if (lo > 0 && hi > 0 && isfinite(lo) && isfinite(hi)) {
-    fprintf(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f", place, at(y, lo), at(y, hi));
-    fprintf(out, "M%.1f %.1fh%dM%.1f %.1fh%d\"/>", place - WHISKER, at(y, lo), 2 * WHISKER, place - WHISKER,
-            at(y, hi), 2 * WHISKER);
-  }
-  put_marker(out, series, place, at(y, speedup(c)));
-}
-
 /* Those of one mode, from the first one on. */
 static void put_series(FILE *out, const cJSON **points, const struct tb_equal_texts *modes, int first,
                        int series, const struct axis *x, const struct axis *y) {
@@ -159,7 +147,16 @@ static void put_series(FILE *out, const cJSON **points, const struct tb_equal_te
     command = 'L';
   }
   fputs("\"/>", out);
-  for (int i = first; i >= 0; i = modes->next[i]) put_point(out, points[i], series, x, y);
+  for (int i = first; i >= 0; i = modes->next[i]) {
+    const double place = at(x, batch_of(points[i])), lo = tb_doc_number(points[i], "speedup.lo"),
+                 hi = tb_doc_number(points[i], "speedup.hi");
+    if (lo > 0 && hi > 0 && isfinite(lo) && isfinite(hi)) {
+      fprintf(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f", place, at(y, lo), at(y, hi));
+      fprintf(out, "M%.1f %.1fh%dM%.1f %.1fh%d\"/>", place - WHISKER, at(y, lo), 2 * WHISKER, place - WHISKER,
+              at(y, hi), 2 * WHISKER);
+    }
+    put_marker(out, series, place, at(y, speedup(points[i])));
+  }
   fputs("</g>\n", out);
 }
 
