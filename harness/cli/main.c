@@ -23,21 +23,6 @@ static const struct {
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
-static int print_version(void) {
-  printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI,
-         LLVM_VERSION_STRING, LUA_RELEASE);
-  return TB_EXIT_PASS;
-}
-
-static int unknown_verb(const char *name) {
-  struct tb_nearest nearest = tb_nearest_to(name);
-  for (int i = 0; i < N_VERBS; i++) tb_nearest_offer(&nearest, verbs[i].name);
-  fprintf(stderr, "tbench: there is no verb '%s'", name);
-  if (nearest.best) fprintf(stderr, "; did you mean '%s'?", nearest.best);
-  fputs(" (`tbench --help` shows all)\n", stderr);
-  return TB_EXIT_USAGE;
-}
-
 /* Who was started with a closed standard stream must not see a socket or a file take its number. Writing to
  * it still fails. */
 static void fill_standard_streams(void) {
@@ -57,7 +42,11 @@ static int finish(int code) {
 
 static int run_verb(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
-  if (!strcmp(name, "--version") || !strcmp(name, "-V")) return print_version();
+  if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+    printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI,
+           LLVM_VERSION_STRING, LUA_RELEASE);
+    return TB_EXIT_PASS;
+  }
   if (!strcmp(name, "--help") || !strcmp(name, "-h")) return tb_verb_help(argc - 2, argv + 2);
   if (!*name) {
     tb_verb_help(0, argv + argc);
@@ -68,7 +57,12 @@ static int run_verb(int argc, char **argv) {
     if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) return tb_verb_help(1, argv + 1);
     return verbs[i].run(argc - 2, argv + 2);
   }
-  return unknown_verb(name);
+  struct tb_nearest nearest = tb_nearest_to(name);
+  for (int i = 0; i < N_VERBS; i++) tb_nearest_offer(&nearest, verbs[i].name);
+  fprintf(stderr, "tbench: there is no verb '%s'", name);
+  if (nearest.best) fprintf(stderr, "; did you mean '%s'?", nearest.best);
+  fputs(" (`tbench --help` shows all)\n", stderr);
+  return TB_EXIT_USAGE;
 }
 
 int main(int argc, char **argv) {

@@ -80,18 +80,6 @@ static void print_plan(const struct work *w) {
 
 /* --- measuring --- */
 
-/* Each arm's cold compile, graph, and correctness; the times that are compared come from the paired
- * comparisons. */
-static tc_status run_sessions(struct work *w, struct tc_error *err) {
-  tc_status status = tb_environments_make(&w->run, err);
-  for (int group = 0; group < w->run.plan.n_groups && !status; group++) {
-    if (tb_interrupt_poll(&w->run.interrupt)) break;
-    status = tb_session_run(&w->run, group, 0, err);
-    w->run.progress.done++;
-  }
-  return status;
-}
-
 static bool add_pairs(struct work *w) {
   const cJSON *cases = cJSON_GetObjectItemCaseSensitive(w->result, "cases");
   for (size_t i = 0; i < w->run.plan.cases.len; i += TB_ARM_COUNT)
@@ -123,7 +111,14 @@ static enum tb_exit failed(struct work *w, tc_status status, const struct tc_err
 static enum tb_exit measure(struct work *w) {
   struct tc_error err = {0};
   tb_progress_begin(&w->run.progress, 2 * w->run.plan.n_groups);
-  tc_status status = run_sessions(w, &err);
+  /* Each arm's cold compile, graph, and correctness; the times that are compared come from the paired
+   * comparisons. */
+  tc_status status = tb_environments_make(&w->run, &err);
+  for (int group = 0; group < w->run.plan.n_groups && !status; group++) {
+    if (tb_interrupt_poll(&w->run.interrupt)) break;
+    status = tb_session_run(&w->run, group, 0, &err);
+    w->run.progress.done++;
+  }
   if (status) return failed(w, status, &err);
   (void)tb_run_end_result(&w->run);
   tb_summarise(&w->run);

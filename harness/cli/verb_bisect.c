@@ -43,32 +43,6 @@ static enum tb_exit refuse_cases(const struct tb_plan *plan) {
   return TB_EXIT_USAGE;
 }
 
-static enum tb_exit nothing_bad(const struct tb_bisect *b) {
-  if (b->differences.len)
-    return tb_verb_usage(verb_name, "head is right, and not slower than base: there is nothing to find");
-  return tb_verb_usage(verb_name, "the case is right; say what is slower than what: base.SWITCH=VALUE, "
-                                  "head.SWITCH=VALUE, base=PROGRAM or head=PROGRAM");
-}
-
-static enum tb_exit cannot_tell(const struct tb_bisect *b) {
-  fputs(b->trouble == TB_TROUBLE_SLOWER
-            ? "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a "
-              "quieter machine (tbench doctor)\n"
-            : "tbench bisect: head was bad and then right: a fault that comes and goes cannot be found by "
-              "halving (uninitialised memory, a race, a check that depends on more than its arguments)\n",
-        stderr);
-  return TB_EXIT_NOT_MEASURABLE;
-}
-
-static enum tb_exit search(struct tb_bisect *b) {
-  enum tb_bad answer = tb_bisect_ask_first(b);
-  if (answer == TB_BAD_NO) return nothing_bad(b);
-  if (answer == TB_BAD_UNSURE) return cannot_tell(b);
-  if (answer == TB_BAD_YES) answer = tb_bisect_narrow(b);
-  if (answer == TB_BAD_STOP) return b->stopped;
-  return tb_bisect_answer(b);
-}
-
 static enum tb_exit run_all(struct work *w) {
   struct tc_error err = {0};
   struct tb_bisect *b = &w->bisect;
@@ -83,7 +57,25 @@ static enum tb_exit run_all(struct work *w) {
     return tb_verb_usage(verb_name, "%s", err.message);
   tb_progress_begin(&w->run.progress, 1);
   printf("%s\n", b->kase.id);
-  return search(b);
+  enum tb_bad answer = tb_bisect_ask_first(b);
+  if (answer == TB_BAD_NO) {
+    if (b->differences.len)
+      return tb_verb_usage(verb_name, "head is right, and not slower than base: there is nothing to find");
+    return tb_verb_usage(verb_name, "the case is right; say what is slower than what: base.SWITCH=VALUE, "
+                                    "head.SWITCH=VALUE, base=PROGRAM or head=PROGRAM");
+  }
+  if (answer == TB_BAD_UNSURE) {
+    fputs(b->trouble == TB_TROUBLE_SLOWER
+              ? "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a "
+                "quieter machine (tbench doctor)\n"
+              : "tbench bisect: head was bad and then right: a fault that comes and goes cannot be found by "
+                "halving (uninitialised memory, a race, a check that depends on more than its arguments)\n",
+          stderr);
+    return TB_EXIT_NOT_MEASURABLE;
+  }
+  if (answer == TB_BAD_YES) answer = tb_bisect_narrow(b);
+  if (answer == TB_BAD_STOP) return b->stopped;
+  return tb_bisect_answer(b);
 }
 
 /* head, head=PROGRAM, head.SWITCH=VALUE; an axis of a suite may begin with the same letters. */

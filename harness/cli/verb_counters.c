@@ -9,11 +9,6 @@
 
 enum { LOOP = 10000000 };
 
-static void work(void) {
-  volatile double sum = 0;
-  for (int i = 0; i < LOOP; i++) sum += i;
-}
-
 int tb_verb_counters(int argc, char *const *argv) {
   struct tb_verb verb;
   if (!tb_verb_begin(&verb, "counters", argc, argv, 0)) return TB_EXIT_USAGE;
@@ -25,7 +20,8 @@ int tb_verb_counters(int argc, char *const *argv) {
     code = tb_verb_failed("counters", "out of memory");
   } else {
     tb_counting_begin(counting);
-    work();
+    volatile double sum = 0;
+    for (int i = 0; i < LOOP; i++) sum += i;
     tb_counting_end(counting);
     tb_counting_close(counting, counts);
     printf("over a loop of %d additions:\n", LOOP);

@@ -20,12 +20,6 @@ static bool asks_for_cache(const struct tb_spec *spec) {
 enum form { FORM_TEXT, FORM_JSON, FORM_HTML, FORMS };
 static const char *const form_names[FORMS] = {"text", "json", "html"};
 
-static cJSON *request(bool table) {
-  cJSON *asked = tb_process_request(TB_REQUEST_explain);
-  if (table) cJSON_AddBoolToObject(asked, "table", true);
-  return asked;
-}
-
 /* The case's explanation goes into the document, or (NULL) to standard output; its failure to standard
  * error. */
 static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *planned, cJSON *document) {
@@ -43,7 +37,11 @@ static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *plann
   uncached.config.cache = planned->config.cache && asks_for_cache(&run->spec);
   if (!document) printf("%s\n", kase->id);
   tc_status status = tb_role_start(run, kase, TB_ROLE_EXPLAINED, NULL, &process, &prepared, &err);
-  if (!status) status = tb_process_ask(&process, request(document), tb_run_timeout(run, kase), &reply, &err);
+  if (!status) {
+    cJSON *asked = tb_process_request(TB_REQUEST_explain);
+    if (document) cJSON_AddBoolToObject(asked, "table", true);
+    status = tb_process_ask(&process, asked, tb_run_timeout(run, kase), &reply, &err);
+  }
   if (!status && document) {
     if (!tb_explanation_add(document, kase->id,
                             cJSON_DetachItemFromObjectCaseSensitive(reply, "explanation")))

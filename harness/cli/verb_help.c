@@ -42,17 +42,6 @@ static void row_with_default(const char *name, const char *help, const char *oth
     row(name, help);
 }
 
-/* --- the overview --- */
-
-static void print_verbs(void) {
-  puts("tbench VERB name=value…   (also --name value, --name=value)\n");
-  for (int i = 0; i < N_VERBS; i++)
-    if (strcmp(verbs[i].name, "worker")) row(verbs[i].name, verbs[i].what);
-  puts("\n  --version        the version, its commit and its libraries\n");
-  puts(
-      "tbench help VERB says how each is used. To begin: tbench doctor, then tbench run suite=mlp quick=yes");
-}
-
 /* --- one verb --- */
 
 /* Options of run, or those that explain takes of them; then the axes. */
@@ -70,28 +59,6 @@ static void print_run_options(bool explain) {
     if (*axis->choices) printf("  %-*s %s\n", NAME_WIDTH, "", axis->choices);
   }
   puts("\nswitches of the compiler: tbench help switches");
-}
-
-static void print_own_options(const char *verb) {
-  const struct tb_verb_option *option = tb_verb_option_next(verb, NULL);
-  if (option) puts("\noptions:");
-  for (; option; option = tb_verb_option_next(verb, option))
-    row_with_default(option->name, option->help, option->default_text);
-}
-
-static void print_formats(void) {
-  puts("\nformats:");
-  for (int i = 0; i < tb_reporter_count(); i++) row(tb_reporter_at(i)->name, tb_reporter_at(i)->help);
-}
-
-static void print_push_formats(void) {
-  puts("\nformats:");
-  for (int i = 0; i < tb_push_format_count(); i++) {
-    const struct tb_push_format *f = tb_push_format_at(i);
-    row(f->name, f->help);
-    if (f->twice == TB_TWICE_TWICE)
-      row("", "(it knows no key: what is sent again after a lost answer is there twice)");
-  }
 }
 
 /* Lines of a text, each after `before`. */
@@ -120,10 +87,25 @@ static void print_verb(const struct verb_row *verb) {
   print_lines("", verb->more);
   if (run || explain)
     print_run_options(explain);
-  else
-    print_own_options(verb->name);
-  if (!strcmp(verb->name, "report")) print_formats();
-  if (!strcmp(verb->name, "push")) print_push_formats();
+  else {
+    const struct tb_verb_option *option = tb_verb_option_next(verb->name, NULL);
+    if (option) puts("\noptions:");
+    for (; option; option = tb_verb_option_next(verb->name, option))
+      row_with_default(option->name, option->help, option->default_text);
+  }
+  if (!strcmp(verb->name, "report")) {
+    puts("\nformats:");
+    for (int i = 0; i < tb_reporter_count(); i++) row(tb_reporter_at(i)->name, tb_reporter_at(i)->help);
+  }
+  if (!strcmp(verb->name, "push")) {
+    puts("\nformats:");
+    for (int i = 0; i < tb_push_format_count(); i++) {
+      const struct tb_push_format *f = tb_push_format_at(i);
+      row(f->name, f->help);
+      if (f->twice == TB_TWICE_TWICE)
+        row("", "(it knows no key: what is sent again after a lost answer is there twice)");
+    }
+  }
   puts("\nexamples:");
   print_lines("  tbench ", verb->example);
   print_codes_of(verb->codes);
@@ -182,9 +164,14 @@ static bool print_topic(const char *name) {
 
 int tb_verb_help(int argc, char *const *argv) {
   if (argc > 1) return tb_verb_usage("help", "'%s' is one word too many", argv[1]);
-  if (!argc)
-    print_verbs();
-  else if (!print_topic(argv[0]))
+  if (!argc) {
+    puts("tbench VERB name=value…   (also --name value, --name=value)\n");
+    for (int i = 0; i < N_VERBS; i++)
+      if (strcmp(verbs[i].name, "worker")) row(verbs[i].name, verbs[i].what);
+    puts("\n  --version        the version, its commit and its libraries\n");
+    puts("tbench help VERB says how each is used. To begin: tbench doctor, then tbench run suite=mlp "
+         "quick=yes");
+  } else if (!print_topic(argv[0]))
     return tb_verb_usage(
         "help", "there is nothing on '%s'; name a verb (`tbench --help` shows them), switches or codes",
         argv[0]);

@@ -13,16 +13,6 @@ static void print_axis(const struct tb_suite_axis *axis) {
   putchar('\n');
 }
 
-static void print_suite(const struct tb_suite *suite) {
-  printf("%s%s%s\n", suite->name, *suite->about ? ": " : "", suite->about);
-  for (int i = 0; i < suite->n_workloads; i++) printf("    workload %s\n", suite->workloads[i]);
-  for (int i = 0; i < suite->n_axes; i++) print_axis(&suite->axes[i]);
-  for (int i = 0; i < suite->n_modes; i++) printf("    mode %s\n", suite->modes[i]);
-  for (int i = 0; i < suite->n_modes_of; i++)
-    for (int k = 0; k < suite->modes_of[i].count; k++)
-      printf("    mode %s of %s\n", suite->modes_of[i].values[k].text, suite->modes_of[i].name);
-}
-
 static tc_status list_one(struct tb_verb *verb, const char *name, const struct tb_describer *describer) {
   struct tc_error err = {0};
   const char *path, *trace = NULL;
@@ -31,8 +21,15 @@ static tc_status list_one(struct tb_verb *verb, const char *name, const struct t
   if (!status) status = tb_suite_describe(verb->arena, path, describer, &suite, &trace, &err);
   if (status)
     tb_verb_usage("list", "%s%s%s", err.message, trace ? "\n" : "", trace ? trace : "");
-  else
-    print_suite(&suite);
+  else {
+    printf("%s%s%s\n", suite.name, *suite.about ? ": " : "", suite.about);
+    for (int i = 0; i < suite.n_workloads; i++) printf("    workload %s\n", suite.workloads[i]);
+    for (int i = 0; i < suite.n_axes; i++) print_axis(&suite.axes[i]);
+    for (int i = 0; i < suite.n_modes; i++) printf("    mode %s\n", suite.modes[i]);
+    for (int i = 0; i < suite.n_modes_of; i++)
+      for (int k = 0; k < suite.modes_of[i].count; k++)
+        printf("    mode %s of %s\n", suite.modes_of[i].values[k].text, suite.modes_of[i].name);
+  }
   return status;
 }
 

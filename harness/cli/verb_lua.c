@@ -20,15 +20,6 @@ static int message_handler(lua_State *L) {
   return 1;
 }
 
-static void set_arguments(lua_State *L, int argc, char *const *argv) {
-  lua_createtable(L, argc - 1, 1);
-  for (int i = 0; i < argc; i++) {
-    lua_pushstring(L, argv[i]);
-    lua_rawseti(L, -2, i);
-  }
-  lua_setglobal(L, "arg");
-}
-
 struct program {
   int argc;
   char *const *argv;
@@ -40,7 +31,12 @@ static int run_protected(lua_State *L) {
   luaL_openlibs(L);
   p->status = NOT_LOADED;
   luaL_requiref(L, "tbench", luaopen_tbench, 0);
-  set_arguments(L, p->argc, p->argv);
+  lua_createtable(L, p->argc - 1, 1);
+  for (int i = 0; i < p->argc; i++) {
+    lua_pushstring(L, p->argv[i]);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setglobal(L, "arg");
   lua_settop(L, 0);
   if (luaL_loadfile(L, p->argv[0])) return lua_error(L);
   p->status = 0;

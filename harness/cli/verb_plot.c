@@ -125,20 +125,16 @@ static bool pick_cases(struct plotting *p) {
          false;
 }
 
-static void tell_passed_over(const struct tb_history *h) {
-  enum { TOLD = 3 };
-  for (size_t i = 0; i < h->passed_over.len && i < TOLD; i++)
-    fprintf(stderr, "tbench plot: passed over %s\n", h->passed_over.data[i]);
-  if (h->passed_over.len > TOLD)
-    fprintf(stderr, "tbench plot: and %zu more were passed over\n", h->passed_over.len - TOLD);
-}
-
 static enum tb_exit read_history(struct plotting *p) {
   struct tc_error err = {0};
   const tc_status status = tb_history_read(p->verb->arena, &p->source, p->document, &p->history, &err);
   if (status == TC_NOMEM) return tb_verb_failed("plot", "%s", err.message);
   if (status) return tb_verb_usage("plot", "%s", err.message);
-  tell_passed_over(&p->history);
+  enum { TOLD = 3 };
+  for (size_t i = 0; i < p->history.passed_over.len && i < TOLD; i++)
+    fprintf(stderr, "tbench plot: passed over %s\n", p->history.passed_over.data[i]);
+  if (p->history.passed_over.len > TOLD)
+    fprintf(stderr, "tbench plot: and %zu more were passed over\n", p->history.passed_over.len - TOLD);
   if (!tb_timeline_make(&p->history, &p->timeline)) return tb_verb_failed("plot", "out of memory");
   p->options.history = &p->timeline;
   return TB_EXIT_PASS;

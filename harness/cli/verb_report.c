@@ -70,16 +70,6 @@ static writer *writer_of(struct tb_verb *verb, const struct tb_reporter *reporte
   return NULL;
 }
 
-/* Of results that are not whole: most formats have no place to say so. Comparisons tell it themselves. */
-static void tell_incomplete(const struct tb_verb *verb, const cJSON *all) {
-  char why[TB_REPORT_FAILURE];
-  for (size_t i = 0; i < verb->args.words.len; i++) {
-    const cJSON *document = cJSON_GetArrayItem(all, (int)i);
-    if (!tb_stored_is_comparison(document) && tb_result_incomplete(document, why, sizeof why))
-      fprintf(stderr, "tbench report: %s: %s\n", verb->args.words.data[i], why);
-  }
-}
-
 /* One after the other, or all at once. */
 static bool write_all(const struct tb_verb *verb, const struct tb_reporter *reporter, writer *write,
                       const cJSON *all, struct tb_report_options *options) {
@@ -106,7 +96,15 @@ static enum tb_exit report(struct tb_verb *verb) {
   cJSON *all = load_all(verb);
   if (!all) return TB_EXIT_USAGE;
   writer *write = writer_of(verb, reporter, all);
-  if (write) tell_incomplete(verb, all);
+  if (write) {
+    /* Of results that are not whole: most formats have no place to say so. Comparisons tell it themselves. */
+    char why[TB_REPORT_FAILURE];
+    for (size_t i = 0; i < verb->args.words.len; i++) {
+      const cJSON *document = cJSON_GetArrayItem(all, (int)i);
+      if (!tb_stored_is_comparison(document) && tb_result_incomplete(document, why, sizeof why))
+        fprintf(stderr, "tbench report: %s: %s\n", verb->args.words.data[i], why);
+    }
+  }
   enum tb_exit code = TB_EXIT_USAGE;
   if (write && (write_all(verb, reporter, write, all, &options) || ferror(stdout)))
     code = TB_EXIT_PASS; /* a stream that fails is told in main */

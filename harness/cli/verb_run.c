@@ -81,16 +81,6 @@ static const char *draw(const cJSON *document, const char *out, struct tb_plot *
   return plot->drawn ? plot->picture[TB_PLOT_SVG] : NULL;
 }
 
-static void tell_failure(const struct tb_save *save, const char *written, const struct tc_error *err) {
-  fprintf(stderr, "tbench run: %s; ", err->message);
-  if (written)
-    fprintf(stderr, "the result lies in %s instead\n", written);
-  else if (save->there)
-    fprintf(stderr, "%s has what was known before, the table of the whole follows\n", save->path);
-  else
-    fputs("the result is lost, its table follows\n", stderr);
-}
-
 static enum tb_exit publish(struct tb_run *run) {
   struct tc_error err = {0};
   struct tb_plot plot;
@@ -98,7 +88,15 @@ static enum tb_exit publish(struct tb_run *run) {
   cJSON *document = tb_record_json(&run->result);
   const tc_status status = tb_save_finished(run, document, &written, &err);
   const char *out = run->save.path;
-  if (status) tell_failure(&run->save, written, &err);
+  if (status) {
+    fprintf(stderr, "tbench run: %s; ", err.message);
+    if (written)
+      fprintf(stderr, "the result lies in %s instead\n", written);
+    else if (run->save.there)
+      fprintf(stderr, "%s has what was known before, the table of the whole follows\n", run->save.path);
+    else
+      fputs("the result is lost, its table follows\n", stderr);
+  }
   const size_t before = tc_text_stem(out, suffix);
   const char *stem = tb_format(run->arena, "%.*s", (int)(before ? before : strlen(out)), out);
   const char *picture = status ? NULL : draw(document, out, &plot, stem);
@@ -114,19 +112,17 @@ static enum tb_exit publish(struct tb_run *run) {
 
 /* --- measuring --- */
 
-/* A run that cannot go on: what it has saved stays. */
-static enum tb_exit broken_off(struct tb_run *run, tc_status status, const struct tc_error *err) {
-  if (run->save.there)
-    fprintf(stderr, "tbench run: what was measured before lies in %s, unfinished\n", run->save.path);
-  return status == TC_INTERRUPTED ? TB_EXIT_INTERRUPTED : tb_verb_failed("run", "%s", err->message);
-}
-
 static enum tb_exit measure(struct tb_run *run, struct tc_error *err) {
   tb_progress_begin(&run->progress, run->plan.n_groups * tb_replication_most(&run->replication));
   tc_status status = tb_environments_make(run, err);
   if (!status) status = tb_run_sessions(run, err);
   tb_progress_end(&run->progress);
-  if (status) return broken_off(run, status, err);
+  if (status) {
+    /* A run that cannot go on: what it has saved stays. */
+    if (run->save.there)
+      fprintf(stderr, "tbench run: what was measured before lies in %s, unfinished\n", run->save.path);
+    return status == TC_INTERRUPTED ? TB_EXIT_INTERRUPTED : tb_verb_failed("run", "%s", err->message);
+  }
   if (!tb_run_end_result(run) && run->result.interrupted) {
     fputs("tbench run: interrupted before anything was measured\n", stderr);
     return TB_EXIT_INTERRUPTED;

@@ -11,18 +11,6 @@
 
 static const double giga = 1e9;
 
-static void print_machine(struct tb_verb *verb, struct tb_topology *topology) {
-  const struct tb_machine m = tb_topology_machine(topology);
-  const char *why = NULL, *line = tb_topology_line(topology, verb->arena);
-  printf("machine    %d package%s, %d NUMA node%s, %d core%s, %d PU%s\n", m.packages, tb_plural(m.packages),
-         m.numa, tb_plural(m.numa), m.cores, tb_plural(m.cores), m.pus, tb_plural(m.pus));
-  printf("objects    %s\n", line ? line : "hwloc cannot say");
-  if (tb_topology_binds(topology, &why))
-    printf("binding    works\n");
-  else
-    printf("binding    not bound: %s\n", why);
-}
-
 static void print_peaks(const struct tb_place *place) {
   cpu_set_t cpus;
   if (!place->binds || !tb_cpus_parse(place->cpus, &cpus)) {
@@ -46,7 +34,15 @@ static int show(struct tb_verb *verb, struct tb_topology *topology) {
   if (!tb_verb_flag(verb, "peaks", &peaks)) return TB_EXIT_USAGE;
   if (tb_topology_place(topology, verb->arena, text ? text : "machine", true, (int)threads, &place, &err))
     return tb_verb_usage("topo", "%s", err.message);
-  print_machine(verb, topology);
+  const struct tb_machine m = tb_topology_machine(topology);
+  const char *why = NULL, *line = tb_topology_line(topology, verb->arena);
+  printf("machine    %d package%s, %d NUMA node%s, %d core%s, %d PU%s\n", m.packages, tb_plural(m.packages),
+         m.numa, tb_plural(m.numa), m.cores, tb_plural(m.cores), m.pus, tb_plural(m.pus));
+  printf("objects    %s\n", line ? line : "hwloc cannot say");
+  if (tb_topology_binds(topology, &why))
+    printf("binding    works\n");
+  else
+    printf("binding    not bound: %s\n", why);
   printf("topology   %s is CPUs %s: %d core%s, %d PU%s, %d thread%s%s\n", place.text, place.cpus, place.cores,
          tb_plural(place.cores), place.pus, tb_plural(place.pus), place.threads, tb_plural(place.threads),
          threads ? "" : " by default");

@@ -48,19 +48,16 @@ static enum tb_exit save(const struct tb_verdicts *c, const cJSON *document, con
   return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison is told here alone", err.message);
 }
 
-static bool show(const cJSON *document, const struct tb_telling *telling, const char *written) {
-  const struct tb_report_options options = {
-      .verbose = telling->verbose, .colour = tb_verb_colour(), .result_path = written};
-  return tb_reporter_find(telling->format)->write_comparison(document, &options, stdout) && !fflush(stdout);
-}
-
 enum tb_exit tb_verdicts_tell(const struct tb_verdicts *c, const struct tb_telling *telling) {
   const char *written = NULL;
   cJSON *document = tb_verdicts_json(c);
   if (!document) return tb_exit_worse(c->exit, (enum tb_exit)tb_verb_failed(c->verb, "out of memory"));
   enum tb_exit code = c->exit;
   if (telling->out) code = tb_exit_worse(code, save(c, document, telling->out, &written));
-  if (!show(document, telling, written)) code = tb_exit_worse(code, TB_EXIT_FAILED);
+  const struct tb_report_options options = {
+      .verbose = telling->verbose, .colour = tb_verb_colour(), .result_path = written};
+  if (!(tb_reporter_find(telling->format)->write_comparison(document, &options, stdout) && !fflush(stdout)))
+    code = tb_exit_worse(code, TB_EXIT_FAILED);
   cJSON_Delete(document);
   return code;
 }

@@ -53,14 +53,6 @@ static const char *why_unconfirmed(struct tc_arena *arena, const struct tb_decis
                    fresh->floor * percent, floor_limit * percent);
 }
 
-static void take_fresh(struct tb_compared *one, const struct tb_paired *fresh) {
-  one->confirmed = tb_compared_flagged(one);
-  one->base_ns = fresh->base_ns; /* the verdict and its ratio are of the fresh pairs now */
-  one->head_ns = fresh->head_ns;
-  one->fresh_log_ratios = fresh->log_ratios;
-  one->fresh_aa_log_ratios = fresh->aa_log_ratios;
-}
-
 tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, uint64_t seed,
                         const char **unconfirmed, struct tc_error *err) {
   struct tb_compared *one = &ab->comparison->cases.data[index];
@@ -82,7 +74,11 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, u
     one->time.verdict = TB_VERDICT_UNSURE;
     one->time.why = TB_UNSURE_NOT_CONFIRMED;
   }
-  take_fresh(one, &fresh);
+  one->confirmed = tb_compared_flagged(one);
+  one->base_ns = fresh.base_ns; /* the verdict and its ratio are of the fresh pairs now */
+  one->head_ns = fresh.head_ns;
+  one->fresh_log_ratios = fresh.log_ratios;
+  one->fresh_aa_log_ratios = fresh.aa_log_ratios;
   return TC_OK;
 }
 

@@ -34,11 +34,6 @@ static tc_status find_program(struct tc_arena *arena, const char *arm, const cha
   return *program ? TC_OK : no_memory(err);
 }
 
-static bool is_axis(const char *name) {
-  return tb_name_equal(name, tb_axis_row(TB_AXIS_MODE)->name) ||
-         tb_name_equal(name, tb_axis_row(TB_AXIS_BACKEND)->name);
-}
-
 static tc_status check_mode(struct tc_arena *arena, const char *arm, const struct tb_arg *setting,
                             struct tc_error *err) {
   const char *names = tb_axis_row(TB_AXIS_MODE)->choices;
@@ -61,7 +56,9 @@ static tc_status check_setting(struct tc_arena *arena, const char *arm, const st
   if (!*setting->value) return tc_fail(err, TC_ARG, "ab", "%s.%s= has no value", arm, setting->name);
   if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name))
     return check_mode(arena, arm, setting, err);
-  if (is_axis(setting->name)) return TC_OK;
+  if (tb_name_equal(setting->name, tb_axis_row(TB_AXIS_MODE)->name) ||
+      tb_name_equal(setting->name, tb_axis_row(TB_AXIS_BACKEND)->name))
+    return TC_OK;
   tc_config_default(&scratch);
   for (int i = 0; i < tc_config_count(); i++) {
     const struct tc_config_row *row = tc_config_row(i);
@@ -127,15 +124,6 @@ static tc_status take_argument(struct tc_arena *arena, const char *verb, const s
   return TC_OK;
 }
 
-static tc_status check_differ(const struct tb_arms *arms, struct tc_error *err) {
-  for (int s = 0; s < TB_ARM_COUNT; s++)
-    if (arms->arm[s].given || arms->arm[s].settings.len) return TC_OK;
-  return tc_fail(
-      err, TC_ARG, "ab",
-      "both sides are this program with the same switches; say what differs: base=PROGRAM, head=PROGRAM, "
-      "base.SWITCH=VALUE or head.SWITCH=VALUE (base=self head=self asks for this program against itself)");
-}
-
 tc_status tb_arms_parse(struct tc_arena *arena, const char *verb, int argc, char *const *argv,
                         struct tb_arms *out, struct tc_error *err) {
   struct tb_args args;
@@ -154,7 +142,12 @@ tc_status tb_arms_parse(struct tc_arena *arena, const char *verb, int argc, char
     out->argv[out->argc] = (char *)tb_format(arena, "%s=%s", arg->name, arg->value);
     if (!out->argv[out->argc++]) return no_memory(err);
   }
-  return check_differ(out, err);
+  for (int s = 0; s < TB_ARM_COUNT; s++)
+    if (out->arm[s].given || out->arm[s].settings.len) return TC_OK;
+  return tc_fail(
+      err, TC_ARG, "ab",
+      "both sides are this program with the same switches; say what differs: base=PROGRAM, head=PROGRAM, "
+      "base.SWITCH=VALUE or head.SWITCH=VALUE (base=self head=self asks for this program against itself)");
 }
 
 /* --- plan --- */

@@ -27,17 +27,6 @@ static const char *shown(const char *value, bool program) {
   return value ? value : program ? "self" : "its default";
 }
 
-static void tell_aside(const struct tb_bisect *b) {
-  for (size_t i = 0; i < b->differences.len; i++) {
-    const struct tb_difference *d = &b->differences.data[i];
-    if (b->aside[i])
-      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which without it is slower "
-             "than base by more than half as much still\n",
-             "not", d->name, shown(d->head, d->program));
-  }
-  if (b->aside_evidence) printf("             (head without all of that is %s)\n", b->aside_evidence);
-}
-
 static void tell_switches(const struct tb_bisect *b) {
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
@@ -56,7 +45,14 @@ static void tell_switches(const struct tb_bisect *b) {
     printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is "
            "mended (%s)\n",
            "and", trouble_text(b), b->others);
-  tell_aside(b);
+  for (size_t i = 0; i < b->differences.len; i++) {
+    const struct tb_difference *d = &b->differences.data[i];
+    if (b->aside[i])
+      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which without it is slower "
+             "than base by more than half as much still\n",
+             "not", d->name, shown(d->head, d->program));
+  }
+  if (b->aside_evidence) printf("             (head without all of that is %s)\n", b->aside_evidence);
 }
 
 static void tell_backend(const struct tb_bisect *b) {
@@ -124,16 +120,6 @@ static bool names(const char *word, const char *name) {
   return !strncmp(word, name, length) && (word[length] == '=' || !word[length]);
 }
 
-/* The words that both arms have, as given. */
-static void add_shared(struct command *c, const struct tb_bisect *b) {
-  for (int i = 0; i < b->arms->argc; i++) {
-    const char *word = b->arms->argv[i];
-    if (!names(word, "out") && !names(word, "quick") &&
-        !(b->found.backend && (names(word, "backend") || names(word, "mode"))))
-      add(c, word);
-  }
-}
-
 static void add_setting(struct command *c, const char *arm, const char *name, const char *value) {
   add(c, tb_format(c->arena, "%s%s=%s", arm, name, value));
 }
@@ -175,7 +161,13 @@ static struct command make_command(const struct tb_bisect *b, const struct tb_tr
   const char *program = slower ? NULL : program_of(b, true);
   add(&c, program ? program : b->run->program.path);
   add(&c, slower ? "ab" : "run");
-  add_shared(&c, b);
+  /* The words that both arms have, as given. */
+  for (int i = 0; i < b->arms->argc; i++) {
+    const char *word = b->arms->argv[i];
+    if (!names(word, "out") && !names(word, "quick") &&
+        !(b->found.backend && (names(word, "backend") || names(word, "mode"))))
+      add(&c, word);
+  }
   for (int s = 0; s < TB_ARM_COUNT && slower; s++) {
     const bool is_head = s == TB_ARM_HEAD;
     const char *prefix = is_head ? "head" : "base", *other = program_of(b, is_head);

@@ -101,20 +101,6 @@ static void add_entry(struct tb_bisect *b, const cJSON *entry, const struct tb_t
   }
 }
 
-static void add_pieces(struct tb_bisect *b, const cJSON *explanation, const struct tb_trial *trial,
-                       struct tb_counts *out) {
-  const cJSON *piece, *entry;
-  cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(explanation, "pieces"))
-      cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(piece, "entries"))
-          add_entry(b, entry, trial, out);
-}
-
-static cJSON *table_request(void) {
-  cJSON *asked = tb_process_request(TB_REQUEST_explain);
-  cJSON_AddBoolToObject(asked, "table", true);
-  return asked;
-}
-
 static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, const struct tb_trial *trial,
                               struct tb_counts *out) {
   struct tc_error err = {0};
@@ -129,8 +115,18 @@ static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, c
   const double timeout = tb_run_timeout(b->run, kase);
   tc_status status =
       tb_role_launch(b->run, kase, TB_ROLE_EXPLAINED, &launch, timeout, &process, &prepared, &err);
-  if (!status) status = tb_process_ask(&process, table_request(), timeout, &reply, &err);
-  if (!status) add_pieces(b, cJSON_GetObjectItemCaseSensitive(reply, "explanation"), trial, out);
+  if (!status) {
+    cJSON *asked = tb_process_request(TB_REQUEST_explain);
+    cJSON_AddBoolToObject(asked, "table", true);
+    status = tb_process_ask(&process, asked, timeout, &reply, &err);
+  }
+  if (!status) {
+    const cJSON *piece, *entry;
+    cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(
+                                  cJSON_GetObjectItemCaseSensitive(reply, "explanation"), "pieces"))
+        cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(piece, "entries"))
+            add_entry(b, entry, trial, out);
+  }
   cJSON_Delete(reply);
   tb_process_stop(&process);
   if (!tb_interrupt_poll(&b->run->interrupt)) return status ? TB_BAD_UNSURE : TB_BAD_NO;

@@ -30,13 +30,9 @@ struct abba {
   int failed; /* which participant; -1: none */
 };
 
-static const struct tb_paired_arm *owner(const struct tb_paired *paired, int participant) {
-  return participant < HEAD_FIRST ? &paired->base : &paired->head;
-}
-
 static tc_status start_participant(struct tb_run *run, const struct tb_paired *paired, struct abba *q,
                                    int participant, struct tc_error *err) {
-  const struct tb_paired_arm *arm = owner(paired, participant);
+  const struct tb_paired_arm *arm = participant < HEAD_FIRST ? &paired->base : &paired->head;
   struct tb_first first = {.stats = NULL};
   q->started[participant] = true;
   tc_status status = tb_role_start(run, arm->kase, TB_ROLE_COMPILED, arm->cache_dir, &q->process[participant],
@@ -98,14 +94,6 @@ static tc_status keep_abba(struct tb_run *run, struct tb_paired *paired,
   return good ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
 }
 
-static void keep_failure(struct tb_run *run, struct tb_paired *paired, const struct abba *q) {
-  const struct tb_process *process = &q->process[q->failed];
-  paired->outcome = process->outcome == TB_OUTCOME_OK ? TB_OUTCOME_ERROR : process->outcome;
-  paired->why = tb_format(run->arena, "%s: %s: %s", q->failed < HEAD_FIRST ? "base" : "head",
-                          tb_outcome_text(paired->outcome), process->why);
-  if (!paired->why) paired->why = "out of memory";
-}
-
 /* Failures of its workers are kept in the paired comparison. Participants are started in a random order, so
  * that no arm is always the first. */
 static tc_status run_abba(struct tb_run *run, struct tb_paired *paired, int number, struct tc_error *err) {
@@ -120,9 +108,13 @@ static tc_status run_abba(struct tb_run *run, struct tb_paired *paired, int numb
     status = start_participant(run, paired, &q, order[i], err);
   if (!status) status = measure_abba(run, paired, &q, number, participants, err);
   const bool fatal = status == TC_INTERRUPTED || status == TC_NOMEM;
-  if (!fatal && q.failed >= 0)
-    keep_failure(run, paired, &q);
-  else if (!status)
+  if (!fatal && q.failed >= 0) {
+    const struct tb_process *process = &q.process[q.failed];
+    paired->outcome = process->outcome == TB_OUTCOME_OK ? TB_OUTCOME_ERROR : process->outcome;
+    paired->why = tb_format(run->arena, "%s: %s: %s", q.failed < HEAD_FIRST ? "base" : "head",
+                            tb_outcome_text(paired->outcome), process->why);
+    if (!paired->why) paired->why = "out of memory";
+  } else if (!status)
     status = keep_abba(run, paired, participants, err);
   for (int i = 0; i < PARTICIPANTS; i++)
     if (q.started[i]) tb_process_stop(&q.process[i]);
@@ -134,21 +126,6 @@ static double threshold_of(const struct tb_paired *paired) {
   const double share_of_ns = paired->passed_over.ns / tb_median(paired->base_ns.data, paired->base_ns.len);
   return fmax(paired->threshold,
               fmin(paired->passed_over.share, share_of_ns)); /* fmin and fmax pass over a NaN */
-}
-
-static void decide(struct tb_paired *paired, double confidence) {
-  const struct tb_decide_options options = {threshold_of(paired), confidence};
-  paired->decision = tb_decide(paired->log_ratios.data, paired->log_ratios.len, paired->aa_log_ratios.data,
-                               paired->aa_log_ratios.len, options);
-  paired->decided = true;
-}
-
-/* Planned pairs: looks spend their error by it, so it is fixed before the first one. By the second ABBA
- * group's time, as the first one has also compiled. */
-static int planned_pairs(const struct tb_paired *paired, double left_s, double abba_s) {
-  const double fitting = PAIRS_PER_ABBA * (1 + floor(left_s / abba_s));
-  const double planned = fmax(fitting, TB_LOOK_FIRST);
-  return planned < paired->max_pairs ? (int)planned : paired->max_pairs;
 }
 
 /* What ends it after an ABBA group; NULL: nothing yet. `abba_s`: what one more would take. */
@@ -172,11 +149,23 @@ tc_status tb_paired_run(struct tb_run *run, struct tb_paired *paired, struct tc_
     if (status || paired->why) return status;
     const double abba_s = (double)(tb_now_ns() - started) / TB_NS_PER_S,
                  left_s = (double)(end - tb_now_ns()) / TB_NS_PER_S;
-    if (number == 1) looks.max_pairs = planned_pairs(paired, left_s, abba_s);
+    if (number == 1) {
+      /* Planned pairs: looks spend their error by it, so it is fixed before the first one. By the second ABBA
+       * group's time, as the first one has also compiled. */
+      const double fitting = PAIRS_PER_ABBA * (1 + floor(left_s / abba_s));
+      const double planned = fmax(fitting, TB_LOOK_FIRST);
+      looks.max_pairs = planned < paired->max_pairs ? (int)planned : paired->max_pairs;
+    }
     const int pairs = (int)paired->log_ratios.len;
     paired->stop_reason = over(run, paired, looks.max_pairs, left_s, abba_s);
     const bool last = paired->stop_reason != NULL;
-    if (pairs && tb_look_due(&looks, pairs, last)) decide(paired, tb_look_confidence(&looks, pairs, last));
+    if (pairs && tb_look_due(&looks, pairs, last)) {
+      const struct tb_decide_options options = {threshold_of(paired),
+                                                tb_look_confidence(&looks, pairs, last)};
+      paired->decision = tb_decide(paired->log_ratios.data, paired->log_ratios.len,
+                                   paired->aa_log_ratios.data, paired->aa_log_ratios.len, options);
+      paired->decided = true;
+    }
     if (paired->decided && tb_look_settles(&paired->decision, threshold_of(paired)))
       paired->stop_reason = "decided";
   }

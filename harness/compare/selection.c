@@ -163,16 +163,6 @@ static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const
   return TC_OK;
 }
 
-static void tell(const struct tb_run *run, const struct tb_selection *s) {
-  const size_t rest = (size_t)s->sampled + s->left_out.len;
-  fprintf(stderr, "changed since %s: %d case%s; new: %d; a sample of the %zu unchanged: %d; left out: %zu",
-          s->since, s->changed, tb_plural(s->changed), s->fresh, rest, s->sampled, s->left_out.len);
-  if (s->left_out.len)
-    fprintf(stderr, " (drawn by seed=%lld and its start, %s)", (long long)run->spec.options.seed,
-            tb_doc_text(s->earlier, "started", "not known"));
-  fputc('\n', stderr);
-}
-
 tc_status tb_selection_apply(struct tb_run *run, struct tb_selection *s, struct tc_error *err) {
   if (!s->earlier) return TC_OK;
   const char **artifacts = tc_arena_bytes(run->arena, sizeof *artifacts * (run->plan.cases.len + 1));
@@ -182,7 +172,15 @@ tc_status tb_selection_apply(struct tb_run *run, struct tb_selection *s, struct 
   tb_progress_end(&run->progress);
   if (!status) status = draw_sample(run, s, err);
   if (!status) status = keep_selected(run, s, artifacts, err);
-  if (!status) tell(run, s);
+  if (!status) {
+    const size_t rest = (size_t)s->sampled + s->left_out.len;
+    fprintf(stderr, "changed since %s: %d case%s; new: %d; a sample of the %zu unchanged: %d; left out: %zu",
+            s->since, s->changed, tb_plural(s->changed), s->fresh, rest, s->sampled, s->left_out.len);
+    if (s->left_out.len)
+      fprintf(stderr, " (drawn by seed=%lld and its start, %s)", (long long)run->spec.options.seed,
+              tb_doc_text(s->earlier, "started", "not known"));
+    fputc('\n', stderr);
+  }
   return status;
 }
 

@@ -197,18 +197,17 @@ static enum tb_spool_taken take(struct sending *s, const struct tb_spool_name *n
   }
 }
 
-/* Another process sent it: it is told as if we had. */
-static void refused_elsewhere(struct sending *s, const char *why) {
-  const char *origin = tb_url_parse(s->arena, s->entry.url, &s->url, NULL) ? s->entry.url : s->url.origin;
-  snprintf(s->out->source, sizeof s->out->source, "%s", s->entry.source);
-  say(s->out, TB_FATE_REFUSED, "%.150s: %.280s (so another process was told)", origin, why);
-}
-
 static void deliver(struct sending *s, const struct tb_spool_name *name) {
   struct tc_error err = {0};
   switch (take(s, name, &err)) {
     case TB_SPOOL_GONE: say(s->out, TB_FATE_KNOWN, "another process has sent it"); return;
-    case TB_SPOOL_REFUSED: refused_elsewhere(s, err.message); return;
+    case TB_SPOOL_REFUSED: {
+      /* Another process sent it: it is told as if we had. */
+      const char *origin = tb_url_parse(s->arena, s->entry.url, &s->url, NULL) ? s->entry.url : s->url.origin;
+      snprintf(s->out->source, sizeof s->out->source, "%s", s->entry.source);
+      say(s->out, TB_FATE_REFUSED, "%.150s: %.280s (so another process was told)", origin, err.message);
+      return;
+    }
     case TB_SPOOL_BUSY: say(s->out, TB_FATE_KEPT, "another process is sending it"); return;
     case TB_SPOOL_FAILED: say(s->out, TB_FATE_KEPT, "%s", err.message); return;
     case TB_SPOOL_DAMAGED:

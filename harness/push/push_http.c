@@ -212,12 +212,6 @@ static enum tb_push_reach reach_of(CURLcode code) {
   }
 }
 
-/* A final status came, with all of its headers; its body may be cut off, or longer than we care for. */
-static bool is_answered(const struct exchange *x, CURLcode code) {
-  enum { FINAL = 200 };
-  return x->answer->status >= FINAL && x->headed && code != CURLE_ABORTED_BY_CALLBACK;
-}
-
 /* What helps where a certificate is not to be trusted: libcurl's code is the same for a name and for an
  * issuer. */
 static const char *advice_on(const char *what) {
@@ -234,7 +228,9 @@ static void read_answer(struct exchange *x, CURLcode code) {
   h->curl.easy_getinfo(h->easy, CURLINFO_RETRY_AFTER, &pause);
   x->answer->status = (int)status;
   x->answer->retry_after_s = pause > 0 ? (double)pause : 0;
-  if (is_answered(x, code)) {
+  /* A final status came, with all of its headers; its body may be cut off, or longer than we care for. */
+  enum { FINAL = 200 };
+  if (x->answer->status >= FINAL && x->headed && code != CURLE_ABORTED_BY_CALLBACK) {
     x->answer->reach = TB_PUSH_ANSWERED;
     x->answer->cut = code != CURLE_OK;
     return;

@@ -166,24 +166,22 @@ static void say_status(const struct tb_push_answer *answer, const char *token, c
     snprintf(v->why, sizeof v->why, "it answered %d", status);
 }
 
-static void judge_answer(const struct tb_push_format *format, const struct tb_push_request *request,
-                         const struct tb_push_answer *answer, const char *reason, struct tb_push_verdict *v) {
-  cJSON *body = answer->cut ? NULL : cJSON_ParseWithOpts(answer->text, NULL, true);
-  const bool proven = !is_page(answer) && proves(format, request, answer, body);
-  v->kind = kind_of(format, answer->status, proven, request->encoding);
-  if (!proven && !is_page(answer) && answer->status < REDIRECTS && claims(format, answer->status))
-    say_unproven(format, request, answer, body, reason, v);
-  else
-    say_status(answer, request->token, reason, v);
-  cJSON_Delete(body);
-}
-
 void tb_push_judge(const struct tb_push_format *format, const struct tb_push_request *request,
                    const struct tb_push_answer *answer, struct tb_push_verdict *verdict) {
   char reason[TB_PUSH_TEXT];
   reason_of(answer, request->token, reason);
   switch (answer->reach) {
-    case TB_PUSH_ANSWERED: judge_answer(format, request, answer, reason, verdict); break;
+    case TB_PUSH_ANSWERED: {
+      cJSON *body = answer->cut ? NULL : cJSON_ParseWithOpts(answer->text, NULL, true);
+      const bool proven = !is_page(answer) && proves(format, request, answer, body);
+      verdict->kind = kind_of(format, answer->status, proven, request->encoding);
+      if (!proven && !is_page(answer) && answer->status < REDIRECTS && claims(format, answer->status))
+        say_unproven(format, request, answer, body, reason, verdict);
+      else
+        say_status(answer, request->token, reason, verdict);
+      cJSON_Delete(body);
+      break;
+    }
     case TB_PUSH_UNREACHED: verdict->kind = TB_JUDGED_RETRY; break;
     case TB_PUSH_INTERRUPTED: verdict->kind = TB_JUDGED_INTERRUPTED; break;
     case TB_PUSH_UNTRUSTED:

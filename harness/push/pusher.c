@@ -72,12 +72,6 @@ static tc_status check_secrecy(const struct tb_pusher *p, struct tc_error *err) 
                  p->options.to);
 }
 
-static tc_status check_cacert(const struct tb_pusher *p, struct tc_error *err) {
-  const char *file = p->options.http.cacert;
-  return !*file || !access(file, R_OK) ? TC_OK
-                                       : tc_fail(err, TC_ARG, "push", "cacert=%s cannot be read", file);
-}
-
 tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *options, struct tc_arena *arena,
                          struct tb_interrupt *interrupt, struct tc_error *err) {
   *p = (struct tb_pusher){.options = *options, .arena = arena};
@@ -85,7 +79,11 @@ tc_status tb_pusher_open(struct tb_pusher *p, const struct tb_pusher_options *op
   if (!status) status = choose_target(p, err);
   if (!status) status = tb_token_read(options->token_file, p->token, err);
   if (!status) status = check_secrecy(p, err);
-  if (!status) status = check_cacert(p, err);
+  if (!status) {
+    const char *file = p->options.http.cacert;
+    status = !*file || !access(file, R_OK) ? TC_OK
+                                           : tc_fail(err, TC_ARG, "push", "cacert=%s cannot be read", file);
+  }
   if (!status) status = tb_push_http_open(&options->http, interrupt, &p->http, err);
   if (!status) status = tb_spool_disk(arena, options->spool, &p->disk, &p->spool.folder, err);
   p->spool.disk = &p->disk;

@@ -211,21 +211,17 @@ tc_status tb_spool_open(struct tb_spool *spool, struct tc_error *err) {
 
 /* --- adding --- */
 
-static bool name_entry(struct tc_arena *arena, struct tb_spool_entry *entry, struct tb_spool_name *name) {
-  char hex[TC_SHA256_HEX];
-  tc_sha256_of(entry->body, entry->bytes, entry->key);
-  const char *whole = tb_format(arena, "%s %s %s", entry->format, entry->url, entry->key);
-  if (whole) tc_sha256_of(whole, strlen(whole), hex);
-  if (whole) snprintf(name->text, sizeof name->text, "%.*s", HASH_SHOWN, hex);
-  return whole;
-}
-
 tc_status tb_spool_add(struct tb_spool *spool, struct tc_arena *arena, struct tb_spool_entry *entry,
                        struct tb_spool_name *name, struct tc_error *err) {
   const struct tb_disk *disk = spool->disk;
   char temp[PATH_BYTES], final[PATH_BYTES];
   size_t bytes;
-  const char *data = name_entry(arena, entry, name) ? tb_spool_encode(arena, entry, &bytes) : NULL;
+  char hex[TC_SHA256_HEX];
+  tc_sha256_of(entry->body, entry->bytes, entry->key);
+  const char *whole = tb_format(arena, "%s %s %s", entry->format, entry->url, entry->key);
+  if (whole) tc_sha256_of(whole, strlen(whole), hex);
+  if (whole) snprintf(name->text, sizeof name->text, "%.*s", HASH_SHOWN, hex);
+  const char *data = whole ? tb_spool_encode(arena, entry, &bytes) : NULL;
   if (!data) return no_memory(err);
   snprintf(temp, sizeof temp, ".%s.%ld%s", name->text, (long)getpid(), temp_suffix);
   snprintf(final, sizeof final, "%s%s", name->text, suffix);

@@ -48,14 +48,6 @@ int tb_baseline_changes(const struct tb_verdicts *c, enum tb_update update) {
   return count;
 }
 
-/* A case with its number of environment moved by `offset`. */
-static cJSON *moved(const cJSON *one_case, int offset) {
-  cJSON *copy = cJSON_Duplicate(one_case, true);
-  cJSON *env = cJSON_GetObjectItemCaseSensitive(copy, "env");
-  if (cJSON_IsNumber(env)) cJSON_SetNumberValue(env, env->valuedouble + offset);
-  return copy;
-}
-
 static cJSON *with_exact_of(const cJSON *base, const cJSON *head) {
   static const char *const parts[] = {"graph", "instructions"};
   cJSON *copy = cJSON_Duplicate(base, true);
@@ -75,7 +67,13 @@ static cJSON *with_exact_of(const cJSON *base, const cJSON *head) {
 
 /* NULL when memory is out. */
 static cJSON *changed_case(const struct tb_compared *one, enum change change, int offset) {
-  if (change == TAKE) return moved(one->head, offset);
+  if (change == TAKE) {
+    /* A case with its number of environment moved by `offset`. */
+    cJSON *copy = cJSON_Duplicate(one->head, true);
+    cJSON *env = cJSON_GetObjectItemCaseSensitive(copy, "env");
+    if (cJSON_IsNumber(env)) cJSON_SetNumberValue(env, env->valuedouble + offset);
+    return copy;
+  }
   return change == TAKE_EXACT ? with_exact_of(one->base, one->head) : cJSON_Duplicate(one->base, true);
 }
 

@@ -88,12 +88,6 @@ static struct tb_history_series *series_of(struct reader *r, const char *id) {
   return &h->series.data[number];
 }
 
-/* NULL: head does not have it. */
-static const cJSON *head_case_of(const struct reader *r, const char *id) {
-  const int number = id ? tb_index_find(&r->head_ids, id) : -1;
-  return number >= 0 && number < (int)r->head_cases.len ? r->head_cases.data[number] : NULL;
-}
-
 static bool list_head(struct reader *r) {
   const cJSON *one;
   int number;
@@ -163,8 +157,9 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
 
 static tc_status take_case(struct reader *r, const cJSON *document, const cJSON *one_case, const char *file) {
   const char *id = tb_doc_text(one_case, "id", NULL);
-  const cJSON *compared = head_case_of(r, id);
-  if (!id || tb_index_find(&r->head_ids, id) < 0) return TC_OK;
+  const int number = id ? tb_index_find(&r->head_ids, id) : -1;
+  if (number < 0) return TC_OK;
+  const cJSON *compared = number < (int)r->head_cases.len ? r->head_cases.data[number] : NULL;
   if (!same_machine(tb_case_environment(document, one_case), tb_case_environment(r->head, compared)))
     return TC_OK;
   tb_omitted_add(&r->history->omitted, one_case);

@@ -132,18 +132,14 @@ static int on_pattern_set(lua_State *L) {
   return 0;
 }
 
-static const struct tb_exact_figure *find_figure(lua_State *L, struct reader *r, const char *name) {
+/* exact.FIGURE = false, true or a tolerance */
+static int on_exact_set(lua_State *L) {
+  struct reader *r = reader_of(L);
+  const char *name = name_at(L, 2);
   struct tb_nearest nearest = tb_nearest_to(name);
   const struct tb_exact_figure *figure = tb_exact_find(name);
   for (int i = 0; i < tb_exact_count(); i++) tb_nearest_offer(&nearest, tb_exact_at(i)->name);
   if (!figure) luaL_error(L, "there is no exact figure '%s'%s", name, tb_nearest_hint(r->arena, &nearest));
-  return figure;
-}
-
-/* exact.FIGURE = false, true or a tolerance */
-static int on_exact_set(lua_State *L) {
-  struct reader *r = reader_of(L);
-  const struct tb_exact_figure *figure = find_figure(L, r, name_at(L, 2));
   struct tb_policy_exact entry = {
       .figure = figure, .rule = {.on = true, .tolerance = figure->tolerance}, .line = line_now(L)};
   for (size_t i = 0; i < r->policy->exact.len; i++)

@@ -18,38 +18,11 @@ static void add(struct list *list, const char *what, const char *before, const c
         tb_format(list->arena, "%s%s%s: %s -> %s", list->text, *list->text ? "; " : "", what, before, after);
 }
 
-/* A fact that one of them does not know has not changed, as far as anyone can tell. */
-static void add_facts(struct list *list, const cJSON *base, const cJSON *head) {
-  static const struct {
-    const char *path, *what;
-  } facts[] = {
-      {"os", "system"}, {"kernel", "kernel"}, {"blas", "matrix library"}, {"llvm", "LLVM"}, {"lua", "Lua"}};
-  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-    const char *before = tb_doc_text(base, facts[i].path, NULL),
-               *after = tb_doc_text(head, facts[i].path, NULL);
-    if (before && after && strcmp(before, after)) add(list, facts[i].what, before, after);
-  }
-}
-
 static const cJSON *find_cause(const cJSON *environment, const char *cause) {
   const cJSON *one;
   cJSON_ArrayForEach(
       one, tb_doc_at(environment, "noise")) if (!strcmp(tb_doc_text(one, "cause", ""), cause)) return one;
   return NULL;
-}
-
-/* Causes of noise that were there in one run alone. */
-static void add_noise(struct list *list, const cJSON *base, const cJSON *head) {
-  const char *worse = tb_noise_state_text(TB_NOISE_WORSE);
-  const cJSON *after;
-  cJSON_ArrayForEach(after, tb_doc_at(head, "noise")) {
-    const cJSON *before = find_cause(base, tb_doc_text(after, "cause", "?"));
-    if (!before ||
-        !strcmp(tb_doc_text(before, "state", ""), worse) == !strcmp(tb_doc_text(after, "state", ""), worse))
-      continue;
-    add(list, tb_doc_text(after, "what", "?"), tb_doc_text(before, "seen", "?"),
-        tb_doc_text(after, "seen", "?"));
-  }
 }
 
 bool tb_verdicts_remark_environments(struct tb_verdicts *c, const cJSON *base_document,
@@ -61,8 +34,27 @@ bool tb_verdicts_remark_environments(struct tb_verdicts *c, const cJSON *base_do
       !tb_verdicts_remark(c, tb_format(c->arena, "base was measured on %s, head on %s", first, second)))
     return false;
   struct list list = {c->arena, ""};
-  add_facts(&list, base, head);
-  add_noise(&list, base, head);
+  /* A fact that one of them does not know has not changed, as far as anyone can tell. */
+  static const struct {
+    const char *path, *what;
+  } facts[] = {
+      {"os", "system"}, {"kernel", "kernel"}, {"blas", "matrix library"}, {"llvm", "LLVM"}, {"lua", "Lua"}};
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    const char *before = tb_doc_text(base, facts[i].path, NULL),
+               *after = tb_doc_text(head, facts[i].path, NULL);
+    if (before && after && strcmp(before, after)) add(&list, facts[i].what, before, after);
+  }
+  /* Causes of noise that were there in one run alone. */
+  const char *worse = tb_noise_state_text(TB_NOISE_WORSE);
+  const cJSON *after;
+  cJSON_ArrayForEach(after, tb_doc_at(head, "noise")) {
+    const cJSON *before = find_cause(base, tb_doc_text(after, "cause", "?"));
+    if (!before ||
+        !strcmp(tb_doc_text(before, "state", ""), worse) == !strcmp(tb_doc_text(after, "state", ""), worse))
+      continue;
+    add(&list, tb_doc_text(after, "what", "?"), tb_doc_text(before, "seen", "?"),
+        tb_doc_text(after, "seen", "?"));
+  }
   if (!list.text) return false;
   return !*list.text ||
          tb_verdicts_remark(c, tb_format(c->arena,
