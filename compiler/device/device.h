@@ -57,7 +57,6 @@ struct tc_copy {
 };
 
 struct tc_device_methods {
-  const char *name; /* "cpu" */
   /* A storage of one reference; data uninitialised. Freed memory is kept for reuse. */
   struct tc_storage *(*alloc)(struct tc_device *device, size_t bytes);
   void (*trim)(struct tc_device *device); /* gives kept memory back to the system */
@@ -85,7 +84,8 @@ struct tc_device_methods {
   tc_status (*load)(struct tc_device *device, const struct tc_blob *blob, struct tc_loaded **out,
                     struct tc_error *err);
   /* NULL: not there */
-  const struct tc_kernel_handle *(*symbol)(struct tc_loaded *loaded, const char *name);
+  const struct tc_kernel_handle *(*symbol)(struct tc_device *device, struct tc_loaded *loaded,
+                                           const char *name);
   void (*unload)(struct tc_device *device, struct tc_loaded *loaded); /* waits for what still runs of it */
   tc_status (*run)(struct tc_device *device, const struct tc_run *run, struct tc_error *err);
   /* Records what a run of the list launches, for later runs that name it: they look up again only addresses
@@ -107,6 +107,7 @@ struct tc_device_methods {
 };
 
 struct tc_device {
+  struct tc_device_base base; /* first */
   const struct tc_device_methods *methods;
   struct tc_target target;
   tc_eager_fn eager[TC_OP_COUNT]; /* the registry: filled by the device; NULL where it has none */
@@ -119,6 +120,16 @@ struct tc_device {
  * when the byte count overflows, TC_NOMEM when memory is out. */
 tc_status tc_tensor_new(struct tc_device *device, tc_dtype dtype, int ndim, const int64_t *sizes,
                         struct tc_tensor *out, struct tc_error *err);
+/* Sets every byte of it, on the default queue. */
+tc_status tc_storage_fill(struct tc_storage *storage, int byte, struct tc_error *err);
+/* A copy of a tensor on another device, with the same strides. *out is the caller's. */
+tc_status tc_tensor_to(const struct tc_tensor *x, struct tc_device *device, struct tc_tensor *out,
+                       struct tc_error *err);
+/* base.read and base.write of a device whose memory is its own: copies, and waits for them. */
+tc_status tc_device_read(struct tc_storage *storage, size_t first, size_t bytes, void *to,
+                         struct tc_error *err);
+tc_status tc_device_write(struct tc_storage *storage, size_t first, size_t bytes, const void *from,
+                          struct tc_error *err);
 /* Opens the CPU. `isa`: auto, avx2 or avx512 (config switch); `threads` 0: one for each CPU this process may
  * run on. TC_UNSUPPORTED on a machine without AVX2 and FMA, with what it lacks. */
 tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int threads,

@@ -45,7 +45,7 @@ static tc_status run_kernel(struct tc_context *ctx, tc_op op, int n_in, const st
   const tc_eager_fn kernel = device->eager[op];
   if (!kernel) {
     return tc_fail(err, TC_UNSUPPORTED, "device", "%s: the device %s has no kernel for it",
-                   tc_op_row(op)->name, device->methods->name);
+                   tc_op_row(op)->name, device->base.name);
   }
   struct tc_eager_call call = {.op = op, .n_in = n_in, .in = in, .attrs = attrs, .out = out};
   if (tc_op_row(op)->kind == TC_KIND_RANDOM) {

@@ -95,7 +95,7 @@ static int module_gc(lua_State *L) {
   struct tc_device *device = m->ctx.device;
   if (m->ctx.cache) tc_cache_close(m->ctx.cache); /* its compiled objects unload from the device */
   m->ctx.cache = NULL;
-  m->ctx.device = NULL;
+  m->ctx.device = m->cpu = NULL;
   if (device) device->methods->close(device);
   tc_reserve_close(&m->reserve);
   return 0;
@@ -129,7 +129,8 @@ static tc_status open_context(struct tc_lua_module *m, const struct settings *se
   ctx->cache = tc_cache_open(alloc, ctx->config.cache_dir, ctx->config.cache_mb);
   if (ctx->cache && ctx->config.share_choices) tc_cache_share_choices(ctx->cache);
   if (!ctx->cache) return tc_fail(err, TC_NOMEM, "lua", "no memory for the cache");
-  status = tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &ctx->device, err);
+  status = tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &m->cpu, err);
+  ctx->device = m->cpu;
   return status || ctx->config.opt_lazy_library ? status : warm_generators(ctx, err);
 }
 

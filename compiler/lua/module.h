@@ -27,6 +27,7 @@ enum tc_lua_stance {
 
 struct tc_lua_module {
   struct tc_context ctx;     /* ctx.device is NULL before opening and after closing */
+  struct tc_device *cpu;     /* ctx.device, or beside it */
   struct tc_reserve reserve; /* ctx.alloc's */
   struct tc_host host;
   enum tc_lua_stance stance;
@@ -71,6 +72,9 @@ void tc_lua_closure_over(lua_State *L, lua_CFunction function, const void *data)
 struct tc_lua_object *tc_lua_new_object(lua_State *L, int metatable);
 /* Pushes the metatable of tensors. */
 void tc_lua_push_metatable(lua_State *L);
+/* The tensor itself where the host uses its memory, else a copy of it on the CPU, which is pushed. Reading it
+ * element by element neither waits nor fails. */
+const struct tc_tensor *tc_lua_on_host(lua_State *L, const struct tc_tensor *x, const char *name);
 /* The tensor at an argument; raises "NAME: argument 1 is no tensor" otherwise. */
 const struct tc_tensor *tc_lua_check_tensor(lua_State *L, int index, const char *name);
 /* Adds methods and metamethods to the empty metatable at the stack top; keeps it there. */

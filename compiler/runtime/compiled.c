@@ -84,7 +84,8 @@ static void __attribute__((noinline, cold)) prelude(struct tc_compiled *c) {
 
 static const struct tc_kernel_handle *find_symbol(const struct tc_compiled *c, const char *symbol) {
   for (int i = 0; i < c->n_loaded; i++) {
-    const struct tc_kernel_handle *entry = c->ctx->device->methods->symbol(c->loaded[i], symbol);
+    const struct tc_kernel_handle *entry =
+        c->ctx->device->methods->symbol(c->ctx->device, c->loaded[i], symbol);
     if (entry) return entry;
   }
   return NULL;

@@ -15,6 +15,20 @@
 #include "tensor/dtype.h"
 
 struct tc_device;
+struct tc_storage;
+
+/* What a tensor needs of its device: a struct tc_device (device/device.h) begins with it. */
+struct tc_device_base {
+  const char *name; /* "cpu" */
+  /* Bytes of a storage to and from memory of the host, behind all work that the device was given (host.h);
+   * NULL where the host uses the storages' memory as it is. */
+  tc_status (*read)(struct tc_storage *storage, size_t first, size_t bytes, void *to, struct tc_error *err);
+  tc_status (*write)(struct tc_storage *storage, size_t first, size_t bytes, const void *from,
+                     struct tc_error *err);
+};
+static inline const struct tc_device_base *tc_device_base_of(const struct tc_device *device) {
+  return (const struct tc_device_base *)(const void *)device;
+}
 
 enum { TC_STORAGE_ALIGN = 64 }; /* bytes; every data pointer of a fresh storage */
 
@@ -22,9 +36,9 @@ struct tc_storage {
   _Atomic int64_t references;
   uint64_t version; /* bumped by each in-place write */
   uint64_t id;      /* unique in the process, never reused: key of packed weights */
-  void *data;
+  void *data;       /* an address of the device: the host reads and writes it by host.h alone */
   size_t bytes;
-  struct tc_device *device;
+  struct tc_device *device;                    /* NULL in none but tests: memory of the host */
   void (*release)(struct tc_storage *storage); /* frees data and the storage itself; called at 0 */
 };
 
@@ -36,6 +50,7 @@ struct tc_tensor {
   int64_t sizes[TC_MAX_DIMS], strides[TC_MAX_DIMS];
 };
 
+/* Address of its first element. */
 static inline void *tc_tensor_data(const struct tc_tensor *t) {
   return (char *)t->storage->data + t->offset * tc_dtype_bytes(t->dtype);
 }
@@ -53,10 +68,5 @@ static inline void tc_storage_retain(struct tc_storage *s) {
 }
 void tc_storage_release(struct tc_storage *s);
 uint64_t tc_storage_next_id(void);
-
-/* Element as a number, by flat row-major index (host storages): for printing and tests. */
-double tc_tensor_get_f64(const struct tc_tensor *t, int64_t index);
-int64_t tc_tensor_get_i64(const struct tc_tensor *t, int64_t index);
-void tc_tensor_set_f64(const struct tc_tensor *t, int64_t index, double value);
 
 #endif

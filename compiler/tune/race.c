@@ -6,7 +6,6 @@
  * 3. How often each runs in a round follows from its work alone; where instructions are counted, so does the
  *    number of rounds. */
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "device/device.h"
@@ -30,16 +29,17 @@ struct race {
 };
 
 static bool fill(struct race *r, const struct tc_node *input, struct tc_tensor *out) {
+  struct tc_device *device = r->ctx->device;
   const size_t bytes = (size_t)tune_span(input);
   *out = (struct tc_tensor){.dtype = input->meta.dtype, .ndim = input->meta.ndim};
   for (int d = 0; d < out->ndim; d++) {
     out->sizes[d] = tc_sym_hint(input->meta.sizes[d]);
     out->strides[d] = tc_sym_hint(input->strides[d]);
   }
-  out->storage = r->ctx->device->methods->alloc(r->ctx->device, bytes);
-  if (out->storage)
-    memset(out->storage->data, tc_dtype_is_float(out->dtype) ? FILL : 0, bytes); /* an index is 0 */
-  return out->storage;
+  out->storage = device->methods->alloc(device, bytes);
+  if (!out->storage) return false;
+  const int byte = tc_dtype_is_float(out->dtype) ? FILL : 0; /* an index is 0 */
+  return !tc_storage_fill(out->storage, byte, NULL);
 }
 
 /* Once, from the first graph: all have the same inputs. */
@@ -95,6 +95,7 @@ static void time_round(struct race *r, struct tune_contender *c, int calls) {
   tc_status status = TC_OK;
   const double start = tc_now_ns();
   for (int i = 0; i < calls && !status; i++) status = run(r, c->compiled, &unused);
+  if (!status) status = r->ctx->device->methods->synchronize(r->ctx->device, &unused);
   const double ns = status ? INFINITY : (tc_now_ns() - start) / calls;
   if (ns < c->ns)
     c->second_ns = c->ns, c->ns = ns;

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "tcompile.h"
+#include "tensor/host.h"
 
 static void put(struct tb_sender *s, const void *data, size_t bytes) {
   s->digest = tc_hash_bytes(s->digest, data, bytes);
@@ -40,13 +41,14 @@ static void put_item(struct tb_sender *s, enum tb_item_kind kind, const char *pa
 }
 
 /* Elements [first, first + n) of a tensor in row-major order, widened to 8 bytes. */
-static void widen(const struct tc_tensor *t, int64_t first, int64_t n, bool contiguous, int64_t *out) {
+static void widen(const struct tc_host_view *view, int64_t first, int64_t n, bool contiguous, int64_t *out) {
+  const struct tc_tensor *t = &view->tensor;
   const bool floating = tc_dtype_is_float(t->dtype);
-  const void *data = contiguous ? tc_tensor_data(t) : NULL;
+  const void *data = contiguous ? view->data : NULL;
   for (int64_t i = 0; i < n; i++) {
     const int64_t at = first + i;
     if (!floating) {
-      out[i] = tc_tensor_get_i64(t, at);
+      out[i] = tc_host_i64(view, at);
       continue;
     }
     double value;
@@ -55,7 +57,7 @@ static void widen(const struct tc_tensor *t, int64_t first, int64_t n, bool cont
     else if (data && t->dtype == TC_F64)
       value = ((const double *)data)[at];
     else
-      value = tc_tensor_get_f64(t, at);
+      value = tc_host_f64(view, at);
     memcpy(&out[i], &value, sizeof value);
   }
 }
@@ -86,17 +88,21 @@ static void send_tensor(const struct tc_tensor *t, const char *path, struct tb_s
   item.ndim = (uint32_t)t->ndim;
   memcpy(item.sizes, t->sizes, sizeof *t->sizes * (size_t)t->ndim);
   put(s, &item, sizeof item);
-  if (contiguous && (s->fd < 0 || s->own_elements)) { /* the digest alone needs no widening */
-    put(s, tc_tensor_data(t), (size_t)count * (size_t)tc_dtype_bytes(t->dtype));
+  struct tc_host_view view;
+  if (tc_host_read(t, &view, NULL)) {
+    s->failed = true;
     return;
   }
+  const bool as_it_is = contiguous && (s->fd < 0 || s->own_elements); /* the digest alone needs no widening */
+  if (as_it_is) put(s, view.data, (size_t)count * (size_t)tc_dtype_bytes(t->dtype));
   int64_t chunk[TB_CHUNK];
-  for (int64_t first = 0; first < count && !s->failed; first += TB_CHUNK) {
+  for (int64_t first = 0; !as_it_is && first < count && !s->failed; first += TB_CHUNK) {
     const int64_t n = count - first < TB_CHUNK ? count - first : TB_CHUNK;
-    widen(t, first, n, contiguous, chunk);
+    widen(&view, first, n, contiguous, chunk);
     if (s->own_elements) narrow(t->dtype, n, chunk);
     put(s, chunk, (size_t)n * (s->own_elements ? (size_t)tc_dtype_bytes(t->dtype) : sizeof *chunk));
   }
+  (void)tc_host_end(&view, NULL); /* nothing is written back */
 }
 
 static void send_number(lua_State *L, int index, const char *path, struct tb_sender *s) {

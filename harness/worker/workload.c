@@ -13,6 +13,7 @@
 #include "harness/worker/luacall.h"
 #include "harness/worker/luajson.h"
 #include "harness/worker/parts.h"
+#include "tcompile.h"
 
 static const double amount_max = 1e300; /* no infinity, and no NaN */
 
@@ -225,15 +226,32 @@ static void watch_arguments(lua_State *L, int list, struct tb_workload *w) {
   }
 }
 
-/* The first and the last thing of the stretch that is timed: what counts it, outside of the clock. */
-static int64_t begin_stretch(const struct tb_stretch *stretch) {
-  if (stretch) stretch->begin(stretch->self);
-  return tb_now_ns();
+/* A stretch that is timed: nothing that was begun before it runs in it, and all that it begins has ended when
+ * the clock stops. What counts it stands outside of the clock. */
+struct timed {
+  const struct tb_stretch *stretch;
+  struct tc_device *device; /* NULL: the state has none */
+  int64_t start;
+};
+
+static void wait_for_device(lua_State *L, struct tc_device *device) {
+  struct tc_error err = {.message = ""};
+  if (device && device->methods->synchronize(device, &err)) luaL_error(L, "%s", err.message);
 }
 
-static double end_stretch(const struct tb_stretch *stretch, int64_t start) {
-  const double ns = (double)(tb_now_ns() - start);
-  if (stretch) stretch->end(stretch->self);
+static struct timed begin_stretch(lua_State *L, const struct tb_stretch *stretch) {
+  const struct tc_context *ctx = tc_lua_context(L);
+  struct timed timed = {.stretch = stretch, .device = ctx ? ctx->device : NULL};
+  wait_for_device(L, timed.device);
+  if (stretch) stretch->begin(stretch->self);
+  timed.start = tb_now_ns();
+  return timed;
+}
+
+static double end_stretch(lua_State *L, const struct timed *timed) {
+  wait_for_device(L, timed->device);
+  const double ns = (double)(tb_now_ns() - timed->start);
+  if (timed->stretch) timed->stretch->end(timed->stretch->self);
   return ns;
 }
 
@@ -249,9 +267,9 @@ double tb_workload_call(lua_State *L, struct tb_workload *w, const struct tb_str
   keep(L, &w->last_args);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
   const int count = push_elements(L, top + 1);
-  const int64_t start = begin_stretch(stretch);
+  const struct timed timed = begin_stretch(L, stretch);
   lua_call(L, count, LUA_MULTRET);
-  const double ns = end_stretch(stretch, start);
+  const double ns = end_stretch(L, &timed);
   keep_results(L, top + 2, w);
   lua_settop(L, top);
   return ns;
@@ -268,13 +286,13 @@ const char *tb_workload_explain(lua_State *L, struct tb_workload *w) {
 static double time_constant(lua_State *L, int function, int count, int64_t calls,
                             const struct tb_stretch *stretch) {
   const int top = function + count;
-  const int64_t start = begin_stretch(stretch);
+  const struct timed timed = begin_stretch(L, stretch);
   for (int64_t i = 0; i < calls; i++) {
     lua_settop(L, top);
     for (int a = function; a <= top; a++) lua_pushvalue(L, a);
     lua_call(L, count, LUA_MULTRET);
   }
-  return end_stretch(stretch, start);
+  return end_stretch(L, &timed);
 }
 
 static double block_constant(lua_State *L, struct tb_workload *w, int64_t warm, int64_t calls,
@@ -307,9 +325,9 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
   watch_arguments(L, function, w);
   lua_pop(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, w->fn);
-  int64_t start = 0;
+  struct timed timed = {0};
   for (int64_t i = 1; i <= all; i++) {
-    if (i == warm + 1) start = begin_stretch(stretch);
+    if (i == warm + 1) timed = begin_stretch(L, stretch);
     lua_settop(L, function);
     lua_pushvalue(L, function);
     lua_rawgeti(L, lists, (lua_Integer)i);
@@ -318,7 +336,7 @@ static double block_generated(lua_State *L, struct tb_workload *w, int64_t warm,
     lua_remove(L, list);
     lua_call(L, count, LUA_MULTRET);
   }
-  const double ns = end_stretch(stretch, start);
+  const double ns = end_stretch(L, &timed);
   keep_results(L, function + 1, w);
   lua_rawgeti(L, lists, (lua_Integer)all);
   keep(L, &w->last_args);

@@ -118,6 +118,9 @@ refused 'the library never ends the program' 'compiler/base/vec.c:1'
 fresh_tree
 put compiler/base/vec.c 'int tc_vec(lua_State *L) { return luaL_error(L, "no"); }'
 refused 'the library never ends the program' 'compiler/base/vec.c:1'
+fresh_tree
+put compiler/base/vec.c 'float tc_vec(const struct tc_tensor *x) { return *(float *)tc_tensor_data(x); }'
+refused 'only devices, the runtime' 'compiler/base/vec.c:1'
 
 # --- objects ---
 globals='the libraries have no mutable globals'

@@ -14,6 +14,7 @@
 #include "capture/trace/shapes.h"
 #include "capture/trace/tables.h"
 #include "capture/trace/tensors.h"
+#include "tensor/host.h"
 
 /* What is_tensor and others ask of a value never depends on more than its type. */
 tc_status tc_library_is_tensor(struct tc_trace *t, size_t at, int n_args, int *n_results) {

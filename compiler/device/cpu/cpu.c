@@ -39,7 +39,6 @@ static void cpu_close(struct tc_device *device) {
 }
 
 static const struct tc_device_methods methods = {
-    .name = "cpu",
     .alloc = cpu_alloc,
     .trim = cpu_trim,
     .load = tc_cpu_load,
@@ -81,6 +80,7 @@ tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int 
   struct tc_cpu *cpu = TC_NEW(alloc, struct tc_cpu);
   if (!cpu) return tc_fail(err, TC_NOMEM, "cpu", "no memory for the device");
   cpu->alloc = alloc;
+  cpu->device.base.name = "cpu";
   cpu->device.methods = &methods;
   cpu->device.target = target;
   cpu->device.threads = target.threads;

@@ -144,7 +144,8 @@ double tc_cpu_library_opening_ns(struct tc_device *device);
 /* --- launch lists and code --- */
 tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, struct tc_loaded **out,
                       struct tc_error *err);
-const struct tc_kernel_handle *tc_cpu_symbol(struct tc_loaded *loaded, const char *name);
+const struct tc_kernel_handle *tc_cpu_symbol(struct tc_device *device, struct tc_loaded *loaded,
+                                             const char *name);
 void tc_cpu_unload(struct tc_device *device, struct tc_loaded *loaded);
 tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct tc_error *err);
 tc_status tc_cpu_record(struct tc_device *device, const struct tc_run *run, struct tc_recorded **out,

@@ -376,7 +376,9 @@ tc_status tc_cpu_load(struct tc_device *device, const struct tc_blob *blob, stru
   return status;
 }
 
-const struct tc_kernel_handle *tc_cpu_symbol(struct tc_loaded *loaded, const char *name) {
+const struct tc_kernel_handle *tc_cpu_symbol(struct tc_device *device, struct tc_loaded *loaded,
+                                             const char *name) {
+  (void)device;
   for (size_t i = 0; i < loaded->symbols.len; i++)
     if (!strcmp(loaded->symbols.data[i].name, name))
       return (const struct tc_kernel_handle *)(uintptr_t)loaded->symbols.data[i].address;

@@ -3,12 +3,14 @@
  * 1. A plug-in lies in a userdata, which closes the shared object when nothing rests on it any more: what it
  *    compiled refers to it.
  * 2. The view of a graph is made of Lua's memory, so that nothing is lost where that is out.
- * 3. A run reads the inputs where they lie, and writes fresh memory. */
+ * 3. A plug-in is given memory of the host. On the CPU a run reads the inputs where they lie, and writes
+ * fresh memory; elsewhere it has copies, and its outputs are moved to the device. */
 #include "lua/compile/backends.h"
 
 #include <dlfcn.h>
 
 #include "plugin.h"
+#include "tensor/host.h"
 
 static const char plugin_name[] = "tbench.plugin", code_name[] = "tbench.plugin_code";
 
@@ -132,17 +134,36 @@ static void describe_output(const struct tc_meta *meta, struct output *out) {
   for (int d = 0; d < meta->ndim; d++) out->sizes[d] = tc_sym_value(meta->sizes[d]);
 }
 
+/* Memory that a plug-in reads or writes, of a tensor on the CPU. */
+static struct tc_plugin_tensor memory_of(const struct tc_tensor *x) {
+  struct tc_host_view view;
+  (void)tc_host_write(x, &view, NULL); /* the CPU's: a pointer */
+  return (struct tc_plugin_tensor){view.data, x->strides};
+}
+
+/* Outputs from stack index `first` on. */
+static void move_outputs(lua_State *L, const struct code *c, int first) {
+  struct tc_error err = {.message = ""};
+  struct tc_tensor moved;
+  for (int i = 0; i < c->n_outputs && c->module->ctx.device != c->module->cpu; i++) {
+    struct tc_lua_object *object = lua_touserdata(L, first + i);
+    if (tc_tensor_to(&object->tensor, c->module->ctx.device, &moved, &err)) luaL_error(L, "%s", err.message);
+    tc_tensor_release(&object->tensor);
+    object->tensor = moved;
+  }
+}
+
 /* Pushes outputs with fresh memory. */
 static void make_outputs(lua_State *L, const struct code *c, struct tc_plugin_tensor *outputs) {
   struct tc_error err = {.message = ""};
   for (int i = 0; i < c->n_outputs; i++) {
     const struct output *o = &c->outputs[i];
     struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
-    if (tc_tensor_new(c->module->ctx.device, o->dtype, o->ndim, o->sizes, &object->tensor, &err)) {
+    if (tc_tensor_new(c->module->cpu, o->dtype, o->ndim, o->sizes, &object->tensor, &err)) {
       object->tensor.storage = NULL;
       luaL_error(L, "%s", err.message);
     }
-    outputs[i] = (struct tc_plugin_tensor){tc_tensor_data(&object->tensor), object->tensor.strides};
+    outputs[i] = memory_of(&object->tensor);
   }
 }
 
@@ -153,17 +174,19 @@ static int run_code(lua_State *L) {
   const int n_inputs = lua_gettop(L);
   struct tc_plugin_tensor *inputs = scratch(L, (size_t)c->n_inputs * sizeof *inputs),
                           *outputs = scratch(L, (size_t)c->n_outputs * sizeof *outputs);
-  luaL_checkstack(L, c->n_outputs + LUA_MINSTACK, "outputs of a plug-in");
+  luaL_checkstack(L, c->n_inputs + c->n_outputs + LUA_MINSTACK, "outputs of a plug-in");
   if (n_inputs != c->n_inputs) return luaL_error(L, "it takes %d tensors, got %d", c->n_inputs, n_inputs);
   for (int i = 0; i < n_inputs; i++) {
     const struct tc_tensor *tensor = tc_lua_check_tensor(L, i + 1, c->plugin->interface->name);
-    inputs[i] = (struct tc_plugin_tensor){tc_tensor_data(tensor), tensor->strides};
+    inputs[i] = memory_of(tc_lua_on_host(L, tensor, c->plugin->interface->name));
   }
+  const int first_output = lua_gettop(L) + 1;
   make_outputs(L, c, outputs);
   if (c->plugin->interface->run(c->compiled, inputs, outputs, error, sizeof error)) {
     error[sizeof error - 1] = '\0';
     return luaL_error(L, "%s", *error ? error : "it does not say why");
   }
+  move_outputs(L, c, first_output);
   return c->n_outputs;
 }
 

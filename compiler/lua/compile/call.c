@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cache/cache.h"
 #include "lua/compile/compiled_object.h"
+#include "tensor/host.h"
 
 /* --- compiled code --- */
 
@@ -39,7 +40,7 @@ void tc_lua_add_scalars(const struct compiled_entry *e, struct call_values *valu
   int tensor = tc_guards_inputs(e->guards), input = tensor + e->n_scalars;
   for (int i = e->n_scalars; i-- > 0;) { /* from the last place down: places ascend */
     const struct scalar_input *scalar = &e->scalars[i];
-    memcpy(tc_tensor_data(&scalar->tensor), &values->scalars[i].number, sizeof values->scalars[i].number);
+    (void)tc_host_put(&scalar->tensor, &values->scalars[i].number, sizeof values->scalars[i].number, NULL);
     while (--input > scalar->input) values->inputs[input] = values->inputs[--tensor];
     values->inputs[input] = &scalar->tensor;
   }

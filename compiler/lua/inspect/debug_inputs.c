@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "lua/compile/compiled_object.h"
+#include "tensor/host.h"
 
 enum { MOST_FLOATS = 16, MOST_INTEGERS = 4096 }; /* elements that are written out */
 
@@ -13,12 +14,13 @@ static bool written_out(const struct tc_tensor *x) {
   return x && x->storage && tc_tensor_numel(x) <= (tc_dtype_is_float(x->dtype) ? MOST_FLOATS : MOST_INTEGERS);
 }
 
-static void put_element(struct tc_strbuf *out, const struct tc_tensor *x, int64_t i) {
-  const double value = tc_dtype_is_float(x->dtype) ? tc_tensor_get_f64(x, i) : 0;
-  if (x->dtype == TC_BOOL)
-    tc_strbuf_puts(out, tc_tensor_get_i64(x, i) ? "true" : "false");
-  else if (x->dtype == TC_I64)
-    tc_strbuf_printf(out, "%lld", (long long)tc_tensor_get_i64(x, i));
+static void put_element(struct tc_strbuf *out, const struct tc_host_view *x, int64_t i) {
+  const tc_dtype dtype = x->tensor.dtype;
+  const double value = tc_dtype_is_float(dtype) ? tc_host_f64(x, i) : 0;
+  if (dtype == TC_BOOL)
+    tc_strbuf_puts(out, tc_host_i64(x, i) ? "true" : "false");
+  else if (dtype == TC_I64)
+    tc_strbuf_printf(out, "%lld", (long long)tc_host_i64(x, i));
   else if (isnan(value))
     tc_strbuf_puts(out, "0/0");
   else if (isinf(value))
@@ -35,11 +37,17 @@ static void put_sizes(struct tc_strbuf *out, int ndim, const int64_t *sizes) {
 
 static void write_out(struct tc_strbuf *out, const struct tc_tensor *x) {
   const int64_t count = tc_tensor_numel(x);
+  struct tc_host_view view;
+  if (tc_host_read(x, &view, NULL)) {
+    out->failed = true;
+    return;
+  }
   tc_strbuf_puts(out, x->ndim ? "tb.tensor({" : "tb.tensor(");
   for (int64_t i = 0; i < count; i++) {
     if (i) tc_strbuf_puts(out, ", ");
-    put_element(out, x, i);
+    put_element(out, &view, i);
   }
+  (void)tc_host_end(&view, NULL); /* nothing is written back */
   tc_strbuf_printf(out, "%s, {dtype = \"%s\"})", x->ndim ? "}" : "", tc_dtype_name(x->dtype));
   if (!x->ndim) return;
   tc_strbuf_puts(out, ":view(");

@@ -8,6 +8,7 @@
 
 #include "device/eager.h"
 #include "lua/module.h"
+#include "tensor/host.h"
 
 struct literal {
   lua_State *L;
@@ -67,29 +68,27 @@ static void check(struct literal *s, int dim) {
                       luaL_typename(L, -1));
 }
 
-static void store(lua_State *L, const struct tc_tensor *t, int64_t index) {
+static void store(lua_State *L, const struct tc_host_view *view, int64_t index) {
   const bool is_boolean = lua_isboolean(L, -1);
-  if (t->dtype == TC_I64) {
+  if (view->tensor.dtype == TC_I64) {
     int fits = 1;
     const lua_Integer value = is_boolean ? lua_toboolean(L, -1) : lua_tointegerx(L, -1, &fits);
     if (!fits) tc_lua_raise_text(L, NAME, "%f does not fit into dtype i64", lua_tonumber(L, -1));
-    ((int64_t *)tc_tensor_data(t))[index] = value;
-  } else if (t->dtype == TC_BOOL) {
-    ((uint8_t *)tc_tensor_data(t))[index] = is_boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1) != 0;
+    tc_host_set_i64(view, index, value);
   } else {
-    tc_tensor_set_f64(t, index, is_boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1));
+    tc_host_set_f64(view, index, is_boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1));
   }
 }
 
 /* Stores the value at the stack top, and what lies below it; *index is the next element. */
-static void fill(lua_State *L, const struct tc_tensor *t, int dim, int64_t *index) {
-  if (dim == t->ndim) {
-    store(L, t, (*index)++);
+static void fill(lua_State *L, const struct tc_host_view *view, int dim, int64_t *index) {
+  if (dim == view->tensor.ndim) {
+    store(L, view, (*index)++);
     return;
   }
-  for (int64_t i = 1; i <= t->sizes[dim]; i++) {
+  for (int64_t i = 1; i <= view->tensor.sizes[dim]; i++) {
     lua_rawgeti(L, -1, i);
-    fill(L, t, dim + 1, index);
+    fill(L, view, dim + 1, index);
     lua_pop(L, 1);
   }
 }
@@ -115,19 +114,33 @@ static tc_dtype literal_dtype(const struct literal *s, tc_dtype default_dtype) {
   return s->category == TC_CATEGORY_INT ? TC_I64 : TC_BOOL;
 }
 
-/* Pushes the value at the stack top as a tensor. */
+/* Moves the CPU's tensor of an object to the device on which tensors are created. */
+static void move_to_default(lua_State *L, struct tc_lua_module *m, struct tc_lua_object *object) {
+  struct tc_error err = {.message = ""};
+  struct tc_tensor moved;
+  if (m->ctx.device == m->cpu) return;
+  if (tc_tensor_to(&object->tensor, m->ctx.device, &moved, &err)) tc_lua_raise(L, NAME, &err);
+  tc_tensor_release(&object->tensor);
+  object->tensor = moved;
+}
+
+/* Pushes the value at the stack top as a tensor. It is filled on the CPU, whose views hold nothing that a
+ * raise could leak. */
 static struct tc_lua_object *push_literal(lua_State *L, struct tc_lua_module *m, const struct literal *s,
                                           tc_dtype dtype) {
   struct tc_error err = {.message = ""};
   struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
-  if (tc_tensor_new(m->ctx.device, dtype, s->ndim, s->sizes, &object->tensor, &err)) {
+  if (tc_tensor_new(m->cpu, dtype, s->ndim, s->sizes, &object->tensor, &err)) {
     object->tensor.storage = NULL;
     tc_lua_raise(L, NAME, &err);
   }
+  struct tc_host_view view;
   int64_t index = 0;
   lua_pushvalue(L, -2);
-  fill(L, &object->tensor, 0, &index);
+  (void)tc_host_write(&object->tensor, &view, &err); /* the CPU's: never fails */
+  fill(L, &view, 0, &index);
   lua_pop(L, 1);
+  move_to_default(L, m, object);
   return object;
 }
 

@@ -7,6 +7,7 @@
  *  3. Each returns x itself. */
 #include "device/eager.h"
 #include "lua/module.h"
+#include "tensor/host.h"
 
 static tc_status copy_into(struct tc_lua_module *m, const struct tc_tensor *target,
                            const struct tc_tensor *source, struct tc_error *err) {
@@ -59,8 +60,8 @@ static int method_copy(lua_State *L) {
 }
 
 /* A scalar tensor of the dtype of `x`, for the number or boolean at argument 2. */
-static tc_status make_scalar(lua_State *L, struct tc_lua_module *m, const struct tc_tensor *x,
-                             struct tc_tensor *out, struct tc_error *err) {
+static tc_status make_scalar(lua_State *L, const struct tc_tensor *x, struct tc_tensor *out,
+                             struct tc_error *err) {
   const bool is_boolean = lua_isboolean(L, 2);
   const lua_Number number = is_boolean ? lua_toboolean(L, 2) : lua_tonumber(L, 2);
   lua_Integer integer = 0;
@@ -72,13 +73,18 @@ static tc_status make_scalar(lua_State *L, struct tc_lua_module *m, const struct
                      tc_dtype_name(x->dtype));
     if (x->dtype == TC_BOOL) integer = integer != 0;
   }
-  const tc_status status = tc_tensor_new(m->ctx.device, x->dtype, 0, NULL, out, err);
+  struct tc_host_view view;
+  tc_status status = tc_tensor_new(x->storage->device, x->dtype, 0, NULL, out, err);
   if (status) return status;
-  if (x->dtype == TC_I64)
-    *(int64_t *)tc_tensor_data(out) = integer; /* which a float would round */
-  else
-    tc_tensor_set_f64(out, 0, x->dtype == TC_BOOL ? (double)integer : number);
-  return TC_OK;
+  if (!(status = tc_host_write(out, &view, err))) {
+    if (tc_dtype_is_float(x->dtype))
+      tc_host_set_f64(&view, 0, number);
+    else
+      tc_host_set_i64(&view, 0, integer);
+    status = tc_host_end(&view, err);
+  }
+  if (status) tc_tensor_release(out);
+  return status;
 }
 
 static int fill_with_argument(lua_State *L, const char *name) {
@@ -89,7 +95,7 @@ static int fill_with_argument(lua_State *L, const char *name) {
   if (!lua_isboolean(L, 2) && lua_type(L, 2) != LUA_TNUMBER) {
     return tc_lua_raise_text(L, name, "the value must be a number or a boolean, got %s", luaL_typename(L, 2));
   }
-  tc_status status = make_scalar(L, m, x, &scalar, &err);
+  tc_status status = make_scalar(L, x, &scalar, &err);
   if (!status) {
     status = copy_into(m, x, &scalar, &err);
     tc_tensor_release(&scalar);

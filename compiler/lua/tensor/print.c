@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "lua/module.h"
+#include "tensor/host.h"
 
 enum {
   SUMMARY_ELEMENTS = 1000,
@@ -164,7 +165,7 @@ static void add_tail(struct printer *p) {
 
 int tc_lua_tostring(lua_State *L) {
   luaL_Buffer buffer;
-  const struct tc_tensor *x = tc_lua_check_tensor(L, 1, "tostring");
+  const struct tc_tensor *x = tc_lua_on_host(L, tc_lua_check_tensor(L, 1, "tostring"), "tostring");
   const int64_t count = tc_tensor_numel(x);
   struct printer p = {.out = &buffer, .x = x, .summary = count > SUMMARY_ELEMENTS, .whole = true};
   luaL_buffinit(L, &buffer);

@@ -10,6 +10,7 @@
 
 #include "device/eager.h"
 #include "lua/module.h"
+#include "tensor/host.h"
 
 const char tc_lua_object_tag = 't';
 static const char metatable_key = 'm';
@@ -25,6 +26,20 @@ const struct tc_tensor *tc_lua_check_tensor(lua_State *L, int index, const char 
   if (!tensor)
     tc_lua_raise_text(L, name, "argument %d is no tensor (got %s)", index, luaL_typename(L, index));
   return tensor;
+}
+
+const struct tc_tensor *tc_lua_on_host(lua_State *L, const struct tc_tensor *x, const char *name) {
+  struct tc_error err = {.message = ""};
+  if (tc_host_owns(x->storage)) return x;
+  luaL_checkstack(L, LUA_MINSTACK, name);
+  tc_lua_push_metatable(L);
+  struct tc_lua_object *object = tc_lua_new_object(L, lua_gettop(L));
+  lua_replace(L, -2);
+  if (tc_tensor_to(x, tc_lua_module(L)->cpu, &object->tensor, &err)) {
+    object->tensor.storage = NULL;
+    tc_lua_raise(L, name, &err);
+  }
+  return &object->tensor;
 }
 
 struct tc_lua_object *tc_lua_new_object(lua_State *L, int metatable) {
@@ -119,7 +134,7 @@ static int index_property(lua_State *L, const struct tc_tensor *x) {
   } else if (!strcmp(key, "dtype")) {
     lua_pushstring(L, tc_dtype_name(x->dtype));
   } else if (!strcmp(key, "device")) {
-    lua_pushstring(L, x->storage->device->methods->name);
+    lua_pushstring(L, x->storage->device->base.name);
   } else {
     return tc_lua_raise_text(L, "tensor", "there is no method or property \"%s\"", key);
   }

@@ -1,6 +1,7 @@
 /* Methods that read a tensor: sizes, elements, storage. They are no tensor functions: their results are Lua
  * values. */
 #include "lua/module.h"
+#include "tensor/host.h"
 
 static const char *method_name(lua_State *L) { return tc_lua_closure_data(L); }
 static const struct tc_tensor *self_of(lua_State *L) { return tc_lua_check_tensor(L, 1, method_name(L)); }
@@ -64,6 +65,7 @@ static int method_version(lua_State *L) {
   return 1;
 }
 
+/* Pushes an element of a tensor on the CPU. */
 static void push_element(lua_State *L, const struct tc_tensor *x, int64_t index) {
   switch (tc_dtype_category(x->dtype)) {
     case TC_CATEGORY_BOOL: lua_pushboolean(L, tc_tensor_get_i64(x, index) != 0); return;
@@ -78,7 +80,7 @@ static int method_item(lua_State *L) {
   if (count != 1)
     return tc_lua_raise_text(L, "item", "the tensor has %lld elements; item takes one of one element",
                              (long long)count);
-  push_element(L, x, 0);
+  push_element(L, tc_lua_on_host(L, x, "item"), 0);
   return 1;
 }
 
@@ -97,7 +99,7 @@ static void push_nested(lua_State *L, const struct tc_tensor *x, int dim, int64_
 }
 
 static int method_tolist(lua_State *L) {
-  const struct tc_tensor *x = self_of(L);
+  const struct tc_tensor *x = tc_lua_on_host(L, self_of(L), "tolist");
   int64_t index = 0;
   push_nested(L, x, 0, &index);
   return 1;

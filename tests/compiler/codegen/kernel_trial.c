@@ -67,7 +67,7 @@ struct trial_code trial_compile_as(const struct tc_codegen *generator, const str
   if (generator->finish(module, &blob, NULL, &err)) fail_msg("finish: %s", err.message);
   if (tc_cpu_load((struct tc_device *)&cpu, &blob, &code.loaded, &err)) fail_msg("load: %s", err.message);
   tc_blob_free(&blob);
-  code.run = tc_cpu_kernel_of(tc_cpu_symbol(code.loaded, kernel->name));
+  code.run = tc_cpu_kernel_of(tc_cpu_symbol(NULL, code.loaded, kernel->name));
   if (!code.run) fail_msg("the object has no %s", kernel->name);
   return code;
 }

@@ -26,7 +26,7 @@ static bool find_codes(const struct tc_launch_list *list, struct tc_loaded *cons
   for (int i = 0; i < list->n_codes; i++) {
     codes[i] = NULL;
     for (int k = 0; k < n_loaded && !codes[i]; k++)
-      codes[i] = device->methods->symbol(loaded[k], list->codes[i].symbol);
+      codes[i] = device->methods->symbol(device, loaded[k], list->codes[i].symbol);
     if (!codes[i]) return false;
   }
   return true;

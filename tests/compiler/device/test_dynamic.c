@@ -19,6 +19,7 @@
 #include "device/eager.h"
 #include "pipeline.h"
 #include "sched/sched.h"
+#include "tensor/host.h"
 #include "tests/compiler/device/program_text.h"
 
 enum { N_SIZES = 4, THREADS = 2, MOST_INPUTS = 8, SEED = 42, INDICES = 4 };

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "device/eager.h"
+#include "tensor/host.h"
 
 enum { NEVER = -1 };
 
@@ -66,10 +67,11 @@ static tc_status kernel(struct tc_device *device, const struct tc_eager_call *ca
   return TC_OK;
 }
 
-static const struct tc_device_methods methods = {.name = "test", .alloc = allocate};
+static const struct tc_device_methods methods = {.alloc = allocate};
 
 static int set_up(void **state) {
   struct fixture *f = calloc(1, sizeof *f);
+  f->device.base.name = "test";
   f->device.methods = &methods;
   f->fail_alloc_in = NEVER;
   for (int op = 0; op < TC_OP_COUNT; op++) f->device.eager[op] = kernel;

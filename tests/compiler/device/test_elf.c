@@ -272,7 +272,7 @@ static tc_status load(struct object *o, struct tc_loaded **loaded, struct tc_err
 }
 
 static void run(struct tc_loaded *loaded, const char *name, uint64_t *out) {
-  const tc_cpu_kernel kernel = tc_cpu_kernel_of(device->methods->symbol(loaded, name));
+  const tc_cpu_kernel kernel = tc_cpu_kernel_of(device->methods->symbol(device, loaded, name));
   void *const buffers[] = {out};
   assert_non_null(kernel);
   kernel(buffers, NULL, 0, 1);
@@ -294,8 +294,8 @@ static void test_relocations(void **state) {
   uint64_t out[3] = {0, 0, 0};
   run(loaded, "fill", out);
   assert_true(out[0] == 0x0707070707070707u && out[1] == out[0] && out[2] == 0);
-  assert_null(device->methods->symbol(loaded, "memset"));
-  assert_null(device->methods->symbol(loaded, "nothing"));
+  assert_null(device->methods->symbol(device, loaded, "memset"));
+  assert_null(device->methods->symbol(device, loaded, "nothing"));
   device->methods->unload(device, loaded);
 }
 
@@ -308,7 +308,7 @@ static void test_protection(void **state) {
   (void)state;
   describe(&o);
   assert_int_equal(load(&o, &loaded, &err), TC_OK);
-  const uintptr_t code = (uintptr_t)device->methods->symbol(loaded, "load");
+  const uintptr_t code = (uintptr_t)device->methods->symbol(device, loaded, "load");
   FILE *maps = fopen("/proc/self/maps", "r");
   bool found = false;
   assert_non_null(maps);

@@ -16,6 +16,7 @@
 #include "base/context.h"
 #include "device/device.h"
 #include "device/eager.h"
+#include "tensor/host.h"
 
 enum { EAGER_ISAS = 2, EAGER_THREADS = 2 };
 static const char *const eager_isas[EAGER_ISAS] = {"avx2", "avx512"};

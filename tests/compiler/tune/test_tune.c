@@ -17,6 +17,7 @@
 #include "codegen/emit.h"
 #include "pipeline.h"
 #include "tcompile.h"
+#include "tensor/host.h"
 #include "tune/tune.h"
 
 static const char product[] = "graph {\n"
