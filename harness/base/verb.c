@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 static const struct tb_verb_option options[] = {
-#define TB_VERB_OPTION(verb, name, dflt, help)       {#verb, name, dflt, NULL, help},
-#define TB_VERB_CHOICE(verb, name, dflt, more, help) {#verb, name, dflt, more, help},
+#define TB_VERB_OPTION(verb, name, dflt, takes, help) {#verb, name, dflt, NULL, takes, help},
+#define TB_VERB_CHOICE(verb, name, dflt, more, help)  {#verb, name, dflt, more, "", help},
 #include "harness/base/verb_options.def"
 #undef TB_VERB_OPTION
 #undef TB_VERB_CHOICE

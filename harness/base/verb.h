@@ -23,8 +23,10 @@ bool tb_verb_flag(const struct tb_verb *verb, const char *name, bool *value);
 
 /* Rows of verb_options.def: the next one of a verb after another, or its first after NULL; NULL: no more. */
 struct tb_verb_option {
-  const char *verb, *name, *default_text, *more,
-      *help; /* more: a word that a flag takes beside yes and no; NULL: none */
+  const char *verb, *name, *default_text;
+  const char *more;  /* a word that a flag takes beside yes and no; NULL: none */
+  const char *takes; /* what shells complete (verb_options.def) */
+  const char *help;
 };
 const struct tb_verb_option *tb_verb_option_next(const char *verb, const struct tb_verb_option *after);
 /* NULL: the verb has no such option. */

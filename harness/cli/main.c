@@ -13,15 +13,21 @@
 #include "results/exitcode.h"
 #include "tcompile.h"
 
-static const struct {
-  const char *name;
-  int (*run)(int argc, char *const *argv);
-} verbs[] = {
-#define TB_VERB(name, function, usage, what, more, example, codes) {#name, function},
-#include "harness/cli/verbs.def"
-#undef TB_VERB
-};
-enum { N_VERBS = sizeof verbs / sizeof *verbs };
+static int print_version(void) {
+  printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI,
+         LLVM_VERSION_STRING, LUA_RELEASE);
+  return TB_EXIT_PASS;
+}
+
+static int unknown_verb(const char *name) {
+  struct tb_nearest nearest = tb_nearest_to(name);
+  for (int i = 0; i < tb_verb_count(); i++)
+    if (tb_verb_is_shown(tb_verb_row_at(i))) tb_nearest_offer(&nearest, tb_verb_row_at(i)->name);
+  fprintf(stderr, "tbench: there is no verb '%s'", name);
+  if (nearest.best) fprintf(stderr, "; did you mean '%s'?", nearest.best);
+  fputs(" (`tbench --help` shows all)\n", stderr);
+  return TB_EXIT_USAGE;
+}
 
 /* Who was started with a closed standard stream must not see a socket or a file take its number. Writing to
  * it still fails. */
@@ -42,32 +48,20 @@ static int finish(int code) {
 
 static int run_verb(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
-  if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
-    printf("tbench %s (%s, artifact ABI %d, LLVM %s, %s)\n", PACKAGE_VERSION, TB_COMMIT, TC_ARTIFACT_ABI,
-           LLVM_VERSION_STRING, LUA_RELEASE);
-    return TB_EXIT_PASS;
-  }
+  if (!strcmp(name, "--version") || !strcmp(name, "-V")) return print_version();
   if (!strcmp(name, "--help") || !strcmp(name, "-h")) return tb_verb_help(argc - 2, argv + 2);
   if (!*name) {
     tb_verb_help(0, argv + argc);
     return TB_EXIT_USAGE;
   }
-  for (int i = 0; i < N_VERBS; i++) {
-    if (strcmp(verbs[i].name, name)) continue;
-    if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) return tb_verb_help(1, argv + 1);
-    return verbs[i].run(argc - 2, argv + 2);
-  }
-  struct tb_nearest nearest = tb_nearest_to(name);
-  for (int i = 0; i < N_VERBS; i++) tb_nearest_offer(&nearest, verbs[i].name);
-  fprintf(stderr, "tbench: there is no verb '%s'", name);
-  if (nearest.best) fprintf(stderr, "; did you mean '%s'?", nearest.best);
-  fputs(" (`tbench --help` shows all)\n", stderr);
-  return TB_EXIT_USAGE;
+  const struct tb_verb_row *verb = tb_verb_row_find(name);
+  if (!verb) return unknown_verb(name);
+  if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) return tb_verb_help(1, argv + 1);
+  return verb->run(argc - 2, argv + 2);
 }
 
 int main(int argc, char **argv) {
   fill_standard_streams();
-  signal(SIGXFSZ,
-         SIG_IGN); /* a limit on the size of files is told like a full disk: by the write that fails */
+  signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit on file sizes fails like one to a full disk */
   return finish(run_verb(argc, argv));
 }

@@ -16,16 +16,16 @@ static const char modes[] = ""
     ;
 
 static const struct tb_axis_row axis_rows[] = {
-#define MODES                                     (modes + 1)
-#define TB_AXIS(FIELD, name, dflt, choices, help) {name, dflt, choices, help},
+#define MODES                                            (modes + 1)
+#define TB_AXIS(FIELD, name, dflt, choices, takes, help) {name, dflt, choices, takes, help},
 #include "harness/plan/axis.def"
 #undef TB_AXIS
 #undef MODES
 };
 
 static const struct tb_option_row option_rows[] = {
-#define TB_OPTION(field, name, type, dflt, use, words, help)                                                 \
-  {name, #dflt, words, help, TB_OPTION_##type, TB_OPTION_##use},
+#define TB_OPTION(field, name, type, dflt, use, words, takes, help)                                          \
+  {name, #dflt, words, takes, help, TB_OPTION_##type, TB_OPTION_##use},
 #include "harness/plan/options.def"
 #undef TB_OPTION
 };
@@ -37,10 +37,14 @@ const char *tb_option_default(const struct tb_option_row *row) {
 }
 
 static const size_t option_offsets[] = {
-#define TB_OPTION(field, name, type, dflt, use, words, help) offsetof(struct tb_options, field),
+#define TB_OPTION(field, name, type, dflt, use, words, takes, help) offsetof(struct tb_options, field),
 #include "harness/plan/options.def"
 #undef TB_OPTION
 };
+
+bool tb_option_measures(const struct tb_option_row *row) {
+  return row->use == TB_OPTION_MEASURES || row->use == TB_OPTION_REPEATS;
+}
 
 const struct tb_axis_row *tb_axis_row(enum tb_axis_id axis) { return &axis_rows[axis]; }
 int tb_option_count(void) { return (int)(sizeof option_rows / sizeof *option_rows); }
@@ -182,7 +186,7 @@ static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int ind
 static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg,
                          struct tc_error *err) {
   const int option = find_option(arg->name), axis = find_axis(arg->name), config = find_switch(arg->name);
-  if (option >= 0 && option_rows[option].use == TB_OPTION_MEASURES && !out->measuring)
+  if (option >= 0 && tb_option_measures(&option_rows[option]) && !out->measuring)
     out->measuring = option_rows[option].name;
   if (option >= 0 && option_rows[option].use == TB_OPTION_EXPLAINS && !out->explaining)
     out->explaining = option_rows[option].name;
@@ -233,7 +237,7 @@ static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_e
 tc_status tb_spec_parse(struct tc_arena *arena, const struct tb_args *args, struct tb_spec *out,
                         struct tc_error *err) {
   *out = (struct tb_spec){.options = {
-#define TB_OPTION(field, name, type, dflt, use, words, help) .field = dflt,
+#define TB_OPTION(field, name, type, dflt, use, words, takes, help) .field = dflt,
 #include "harness/plan/options.def"
 #undef TB_OPTION
                           }};

@@ -36,7 +36,7 @@ static const int kind_types[] = {LUA_TSTRING, LUA_TNUMBER, LUA_TTABLE};
 static const char *const shared_axes[] = {"dtype", "threads", "topology"};
 
 static const char *const reserved[] = {
-#define TB_OPTION(field, name, type, dflt, use, words, help) name,
+#define TB_OPTION(field, name, type, dflt, use, words, takes, help) name,
 #include "harness/plan/options.def"
 #undef TB_OPTION
 #define TC_CONFIG(field, name, type, dflt, key, acts, takes, help) name,

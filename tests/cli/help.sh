@@ -31,7 +31,7 @@ declare -A needs=(
   [list]='' [run]='suite=./tiny.lua quick=yes' [explain]='suite=./tiny.lua' [ab]='head=self suite=./tiny.lua' [bisect]='head=self suite=./tiny.lua'
   [compare]='tiny.json tiny.json' [gate]='tiny.json against=tiny.json' [plot]='tiny.json' ['plot marks']='tiny.json kind=history' [report]='tiny.json'
   [push]='tiny.json to=http://127.0.0.1:1 spool=spool tries=1'
-  [serve]='db=help.db listen=127.0.0.1:0' [topo]='' [cache]='stat')
+  [serve]='db=help.db listen=127.0.0.1:0' [topo]='' [cache]='stat' [help]='')
 declare -A any=(['push branch']=push.sh ['push cacert']=push.sh ['serve host']=help.sh ['gate base']='gate.sh (of cases that are flagged)' ['gate head']='gate.sh (likewise)')
 for verb in $verbs; do
   for option in $("$TBENCH" help "$verb" | sed -n '/^options:/,/^$/s/^  \([a-z_-]\{2,\}\)  *[^ ].*/\1/p'); do
