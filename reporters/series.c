@@ -1,4 +1,5 @@
-/* Figures and tags of a case. A figure is a row of metrics.def; a tag of every case a row of `tags`. */
+/* Figures and tags of a case. A figure is a row of results/fields.def with a METRIC; a tag of every case a
+ * row of `tags`. */
 #include "reporters/series.h"
 
 #include <math.h>
@@ -9,48 +10,31 @@
 #include "reporters/equal_texts.h"
 #include "reporters/text_out.h"
 
-static const struct {
-  const char *name, *path, *lo, *hi, *samples;
-  enum tb_unit unit;
-  bool higher;
-  const char *help;
-} single[] = {
-#define LOWER  false
-#define HIGHER true
-#define TB_METRIC(name, path, lo, hi, samples, unit, better, help)                                           \
-  {#name, path, lo, hi, samples, TB_UNIT_##unit, better, help},
-#include "reporters/metrics.def"
-};
-static const struct {
-  const char *prefix, *path, *member;
-  enum tb_unit unit;
-  bool higher;
-  const char *help;
-} many[] = {
-#define TB_METRICS(prefix, path, member, unit, better, help)                                                 \
-  {#prefix, path, member, TB_UNIT_##unit, better, help},
-#include "reporters/metrics.def"
-#undef LOWER
-#undef HIGHER
-};
-enum { N_SINGLE = sizeof single / sizeof *single, N_MANY = sizeof many / sizeof *many };
-
 static double value_of(const cJSON *item) {
   return cJSON_IsNumber(item) ? item->valuedouble : cJSON_IsArray(item) ? cJSON_GetArraySize(item) : NAN;
 }
 
-static bool take_single(const cJSON *one_case, size_t row, struct tb_series *s) {
-  const double value = value_of(tb_doc_at(one_case, single[row].path));
-  if (!isfinite(value)) return false;
-  snprintf(s->name, sizeof s->name, "%s", single[row].name);
-  s->help = single[row].help;
-  s->unit = single[row].unit;
-  s->higher_is_better = single[row].higher;
+static void describe(struct tb_series *s, const struct tb_field *field, double value) {
+  s->help = field->help;
+  s->unit = field->unit;
+  s->higher_is_better = field->higher_is_better;
   s->value = value;
-  s->lo = *single[row].lo ? tb_doc_number(one_case, single[row].lo) : NAN;
-  s->hi = *single[row].hi ? tb_doc_number(one_case, single[row].hi) : NAN;
-  if (!isfinite(s->lo) || !isfinite(s->hi)) s->lo = s->hi = NAN;
-  s->samples = *single[row].samples ? tb_doc_at(one_case, single[row].samples) : NULL;
+  s->lo = s->hi = NAN;
+  s->samples = NULL;
+}
+
+static bool take_single(const cJSON *one_case, const struct tb_field *field, struct tb_series *s) {
+  const double value = value_of(tb_doc_at(one_case, field->path));
+  if (!isfinite(value)) return false;
+  describe(s, field, value);
+  snprintf(s->name, sizeof s->name, "%s", field->metric.name);
+  const double lo = field->metric.lo ? tb_doc_number(one_case, field->metric.lo) : NAN,
+               hi = field->metric.hi ? tb_doc_number(one_case, field->metric.hi) : NAN;
+  if (isfinite(lo) && isfinite(hi)) {
+    s->lo = lo;
+    s->hi = hi;
+  }
+  if (field->samples) s->samples = tb_doc_at(one_case, field->samples);
   return true;
 }
 
@@ -65,18 +49,13 @@ static bool append_name(char *out, size_t size, const char *text) {
   return !*text;
 }
 
-static bool take_member(size_t row, struct tb_series *s) {
+static bool take_member(const struct tb_field *field, struct tb_series *s) {
   static const char ns[] = "_ns";
-  const double value = *many[row].member ? tb_doc_number(s->member, many[row].member) : value_of(s->member);
+  const double value = *field->member ? tb_doc_number(s->member, field->member) : value_of(s->member);
   if (!isfinite(value) || !s->member->string || !*s->member->string) return false;
-  snprintf(s->name, sizeof s->name, "%s_", many[row].prefix);
+  describe(s, field, value);
+  snprintf(s->name, sizeof s->name, "%s_", field->metric.name);
   if (!append_name(s->name, sizeof s->name, s->member->string)) return false;
-  s->help = many[row].help;
-  s->unit = many[row].unit;
-  s->higher_is_better = many[row].higher;
-  s->value = value;
-  s->lo = s->hi = NAN;
-  s->samples = NULL;
   const size_t stem = tc_text_stem(s->name, ns);
   if (s->unit == TB_UNIT_NUMBER && stem) {
     s->name[stem] = '\0';
@@ -85,18 +64,24 @@ static bool take_member(size_t row, struct tb_series *s) {
   return true;
 }
 
+/* The next member of the object at the row's path; false: that was the last one. */
+static bool next_member(const cJSON *one_case, const struct tb_field *field, struct tb_series *s) {
+  const cJSON *object = tb_doc_at(one_case, field->path);
+  s->member = s->member ? s->member->next : cJSON_IsObject(object) ? object->child : NULL;
+  return s->member != NULL;
+}
+
 bool tb_series_next(const cJSON *one_case, struct tb_series *s) {
   if (!tb_case_right(one_case)) return false;
-  while (s->row < N_SINGLE)
-    if (take_single(one_case, s->row++, s)) return true;
-  while (s->row < N_SINGLE + N_MANY) {
-    const size_t row = s->row - N_SINGLE;
-    const cJSON *object = tb_doc_at(one_case, many[row].path);
-    s->member = s->member ? s->member->next : cJSON_IsObject(object) ? object->child : NULL;
-    if (!s->member)
-      s->row++;
-    else if (take_member(row, s))
-      return true;
+  while (s->row < (size_t)tb_field_count()) {
+    const struct tb_field *field = tb_field_at((int)s->row);
+    const bool many = field->metric.name && tb_field_is_many(field);
+    if (many && next_member(one_case, field, s)) {
+      if (take_member(field, s)) return true;
+      continue;
+    }
+    s->row++;
+    if (field->metric.name && !many && take_single(one_case, field, s)) return true;
   }
   return false;
 }

@@ -1,5 +1,5 @@
-/* What a result has to tell of a case, for formats that hold figures with names: the figures of metrics.def,
- * and the tags that tell one case from another.
+/* What a result has to tell of a case, for formats that hold figures with names: the figures of
+ * results/fields.def that have a METRIC, and the tags that tell one case from another.
  *
  * Figures are told of cases that are right alone (tb_case_right). What was not measured has no figure.
  * Ownership: all borrowed from the document; valid until the next step. Threads: pure. */
@@ -7,15 +7,7 @@
 #define TB_REPORTERS_SERIES_H
 
 #include "reporters/reporter.h"
-
-enum tb_unit {
-  TB_UNIT_NS,
-  TB_UNIT_RATIO,
-  TB_UNIT_NUMBER,
-  TB_UNIT_BYTES,
-  TB_UNIT_BYTES_PER_S,
-  TB_UNIT_FLOPS_PER_S
-};
+#include "results/fields.h"
 
 enum { TB_SERIES_NAME = 96 };
 struct tb_series {
@@ -27,10 +19,10 @@ struct tb_series {
   double lo, hi;        /* NaN: it has no bounds */
   const cJSON *samples; /* of its repetitions; NULL: none */
   size_t row;           /* where the next one is looked for; 0 before the first */
-  const cJSON *member;  /* the same, within a row of TB_METRICS */
+  const cJSON *member;  /* the same, within a row that has a figure for each */
 };
 
-/* The next figure of a case, in the order of metrics.def; false: there is none, or it may not be told. Begin
+/* The next figure of a case, in the order of the table; false: there is none, or it may not be told. Begin
  * with { .row = 0 }. */
 bool tb_series_next(const cJSON *one_case, struct tb_series *series);
 /* Value of a repetition; NaN: no number. */

@@ -155,9 +155,11 @@ static bool keep_case(struct maker *m, uint32_t one_case, int64_t position) {
     leave_out(row);
     return true;
   }
-  for (int i = 0; i < TB_FIGURE_COUNT; i++) {
-    const uint32_t node = figure_at(tape, one_case, tb_figure_path((enum tb_figure)i), &last);
-    row->figures[i] = node ? tb_tape_number(tape, node) : NAN;
+  for (int i = 0; i < tb_field_count(); i++) {
+    const struct tb_field *field = tb_field_at(i);
+    if (!field->column.name) continue;
+    const uint32_t node = figure_at(tape, one_case, field->path, &last);
+    row->figures[field->column.place] = node ? tb_tape_number(tape, node) : NAN;
   }
   return true;
 }

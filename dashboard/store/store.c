@@ -11,16 +11,14 @@
 #include "dashboard/store/unpack.h"
 #include "reporters/text_out.h"
 
-static const struct {
-  const char *column, *path, *meaning;
-} figures[] = {
-#define TB_FIGURE(column, path, meaning) {#column, path, meaning},
-#include "dashboard/store/figures.def"
-#undef TB_FIGURE
-};
-const char *tb_figure_name(enum tb_figure figure) { return figures[figure].column; }
-const char *tb_figure_path(enum tb_figure figure) { return figures[figure].path; }
-const char *tb_figure_meaning(enum tb_figure figure) { return figures[figure].meaning; }
+const struct tb_field *tb_figure_field(enum tb_figure figure) {
+  int i = 0;
+  while (!tb_field_at(i)->column.name || tb_field_at(i)->column.place != (int)figure) i++;
+  return tb_field_at(i);
+}
+const char *tb_figure_name(enum tb_figure figure) { return tb_figure_field(figure)->column.name; }
+const char *tb_figure_path(enum tb_figure figure) { return tb_figure_field(figure)->path; }
+const char *tb_figure_meaning(enum tb_figure figure) { return tb_figure_field(figure)->column.meaning; }
 
 static const char *const statements[] = {
 #define TB_STATEMENT(NAME, sql) sql,
@@ -41,7 +39,7 @@ static bool expand(const char *sql, struct tc_strbuf *out) {
       continue;
     }
     for (int i = 0; i < TB_FIGURE_COUNT; i++)
-      tc_strbuf_printf(out, "%s%s", i ? "," : "", of_columns ? figures[i].column : "?");
+      tc_strbuf_printf(out, "%s%s", i ? "," : "", of_columns ? tb_figure_name((enum tb_figure)i) : "?");
     at += strlen(of_columns ? columns : marks);
   }
   return tc_strbuf_text(out) != NULL;

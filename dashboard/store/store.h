@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "results/fields.h"
 
 enum {
   TB_STORE_VERSION = 5,
@@ -25,12 +26,19 @@ enum {
   TB_STORE_MEASURED = 16
 };
 
+/* The figures that each point keeps: results/fields.def, the rows with a COLUMN, by its place. */
 enum tb_figure {
-#define TB_FIGURE(column, path, meaning) TB_FIGURE_##column,
-#include "dashboard/store/figures.def"
-#undef TB_FIGURE
-  TB_FIGURE_COUNT
+#define TB_FIELD(path, member, shape, unit, better, metric, column, ...) column
+#define COLUMN(place, name, meaning)                                     TB_FIGURE_##name = place,
+#define NONE
+#include "results/fields.def"
+  TB_FIGURE_COUNT = 0
+#define TB_FIELD(path, member, shape, unit, better, metric, column, ...) column
+#define COLUMN(place, name, meaning)                                     +1
+#define NONE
+#include "results/fields.def"
 };
+const struct tb_field *tb_figure_field(enum tb_figure figure);
 const char *tb_figure_name(enum tb_figure figure);
 const char *tb_figure_path(enum tb_figure figure);
 const char *tb_figure_meaning(enum tb_figure figure);

@@ -167,17 +167,11 @@ static void add_graph(cJSON *object, const struct tb_graph *g) {
     return;
   }
   cJSON *json = cJSON_AddObjectToObject(object, "graph");
-  tb_add_number(json, "graphs", g->graphs);
+#define TB_FIELD(path, member, ...) member
+#define GRAPH(name)                 tb_add_number(json, #name, g->name);
+#define NONE
+#include "results/fields.def"
   add_breaks(json, g);
-  tb_add_number(json, "guards", g->guards);
-  tb_add_number(json, "recompiles", g->recompiles);
-  tb_add_number(json, "kernels", g->kernels);
-  tb_add_number(json, "ops", g->ops);
-  tb_add_number(json, "library_calls", g->library_calls);
-  tb_add_number(json, "bytes_moved", g->bytes_moved);
-  tb_add_number(json, "flops", g->flops);
-  tb_add_number(json, "peak_bytes", g->peak_bytes);
-  tb_add_number(json, "code_bytes", g->code_bytes);
   tb_add_text(json, "artifact", g->artifact);
   add_launches(json, g);
   tb_add_texts(json, "fallbacks", &g->fallbacks);

@@ -105,7 +105,10 @@ struct tb_launched {
 
 struct tb_graph {
   bool known;
-  double graphs, guards, recompiles, kernels, ops, library_calls, bytes_moved, flops, peak_bytes, code_bytes;
+#define TB_FIELD(path, member, ...) member
+#define GRAPH(name)                 double name; /* NaN: not counted */
+#define NONE
+#include "results/fields.def"
   const char *artifact; /* NULL: none */
   TC_VEC(struct tb_launched) launches;
   TC_VEC(struct tb_break) breaks;

@@ -139,16 +139,10 @@ static bool read_lists(struct tc_arena *arena, const cJSON *stats, struct tb_gra
 bool tb_graph_read(struct tc_arena *arena, const cJSON *stats, struct tb_graph *out) {
   *out = (struct tb_graph){.known = cJSON_IsObject(stats)};
   if (!out->known) return true;
-  const struct {
-    const char *name;
-    double *value;
-  } numbers[] = {
-      {"graphs", &out->graphs},           {"guards", &out->guards}, {"recompiles", &out->recompiles},
-      {"kernels", &out->kernels},         {"ops", &out->ops},       {"library_calls", &out->library_calls},
-      {"bytes_moved", &out->bytes_moved}, {"flops", &out->flops},   {"peak_bytes", &out->peak_bytes},
-      {"code_bytes", &out->code_bytes}};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    *numbers[i].value = tb_json_number(stats, numbers[i].name, NAN);
+#define TB_FIELD(path, member, ...) member
+#define GRAPH(name)                 out->name = tb_json_number(stats, #name, NAN);
+#define NONE
+#include "results/fields.def"
   const char *artifact = tb_json_text(stats, "artifact", "");
   out->artifact = *artifact ? tc_arena_text(arena, artifact) : NULL;
   return read_launches(arena, stats, out) && read_lists(arena, stats, out);

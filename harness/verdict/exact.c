@@ -12,20 +12,23 @@
 #include "harness/base/args.h"
 #include "reporters/reporter.h"
 
-enum { PATH = 128, HASH_DIGITS = 12 };
+enum { HASH_DIGITS = 12 };
 
-static const struct tb_exact_figure figures[] = {
-#define TB_EXACT(name, path, kind, tolerance, on, help) {name, path, TB_EXACT_##kind, tolerance, on, help},
-#include "harness/verdict/exact.def"
-#undef TB_EXACT
-};
+int tb_exact_count(void) {
+  int count = 0;
+  for (int i = 0; i < tb_field_count(); i++) count += tb_field_at(i)->exact.name != NULL;
+  return count;
+}
 
-int tb_exact_count(void) { return (int)(sizeof figures / sizeof *figures); }
-const struct tb_exact_figure *tb_exact_at(int index) { return &figures[index]; }
+const struct tb_field *tb_exact_at(int index) {
+  int i = 0;
+  while (!tb_field_at(i)->exact.name || index--) i++;
+  return tb_field_at(i);
+}
 
-const struct tb_exact_figure *tb_exact_find(const char *name) {
+const struct tb_field *tb_exact_find(const char *name) {
   for (int i = 0; i < tb_exact_count(); i++)
-    if (tb_name_equal(figures[i].name, name)) return &figures[i];
+    if (tb_name_equal(tb_exact_at(i)->exact.name, name)) return tb_exact_at(i);
   return NULL;
 }
 
@@ -50,23 +53,23 @@ enum tb_exit tb_exact_outcome_exit(enum tb_exact_outcome outcome) {
 /* --- comparing --- */
 
 /* The figure's number on one side; NaN: it is not there. */
-static double number_of(const cJSON *item, enum tb_exact_kind kind) {
+static double number_of(const cJSON *item, enum tb_exact_rule_kind kind) {
   if (kind == TB_EXACT_LENGTH) return cJSON_IsArray(item) ? cJSON_GetArraySize(item) : NAN;
   return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-static const char *text_of(const cJSON *item, enum tb_exact_kind kind) {
+static const char *text_of(const cJSON *item, enum tb_exact_rule_kind kind) {
   return kind == TB_EXACT_TEXT && cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
 static bool collapsed(const struct tb_exact_finding *f) {
-  const bool whole = f->figure->kind == TB_EXACT_INSTRUCTIONS;
-  if (!(f->base > 0) || (!whole && f->figure->kind != TB_EXACT_STAGE)) return false;
+  const bool whole = f->figure->exact.kind == TB_EXACT_INSTRUCTIONS;
+  if (!(f->base > 0) || (!whole && f->figure->exact.kind != TB_EXACT_STAGE)) return false;
   return f->head <= 0 || (whole && f->head < tb_exact_collapse_share * f->base);
 }
 
 static enum tb_exact_outcome outcome_of(const struct tb_exact_finding *f) {
-  if (f->figure->kind == TB_EXACT_TEXT) {
+  if (f->figure->exact.kind == TB_EXACT_TEXT) {
     if (!f->head_text) return TB_EXACT_MISSING;
     if (!f->base_text) return TB_EXACT_NEW;
     return strcmp(f->base_text, f->head_text) ? TB_EXACT_CHANGED : TB_EXACT_SAME;
@@ -85,19 +88,19 @@ struct comparing {
   tb_exact_findings *out;
 };
 
-static bool add(const struct comparing *c, const struct tb_exact_figure *figure, const char *member,
+static bool add(const struct comparing *c, const struct tb_field *figure, const char *member,
                 const cJSON *base, const cJSON *head) {
   struct tb_exact_finding f = {.figure = figure, .member = member, .tolerance = c->rule.tolerance};
-  f.base = number_of(base, figure->kind);
-  f.head = number_of(head, figure->kind);
-  f.base_text = text_of(base, figure->kind);
-  f.head_text = text_of(head, figure->kind);
+  f.base = number_of(base, figure->exact.kind);
+  f.head = number_of(head, figure->exact.kind);
+  f.base_text = text_of(base, figure->exact.kind);
+  f.head_text = text_of(head, figure->exact.kind);
   if (isnan(f.base) && isnan(f.head) && !f.base_text && !f.head_text) return true;
   f.outcome = outcome_of(&f);
   return tc_vec_push(tc_arena_alloc(c->arena), c->out, f);
 }
 
-static bool add_members(const struct comparing *c, const struct tb_exact_figure *figure, const cJSON *base,
+static bool add_members(const struct comparing *c, const struct tb_field *figure, const cJSON *base,
                         const cJSON *head) {
   const cJSON *one;
   cJSON_ArrayForEach(one, base) if (!add(c, figure, one->string, one,
@@ -107,23 +110,18 @@ static bool add_members(const struct comparing *c, const struct tb_exact_figure 
   return true;
 }
 
-static bool compare_figure(const struct comparing *c, const struct tb_exact_figure *figure,
-                           const cJSON *base_case, const cJSON *head_case) {
-  static const char every[] = ".*";
-  const size_t stem = tc_text_stem(figure->path, every);
-  if (!stem)
-    return add(c, figure, NULL, tb_doc_at(base_case, figure->path), tb_doc_at(head_case, figure->path));
-  char path[PATH];
-  snprintf(path, sizeof path, "%.*s", (int)stem, figure->path);
-  return add_members(c, figure, tb_doc_at(base_case, path), tb_doc_at(head_case, path));
+static bool compare_figure(const struct comparing *c, const struct tb_field *figure, const cJSON *base_case,
+                           const cJSON *head_case) {
+  const cJSON *base = tb_doc_at(base_case, figure->path), *head = tb_doc_at(head_case, figure->path);
+  return tb_field_is_many(figure) ? add_members(c, figure, base, head) : add(c, figure, NULL, base, head);
 }
 
 bool tb_exact_compare(struct tc_arena *arena, const cJSON *base_case, const cJSON *head_case,
                       tb_exact_rule_of rule_of, const void *policy, tb_exact_findings *out) {
   for (int i = 0; i < tb_exact_count(); i++) {
-    const struct tb_exact_figure *figure = &figures[i];
+    const struct tb_field *figure = tb_exact_at(i);
     const struct tb_exact_rule rule =
-        rule_of ? rule_of(policy, figure) : (struct tb_exact_rule){figure->on, figure->tolerance};
+        rule_of ? rule_of(policy, figure) : (struct tb_exact_rule){true, figure->exact.tolerance};
     const struct comparing c = {arena, rule, out};
     if (rule.on && !compare_figure(&c, figure, base_case, head_case)) return false;
   }
@@ -135,7 +133,8 @@ bool tb_exact_compare(struct tc_arena *arena, const cJSON *base_case, const cJSO
 /* Of a hash its first digits tell as much as all; %.*s keeps shorter texts whole. */
 static const char *side_text(struct tc_arena *arena, const struct tb_exact_finding *f, double number,
                              const char *text) {
-  if (f->figure->kind == TB_EXACT_TEXT) return text ? tb_format(arena, "%.*s", HASH_DIGITS, text) : "none";
+  if (f->figure->exact.kind == TB_EXACT_TEXT)
+    return text ? tb_format(arena, "%.*s", HASH_DIGITS, text) : "none";
   return isnan(number) ? "none" : tb_format(arena, "%.15g", number);
 }
 
@@ -152,8 +151,8 @@ const char *tb_exact_line(struct tc_arena *arena, const struct tb_exact_finding 
   const char *dot = f->member ? "." : "", *member = f->member ? f->member : "";
   if (!base || !head || !change || !why) return NULL;
   if (f->outcome == TB_EXACT_SAME && !share)
-    return tb_format(arena, "%s%s%s %s", f->figure->name, dot, member, head);
-  return tb_format(arena, "%s%s%s %s -> %s%s: %s%s", f->figure->name, dot, member, base, head, change,
+    return tb_format(arena, "%s%s%s %s", f->figure->exact.name, dot, member, head);
+  return tb_format(arena, "%s%s%s %s -> %s%s: %s%s", f->figure->exact.name, dot, member, base, head, change,
                    tb_exact_outcome_text(f->outcome), why);
 }
 

@@ -1,6 +1,6 @@
-/* Exact figures with exact rules: what does not vary from run to run needs no statistics. One row a figure in
- * exact.def; both sides are case objects of result documents (results/schema.json). Pure; texts are borrowed
- * from the documents and the table. */
+/* Exact figures with exact rules: what does not vary from run to run needs no statistics. The figures are the
+ * rows of results/fields.def with an EXACT cell; both sides are case objects of result documents
+ * (results/schema.json). Pure; texts are borrowed from the documents and the table. */
 #ifndef TB_EXACT_H
 #define TB_EXACT_H
 
@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "results/exitcode.h"
+#include "results/fields.h"
 
 /* What one figure of one case came to. */
 enum tb_exact_outcome {
@@ -24,33 +25,16 @@ enum tb_exact_outcome {
 const char *tb_exact_outcome_text(enum tb_exact_outcome outcome); /* "same", "worse", … */
 enum tb_exit tb_exact_outcome_exit(enum tb_exact_outcome outcome);
 
-enum tb_exact_kind {
-  TB_EXACT_FEWER,        /* a number: less is better */
-  TB_EXACT_LENGTH,       /* a list: fewer items are better */
-  TB_EXACT_TEXT,         /* a text: other is changed */
-  TB_EXACT_INSTRUCTIONS, /* a number: less is better, far less, or 0, is a collapse */
-  TB_EXACT_STAGE,        /* a number: less is better, 0 is a collapse */
-};
-
-struct tb_exact_figure {
-  const char *name; /* "kernels"; a row whose path ends in ".*" stands for each member:
-                       "instructions.cold.stages.*" */
-  const char *path; /* in a case object: "graph.kernels" */
-  enum tb_exact_kind kind;
-  double tolerance; /* default, as a share of the baseline */
-  bool on;          /* by default */
-  const char *help;
-};
 int tb_exact_count(void);
-const struct tb_exact_figure *tb_exact_at(int index);
-const struct tb_exact_figure *tb_exact_find(const char *name); /* NULL: no such figure */
+const struct tb_field *tb_exact_at(int index);
+const struct tb_field *tb_exact_find(const char *name); /* by its exact name; NULL: no such figure */
 
 /* Below this share of the baseline, a whole instruction count has collapsed. */
 static const double tb_exact_collapse_share = 0.8;
 
 struct tb_exact_finding {
-  const struct tb_exact_figure *figure;
-  const char *member; /* of a row that ends in ".*": which; else NULL */
+  const struct tb_field *figure;
+  const char *member; /* of a row with a figure for each member: which; else NULL */
   enum tb_exact_outcome outcome;
   double base, head;                 /* NaN: not there, or no number */
   const char *base_text, *head_text; /* of TEXT; else NULL */
@@ -66,7 +50,7 @@ struct tb_exact_rule {
   bool on;
   double tolerance;
 };
-typedef struct tb_exact_rule (*tb_exact_rule_of)(const void *policy, const struct tb_exact_figure *figure);
+typedef struct tb_exact_rule (*tb_exact_rule_of)(const void *policy, const struct tb_field *figure);
 
 /* Appends a finding for each figure that is on and that one side has, in the table's order, SAME ones too.
  * `rule_of` NULL: the table's defaults. A figure that is null on both sides makes no finding. False when

@@ -7,9 +7,9 @@
 #include "harness/base/args.h"
 
 /* Whatever the policy looks at later. */
-static struct tb_exact_rule every(const void *policy, const struct tb_exact_figure *figure) {
+static struct tb_exact_rule every(const void *policy, const struct tb_field *figure) {
   (void)policy;
-  return (struct tb_exact_rule){true, figure->tolerance};
+  return (struct tb_exact_rule){true, figure->exact.tolerance};
 }
 
 static bool is_member(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
@@ -23,7 +23,8 @@ static struct tb_exact_minimum *find(const struct tb_exact_history *past, const 
 
 /* A count that is not above 0 where nothing runs without any was not counted. */
 static bool counts(const struct tb_exact_finding *f) {
-  const bool counted = f->figure->kind == TB_EXACT_INSTRUCTIONS || f->figure->kind == TB_EXACT_STAGE;
+  const bool counted =
+      f->figure->exact.kind == TB_EXACT_INSTRUCTIONS || f->figure->exact.kind == TB_EXACT_STAGE;
   return isfinite(f->head) && (f->head > 0 || !counted);
 }
 

@@ -8,7 +8,7 @@
 
 /* The least of one figure, and when the result that has it was started. */
 struct tb_exact_minimum {
-  const struct tb_exact_figure *figure;
+  const struct tb_field *figure;
   const char *member;
   double value;
   const char *started;

@@ -2,7 +2,7 @@
  * 1. The file can do nothing but assign: its environment is one table whose metamethods are below, there are
  *    no libraries, and memory and steps are bounded.
  * 2. A mistake is told with the line of the assignment that makes it.
- * 3. What the file does not say has the default of policy.def and exact.def.
+ * 3. What the file does not say has the default of policy.def and results/fields.def.
  * To add a field: a row in policy.def, and its lines in results/policy.lua. */
 #include "harness/verdict/policy.h"
 
@@ -137,22 +137,22 @@ static int on_exact_set(lua_State *L) {
   struct reader *r = reader_of(L);
   const char *name = name_at(L, 2);
   struct tb_nearest nearest = tb_nearest_to(name);
-  const struct tb_exact_figure *figure = tb_exact_find(name);
-  for (int i = 0; i < tb_exact_count(); i++) tb_nearest_offer(&nearest, tb_exact_at(i)->name);
+  const struct tb_field *figure = tb_exact_find(name);
+  for (int i = 0; i < tb_exact_count(); i++) tb_nearest_offer(&nearest, tb_exact_at(i)->exact.name);
   if (!figure) luaL_error(L, "there is no exact figure '%s'%s", name, tb_nearest_hint(r->arena, &nearest));
   struct tb_policy_exact entry = {
-      .figure = figure, .rule = {.on = true, .tolerance = figure->tolerance}, .line = line_now(L)};
+      .figure = figure, .rule = {.on = true, .tolerance = figure->exact.tolerance}, .line = line_now(L)};
   for (size_t i = 0; i < r->policy->exact.len; i++)
     if (r->policy->exact.data[i].figure == figure)
-      return luaL_error(L, "exact.%s is given a second time; the first is in line %d", figure->name,
+      return luaL_error(L, "exact.%s is given a second time; the first is in line %d", figure->exact.name,
                         r->policy->exact.data[i].line);
   if (lua_isboolean(L, 3))
     entry.rule.on = lua_toboolean(L, 3);
-  else if (lua_type(L, 3) == LUA_TNUMBER && figure->kind != TB_EXACT_TEXT && lua_tonumber(L, 3) >= 0)
+  else if (lua_type(L, 3) == LUA_TNUMBER && figure->exact.kind != TB_EXACT_TEXT && lua_tonumber(L, 3) >= 0)
     entry.rule.tolerance = lua_tonumber(L, 3);
   else
-    return luaL_error(L, "exact.%s has to be true or false%s", figure->name,
-                      figure->kind == TB_EXACT_TEXT ? "" : ", or a tolerance as a share (0.01 is 1%)");
+    return luaL_error(L, "exact.%s has to be true or false%s", figure->exact.name,
+                      figure->exact.kind == TB_EXACT_TEXT ? "" : ", or a tolerance as a share (0.01 is 1%)");
   return tc_vec_push(tc_arena_alloc(r->arena), &r->policy->exact, entry) ? 0 : out_of_memory(L, r);
 }
 
@@ -297,11 +297,11 @@ double tb_policy_value(const struct tb_policy *policy, enum tb_policy_field fiel
   return matched ? by_pattern : value;
 }
 
-struct tb_exact_rule tb_policy_exact_rule(const void *policy, const struct tb_exact_figure *figure) {
+struct tb_exact_rule tb_policy_exact_rule(const void *policy, const struct tb_field *figure) {
   const struct tb_policy *p = policy;
   for (size_t i = 0; i < p->exact.len; i++)
     if (p->exact.data[i].figure == figure) return p->exact.data[i].rule;
-  return (struct tb_exact_rule){figure->on, figure->tolerance};
+  return (struct tb_exact_rule){true, figure->exact.tolerance};
 }
 
 static bool matches_one(const char *pattern, const char *const *ids, int n_ids) {

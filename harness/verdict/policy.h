@@ -4,7 +4,7 @@
  *     threshold = 0.01              -- FIELD = value holds for all cases
  *     threshold["mlp*"] = 0.02      -- FIELD["pattern"] = value for those whose id matches (wherever it
  *     stands; of several, the last)
- *     exact.peak_bytes = 0.05       -- the tolerance of an exact figure (exact.def), or false: not looked at
+ *     exact.peak_bytes = 0.05       -- the tolerance of an exact figure (results/fields.def), or false: not looked at
  *
  * Patterns are globs on a case's id: '*' any text, '?' one character, '[a-z]' one of those; all else is
  * itself. Every mistake (an unknown field or figure with the nearest name, a value of another kind, out of
@@ -32,7 +32,7 @@ struct tb_policy_rule {
   int line;
 };
 struct tb_policy_exact {
-  const struct tb_exact_figure *figure;
+  const struct tb_field *figure;
   struct tb_exact_rule rule;
   int line;
 };
@@ -69,7 +69,7 @@ static inline double tb_policy_pays_off(const struct tb_policy *p, const char *i
   return tb_policy_value(p, TB_POLICY_PAYS_OFF_AFTER_CALLS, id);
 }
 /* The rule of an exact figure; has the type that tb_exact_compare wants. `policy` is a struct tb_policy. */
-struct tb_exact_rule tb_policy_exact_rule(const void *policy, const struct tb_exact_figure *figure);
+struct tb_exact_rule tb_policy_exact_rule(const void *policy, const struct tb_field *figure);
 /* Patterns of `required` that match none of these ids (a required case is missing), each once, in the arena.
  * NULL when memory is out. */
 const char **tb_policy_unmatched(struct tc_arena *arena, const struct tb_policy *policy,

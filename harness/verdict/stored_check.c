@@ -59,7 +59,7 @@ static void check_case(struct check *c) {
   static const char *const timings[] = {"baseline", "steady", "probe"};
   for (size_t i = 0; i < sizeof timings / sizeof *timings; i++) check_median(c, timings[i]);
   for (int i = 0; i < tb_exact_count(); i++) {
-    const struct tb_exact_figure *figure = tb_exact_at(i);
+    const struct tb_field *figure = tb_exact_at(i);
     const double count = tb_doc_number(c->one, figure->path);
     if (count < 0)
       tell(c, tb_format(c->arena, "%s is %.10g, and there are no fewer than none", figure->path, count));

@@ -47,7 +47,7 @@ static void add_exact(cJSON *object, struct tc_arena *arena, const tb_exact_find
     const struct tb_exact_finding *f = &findings->data[i];
     cJSON *one = cJSON_CreateObject();
     cJSON_AddItemToArray(array, one);
-    tb_add_text(one, "figure", f->figure->name);
+    tb_add_text(one, "figure", f->figure->exact.name);
     tb_add_text(one, "member", f->member);
     tb_add_text(one, "outcome", tb_exact_outcome_text(f->outcome));
     tb_add_number(one, "base", f->base);

@@ -217,7 +217,7 @@ static bool compared(const struct tb_verdicts *c, const struct tb_compared *one)
   const bool decided = one->timed && !one->failure && one->time.verdict != TB_VERDICT_UNSURE;
   if (decided && !is_too_noisy(c, one)) return true;
   for (size_t i = 0; i < one->exact.len; i++)
-    if (one->exact.data[i].figure->kind == TB_EXACT_INSTRUCTIONS && one->exact.data[i].base > 0 &&
+    if (one->exact.data[i].figure->exact.kind == TB_EXACT_INSTRUCTIONS && one->exact.data[i].base > 0 &&
         one->exact.data[i].head > 0)
       return true;
   return false;

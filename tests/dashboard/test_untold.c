@@ -54,11 +54,11 @@ static bool answer_has(struct fixture *f, const char *path, const char *text) {
   return found;
 }
 
-#define EACH_FIGURE(column, path, meaning) "count(" #column ") + "
 static const char kept[] = "SELECT "
-#define TB_FIGURE EACH_FIGURE
-#include "dashboard/store/figures.def"
-#undef TB_FIGURE
+#define TB_FIELD(path, member, shape, unit, better, metric, column, ...) column
+#define COLUMN(place, name, meaning)                                     "count(" #name ") + "
+#define NONE
+#include "results/fields.def"
                            "count(value) FROM points WHERE outcome <> 0";
 
 /* The speed of what is wrong is none: in no table, answer or page, and nothing is found out from it. */

@@ -20,7 +20,7 @@ static const struct tb_exact_finding *find(const tb_exact_findings *all, const c
                                            const char *member) {
   for (size_t i = 0; i < all->len; i++) {
     const struct tb_exact_finding *f = &all->data[i];
-    if (!strcmp(f->figure->name, name) && (!member || !strcmp(f->member, member))) return f;
+    if (!strcmp(f->figure->exact.name, name) && (!member || !strcmp(f->member, member))) return f;
   }
   return NULL;
 }
@@ -112,8 +112,8 @@ static void test_instructions(void **state) {
          "stage_instructions.capture 400000 -> none: missing: head has no such figure");
 }
 
-static struct tb_exact_rule only_kernels(const void *policy, const struct tb_exact_figure *figure) {
-  return (struct tb_exact_rule){!strcmp(figure->name, "kernels"), *(const double *)policy};
+static struct tb_exact_rule only_kernels(const void *policy, const struct tb_field *figure) {
+  return (struct tb_exact_rule){!strcmp(figure->exact.name, "kernels"), *(const double *)policy};
 }
 
 /* Figures that are off make no finding; what only head has is new; what neither has is nothing. */
