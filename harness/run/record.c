@@ -3,7 +3,7 @@
  * 2. Fields are added to the schema, never renamed.
  * 3. A finished result has every case of its plan; one whose `finished` is null has those that something is
  *    known of.
- * To add a field: its line here or there, and its row in results/schema.json. */
+ * To add a field: its line here or there, and its row in results/fields.def, or results/schema.frame. */
 #include "harness/run/record.h"
 
 #include <math.h>

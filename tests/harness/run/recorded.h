@@ -34,7 +34,7 @@ static inline int open_fixture(void **state) {
   static struct fixture f;
   f = (struct fixture){.arena = tc_arena_new(tc_alloc_system()), .folder = "/tmp/tbench-record.XXXXXX"};
   *state = &f;
-  f.schema = schema_load(TB_SRCDIR "/results/schema.json");
+  f.schema = schema_load(TB_BUILDDIR "/results/schema.json");
   if (!f.arena || !f.schema || !mkdtemp(f.folder)) return 1;
   const struct tc_alloc *alloc = tc_arena_alloc(f.arena);
   f.run.arena = f.arena;

@@ -67,7 +67,7 @@ static int open_run(void **state) {
   snprintf(path, sizeof path, "%s/small.lua", f.folder);
   FILE *file = fopen(path, "we");
   if (!file || fputs(suite_text, file) < 0 || fclose(file)) return 1;
-  f.schema = schema_load(TB_SRCDIR "/results/schema.json");
+  f.schema = schema_load(TB_BUILDDIR "/results/schema.json");
   snprintf(arguments, sizeof arguments, "device=cpu,cuda quick=yes out='%s/first.json'", f.folder);
   if (run_suite(&f, arguments)) return 1;
   f.document = load(&f, "first.json");
