@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "reporters/equal_texts.h"
+#include "results/stats/stats.h"
 
 static const double confidence = 0.95;
 static const char prefix[] = "opt.", again_param[] = "again" /* as harness/plan/dimension.h has it */;
@@ -256,13 +257,12 @@ static bool fill_row(struct tb_ablation_row *row, const cJSON *off, const cJSON 
   return fill_pairs(row, TB_ABLATION_COLD) && fill_pairs(row, TB_ABLATION_WHOLE);
 }
 
-struct tb_ratio tb_ablation_ratio(const struct tb_ablation_row *row, enum tb_ablation_figure figure,
-                                  tb_half_width_function *half_width) {
+struct tb_ratio tb_ablation_ratio(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
   const int n = row->n_pairs[figure];
   double mean = 0;
   for (int i = 0; i < n; i++) mean += row->logs[figure][i] / n;
   if (!n) return (struct tb_ratio){NAN, NAN, NAN};
-  const double width = half_width ? half_width(row->logs[figure], (size_t)n, confidence) : NAN;
+  const double width = tb_half_width(row->logs[figure], (size_t)n, confidence);
   return (struct tb_ratio){exp(mean), exp(mean - width), exp(mean + width)};
 }
 

@@ -43,8 +43,7 @@ bool tb_ablation_is_floor(const struct tb_ablation_row *row); /* on / on */
 
 struct tb_ratio {
   double ratio, lo, hi;
-}; /* NaN: not known; lo and hi: fewer than two pairs, or half_width is NULL */
-struct tb_ratio tb_ablation_ratio(const struct tb_ablation_row *row, enum tb_ablation_figure figure,
-                                  tb_half_width_function *half_width);
+}; /* NaN: not known; lo and hi: fewer than two pairs */
+struct tb_ratio tb_ablation_ratio(const struct tb_ablation_row *row, enum tb_ablation_figure figure);
 
 #endif

@@ -10,9 +10,8 @@ enum { GROUP = 256, CELL = 64, LABEL_WIDTH = 30, RATIO_WIDTH = 21, NUMBER_WIDTH 
 
 static const double ns_per_ms = 1e6;
 
-static void put_ratio(FILE *out, const struct tb_ablation_row *row, enum tb_ablation_figure figure,
-                      tb_half_width_function *half_width) {
-  const struct tb_ratio r = tb_ablation_ratio(row, figure, half_width);
+static void put_ratio(FILE *out, const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
+  const struct tb_ratio r = tb_ablation_ratio(row, figure);
   char cell[CELL] = "–";
   int width = RATIO_WIDTH;
   if (isnan(r.ratio))
@@ -97,8 +96,8 @@ bool tb_report_ablation(const cJSON *result, const struct tb_report_options *opt
     on = a.rows[i].on;
     const struct tb_ablation_row *row = &a.rows[i];
     fprintf(out, "%-*s", LABEL_WIDTH, row->label);
-    put_ratio(out, row, TB_ABLATION_COLD, options->half_width);
-    put_ratio(out, row, TB_ABLATION_WHOLE, options->half_width);
+    put_ratio(out, row, TB_ABLATION_COLD);
+    put_ratio(out, row, TB_ABLATION_WHOLE);
     put_number(out, row->instructions, "%.4f");
     put_number(out, row->median_ns / ns_per_ms, "%.2f");
     fprintf(out, "  %s\n", same_artifact(row));

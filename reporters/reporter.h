@@ -10,9 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Half the width of the t interval of the mean, at a confidence (0.95); NaN for fewer than two values. */
-typedef double tb_half_width_function(const double *values, size_t count, double confidence);
-
 enum { TB_REPORT_FAILURE = 256 };
 
 struct tb_report_options {
@@ -21,8 +18,6 @@ struct tb_report_options {
   const char *result_path;  /* where the document was written; NULL: nowhere */
   const char *const *paths; /* of an array of documents: the file of each; NULL: unknown */
   const char *plot_path;    /* picture made of it; NULL: none */
-  tb_half_width_function
-      *half_width; /* for intervals that the document does not hold; NULL: they are left out */
   char *failure; /* TB_REPORT_FAILURE bytes, for what a document lacks that the format must have; NULL: nobody
                     reads it */
 };

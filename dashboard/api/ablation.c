@@ -8,7 +8,6 @@
 
 #include "dashboard/api/lists.h"
 #include "dashboard/server/answer.h"
-#include "results/stats/stats.h"
 
 enum { MODEL = 256 };
 
@@ -59,7 +58,7 @@ void tb_ablation_model(const struct tb_stored_ablation *ablation, const struct t
 }
 
 struct tb_ratio tb_ablation_figure_of(const struct tb_ablation_row *row, enum tb_ablation_figure figure) {
-  return tb_ablation_ratio(row, figure, tb_half_width);
+  return tb_ablation_ratio(row, figure);
 }
 
 const char *tb_ablation_artifact(const struct tb_ablation_row *row) {

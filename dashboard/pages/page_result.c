@@ -8,12 +8,11 @@
 #include "dashboard/pages/html.h"
 #include "dashboard/server/answer.h"
 #include "reporters/reporter.h"
-#include "results/stats/stats.h"
 
 /* What a reporter prints, as it stands. */
 static void put_report(struct tc_strbuf *out, const cJSON *document, const char *name, const char *title) {
   const struct tb_reporter *reporter = tb_reporter_find(name);
-  const struct tb_report_options options = {.verbose = true, .half_width = tb_half_width};
+  const struct tb_report_options options = {.verbose = true};
   char *text = NULL;
   size_t length = 0;
   FILE *stream = reporter ? open_memstream(&text, &length) : NULL;

@@ -16,7 +16,6 @@
 #include "harness/verdict/stored.h"
 #include "harness/verdict/timeline.h"
 #include "reporters/gnuplot/plot.h"
-#include "results/stats/stats.h"
 
 struct plotting {
   struct tb_verb *verb;
@@ -175,7 +174,7 @@ static enum tb_exit plot_all(struct plotting *p) {
 int tb_verb_plot(int argc, char *const *argv) {
   struct tb_verb verb;
   if (!tb_verb_begin(&verb, "plot", argc, argv, SIZE_MAX)) return TB_EXIT_USAGE;
-  struct plotting p = {.verb = &verb, .options = {.half_width = tb_half_width}};
+  struct plotting p = {.verb = &verb};
   const enum tb_exit code = plot_all(&p);
   tb_history_close(&p.history);
   cJSON_Delete(p.document);

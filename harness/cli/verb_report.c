@@ -8,7 +8,6 @@
 #include "harness/cli/verbs.h"
 #include "harness/verdict/stored.h"
 #include "reporters/reporter.h"
-#include "results/stats/stats.h"
 
 typedef bool writer(const cJSON *document, const struct tb_report_options *options, FILE *out);
 
@@ -87,8 +86,7 @@ static bool write_all(const struct tb_verb *verb, const struct tb_reporter *repo
 
 static enum tb_exit report(struct tb_verb *verb) {
   char failure[TB_REPORT_FAILURE] = "";
-  struct tb_report_options options = {
-      .colour = tb_verb_colour(), .half_width = tb_half_width, .failure = failure};
+  struct tb_report_options options = {.colour = tb_verb_colour(), .failure = failure};
   const struct tb_reporter *reporter = find_reporter(verb);
   if (!reporter || !tb_verb_flag(verb, "verbose", &options.verbose)) return TB_EXIT_USAGE;
   if (!verb->args.words.len)

@@ -21,7 +21,6 @@
 #include "harness/run/run.h"
 #include "harness/run/summary.h"
 #include "reporters/gnuplot/plot.h"
-#include "results/stats/stats.h"
 
 enum { MINUTE = 60 };
 static const double environment_estimate_s = 2;
@@ -72,7 +71,7 @@ static void print_plan(const struct tb_run *run) {
 
 /* Pictures beside the result; a missing gnuplot is told and is no failure. */
 static const char *draw(const cJSON *document, const char *out, struct tb_plot *plot, const char *stem) {
-  const struct tb_plot_options options = {.half_width = tb_half_width};
+  const struct tb_plot_options options = {0};
   if (!stem || !tb_plot_result(document, stem, &options, plot))
     return fprintf(stderr, "tbench run: no pictures of %s: %s\n", out,
                    stem ? plot->message : "out of memory"),
@@ -103,8 +102,7 @@ static enum tb_exit publish(struct tb_run *run) {
   const struct tb_report_options options = {.verbose = run->spec.options.verbose,
                                             .colour = tb_verb_colour(),
                                             .result_path = written,
-                                            .plot_path = picture,
-                                            .half_width = tb_half_width};
+                                            .plot_path = picture};
   const bool shown = document && tb_report_console(document, &options, stdout) && !fflush(stdout);
   cJSON_Delete(document);
   return status || !shown ? TB_EXIT_FAILED : TB_EXIT_PASS;

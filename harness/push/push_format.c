@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "harness/base/args.h"
 #include "reporters/reporter.h"
-#include "results/stats/stats.h"
 
 static const struct tb_push_format formats[] = {
 #define TB_PUSH_FORMAT(name, reporter, cut, path, mark, must, query, method, type, gzip, credential, stored, \
@@ -236,7 +235,7 @@ static tc_status make_report(struct tc_arena *arena, const struct tb_push_format
   if (!reporter)
     return tc_fail(err, TC_UNSUPPORTED, "push", "this build has no reporter '%s'", format->reporter);
   char failure[TB_REPORT_FAILURE] = "";
-  const struct tb_report_options options = {.half_width = tb_half_width, .failure = failure};
+  const struct tb_report_options options = {.failure = failure};
   char *text = NULL;
   size_t bytes = 0;
   FILE *out = open_memstream(&text, &bytes);

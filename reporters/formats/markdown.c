@@ -133,9 +133,8 @@ static void put_notes(struct tb_comment *comment, const cJSON *result) {
   tb_part_end(comment, part);
 }
 
-static void put_ablation(struct tb_comment *comment, const cJSON *result,
-                         const struct tb_report_options *options) {
-  const struct tb_report_options plain = {.half_width = options->half_width};
+static void put_ablation(struct tb_comment *comment, const cJSON *result) {
+  const struct tb_report_options plain = {0};
   FILE *part = tb_part_begin(comment);
   if (!part) return;
   fputs("\n\n<details><summary>What each switch of compile time buys</summary>\n\n<pre>\n", part);
@@ -159,7 +158,7 @@ bool tb_report_markdown(const cJSON *result, const struct tb_report_options *opt
   put_failures(&w.comment, result);
   fputc('\n', out);
   if (!tb_each_group(result, put_group, &w, &ablation)) return false;
-  if (ablation) put_ablation(&w.comment, result, options);
+  if (ablation) put_ablation(&w.comment, result);
   put_notes(&w.comment, result);
   if (w.comment.left_out)
     fprintf(out, "\n%d more part%s did not fit into a comment.\n", w.comment.left_out,

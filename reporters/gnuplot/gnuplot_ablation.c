@@ -26,7 +26,6 @@ struct chart {
   int *starts, *n_bars; /* of each block: its first row, and how many of its rows are in the panel at hand */
   int n_sets, n_blocks;
   bool points; /* models are points */
-  tb_half_width_function *half_width;
 };
 
 static bool begins_block(const struct tb_ablation *a, int i) {
@@ -36,7 +35,6 @@ static bool begins_block(const struct tb_ablation *a, int i) {
 static bool make_chart(const struct tb_plot_subject *s, struct chart *c) {
   const struct tb_ablation *a = s->ablation;
   *c = (struct chart){.a = a,
-                      .half_width = s->options->half_width,
                       .sets = calloc((size_t)a->n_rows + 1, sizeof *c->sets),
                       .places = calloc((size_t)a->n_rows + 1, sizeof *c->places),
                       .starts = calloc((size_t)a->n_rows + 1, sizeof *c->starts),
@@ -72,7 +70,7 @@ static int put_block(struct tb_page *page, const struct chart *c, int from, int 
   int n = 0;
   for (int i = from; i < c->a->n_rows && (i == from || !begins_block(c->a, i)); i++) {
     const int place = c->places[c->a->rows[i].set] - first;
-    const struct tb_ratio r = tb_ablation_ratio(&c->a->rows[i], TB_ABLATION_COLD, c->half_width);
+    const struct tb_ratio r = tb_ablation_ratio(&c->a->rows[i], TB_ABLATION_COLD);
     if (place < 0 || place >= count || !(r.ratio > 0) || !isfinite(r.ratio)) continue;
     fprintf(page->data, "%.6g %.17g", offset_of(c, block) - place, r.ratio);
     fprintf(page->data, isnan(r.lo) ? " NaN NaN  " : " %.17g %.17g  ", r.lo, r.hi);

@@ -2,7 +2,7 @@
  *
  * A page is a column of panels: STEM.svg, STEM.png or STEM.pdf. Its data (STEM.dat) and its script (STEM.gp,
  * which runs by itself in its folder) stay beside it, so that it can be restyled. Kinds of pictures are rows
- * of plots.def. Statistics come from the caller: a function for intervals, and the history as it is drawn.
+ * of plots.def. A history comes from the caller as it is drawn.
  * Ownership: documents, histories and texts are borrowed. Threads: pure apart from the files and the program
  * that is started. */
 #ifndef TB_REPORTERS_PLOT_H
@@ -59,7 +59,6 @@ struct tb_plot_options {
   unsigned kinds; /* bits 1 << kind; 0: the history where there is one, else the ablation that the result is,
                      else what it has */
   unsigned formats;                      /* bits 1 << format; 0: SVG and PNG */
-  tb_half_width_function *half_width;    /* NULL: an ablation has no intervals */
   const struct tb_plot_history *history; /* NULL: none */
 };
 

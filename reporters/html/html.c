@@ -149,10 +149,10 @@ static void put_notes(FILE *out, const cJSON *result) {
   fputs("</ul></details>\n", out);
 }
 
-static bool put_ablation(FILE *out, const cJSON *result, const struct tb_report_options *options) {
+static bool put_ablation(FILE *out, const cJSON *result) {
   char *text = NULL;
   size_t bytes;
-  const struct tb_report_options plain = {.half_width = options->half_width};
+  const struct tb_report_options plain = {0};
   FILE *table = open_memstream(&text, &bytes);
   bool good = table && tb_report_ablation(result, &plain, table);
   if (table && fclose(table)) good = false;
@@ -177,7 +177,7 @@ static bool put_result(struct writing *w, const cJSON *result) {
   fputs("<div class=\"groups\">\n", out);
   good &= tb_each_group(result, put_group, w, &ablation);
   fputs("</div>\n", out);
-  if (ablation) good &= put_ablation(out, result, w->options);
+  if (ablation) good &= put_ablation(out, result);
   put_notes(out, result);
   fputs("</section>\n", out);
   return good;

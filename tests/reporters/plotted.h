@@ -71,17 +71,11 @@ static inline cJSON *add_case(struct fixture *f, const char *workload, const cha
   return one;
 }
 
-static inline double half_the_range(const double *values, size_t count, double confidence) {
-  (void)confidence;
-  return count < 2 ? NAN : fabs(values[0] - values[count - 1]) / 2;
-}
-
 static inline bool has_gnuplot(void) { return !system("command -v gnuplot > /dev/null"); }
 
 static inline void draw(struct fixture *f, unsigned kinds, unsigned formats,
                         const struct tb_plot_history *history) {
-  const struct tb_plot_options options = {
-      .kinds = kinds, .formats = formats, .history = history, .half_width = half_the_range};
+  const struct tb_plot_options options = {.kinds = kinds, .formats = formats, .history = history};
   assert_true(tb_plot_result(f->document, f->stem, &options, &f->plot));
   if (has_gnuplot() && !f->plot.drawn && !strstr(f->plot.message, "nothing to draw"))
     fail_msg("%s", f->plot.message);

@@ -228,15 +228,14 @@ static void fill(struct fixture *f, shape *make, int n) {
 static long compared_by(const struct tb_reporter *reporter, const cJSON *document) {
   char failure[TB_REPORT_FAILURE] = "", *text = NULL;
   n_compared = 0;
-  assert_true(report_document(
-      reporter->write, document,
-      &(struct tb_report_options){.verbose = true, .half_width = half_the_range, .failure = failure}, &text));
+  assert_true(report_document(reporter->write, document,
+                              &(struct tb_report_options){.verbose = true, .failure = failure}, &text));
   free(text);
   return n_compared;
 }
 
 static long compared_by_plot(struct fixture *f, enum tb_plot_kind kind) {
-  const struct tb_plot_options options = {.kinds = 1u << kind, .half_width = half_the_range};
+  const struct tb_plot_options options = {.kinds = 1u << kind};
   n_compared = 0;
   assert_true(tb_plot_result(f->document, f->stem, &options, &f->plot));
   return n_compared;

@@ -291,13 +291,8 @@ static const char ablation[] = "{\"cases\":[" ABLATION_CASE("m", "", "[]", "[100
                                                                                                                                       "d",
                                                                                                                                       "1") "]}";
 
-static double half_the_range(const double *values, size_t count, double confidence) {
-  assert_true(confidence == 0.95);
-  return count < 2 ? NAN : fabs(values[0] - values[count - 1]) / 2;
-}
-
 static char *report_ablation(const char *name) {
-  return report(name, ablation, &(struct tb_report_options){.half_width = half_the_range});
+  return report(name, ablation, &(struct tb_report_options){0});
 }
 
 /* Pairs of one replicate of cases that differ in switches of compile time alone; those that are no pairs are
@@ -308,7 +303,8 @@ static void test_ablation(void **state) {
   assert_non_null(strstr(out, "m · f32 · cpu, 2 threads on machine"));
   assert_non_null(strstr(out, "\nkey_cache                        1.210 [1.210, 1.210]   1.282 [1.282, "
                               "1.282]        1.1000          2.00  equal\n"));
-  assert_non_null(strstr(out, "\nkey_cache, lazy_dump             1.000 [0.500, 2.000]"));
+  /* exp(12.706 log 2): t of one degree */
+  assert_non_null(strstr(out, "\nkey_cache, lazy_dump            1.000 [0.000, 6682.651]"));
   assert_non_null(strstr(out, "DIFFERS\n"));
   assert_non_null(strstr(out, "w · f32 · cpu, 2 threads on machine · p=1 · tile=off"));
   assert_non_null(strstr(out, "\nkey_cache                        1.000 [1.000, 1.000]                      "
@@ -337,8 +333,7 @@ static void test_ablation_again(void **state) {
     cJSON_AddNumberToObject(cJSON_GetObjectItem(cJSON_GetObjectItem(again, "case"), "params"), "again", 1);
     cJSON_ReplaceItemInObject(cold, "samples", cJSON_Parse(failed ? "[]" : "[144,288]"));
     assert_true(cJSON_AddItemToArray(cases, again));
-    assert_true(report_document(tb_report_ablation, doc,
-                                &(struct tb_report_options){.half_width = half_the_range}, &out));
+    assert_true(report_document(tb_report_ablation, doc, &(struct tb_report_options){0}, &out));
     cJSON_Delete(doc);
     assert_non_null(strstr(out, "m · f32 · cpu, 2 threads on machine · p=1: 2.00 ms cold with all on\n"));
     assert_int_equal(strstr(out, "\non / on                          1.440 [1.440, 1.440]") != NULL, !failed);
@@ -358,8 +353,7 @@ static void test_ablation_failed(void **state) {
   cJSON *doc = cJSON_Parse(ablation), *c = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "cases"), INPLACE_DCE);
   char *out = NULL;
   cJSON_AddItemToObject(c, "steady", cJSON_Parse("{\"replicates\":[{},{},{},{}]}"));
-  assert_true(report_document(tb_report_ablation, doc,
-                              &(struct tb_report_options){.half_width = half_the_range}, &out));
+  assert_true(report_document(tb_report_ablation, doc, &(struct tb_report_options){0}, &out));
   cJSON_Delete(doc);
   assert_non_null(strstr(out, "\ninplace_dce                                         –                      "
                               "–             –          5.00  equal\n"));
@@ -401,7 +395,7 @@ static void test_plot_ablation(void **state) {
   assert_non_null(mkdtemp(folder));
   snprintf(stem, sizeof stem, "%s/o", folder);
   cJSON *doc = cJSON_Parse(ablation);
-  assert_true(tb_plot_result(doc, stem, &(struct tb_plot_options){.half_width = half_the_range}, &plot));
+  assert_true(tb_plot_result(doc, stem, &(struct tb_plot_options){0}, &plot));
   if (!plot.drawn) assert_non_null(strstr(plot.message, "gnuplot"));
   FILE *data = fopen(plot.data, "r");
   assert_non_null(data);
