@@ -18,3 +18,8 @@ const struct tb_reporter *tb_reporter_find(const char *name) {
     if (!strcmp(reporters[i].name, name)) return &reporters[i];
   return NULL;
 }
+
+bool tb_report_lacks(const struct tb_report_options *options, const char *what) {
+  if (options->failure) snprintf(options->failure, TB_REPORT_FAILURE, "%s", what);
+  return false;
+}

@@ -1,11 +1,10 @@
-/* Escapes, numbers, times, and JSON. To add a format's escape: a function here that tells what each character
+/* Escapes, numbers, and JSON. To add a format's escape: a function here that tells what each character
  * becomes. */
 #include "reporters/text_out.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -115,23 +114,6 @@ void tb_put_number(FILE *out, double value) {
   char text[TB_NUMBER_TEXT];
   tb_shortest_text(value, text);
   fputs(text, out);
-}
-
-/* --- times (that are read: rfc3339.c) --- */
-
-double tb_doc_time(const cJSON *item, const char *path) {
-  static const int64_t year_1 = -62135596800;
-  const char *text = tb_doc_text(item, path, "");
-  struct tb_time time;
-  return tb_time_read(text, strlen(text), &time) && time.seconds >= year_1
-             ? (double)time.seconds + time.nanoseconds / 1e9
-             : NAN;
-}
-
-void tb_utc_text(double seconds, char out[TB_UTC_TEXT]) {
-  const time_t time = (time_t)floor(seconds);
-  struct tm utc;
-  if (!gmtime_r(&time, &utc) || !strftime(out, TB_UTC_TEXT, "%Y-%m-%dT%H:%M:%S", &utc)) *out = '\0';
 }
 
 /* --- names of a limited length --- */

@@ -30,19 +30,6 @@ enum { TB_NUMBER_TEXT = 32 };
 void tb_shortest_text(double value, char out[TB_NUMBER_TEXT]);
 void tb_put_number(FILE *out, double value);
 
-/* An RFC 3339 time, as 2026-11-20T14:02:11Z, with a fraction and an offset where there are such: seconds
- * since 1970. False: it is none. */
-struct tb_time {
-  int64_t seconds;
-  int nanoseconds;
-};
-bool tb_time_read(const char *text, size_t length, struct tb_time *out);
-/* The same of a text at a path, with its fraction; NaN: there is none. */
-double tb_doc_time(const cJSON *item, const char *path);
-/* "2026-01-02T03:04:05", in UTC, of such seconds; they must be finite. */
-enum { TB_UTC_TEXT = 40 };
-void tb_utc_text(double seconds, char out[TB_UTC_TEXT]);
-
 /* A name for a format that holds so many bytes: the text, or, where it is longer, its begin, '-', and digits
  * of its hash, which tell it from others of the same begin. `most` is TB_SHORT_LEAST or more; `out` has room
  * for most + 1. The same text gives the same name, always. */

@@ -1,10 +1,9 @@
 /* Names of machines out of documents. */
 #include "dashboard/analysis/machine.h"
+#include "results/document.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "reporters/reporter.h"
 
 void tb_machine_name(const cJSON *environment, char out[TB_MACHINE_NAME]) {
   snprintf(out, TB_MACHINE_NAME, "%.*s · %.*s", TB_SUBMISSION_NAME / 2, tb_doc_text(environment, "host", "?"),

@@ -9,7 +9,7 @@
 #include "dashboard/server/answer.h"
 #include "harness/base/index.h"
 #include "harness/verdict/verdicts.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum { DOCUMENTS_MOST = 4096, BYTES_MOST = 48 << 20 /* of the documents of a side together */ };
 

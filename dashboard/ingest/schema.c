@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "dashboard/ingest/rule.h"
-#include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 struct check {
   const struct tb_tape *json;

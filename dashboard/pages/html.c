@@ -10,7 +10,7 @@
 #include "dashboard/analysis/movers.h"
 #include "dashboard/server/answer.h"
 #include "harness/base/build.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 #include "results/outcome.h"
 #include "results/stats/decide.h"
 

@@ -7,7 +7,7 @@
 #include "dashboard/pages/bars.h"
 #include "dashboard/pages/html.h"
 #include "dashboard/server/answer.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 #include "results/outcome.h"
 #include "results/stats/decide.h"
 

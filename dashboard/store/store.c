@@ -9,7 +9,7 @@
 #include "dashboard/store/migrate.h"
 #include "dashboard/store/name_cache.h"
 #include "dashboard/store/unpack.h"
-#include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 const struct tb_field *tb_figure_field(enum tb_figure figure) {
   int i = 0;

@@ -17,7 +17,7 @@
 #include "harness/verdict/history.h"
 #include "harness/verdict/history_step.h"
 #include "harness/verdict/stored.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 static const double percent = 100;
 

@@ -10,7 +10,7 @@
 #include "harness/compare/ab.h"
 #include "harness/run/role.h"
 #include "harness/run/states.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum { READ_BYTES = 1 << 16, SWAP_PAIRS = 24 };
 

@@ -10,7 +10,7 @@
 #include "harness/base/verb.h"
 #include "harness/compare/ab.h"
 #include "harness/compare/arms.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 static bool says_cases(const char *name) {
   for (int i = 0; i < tb_option_count(); i++)

@@ -13,7 +13,7 @@
 #include "harness/run/role.h"
 #include "harness/run/states.h"
 #include "harness/verdict/stored.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 static const char changed_word[] = "changed", new_word[] = "new", sample_word[] = "sample";
 

@@ -11,7 +11,7 @@
 
 #include "harness/base/text.h"
 #include "harness/push/push.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum {
   REQUEST_TIMEOUT = 408,

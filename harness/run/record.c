@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "harness/base/text.h"
-#include "harness/run/json_add.h"
+#include "results/json_add.h"
 
 /* --- environment --- */
 

@@ -3,8 +3,8 @@
 
 #include "harness/base/clock.h"
 #include "harness/machine/calibration.h"
-#include "harness/run/json_add.h"
 #include "harness/run/record.h"
+#include "results/json_add.h"
 
 static void add_case(cJSON *object, const struct tb_case *k) {
   cJSON *json = cJSON_AddObjectToObject(object, "case");

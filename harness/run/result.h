@@ -11,13 +11,11 @@
 #include "harness/plan/plan.h"
 #include "harness/run/stop.h"
 #include "harness/wire/ledger.h"
+#include "results/json_add.h"
 #include "results/outcome.h"
 #include "results/stats/break_even.h"
 
 enum { TB_SCHEMA = 1 };
-
-typedef TC_VEC(double) tb_doubles;
-typedef TC_VEC(const char *) tb_texts;
 
 struct tb_replicate {
   double median_ns;

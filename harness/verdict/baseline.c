@@ -1,10 +1,9 @@
 /* Updating a baseline. */
 #include "harness/verdict/baseline.h"
+#include "results/document.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "reporters/reporter.h"
 
 bool tb_update_parse(const char *text, enum tb_update *out) {
   static const struct {

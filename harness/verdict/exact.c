@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "harness/base/args.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum { HASH_DIGITS = 12 };
 

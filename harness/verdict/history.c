@@ -12,7 +12,7 @@
 #include "harness/base/args.h"
 #include "harness/verdict/policy.h"
 #include "harness/verdict/stored.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 #include "results/stats/history_value.h"
 
 /* What the newest earlier result has of one suite of head's. */

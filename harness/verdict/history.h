@@ -19,7 +19,7 @@
 #include "harness/run/result.h"
 #include "harness/verdict/exact_history.h"
 #include "harness/verdict/marks.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 #include "results/stats/segment.h"
 
 struct tb_point {

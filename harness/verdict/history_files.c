@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "harness/base/args.h"
 #include "harness/verdict/stored.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 bool tb_history_finished(const cJSON *document) {
   return cJSON_IsString(tb_doc_at(document, "finished")) && !cJSON_IsTrue(tb_doc_at(document, "interrupted"));

@@ -11,7 +11,7 @@
 #include "harness/base/text.h"
 #include "harness/run/result.h"
 #include "harness/verdict/stored_check.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum { RESULT_LIMIT = 1 << 30 };
 

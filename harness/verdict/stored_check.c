@@ -10,7 +10,7 @@
 #include "harness/base/args.h"
 #include "harness/base/text.h"
 #include "harness/verdict/exact.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 /* Times are written in tenths of a nanosecond: what is compared may each be half of one away, and a number of
  * a few digits more. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/base/index.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 struct tb_verdicts tb_verdicts_new(struct tc_arena *arena, const struct tb_policy *policy, const char *verb) {
   return (struct tb_verdicts){.arena = arena, .policy = policy, .verb = verb};

@@ -5,7 +5,7 @@
 #include "harness/base/args.h"
 #include "harness/machine/noise.h"
 #include "harness/verdict/verdicts.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 struct list {
   struct tc_arena *arena;

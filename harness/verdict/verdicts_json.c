@@ -5,8 +5,8 @@
 
 #include "harness/base/args.h"
 #include "harness/base/build.h"
-#include "harness/run/json_add.h"
 #include "harness/verdict/verdicts.h"
+#include "results/json_add.h"
 #include "results/stats/stats.h"
 
 static void add_origin(cJSON *object, const char *name, const struct tb_origin *origin) {

@@ -4,7 +4,7 @@
 
 #include "harness/base/text.h"
 #include "harness/verdict/verdicts.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 static const double percent = 100;
 

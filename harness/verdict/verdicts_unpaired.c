@@ -10,7 +10,7 @@
 
 #include "harness/base/args.h"
 #include "harness/verdict/verdicts.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 #include "results/stats/stats.h"
 
 static const double percent = 100;

@@ -12,6 +12,7 @@
 
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 enum { TEXT = 512, PART = 160 /* of a text that is put together */ };
 static const char repository_variable[] = "CONBENCH_PROJECT_REPOSITORY",

@@ -9,6 +9,7 @@
 #include "reporters/series.h"
 #include "reporters/table.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 static const double s_per_ns = 1e-9;
 enum { REASON = 1024 };

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 enum { NAME = 256, HASH = 32, FAIL = 1, PASS = 0 };
 static const double ns_per_s = 1e9;

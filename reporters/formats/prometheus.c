@@ -7,6 +7,7 @@
 
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 struct sample {
   char name[2 * TB_SERIES_NAME];

@@ -6,6 +6,7 @@
 
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 static void put_metric(struct tb_json *json, const struct tb_series *series) {
   char name[TB_SERIES_NAME + 32];

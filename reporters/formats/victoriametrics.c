@@ -5,6 +5,7 @@
 
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 
 static const double ms_per_s = 1e3;
 

@@ -16,7 +16,7 @@
 #include "harness/run/result.h"
 #include "harness/verdict/exact.h"
 #include "harness/verdict/stored.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 #include "results/stats/decide.h"
 #include "results/stats/random.h"
 

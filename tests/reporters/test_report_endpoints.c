@@ -3,6 +3,7 @@
 #include "harness/push/push_format.h"
 #include "reporters/series.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 #include "tests/reporters/reported.h"
 
 #define TEN    "0123456789"

@@ -5,6 +5,7 @@
 #include "reporters/series.h"
 #include "reporters/table.h"
 #include "reporters/text_out.h"
+#include "results/rfc3339.h"
 #include "tests/reporters/reported.h"
 
 #define UNKNOWN "\xEF\xBF\xBD"

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "harness/verdict/verdicts.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum { REPLICATES = 12 };
 struct fixture {

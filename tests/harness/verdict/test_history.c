@@ -17,7 +17,7 @@
 #include "harness/verdict/baseline.h"
 #include "harness/verdict/history.h"
 #include "harness/verdict/history_step.h"
-#include "reporters/reporter.h"
+#include "results/document.h"
 
 enum { PATH = 256 };
 struct fixture {

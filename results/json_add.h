@@ -1,11 +1,14 @@
 /* Fields of JSON documents that are written. What is not known is null, never left out. Each adds one field
  * to `object`; where memory is out it adds nothing, as cJSON does. */
-#ifndef TB_JSON_ADD_H
-#define TB_JSON_ADD_H
+#ifndef TB_RESULTS_JSON_ADD_H
+#define TB_RESULTS_JSON_ADD_H
 
 #include <cjson/cJSON.h>
 
-#include "harness/run/result.h"
+#include "base/vec.h"
+
+typedef TC_VEC(double) tb_doubles;
+typedef TC_VEC(const char *) tb_texts;
 
 /* null unless it is finite. */
 void tb_add_number(cJSON *object, const char *name, double value);

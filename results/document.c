@@ -1,21 +1,20 @@
-/* Reading of result documents, and what may be told of them. Nothing here trusts a field to be there. */
+/* Reading of result documents, and what may be told of them. */
+#include "results/document.h"
+
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "reporters/reporter.h"
+
+enum { WHY = 256 };
 
 int tb_doc_count(const cJSON *documents) {
   return cJSON_IsArray(documents) ? cJSON_GetArraySize(documents) : 1;
 }
 const cJSON *tb_doc_nth(const cJSON *documents, int index) {
   return cJSON_IsArray(documents) ? cJSON_GetArrayItem(documents, index) : documents;
-}
-
-bool tb_report_lacks(const struct tb_report_options *options, const char *what) {
-  if (options->failure) snprintf(options->failure, TB_REPORT_FAILURE, "%s", what);
-  return false;
 }
 
 const cJSON *tb_doc_at(const cJSON *item, const char *path) {
@@ -139,7 +138,7 @@ bool tb_result_incomplete(const cJSON *result, char *out, size_t size) {
 }
 
 bool tb_result_complete(const cJSON *result) {
-  char why[TB_REPORT_FAILURE];
+  char why[WHY];
   return !tb_result_incomplete(result, why, sizeof why);
 }
 

@@ -1,5 +1,5 @@
 /* Fields of JSON documents that are written. */
-#include "harness/run/json_add.h"
+#include "results/json_add.h"
 
 #include <math.h>
 

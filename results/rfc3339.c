@@ -1,8 +1,9 @@
-/* Times as RFC 3339 writes them. Needs nothing else of the reporters: the dashboard's schema reads its times
- * by it. */
-#include <string.h>
+/* Times as RFC 3339 writes them. */
+#include "results/rfc3339.h"
 
-#include "reporters/text_out.h"
+#include <math.h>
+#include <string.h>
+#include <time.h>
 
 /* Days since 1970 of a date of the Gregorian calendar. */
 static int64_t days_of(int year, int month, int day) {
@@ -62,4 +63,19 @@ bool tb_time_read(const char *at, size_t length, struct tb_time *out) {
   out->seconds =
       days_of(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second - (east ? offset : -offset);
   return good && at == end;
+}
+
+double tb_doc_time(const cJSON *item, const char *path) {
+  static const int64_t year_1 = -62135596800;
+  const char *text = tb_doc_text(item, path, "");
+  struct tb_time time;
+  return tb_time_read(text, strlen(text), &time) && time.seconds >= year_1
+             ? (double)time.seconds + time.nanoseconds / 1e9
+             : NAN;
+}
+
+void tb_utc_text(double seconds, char out[TB_UTC_TEXT]) {
+  const time_t time = (time_t)floor(seconds);
+  struct tm utc;
+  if (!gmtime_r(&time, &utc) || !strftime(out, TB_UTC_TEXT, "%Y-%m-%dT%H:%M:%S", &utc)) *out = '\0';
 }
