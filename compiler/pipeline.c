@@ -331,35 +331,6 @@ static tc_status run_load(struct compile *c) {
 
 /* --- what came out --- */
 
-/* The pool, and what the threads hold while tiles run. */
-static uint64_t peak_bytes(const struct tc_launch_list *list, int threads) {
-  int64_t tile = 0;
-  for (int i = 0; i < list->n_tiles; i++)
-    if (tc_sym_hint(list->tiles[i].bytes) > tile) tile = tc_sym_hint(list->tiles[i].bytes);
-  return (uint64_t)tc_sym_hint(list->pool_bytes) + (uint64_t)tile * (uint64_t)threads;
-}
-
-static void summarise(struct compile *c) {
-  struct tc_compile_report *r = c->report;
-  const struct tc_launch_list *list = tc_compiled_list(c->result);
-  if (!list) return;
-  r->kernels = r->library_calls = 0;
-  r->bytes_moved = r->flops = 0;
-  for (int i = 0; i < list->n_launches; i++) {
-    const struct tc_launch *l = &list->launches[i];
-    if (l->kind == TC_LAUNCH_KERNEL)
-      r->kernels++;
-    else
-      r->library_calls++;
-    r->bytes_moved += l->bytes;
-    r->flops += l->flops;
-  }
-  r->code_bytes = tc_compiled_code_bytes(c->result);
-  r->graph_ops = list->n_graph_ops;
-  r->peak_bytes = peak_bytes(list, c->ctx->device->threads);
-  r->peak_bytes_without_reuse = list->pool_bytes_without_reuse;
-}
-
 /* The artifact knows how its products are computed; the graph is the one that it was made of. */
 static void recall_products(const struct compile *c) {
   const struct tc_launch_list *list = tc_compiled_list(c->result);
@@ -406,31 +377,7 @@ tc_status tc_compile_graph(struct tc_context *ctx, enum tc_backend backend, stru
   tc_blobs_free(&c.blobs);
   if (c.graph) tc_arena_free(arena);
   if (status) return status;
-  summarise(&c);
+  tc_report_figures(c.result, ctx->device->threads, report);
   *out = c.result;
   return TC_OK;
-}
-
-/* --- tables --- */
-
-static const struct {
-  const char *name, *help;
-  bool built;
-} backend_rows[] = {
-#define TC_BACKEND(name, built, help) {#name, help, built},
-#include "backends.def"
-#undef TC_BACKEND
-};
-const char *tc_backend_name(enum tc_backend backend) { return backend_rows[backend].name; }
-const char *tc_backend_help(enum tc_backend backend) { return backend_rows[backend].help; }
-bool tc_backend_built(enum tc_backend backend) { return backend_rows[backend].built; }
-int tc_backend_find(const char *name) {
-  for (int i = 0; i < TC_BACKEND_COUNT; i++)
-    if (!strcmp(backend_rows[i].name, name)) return i;
-  return -1;
-}
-
-const char *tc_cache_answer_name(enum tc_cache_answer answer) {
-  static const char *const names[] = {"none", "miss", "disk", "memory"};
-  return names[answer];
 }

@@ -32,4 +32,9 @@ struct tc_stage_record {
 };
 void tc_text_times(struct tc_compile_texts *texts, size_t count, const struct tc_stage_record *records);
 
+/* --- pipeline_report.c --- */
+/* Figures of what runs: kernels, bytes, operations. An object that runs operation by operation has none; then
+ * *r stays. */
+void tc_report_figures(const struct tc_compiled *compiled, int threads, struct tc_compile_report *r);
+
 #endif

@@ -32,6 +32,10 @@ struct poly {
 
 static inline const struct symnode *sym_node(tc_sym s) { return (const struct symnode *)s.bits; }
 
+static inline bool both_const(tc_sym a, tc_sym b) { return a.bits & b.bits & 1; }
+/* Rounded down. */
+static inline int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
+
 tc_sym sym_intern(struct tc_symtab *tab, enum tc_sym_kind kind, int id, tc_sym left, tc_sym right,
                   int64_t hint);
 tc_sym sym_memo_get(struct tc_symtab *tab, enum tc_sym_kind op, tc_sym a, tc_sym b);

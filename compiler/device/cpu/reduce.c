@@ -9,33 +9,11 @@
 #include <string.h>
 
 #include "device/cpu/cpu.h"
+#include "device/cpu/reduce.h"
 
-enum { CHUNK = 1 << 16, PIECE = 4096, STRIP = 256, STRIP_ROWS = 1024, FLUSH_ROWS = 64 };
-
-/* A partial result: what the operation uses of it. */
-struct acc {
-  double number, distances;
-  int64_t integer, index;
-  bool empty;
-}; /* distances: var, second pass */
-
-struct reduction {
-  const struct tc_cpu_kernels *kernels;
-  tc_op op;
-  tc_dtype dtype, out_dtype;
-  const char *x;
-  void *out;
-  int64_t n_out, length, chunks; /* rows, their elements, and chunks of a row */
-  double correction;
-  double *centres; /* var: the mean of each row, else NULL */
-  struct acc *partials;
-  /* columns: */
-  int64_t inner, blocks; /* x is [outer, length, inner] */
-  double *sums;
-};
+enum { CHUNK = 1 << 16, PIECE = 4096 };
 
 static bool is_arg(tc_op op) { return op == TC_OP_argmax || op == TC_OP_argmin; }
-static int sign_of(tc_op op) { return op == TC_OP_amin || op == TC_OP_argmin ? -1 : 1; }
 
 static struct acc nothing(tc_op op) {
   const bool is_product = op == TC_OP_prod || op == TC_OP_all;
@@ -46,12 +24,12 @@ static struct acc nothing(tc_op op) {
 static bool better(const struct reduction *r, const struct acc *a, const struct acc *b) {
   if (a->empty || b->empty) return !b->empty;
   if (!tc_dtype_is_float(r->dtype))
-    return sign_of(r->op) > 0 ? b->integer > a->integer : b->integer < a->integer;
+    return tc_reduce_sign(r->op) > 0 ? b->integer > a->integer : b->integer < a->integer;
   if (isnan(a->number)) return false;
-  return isnan(b->number) || (sign_of(r->op) > 0 ? b->number > a->number : b->number < a->number);
+  return isnan(b->number) || (tc_reduce_sign(r->op) > 0 ? b->number > a->number : b->number < a->number);
 }
 
-static void join(const struct reduction *r, struct acc *a, const struct acc *b) {
+void tc_reduce_join(const struct reduction *r, struct acc *a, const struct acc *b) {
   switch (r->op) {
     case TC_OP_amax:
     case TC_OP_amin:
@@ -120,9 +98,10 @@ static struct acc feed_f32(const struct reduction *r, const float *x, int64_t n,
                            double centre) {
   switch (r->op) {
     case TC_OP_amax:
-    case TC_OP_amin: return (struct acc){.number = (double)r->kernels->extreme_f32(x, n, sign_of(r->op))};
+    case TC_OP_amin:
+      return (struct acc){.number = (double)r->kernels->extreme_f32(x, n, tc_reduce_sign(r->op))};
     case TC_OP_argmax:
-    case TC_OP_argmin: return first_f32(x, n, base, r->kernels->extreme_f32(x, n, sign_of(r->op)));
+    case TC_OP_argmin: return first_f32(x, n, base, r->kernels->extreme_f32(x, n, tc_reduce_sign(r->op)));
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f32(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f32(x, n)};
@@ -135,9 +114,9 @@ static struct acc feed_f64(const struct reduction *r, const double *x, int64_t n
                            double centre) {
   switch (r->op) {
     case TC_OP_amax:
-    case TC_OP_amin: return (struct acc){.number = r->kernels->extreme_f64(x, n, sign_of(r->op))};
+    case TC_OP_amin: return (struct acc){.number = r->kernels->extreme_f64(x, n, tc_reduce_sign(r->op))};
     case TC_OP_argmax:
-    case TC_OP_argmin: return first_f64(x, n, base, r->kernels->extreme_f64(x, n, sign_of(r->op)));
+    case TC_OP_argmin: return first_f64(x, n, base, r->kernels->extreme_f64(x, n, tc_reduce_sign(r->op)));
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_f64(x, n), n);
     case TC_OP_prod: return (struct acc){.number = r->kernels->prod_f64(x, n)};
@@ -152,7 +131,7 @@ static struct acc feed_i64(const struct reduction *r, const int64_t *x, int64_t 
     case TC_OP_amax:
     case TC_OP_amin:
     case TC_OP_argmax:
-    case TC_OP_argmin: return first_i64(x, n, base, sign_of(r->op));
+    case TC_OP_argmin: return first_i64(x, n, base, tc_reduce_sign(r->op));
     case TC_OP_any:
     case TC_OP_all: return truth(r->op, true_i64(x, n), n);
     case TC_OP_prod:
@@ -185,7 +164,7 @@ static struct acc feed(const struct reduction *r, const char *row, int64_t first
     widen(&piece, in, count, false);
     const struct acc part = wide == TC_F32 ? feed_f32(r, piece.f32, count, first + at, centre)
                                            : feed_i64(r, piece.i64, count, first + at);
-    join(r, &total, &part);
+    tc_reduce_join(r, &total, &part);
     total.empty = false;
   }
   return total;
@@ -210,7 +189,7 @@ static double squares_about_mean(const struct reduction *r, const struct acc *a)
   return nearer < 0 ? 0 : nearer;
 }
 
-static void finish(const struct reduction *r, int64_t i, const struct acc *a) {
+void tc_reduce_finish(const struct reduction *r, int64_t i, const struct acc *a) {
   if (is_arg(r->op))
     ((int64_t *)r->out)[i] = a->index;
   else if (r->out_dtype == TC_BOOL)
@@ -240,7 +219,7 @@ static void run_units(void *state, int64_t first, int64_t last, int thread) {
 static struct acc row_result(const struct reduction *r, int64_t row) {
   struct acc total = r->partials[row * r->chunks];
   for (int64_t c = 1; c < r->chunks; c++) {
-    join(r, &total, &r->partials[row * r->chunks + c]);
+    tc_reduce_join(r, &total, &r->partials[row * r->chunks + c]);
     total.empty = false;
   }
   return total;
@@ -267,99 +246,10 @@ static tc_status reduce_rows(struct tc_cpu *cpu, struct reduction *r, const stru
   }
   for (int64_t row = 0; row < r->n_out; row++) {
     const struct acc total = row_result(r, row);
-    finish(r, row, &total);
+    tc_reduce_finish(r, row, &total);
   }
   tc_cpu_temp_free(cpu, centres);
   tc_cpu_temp_free(cpu, r->partials);
-  return TC_OK;
-}
-
-/* --- down the columns --- */
-
-/* One strip of columns over STRIP_ROWS rows: sums in the dtype, flushed to f64; extrema as they are. */
-static void strip_f32(const struct reduction *r, double *sums, const char *x, int64_t rows, int64_t cols,
-                      bool starts) {
-  float acc[STRIP], wide[STRIP];
-  const bool extreme = r->op == TC_OP_amax || r->op == TC_OP_amin;
-  const tc_cpu_block_fn widen = r->kernels->cast(r->dtype, TC_F32);
-  const int bytes = tc_dtype_bytes(r->dtype);
-  for (int64_t c = 0; c < cols; c++)
-    acc[c] = extreme ? (starts ? (float)-INFINITY * (float)sign_of(r->op) : (float)sums[c]) : 0;
-  if (starts)
-    for (int64_t c = 0; c < cols; c++) sums[c] = 0;
-  for (int64_t row = 0; row < rows; row++) {
-    const void *in[] = {x + row * r->inner * bytes};
-    const float *values = in[0];
-    if (r->dtype == TC_BF16) {
-      widen(wide, in, cols, false);
-      values = wide;
-    }
-    if (extreme) {
-      r->kernels->extreme_rows_f32(acc, values, cols, sign_of(r->op));
-      continue;
-    }
-    r->kernels->add_rows_f32(acc, values, cols);
-    if (row % FLUSH_ROWS != FLUSH_ROWS - 1 && row != rows - 1) continue;
-    for (int64_t c = 0; c < cols; c++) sums[c] += (double)acc[c], acc[c] = 0;
-  }
-  if (extreme)
-    for (int64_t c = 0; c < cols; c++) sums[c] = (double)acc[c];
-}
-
-static void strip_f64(const struct reduction *r, double *sums, const char *x, int64_t rows, int64_t cols,
-                      bool starts) {
-  const bool extreme = r->op == TC_OP_amax || r->op == TC_OP_amin;
-  if (starts)
-    for (int64_t c = 0; c < cols; c++) sums[c] = extreme ? (double)-INFINITY * sign_of(r->op) : 0;
-  for (int64_t row = 0; row < rows; row++) {
-    const double *values = (const double *)(const void *)x + row * r->inner;
-    if (extreme)
-      r->kernels->extreme_rows_f64(sums, values, cols, sign_of(r->op));
-    else
-      r->kernels->add_rows_f64(sums, values, cols);
-  }
-}
-
-static int64_t strips_of(const struct reduction *r) { return (r->inner + STRIP - 1) / STRIP; }
-
-/* Unit: (outer, block of rows, strip). Its sums lie at its own place, [outer, block, inner]. */
-static void run_strips(void *state, int64_t first, int64_t last, int thread) {
-  const struct reduction *r = state;
-  (void)thread;
-  for (int64_t unit = first; unit < last; unit++) {
-    const int64_t strip = unit % strips_of(r), block = unit / strips_of(r) % r->blocks,
-                  outer = unit / strips_of(r) / r->blocks;
-    const int64_t col = strip * STRIP, row = block * STRIP_ROWS;
-    const int64_t cols = r->inner - col < STRIP ? r->inner - col : STRIP,
-                  rows = r->length - row < STRIP_ROWS ? r->length - row : STRIP_ROWS;
-    const char *x = r->x + ((outer * r->length + row) * r->inner + col) * tc_dtype_bytes(r->dtype);
-    double *sums = r->sums + (outer * r->blocks + block) * r->inner + col;
-    if (r->dtype == TC_F64)
-      strip_f64(r, sums, x, rows, cols, true);
-    else
-      strip_f32(r, sums, x, rows, cols, true);
-  }
-}
-
-static tc_status reduce_columns(struct tc_cpu *cpu, struct reduction *r, const struct tc_eager_call *call,
-                                struct tc_error *err) {
-  const int64_t outer = r->n_out / r->inner;
-  r->blocks = (r->length + STRIP_ROWS - 1) / STRIP_ROWS;
-  r->sums = tc_cpu_temp(cpu, (size_t)(outer * r->blocks * r->inner) * sizeof *r->sums);
-  if (!r->sums) return tc_cpu_nomem(call, err);
-  tc_cpu_parallel(cpu, outer * r->blocks * strips_of(r), 1, (double)r->n_out * (double)r->length, run_strips,
-                  r);
-  for (int64_t o = 0; o < outer; o++) {
-    for (int64_t c = 0; c < r->inner; c++) {
-      struct acc total = {.number = r->sums[o * r->blocks * r->inner + c]};
-      for (int64_t b = 1; b < r->blocks; b++) {
-        const struct acc part = {.number = r->sums[(o * r->blocks + b) * r->inner + c]};
-        join(r, &total, &part);
-      }
-      finish(r, o * r->inner + c, &total);
-    }
-  }
-  tc_cpu_temp_free(cpu, r->sums);
   return TC_OK;
 }
 
@@ -421,7 +311,7 @@ tc_status tc_cpu_eager_reduce(struct tc_device *device, const struct tc_eager_ca
     return tc_fail(err, TC_SHAPE, "cpu", "%s: there is no element to choose from", tc_op_row(r.op)->name);
   if (r.length > 0 && is_column_case(&r, x, &order, &r.inner)) {
     r.x = tc_tensor_data(x);
-    return reduce_columns(cpu, &r, call, err);
+    return tc_reduce_columns(cpu, &r, call, err);
   }
   r.x = tc_cpu_rows(cpu, x, order.dims, &temp);
   if (!r.x) return tc_cpu_nomem(call, err);
