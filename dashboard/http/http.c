@@ -135,13 +135,6 @@ static bool within_rate(struct tb_query *request) {
          tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, 1, &request->answer.retry_s);
 }
 
-/* Guessing is slowed down, whatever is left of what the peer may do. */
-static void charge_guess(struct tb_query *request) {
-  const struct sockaddr *peer = peer_of(request->connection);
-  if (is_limited(request->server, peer))
-    tb_limits_charge(&request->server->limits, peer, tc_now_ns() / NS_PER_S, BAD_TOKEN_COST);
-}
-
 /* What has an encoded zero in it stays as it came: decoded, it would end there, and be taken for something
  * shorter. */
 size_t tb_http_unescape(void *self, struct MHD_Connection *connection, char *text) {
@@ -176,7 +169,12 @@ static bool allowed(struct tb_query *request) {
   if (needed == TB_SCOPE_NONE || (needed == TB_SCOPE_WRITE && server->settings->open)) return true;
   const enum tb_scope scope = scope_of(request);
   if (tb_auth_allows(&server->auth, scope, needed)) return true;
-  if (header_of(request, MHD_HTTP_HEADER_AUTHORIZATION)) charge_guess(request);
+  if (header_of(request, MHD_HTTP_HEADER_AUTHORIZATION)) {
+    /* Guessing is slowed down, whatever is left of what the peer may do. */
+    const struct sockaddr *peer = peer_of(request->connection);
+    if (is_limited(request->server, peer))
+      tb_limits_charge(&request->server->limits, peer, tc_now_ns() / NS_PER_S, BAD_TOKEN_COST);
+  }
   tb_answer_error(
       request, MHD_HTTP_UNAUTHORIZED,
       needed == TB_SCOPE_WRITE
@@ -197,12 +195,6 @@ static bool has_one_host(const struct tb_query *request, const char *version) {
   int count = 0;
   MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_host, &count);
   return count == 1 || (!count && strcmp(version, MHD_HTTP_VERSION_1_1));
-}
-
-/* RFC 9112, 6.1: a body whose end two headers tell, of which a proxy may believe the other one. */
-static bool has_one_length(const struct tb_query *request) {
-  return !header_of(request, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
-         !header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
 }
 
 /* RFC 9112, 3.2.2: http://HOST/PATH in the place of /PATH, and then that host counts, whatever the header
@@ -246,16 +238,12 @@ static bool path_fits(const struct tb_route *route, const char *url) {
   return !strcmp(route->path, url);
 }
 
-static bool method_fits(const struct tb_route *route, const char *method) {
-  return !strcmp(route->method, method) ||
-         (!strcmp(method, MHD_HTTP_METHOD_HEAD) && !strcmp(route->method, MHD_HTTP_METHOD_GET));
-}
-
 static bool find_route(struct tb_query *request, const char *url, const char *method) {
   for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
     const struct tb_route *route = &routes[i];
     if (!path_fits(route, url)) continue;
-    if (method_fits(route, method)) {
+    if (!strcmp(route->method, method) ||
+        (!strcmp(method, MHD_HTTP_METHOD_HEAD) && !strcmp(route->method, MHD_HTTP_METHOD_GET))) {
       request->route = route;
       if (route->path[strlen(route->path) - 1] == '/') request->rest = strdup(url + strlen(route->path));
       return true;
@@ -287,7 +275,9 @@ static bool welcome(struct tb_query *request, const char *url, const char *metho
   request->answer.close = true;
   if (!has_one_host(request, version))
     return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a request has one Host header"), false;
-  if (!has_one_length(request))
+  /* RFC 9112, 6.1: the end of the body is told by two headers, of which a proxy may believe the other one. */
+  if (header_of(request, MHD_HTTP_HEADER_TRANSFER_ENCODING) &&
+      header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH))
     return tb_answer_error(request, MHD_HTTP_BAD_REQUEST,
                            "a body has one length: Content-Length or Transfer-Encoding, not both"),
            false;

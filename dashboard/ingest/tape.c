@@ -20,15 +20,13 @@ struct reader {
   const char *problem, *where;
 };
 
-static const char *fail(struct reader *r, const char *at, const char *problem) __attribute__((cold));
-static const char *fail(struct reader *r, const char *at, const char *problem) {
+__attribute__((cold)) static const char *fail(struct reader *r, const char *at, const char *problem) {
   r->problem = problem;
   r->where = at;
   return NULL;
 }
 
-static const char *over(struct reader *r, const char *at, const char *problem) __attribute__((cold));
-static const char *over(struct reader *r, const char *at, const char *problem) {
+__attribute__((cold)) static const char *over(struct reader *r, const char *at, const char *problem) {
   r->limit = true;
   return fail(r, at, problem);
 }
@@ -59,19 +57,16 @@ static inline const char *skip_plain(const char *at, const char *end) {
   return at;
 }
 
-static int hex_digit(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
 /* Four digits; -1: they are not there. */
 static int hex4(const char *at, const char *end) {
   int value = 0;
   if (end - at < 4) return -1;
   for (int i = 0; i < 4; i++) {
-    const int digit = hex_digit(at[i]);
+    const char c = at[i];
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
@@ -167,10 +162,7 @@ static bool more_nodes(struct reader *r, const char *at) {
   struct tb_tape *json = r->json;
   const size_t cap = json->cap ? json->cap * 2 : FIRST;
   struct tb_tape_node *nodes = realloc(json->nodes, cap * sizeof *nodes);
-  if (!nodes) {
-    json->no_memory = true;
-    return fail(r, at, "out of memory") != NULL;
-  }
+  if (!nodes) return json->no_memory = true, fail(r, at, "out of memory") != NULL;
   json->nodes = nodes;
   json->cap = cap;
   return true;
@@ -280,14 +272,12 @@ static inline const char *read_inside(struct reader *r, const char *at) {
 static const char *read_all(struct reader *r) {
   const char *at = read_value(r, skip_blanks(r->text, r->end), (struct name){0, 0});
   while (at && r->depth) at = read_inside(r, at);
-  if (!at) return NULL;
-  at = skip_blanks(at, r->end);
-  return at == r->end ? at : fail(r, at, "something behind the value");
+  if (at) at = skip_blanks(at, r->end);
+  return !at || at == r->end ? at : fail(r, at, "something behind the value");
 }
 
 bool tb_tape_parse(struct tb_tape *json, const char *text, size_t length, bool *limit, char *why) {
-  struct reader r = {.text = text, .end = text + length};
-  r.json = json;
+  struct reader r = {.json = json, .text = text, .end = text + length};
   json->text = text;
   json->count = 0;
   json->no_memory = false;
@@ -323,11 +313,10 @@ uint32_t tb_tape_member(const struct tb_tape *json, uint32_t object, const char 
 }
 
 uint32_t tb_tape_at(const struct tb_tape *json, uint32_t object, const char *path) {
-  for (;;) {
-    const size_t length = strcspn(path, ".");
+  for (size_t length;; path += length + 1) {
+    length = strcspn(path, ".");
     object = tb_tape_named(json, object, path, length);
     if (!object || !path[length]) return object;
-    path += length + 1;
   }
 }
 

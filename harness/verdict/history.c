@@ -2,7 +2,6 @@
 #include "harness/verdict/history.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "harness/base/args.h"
+#include "harness/verdict/history_segments.h"
 #include "harness/verdict/policy.h"
 #include "harness/verdict/stored.h"
 #include "results/document.h"
@@ -57,17 +57,13 @@ static bool same_machine(const cJSON *a, const cJSON *b) {
 
 /* --- marks --- */
 
-static bool is_folder(const char *path) {
-  struct stat info;
-  return !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
 /* Those of the folders, and those that were named. */
 static tc_status read_marks(struct reader *r) {
   struct tc_arena *arena = r->history->arena;
   tc_status status = TC_OK;
   for (size_t i = 0; i < r->source->n_places && !status; i++) {
-    if (!is_folder(r->source->places[i])) continue;
+    struct stat info;
+    if (stat(r->source->places[i], &info) || !S_ISDIR(info.st_mode)) continue;
     const char *path = tb_format(arena, "%s/marks.txt", r->source->places[i]);
     status = path ? tb_marks_read(arena, path, false, &r->history->marks, r->err) : no_memory(r);
   }
@@ -334,54 +330,7 @@ static tc_status read_file(struct reader *r, const struct stored *file) {
   return status;
 }
 
-/* --- segments --- */
-
-size_t tb_history_place(const struct tb_history_series *s, const struct tb_mark *mark) {
-  size_t at = 0;
-  if (!tb_glob(mark->pattern, s->id)) return SIZE_MAX;
-  while (at < s->points.len && strcmp(s->points.data[at].started, mark->from) < 0) at++;
-  return at;
-}
-
-/* Index of the first point of each segment that a mark begins. *tonight: one lies behind all points, so that
- * tonight is the first. */
-static size_t marks_of(const struct reader *r, const struct tb_history_series *s, size_t *out,
-                       bool *tonight) {
-  const char *head = tb_doc_text(r->head, "started", NULL);
-  size_t count = 0;
-  *tonight = false;
-  for (size_t m = 0; m < r->history->marks.len; m++) {
-    const struct tb_mark *mark = &r->history->marks.data[m];
-    const size_t at = tb_history_place(s, mark);
-    if (at == s->points.len)
-      *tonight |= !head || strcmp(mark->from, head) <= 0;
-    else if (at != SIZE_MAX)
-      out[count++] = at;
-  }
-  return count;
-}
-
-static tc_status cut_series(struct reader *r, struct tb_history_series *s) {
-  struct tc_arena *arena = r->history->arena;
-  const struct tb_change_options options = tb_change_defaults();
-  const size_t n = s->points.len;
-  double *values = tc_arena_bytes(arena, sizeof *values * (n + 1));
-  size_t *marks = tc_arena_bytes(arena, sizeof *marks * (r->history->marks.len + 1));
-  s->changes = tc_arena_bytes(arena, sizeof *s->changes * (n + 1));
-  if (!values || !marks || !s->changes) return no_memory(r);
-  for (size_t i = 0; i < n; i++) values[i] = s->points.data[i].value;
-  bool tonight;
-  const size_t n_marks = marks_of(r, s, marks, &tonight);
-  const tc_status status =
-      tb_change_points(values, n, marks, n_marks, &options, s->changes, &s->n_changes, r->err);
-  if (status) return status;
-  if (!tb_forecast_next(values, n, s->changes, s->n_changes, tb_confidence_default, &s->forecast))
-    return no_memory(r);
-  if (tonight)
-    s->forecast = (struct tb_forecast){
-        .first = n, .median = NAN, .spread = NAN, .lo = NAN, .hi = NAN, .half_width = NAN};
-  return TC_OK;
-}
+/* --- all of it --- */
 
 tc_status tb_history_load(struct tc_arena *arena, const char *folder, const cJSON *head,
                           struct tb_history *out, struct tc_error *err) {
@@ -400,7 +349,8 @@ tc_status tb_history_read(struct tc_arena *arena, const struct tb_history_source
   if (!status) status = read_marks(&r);
   if (!status) status = list_files(&r, &files, &count);
   for (size_t i = 0; i < count && !status; i++) status = read_file(&r, &files[i]);
-  for (size_t i = 0; i < out->series.len && !status; i++) status = cut_series(&r, &out->series.data[i]);
+  for (size_t i = 0; i < out->series.len && !status; i++)
+    status = tb_history_segment(out, head, &out->series.data[i], err);
   if (!status) status = find_vanished(&r);
   for (size_t i = 0; i < r.last.len; i++) cJSON_Delete(r.last.data[i].ids);
   return status;
