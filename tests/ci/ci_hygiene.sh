@@ -67,8 +67,19 @@ refused 'every source is named in a files.am' 'compiler/base/more.h'
 
 # --- texts ---
 fresh_tree
-for i in $(seq 601); do echo "int tc_line_$i;"; done > tree/compiler/base/vec.c
-refused 'no file is too long' 'compiler/base/vec.c: 601 lines'
+for i in $(seq 401); do echo "int tc_line_$i;"; done > tree/compiler/base/vec.c
+refused 'no file is too long' 'compiler/base/vec.c: 401 lines, more than 400'
+fresh_tree
+for i in $(seq 600); do echo "int tc_line_$i;"; done > tree/tests/unit/test_vec.c
+passes 'a test of 600 lines passes'
+echo 'int tc_last;' >> tree/tests/unit/test_vec.c
+refused 'no file is too long' 'tests/unit/test_vec.c: 601 lines, more than 600'
+fresh_tree
+for i in $(seq 44); do put "compiler/base/more_$i.h" '/* */'; echo "x += compiler/base/more_$i.h" >> tree/compiler/files.am; done
+passes 'a folder of 45 source files passes'
+put compiler/base/more.def 'ROW(x)'
+echo 'x += compiler/base/more.def' >> tree/compiler/files.am
+refused 'no folder has over 45 source files' 'compiler/base: 46 source files'
 fresh_tree
 put config.h '#define MADE'
 refused 'nothing that the build makes is in the tree' 'config.h'
