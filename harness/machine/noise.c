@@ -224,15 +224,32 @@ const char *tb_noise_warning(struct tc_arena *arena, const struct tb_noise *nois
 
 int tb_noise_count(void) { return (int)(sizeof causes / sizeof *causes); }
 
-struct tb_noise tb_noise_look(int index, struct tb_topology *topology) {
-  const struct sight s = causes[index].see(topology);
+static struct tb_noise noise_of(int index, const struct sight *s) {
   struct tb_noise noise = {causes[index].name,
                            causes[index].what,
                            causes[index].fix,
                            causes[index].done,
                            causes[index].warns,
-                           s.state,
+                           s->state,
                            ""};
-  snprintf(noise.seen, sizeof noise.seen, "%s", s.seen);
+  snprintf(noise.seen, sizeof noise.seen, "%s", s->seen);
   return noise;
+}
+
+struct tb_noise tb_noise_look(int index, struct tb_topology *topology) {
+  const struct sight s = causes[index].see(topology);
+  return noise_of(index, &s);
+}
+
+bool tb_noise_told(const char *name, const char *state, const char *seen, struct tb_noise *out) {
+  for (int i = 0; i < tb_noise_count(); i++) {
+    if (strcmp(causes[i].name, name)) continue;
+    for (int s = TB_NOISE_QUIET; s <= TB_NOISE_UNKNOWN; s++) {
+      if (strcmp(tb_noise_state_text((enum tb_noise_state)s), state)) continue;
+      const struct sight told = sight((enum tb_noise_state)s, "%s", seen);
+      *out = noise_of(i, &told);
+      return true;
+    }
+  }
+  return false;
 }

@@ -25,5 +25,7 @@ int tb_noise_count(void);
 const char *tb_noise_warning(struct tc_arena *arena, const struct tb_noise *noise);
 /* Looks at cause `index`. `topology` may be NULL: hwloc failed. */
 struct tb_noise tb_noise_look(int index, struct tb_topology *topology);
+/* A cause as another host has seen it; false: there is none of that name, or no such state. */
+bool tb_noise_told(const char *name, const char *state, const char *seen, struct tb_noise *out);
 
 #endif

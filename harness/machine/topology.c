@@ -14,6 +14,7 @@
 
 struct tb_topology {
   hwloc_topology_t hwloc;
+  bool binds_there; /* another host's, which binds by it */
 };
 
 static const struct {
@@ -40,6 +41,22 @@ fail_init:
   free(t);
   return tc_fail(err, TC_DEVICE, "topology", "hwloc cannot read the topology%s%s",
                  synthetic ? " " : " of this machine", synthetic ? synthetic : "");
+}
+
+tc_status tb_topology_import(const char *xml, bool binds, struct tb_topology **out, struct tc_error *err) {
+  struct tb_topology *t = calloc(1, sizeof *t);
+  if (!t) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
+  t->binds_there = binds;
+  if (hwloc_topology_init(&t->hwloc)) goto fail_init;
+  if (hwloc_topology_set_xmlbuffer(t->hwloc, xml, (int)strlen(xml) + 1) || hwloc_topology_load(t->hwloc))
+    goto fail_load;
+  *out = t;
+  return TC_OK;
+fail_load:
+  hwloc_topology_destroy(t->hwloc);
+fail_init:
+  free(t);
+  return tc_fail(err, TC_DEVICE, "topology", "hwloc cannot read the topology of the workers' host");
 }
 
 void tb_topology_close(struct tb_topology *topology) {
@@ -138,7 +155,7 @@ static tc_status fill_place(struct tb_topology *t, struct tc_arena *arena, hwloc
   out->threads = threads ? threads : by_pu ? out->pus : out->cores;
   out->cpus = list_text(arena, set);
   out->threads_places = places_text(t, arena, set, out->threads, out->cores);
-  out->binds = tb_topology_binds(t, NULL);
+  out->binds = t->binds_there || tb_topology_binds(t, NULL);
   return out->cpus && out->threads_places ? TC_OK : tc_fail(err, TC_NOMEM, "topology", "out of memory");
 }
 

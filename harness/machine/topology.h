@@ -17,6 +17,9 @@ struct tb_topology;
 /* `synthetic` NULL: this machine (or what HWLOC_SYNTHETIC, HWLOC_XMLFILE name). TC_DEVICE when hwloc cannot
  * read it. */
 tc_status tb_topology_open(const char *synthetic, struct tb_topology **out, struct tc_error *err);
+/* That of another host, from its tb_topology_xml; `binds`: what tb_topology_binds says there, as of all
+ * places of it. TC_DEVICE: it is none. */
+tc_status tb_topology_import(const char *xml, bool binds, struct tb_topology **out, struct tc_error *err);
 void tb_topology_close(struct tb_topology *topology);
 
 struct tb_place {

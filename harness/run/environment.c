@@ -1,76 +1,19 @@
-/* Reads the machine from /proc, /sys, uname and hwloc; asks a worker for the figures that must be
- * measured. */
+/* Asks the host that workers run on for its facts, and a worker for the figures that must be measured. */
 #include "harness/run/environment.h"
 
 #include <lua.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/base/build.h"
-#include "harness/base/system_file.h"
 #include "harness/base/text.h"
 #include "harness/run/role.h"
 
-enum { LINE_BYTES = 8192 };
 static const double machine_timeout_s =
     600; /* a guard alone: its threads, where others have the cores too, were seen to take 100 s */
 
-/* Features that decide on the code that is generated and the library kernels that are chosen. */
-static const char *const features[] = {"sse4_2",      "avx",         "avx2",        "fma",      "f16c",
-                                       "bmi2",        "avx512f",     "avx512bw",    "avx512dq", "avx512vl",
-                                       "avx512_bf16", "avx512_fp16", "avx512_vnni", "avx_vnni", "amx_tile",
-                                       "amx_bf16",    "amx_int8"};
-
-/* The text after `key` in the first line of a file that begins with it; with quotes taken off. In the arena,
- * or NULL. */
-static const char *value_of(struct tc_arena *arena, const char *path, const char *key) {
-  char line[LINE_BYTES];
-  if (!tb_system_line(path, key, line, sizeof line)) return NULL;
-  char *text = line + strlen(key);
-  text += strspn(text, "\t :=\"");
-  text[strcspn(text, "\"")] = '\0';
-  return tc_arena_text(arena, text);
-}
-
-static bool has_word(const char *text, const char *word) {
-  const size_t length = strlen(word);
-  for (const char *at = text; (at = strstr(at, word)); at += length)
-    if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return true;
-  return false;
-}
-
-static bool read_cpu(struct tc_arena *arena, struct tb_topology *topology, struct tb_cpu *out) {
-  char governor[64];
-  const struct tb_machine machine = tb_topology_machine(topology);
-  *out = (struct tb_cpu){
-      .packages = machine.packages, .numa = machine.numa, .cores = machine.cores, .pus = machine.pus};
-  out->model = value_of(arena, "/proc/cpuinfo", "model name");
-  if (tb_system_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", governor, sizeof governor))
-    out->governor = tc_arena_text(arena, governor);
-  const char *flags = value_of(arena, "/proc/cpuinfo", "flags");
-  for (size_t i = 0; flags && i < sizeof features / sizeof *features; i++)
-    if (has_word(flags, features[i]) && !tc_vec_push(tc_arena_alloc(arena), &out->features, features[i]))
-      return false;
-  return true;
-}
-
 static bool warn(struct tc_arena *arena, struct tb_environment *out, const char *text) {
   return text && tc_vec_push(tc_arena_alloc(arena), &out->warnings, text);
-}
-
-static bool read_noise(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
-  for (int i = 0; i < tb_noise_count(); i++) {
-    const struct tb_noise cause = tb_noise_look(i, topology);
-    const char *warning = tb_noise_warning(arena, &cause);
-    if (!warning || !tc_vec_push(tc_arena_alloc(arena), &out->noise, cause) ||
-        (*warning && !warn(arena, out, warning)))
-      return false;
-  }
-  return true;
 }
 
 /* More threads than cores are what was asked for, and yet figures of them are no figures of the cores. */
@@ -82,19 +25,36 @@ static bool warn_of_crowd(struct tc_arena *arena, const struct tb_place *place, 
                         tb_plural(place->cores), how));
 }
 
-/* What is known without measuring: names, versions and warnings of this machine. False: memory is out. */
-static bool read_machine(struct tc_arena *arena, struct tb_topology *topology, struct tb_environment *out) {
-  char host[256] = "";
-  struct utsname system;
-  *out = (struct tb_environment){.llvm = LLVM_VERSION_STRING,
-                                 .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
-  gethostname(host, sizeof host - 1);
-  out->host = tc_arena_text(arena, host);
-  if (!uname(&system)) out->kernel = tb_format(arena, "%s %s", system.sysname, system.release);
-  out->os = value_of(arena, "/etc/os-release", "PRETTY_NAME");
-  out->topology = tb_topology_line(topology, arena);
-  out->topology_xml = tb_topology_xml(topology, arena);
-  return out->host && read_cpu(arena, topology, &out->cpu) && read_noise(arena, topology, out);
+/* What is known without measuring: names, versions and warnings of the machine that workers run on. */
+static tc_status read_machine(struct tb_run *run, struct tb_environment *out, struct tc_error *err) {
+  struct tc_arena *arena = run->arena;
+  struct tb_host host;
+  const struct tb_transport *transport = tb_transport_local();
+  const tc_status status = transport->kind->host(transport, run->topology, arena, &host, err);
+  if (status) return status;
+  *out = (struct tb_environment){.host = host.name,
+                                 .os = host.os,
+                                 .kernel = host.kernel,
+                                 .llvm = LLVM_VERSION_STRING,
+                                 .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE,
+                                 .cpu = {.model = host.cpu_model,
+                                         .governor = host.governor,
+                                         .packages = host.machine.packages,
+                                         .numa = host.machine.numa,
+                                         .cores = host.machine.cores,
+                                         .pus = host.machine.pus},
+                                 .topology = host.topology,
+                                 .topology_xml = host.topology_xml};
+  bool good = true;
+  for (size_t i = 0; i < host.cpu_features.len; i++)
+    good = good && tc_vec_push(tc_arena_alloc(arena), &out->cpu.features, host.cpu_features.data[i]);
+  for (size_t i = 0; good && i < host.noise.len; i++) {
+    const struct tb_noise *cause = &host.noise.data[i];
+    const char *warning = tb_noise_warning(arena, cause);
+    good = warning && tc_vec_push(tc_arena_alloc(arena), &out->noise, *cause) &&
+           (!*warning || warn(arena, out, warning));
+  }
+  return good ? TC_OK : tc_fail(err, TC_NOMEM, "environment", "out of memory");
 }
 
 const char *tb_time_text(struct tc_arena *arena, bool file) {
@@ -156,13 +116,14 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     if (r->env >= 0) continue;
     struct tb_environment environment;
     tb_progress_show(&run->progress, "machine", "triad");
-    if (!read_machine(run->arena, run->topology, &environment) ||
-        !warn_of_crowd(run->arena, r->kase->place, &environment))
+    tc_status status = read_machine(run, &environment, err);
+    if (status) return status;
+    if (!warn_of_crowd(run->arena, r->kase->place, &environment))
       return tc_fail(err, TC_NOMEM, "environment", "out of memory");
     environment.bound_to = r->kase->topology;
     environment.cpus = r->kase->place->cpus;
     environment.threads = r->kase->threads;
-    const tc_status status = measure_machine(run, r->kase, &environment, err);
+    status = measure_machine(run, r->kase, &environment, err);
     if (status) return status;
     r->env = (int)run->result.environments.len;
     if (!tc_vec_push(tc_arena_alloc(run->arena), &run->result.environments, environment))

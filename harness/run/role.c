@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/sanitized.h"
 #include "harness/plan/peer.h"
@@ -11,7 +10,7 @@
 
 static const double timeout_default_s = 60;
 static const double no_bound = 1e15;
-enum { MEMORY_TENTHS = 9, MIB = 1 << 20 };
+enum { MEMORY_TENTHS = 9 };
 
 double tb_run_timeout(const struct tb_run *run, const struct tb_case *kase) {
   if (run->spec.options.timeout) return (double)run->spec.options.timeout;
@@ -28,8 +27,7 @@ tc_status tb_run_counter_selection(const struct tb_run *run, const struct tb_cas
  * for. */
 long long tb_run_memory_mb(const struct tb_run *run) {
   if (run->spec.options.memory_mb) return run->spec.options.memory_mb;
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return TC_SANITIZED || pages <= 0 || page <= 0 ? 0 : (long long)pages * page / MIB * MEMORY_TENTHS / 10;
+  return TC_SANITIZED ? 0 : tb_host_memory_mb() * MEMORY_TENTHS / 10;
 }
 
 struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir) {

@@ -20,6 +20,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "harness/machine/topology.h"
+#include "harness/wire/host.h"
 #include "harness/wire/ledger.h"
 #include "harness/wire/plugins.h"
 #include "harness/wire/worker_output.h"
@@ -81,6 +82,9 @@ struct tb_transport_kind {
   struct tb_end (*bury)(struct tb_link *link);
   /* Whether it has left by itself; it must still be killed. */
   bool (*has_left)(const struct tb_link *link);
+  /* The facts of the host. `topology`: of this host, for a transport that stays on it. */
+  tc_status (*host)(const struct tb_transport *transport, struct tb_topology *topology,
+                    struct tc_arena *arena, struct tb_host *out, struct tc_error *err);
   /* *name: what the worker's host calls the file `path`, which is brought there where it is not; in the
    * arena. */
   tc_status (*file)(const struct tb_transport *transport, struct tc_arena *arena, const char *path,

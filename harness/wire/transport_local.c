@@ -254,6 +254,14 @@ static bool has_left(const struct tb_link *link) {
   return !waitid(P_PID, (id_t)link->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == link->pid;
 }
 
+/* --- the host --- */
+
+static tc_status host(const struct tb_transport *transport, struct tb_topology *topology,
+                      struct tc_arena *arena, struct tb_host *out, struct tc_error *err) {
+  (void)transport;
+  return tb_host_read(arena, topology, out) ? TC_OK : tc_fail(err, TC_NOMEM, "host", "out of memory");
+}
+
 /* --- files --- */
 
 static tc_status file(const struct tb_transport *transport, struct tc_arena *arena, const char *path,
@@ -264,8 +272,13 @@ static tc_status file(const struct tb_transport *transport, struct tc_arena *are
 }
 
 const struct tb_transport *tb_transport_local(void) {
-  static const struct tb_transport_kind kind = {
-      .name = "local", .start = start, .kill = kill_link, .bury = bury, .has_left = has_left, .file = file};
+  static const struct tb_transport_kind kind = {.name = "local",
+                                                .start = start,
+                                                .kill = kill_link,
+                                                .bury = bury,
+                                                .has_left = has_left,
+                                                .host = host,
+                                                .file = file};
   static const struct tb_transport local = {&kind};
   return &local;
 }
