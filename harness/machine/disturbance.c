@@ -44,6 +44,11 @@ static double load_now(void) {
   return getloadavg(&load, 1) == 1 ? load : NAN;
 }
 
+void tb_disturbance_unknown(struct tb_disturbance *d) {
+  *d =
+      (struct tb_disturbance){.steal_share = NAN, .others_share = NAN, .load_before = NAN, .load_after = NAN};
+}
+
 void tb_disturbance_begin(struct tb_disturbance *d) {
   const struct moment m = look();
   *d = (struct tb_disturbance){.known = m.known,

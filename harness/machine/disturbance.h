@@ -14,6 +14,8 @@ struct tb_disturbance {
   double busy, steal, all, own; /* seconds */
 };
 
+/* Of a run whose workers are on another host. */
+void tb_disturbance_unknown(struct tb_disturbance *d);
 void tb_disturbance_begin(struct tb_disturbance *d);
 /* May be called again later: figures are always from the beginning. Call it when no worker is running. */
 void tb_disturbance_end(struct tb_disturbance *d);

@@ -3,7 +3,6 @@
 #include "harness/plan/peer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "harness/base/args.h"
 #include "harness/base/value.h"
 #include "harness/plan/suite.h"
+#include "harness/wire/program.h"
 
 static const char prefix[] = "peer:", suffix[] = "_adapter.py", extension[] = ".py";
 
@@ -92,8 +92,8 @@ tc_status tb_peer_set_backend(struct tc_arena *arena, const char *backend, struc
 
 tc_status tb_peer_launch(struct tc_arena *arena, const struct tb_case *kase, struct tb_launch *launch,
                          struct tc_error *err) {
-  const char *given = getenv("TBENCH_PYTHON"), *file;
-  launch->program = given && *given ? given : "python3";
+  const char *file;
+  launch->program = tb_program_python();
   launch->script = kase->peer;
   return search(arena, "adapter.py", &launch->library, &file, err);
 }

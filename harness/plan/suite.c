@@ -224,7 +224,9 @@ static tc_status broken(struct tc_arena *arena, const struct tb_process *worker,
 tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer,
                             struct tb_suite *out, const char **trace, struct tc_error *err) {
   struct tb_process worker;
-  const struct tb_launch launch = {.own = describer->own,
+  const struct tb_transport *transport = describer->transport ? describer->transport : tb_transport_local();
+  const struct tb_launch launch = {.transport = transport,
+                                   .own = describer->own,
                                    .config = describer->config,
                                    .memory_mb = describer->memory_mb,
                                    .worker_output = describer->worker_output,
@@ -233,10 +235,14 @@ tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const stru
   const double timeout_s = describer->timeout_s > 0 ? describer->timeout_s : timeout_default_s;
   cJSON *reply = NULL;
   *trace = NULL;
-  tc_status status = tb_process_start(&worker, &launch, describer->interrupt, timeout_s, err);
+  const char *name;
+  tb_process_clear(&worker);
+  tc_status status = tb_transport_file(transport, arena, path, &name, err);
+  if (status) return status;
+  status = tb_process_start(&worker, &launch, describer->interrupt, timeout_s, err);
   if (!status) {
     cJSON *request = tb_process_request(TB_REQUEST_describe);
-    cJSON_AddStringToObject(request, "suite", path);
+    cJSON_AddStringToObject(request, "suite", name);
     status = tb_process_ask(&worker, request, timeout_s, &reply, err);
   }
   if (!status)

@@ -48,7 +48,8 @@ const char **tb_suite_names(struct tc_arena *arena, int *count);
 tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **path, struct tc_error *err);
 /* The worker that loads a suite. */
 struct tb_describer {
-  const char *own; /* path of this program (program.h) */
+  const struct tb_transport *transport; /* NULL: it runs here */
+  const char *own;                      /* path of this program (program.h) */
   const struct tc_config *config;
   struct tb_interrupt *interrupt;
   struct tb_worker_output *worker_output;

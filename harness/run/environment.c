@@ -29,8 +29,7 @@ static bool warn_of_crowd(struct tc_arena *arena, const struct tb_place *place, 
 static tc_status read_machine(struct tb_run *run, struct tb_environment *out, struct tc_error *err) {
   struct tc_arena *arena = run->arena;
   struct tb_host host;
-  const struct tb_transport *transport = tb_transport_local();
-  const tc_status status = transport->kind->host(transport, run->topology, arena, &host, err);
+  const tc_status status = run->transport->kind->host(run->transport, run->topology, arena, &host, err);
   if (status) return status;
   *out = (struct tb_environment){.host = host.name,
                                  .os = host.os,

@@ -9,10 +9,14 @@
 #include "harness/run/role.h"
 
 /* Asks a worker that has made the workload for the file. */
-static tc_status ask(struct tb_process *writer, const char *path, double timeout_s, struct tc_error *err) {
+static tc_status ask(struct tb_run *run, struct tb_process *writer, const char *path, double timeout_s,
+                     struct tc_error *err) {
+  const char *name;
+  tc_status status = tb_transport_file(run->transport, run->arena, path, &name, err);
+  if (status) return status;
   cJSON *reply, *request = tb_process_request(TB_REQUEST_inputs);
-  cJSON_AddStringToObject(request, "path", path);
-  tc_status status = tb_process_ask(writer, request, timeout_s, &reply, err);
+  cJSON_AddStringToObject(request, "path", name);
+  status = tb_process_ask(writer, request, timeout_s, &reply, err);
   if (status) return status;
   const char *why = tb_json_text(reply, "why", NULL);
   if (why) status = tb_process_fail(writer, TB_OUTCOME_UNSUPPORTED, err, "no inputs for a peer: %s", why);
@@ -31,7 +35,7 @@ tc_status tb_peer_inputs(struct tb_run *run, const struct tb_case *kase, double 
   run->inputs.path = NULL;
   const struct tb_launch launch = tb_run_launch(run, kase, NULL);
   tc_status status = tb_role_launch(run, kase, TB_ROLE_BASELINE, &launch, timeout_s, &writer, &prepared, err);
-  if (!status) status = ask(&writer, *path, timeout_s, err);
+  if (!status) status = ask(run, &writer, *path, timeout_s, err);
   if (!status) {
     run->inputs.path = *path;
     run->inputs.group = kase->group;

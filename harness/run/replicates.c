@@ -43,7 +43,7 @@ static void interrupt_open_cases(struct tb_run *run) {
 /* What the run has cost and what has disturbed it, so far. */
 static void take_stock(struct tb_run *run) {
   run->result.ledger.wall_ns = (double)(tb_now_ns() - run->replication.started_ns);
-  tb_disturbance_end(&run->result.disturbance);
+  if (!run->command) tb_disturbance_end(&run->result.disturbance);
 }
 
 static tc_status run_replicate(struct tb_run *run, int replicate, const int *order, bool *ended, int *n_ended,
@@ -72,7 +72,7 @@ tc_status tb_run_sessions(struct tb_run *run, struct tc_error *err) {
   if (!order || !ended) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
   run->replication.started_ns = tb_now_ns();
   run->result.ledger = (struct tb_ledger){.processes = 0};
-  tb_disturbance_begin(&run->result.disturbance);
+  (run->command ? tb_disturbance_unknown : tb_disturbance_begin)(&run->result.disturbance);
   tc_status status = TC_OK;
   for (int replicate = 0;
        replicate < most && n_ended < groups && !status && !tb_interrupt_poll(&run->interrupt); replicate++) {

@@ -27,11 +27,12 @@ tc_status tb_run_counter_selection(const struct tb_run *run, const struct tb_cas
  * for. */
 long long tb_run_memory_mb(const struct tb_run *run) {
   if (run->spec.options.memory_mb) return run->spec.options.memory_mb;
-  return TC_SANITIZED ? 0 : tb_host_memory_mb() * MEMORY_TENTHS / 10;
+  return TC_SANITIZED ? 0 : run->host_memory_mb * MEMORY_TENTHS / 10;
 }
 
 struct tb_launch tb_run_launch(struct tb_run *run, const struct tb_case *kase, const char *cache_dir) {
-  return (struct tb_launch){.own = run->program.path,
+  return (struct tb_launch){.transport = run->transport,
+                            .own = run->program.path,
                             .place = kase->place,
                             .topology = run->topology,
                             .config = &kase->config,
@@ -57,10 +58,15 @@ static cJSON *case_table(const struct tb_run *run, const struct tb_case *kase, e
   return table;
 }
 
+/* NULL, with an error: a file that it names cannot be had where the worker runs. */
 static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *kase, enum tb_role role,
-                              const struct tb_launch *launch) {
+                              const struct tb_launch *launch, struct tc_error *err) {
+  const char *suite, *inputs = NULL;
+  if (tb_transport_file(run->transport, run->arena, kase->description->path, &suite, err) ||
+      (launch->script && tb_transport_file(run->transport, run->arena, run->inputs.path, &inputs, err)))
+    return NULL;
   cJSON *request = tb_process_request(TB_REQUEST_prepare);
-  cJSON_AddStringToObject(request, "suite", kase->description->path);
+  cJSON_AddStringToObject(request, "suite", suite);
   cJSON_AddStringToObject(request, "workload", kase->workload);
   cJSON_AddStringToObject(request, "role", tb_role_name(role));
   cJSON_AddStringToObject(request, "backend", kase->backend);
@@ -68,7 +74,7 @@ static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *ka
   cJSON_AddItemToObject(request, "case", case_table(run, kase, role));
   if (launch->script) {
     cJSON_AddStringToObject(request, "suite_name", kase->suite);
-    cJSON_AddStringToObject(request, "inputs", run->inputs.path);
+    cJSON_AddStringToObject(request, "inputs", inputs);
   }
   return request;
 }
@@ -76,10 +82,14 @@ static cJSON *prepare_request(const struct tb_run *run, const struct tb_case *ka
 tc_status tb_role_launch(struct tb_run *run, const struct tb_case *kase, enum tb_role role,
                          const struct tb_launch *launch, double timeout_s, struct tb_process *process,
                          struct tb_prepared *out, struct tc_error *err) {
-  cJSON *reply = NULL;
+  cJSON *reply = NULL, *request = NULL;
   tc_status status = tb_process_start(process, launch, &run->interrupt, timeout_s, err);
-  if (!status)
-    status = tb_process_ask(process, prepare_request(run, kase, role, launch), timeout_s, &reply, err);
+  struct tc_error why = {0};
+  if (!status && !(request = prepare_request(run, kase, role, launch, &why)))
+    status = why.status == TC_INTERRUPTED
+                 ? tc_fail(err, TC_INTERRUPTED, "harness", "interrupted")
+                 : tb_process_fail(process, TB_OUTCOME_ERROR, err, "%s", why.message);
+  if (!status) status = tb_process_ask(process, request, timeout_s, &reply, err);
   if (!status)
     *out = (struct tb_prepared){tb_json_number(reply, "calls_max", no_bound),
                                 tb_json_number(reply, "tolerance", 0), tb_json_number(reply, "flops", NAN),

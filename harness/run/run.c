@@ -15,10 +15,37 @@ static const struct tb_suite *named_alike(const struct tb_suite *suites, int cou
   return NULL;
 }
 
+/* Where workers run, and what machine that is. */
+static tc_status open_host(struct tb_run *run, struct tc_error *err) {
+  static const char command[] = "command:";
+  const char *asked = run->spec.options.transport;
+  run->transport = tb_transport_local();
+  run->host_memory_mb = tb_host_memory_mb();
+  if (!strcmp(asked, run->transport->kind->name)) return tb_topology_open(NULL, &run->topology, err);
+  if (strncmp(asked, command, strlen(command)) || !asked[strlen(command)])
+    return tc_fail(
+        err, TC_ARG, "harness",
+        "transport=%s: use local, or command:COMMAND with a command that leads to where workers run, "
+        "such as command:ssh HOST",
+        asked);
+  struct tb_host host;
+  tc_status status = tb_transport_command_open(asked + strlen(command), run->program.path, &run->interrupt,
+                                               &run->command, err);
+  if (status) return status;
+  run->transport = tb_transport_of_command(run->command);
+  status = run->transport->kind->host(run->transport, NULL, run->arena, &host, err);
+  if (status) return status;
+  if (!host.topology_xml)
+    return tc_fail(err, TC_DEVICE, "harness", "transport=%s: it tells no topology", asked);
+  run->host_memory_mb = host.memory_mb;
+  return tb_topology_import(host.topology_xml, host.binds, &run->topology, err);
+}
+
 static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_error *err) {
   run->suites = tc_arena_bytes(run->arena, sizeof *run->suites * (size_t)run->spec.n_suites);
   if (!run->suites) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
-  const struct tb_describer describer = {.own = run->program.path,
+  const struct tb_describer describer = {.transport = run->transport,
+                                         .own = run->program.path,
                                          .config = &run->config,
                                          .interrupt = &run->interrupt,
                                          .worker_output = &run->worker_output,
@@ -47,13 +74,13 @@ static tc_status make_plan(struct tb_run *run, int argc, char *const *argv, cons
   tc_status status = tb_args_parse(run->arena, argc, argv, tb_option_alone, NULL, &args, err);
   if (!status) status = tb_spec_parse(run->arena, &args, &run->spec, err);
   if (!status) status = tc_config_from_environment(&run->config, err);
+  if (!status) status = open_host(run, err);
   if (!status) status = load_suites(run, trace, err);
   const struct tb_options *o = &run->spec.options;
   run->replication = (struct tb_replication){.exact = (int)o->replicates,
                                              .most = (int)o->replicates_max,
                                              .target = log1p(o->target),
                                              .budget_ns = o->budget * TB_NS_PER_S};
-  if (!status) status = tb_topology_open(NULL, &run->topology, err);
   if (!status)
     status = tb_plan_make(run->arena, &run->spec, run->suites, run->topology, &run->config, &run->plan, err);
   return status;
@@ -79,6 +106,7 @@ enum tb_exit tb_run_open(struct tb_run *run, const char *verb, int argc, char *c
 
 void tb_run_close(struct tb_run *run) {
   tb_worker_output_end(&run->worker_output);
+  tb_transport_command_close(run->command);
   tb_topology_close(run->topology);
   tb_program_close(&run->program);
   if (run->interrupt.fd >= 0) tb_interrupt_close(&run->interrupt);

@@ -11,6 +11,7 @@
 #include "harness/run/save.h"
 #include "harness/run/stop.h"
 #include "harness/wire/program.h"
+#include "harness/wire/transport_command.h"
 #include "harness/wire/worker_output.h"
 
 /* What the first replicate leaves for the others to compare with. */
@@ -25,8 +26,11 @@ struct tb_run {
   struct tb_spec spec;
   struct tb_suite *suites;
   struct tb_plan plan;
-  struct tb_topology *topology;
-  struct tc_config config; /* defaults and environment */
+  const struct tb_transport *transport; /* leads to the host that workers run on */
+  struct tb_transport_command *command; /* what that is, where transport= names one; else NULL */
+  long long host_memory_mb;             /* of that host */
+  struct tb_topology *topology;         /* of that host */
+  struct tc_config config;              /* defaults and environment */
   struct tb_interrupt interrupt;
   struct tb_progress progress;
   struct tb_worker_output worker_output; /* of the suites */

@@ -37,6 +37,7 @@ tc_status tb_run_make_cache(struct tb_run *run, struct tc_error *err) {
   const char *temporary = getenv("TMPDIR");
   if (!*parent) parent = temporary && *temporary ? temporary : "/tmp";
   run->cache_root = tb_folder_private(run->arena, parent, err);
+  if (run->command) tb_transport_command_keep(run->command, run->cache_root);
   return run->cache_root ? TC_OK : err->status;
 }
 

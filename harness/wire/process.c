@@ -101,8 +101,8 @@ static void keep_values(struct tb_process *p, const char *data, size_t bytes) {
   tc_strbuf_bytes(&p->values, data, bytes);
 }
 
-/* Puts the frames at the head of what came where they belong. False: there is one that none would send. */
-static bool take_frames(struct tb_process *p) {
+/* Puts the frames at the head of what came where they belong; returns what stands behind them. */
+static enum tb_frame_found take_frames(struct tb_process *p) {
   struct tb_frame frame;
   enum tb_frame_found found = TB_FRAME_NONE;
   while (is_framed(p) && (found = tb_frame_look(&p->inbox, &frame)) == TB_FRAME_WHOLE) {
@@ -114,7 +114,7 @@ static bool take_frames(struct tb_process *p) {
     }
     tb_frame_drop(&p->inbox);
   }
-  return found != TB_FRAME_BROKEN;
+  return found;
 }
 
 /* What led to a worker has ended, and said nothing of the worker. */
@@ -204,15 +204,15 @@ static tc_status fill_inbox(struct tb_process *p, double timeout_s, struct tc_er
 static tc_status read_framed(struct tb_process *p, char *data, size_t bytes, double timeout_s,
                              struct tc_error *err) {
   for (;;) {
-    if (!take_frames(p)) return fail_babble(p, err);
+    const enum tb_frame_found next = take_frames(p);
+    if (next == TB_FRAME_BROKEN) return fail_babble(p, err);
     const size_t there = p->values.len - p->values_taken, part = there < bytes ? there : bytes;
     if (part) memcpy(data, p->values.data + p->values_taken, part);
     p->values_taken += part;
     data += part;
     bytes -= part;
     if (!bytes) return TC_OK;
-    struct tb_frame partial;
-    if (p->inbox.len && tb_frame_look(&p->inbox, &partial) == TB_FRAME_NONE) return fail_early_reply(p, err);
+    if (next == TB_FRAME_NONE && p->inbox.len) return fail_early_reply(p, err);
     const tc_status status = fill_inbox(p, timeout_s, err);
     if (status) return status;
   }
@@ -314,12 +314,14 @@ tc_status tb_process_receive(struct tb_process *p, double timeout_s, cJSON **rep
   *reply = NULL;
   if (!p->link.pid) return tc_fail(err, TC_IO, "worker", "%s", p->why);
   for (;;) {
-    bool bad = !take_frames(p);
+    const enum tb_frame_found next = take_frames(p);
+    bool bad = next == TB_FRAME_BROKEN;
     if (is_framed(p)) keep_babble(p);
-    cJSON *message = bad ? NULL : tb_message_take(&p->inbox, &bad);
+    cJSON *message = next == TB_FRAME_NONE ? tb_message_take(&p->inbox, &bad) : NULL;
     if (bad) return fail_babble(p, err);
     if (message) {
       book_request(p);
+      if (p->link.transport->kind->restore) p->link.transport->kind->restore(p->link.transport, message);
       const tc_status status = judge(p, message, err);
       if (!status) *reply = message;
       return status;

@@ -13,7 +13,7 @@
 #include "harness/wire/transport.h"
 #include "results/outcome.h"
 
-enum { TB_TAIL_BYTES = 2048, TB_WHY_BYTES = 1024, TB_FRAMEWORK_TEXT = 120, TB_BABBLE_BYTES = 80 };
+enum { TB_TAIL_BYTES = 2048, TB_FRAMEWORK_TEXT = 120, TB_BABBLE_BYTES = 80 };
 
 struct tb_process {
   struct tb_link link;                /* pid 0: not running */

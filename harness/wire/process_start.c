@@ -4,16 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/build.h"
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 
-static tc_status fail_newer(struct tb_process *p, double protocol, struct tc_error *err) {
+/* Workers of before are spoken to as they know it; a launcher is of this version, or none. */
+static tc_status check_protocol(struct tb_process *p, const cJSON *hello, struct tc_error *err) {
+  const double protocol = tb_json_number(hello, "protocol", 0);
+  const bool launcher = tb_json_bool(hello, "launcher", false);
+  if (launcher ? protocol == TB_PROTOCOL : protocol <= TB_PROTOCOL) return TC_OK;
   p->link.transport->kind->kill(&p->link);
-  return tb_process_fail(
-      p, TB_OUTCOME_ERROR, err,
-      "the worker speaks protocol %.0f, and this program no later one than %d: run the newer "
-      "tbench, and name this one as the other side",
-      protocol, TB_PROTOCOL);
+  if (launcher)
+    return tb_process_fail(
+        p, TB_OUTCOME_ERROR, err,
+        "tbench launch there is of version %s and speaks protocol %.0f, this program %s and "
+        "%d: install one version on both sides",
+        tb_json_text(hello, "version", "?"), protocol, PACKAGE_VERSION, TB_PROTOCOL);
+  return tb_process_fail(p, TB_OUTCOME_ERROR, err,
+                         "the worker speaks protocol %.0f, and this program no later one than %d: run the "
+                         "newer tbench, and name this one as the other side",
+                         protocol, TB_PROTOCOL);
 }
 
 static tc_status receive_hello(struct tb_process *p, double timeout_s, struct tc_error *err) {
@@ -21,7 +31,8 @@ static tc_status receive_hello(struct tb_process *p, double timeout_s, struct tc
   const tc_status status = tb_process_receive(p, timeout_s, &hello, err);
   if (status) return status;
   const cJSON *facts = cJSON_GetObjectItemCaseSensitive(hello, "hello");
-  const double protocol = tb_json_number(facts, "protocol", 0), ready = tb_json_number(facts, "ready_ns", 0);
+  p->greeted = true;
+  const double ready = tb_json_number(facts, "ready_ns", 0);
   p->artifact_abi = (int)tb_json_number(facts, "artifact_abi", -1);
   snprintf(p->generators, sizeof p->generators, "%s", tb_json_text(facts, "generators", ""));
   snprintf(p->framework, sizeof p->framework, "%s", tb_json_text(facts, "framework", ""));
@@ -29,8 +40,9 @@ static tc_status receive_hello(struct tb_process *p, double timeout_s, struct tc
   /* A launcher has the clock that the worker was ready by, and tells the difference. */
   p->start_ns = tb_json_number(facts, "start_ns", ready - (double)p->link.started_ns);
   p->link.bound = tb_json_bool(facts, "bound", p->link.bound);
+  const tc_status checked = check_protocol(p, facts, err);
   cJSON_Delete(hello);
-  return protocol > TB_PROTOCOL ? fail_newer(p, protocol, err) : TC_OK;
+  return checked;
 }
 
 void tb_process_clear(struct tb_process *p) {
@@ -39,14 +51,11 @@ void tb_process_clear(struct tb_process *p) {
   tc_strbuf_init(&p->values, tc_alloc_system());
 }
 
-/* Without a Python there are no peers, and nothing is wrong. */
 static tc_status fail_start(struct tb_process *p, const struct tb_launch *launch,
                             const struct tc_error *reason, struct tc_error *err) {
-  if (launch->script && reason->status != TC_NOMEM)
-    return tb_process_fail(p, TB_OUTCOME_UNSUPPORTED, err,
-                           "a peer needs %s: %s (TBENCH_PYTHON names another Python)", launch->program,
-                           reason->message);
-  return tb_process_fail(p, TB_OUTCOME_ERROR, err, "a worker cannot be started: %s", reason->message);
+  char why[TB_WHY_BYTES];
+  const enum tb_outcome outcome = tb_launch_why_not(launch, reason, why);
+  return tb_process_fail(p, outcome, err, "%s", why);
 }
 
 tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
@@ -61,9 +70,13 @@ tc_status tb_process_start(struct tb_process *p, const struct tb_launch *launch,
                          launch->suite ? launch->suite : "");
   struct tc_error reason = {0};
   const sigset_t *mask = interrupt ? &interrupt->before : NULL;
-  const tc_status status = transport->kind->start(transport, launch, mask, &p->link, &reason)
-                               ? fail_start(p, launch, &reason, err)
-                               : receive_hello(p, timeout_s, err);
+  tc_status status = transport->kind->start(transport, launch, mask, &p->link, &reason);
+  if (status)
+    status = status == TC_INTERRUPTED ? tc_fail(err, status, "worker", "interrupted")
+                                      : fail_start(p, launch, &reason, err);
+  else if (transport->kind->launched)
+    status = receive_hello(p, timeout_s, err); /* the launcher's */
+  if (!status) status = receive_hello(p, timeout_s, err);
   if (p->ledger) {
     p->ledger->processes++;
     p->ledger->start_ns += (double)(tb_now_ns() - begun);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "harness/wire/protocol.h"
@@ -24,6 +25,11 @@ void tb_program_open(struct tb_program *program) {
   program->fd = fcntl(fd, F_DUPFD_CLOEXEC, TB_FD_EXCHANGE + 1);
   close(fd);
   if (program->fd >= 0) snprintf(program->path, sizeof program->path, "/proc/self/fd/%d", program->fd);
+}
+
+const char *tb_program_python(void) {
+  const char *given = getenv("TBENCH_PYTHON");
+  return given && *given ? given : "python3";
 }
 
 void tb_program_close(struct tb_program *program) {

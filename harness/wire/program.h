@@ -12,6 +12,8 @@ struct tb_program {
 };
 
 void tb_program_open(struct tb_program *program);
+/* The Python that runs the adapters of peers: what TBENCH_PYTHON names, or python3. */
+const char *tb_program_python(void);
 void tb_program_close(struct tb_program *program);
 
 #endif

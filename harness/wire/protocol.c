@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "harness/wire/stream.h"
 
 static const char *const request_names[TB_REQUEST_COUNT] = {
 #define TB_REQUEST(name, fields, reply) #name,
@@ -26,13 +27,7 @@ bool tb_message_write(int fd, const cJSON *message) {
   if (!text) return false;
   size_t left = strlen(text);
   text[left++] = '\n'; /* in place of the terminating zero */
-  bool good = true;
-  for (const char *at = text; left && good;) {
-    const ssize_t sent = send(fd, at, left, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    good = sent >= 0;
-    if (good) at += sent, left -= (size_t)sent;
-  }
+  const bool good = tb_write_all(fd, text, left);
   cJSON_free(text);
   return good;
 }

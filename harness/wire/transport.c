@@ -1,10 +1,22 @@
 /* What all transports share. */
 #include "harness/wire/transport.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/wire/protocol.h"
+
+enum tb_outcome tb_launch_why_not(const struct tb_launch *launch, const struct tc_error *reason,
+                                  char why[TB_WHY_BYTES]) {
+  if (launch->script && launch->program && reason->status == TC_IO) {
+    snprintf(why, TB_WHY_BYTES, "a peer needs %s: %s (TBENCH_PYTHON names another Python)", launch->program,
+             reason->message);
+    return TB_OUTCOME_UNSUPPORTED;
+  }
+  snprintf(why, TB_WHY_BYTES, "a worker cannot be started: %s", reason->message);
+  return TB_OUTCOME_ERROR;
+}
 
 static const char *const end_names[] = {"left", "signal", "memory", "lost"};
 enum { N_ENDS = sizeof end_names / sizeof *end_names };

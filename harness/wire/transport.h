@@ -24,6 +24,9 @@
 #include "harness/wire/ledger.h"
 #include "harness/wire/plugins.h"
 #include "harness/wire/worker_output.h"
+#include "results/outcome.h"
+
+enum { TB_WHY_BYTES = 1024 };
 
 /* What is to be started. Paths are this host's. */
 struct tb_launch {
@@ -72,6 +75,7 @@ struct tb_end {
 
 struct tb_transport_kind {
   const char *name;
+  bool launched; /* a launcher says hello before the worker does (launcher.h) */
   /* Starts a worker whose signal mask is `mask` (NULL: the caller's), and does not wait for its hello. On
    * failure the error's message is the reason alone, and nothing is left. */
   tc_status (*start)(const struct tb_transport *transport, const struct tb_launch *launch,
@@ -89,10 +93,14 @@ struct tb_transport_kind {
    * arena. */
   tc_status (*file)(const struct tb_transport *transport, struct tc_arena *arena, const char *path,
                     const char **name, struct tc_error *err);
+  /* Gives the files in a reply, and in what stands beside it, their names of this host again; NULL: they have
+   * them. */
+  void (*restore)(const struct tb_transport *transport, cJSON *reply);
 };
 
 struct tb_transport {
   const struct tb_transport_kind *kind;
+  void *self; /* of the kind */
 };
 
 /* Workers are children of this process; files are where they are. */
@@ -106,6 +114,9 @@ static inline tc_status tb_transport_file(const struct tb_transport *transport, 
                                           const char *path, const char **name, struct tc_error *err) {
   return transport->kind->file(transport, arena, path, name, err);
 }
+/* What a start that failed means for a case, as one line: a peer without its Python is unsupported. */
+enum tb_outcome tb_launch_why_not(const struct tb_launch *launch, const struct tc_error *reason,
+                                  char why[TB_WHY_BYTES]);
 /* An end as a launcher tells it (stream.h); NULL when memory is out. False: it is none. */
 cJSON *tb_end_json(const struct tb_end *end);
 bool tb_end_parse(const cJSON *json, struct tb_end *end);

@@ -279,6 +279,6 @@ const struct tb_transport *tb_transport_local(void) {
                                                 .has_left = has_left,
                                                 .host = host,
                                                 .file = file};
-  static const struct tb_transport local = {&kind};
+  static const struct tb_transport local = {&kind, NULL};
   return &local;
 }

@@ -119,6 +119,27 @@ static void test_values_and_replies(void **state) {
   tb_process_stop(&p);
 }
 
+/* A frame that comes in two parts, with ends of lines in the first one, before a reply. */
+static void serve_in_parts(int fd) {
+  static const char first[] = "\002\010\000\000\000one\n", rest[] = "two\n{\"ok\": true}\n";
+  tb_write_all(fd, first, sizeof first - 1);
+  sleep(1);
+  tb_write_all(fd, rest, sizeof rest - 1);
+  pause();
+}
+
+static void test_a_frame_in_parts(void **state) {
+  (void)state;
+  struct tb_process p;
+  struct tc_error err = {0};
+  cJSON *reply;
+  start(&p, serve_in_parts);
+  assert_int_equal(tb_process_receive(&p, patience_s, &reply, &err), TC_OK);
+  assert_string_equal(p.tail, "one\ntwo\n");
+  cJSON_Delete(reply);
+  tb_process_stop(&p);
+}
+
 static void serve_too_few(int fd) {
   tb_frame_write(fd, TB_FRAME_VALUES, "ab", 2);
   say(fd, "{\"ok\": false, \"error\": {\"kind\": \"oom\", \"text\": \"no room\"}}\n");
@@ -190,9 +211,9 @@ static void test_ends_as_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_frames),      cmocka_unit_test(test_broken_frame),
-      cmocka_unit_test(test_an_end),      cmocka_unit_test(test_values_and_replies),
-      cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_a_reply_in_place_of_values),
-      cmocka_unit_test(test_ends_as_json)};
+      cmocka_unit_test(test_frames),           cmocka_unit_test(test_broken_frame),
+      cmocka_unit_test(test_an_end),           cmocka_unit_test(test_values_and_replies),
+      cmocka_unit_test(test_nonsense),         cmocka_unit_test(test_a_reply_in_place_of_values),
+      cmocka_unit_test(test_a_frame_in_parts), cmocka_unit_test(test_ends_as_json)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
