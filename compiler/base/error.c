@@ -31,6 +31,10 @@ tc_status tc_fail(struct tc_error *err, tc_status status, const char *stage, con
   return status;
 }
 
+tc_status tc_fail_memory(struct tc_error *err, const char *stage) {
+  return tc_fail(err, TC_NOMEM, stage, "out of memory");
+}
+
 void tc_error_at(struct tc_error *err, const char *format, ...) {
   if (!err || err->where[0]) return;
   va_list args;

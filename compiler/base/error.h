@@ -30,6 +30,9 @@ const char *tc_status_name(tc_status status);
 tc_status tc_fail(struct tc_error *err, tc_status status, const char *stage, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for TC_NOMEM, with the one text that there is to say: "out of memory". */
+tc_status tc_fail_memory(struct tc_error *err, const char *stage);
+
 /* Sets err->where unless an inner layer already did. */
 void tc_error_at(struct tc_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -96,7 +96,7 @@ static tc_status emit_with(const struct job *model, const struct tc_kernel **ker
     return tc_fail(err, TC_LIMIT, "codegen", "more than %d modules in one compile", TC_MAX_MODULES);
   const struct tc_kernel **shares =
       TC_NEW_ARRAY(model->alloc, const struct tc_kernel *, (size_t)count *(size_t)n);
-  if (!shares) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
+  if (!shares) return tc_fail_memory(err, "codegen");
   for (int i = 0; i < count; i++) {
     jobs[i] = *model;
     jobs[i].kernels = shares + (size_t)i * (size_t)n;
@@ -129,7 +129,7 @@ tc_status tc_emit_kernels(const struct tc_alloc *alloc, const struct tc_codegen 
   out->count = 0;
   if (!list->n_codes) return TC_OK;
   const struct tc_kernel **kernels = TC_NEW_ARRAY(alloc, const struct tc_kernel *, (size_t)list->n_codes);
-  if (!kernels) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
+  if (!kernels) return tc_fail_memory(err, "codegen");
   tc_status status = TC_OK;
   for (int i = 0; i < list->n_codes && !status; i++) {
     const struct tc_codegen *chosen = choose(codegens, target, list->codes[i].kernel, err);

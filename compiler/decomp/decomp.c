@@ -61,17 +61,13 @@ static void meta(struct tc_builder *b, const struct tc_value *value, struct tc_m
 
 static const struct tc_builder_methods decomposer_methods = {.emit = emit, .meta = meta};
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "decomp", "out of memory for the graph");
-}
-
 /* Node `old` in the new graph; `made` has what its operands became. */
 static tc_status rewrite(struct decomposer *d, const struct tc_node *old, struct tc_value *const *made,
                          struct tc_value **out, struct tc_error *err) {
   struct tc_value *in[TC_MAX_INPUTS];
   if (old->op == TC_OP_input) {
     struct tc_node *node = tc_graph_input(d->graph.graph, &old->meta, old->strides);
-    if (!node) return no_memory(err);
+    if (!node) return tc_fail_memory(err, "decomp");
     node->line = old->line;
     node->source = old->source;
     *out = tc_value_of(node);
@@ -90,14 +86,14 @@ static tc_status rewrite(struct decomposer *d, const struct tc_node *old, struct
 static tc_status rewrite_all(struct decomposer *d, const struct tc_graph *g, struct tc_error *err) {
   struct tc_graph *to = d->graph.graph;
   struct tc_value **made = TC_NEW_ARRAY(tc_arena_alloc(g->arena), struct tc_value *, g->nodes.len + 1);
-  if (!made) return no_memory(err);
+  if (!made) return tc_fail_memory(err, "decomp");
   for (size_t i = 0; i < g->nodes.len; i++) {
     const tc_status status = rewrite(d, g->nodes.data[i], made, &made[i], err);
     if (status) return status;
   }
   for (size_t i = 0; i < g->outputs.len; i++) {
     struct tc_node *node = tc_node_of(made[g->outputs.data[i]->id]);
-    if (!tc_graph_output(to, node)) return no_memory(err);
+    if (!tc_graph_output(to, node)) return tc_fail_memory(err, "decomp");
     node->uses += d->counts_uses;
   }
   to->draws = g->draws;
@@ -109,7 +105,7 @@ tc_status tc_decompose(struct tc_graph *g, const struct tc_config *config, struc
   struct decomposer d = {.builder = {&decomposer_methods, g->tab, TC_F32},
                          .counts_uses = config->opt_fused_passes};
   struct tc_graph *to = tc_graph_sibling(g);
-  if (!to) return no_memory(err);
+  if (!to) return tc_fail_memory(err, "decomp");
   tc_graph_builder_init(&d.graph, to);
   const tc_status status = rewrite_all(&d, g, err);
   if (status) return status;
@@ -117,7 +113,7 @@ tc_status tc_decompose(struct tc_graph *g, const struct tc_config *config, struc
   if (config->opt_inplace_dce)
     tc_graph_remove_unused(to);
   else if (!(to = tc_graph_without_unused(to)))
-    return no_memory(err);
+    return tc_fail_memory(err, "decomp");
   *out = to;
   return TC_OK;
 }

@@ -21,7 +21,7 @@ static const tc_lower_rule rules[TC_OP_COUNT] = {
 tc_status tc_lower_failed(struct tc_lowering *l) {
   const bool memory = !l->loops || tc_arena_failed(l->loops->arena);
   if (l->status) return l->status;
-  if (memory) return l->status = tc_fail(l->err, TC_NOMEM, "lower", "out of memory");
+  if (memory) return l->status = tc_fail_memory(l->err, "lower");
   return l->status = tc_fail(l->err, TC_LIMIT, "lower",
                              "sizes or addresses that 62 bits do not hold, or too large a formula of them");
 }

@@ -15,10 +15,6 @@ struct check {
   struct tc_walk walk;
 };
 
-static tc_status no_memory(const struct check *c) {
-  return tc_fail(c->err, TC_NOMEM, "lower", "out of memory for the check of loops");
-}
-
 static tc_status bad(const struct check *c, const char *what) {
   return tc_fail(c->err, TC_VERIFY, "lower", "loop %d: %s", c->loop ? c->loop->id : -1, what);
 }
@@ -38,10 +34,10 @@ static tc_status check_load(const struct check *c, const struct tc_expr *e) {
 static tc_status check_value(struct check *c, const struct tc_expr *value) {
   tc_status status = TC_OK;
   if (!tc_walk_begin(&c->walk, TC_WALK_PRE, tc_expr_count(c->loops->exprs)) || !tc_walk_from(&c->walk, value))
-    return no_memory(c);
+    return tc_fail_memory(c->err, "lower");
   for (const struct tc_expr *e; !status && (e = tc_walk_next(&c->walk));)
     if (e->op == TC_E_LOAD) status = check_load(c, e);
-  return c->walk.failed ? no_memory(c) : status;
+  return c->walk.failed ? tc_fail_memory(c->err, "lower") : status;
 }
 
 static tc_status check_view(const struct check *c, const struct tc_view *view, int before) {

@@ -139,7 +139,7 @@ tc_status tc_kernel_verify(const struct tc_kernel *k, struct tc_error *err) {
     return bad(&v, "elements as items, but with rows or reductions");
   const struct tc_alloc *alloc = tc_alloc_system();
   v.checked = TC_NEW_ARRAY(alloc, bool, (size_t)k->n_exprs + 1);
-  if (!v.checked) return tc_fail(err, TC_NOMEM, "schedule", "out of memory");
+  if (!v.checked) return tc_fail_memory(err, "schedule");
   tc_status status = TC_OK;
   for (int i = 0; i < k->n_phases && status == TC_OK; i++) status = check_phase(&v, &k->phases[i]);
   TC_FREE_ARRAY(alloc, v.checked, (size_t)k->n_exprs + 1);

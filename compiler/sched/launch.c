@@ -101,7 +101,7 @@ static tc_status launch_drafted(struct tc_sched *s, struct tc_cluster *cluster, 
 /* What a draft holds is freed before the next is made. */
 static tc_status launch_kernel(struct tc_sched *s, struct tc_cluster *cluster, struct tc_launch *out) {
   struct tc_arena *scratch = tc_arena_new(tc_arena_parent(s->loops->arena));
-  if (!scratch) return tc_fail(s->err, TC_NOMEM, "schedule", "out of memory");
+  if (!scratch) return tc_fail_memory(s->err, "schedule");
   s->scratch = scratch;
   s->making = cluster;
   const tc_status status = launch_drafted(s, cluster, scratch, out);

@@ -7,7 +7,7 @@
 
 tc_status tc_sched_failed(struct tc_sched *s) {
   if (tc_arena_failed(s->loops->arena) || (s->scratch && tc_arena_failed(s->scratch)))
-    return tc_fail(s->err, TC_NOMEM, "schedule", "out of memory");
+    return tc_fail_memory(s->err, "schedule");
   return tc_fail(s->err, TC_LIMIT, "schedule",
                  "sizes or addresses that 62 bits do not hold, or too large a formula of them");
 }

@@ -329,7 +329,7 @@ static void *run(void *self) {
 
 struct tb_analyst *tb_analyst_start(struct tb_server *server, struct tc_error *err) {
   struct tb_analyst *analyst = calloc(1, sizeof *analyst);
-  if (!analyst) return tc_fail(err, TC_NOMEM, "serve", "out of memory"), NULL;
+  if (!analyst) return tc_fail_memory(err, "serve"), NULL;
   analyst->server = server;
   analyst->asked_ns = tc_now_ns();
   analyst->fresh = true;

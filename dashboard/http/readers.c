@@ -89,7 +89,7 @@ static void *run(void *self) {
 
 struct tb_readers *tb_readers_start(struct tb_server *server, struct tc_error *err) {
   struct tb_readers *readers = calloc(1, sizeof *readers);
-  if (!readers) return tc_fail(err, TC_NOMEM, "serve", "out of memory"), NULL;
+  if (!readers) return tc_fail_memory(err, "serve"), NULL;
   pthread_mutex_init(&readers->mutex, NULL);
   open_line(&readers->queries, WAITING_MOST);
   open_line(&readers->comparisons, TB_COMPARED_MOST);

@@ -203,7 +203,7 @@ tc_status tb_server_run(const struct tb_settings *settings, struct tc_error *err
   if (lock < 0) return err->status;
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   struct tb_server *server = calloc(1, sizeof *server);
-  tc_status status = server ? TC_OK : tc_fail(err, TC_NOMEM, "serve", "out of memory");
+  tc_status status = server ? TC_OK : tc_fail_memory(err, "serve");
   if (server) {
     server->settings = settings;
     server->started_ms = tb_now_ms();

@@ -30,14 +30,9 @@ static bool refuse(struct loader *l, uint32_t node, const char *what) {
   return false;
 }
 
-static bool no_memory(struct loader *l) {
-  tc_fail(l->err, TC_NOMEM, "schema", "out of memory");
-  return false;
-}
-
 static void *get(struct loader *l, size_t count, size_t size) {
   void *block = tc_new_zeroed(tc_arena_alloc(l->arena), count ? count : 1, size);
-  if (!block) no_memory(l);
+  if (!block) tc_fail_memory(l->err, "schema");
   return block;
 }
 
@@ -343,7 +338,7 @@ struct tb_schema *tb_schema_load(const char *text, size_t length, struct tc_erro
   struct tb_schema *schema = calloc(1, sizeof *schema);
   l.arena = tc_arena_new(tc_alloc_system());
   if (!schema || !l.arena)
-    no_memory(&l);
+    tc_fail_memory(l.err, "schema");
   else if (!tb_tape_parse(&l.json, text, length, &limit, why))
     tc_fail(err, TC_PARSE, "schema", "%s", why);
   else

@@ -130,7 +130,7 @@ tc_status tb_store_open(struct tb_store *store, const char *path, enum tb_store_
     status = tc_fail(err, TC_IO, "store", "%s: %s", path, store->error);
   if (status == TC_OK) status = tb_migrate(store, path, use, err);
   if (status == TC_OK && use == TB_STORE_WRITE && !tb_name_cache_open(store))
-    status = tc_fail(err, TC_NOMEM, "store", "out of memory");
+    status = tc_fail_memory(err, "store");
   if (status != TC_OK) tb_store_close(store);
   return status;
 }

@@ -80,9 +80,7 @@ static tc_status add(struct tc_arena *arena, struct tb_args *out, const char *na
         "%s is given twice, as %s and as %s; write it once (several values, where it takes them, as %s=A,B)",
         name, tb_args_value(out, name), value, name);
   const struct tb_arg arg = {name, value};
-  return tc_vec_push(tc_arena_alloc(arena), &out->named, arg)
-             ? TC_OK
-             : tc_fail(err, TC_NOMEM, "command line", "out of memory");
+  return tc_vec_push(tc_arena_alloc(arena), &out->named, arg) ? TC_OK : tc_fail_memory(err, "command line");
 }
 
 /* "--name", "--name=value" or "name=value" at argv[*at]; *at moves over a value that stands apart. */
@@ -94,13 +92,11 @@ static tc_status take_word(struct tc_arena *arena, int argc, char *const *argv, 
   const char *body = dashed ? word + 2 : word, *equals = strchr(body, '=');
   if (equals) {
     const char *name = tb_format(arena, "%.*s", (int)(equals - body), body);
-    return name ? add(arena, out, name, equals + 1, err)
-                : tc_fail(err, TC_NOMEM, "command line", "out of memory");
+    return name ? add(arena, out, name, equals + 1, err) : tc_fail_memory(err, "command line");
   }
   if (!dashed)
-    return tc_vec_push(tc_arena_alloc(arena), &out->words, word)
-               ? TC_OK
-               : tc_fail(err, TC_NOMEM, "command line", "out of memory");
+    return tc_vec_push(tc_arena_alloc(arena), &out->words, word) ? TC_OK
+                                                                 : tc_fail_memory(err, "command line");
   const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
   if (alone(names, body, next)) return add(arena, out, body, "yes", err);
   if (!next) return tc_fail(err, TC_ARG, "command line", "--%s needs a value; write %s=VALUE", body, body);

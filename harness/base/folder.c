@@ -28,7 +28,7 @@ void tb_folder_remove(const char *path) {
 const char *tb_folder_private(struct tc_arena *arena, const char *parent, struct tc_error *err) {
   const char *pattern = tb_format(arena, "%s/tbench-run.XXXXXX", parent);
   char *path = pattern ? tc_arena_text(arena, pattern) : NULL;
-  if (!path) return tc_fail(err, TC_NOMEM, "harness", "out of memory"), NULL;
+  if (!path) return tc_fail_memory(err, "harness"), NULL;
   if (!mkdtemp(path))
     return tc_fail(err, TC_IO, "harness", "a folder for the cache of this run cannot be made in %s: %s",
                    parent, strerror(errno)),
@@ -51,7 +51,7 @@ static const char *folder_of(struct tc_arena *arena, const char *file) {
 tc_status tb_folder_there(struct tc_arena *arena, const char *file, struct tc_error *err) {
   struct stat info;
   const char *folder = folder_of(arena, file);
-  if (!folder) return tc_fail(err, TC_NOMEM, "result", "out of memory");
+  if (!folder) return tc_fail_memory(err, "result");
   if (!*file || file[strlen(file) - 1] == '/' || (!stat(file, &info) && !S_ISREG(info.st_mode)))
     return tc_fail(err, TC_IO, "result", "out=%s: name a file, not a folder or a device", file);
   if (stat(folder, &info))
@@ -66,7 +66,7 @@ tc_status tb_folder_writable(struct tc_arena *arena, const char *file, struct tc
   const char *folder = folder_of(arena, file),
              *pattern = folder ? tb_format(arena, "%s/.tbench.XXXXXX", folder) : NULL;
   char *trial = pattern ? tc_arena_text(arena, pattern) : NULL;
-  if (!trial) return tc_fail(err, TC_NOMEM, "result", "out of memory");
+  if (!trial) return tc_fail_memory(err, "result");
   const int fd = mkstemp(trial);
   if (fd < 0) return tc_fail(err, TC_IO, "result", "%s cannot be written: %s", file, strerror(errno));
   close(fd);

@@ -123,8 +123,7 @@ static enum tb_exit measure(struct work *w) {
   (void)tb_run_end_result(&w->run);
   tb_summarise(&w->run);
   w->result = tb_record_json(&w->run.result);
-  if (!w->result || !add_pairs(w))
-    return failed(w, tc_fail(&err, TC_NOMEM, verb_name, "out of memory"), &err);
+  if (!w->result || !add_pairs(w)) return failed(w, tc_fail_memory(&err, verb_name), &err);
   w->comparison.result = w->result;
   status = tb_ab_run(&w->ab, save_so_far, w, &err);
   if (status) return failed(w, status, &err);

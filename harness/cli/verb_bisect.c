@@ -90,7 +90,7 @@ static tc_status parse(struct tc_arena *arena, int argc, char *const *argv, stru
   static const char itself[] = "head=self";
   bool has_arms = false;
   char **words = tc_arena_bytes(arena, sizeof *words * (size_t)(argc + 1));
-  if (!words) return tc_fail(err, TC_NOMEM, verb_name, "out of memory");
+  if (!words) return tc_fail_memory(err, verb_name);
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i] + strspn(argv[i], "-");
     words[i + 1] = argv[i];

@@ -51,7 +51,7 @@ static tc_status check_sides(struct gate *g, struct tc_error *err) {
   if (!*head || strcmp(head, base) >= 0) return TC_OK;
   const char *text = tb_format(
       g->verb->arena, "head's result is older than base's: it was started at %s, base's at %s", head, base);
-  return tb_verdicts_remark(&g->comparison, text) ? TC_OK : tc_fail(err, TC_NOMEM, "gate", "out of memory");
+  return tb_verdicts_remark(&g->comparison, text) ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 static tc_status compare_file(struct gate *g, struct tc_error *err) {
@@ -61,7 +61,7 @@ static tc_status compare_file(struct gate *g, struct tc_error *err) {
   g->comparison.base = tb_origin_of(g->against, g->base);
   const bool good = tb_verdicts_add_documents(&g->comparison, g->base, g->head) &&
                     tb_verdicts_decide_unpaired(&g->comparison);
-  return good ? TC_OK : tc_fail(err, TC_NOMEM, "gate", "out of memory");
+  return good ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 /* --- against a folder --- */
@@ -126,7 +126,7 @@ static tc_status compare_history(struct gate *g, struct tc_error *err) {
   for (size_t i = 0; i < g->history.passed_over.len; i++)
     fprintf(stderr, "tbench gate: passed over %s\n", g->history.passed_over.data[i]);
   good = good && tb_verdicts_correct(&g->comparison, g->comparison.cases.len);
-  return good ? TC_OK : tc_fail(err, TC_NOMEM, "gate", "out of memory");
+  return good ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 /* --- update --- */

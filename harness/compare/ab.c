@@ -23,7 +23,7 @@ static tc_status paired(struct tb_ab *ab, size_t index, int pairs, uint64_t seed
                             .max_pairs = pairs,
                             .threshold = tb_policy_threshold(ab->comparison->policy, one->id),
                             .seed = seed};
-  if (!out->base.cache_dir || !out->head.cache_dir) return tc_fail(err, TC_NOMEM, "ab", "out of memory");
+  if (!out->base.cache_dir || !out->head.cache_dir) return tc_fail_memory(err, "ab");
   return tb_paired_run(ab->run, out, err);
 }
 
@@ -67,7 +67,7 @@ tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, u
              counts = tb_decide_counts(&one->time, &fresh.decision, settled, needed, floor_limit);
   if (!counts && ab->stored) {
     *unconfirmed = why_unconfirmed(ab->run->arena, &fresh.decision, needed, floor_limit);
-    return *unconfirmed ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
+    return *unconfirmed ? TC_OK : tc_fail_memory(err, "ab");
   }
   one->time = tb_decide_confirm(&one->time, &fresh.decision);
   if (!counts && one->time.verdict == TB_VERDICT_SAME) {
@@ -107,7 +107,7 @@ static tc_status confirm_flagged(struct tb_ab *ab, struct tc_error *err) {
   }
   return tb_verdicts_correct(ab->comparison, pairs ? 0 : ab->comparison->cases.len)
              ? TC_OK
-             : tc_fail(err, TC_NOMEM, "ab", "out of memory");
+             : tc_fail_memory(err, "ab");
 }
 
 static tc_status attribute_flagged(struct tb_ab *ab, struct tc_error *err) {
@@ -132,7 +132,7 @@ tc_status tb_ab_run(struct tb_ab *ab, bool (*done)(void *self), void *self, stru
     keep(&c->cases.data[i], &d);
     ab->run->progress.done++;
     tb_ab_mark_control(ab, i);
-    if (!done(self)) return tc_fail(err, TC_NOMEM, "ab", "out of memory");
+    if (!done(self)) return tc_fail_memory(err, "ab");
   }
   const tc_status status = confirm_flagged(ab, err);
   return status ? status : attribute_flagged(ab, err);

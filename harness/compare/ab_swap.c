@@ -68,8 +68,6 @@ struct swap {
   struct tb_attribution *out;
 };
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "ab", "out of memory"); }
-
 /* One started worker of a comparison's arm: its hello, and what its first call found. */
 struct met {
   int abi;
@@ -93,7 +91,7 @@ static tc_status meet(struct tb_run *run, const struct tb_paired_arm *who, struc
     snprintf(out->artifact, sizeof out->artifact, "%s", tb_doc_text(first.stats, "artifact", ""));
   } else if (status != TC_INTERRUPTED && status != TC_NOMEM) {
     *why = tb_format(run->arena, "a worker failed: %s", process.why);
-    status = *why ? TC_OK : no_memory(err);
+    status = *why ? TC_OK : tc_fail_memory(err, "ab");
   }
   cJSON_Delete(first.stats);
   tb_process_stop(&process);
@@ -110,7 +108,7 @@ static tc_status take_runtime(struct tc_arena *arena, const struct tc_config *fr
     tc_strbuf_init(&text, tc_arena_alloc(arena));
     tc_config_get(from, i, &text);
     const char *value = tc_strbuf_text(&text);
-    const tc_status status = value ? tc_config_set(to, row->name, value, err) : no_memory(err);
+    const tc_status status = value ? tc_config_set(to, row->name, value, err) : tc_fail_memory(err, "ab");
     if (status) return status;
   }
   return TC_OK;
@@ -161,7 +159,7 @@ static tc_status swap_both(struct swap *s, struct tc_error *err) {
   if (base.abi != head.abi) {
     *why = tb_format(s->ab->run->arena, "the programs' artifacts have other formats (artifact_abi %d and %d)",
                      base.abi, head.abi);
-    return *why ? TC_OK : no_memory(err);
+    return *why ? TC_OK : tc_fail_memory(err, "ab");
   }
   status = compare_swapped(s, &s->head, &s->base, head.generators, &s->out->artifact, why, err);
   if (!status && !*why)
@@ -179,7 +177,7 @@ tc_status tb_ab_attribute(struct tb_ab *ab, size_t index, struct tc_error *err) 
                    .out = &one->attribution,
                    .base = {base, tb_format(arena, "%s/ab%zu-base", ab->run->cache_root, index)},
                    .head = {head, tb_format(arena, "%s/ab%zu-head", ab->run->cache_root, index)}};
-  if (!s.base.cache_dir || !s.head.cache_dir) return no_memory(err);
+  if (!s.base.cache_dir || !s.head.cache_dir) return tc_fail_memory(err, "ab");
   if (!artifact_of(one->base) || !artifact_of(one->head))
     s.out->why = "there is no artifact to swap";
   else if (same_artifact(one))

@@ -16,8 +16,6 @@
 static const char *const arm_names[] = {"base", "head"};
 const char *tb_arm_name(enum tb_arm_id arm) { return arm_names[arm]; }
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "ab", "out of memory"); }
-
 /* --- command line --- */
 
 /* Full path of a program that can be started: workers may be started from another folder. */
@@ -31,7 +29,7 @@ static tc_status find_program(struct tc_arena *arena, const char *arm, const cha
   if (stat(path, &facts) || !S_ISREG(facts.st_mode) || access(path, X_OK))
     return tc_fail(err, TC_ARG, "ab", "%s=%s is no program; give the path of a tbench", arm, text);
   *program = tb_format(arena, "%s", path);
-  return *program ? TC_OK : no_memory(err);
+  return *program ? TC_OK : tc_fail_memory(err, "ab");
 }
 
 static tc_status check_mode(struct tc_arena *arena, const char *arm, const struct tb_arg *setting,
@@ -40,7 +38,7 @@ static tc_status check_mode(struct tc_arena *arena, const char *arm, const struc
   struct tb_nearest nearest = tb_nearest_to(setting->value);
   int count;
   const char **choices = tb_split(arena, names, &count);
-  if (!choices) return no_memory(err);
+  if (!choices) return tc_fail_memory(err, "ab");
   for (int i = 0; i < count; i++) {
     if (!strcmp(choices[i], setting->value)) return TC_OK;
     tb_nearest_offer(&nearest, choices[i]);
@@ -105,7 +103,7 @@ static tc_status take_argument(struct tc_arena *arena, const char *verb, const s
   *taken = true;
   if (!strchr(arg->name, '.') && strcmp(arg->name, arm_names[TB_ARM_BASE]) &&
       strcmp(arg->name, arm_names[TB_ARM_HEAD]) && tb_verb_option_find(verb, arg->name))
-    return tc_vec_push(tc_arena_alloc(arena), &out->own, *arg) ? TC_OK : no_memory(err);
+    return tc_vec_push(tc_arena_alloc(arena), &out->own, *arg) ? TC_OK : tc_fail_memory(err, "ab");
   for (int s = 0; s < TB_ARM_COUNT; s++) {
     const char *name = arm_names[s];
     const size_t length = strlen(name);
@@ -118,7 +116,8 @@ static tc_status take_argument(struct tc_arena *arena, const char *verb, const s
     const struct tb_arg setting = {arg->name + length + 1, arg->value};
     const tc_status status = check_setting(arena, name, &setting, err);
     if (status) return status;
-    return tc_vec_push(tc_arena_alloc(arena), &out->arm[s].settings, setting) ? TC_OK : no_memory(err);
+    return tc_vec_push(tc_arena_alloc(arena), &out->arm[s].settings, setting) ? TC_OK
+                                                                              : tc_fail_memory(err, "ab");
   }
   *taken = false;
   return TC_OK;
@@ -131,7 +130,7 @@ tc_status tb_arms_parse(struct tc_arena *arena, const char *verb, int argc, char
   tc_status status = tb_args_parse(arena, argc, argv, stands_alone, verb, &args, err);
   if (status) return status;
   out->argv = tc_arena_bytes(arena, sizeof *out->argv * (args.named.len + args.words.len + 1));
-  if (!out->argv) return no_memory(err);
+  if (!out->argv) return tc_fail_memory(err, "ab");
   for (size_t i = 0; i < args.words.len; i++) out->argv[out->argc++] = (char *)args.words.data[i];
   for (size_t i = 0; i < args.named.len; i++) {
     const struct tb_arg *arg = &args.named.data[i];
@@ -140,7 +139,7 @@ tc_status tb_arms_parse(struct tc_arena *arena, const char *verb, int argc, char
     if (status) return status;
     if (taken) continue;
     out->argv[out->argc] = (char *)tb_format(arena, "%s=%s", arg->name, arg->value);
-    if (!out->argv[out->argc++]) return no_memory(err);
+    if (!out->argv[out->argc++]) return tc_fail_memory(err, "ab");
   }
   for (int s = 0; s < TB_ARM_COUNT; s++)
     if (out->arm[s].given || out->arm[s].settings.len) return TC_OK;
@@ -200,7 +199,7 @@ tc_status tb_arms_apply(struct tc_arena *arena, const struct tb_arms *arms, stru
       kase.group = (int)i;
       const tc_status status = make_arm(arena, &arms->arm[s], arm_names[s], &kase, err);
       if (status) return status;
-      if (!tc_vec_push(tc_arena_alloc(arena), &out.cases, kase)) return no_memory(err);
+      if (!tc_vec_push(tc_arena_alloc(arena), &out.cases, kase)) return tc_fail_memory(err, "ab");
     }
   }
   *plan = out;

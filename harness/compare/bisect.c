@@ -45,7 +45,7 @@ tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err) {
       const struct tb_difference d = {name, value_in(base, name), value_in(head, name), false};
       if (!known(b, name) && !same_text(d.base, d.head)) good = tc_vec_push(alloc, &b->differences, d);
     }
-  if (!good) return tc_fail(err, TC_NOMEM, "bisect", "out of memory");
+  if (!good) return tc_fail_memory(err, "bisect");
   if (b->differences.len <= TB_SEARCH_ELEMENTS) return refuse_peers(b, err);
   return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings, and %d are the most",
                  b->differences.len, TB_SEARCH_ELEMENTS);

@@ -5,8 +5,6 @@
 #include "harness/compare/bisect.h"
 #include "harness/run/role.h"
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "bisect", "out of memory"); }
-
 struct tb_trial tb_trial_new(const struct tb_bisect *b, bool from_head) {
   struct tb_trial trial = {.backend = NULL};
   for (size_t i = 0; i < b->differences.len; i++) trial.from_head[i] = from_head;
@@ -75,10 +73,10 @@ tc_status tb_trial_cases(struct tb_bisect *b, const struct tb_trial *trial, stru
   struct tb_arms arms = {.argc = 0};
   struct tb_plan plan = {.n_groups = 1};
   for (int s = 0; s < TB_ARM_COUNT; s++)
-    if (!fill_arm(b, trial, s == TB_ARM_HEAD, &arms.arm[s])) return no_memory(err);
+    if (!fill_arm(b, trial, s == TB_ARM_HEAD, &arms.arm[s])) return tc_fail_memory(err, "bisect");
   struct tb_case kase = b->kase;
   if (trial->backend && strcmp(trial->backend, "inductor")) kase.mode = "default"; /* modes are inductor's */
-  if (!tc_vec_push(tc_arena_alloc(b->run->arena), &plan.cases, kase)) return no_memory(err);
+  if (!tc_vec_push(tc_arena_alloc(b->run->arena), &plan.cases, kase)) return tc_fail_memory(err, "bisect");
   const tc_status status = tb_arms_apply(b->run->arena, &arms, &plan, err);
   for (int s = 0; s < TB_ARM_COUNT && !status; s++) out[s] = plan.cases.data[s];
   return status;

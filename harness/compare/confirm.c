@@ -18,8 +18,6 @@ static bool says_cases(const char *name) {
   return true; /* an axis or a switch */
 }
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "gate", "out of memory"); }
-
 /* What stands behind "tbench run". */
 static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int *argc, char ***argv,
                               struct tc_error *err) {
@@ -34,7 +32,7 @@ static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int
                    "the result does not say how tbench run made it: flagged cases cannot be confirmed (leave "
                    "base= out)");
   *argv = tc_arena_bytes(arena, sizeof **argv * (size_t)count);
-  if (!*argv) return no_memory(err);
+  if (!*argv) return tc_fail_memory(err, "gate");
   cJSON_ArrayForEach(word, words) if (index++ >= PROGRAM_AND_VERB && cJSON_IsString(word))(*argv)[(*argc)++] =
       word->valuestring;
   return TC_OK;
@@ -50,7 +48,7 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
   if (!status) status = tb_args_parse(arena, count, words, tb_option_alone, NULL, &args, err);
   if (status) return status;
   *argv = tc_arena_bytes(arena, sizeof **argv * (args.named.len + TB_ARM_COUNT));
-  if (!*argv) return no_memory(err);
+  if (!*argv) return tc_fail_memory(err, "gate");
   bool good = true;
   for (size_t i = 0; i < args.named.len; i++) {
     const struct tb_arg *arg = &args.named.data[i];
@@ -61,7 +59,7 @@ tc_status tb_confirm_arguments(struct tc_arena *arena, const cJSON *document, co
   good = ((*argv)[(*argc)++] =
               (char *)tb_format(arena, "%s=%s", tb_arm_name(TB_ARM_HEAD), head ? head : "self")) &&
          good;
-  return good ? TC_OK : no_memory(err);
+  return good ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 /* The plan's cases that are flagged, in the order of the comparison; the others go. `which[i]`: of which
@@ -113,7 +111,7 @@ static int wanted_pairs(const struct tb_verdicts *c, int needed) {
 }
 
 static tc_status remark(struct tb_verdicts *c, const char *text, struct tc_error *err) {
-  return tb_verdicts_remark(c, text) ? TC_OK : no_memory(err);
+  return tb_verdicts_remark(c, text) ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 /* What fresh pairs do not suffice for stands as it was stored. */
@@ -125,7 +123,7 @@ static tc_status keep_or_leave(struct tb_verdicts *c, struct tb_compared *one,
                   tb_format(c->arena, "%s is %s as stored, unconfirmed: %s", one->id,
                             tb_verdict_word(one->time.verdict), unconfirmed),
                   err);
-  return keep_found(c, one, found) ? TC_OK : no_memory(err);
+  return keep_found(c, one, found) ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 /* Cases share what is left of the policy's budget, each as long as one of tbench ab at most. */
@@ -163,7 +161,7 @@ static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const si
   for (int i = 0; i < n; i++) {
     struct tb_compared *copy = tb_verdicts_add(&again, c->cases.data[which[i]].id,
                                                c->cases.data[which[i]].base, c->cases.data[which[i]].head);
-    if (!copy) return no_memory(err);
+    if (!copy) return tc_fail_memory(err, "gate");
     *copy = c->cases.data[which[i]];
   }
   tc_status status = TC_OK;
@@ -179,7 +177,7 @@ static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const si
   tb_progress_end(&run->progress);
   if (tb_interrupt_poll(&run->interrupt)) c->interrupted = true;
   if (status || !wanted_pairs(c, needed) || n < flagged_count) return status;
-  return tb_verdicts_correct(c, 0) ? TC_OK : no_memory(err);
+  return tb_verdicts_correct(c, 0) ? TC_OK : tc_fail_memory(err, "gate");
 }
 
 /* The run that confirms: the cases of head's command line that are flagged, with two arms. */
@@ -191,10 +189,10 @@ static tc_status open_run(struct tb_run *run, struct tb_verdicts *c, const struc
     return tc_fail(err, TC_ARG, "gate",
                    "flagged cases cannot be confirmed: the result's command line does not work here");
   *which = tc_arena_bytes(run->arena, sizeof **which * (c->cases.len + 1));
-  if (!*which) return no_memory(err);
+  if (!*which) return tc_fail_memory(err, "gate");
   const tc_status status = tb_arms_apply(run->arena, arms, &run->plan, err);
   if (status) return status;
-  return keep_flagged(run, c, *which) ? tb_run_make_cache(run, err) : no_memory(err);
+  return keep_flagged(run, c, *which) ? tb_run_make_cache(run, err) : tc_fail_memory(err, "gate");
 }
 
 tc_status tb_confirm_flagged(struct tb_verdicts *c, const cJSON *head_document, const char *base,

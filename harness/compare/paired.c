@@ -91,7 +91,7 @@ static tc_status keep_abba(struct tb_run *run, struct tb_paired *paired,
   for (int i = 0; i < PARTICIPANTS; i++)
     good = good && tc_vec_push(alloc, i < HEAD_FIRST ? &paired->base_ns : &paired->head_ns,
                                tb_median(participants[i].samples.data, participants[i].samples.len));
-  return good ? TC_OK : tc_fail(err, TC_NOMEM, "ab", "out of memory");
+  return good ? TC_OK : tc_fail_memory(err, "ab");
 }
 
 /* Failures of its workers are kept in the paired comparison. Participants are started in a random order, so

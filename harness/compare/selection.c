@@ -17,10 +17,6 @@
 
 static const char changed_word[] = "changed", new_word[] = "new", sample_word[] = "sample";
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "changed-since", "out of memory");
-}
-
 tc_status tb_selection_open(struct tb_run *run, struct tb_selection *out, struct tc_error *err) {
   *out = (struct tb_selection){.since = run->spec.options.changed_since};
   if (!*out->since) return TC_OK;
@@ -68,7 +64,7 @@ static tc_status compile(struct tb_run *run, size_t index, const char **artifact
   struct tb_prepared prepared;
   struct tb_first first = {.stats = NULL};
   *artifact = NULL;
-  if (!cache_dir) return no_memory(err);
+  if (!cache_dir) return tc_fail_memory(err, "changed-since");
   if (kase->peer) return TC_OK; /* it has no artifact of ours: a compile would be for nothing */
   tb_progress_show(&run->progress, tb_case_label(run->arena, kase), "artifact");
   tc_status status = tb_role_start(run, kase, TB_ROLE_COMPILED, cache_dir, &process, &prepared, err);
@@ -76,7 +72,7 @@ static tc_status compile(struct tb_run *run, size_t index, const char **artifact
   const char *text = status ? "" : tb_doc_text(first.stats, "artifact", "");
   if (*text) {
     *artifact = tb_format(run->arena, "%s", text);
-    if (!*artifact) status = no_memory(err);
+    if (!*artifact) status = tc_fail_memory(err, "changed-since");
   }
   cJSON_Delete(first.stats);
   tb_process_stop(&process);
@@ -88,7 +84,7 @@ static tc_status compile(struct tb_run *run, size_t index, const char **artifact
 static tc_status compare_all(struct tb_run *run, struct tb_selection *s, const char **artifacts,
                              struct tc_error *err) {
   struct earlier earlier;
-  if (!list_earlier(run->arena, s->earlier, &earlier)) return no_memory(err);
+  if (!list_earlier(run->arena, s->earlier, &earlier)) return tc_fail_memory(err, "changed-since");
   for (size_t i = 0; i < run->plan.cases.len; i++) {
     struct tb_case *kase = &run->plan.cases.data[i];
     const int number = tb_index_find(&earlier.ids, kase->id);
@@ -127,7 +123,7 @@ static tc_status draw_sample(struct tb_run *run, struct tb_selection *s, struct 
   const int rest = (int)cases - s->changed - s->fresh;
   int *scratch = tc_arena_bytes(run->arena, sizeof *scratch * (cases + 1)), next = 0;
   bool *drawn = tc_arena_bytes(run->arena, sizeof *drawn * (cases + 1));
-  if (!scratch || !drawn) return no_memory(err);
+  if (!scratch || !drawn) return tc_fail_memory(err, "changed-since");
   s->sampled = rest ? (int)fmax(1, ceil(run->spec.options.share * rest)) : 0;
   tb_selection_draw(
       tb_selection_seed((uint64_t)run->spec.options.seed, tb_doc_text(s->earlier, "started", "")), rest,
@@ -144,7 +140,7 @@ static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const
   const struct tc_alloc *alloc = tc_arena_alloc(run->arena);
   struct tb_plan kept = {.n_groups = 0};
   int *groups = tc_arena_bytes(run->arena, sizeof *groups * (size_t)(run->plan.n_groups + 1));
-  if (!groups) return no_memory(err);
+  if (!groups) return tc_fail_memory(err, "changed-since");
   for (int i = 0; i < run->plan.n_groups; i++) groups[i] = -1;
   for (size_t i = 0; i < run->plan.cases.len; i++) {
     struct tb_case kase = run->plan.cases.data[i];
@@ -157,7 +153,7 @@ static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const
     } else {
       good = tc_vec_push(alloc, &s->left_out, out);
     }
-    if (!good) return no_memory(err);
+    if (!good) return tc_fail_memory(err, "changed-since");
   }
   run->plan = kept;
   return TC_OK;
@@ -166,7 +162,7 @@ static tc_status keep_selected(struct tb_run *run, struct tb_selection *s, const
 tc_status tb_selection_apply(struct tb_run *run, struct tb_selection *s, struct tc_error *err) {
   if (!s->earlier) return TC_OK;
   const char **artifacts = tc_arena_bytes(run->arena, sizeof *artifacts * (run->plan.cases.len + 1));
-  if (!artifacts) return no_memory(err);
+  if (!artifacts) return tc_fail_memory(err, "changed-since");
   tb_progress_begin(&run->progress, (int)run->plan.cases.len);
   tc_status status = compare_all(run, s, artifacts, err);
   tb_progress_end(&run->progress);

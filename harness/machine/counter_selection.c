@@ -21,10 +21,6 @@ const char *tb_counter_set_name(int index) { return rows[index].name; }
 const char *tb_counter_set_members(int index) { return rows[index].members; }
 const char *tb_counter_set_help(int index) { return rows[index].help; }
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "command line", "out of memory");
-}
-
 bool tb_name_listed(const char *name, const char *names) {
   const size_t length = strlen(name);
   for (const char *at = names; *at;) {
@@ -40,11 +36,11 @@ static tc_status add_members(struct tc_arena *arena, const char *members, const 
                              struct tc_error *err) {
   int count;
   const char **names = tb_split(arena, members, &count);
-  if (!names) return no_memory(err);
+  if (!names) return tc_fail_memory(err, "command line");
   for (int i = 0; i < count; i++) {
     if (tb_name_listed(names[i], *all)) continue;
     *all = tb_format(arena, "%s%s%s", *all, **all ? "," : "", names[i]);
-    if (!*all) return no_memory(err);
+    if (!*all) return tc_fail_memory(err, "command line");
   }
   return TC_OK;
 }
@@ -80,7 +76,7 @@ tc_status tb_counter_selection_parse(struct tc_arena *arena, const char *text,
   int count;
   const char **words = tb_split(arena, text, &count);
   *out = (struct tb_counter_selection){.papi = ""};
-  if (!words) return no_memory(err);
+  if (!words) return tc_fail_memory(err, "command line");
   if (!count)
     return tc_fail(err, TC_ARG, "command line",
                    "counters= has no value; write counters=papi, callgrind or none");

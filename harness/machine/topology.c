@@ -29,7 +29,7 @@ enum { N_KINDS = sizeof kinds / sizeof *kinds, LINE_MAX_BYTES = 1024 };
 
 tc_status tb_topology_open(const char *synthetic, struct tb_topology **out, struct tc_error *err) {
   struct tb_topology *t = calloc(1, sizeof *t);
-  if (!t) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
+  if (!t) return tc_fail_memory(err, "topology");
   if (hwloc_topology_init(&t->hwloc)) goto fail_init;
   if (synthetic && hwloc_topology_set_synthetic(t->hwloc, synthetic)) goto fail_load;
   if (hwloc_topology_load(t->hwloc)) goto fail_load;
@@ -45,7 +45,7 @@ fail_init:
 
 tc_status tb_topology_import(const char *xml, bool binds, struct tb_topology **out, struct tc_error *err) {
   struct tb_topology *t = calloc(1, sizeof *t);
-  if (!t) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
+  if (!t) return tc_fail_memory(err, "topology");
   t->binds_there = binds;
   if (hwloc_topology_init(&t->hwloc)) goto fail_init;
   if (hwloc_topology_set_xmlbuffer(t->hwloc, xml, (int)strlen(xml) + 1) || hwloc_topology_load(t->hwloc))
@@ -156,7 +156,7 @@ static tc_status fill_place(struct tb_topology *t, struct tc_arena *arena, hwloc
   out->cpus = list_text(arena, set);
   out->threads_places = places_text(t, arena, set, out->threads, out->cores);
   out->binds = t->binds_there || tb_topology_binds(t, NULL);
-  return out->cpus && out->threads_places ? TC_OK : tc_fail(err, TC_NOMEM, "topology", "out of memory");
+  return out->cpus && out->threads_places ? TC_OK : tc_fail_memory(err, "topology");
 }
 
 tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const char *text, bool smt,
@@ -167,9 +167,9 @@ tc_status tb_topology_place(struct tb_topology *t, struct tc_arena *arena, const
   if (status) return status;
   *out =
       (struct tb_place){.text = kind < 0 ? "machine" : tb_format(arena, "%s:%lld", kinds[kind].name, count)};
-  if (!out->text) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
+  if (!out->text) return tc_fail_memory(err, "topology");
   hwloc_bitmap_t set = hwloc_bitmap_alloc();
-  if (!set) return tc_fail(err, TC_NOMEM, "topology", "out of memory");
+  if (!set) return tc_fail_memory(err, "topology");
   if (kind < 0) {
     hwloc_bitmap_copy(set, allowed(t));
   } else {

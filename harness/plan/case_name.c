@@ -6,8 +6,6 @@
 #include "harness/base/text.h"
 #include "harness/plan/plan.h"
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "plan", "out of memory"); }
-
 static int by_name(const void *a, const void *b) {
   return strcmp(((const struct tb_setting *)a)->name, ((const struct tb_setting *)b)->name);
 }
@@ -16,14 +14,14 @@ static int by_name(const void *a, const void *b) {
 static tc_status list_switches(struct tc_arena *arena, struct tb_case *out, struct tc_error *err) {
   out->n_switches = 0;
   out->switches = tc_arena_bytes(arena, sizeof *out->switches * (size_t)tc_config_count());
-  if (!out->switches) return no_memory(err);
+  if (!out->switches) return tc_fail_memory(err, "plan");
   for (int i = 0; i < tc_config_count(); i++) {
     if (tc_config_row(i)->aside || tc_config_is_default(&out->config, i)) continue;
     struct tc_strbuf text;
     tc_strbuf_init(&text, tc_arena_alloc(arena));
     tc_config_get(&out->config, i, &text);
     const struct tb_setting setting = {tc_config_row(i)->name, tc_strbuf_text(&text)};
-    if (!setting.value) return no_memory(err);
+    if (!setting.value) return tc_fail_memory(err, "plan");
     out->switches[out->n_switches++] = setting;
   }
   qsort(out->switches, (size_t)out->n_switches, sizeof *out->switches, by_name);
@@ -55,12 +53,12 @@ tc_status tb_case_name(struct tc_arena *arena, struct tb_case *kase, const char 
   if (status) return status;
   const char *batch = kase->has_batch ? tb_format(arena, "b%lld", kase->batch) : "-",
              *tail = id_tail(arena, kase);
-  if (!batch || !tail) return no_memory(err);
+  if (!batch || !tail) return tc_fail_memory(err, "plan");
   const char *rest = tb_format(arena, "%s/%s/%s/%s/t%d%s", kase->device, kase->dtype, batch, kase->topology,
                                kase->threads, tail);
   kase->id = tb_format(arena, "%s/%s/%s/%s/%s", kase->suite, kase->workload, kase->backend, kase->mode, rest);
   *group_key = tb_format(arena, "%s/%s/%s", kase->suite, kase->workload, rest);
-  return rest && kase->id && *group_key ? TC_OK : no_memory(err);
+  return rest && kase->id && *group_key ? TC_OK : tc_fail_memory(err, "plan");
 }
 
 const char *tb_case_label(struct tc_arena *arena, const struct tb_case *kase) {

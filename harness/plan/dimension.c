@@ -17,8 +17,6 @@ struct maker {
   struct tc_error *err;
 };
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "plan", "out of memory"); }
-
 /* --- searches --- */
 
 /* A name among others, with what to say where it is none of them. */
@@ -77,7 +75,7 @@ tc_status tb_backend_check(struct tc_arena *arena, const struct tb_suite *suite,
     if (!is_of_tbench(suite->backends[i])) offer(&s, suite->backends[i]);
   if (s.found) return TC_OK;
   const char *all_are = tb_format(arena, "backends with suite %s", suite->name);
-  return all_are ? fail_search(&s, "backend", all_are, err) : no_memory(err);
+  return all_are ? fail_search(&s, "backend", all_are, err) : tc_fail_memory(err, "plan");
 }
 
 static tc_status check_backends(struct maker *m, const struct tb_suite *suite,
@@ -94,7 +92,7 @@ static tc_status parse_values(struct maker *m, const struct tb_values *given, en
                               const char *example, struct tb_dimension *out) {
   out->name = given->name;
   out->values = tc_arena_bytes(m->arena, sizeof *out->values * (size_t)given->count);
-  if (!out->values) return no_memory(m->err);
+  if (!out->values) return tc_fail_memory(m->err, "plan");
   for (int i = 0; i < given->count; i++)
     if (!tb_value_parse(m->arena, kind, given->values[i], &out->values[i]))
       return tc_fail(m->err, TC_ARG, "plan", "%s=%s: this axis takes %s, as %s=%s", given->name,
@@ -138,7 +136,7 @@ static tc_status shared_dimension(struct maker *m, const struct tb_suite *suite,
   if (axis) return *out = (struct tb_dimension){axis->name, axis->values, axis->count, 0}, TC_OK;
   if (n_own) return texts_dimension(m, row->name, own, n_own, out);
   struct tb_value *only = tc_arena_bytes(m->arena, sizeof *only);
-  if (!only) return no_memory(m->err);
+  if (!only) return tc_fail_memory(m->err, "plan");
   *only = (struct tb_value){TB_VALUE_TEXT, row->default_text, 0};
   *out = (struct tb_dimension){row->name, only, 1, 0};
   return TC_OK;
@@ -148,7 +146,7 @@ static tc_status workload_dimension(struct maker *m, const struct tb_suite *suit
   const struct tb_values *given = &m->spec->axes[TB_AXIS_WORKLOAD];
   int count = 0;
   const char **chosen = tc_arena_bytes(m->arena, sizeof *chosen * (size_t)(given->count + 1));
-  if (!chosen) return no_memory(m->err);
+  if (!chosen) return tc_fail_memory(m->err, "plan");
   for (int i = 0; i < given->count; i++)
     for (int w = 0; w < suite->n_workloads; w++)
       if (!strcmp(suite->workloads[w], given->values[i])) chosen[count++] = suite->workloads[w];
@@ -192,7 +190,7 @@ static tc_status sets_dimension(struct maker *m, const struct tb_suite *suite, s
   *out = (struct tb_dimension){.values =
                                    tc_arena_bytes(m->arena, sizeof *out->values * (size_t)suite->n_switches),
                                .count = suite->n_switches};
-  if (!out->values) return no_memory(m->err);
+  if (!out->values) return tc_fail_memory(m->err, "plan");
   for (int i = 0; i < suite->n_axes; i++)
     if (!strcmp(suite->axes[i].name, TB_AGAIN))
       return tc_fail(m->err, TC_ARG, "plan", "%s: an axis of a suite with sets of switches is not called %s",
@@ -209,7 +207,7 @@ static tc_status mode_dimension(struct maker *m, const struct tb_suite *suite, s
   int count = out->count;
   for (int i = 0; i < suite->n_modes_of; i++) count += suite->modes_of[i].count;
   struct tb_value *all = tc_arena_bytes(m->arena, sizeof *all * (size_t)count);
-  if (!all) return no_memory(m->err);
+  if (!all) return tc_fail_memory(m->err, "plan");
   memcpy(all, out->values, sizeof *all * (size_t)out->count);
   for (int i = 0; i < suite->n_modes_of; i++)
     for (int k = 0; k < suite->modes_of[i].count; k++) all[out->count++] = suite->modes_of[i].values[k];
@@ -273,7 +271,7 @@ tc_status tb_dimensions_make(struct tc_arena *arena, const struct tb_spec *spec,
   struct maker m = {arena, spec, err};
   const size_t most = TB_AXIS_COUNT + (size_t)suite->n_axes + 1 + spec->switches.len;
   *out = (struct tb_dimensions){.all = tc_arena_bytes(arena, sizeof *out->all * most)};
-  if (!out->all) return no_memory(err);
+  if (!out->all) return tc_fail_memory(err, "plan");
   memset(out->all, 0, sizeof *out->all * most);
   tc_status status = fill_dimensions(&m, suite, out);
   if (!status) status = check_backends(&m, suite, &out->all[TB_AXIS_BACKEND]);

@@ -14,8 +14,6 @@
 
 static const char prefix[] = "peer:", suffix[] = "_adapter.py", extension[] = ".py";
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "plan", "out of memory"); }
-
 /* --- names --- */
 
 bool tb_peer_named(const char *backend) { return !strncmp(backend, prefix, strlen(prefix)); }
@@ -32,11 +30,11 @@ static tc_status search(struct tc_arena *arena, const char *name, const char **f
                         struct tc_error *err) {
   int count;
   const char **folders = tb_suite_path(arena, &count);
-  if (!folders) return no_memory(err);
+  if (!folders) return tc_fail_memory(err, "plan");
   for (int i = 0; i < count; i++) {
     *folder = tb_format(arena, "%s/peers", folders[i]);
     *file = *folder ? tb_format(arena, "%s/%s", *folder, name) : NULL;
-    if (!*file) return no_memory(err);
+    if (!*file) return tc_fail_memory(err, "plan");
     if (!access(*file, R_OK)) return TC_OK;
   }
   *folder = NULL;
@@ -46,7 +44,7 @@ static tc_status search(struct tc_arena *arena, const char *name, const char **f
 static tc_status find_in_path(struct tc_arena *arena, const char *name, const char **file,
                               struct tc_error *err) {
   const char *folder, *whole = tb_format(arena, "%s%s", name, suffix);
-  const tc_status status = whole ? search(arena, whole, &folder, file, err) : no_memory(err);
+  const tc_status status = whole ? search(arena, whole, &folder, file, err) : tc_fail_memory(err, "plan");
   if (status || folder) return status;
   return tc_fail(
       err, TC_ARG, "plan",
@@ -61,7 +59,7 @@ tc_status tb_peer_find(struct tc_arena *arena, const char *backend, struct tb_pe
   if (strchr(text, '/') || tc_text_stem(text, extension)) {
     out->file = text;
     name = name_of_file(arena, text);
-    if (!name) return no_memory(err);
+    if (!name) return tc_fail_memory(err, "plan");
     if (access(text, R_OK))
       return tc_fail(err, TC_ARG, "plan", "backend=%s: the file cannot be read", backend);
   }
@@ -72,7 +70,7 @@ tc_status tb_peer_find(struct tc_arena *arena, const char *backend, struct tb_pe
         backend, prefix, prefix);
   if (name == text) status = find_in_path(arena, name, &out->file, err);
   out->label = tb_format(arena, "%s%s", prefix, name);
-  return status ? status : out->label ? TC_OK : no_memory(err);
+  return status ? status : out->label ? TC_OK : tc_fail_memory(err, "plan");
 }
 
 tc_status tb_peer_set_backend(struct tc_arena *arena, const char *backend, struct tb_case *kase,

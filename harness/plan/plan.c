@@ -24,8 +24,6 @@ struct maker {
   struct tc_error *err;
 };
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "plan", "out of memory"); }
-
 /* --- one case --- */
 
 static const struct tb_value *value_of(const struct tb_dimensions *d, int dimension) {
@@ -46,7 +44,7 @@ static tc_status read_threads(struct maker *m, const char *text, int *threads) {
 static tc_status set_place(struct maker *m, const struct tb_dimensions *d, struct tb_case *out) {
   int threads = 0;
   struct tb_place *place = tc_arena_bytes(m->arena, sizeof *place);
-  if (!place) return no_memory(m->err);
+  if (!place) return tc_fail_memory(m->err, "plan");
   tc_status status = read_threads(m, text_of(d, TB_AXIS_THREADS), &threads);
   if (status) return status;
   out->smt = strcmp(text_of(d, TB_AXIS_SMT), "off") != 0;
@@ -60,7 +58,7 @@ static tc_status set_place(struct maker *m, const struct tb_dimensions *d, struc
 
 static tc_status set_params(struct maker *m, const struct tb_dimensions *d, struct tb_case *out) {
   out->params = tc_arena_bytes(m->arena, sizeof *out->params * (size_t)(d->n_own + 1));
-  if (!out->params) return no_memory(m->err);
+  if (!out->params) return tc_fail_memory(m->err, "plan");
   for (int i = TB_AXIS_COUNT; i < TB_AXIS_COUNT + d->n_own; i++) {
     const struct tb_value *value = value_of(d, i);
     if (!strcmp(d->all[i].name, "batch")) {
@@ -77,7 +75,7 @@ static tc_status set_params(struct maker *m, const struct tb_dimensions *d, stru
 static tc_status add_again(struct maker *m, double number, struct tb_case *out) {
   const struct tb_param again = {TB_AGAIN, {TB_VALUE_NUMBER, tb_format(m->arena, "%.0f", number), number}};
   int at = out->n_params++;
-  if (!again.value.text) return no_memory(m->err);
+  if (!again.value.text) return tc_fail_memory(m->err, "plan");
   for (; at > 0 && strcmp(out->params[at - 1].name, again.name) > 0; at--)
     out->params[at] = out->params[at - 1];
   out->params[at] = again;
@@ -99,11 +97,12 @@ static tc_status set_switches(struct maker *m, const struct tb_dimensions *d, st
 
 static tc_status add_case(struct maker *m, struct tb_case *kase, const char *group_key) {
   int number;
-  if (!tb_index_add(&m->ids, kase->id, &number)) return no_memory(m->err);
+  if (!tb_index_add(&m->ids, kase->id, &number)) return tc_fail_memory(m->err, "plan");
   if (number < (int)m->plan->cases.len) return TC_OK; /* it is there */
-  if (!tb_index_add(&m->group_keys, group_key, &kase->group)) return no_memory(m->err);
+  if (!tb_index_add(&m->group_keys, group_key, &kase->group)) return tc_fail_memory(m->err, "plan");
   m->plan->n_groups = m->group_keys.count;
-  return tc_vec_push(tc_arena_alloc(m->arena), &m->plan->cases, *kase) ? TC_OK : no_memory(m->err);
+  return tc_vec_push(tc_arena_alloc(m->arena), &m->plan->cases, *kase) ? TC_OK
+                                                                       : tc_fail_memory(m->err, "plan");
 }
 
 static tc_status make_case(struct maker *m, const struct tb_suite *suite, const struct tb_dimensions *d) {

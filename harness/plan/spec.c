@@ -83,10 +83,6 @@ void tb_spec_offer_names(struct tb_nearest *nearest) {
   for (int i = 0; i < tc_config_count(); i++) tb_nearest_offer(nearest, tc_config_row(i)->name);
 }
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "command line", "out of memory");
-}
-
 /* "0.5%", of more than 0% and less than 100%. The sign is asked for: 0.5 alone could be either. */
 static bool parse_share(const char *text, double *out) {
   static const double hundred = 100;
@@ -123,7 +119,7 @@ static tc_status split_values(struct tc_arena *arena, const char *name, const ch
                               struct tb_values *out, struct tc_error *err) {
   *out = (struct tb_values){.name = name};
   const char **parts = tb_split(arena, text, &out->count);
-  if (!parts) return no_memory(err);
+  if (!parts) return tc_fail_memory(err, "command line");
   if (!out->count)
     return tc_fail(err, TC_ARG, "command line", "%s= has no value; write %s=VALUE or %s=V1,V2", name, name,
                    name);
@@ -143,7 +139,7 @@ static tc_status check_choices(struct tc_arena *arena, const struct tb_axis_row 
                                const struct tb_values *given, struct tc_error *err) {
   int count;
   const char **choices = tb_split(arena, row->choices, &count);
-  if (!choices) return no_memory(err);
+  if (!choices) return tc_fail_memory(err, "command line");
   for (int i = 0; count && i < given->count; i++) {
     struct tb_nearest nearest = tb_nearest_to(given->values[i]);
     bool known = false;
@@ -168,7 +164,7 @@ static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int ind
   struct tb_values values = {.name = row->name};
   if (row->aside) {
     values.values = tc_arena_bytes(arena, sizeof *values.values);
-    if (!values.values) return no_memory(err);
+    if (!values.values) return tc_fail_memory(err, "command line");
     values.values[values.count++] = text;
   } else {
     const tc_status status = split_values(arena, row->name, text, &values, err);
@@ -180,7 +176,8 @@ static tc_status add_switch(struct tc_arena *arena, struct tb_spec *out, int ind
     const tc_status status = tc_config_set(&scratch, row->name, values.values[i], err);
     if (status) return status;
   }
-  return tc_vec_push(tc_arena_alloc(arena), &out->switches, values) ? TC_OK : no_memory(err);
+  return tc_vec_push(tc_arena_alloc(arena), &out->switches, values) ? TC_OK
+                                                                    : tc_fail_memory(err, "command line");
 }
 
 static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const struct tb_arg *arg,
@@ -199,7 +196,8 @@ static tc_status add_arg(struct tc_arena *arena, struct tb_spec *out, const stru
   struct tb_values values;
   const tc_status status = split_values(arena, arg->name, arg->value, &values, err);
   if (status) return status;
-  return tc_vec_push(tc_arena_alloc(arena), &out->suite_axes, values) ? TC_OK : no_memory(err);
+  return tc_vec_push(tc_arena_alloc(arena), &out->suite_axes, values) ? TC_OK
+                                                                      : tc_fail_memory(err, "command line");
 }
 
 /* Whole numbers that make sense where they are given; the largest ones keep all arithmetic on them exact. */
@@ -224,7 +222,7 @@ static tc_status finish(struct tc_arena *arena, struct tb_spec *out, struct tc_e
   if (!*o->suite)
     return tc_fail(err, TC_ARG, "command line", "suite=NAME is missing; `tbench list` shows the suites");
   out->suites = tb_split(arena, o->suite, &out->n_suites);
-  if (!out->suites) return no_memory(err);
+  if (!out->suites) return tc_fail_memory(err, "command line");
   for (int i = 0; i < out->n_suites; i++)
     if (!*out->suites[i]) return tc_fail(err, TC_ARG, "command line", "suite=%s has an empty name", o->suite);
   const tc_status status = tb_plugins_parse(arena, o->plugin, &out->plugins, err);

@@ -17,8 +17,6 @@
 static const double timeout_default_s = 30;
 static const char suffix[] = ".lua";
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "suite", "out of memory"); }
-
 /* --- finding --- */
 
 /* Folder of this program's file; false: the system does not say. */
@@ -112,7 +110,7 @@ const char **tb_suite_names(struct tc_arena *arena, int *count) {
 static tc_status unknown_suite(struct tc_arena *arena, const char *name, struct tc_error *err) {
   int count;
   const char **known = tb_suite_names(arena, &count);
-  if (!known) return no_memory(err);
+  if (!known) return tc_fail_memory(err, "suite");
   if (!count)
     return tc_fail(err, TC_ARG, "suite", "there is no suite '%s', nor any other: %s", name,
                    tb_suite_places(arena));
@@ -145,10 +143,10 @@ tc_status tb_suite_find(struct tc_arena *arena, const char *name, const char **p
   }
   int count;
   const char **folders = tb_suite_path(arena, &count);
-  if (!folders) return no_memory(err);
+  if (!folders) return tc_fail_memory(err, "suite");
   for (int i = 0; i < count; i++) {
     *path = tb_format(arena, "%s/%s%s", folders[i], name, suffix);
-    if (!*path) return no_memory(err);
+    if (!*path) return tc_fail_memory(err, "suite");
     if (!access(*path, R_OK)) return check_readable(name, *path, err);
   }
   return unknown_suite(arena, name, err);
@@ -208,7 +206,7 @@ static tc_status read_description(struct tc_arena *arena, const cJSON *json, con
   return good && read_axes(arena, json, "axes", &out->axes, &out->n_axes) &&
                  read_axes(arena, json, "modes_of", &out->modes_of, &out->n_modes_of)
              ? TC_OK
-             : no_memory(err);
+             : tc_fail_memory(err, "suite");
 }
 
 /* A worker's error as the reader's: broken input. */

@@ -14,7 +14,7 @@ static tc_status apply_one(struct tc_arena *arena, const char *word, size_t leng
                    (int)length, word);
   const char *name = tb_format(arena, "%.*s", (int)(equals - word), word),
              *value = tb_format(arena, "%.*s", (int)(word + length - equals - 1), equals + 1);
-  if (!name || !value) return tc_fail(err, TC_NOMEM, "suite", "out of memory");
+  if (!name || !value) return tc_fail_memory(err, "suite");
   const int index = tc_config_find(name);
   if (index >= 0 && tc_config_row(index)->aside)
     return tc_fail(err, TC_ARG, "suite", "%s makes no other case of a benchmark", name);

@@ -47,8 +47,6 @@ const char *tb_push_file_only(const char *name) {
   return NULL;
 }
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "push", "out of memory"); }
-
 /* --- where it goes --- */
 
 /* Whether the text contains one of "a|b|c". */
@@ -87,7 +85,7 @@ tc_status tb_push_target(struct tc_arena *arena, const struct tb_push_format *fo
     if (!says(query, at, strcspn(at, "=")))
       query = tb_format(arena, "%s%s%.*s", query, *query ? "&" : "", (int)strcspn(at, "&"), at);
   *target = path && query ? tb_format(arena, "%s%s%s%s", url->start, path, *query ? "?" : "", query) : NULL;
-  if (!*target) return no_memory(err);
+  if (!*target) return tc_fail_memory(err, "push");
   if (has_one(*target, format->must)) return TC_OK;
   return tc_fail(err, TC_ARG, "push", "format=%s: to= has no '%s' (%s)", format->name, format->must,
                  format->help);
@@ -153,11 +151,12 @@ const char *tb_push_target_of(struct tc_arena *arena, const char *target, const 
 static tc_status add_body(struct tc_arena *arena, const char *text, size_t bytes, tb_push_bodies *bodies,
                           struct tc_error *err) {
   char *copy = text ? tc_arena_bytes(arena, bytes + 1) : NULL;
-  if (!copy) return no_memory(err);
+  if (!copy) return tc_fail_memory(err, "push");
   memcpy(copy, text, bytes);
   copy[bytes] = '\0';
-  return tc_vec_push(tc_arena_alloc(arena), bodies, ((struct tb_push_body){copy, bytes})) ? TC_OK
-                                                                                          : no_memory(err);
+  return tc_vec_push(tc_arena_alloc(arena), bodies, ((struct tb_push_body){copy, bytes}))
+             ? TC_OK
+             : tc_fail_memory(err, "push");
 }
 
 static tc_status add_json(struct tc_arena *arena, const cJSON *item, tb_push_bodies *bodies,
@@ -223,7 +222,7 @@ static tc_status add_report(struct tc_arena *arena, const char *text, const cJSO
                     cJSON_AddStringToObject(run, "start_time", started) &&
                     cJSON_AddStringToObject(run, "end_time", finished) &&
                     add_list_of_one(run, "results", text) && add_key(run);
-  const tc_status status = good ? add_json(arena, run, bodies, err) : no_memory(err);
+  const tc_status status = good ? add_json(arena, run, bodies, err) : tc_fail_memory(err, "push");
   cJSON_Delete(run);
   return status;
 }
@@ -243,7 +242,8 @@ static tc_status make_report(struct tc_arena *arena, const struct tb_push_format
   if (out && fclose(out)) good = false;
   tc_status status = TC_OK;
   if (!good)
-    status = *failure ? tc_fail(err, TC_ARG, "push", "format=%s: %s", format->name, failure) : no_memory(err);
+    status = *failure ? tc_fail(err, TC_ARG, "push", "format=%s: %s", format->name, failure)
+                      : tc_fail_memory(err, "push");
   else if (format->cut == TB_CUT_WHOLE)
     status = add_body(arena, text, bytes, bodies, err);
   else if (format->cut == TB_CUT_ELEMENTS)
@@ -259,5 +259,5 @@ tc_status tb_push_make(struct tc_arena *arena, const struct tb_push_format *form
                        tb_push_bodies *bodies, struct tc_error *err) {
   const struct tb_push_body file = {document->text, document->bytes};
   if (format->cut != TB_CUT_FILE) return make_report(arena, format, document->result, place, bodies, err);
-  return tc_vec_push(tc_arena_alloc(arena), bodies, file) ? TC_OK : no_memory(err);
+  return tc_vec_push(tc_arena_alloc(arena), bodies, file) ? TC_OK : tc_fail_memory(err, "push");
 }

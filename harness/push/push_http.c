@@ -72,7 +72,7 @@ const char *tb_push_http_version(struct tc_arena *arena, struct tc_error *err) {
 tc_status tb_push_http_open(const struct tb_push_http_options *options, struct tb_interrupt *interrupt,
                             struct tb_push_http **http, struct tc_error *err) {
   struct tb_push_http *h = TC_NEW(tc_alloc_system(), struct tb_push_http);
-  if (!h) return tc_fail(err, TC_NOMEM, "push", "out of memory");
+  if (!h) return tc_fail_memory(err, "push");
   h->options = *options;
   h->interrupt = interrupt;
   tc_status status = open_library(&h->curl, err);

@@ -74,7 +74,5 @@ tc_status tb_url_parse(struct tc_arena *arena, const char *text, struct tb_url *
   url->path = tb_format(arena, "%.*s", (int)path, end);
   url->query = tb_format(arena, "%s", query);
   url->loopback = name && is_loopback(name);
-  return url->origin && url->start && url->path && url->query
-             ? TC_OK
-             : tc_fail(err, TC_NOMEM, "push", "out of memory");
+  return url->origin && url->start && url->path && url->query ? TC_OK : tc_fail_memory(err, "push");
 }

@@ -30,8 +30,6 @@ static tc_status failed(const struct tb_spool *spool, struct tc_error *err) {
   return tc_fail(err, TC_IO, "push", "the spool %s: %s", spool->folder, strerror(errno));
 }
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "push", "out of memory"); }
-
 static bool ends_with(const char *text, const char *end) {
   const size_t n = strlen(text), m = strlen(end);
   return n >= m && !strcmp(text + n - m, end);
@@ -137,7 +135,7 @@ static tc_status list_folder(struct tb_spool *spool, struct tc_arena *arena, con
   struct listing l = {.names = names, .arena = arena};
   if (spool->disk->list(spool->disk->self, folder, add_name, &l)) return failed(spool, err);
   struct aged *all = l.full ? NULL : TC_NEW_ARRAY(tc_arena_alloc(arena), struct aged, names->len + 1);
-  if (!all) return no_memory(err);
+  if (!all) return tc_fail_memory(err, "push");
   for (size_t i = 0; i < names->len; i++) all[i] = (struct aged){l.written.data[i], names->data[i]};
   qsort(all, names->len, sizeof *all, by_age);
   for (size_t i = 0; i < names->len; i++) names->data[i] = all[i].name;
@@ -222,7 +220,7 @@ tc_status tb_spool_add(struct tb_spool *spool, struct tc_arena *arena, struct tb
   if (whole) tc_sha256_of(whole, strlen(whole), hex);
   if (whole) snprintf(name->text, sizeof name->text, "%.*s", HASH_SHOWN, hex);
   const char *data = whole ? tb_spool_encode(arena, entry, &bytes) : NULL;
-  if (!data) return no_memory(err);
+  if (!data) return tc_fail_memory(err, "push");
   snprintf(temp, sizeof temp, ".%s.%ld%s", name->text, (long)getpid(), temp_suffix);
   snprintf(final, sizeof final, "%s%s", name->text, suffix);
   disk->remove(disk->self, temp); /* of a process that had this number, and was killed */

@@ -175,7 +175,7 @@ static const char *default_folder(struct tc_arena *arena) {
 tc_status tb_spool_disk(struct tc_arena *arena, const char *folder, struct tb_disk *disk, const char **path,
                         struct tc_error *err) {
   char *chosen = *folder ? tc_arena_text(arena, folder) : (char *)default_folder(arena);
-  if (!chosen && (*folder || tc_arena_failed(arena))) return tc_fail(err, TC_NOMEM, "push", "out of memory");
+  if (!chosen && (*folder || tc_arena_failed(arena))) return tc_fail_memory(err, "push");
   if (!chosen)
     return tc_fail(err, TC_IO, "push",
                    "there is no home folder for the spool; spool=DIR or XDG_STATE_HOME names one");

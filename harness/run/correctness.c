@@ -321,7 +321,7 @@ tc_status tb_compare(struct tb_process *compiled, struct tb_process *baseline, s
   struct streams s = {
       .process = {compiled, baseline, reference}, .timeout_s = timeout_s, .out = out, .err = err};
   int64_t *chunks = malloc(ROLES * TB_CHUNK * sizeof *chunks);
-  if (!chunks) return tc_fail(err, TC_NOMEM, "correctness", "out of memory");
+  if (!chunks) return tc_fail_memory(err, "correctness");
   for (int role = 0; role < ROLES; role++) s.chunk[role] = chunks + role * TB_CHUNK;
   tc_status status = send_checks(&s);
   if (!status) status = compare_streams(&s, dtype, tolerance);

@@ -53,7 +53,7 @@ static tc_status read_machine(struct tb_run *run, struct tb_environment *out, st
     good = warning && tc_vec_push(tc_arena_alloc(arena), &out->noise, *cause) &&
            (!*warning || warn(arena, out, warning));
   }
-  return good ? TC_OK : tc_fail(err, TC_NOMEM, "environment", "out of memory");
+  return good ? TC_OK : tc_fail_memory(err, "environment");
 }
 
 const char *tb_time_text(struct tc_arena *arena, bool file) {
@@ -117,8 +117,7 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     tb_progress_show(&run->progress, "machine", "triad");
     tc_status status = read_machine(run, &environment, err);
     if (status) return status;
-    if (!warn_of_crowd(run->arena, r->kase->place, &environment))
-      return tc_fail(err, TC_NOMEM, "environment", "out of memory");
+    if (!warn_of_crowd(run->arena, r->kase->place, &environment)) return tc_fail_memory(err, "environment");
     environment.bound_to = r->kase->topology;
     environment.cpus = r->kase->place->cpus;
     environment.threads = r->kase->threads;
@@ -126,7 +125,7 @@ tc_status tb_environments_make(struct tb_run *run, struct tc_error *err) {
     if (status) return status;
     r->env = (int)run->result.environments.len;
     if (!tc_vec_push(tc_arena_alloc(run->arena), &run->result.environments, environment))
-      return tc_fail(err, TC_NOMEM, "environment", "out of memory");
+      return tc_fail_memory(err, "environment");
   }
   return TC_OK;
 }

@@ -65,9 +65,7 @@ static tc_status take_turn(struct tb_measure *m, struct tb_participant *particip
   *call_ns = block.call_ns;
   if (!keep) return TC_OK;
   participant->preempted += block.preempted;
-  return tc_vec_push(m->alloc, &participant->samples, block.call_ns)
-             ? TC_OK
-             : tc_fail(err, TC_NOMEM, "measure", "out of memory");
+  return tc_vec_push(m->alloc, &participant->samples, block.call_ns) ? TC_OK : tc_fail_memory(err, "measure");
 }
 
 /* Calls and warm calls of a block from the times of a call of the fastest and the slowest participant. */

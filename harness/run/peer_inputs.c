@@ -31,7 +31,7 @@ tc_status tb_peer_inputs(struct tb_run *run, const struct tb_case *kase, double 
   *path = run->inputs.path;
   if (*path && run->inputs.group == kase->group) return TC_OK;
   *path = tb_format(run->arena, "%s/inputs", run->cache_root);
-  if (!*path) return tc_fail(err, TC_NOMEM, "run", "out of memory");
+  if (!*path) return tc_fail_memory(err, "run");
   run->inputs.path = NULL;
   const struct tb_launch launch = tb_run_launch(run, kase, NULL);
   tc_status status = tb_role_launch(run, kase, TB_ROLE_BASELINE, &launch, timeout_s, &writer, &prepared, err);

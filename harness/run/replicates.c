@@ -69,7 +69,7 @@ tc_status tb_run_sessions(struct tb_run *run, struct tc_error *err) {
   const int most = tb_replication_most(&run->replication), groups = run->plan.n_groups;
   int *order = tc_arena_bytes(run->arena, sizeof *order * (size_t)(groups + 1)), n_ended = 0;
   bool *ended = tc_new_zeroed(tc_arena_alloc(run->arena), (size_t)groups + 1, sizeof *ended);
-  if (!order || !ended) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  if (!order || !ended) return tc_fail_memory(err, "harness");
   run->replication.started_ns = tb_now_ns();
   run->result.ledger = (struct tb_ledger){.processes = 0};
   (run->command ? tb_disturbance_unknown : tb_disturbance_begin)(&run->result.disturbance);

@@ -43,7 +43,7 @@ static tc_status open_host(struct tb_run *run, struct tc_error *err) {
 
 static tc_status load_suites(struct tb_run *run, const char **trace, struct tc_error *err) {
   run->suites = tc_arena_bytes(run->arena, sizeof *run->suites * (size_t)run->spec.n_suites);
-  if (!run->suites) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  if (!run->suites) return tc_fail_memory(err, "harness");
   const struct tb_describer describer = {.transport = run->transport,
                                          .own = run->program.path,
                                          .config = &run->config,

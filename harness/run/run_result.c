@@ -20,7 +20,7 @@ tc_status tb_run_choose_out(struct tb_run *run, const char *tag, struct tc_error
     names = tb_format(run->arena, "%s%s%s", names, i ? "+" : "", run->suites[i].name);
   const char *time = tb_time_text(run->arena, true);
   run->save.path = names && time ? tb_format(run->arena, "%s/%s_%s%s.json", folder, time, tag, names) : NULL;
-  if (!run->save.path) return tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  if (!run->save.path) return tc_fail_memory(err, "harness");
   const tc_status status = tb_folder_make(folder, err);
   return status ? status : tb_folder_writable(run->arena, run->save.path, err);
 }
@@ -59,7 +59,7 @@ tc_status tb_run_begin_result(struct tb_run *run, const char *verb, int argc, ch
   for (size_t i = 0; good && i < run->plan.cases.len; i++)
     good = tc_vec_push(alloc, &r->cases, tb_case_result_new(&run->plan.cases.data[i]));
   run->tracks = tc_new_zeroed(alloc, run->plan.cases.len + 1, sizeof *run->tracks);
-  return good && run->tracks ? TC_OK : tc_fail(err, TC_NOMEM, "harness", "out of memory");
+  return good && run->tracks ? TC_OK : tc_fail_memory(err, "harness");
 }
 
 size_t tb_run_end_result(struct tb_run *run) {

@@ -2,9 +2,7 @@
  * consequence. */
 #include "harness/run/session.h"
 
-tc_status tb_session_no_memory(struct tb_session *s) {
-  return tc_fail(s->err, TC_NOMEM, "harness", "out of memory");
-}
+tc_status tb_session_no_memory(struct tb_session *s) { return tc_fail_memory(s->err, "harness"); }
 
 const char *tb_session_text(struct tb_session *s, const char *text) {
   const char *copy = tc_arena_text(s->run->arena, text);

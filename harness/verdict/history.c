@@ -31,8 +31,6 @@ struct reader {
   struct tc_error *err;
 };
 
-static tc_status no_memory(struct reader *r) { return tc_fail(r->err, TC_NOMEM, "history", "out of memory"); }
-
 /* --- values --- */
 
 double tb_history_value(const cJSON *one_case, bool *calibrated) {
@@ -65,7 +63,8 @@ static tc_status read_marks(struct reader *r) {
     struct stat info;
     if (stat(r->source->places[i], &info) || !S_ISDIR(info.st_mode)) continue;
     const char *path = tb_format(arena, "%s/marks.txt", r->source->places[i]);
-    status = path ? tb_marks_read(arena, path, false, &r->history->marks, r->err) : no_memory(r);
+    status = path ? tb_marks_read(arena, path, false, &r->history->marks, r->err)
+                  : tc_fail_memory(r->err, "history");
   }
   if (!status && r->source->marks)
     status = tb_marks_read(arena, r->source->marks, true, &r->history->marks, r->err);
@@ -138,15 +137,15 @@ static tc_status take_point(struct reader *r, const cJSON *document, const cJSON
   bool calibrated;
   const double value = tb_history_value(one_case, &calibrated);
   struct tb_history_series *series = series_of(r, tb_doc_text(one_case, "id", "?"));
-  if (!series) return no_memory(r);
+  if (!series) return tc_fail_memory(r->err, "history");
   cJSON_Delete(series->newest);
   series->newest = cJSON_Duplicate(one_case, true);
-  if (!series->newest || !keep_exact(r, series, document)) return no_memory(r);
+  if (!series->newest || !keep_exact(r, series, document)) return tc_fail_memory(r->err, "history");
   if (!(value > 0) || !compared || !comparable(one_case, compared)) return TC_OK;
   const struct tb_point point = {value, tb_format(arena, "%s", tb_doc_text(document, "started", "")),
                                  tb_format(arena, "%s", tb_doc_text(document, "tbench.commit", "?")), file};
   if (!point.started || !point.commit || !tc_vec_push(tc_arena_alloc(arena), &series->points, point))
-    return no_memory(r);
+    return tc_fail_memory(r->err, "history");
   series->calibrated = calibrated;
   return TC_OK;
 }
@@ -177,7 +176,8 @@ static tc_status list_suites(struct reader *r) {
   for (size_t i = 0; i < r->head_cases.len; i++) {
     const struct last_of_suite fresh = {.suite = suite_of(r->head_cases.data[i])};
     if (!fresh.suite || last_of(r, fresh.suite)) continue;
-    if (!tc_vec_push(tc_arena_alloc(r->history->arena), &r->last, fresh)) return no_memory(r);
+    if (!tc_vec_push(tc_arena_alloc(r->history->arena), &r->last, fresh))
+      return tc_fail_memory(r->err, "history");
   }
   return TC_OK;
 }
@@ -206,7 +206,7 @@ static tc_status take_ids(struct reader *r, const cJSON *document) {
       cJSON_Delete(last->ids);
       *last = newer;
     }
-    if (!good) return no_memory(r);
+    if (!good) return tc_fail_memory(r->err, "history");
   }
   return TC_OK;
 }
@@ -221,14 +221,14 @@ static tc_status find_vanished(struct reader *r) {
       good = cJSON_AddItemToArray(r->history->vanished, cJSON_DetachItemViaPointer(r->last.data[i].ids, one));
     }
   }
-  return good ? TC_OK : no_memory(r);
+  return good ? TC_OK : tc_fail_memory(r->err, "history");
 }
 
 static tc_status pass_over(struct reader *r, const char *file, const char *why) {
   const char *text = tb_format(r->history->arena, "%s: %s", file, why);
   return text && tc_vec_push(tc_arena_alloc(r->history->arena), &r->history->passed_over, text)
              ? TC_OK
-             : no_memory(r);
+             : tc_fail_memory(r->err, "history");
 }
 
 /* identity: what copies of a result have in common and two results have not. */
@@ -280,7 +280,7 @@ static tc_status drop_copies(struct reader *r, struct stored *all, size_t *count
     if (!copy)
       all[kept++] = all[i];
     else
-      status = why ? pass_over(r, base_name(all[i].path), why) : no_memory(r);
+      status = why ? pass_over(r, base_name(all[i].path), why) : tc_fail_memory(r->err, "history");
   }
   *count = kept;
   return status;
@@ -303,11 +303,11 @@ static tc_status list_files(struct reader *r, struct stored **out, size_t *count
       one.started = tb_format(arena, "%s", tb_doc_text(document, "started", "")),
       one.identity = identity_of(arena, document);
     if (!scratch || (!reason && (!one.started || !one.identity)))
-      status = no_memory(r);
+      status = tc_fail_memory(r->err, "history");
     else if (reason)
       status = pass_over(r, base_name(one.path), reason);
     else if (!tc_vec_push(tc_arena_alloc(arena), &all, one))
-      status = no_memory(r);
+      status = tc_fail_memory(r->err, "history");
     cJSON_Delete(document);
     tc_arena_free(scratch);
   }
@@ -320,7 +320,9 @@ static tc_status list_files(struct reader *r, struct stored **out, size_t *count
 static tc_status read_file(struct reader *r, const struct stored *file) {
   struct tc_arena *scratch = tc_arena_new(tc_alloc_system());
   cJSON *document = scratch ? tb_stored_load(scratch, file->path, r->err) : NULL;
-  tc_status status = document ? take_ids(r, document) : scratch ? r->err->status : no_memory(r);
+  tc_status status = document  ? take_ids(r, document)
+                     : scratch ? r->err->status
+                               : tc_fail_memory(r->err, "history");
   const cJSON *one;
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) if (!status) status =
       take_case(r, document, one, file->path);
@@ -345,7 +347,7 @@ tc_status tb_history_read(struct tc_arena *arena, const struct tb_history_source
       .history = out, .source = source, .head = head, .head_ids = {.arena = arena}, .err = err};
   struct stored *files = NULL;
   size_t count = 0;
-  tc_status status = list_head(&r) ? list_suites(&r) : no_memory(&r);
+  tc_status status = list_head(&r) ? list_suites(&r) : tc_fail_memory(r.err, "history");
   if (!status) status = read_marks(&r);
   if (!status) status = list_files(&r, &files, &count);
   for (size_t i = 0; i < count && !status; i++) status = read_file(&r, &files[i]);

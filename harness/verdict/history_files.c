@@ -32,7 +32,7 @@ tc_status tb_history_paths(struct tc_arena *arena, const struct tb_history_sourc
       good = path && tc_vec_push(tc_arena_alloc(arena), out, path);
     }
     if (folder) closedir(folder);
-    if (!good) return tc_fail(err, TC_NOMEM, "history", "out of memory");
+    if (!good) return tc_fail_memory(err, "history");
   }
   if (out->len) qsort(out->data, out->len, sizeof *out->data, by_text); /* a folder has no order of its own */
   return TC_OK;
@@ -56,7 +56,7 @@ tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_sour
     } else {
       cJSON_Delete(document);
     }
-    if (!scratch) status = tc_fail(err, TC_NOMEM, "history", "out of memory");
+    if (!scratch) status = tc_fail_memory(err, "history");
   }
   if (!status && !*out)
     status = tc_fail(err, TC_ARG, "history", "%s: there is no finished result",

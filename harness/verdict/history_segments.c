@@ -42,7 +42,7 @@ tc_status tb_history_segment(const struct tb_history *history, const cJSON *head
   double *values = tc_arena_bytes(arena, sizeof *values * (n + 1));
   size_t *marks = tc_arena_bytes(arena, sizeof *marks * (history->marks.len + 1));
   s->changes = tc_arena_bytes(arena, sizeof *s->changes * (n + 1));
-  if (!values || !marks || !s->changes) return tc_fail(err, TC_NOMEM, "history", "out of memory");
+  if (!values || !marks || !s->changes) return tc_fail_memory(err, "history");
   for (size_t i = 0; i < n; i++) values[i] = s->points.data[i].value;
   bool tonight;
   const size_t n_marks = marks_of(history, head, s, marks, &tonight);
@@ -50,7 +50,7 @@ tc_status tb_history_segment(const struct tb_history *history, const cJSON *head
       tb_change_points(values, n, marks, n_marks, &options, s->changes, &s->n_changes, err);
   if (status) return status;
   if (!tb_forecast_next(values, n, s->changes, s->n_changes, tb_confidence_default, &s->forecast))
-    return tc_fail(err, TC_NOMEM, "history", "out of memory");
+    return tc_fail_memory(err, "history");
   if (tonight)
     s->forecast = (struct tb_forecast){
         .first = n, .median = NAN, .spread = NAN, .lo = NAN, .hi = NAN, .half_width = NAN};

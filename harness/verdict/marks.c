@@ -11,10 +11,6 @@
 #include "harness/base/regular_file.h"
 #include "harness/base/text.h"
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "history", "out of memory");
-}
-
 /* Marks and results are put in order by their texts, so a time has to be written as results write it: in UTC,
  * the later part may lack. */
 static bool is_time(const char *text) {
@@ -52,7 +48,7 @@ static tc_status add_mark(struct tc_arena *arena, const char *path, int number, 
                                tb_format(arena, "%s", why ? why : "")};
   return mark.from && mark.pattern && mark.why && tc_vec_push(tc_arena_alloc(arena), out, mark)
              ? TC_OK
-             : no_memory(err);
+             : tc_fail_memory(err, "history");
 }
 
 tc_status tb_marks_read(struct tc_arena *arena, const char *path, bool must, tb_marks *out,

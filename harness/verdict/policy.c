@@ -231,7 +231,7 @@ tc_status tb_policy_parse(struct tc_arena *arena, const char *name, const char *
   struct reader r = {.arena = arena, .policy = out, .text = text, .length = length};
   *out = (struct tb_policy){.path = tc_arena_text(arena, name)};
   lua_State *L = out->path ? lua_newstate(allocate, &r) : NULL;
-  if (!L) return tc_fail(err, TC_NOMEM, "policy", "out of memory");
+  if (!L) return tc_fail_memory(err, "policy");
   lua_pushcfunction(L, run_file);
   lua_pushlightuserdata(L, &r);
   tc_status status = TC_OK;
@@ -239,7 +239,7 @@ tc_status tb_policy_parse(struct tc_arena *arena, const char *name, const char *
     /* The chunk has no name, so that Lua cannot shorten it: a message with a line starts with ":LINE: ". */
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is no text";
     status = r.no_memory
-                 ? tc_fail(err, TC_NOMEM, "policy", "out of memory")
+                 ? tc_fail_memory(err, "policy")
                  : tc_fail(err, TC_ARG, "policy", "%s%s%s", name, *message == ':' ? "" : ": ", message);
   }
   lua_close(L);
@@ -264,7 +264,7 @@ tc_status tb_policy_load(struct tc_arena *arena, const char *path, struct tb_pol
   const size_t length = text ? fread(text, 1, FILE_MAX + 1, in) : 0;
   tc_status status = TC_OK;
   if (!text)
-    status = tc_fail(err, TC_NOMEM, "policy", "out of memory");
+    status = tc_fail_memory(err, "policy");
   else if (ferror(in))
     status = tc_fail(err, TC_ARG, "policy", "%s: %s", path, strerror(errno));
   else if (length > FILE_MAX)

@@ -18,8 +18,6 @@
 
 enum { OWNER_FOLDER = 0700, READ_ONLY = 0400, READ_AND_RUN = 0500, KEPT_S = 30 * 24 * 3600 };
 
-static tc_status no_memory(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "store", "out of memory"); }
-
 static tc_status fail_io(struct tc_error *err, const char *path) {
   return tc_fail(err, TC_IO, "store", "%s: %s", path, strerror(errno));
 }
@@ -38,7 +36,7 @@ static tc_status make_folders(char *path, struct tc_error *err) {
 static tc_status make_inside(const struct tb_file_store *store, const char *name, struct tc_error *err) {
   const char *text = tb_format(store->arena, "%s/%s", store->root, name);
   char *path = text ? tc_arena_text(store->arena, text) : NULL;
-  return path ? make_folders(path, err) : no_memory(err);
+  return path ? make_folders(path, err) : tc_fail_memory(err, "store");
 }
 
 tc_status tb_file_store_open(struct tc_arena *arena, struct tb_file_store *store, struct tc_error *err) {
@@ -50,7 +48,7 @@ tc_status tb_file_store_open(struct tc_arena *arena, struct tb_file_store *store
     store->root = tb_format(arena, "%s/.cache/tbench", home);
   else
     return tc_fail(err, TC_IO, "store", "neither HOME nor XDG_CACHE_HOME names a folder for files");
-  if (!store->root) return no_memory(err);
+  if (!store->root) return tc_fail_memory(err, "store");
   const tc_status status = make_inside(store, "blobs", err);
   return status ? status : make_inside(store, "runs", err);
 }
@@ -74,7 +72,7 @@ static void remove_unused(const struct tb_file_store *store) {
 tc_status tb_file_store_begin(struct tb_file_store *store, const char **name, struct tc_error *err) {
   remove_unused(store);
   const char *runs = tb_format(store->arena, "%s/runs", store->root);
-  if (!runs) return no_memory(err);
+  if (!runs) return tc_fail_memory(err, "store");
   store->work = tb_folder_private(store->arena, runs, err);
   if (!store->work) return err->status;
   *name = strrchr(store->work, '/') + 1;
@@ -85,7 +83,7 @@ tc_status tb_file_store_join(struct tb_file_store *store, const char *name, stru
   if (!*name || strchr(name, '/') || *name == '.')
     return tc_fail(err, TC_ARG, "store", "'%s' is no run", name);
   store->work = tb_format(store->arena, "%s/runs/%s", store->root, name);
-  if (!store->work) return no_memory(err);
+  if (!store->work) return tc_fail_memory(err, "store");
   return access(store->work, W_OK | X_OK) ? fail_io(err, store->work) : TC_OK;
 }
 
@@ -105,7 +103,7 @@ tc_status tb_file_coming_begin(const struct tb_file_store *store, const char *ha
                                struct tb_file_coming *coming, struct tc_error *err) {
   const char *pattern = tb_format(store->arena, "%s/blobs/.coming-XXXXXX", store->root);
   char *temp = pattern ? tc_arena_text(store->arena, pattern) : NULL;
-  if (!temp) return no_memory(err);
+  if (!temp) return tc_fail_memory(err, "store");
   *coming = (struct tb_file_coming){.fd = mkostemp(temp, O_CLOEXEC), .temp = temp};
   snprintf(coming->expected, sizeof coming->expected, "%s", hash);
   tc_sha256_init(&coming->sha);
@@ -132,7 +130,7 @@ tc_status tb_file_coming_end(const struct tb_file_store *store, struct tb_file_c
   tc_sha256_end(&coming->sha, digest);
   tc_sha256_hex(digest, hash);
   const char *path = blob_path(store, coming->expected);
-  tc_status status = path ? TC_OK : no_memory(err);
+  tc_status status = path ? TC_OK : tc_fail_memory(err, "store");
   if (!status && strcmp(hash, coming->expected))
     status = tc_fail(err, TC_IO, "store", "a file did not arrive as it was sent");
   if (!status && fchmod(coming->fd, runs ? READ_AND_RUN : READ_ONLY)) status = fail_io(err, path);
@@ -152,7 +150,7 @@ tc_status tb_file_store_link(const struct tb_file_store *store, const char *hash
   char *parent = text ? tc_arena_text(store->arena, text) : NULL;
   *path = tb_format(store->arena, "files/%s/%s", folder, name);
   full = *path ? tb_format(store->arena, "%s/%s", store->work, *path) : NULL;
-  if (!blob || !parent || !full) return no_memory(err);
+  if (!blob || !parent || !full) return tc_fail_memory(err, "store");
   const tc_status status = make_folders(parent, err);
   if (status) return status;
   utimensat(AT_FDCWD, blob, NULL, 0); /* it is used: kept for another month */

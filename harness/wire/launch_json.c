@@ -61,7 +61,7 @@ static tc_status parse_switches(struct tc_arena *arena, const cJSON *json, struc
   for (const cJSON *item = switches ? switches->child : NULL; item; item = item->next) {
     const char *name = tc_arena_text(arena, item->string),
                *text = tc_arena_text(arena, cJSON_IsString(item) ? item->valuestring : "");
-    if (!name || !text) return tc_fail(err, TC_NOMEM, "launch", "out of memory");
+    if (!name || !text) return tc_fail_memory(err, "launch");
     const tc_status status = tc_config_set(config, name, text, err);
     if (status) return status;
   }
@@ -76,7 +76,7 @@ static tc_status parse_plugins(struct tc_arena *arena, const cJSON *json, struct
       return tc_fail(err, TC_ARG, "launch", "plug-ins that are none");
     struct tb_plugin *one = &out->items[out->count++];
     *one = (struct tb_plugin){tc_arena_text(arena, item->string), tc_arena_text(arena, item->valuestring)};
-    if (!one->name || !one->path) return tc_fail(err, TC_NOMEM, "launch", "out of memory");
+    if (!one->name || !one->path) return tc_fail_memory(err, "launch");
   }
   return TC_OK;
 }
@@ -100,7 +100,7 @@ tc_status tb_launch_parse(struct tc_arena *arena, const cJSON *json, struct tb_t
     good = good && out->place.cpus && out->place.threads_places;
     out->launch.place = &out->place;
   }
-  if (!good) return tc_fail(err, TC_NOMEM, "launch", "out of memory");
+  if (!good) return tc_fail_memory(err, "launch");
   out->launch.config = &out->config;
   out->launch.plugins = &out->plugins;
   const tc_status status = parse_switches(arena, json, &out->config, err);

@@ -58,8 +58,7 @@ static tc_status answer_open(struct launcher *l, const cJSON *request, cJSON *re
   if (status) return status;
   l->owns_work = true;
   const char *cache = tb_format(l->arena, "%s/cache", l->store.work);
-  const tc_status made =
-      cache ? tb_folder_make(cache, err) : tc_fail(err, TC_NOMEM, "launch", "out of memory");
+  const tc_status made = cache ? tb_folder_make(cache, err) : tc_fail_memory(err, "launch");
   if (made) return made;
   cJSON_AddStringToObject(reply, "work", work);
   if (tb_file_hash(l->program.path, hash)) cJSON_AddStringToObject(reply, "program", hash);
@@ -74,7 +73,7 @@ static tc_status answer_host(struct launcher *l, const cJSON *request, cJSON *re
   if (status) return status;
   const bool good = tb_host_read(l->arena, topology, &host);
   tb_topology_close(topology);
-  if (!good) return tc_fail(err, TC_NOMEM, "launch", "out of memory");
+  if (!good) return tc_fail_memory(err, "launch");
   cJSON_AddItemToObject(reply, "host", tb_host_json(&host));
   return TC_OK;
 }

@@ -16,10 +16,6 @@
 
 static const char prefix[] = "plugin.";
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "command line", "out of memory");
-}
-
 /* --- command line --- */
 
 static tc_status find_file(struct tc_arena *arena, const char *text, const char *given, const char **path,
@@ -31,7 +27,7 @@ static tc_status find_file(struct tc_arena *arena, const char *text, const char 
   if (!S_ISREG(facts.st_mode))
     return tc_fail(err, TC_ARG, "command line", "plugin=%s: %s is no file", text, given);
   *path = tc_arena_text(arena, full);
-  return *path ? TC_OK : no_memory(err);
+  return *path ? TC_OK : tc_fail_memory(err, "command line");
 }
 
 static tc_status parse_one(struct tc_arena *arena, const char *text, struct tb_plugins *out,
@@ -44,7 +40,7 @@ static tc_status parse_one(struct tc_arena *arena, const char *text, struct tb_p
     return tc_fail(err, TC_ARG, "command line", "plugin=%s: more than %d plug-ins", text, TB_PLUGINS_MAX);
   struct tb_plugin *one = &out->items[out->count];
   one->name = tb_format(arena, "%.*s", (int)(colon - text), text);
-  if (!one->name) return no_memory(err);
+  if (!one->name) return tc_fail_memory(err, "command line");
   if (!tb_value_is_word(one->name))
     return tc_fail(err, TC_ARG, "command line",
                    "plugin=%s: a name may not hold ; / = or what cannot be printed", text);
@@ -61,7 +57,7 @@ tc_status tb_plugins_parse(struct tc_arena *arena, const char *text, struct tb_p
                            struct tc_error *err) {
   int count;
   const char **parts = tb_split(arena, text, &count);
-  tc_status status = parts ? TC_OK : no_memory(err);
+  tc_status status = parts ? TC_OK : tc_fail_memory(err, "command line");
   *out = (struct tb_plugins){.count = 0};
   for (int i = 0; !status && i < count; i++) status = parse_one(arena, parts[i], out, err);
   return status;

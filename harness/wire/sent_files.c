@@ -16,7 +16,7 @@ tc_status tb_sent_files_add(struct tb_sent_files *files, const char *path, const
   const struct tb_sent_file file = {tc_arena_text(files->arena, path), tc_arena_text(files->arena, name)};
   return file.path && file.name && tc_vec_push(tc_arena_alloc(files->arena), &files->items, file)
              ? TC_OK
-             : tc_fail(err, TC_NOMEM, "transport", "out of memory");
+             : tc_fail_memory(err, "transport");
 }
 
 static char *replaced(const char *text, const char *name, const char *path) {

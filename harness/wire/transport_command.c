@@ -41,10 +41,6 @@ struct tb_transport_command {
   struct tb_sent_files files;
 };
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "transport", "out of memory");
-}
-
 /* Each struct tb_transport knows the whole that it is in. */
 static struct tb_transport_command *whole_of(const struct tb_transport *transport) { return transport->self; }
 
@@ -58,7 +54,7 @@ static tc_status spawn(const struct tb_transport *transport, const sigset_t *mas
   int stream[2], text[2];
   *link = tb_link_none();
   link->transport = transport;
-  if (!line) return no_memory(err);
+  if (!line) return tc_fail_memory(err, "transport");
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream))
     return tc_fail(err, TC_IO, "transport", "%s", strerror(errno));
   if (pipe2(text, O_CLOEXEC)) {
@@ -173,7 +169,7 @@ static tc_status file(const struct tb_transport *transport, struct tc_arena *are
   const size_t kept = c->kept_here ? strlen(c->kept_here) : 0;
   if (kept && !strncmp(path, c->kept_here, kept) && (!path[kept] || path[kept] == '/')) {
     *name = tb_format(arena, "%s%s", kept_there, path + kept);
-    return *name ? TC_OK : no_memory(err);
+    return *name ? TC_OK : tc_fail_memory(err, "transport");
   }
   *name = tb_sent_files_find(&c->files, path);
   return *name ? TC_OK : send_file(c, path, NULL, name, err);
@@ -194,11 +190,12 @@ static tc_status send_folder(struct tb_transport_command *c, const char *path, c
     const char *file, *there;
     if (!tc_text_stem(entry->d_name, python_suffix)) continue;
     file = tb_format(c->arena, "%s/%s", path, entry->d_name);
-    status = file ? send_file(c, file, hash, &there, err) : no_memory(err);
+    status = file ? send_file(c, file, hash, &there, err) : tc_fail_memory(err, "transport");
   }
   closedir(folder);
   const char *text = tb_format(c->arena, "files/%s", hash);
-  if (!status) status = text ? tb_sent_files_add(&c->files, path, text, err) : no_memory(err);
+  if (!status)
+    status = text ? tb_sent_files_add(&c->files, path, text, err) : tc_fail_memory(err, "transport");
   *name = tb_sent_files_find(&c->files, path);
   return status;
 }
@@ -208,11 +205,11 @@ static tc_status send_script(struct tb_transport_command *c, const char *path, c
                              struct tc_error *err) {
   const char *slash = strrchr(path, '/'), *there,
              *folder = slash ? tb_format(c->arena, "%.*s", (int)(slash - path), path) : ".";
-  if (!folder) return no_memory(err);
+  if (!folder) return tc_fail_memory(err, "transport");
   const tc_status status = send_folder(c, folder, &there, err);
   if (status) return status;
   *name = tb_format(c->arena, "%s/%s", there, slash ? slash + 1 : path);
-  return *name ? TC_OK : no_memory(err);
+  return *name ? TC_OK : tc_fail_memory(err, "transport");
 }
 
 static void restore(const struct tb_transport *transport, cJSON *reply) {
@@ -267,7 +264,8 @@ static tc_status start(const struct tb_transport *transport, const struct tb_lau
   cJSON *request = cJSON_CreateObject();
   cJSON_AddStringToObject(request, "op", "start");
   cJSON_AddStringToObject(request, "work", c->work);
-  status = tb_launch_add(request, &there) ? spawn(transport, mask, link, err) : no_memory(err);
+  status =
+      tb_launch_add(request, &there) ? spawn(transport, mask, link, err) : tc_fail_memory(err, "transport");
   if (!status) (void)tb_message_write(link->control, request); /* who is gone is told by the missing hello */
   cJSON_Delete(request);
   return status;
@@ -291,7 +289,7 @@ static tc_status host(const struct tb_transport *transport, struct tb_topology *
   if (status) return status;
   const bool good = tb_host_parse(arena, cJSON_GetObjectItemCaseSensitive(reply, "host"), out);
   cJSON_Delete(reply);
-  return good ? TC_OK : no_memory(err);
+  return good ? TC_OK : tc_fail_memory(err, "transport");
 }
 
 /* The work folder, and this program where the one over there is another. */
@@ -302,7 +300,7 @@ static tc_status open_session(struct tb_transport_command *c, struct tc_error *e
   tc_status status = tb_process_ask(&c->session, request, patience_s, &reply, err);
   if (status) return status;
   c->work = tc_arena_text(c->arena, tb_json_text(reply, "work", ""));
-  if (!c->work) status = no_memory(err);
+  if (!c->work) status = tc_fail_memory(err, "transport");
   if (!status && !tb_file_hash(c->own, hash))
     status = tc_fail(err, TC_IO, "transport", "%s: %s", c->own, strerror(errno));
   const bool same = !status && !strcmp(tb_json_text(reply, "program", ""), hash);
@@ -328,7 +326,7 @@ tc_status tb_transport_command_open(const char *command, const char *own, struct
                                                     .has_left = has_left};
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   struct tb_transport_command *c = arena ? tc_arena_bytes(arena, sizeof *c) : NULL;
-  if (!c) return tc_arena_free(arena), no_memory(err);
+  if (!c) return tc_arena_free(arena), tc_fail_memory(err, "transport");
   *c = (struct tb_transport_command){.workers = {&workers, c},
                                      .launcher = {&launcher, c},
                                      .arena = arena,

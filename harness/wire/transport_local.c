@@ -201,7 +201,7 @@ static tc_status start(const struct tb_transport *transport, const struct tb_lau
   struct tc_arena *arena = tc_arena_new(tc_alloc_system());
   const char **environment = arena ? make_environment(arena, launch) : NULL;
   if (!environment || !make_arguments(arena, launch, &words)) {
-    status = tc_fail(err, TC_NOMEM, "worker", "out of memory");
+    status = tc_fail_memory(err, "worker");
     goto done;
   }
   if (!open_ends(&ends)) {
@@ -259,7 +259,7 @@ static bool has_left(const struct tb_link *link) {
 static tc_status host(const struct tb_transport *transport, struct tb_topology *topology,
                       struct tc_arena *arena, struct tb_host *out, struct tc_error *err) {
   (void)transport;
-  return tb_host_read(arena, topology, out) ? TC_OK : tc_fail(err, TC_NOMEM, "host", "out of memory");
+  return tb_host_read(arena, topology, out) ? TC_OK : tc_fail_memory(err, "host");
 }
 
 /* --- files --- */

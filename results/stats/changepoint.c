@@ -349,5 +349,5 @@ tc_status tb_change_points(const double *values, size_t count, const size_t *mar
   }
   free_room(&w);
   free(logs);
-  return good ? TC_OK : tc_fail(err, TC_NOMEM, "changes", "out of memory");
+  return good ? TC_OK : tc_fail_memory(err, "changes");
 }

@@ -103,4 +103,4 @@ tc_status tc_trace_raises(struct tc_trace *t, const char *format, ...) {
   return status;
 }
 
-tc_status tc_trace_nomem(struct tc_trace *t) { return tc_fail(t->err, TC_NOMEM, "capture", "out of memory"); }
+tc_status tc_trace_nomem(struct tc_trace *t) { return tc_fail_memory(t->err, "capture"); }

@@ -115,7 +115,7 @@ static tc_status begin(const struct tc_alloc *alloc, const struct tc_target *tar
   *out = NULL;
   pthread_once(&llvm_once, llvm_setup);
   struct tc_module *m = TC_NEW(alloc, struct tc_module);
-  if (!m) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
+  if (!m) return tc_fail_memory(err, "codegen");
   m->alloc = alloc;
   m->target = target;
   m->avx512 = target->vector_bytes == 64;
@@ -251,7 +251,7 @@ static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_
   if (!ll_supports(m->target, k, why, sizeof why))
     return tc_fail(err, TC_UNSUPPORTED, "codegen", "%s: %s", k->name, why);
   struct ll_emit *e = TC_NEW(m->alloc, struct ll_emit);
-  if (!e) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
+  if (!e) return tc_fail_memory(err, "codegen");
   e->m = m, e->k = k, e->err = err;
   e->info = TC_NEW_ARRAY(m->alloc, struct ll_info, (size_t)k->n_exprs + 1);
   e->sizes = TC_NEW_ARRAY(m->alloc, LLVMValueRef, (size_t)k->n_sizes + 1);
@@ -276,7 +276,7 @@ static tc_status copy_object(const struct tc_module *m, LLVMMemoryBufferRef obje
                              struct tc_error *err) {
   const size_t size = LLVMGetBufferSize(object);
   unsigned char *bytes = tc_new_bytes(m->alloc, size);
-  if (!bytes) return tc_fail(err, TC_NOMEM, "codegen", "out of memory");
+  if (!bytes) return tc_fail_memory(err, "codegen");
   memcpy(bytes, LLVMGetBufferStart(object), size);
   *out = (struct tc_blob){bytes, size, m->alloc};
   return TC_OK;

@@ -246,7 +246,7 @@ tc_status tc_interpret_kernel(const struct tc_alloc *alloc, const struct tc_kern
                               const int64_t *sizes, int64_t first, int64_t last, struct tc_error *err) {
   struct walker w = {.alloc = alloc, .k = k, .sizes = sizes, .err = err};
   if (!prepare(&w, buffers))
-    w.status = tc_fail(err, TC_NOMEM, "null", "out of memory");
+    w.status = tc_fail_memory(err, "null");
   else if (k->split_inner) {
     /* Items are elements of the one inner dim. */
     for (w.inner[0] = first; w.inner[0] < last && w.status == TC_OK; w.inner[0]++)

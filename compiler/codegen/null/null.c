@@ -26,7 +26,7 @@ static tc_status null_begin(const struct tc_alloc *alloc, const struct tc_target
                             const struct tc_config *config, struct tc_module **out, struct tc_error *err) {
   (void)target, (void)config;
   struct tc_module *module = TC_NEW(alloc, struct tc_module);
-  if (!module) return tc_fail(err, TC_NOMEM, "null", "out of memory");
+  if (!module) return tc_fail_memory(err, "null");
   module->alloc = alloc;
   tc_strbuf_init(&module->program, alloc);
   *out = module;
@@ -35,7 +35,7 @@ static tc_status null_begin(const struct tc_alloc *alloc, const struct tc_target
 
 static tc_status null_emit(struct tc_module *module, const struct tc_kernel *kernel, struct tc_error *err) {
   tc_kernel_print(&module->program, kernel);
-  return module->program.failed ? tc_fail(err, TC_NOMEM, "null", "out of memory") : TC_OK;
+  return module->program.failed ? tc_fail_memory(err, "null") : TC_OK;
 }
 
 static void null_discard(struct tc_module *module) {
@@ -56,7 +56,7 @@ static tc_status null_finish(struct tc_module *module, struct tc_blob *out, stru
   }
   if (text && !failed) tc_strbuf_bytes(text, program, size);
   null_discard(module);
-  return failed ? tc_fail(err, TC_NOMEM, "null", "out of memory") : TC_OK;
+  return failed ? tc_fail_memory(err, "null") : TC_OK;
 }
 
 const struct tc_codegen tc_codegen_null = {

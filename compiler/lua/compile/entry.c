@@ -213,7 +213,7 @@ static tc_status make_scalars(struct tc_context *ctx, const struct tc_capture *c
                               struct compiled_entry *entry, struct tc_error *err) {
   const size_t count = capture->scalars.len;
   entry->scalars = TC_NEW_ARRAY(tc_arena_alloc(capture->recipes), struct scalar_input, count + 1);
-  if (!entry->scalars) return tc_fail(err, TC_NOMEM, "compile", "out of memory");
+  if (!entry->scalars) return tc_fail_memory(err, "compile");
   for (; (size_t)entry->n_scalars < count; entry->n_scalars++) {
     struct scalar_input *scalar = &entry->scalars[entry->n_scalars];
     const struct tc_scalar_input *input = &capture->scalars.data[entry->n_scalars];

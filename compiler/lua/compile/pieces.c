@@ -56,7 +56,7 @@ static int resume_gc(lua_State *L) {
 static tc_status open_resume(lua_State *L, struct lua_resume *r, struct tc_error *err) {
   struct tc_proto *proto;
   r->arena = tc_arena_new(r->module->ctx.alloc);
-  if (!r->arena) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  if (!r->arena) return tc_fail_memory(err, "capture");
   tc_status status = tc_bytecode_of_function(r->arena, L, &proto, err); /* at the stack top */
   if (!status) status = tc_resume_open(r->arena, proto, &r->resume, err);
   return status;
@@ -110,7 +110,7 @@ static void join_upvalues(lua_State *L, int resume) {
 tc_status tc_lua_load_chunk(lua_State *L, struct tc_strbuf *chunk, const char *name, struct tc_error *err) {
   const char *bytes = tc_strbuf_text(chunk);
   const int loaded = bytes ? luaL_loadbufferx(L, bytes, chunk->len, name, "b") : LUA_ERRMEM;
-  if (loaded == LUA_ERRMEM) return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  if (loaded == LUA_ERRMEM) return tc_fail_memory(err, "capture");
   if (loaded != LUA_OK)
     return tc_fail(err, TC_CORRUPT, "capture", "Lua refuses a rewritten function: %s", lua_tostring(L, -1));
   return TC_OK;
@@ -142,8 +142,7 @@ static tc_status keep_site(lua_State *L, int resume, const struct site *site, in
   lua_insert(L, -2);
   lua_rawseti(L, -2, (lua_Integer)r->sites.len + 1);
   lua_pop(L, 1);
-  if (!tc_vec_push(r->module->ctx.alloc, &r->sites, *site))
-    return tc_fail(err, TC_NOMEM, "capture", "out of memory");
+  if (!tc_vec_push(r->module->ctx.alloc, &r->sites, *site)) return tc_fail_memory(err, "capture");
   *place = (int)r->sites.len;
   return TC_OK;
 }
