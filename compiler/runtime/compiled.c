@@ -10,8 +10,8 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "runtime/bound.h"
 #include "runtime/graph_run.h"
 
@@ -52,12 +52,6 @@ struct tc_compiled {
   char artifact[TC_SHA256_HEX];
 };
 
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* --- what comes before a run --- */
 
 static void set_prelude(struct tc_compiled *c) {
@@ -76,10 +70,10 @@ static void spend(int64_t instructions) {
 }
 
 static void __attribute__((noinline, cold)) prelude(struct tc_compiled *c) {
-  const uint64_t started = now_ns();
-  if (c->watch) c->first_launch_ns = started;
+  const int64_t started = tc_clock_ns();
+  if (c->watch) c->first_launch_ns = (uint64_t)started;
   spend(c->planted.instructions);
-  while (c->planted.ns && now_ns() - started < (uint64_t)c->planted.ns) continue;
+  while (c->planted.ns && tc_clock_ns() - started < c->planted.ns) continue;
 }
 
 static const struct tc_kernel_handle *find_symbol(const struct tc_compiled *c, const char *symbol) {

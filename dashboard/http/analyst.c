@@ -18,7 +18,6 @@ enum {
   IDLE_MS = 250,
   PENDING_MS = 5,
   LATER_MS = 10000 /* what could not be analysed waits */,
-  NS_PER_MS = 1000000,
   SHARE = 3 /* of the time it rests */
 };
 
@@ -261,7 +260,7 @@ static bool next_series(struct tb_analyst *analyst, int64_t waited_ms, int64_t *
 static int64_t patience(struct tb_analyst *analyst) {
   enum { EVERY_MS = 500 };
   const double now = tc_now_ns();
-  if (now - analyst->asked_ns > (double)EVERY_MS * NS_PER_MS) {
+  if (now - analyst->asked_ns > (double)EVERY_MS * TC_NS_PER_MS) {
     const uint64_t items = tb_writer_counts(analyst->server->writer).items;
     analyst->rate = (double)(items - analyst->items) / (now - analyst->asked_ns) * 1e9;
     analyst->items = items;
@@ -321,7 +320,7 @@ static void *run(void *self) {
   while (!atomic_load(&analyst->stopping)) {
     const double started = tc_now_ns();
     const bool found = judge(analyst) || look(analyst);
-    const double ms = (tc_now_ns() - started) / NS_PER_MS;
+    const double ms = (tc_now_ns() - started) / TC_NS_PER_MS;
     poll(NULL, 0, found ? 1 + (int)(ms * SHARE) : atomic_load(&analyst->pending) ? PENDING_MS : IDLE_MS);
   }
   return NULL;

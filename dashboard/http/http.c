@@ -10,13 +10,7 @@
 #include "dashboard/pages/html.h"
 #include "dashboard/server/answer.h"
 
-enum {
-  BODY_SECONDS = 120,
-  CONNECTION_BYTES = 16384,
-  BAD_TOKEN_COST = 20,
-  NS_PER_S = 1000000000,
-  HOST_BYTES = 512
-};
+enum { BODY_SECONDS = 120, CONNECTION_BYTES = 16384, BAD_TOKEN_COST = 20, HOST_BYTES = 512 };
 
 static const struct tb_route routes[] = {
 #define TB_ROUTE(METHOD, path, scope, way, function, help)                                                   \
@@ -132,7 +126,8 @@ static bool within_rate(struct tb_query *request) {
   const struct sockaddr *peer = peer_of(request->connection);
   if (request->route->answer == tb_health) return true;
   return !is_limited(request->server, peer) ||
-         tb_limits_take(&request->server->limits, peer, tc_now_ns() / NS_PER_S, 1, &request->answer.retry_s);
+         tb_limits_take(&request->server->limits, peer, tc_now_ns() / TC_NS_PER_S, 1,
+                        &request->answer.retry_s);
 }
 
 /* What has an encoded zero in it stays as it came: decoded, it would end there, and be taken for something
@@ -264,7 +259,7 @@ static struct tb_query *begin(struct tb_server *server, struct MHD_Connection *c
   if (!request) return NULL;
   request->server = server;
   request->connection = connection;
-  request->deadline_s = tc_now_ns() / NS_PER_S + BODY_SECONDS;
+  request->deadline_s = tc_now_ns() / TC_NS_PER_S + BODY_SECONDS;
   tc_strbuf_init(&request->answer.body, tc_alloc_system());
   atomic_fetch_add(&server->active, 1);
   return request;
@@ -347,7 +342,7 @@ enum MHD_Result tb_http_handle(void *self, struct MHD_Connection *connection, co
     return send_answer(request);
   }
   if (*bytes) {
-    if (tc_now_ns() / NS_PER_S > request->deadline_s) return MHD_NO;
+    if (tc_now_ns() / TC_NS_PER_S > request->deadline_s) return MHD_NO;
     /* A body that nobody wants is read and dropped. One that was refused has no route, and comes all the same
      * where libmicrohttpd took no answer, since it is being stopped. */
     const bool wanted = !request->answer.status && request->route->way == TB_WAY_INGEST;

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-enum { NS_PER_S = 1000000000, GATHER_NS = 2000000 /* the longest that is waited for a group to grow */ };
+enum { GATHER_NS = 2000000 /* the longest that is waited for a group to grow */ };
 
 struct tb_writer {
   struct tb_store *store;
@@ -33,11 +33,9 @@ struct tb_writer {
 static void gather(struct tb_writer *writer) {
   const size_t wanted = writer->recent / 2;
   const double wait_ns = writer->last_ns < GATHER_NS ? writer->last_ns : GATHER_NS;
-  struct timespec until;
   if (writer->waiting >= wanted || writer->stopping) return;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  const long long end = until.tv_nsec + (long long)wait_ns;
-  until = (struct timespec){until.tv_sec + end / NS_PER_S, end % NS_PER_S};
+  const int64_t end = tc_clock_ns() + (int64_t)wait_ns;
+  const struct timespec until = {end / TC_NS_PER_S, end % TC_NS_PER_S};
   writer->awaited = wanted;
   while (writer->waiting < wanted && !writer->stopping &&
          !pthread_cond_timedwait(&writer->wanted, &writer->mutex, &until))
@@ -95,7 +93,7 @@ static void count_group(struct tb_writer *writer, bool good, size_t items, doubl
   struct tb_writer_counts *counts = &writer->counts;
   counts->groups++;
   counts->items += items;
-  counts->busy_s += ns / NS_PER_S;
+  counts->busy_s += ns / TC_NS_PER_S;
   if (!good) {
     counts->failed_groups++;
     memcpy(counts->error, writer->store->error, sizeof counts->error);

@@ -21,11 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
 
+#include "base/clock.h"
 #include "capture/capture.h"
 #include "lua/module.h"
 #include "tcompile.h"
@@ -87,12 +87,6 @@ static const struct form forms[] = {{"loop", false},  {"straight", false}, {"mod
                                     {"views", false}, {"sizes", true},     {"facts", true}};
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* Stack: the maker at 1; leaves the function and its argument. */
 static void make(lua_State *L, const char *form, int n) {
   lua_pushvalue(L, 1);
@@ -108,9 +102,9 @@ static int capture(lua_State *L, const struct tc_host *host, const struct form *
       .L = L, .function = lua_gettop(L) - 1, .first_arg = lua_gettop(L), .n_args = 1};
   struct tc_capture captured;
   struct tc_error err;
-  const double start = now_ns();
+  const double start = tc_now_ns();
   const tc_status status = tc_capture_call(tc_lua_context(L), host, &frame, &options, &captured, &err);
-  *ns = now_ns() - start;
+  *ns = tc_now_ns() - start;
   if (status || captured.broke) {
     fprintf(stderr, "bench_capture: %s: %s\n", form->name, status ? err.message : captured.break_.detail);
     exit(EXIT_FAILURE);

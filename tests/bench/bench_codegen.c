@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "tests/bench/bench_hand.h"
 #include "tests/compiler/codegen/kernel_maker.h"
 #include "tests/compiler/codegen/kernel_trial.h"
@@ -37,9 +38,10 @@ struct bench {
   tc_cpu_kernel run;
 };
 
-static double now(clockid_t clock) {
+/* CPU time of this thread, in nanoseconds. */
+static double spent_ns(void) {
   struct timespec t;
-  clock_gettime(clock, &t);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -158,13 +160,13 @@ static void compare(struct bench *b, const struct row *row) {
   double code = 1e18, hand = 1e18, memory = 1e18;
   const int repeats = (int)(((int64_t)1 << 20) / b->n) + 1;
   for (int turn = 0; turn < TURNS; turn++) {
-    const double t0 = now(CLOCK_MONOTONIC);
+    const double t0 = tc_now_ns();
     for (int i = 0; i < repeats; i++) run_code(b, row->rows);
-    const double t1 = now(CLOCK_MONOTONIC);
+    const double t1 = tc_now_ns();
     for (int i = 0; i < repeats; i++) run_hand(b, row->hand);
-    const double t2 = now(CLOCK_MONOTONIC);
+    const double t2 = tc_now_ns();
     for (int i = 0; i < repeats; i++) run_hand(b, row->two_operands ? hand_triad : hand_copy);
-    const double t3 = now(CLOCK_MONOTONIC);
+    const double t3 = tc_now_ns();
     code = smaller(code, (t1 - t0) / repeats);
     hand = smaller(hand, (t2 - t1) / repeats);
     memory = smaller(memory, (t3 - t2) / repeats);
@@ -182,11 +184,11 @@ static double compile_ms(const struct tc_kernel *k, const struct tc_target *targ
     struct tc_module *module;
     struct tc_blob blob;
     tc_config_default(&config);
-    const double start = now(CLOCK_THREAD_CPUTIME_ID);
+    const double start = spent_ns();
     if (tc_codegen_llvm.begin(tc_alloc_system(), target, &config, &module, &err) ||
         tc_codegen_llvm.emit(module, k, &err) || tc_codegen_llvm.finish(module, &blob, NULL, &err))
       exit(1);
-    const double ns = now(CLOCK_THREAD_CPUTIME_ID) - start;
+    const double ns = spent_ns() - start;
     if (ns < best) best = ns;
     tc_blob_free(&blob);
   }

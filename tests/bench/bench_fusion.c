@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 
+#include "base/clock.h"
 #include "base/target.h"
 #include "device/cpu/features.h"
 #include "tcompile.h"
@@ -60,12 +60,6 @@ struct bench {
   float *data[BUFFERS]; /* result, two operands, and the vectors of ROW elements: SCALE, SHIFT */
 };
 typedef void side(const struct bench *b, int64_t at, int64_t n);
-
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void hand_nested(const struct bench *b, int64_t at, int64_t n) {
   b->hand->nested(b->data[0] + at, b->data[1] + at, n, b->stream);
@@ -115,13 +109,13 @@ static const struct workload workloads[] = {
 };
 
 static double call_lua(struct bench *b, int function) {
-  const double start = now_ns();
+  const double start = tc_now_ns();
   lua_pushvalue(b->L, function);
   if (lua_pcall(b->L, 0, 0, 0)) {
     fprintf(stderr, "%s\n", lua_tostring(b->L, -1));
     exit(1);
   }
-  const double ns = now_ns() - start;
+  const double ns = tc_now_ns() - start;
   lua_gc(b->L, LUA_GCCOLLECT); /* the result's memory is used again, as in a loop that drops it */
   return ns;
 }
@@ -134,13 +128,13 @@ static double time_lua(struct bench *b, int function) {
 }
 
 static double call_hand(const struct bench *b, side *run) {
-  const double start = now_ns();
+  const double start = tc_now_ns();
 #pragma omp parallel num_threads(b->threads)
   {
     const int64_t share = b->n / b->threads, t = omp_get_thread_num();
     run(b, t * share, share);
   }
-  return now_ns() - start;
+  return tc_now_ns() - start;
 }
 
 static double time_hand(const struct bench *b, side *run) {

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
 
+#include "base/clock.h"
 #include "guards/build.h"
 #include "lua/module.h"
 #include "tcompile.h"
@@ -59,12 +59,6 @@ static const char PROGRAM[] =
     "  return model, y, table.unpack(shapes)\n"
     "end\n"
     "return function(case, n) return makers[case](n) end\n";
-
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int n_sources;
 
@@ -135,14 +129,14 @@ static double fastest(const struct calls *calls) {
   double best = 1e18;
   long n = 16;
   for (double spent = 0; spent < TURN_NS; n *= 2) {
-    const double start = now_ns();
+    const double start = tc_now_ns();
     check_all(calls, n);
-    spent = now_ns() - start;
+    spent = tc_now_ns() - start;
   }
   for (int turn = 0; turn < TURNS; turn++) {
-    const double start = now_ns();
+    const double start = tc_now_ns();
     check_all(calls, n);
-    const double each = (now_ns() - start) / (double)n;
+    const double each = (tc_now_ns() - start) / (double)n;
     if (each < best) best = each;
   }
   return best;

@@ -9,12 +9,12 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 
+#include "base/clock.h"
 #include "base/target.h"
 #include "device/cpu/features.h"
 #include "tcompile.h"
@@ -38,12 +38,6 @@ struct bench {
   float *y;
 };
 typedef void side(const struct bench *b, int64_t first, int64_t last); /* of the batch */
-
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void hand_entropy(const struct bench *b, int64_t first, int64_t last) {
   b->hand->entropy(b->y + first, b->x + first * ENTROPY_COLUMNS, last - first, ENTROPY_COLUMNS);
@@ -73,10 +67,10 @@ static void die(lua_State *L) {
 }
 
 static double call_compiled(const struct bench *b, float *checked, int64_t n) {
-  const double start = now_ns();
+  const double start = tc_now_ns();
   lua_pushvalue(b->L, 1);
   if (lua_pcall(b->L, 0, 1, 0)) die(b->L);
-  const double ns = now_ns() - start;
+  const double ns = tc_now_ns() - start;
   const float *y = tc_tensor_data(tc_lua_tensor(b->L, -1));
   for (int64_t i = 0; checked && i < n; i++) checked[i] = y[i];
   lua_settop(b->L, 2);
@@ -86,13 +80,13 @@ static double call_compiled(const struct bench *b, float *checked, int64_t n) {
 
 static double call_hand(const struct bench *b, const struct workload *w) {
   const int64_t items = w->items * b->batch;
-  const double start = now_ns();
+  const double start = tc_now_ns();
 #pragma omp parallel num_threads(b->threads)
   {
     const int64_t t = omp_get_thread_num();
     w->hand(b, items * t / b->threads, items * (t + 1) / b->threads);
   }
-  return now_ns() - start;
+  return tc_now_ns() - start;
 }
 
 static void measure(struct bench *b, const struct workload *w, int batch) {

@@ -132,6 +132,16 @@ refused 'the library never ends the program' 'compiler/base/vec.c:1'
 fresh_tree
 put compiler/base/vec.c 'float tc_vec(const struct tc_tensor *x) { return *(float *)tc_tensor_data(x); }'
 refused 'only devices, the runtime' 'compiler/base/vec.c:1'
+once='the clock is read in base/clock.h'
+fresh_tree
+put compiler/base/vec.c 'void tc_vec(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }'
+refused "$once" 'compiler/base/vec.c:1'
+fresh_tree
+put compiler/base/vec.c 'static int no_memory(struct tc_error *err) { return 1; }'
+refused "$once" 'compiler/base/vec.c:1'
+fresh_tree
+put compiler/base/vec.c 'int tc_vec(struct tc_error *err) { return tc_fail(err, TC_NOMEM, "vec", "out of memory"); }'
+refused "$once" 'compiler/base/vec.c:1'
 
 # --- objects ---
 globals='the libraries have no mutable globals'

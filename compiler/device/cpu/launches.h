@@ -45,7 +45,6 @@ void tc_cpu_bind_gemm(const struct tc_run *run, const struct tc_gemm *gemm, cons
 /* What an entry takes on one thread, roughly; and the threads that so much work is worth. */
 double tc_cpu_guess_ns(const struct tc_run *run, const struct tc_launch *launch);
 int tc_cpu_threads_worth(const struct tc_cpu *cpu, double ns);
-double tc_cpu_now_ns(void);
 /* Adds each entry's time, of the threads together divided by their number, to ns[entry] where ns is given. */
 tc_status tc_cpu_run_tiles(struct tc_cpu *cpu, const struct tc_run *run, const struct tc_tiles *tiles,
                            double *ns, struct tc_error *err);

@@ -2,6 +2,7 @@
  * nothing. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/cpu/launches.h"
 
 struct tc_queue {
@@ -41,7 +42,7 @@ void tc_cpu_event_free(struct tc_device *device, struct tc_event *event) {
 tc_status tc_cpu_event_record(struct tc_device *device, struct tc_event *event, struct tc_queue *queue,
                               struct tc_error *err) {
   (void)device, (void)queue, (void)err;
-  event->ns = tc_cpu_now_ns();
+  event->ns = tc_now_ns();
   return TC_OK;
 }
 

@@ -11,8 +11,8 @@
  *    by record.c.
  * 5. A list whose sizes are constants is evaluated without a look at the symbols' nodes. */
 #include <omp.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "device/cpu/launches.h"
 
 enum {
@@ -242,20 +242,13 @@ tc_status tc_cpu_run(struct tc_device *device, const struct tc_run *run, struct 
   return status;
 }
 
-double tc_cpu_now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 tc_status tc_cpu_time(struct tc_device *device, const struct tc_run *run, double *ns, struct tc_error *err) {
   for (int i = 0; i < run->list->n_launches;) {
     const int begin = i;
-    const double start = tc_cpu_now_ns();
+    const double start = tc_now_ns();
     const tc_status status = run_step(tc_cpu_of(device), run, &i, begin + 1, ns, err);
     if (status) return status;
-    if (i == begin + 1)
-      ns[begin] = tc_cpu_now_ns() - start; /* tiles tell the time of each of their entries */
+    if (i == begin + 1) ns[begin] = tc_now_ns() - start; /* tiles tell the time of each of their entries */
   }
   return TC_OK;
 }

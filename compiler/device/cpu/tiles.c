@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/cpu/launches.h"
 
 /* An entry's part in any tile. */
@@ -47,13 +48,13 @@ static void run_tile(const struct tiling *t, int64_t number, char *memory, doubl
   const struct tc_cpu_tile tile = {memory, batch * t->rows + row, t->batches * t->rows};
   for (int i = 0; i < t->n_parts; i++) {
     const struct part *p = &t->parts[i];
-    const double start = t->ns ? tc_cpu_now_ns() : 0;
+    const double start = t->ns ? tc_now_ns() : 0;
     if (p->launch->kind == TC_LAUNCH_GEMM)
       run_product(t, p, &tile, batch, row, rows);
     else
       tc_cpu_run_part(t->run, p->launch, &tile, memory + t->tile_bytes, tile.row * p->items_a_row,
                       (tile.row + rows) * p->items_a_row);
-    if (t->ns) ns[i] += tc_cpu_now_ns() - start;
+    if (t->ns) ns[i] += tc_now_ns() - start;
   }
 }
 
