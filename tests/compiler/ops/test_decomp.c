@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "decomp/decomp.h"
-#include "tests/compiler/ops/interpreter.h"
+#include "tests/compiler/ir/reference.h"
 
 enum { MAX_IN = 4 };
 
@@ -20,7 +20,10 @@ struct fixture {
   struct tc_graph *graph, *decomposed;
   int n_in;
   struct tc_node *in[MAX_IN];
-  struct numbers values[MAX_IN];
+  struct numbers {
+    int64_t count;
+    double *data;
+  } values[MAX_IN]; /* row-major */
 };
 
 static struct tc_config defaults;
@@ -48,6 +51,28 @@ static void check_ways(const struct fixture *f) {
     tc_strbuf_free(&text);
   }
   tc_strbuf_free(&expected);
+}
+
+static struct numbers numbers_new(int ndim, const int64_t *sizes) {
+  struct numbers n = {.count = 1};
+  for (int d = 0; d < ndim; d++) n.count *= sizes[d];
+  n.data = calloc((size_t)n.count + 1, sizeof *n.data);
+  assert_non_null(n.data);
+  return n;
+}
+
+static void numbers_free(struct numbers *n) { free(n->data); }
+
+/* What the decomposed graph makes of its inputs, all of F64. */
+static struct numbers interpret(const struct fixture *f) {
+  void *data[MAX_IN];
+  for (int i = 0; i < f->n_in; i++) data[i] = f->values[i].data;
+  struct ref_value *values = ref_evaluate(f->decomposed, &(struct ref_inputs){.data = data});
+  struct ref_value *result = &values[f->decomposed->outputs.data[0]->id];
+  const struct numbers out = {result->numel, result->f};
+  result->f = NULL;
+  ref_free_all(values, f->decomposed->nodes.len);
+  return out;
 }
 
 static int setup(void **state) {
@@ -87,7 +112,7 @@ static struct tc_node *input(struct fixture *f, tc_dtype dtype, int ndim, const 
   }
   struct tc_node *node = tc_graph_input(f->graph, &meta, strides);
   assert_non_null(node);
-  f->values[f->n_in] = numbers_new(&meta);
+  f->values[f->n_in] = numbers_new(ndim, sizes);
   for (int64_t i = 0; i < f->values[f->n_in].count; i++) f->values[f->n_in].data[i] = random_between(-3, 3);
   return f->in[f->n_in++] = node;
 }
@@ -151,7 +176,7 @@ static void pointwise(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     f->graph->outputs.len = 0;
     decompose(f, rows[i].op, 0, NULL, 0);
-    struct numbers out = interpret(f->decomposed, f->values);
+    struct numbers out = interpret(f);
     for (int64_t k = 0; k < out.count; k++)
       assert_close(out.data[k], rows[i].of(f->values[0].data[k]), close);
     numbers_free(&out);
@@ -171,7 +196,7 @@ static void mean_and_var(void **state) {
   for (int which = 0; which < 2; which++) {
     f->graph->outputs.len = 0;
     decompose(f, which ? TC_OP_var : TC_OP_mean, INTS(0, 0, 2), 1);
-    struct numbers out = interpret(f->decomposed, f->values);
+    struct numbers out = interpret(f);
     assert_int_equal(out.count, B);
     for (int b = 0; b < B; b++) {
       double sum = 0, squares = 0;
@@ -191,13 +216,13 @@ static void mean_and_var_of_too_little(void **state) {
   struct fixture *f = *state;
   INPUT(f, TC_F64, 2, 1);
   decompose(f, TC_OP_var, INTS(0, 1), 1);
-  struct numbers out = interpret(f->decomposed, f->values);
+  struct numbers out = interpret(f);
   assert_true(isnan(out.data[0]));
   numbers_free(&out);
   struct fixture empty = {.arena = f->arena, .graph = tc_graph_new(f->arena)};
   INPUT(&empty, TC_F64, 2, 0);
   decompose(&empty, TC_OP_mean, INTS(1, 1), 0);
-  out = interpret(empty.decomposed, empty.values);
+  out = interpret(&empty);
   assert_int_equal(out.count, 2);
   assert_true(isnan(out.data[1]));
   numbers_free(&out);
@@ -223,7 +248,7 @@ static void softmax_and_relatives(void **state) {
       decompose(f, ops[which], INTS(0, 1), 0);
     else
       decompose(f, ops[which], INTS(1), 0);
-    struct numbers out = interpret(f->decomposed, f->values);
+    struct numbers out = interpret(f);
     for (int a = 0; a < A; a++)
       for (int b = 0; b < B; b++)
         for (int c = 0; c < C; c++) {
@@ -243,7 +268,7 @@ static void logsumexp_of_infinities(void **state) {
   const double values[] = {-INFINITY, -INFINITY, INFINITY, 1, -INFINITY, 1};
   memcpy(f->values[0].data, values, sizeof values);
   decompose(f, TC_OP_logsumexp, INTS(1, 1), 0);
-  struct numbers out = interpret(f->decomposed, f->values);
+  struct numbers out = interpret(f);
   assert_close(out.data[0], -INFINITY, 0);
   assert_close(out.data[1], INFINITY, 0);
   assert_close(out.data[2], 1, 0);
@@ -257,7 +282,7 @@ static void softmax_of_nothing_and_of_one(void **state) {
   struct fixture one = {.arena = f->arena, .graph = tc_graph_new(f->arena)};
   input(&one, TC_F64, 0, NULL);
   decompose(&one, TC_OP_softmax, INTS(0), 0);
-  struct numbers out = interpret(one.decomposed, one.values);
+  struct numbers out = interpret(&one);
   assert_close(out.data[0], 1, 0);
   numbers_free(&out);
   numbers_free(&one.values[0]);
@@ -277,7 +302,7 @@ static void norms(void **state) {
     f->n_in = which ? 2 : 3;
     decompose(f, which ? TC_OP_rms_norm : TC_OP_layer_norm, INTS(2, 1, !which), eps);
     f->n_in = 3;
-    struct numbers out = interpret(f->decomposed, f->values);
+    struct numbers out = interpret(f);
     for (int row = 0; row < ROWS; row++) {
       const double *x = f->values[0].data + row * COLUMNS;
       double mean = 0, power = 0;
@@ -309,7 +334,7 @@ static void linear_is_one_flat_product(void **state) {
     for (size_t i = 0; i < f->decomposed->nodes.len; i++)
       if (f->decomposed->nodes.data[i]->op == TC_OP_matmul)
         assert_int_equal(f->decomposed->nodes.data[i]->meta.ndim, 2);
-    struct numbers out = interpret(f->decomposed, f->values);
+    struct numbers out = interpret(f);
     for (int64_t i = 0; i < out.count; i++) {
       double want = f->values[2].data[i % OUT];
       for (int k = 0; k < IN; k++)
@@ -333,7 +358,7 @@ static void attention(void **state) {
     if (variant == 1) INPUT(f, TC_F64, L, S);
     decompose(f, TC_OP_sdpa, INTS(variant == 2), 0.5);
     assert_int_equal(count_ops(f->decomposed, TC_OP_matmul), 2);
-    struct numbers out = interpret(f->decomposed, f->values);
+    struct numbers out = interpret(f);
     for (int l = 0; l < L; l++) {
       double weights[S], total = 0;
       for (int s = 0; s < S; s++) {
