@@ -25,7 +25,7 @@ struct tc_guard_dispatch {
   uint64_t *keys;
   bool *has_key;
   int *keyless;
-  struct tc_slots by_key;
+  struct tc_hash_index by_key;
   struct probe probes[MOST_PROBES];
 };
 
@@ -221,7 +221,7 @@ static bool fill(struct tc_guard_dispatch *d, struct tc_guards *const *programs)
   for (int p = 0; p < d->count; p++) {
     if (!d->has_key[p])
       d->keyless[d->n_keyless++] = p;
-    else if (!tc_slots_add(d->alloc, &d->by_key, d->keys[p], p))
+    else if (!tc_hash_index_add(d->alloc, &d->by_key, d->keys[p], p))
       return false;
   }
   return true;
@@ -247,22 +247,22 @@ void tc_guards_dispatch_free(struct tc_guard_dispatch *d) {
   TC_FREE_ARRAY(d->alloc, d->keys, n);
   TC_FREE_ARRAY(d->alloc, d->has_key, n);
   TC_FREE_ARRAY(d->alloc, d->keyless, n);
-  TC_FREE_ARRAY(d->alloc, d->by_key.data, d->by_key.cap);
+  tc_hash_index_free(d->alloc, &d->by_key);
   TC_FREE(d->alloc, d);
 }
 
 /* Those with the key, of which the one that holds comes first the next time. */
 static int find_by_key(struct tc_guard_dispatch *d, uint64_t key, const struct tc_frame *frame,
                        const struct tc_guard_values *values, int *tried) {
-  struct tc_slot *first = NULL;
-  size_t at = tc_slots_first(&d->by_key, key);
-  for (int p; (p = tc_slots_item(&d->by_key, at, key, &at)) >= 0;) {
-    struct tc_slot *slot = &d->by_key.data[(at - 1) & (d->by_key.cap - 1)];
-    if (!first) first = slot;
+  struct tc_hash_entry *first = NULL;
+  size_t at = tc_hash_index_first(&d->by_key, key);
+  for (int p; (p = tc_hash_index_next(&d->by_key, key, &at)) >= 0;) {
+    struct tc_hash_entry *entry = tc_hash_index_newest(&d->by_key, at);
+    if (!first) first = entry;
     ++*tried;
     if (tc_guards_match(d->programs[p], frame, values)) continue;
-    slot->item = first->item;
-    first->item = p;
+    entry->number = first->number;
+    first->number = p + 1;
     return p;
   }
   return -1;

@@ -223,12 +223,12 @@ void tc_guards_shape_fact(struct tc_guards *g, const struct tc_sym_fact *given) 
                                     keep_symbol(g, given->b)};
   if (g->failed) return;
   const uint64_t hash = tc_hash_mix(tc_hash_mix(shape.less, shape.a.bits), shape.b.bits);
-  size_t at = tc_slots_first(&g->shape_index, hash);
-  for (int i; (i = tc_slots_item(&g->shape_index, at, hash, &at)) >= 0;) {
+  size_t at = tc_hash_index_first(&g->shape_index, hash);
+  for (int i; (i = tc_hash_index_next(&g->shape_index, hash, &at)) >= 0;) {
     const struct tc_sym_fact *known = &g->facts.data[i].shape;
     if (known->less == shape.less && tc_sym_same(known->a, shape.a) && tc_sym_same(known->b, shape.b)) return;
   }
-  if (!tc_slots_add(tc_arena_alloc(g->arena), &g->shape_index, hash, (int)g->facts.len))
+  if (!tc_hash_index_add(tc_arena_alloc(g->arena), &g->shape_index, hash, (int)g->facts.len))
     g->failed = true;
   else
     tc_guards_add_fact(g, &(struct tc_fact){.kind = TC_GUARD_SHAPE, .source = TC_NO_SOURCE, .shape = shape});

@@ -158,18 +158,19 @@ static bool demands_same(const struct tc_fact_tensor *a, const struct tc_fact_te
 
 /* Finds the first among tensors of fixed sizes that demand the same: of many parameters, few shapes. */
 static bool find_alike(struct tc_guards *g) {
-  struct tc_slots index = {0};
+  struct tc_hash_index index = {0};
   for (size_t i = 0; i < g->facts.len; i++) {
     struct tc_fact_tensor *tensor = g->facts.data[i].kind == TC_GUARD_TENSOR ? g->facts.data[i].tensor : NULL;
     if (!tensor || tensor->dims) continue;
     const size_t bytes = sizeof *tensor->sizes * (size_t)tensor->ndim;
     const uint64_t hash =
         tc_hash_bytes(tc_hash_bytes((uint64_t)tensor->dtype, tensor->sizes, bytes), tensor->strides, bytes);
-    size_t at = tc_slots_first(&index, hash);
+    size_t at = tc_hash_index_first(&index, hash);
     tensor->like = tensor;
-    for (int k; tensor->like == tensor && (k = tc_slots_item(&index, at, hash, &at)) >= 0;)
+    for (int k; tensor->like == tensor && (k = tc_hash_index_next(&index, hash, &at)) >= 0;)
       if (demands_same(tensor, g->facts.data[k].tensor)) tensor->like = g->facts.data[k].tensor;
-    if (tensor->like == tensor && !tc_slots_add(tc_arena_alloc(g->arena), &index, hash, (int)i)) return false;
+    if (tensor->like == tensor && !tc_hash_index_add(tc_arena_alloc(g->arena), &index, hash, (int)i))
+      return false;
   }
   return true;
 }

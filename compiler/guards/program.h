@@ -21,9 +21,9 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/vec.h"
 #include "guards/build.h"
-#include "guards/slots.h"
 
 enum tc_source_kind {
   TC_SOURCE_FUNCTION,
@@ -211,7 +211,7 @@ struct tc_guards {
   /* Of `alloc`: an arena would keep what they outgrow. */
   TC_VEC(struct tc_source) sources;
   TC_VEC(struct tc_fact) facts;
-  struct tc_slots source_index, shape_index,
+  struct tc_hash_index source_index, shape_index,
       string_index;          /* of sources; of SHAPE facts; of anchored strings, to anchors */
   struct tc_symtab *symbols; /* of the facts' own; NULL: there are none */
 

@@ -30,7 +30,7 @@ void tc_guards_free(struct tc_guards *g, lua_State *L) {
   tc_arena_free(g->arena); /* the symbols too */
   tc_vec_free(g->alloc, &g->sources);
   tc_vec_free(g->alloc, &g->facts);
-  TC_FREE_ARRAY(g->alloc, g->source_index.data, g->source_index.cap);
+  tc_hash_index_free(g->alloc, &g->source_index);
   TC_FREE(g->alloc, g);
 }
 
@@ -48,11 +48,12 @@ int tc_guards_anchor_shared(struct tc_guards *g, lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TSTRING) return tc_guards_anchor(g, L, index);
   const char *text = lua_tostring(L, index);
   const uint64_t hash = tc_hash_u64(LUA_TSTRING, (uint64_t)(uintptr_t)text);
-  size_t at = tc_slots_first(&g->string_index, hash);
-  for (int anchor; (anchor = tc_slots_item(&g->string_index, at, hash, &at)) >= 0;)
+  size_t at = tc_hash_index_first(&g->string_index, hash);
+  for (int anchor; (anchor = tc_hash_index_next(&g->string_index, hash, &at)) >= 0;)
     if (lua_tostring(g->thread, anchor) == text) return anchor;
   const int anchor = tc_guards_anchor(g, L, index);
-  if (anchor && !tc_slots_add(tc_arena_alloc(g->arena), &g->string_index, hash, anchor)) g->failed = true;
+  if (anchor && !tc_hash_index_add(tc_arena_alloc(g->arena), &g->string_index, hash, anchor))
+    g->failed = true;
   return anchor;
 }
 
@@ -154,8 +155,8 @@ static bool is_step(const struct tc_guards *g, const struct tc_source *s, const 
 
 static int find_by_hash(const struct tc_guards *g, const struct tc_source *wanted, lua_State *L, int index,
                         uint64_t hash) {
-  size_t at = tc_slots_first(&g->source_index, hash);
-  for (int i; (i = tc_slots_item(&g->source_index, at, hash, &at)) >= 0;) {
+  size_t at = tc_hash_index_first(&g->source_index, hash);
+  for (int i; (i = tc_hash_index_next(&g->source_index, hash, &at)) >= 0;) {
     const struct tc_source *s = &g->sources.data[i];
     if (s->parent == wanted->parent && s->integer == wanted->integer && is_step(g, s, wanted, L, index))
       return i;
@@ -211,7 +212,7 @@ static int intern_source(struct tc_guards *g, const struct tc_source *wanted, lu
   if (index) source.number = tc_guards_anchor_shared(g, L, index);
   const int item = (int)g->sources.len;
   if (g->failed || !tc_vec_push(g->alloc, &g->sources, source) ||
-      !tc_slots_add(g->alloc, &g->source_index, hash, item)) {
+      !tc_hash_index_add(g->alloc, &g->source_index, hash, item)) {
     g->failed = true;
     return TC_NO_SOURCE;
   }

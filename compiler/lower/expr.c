@@ -9,20 +9,18 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
 struct tc_expr_table {
   struct tc_arena *arena;
-  int count;
-  size_t cap;
-  const struct tc_expr **slots;       /* open addressing */
+  struct tc_hash_index index;         /* over by_id */
   const struct tc_patterns *patterns; /* NULL: rewrites are code */
   struct tc_fuel *fuel;               /* NULL: unlimited */
   TC_VEC(const struct tc_expr *) by_id;
 };
 
-enum { EXPR_TABLE_FIRST = 64 };
 enum expr_class { CLASS_SAME, CLASS_BOOL, CLASS_SELF };
 
 static const struct {
@@ -55,7 +53,7 @@ void tc_expr_table_share(struct tc_expr_table *table, const struct tc_expr_table
 }
 void tc_expr_table_limit(struct tc_expr_table *table, struct tc_fuel *fuel) { table->fuel = fuel; }
 
-int tc_expr_count(const struct tc_expr_table *table) { return table->count; }
+int tc_expr_count(const struct tc_expr_table *table) { return (int)table->by_id.len; }
 const struct tc_expr *tc_expr_at(const struct tc_expr_table *table, int id) { return table->by_id.data[id]; }
 
 static uint64_t number_bits(double value) {
@@ -79,34 +77,19 @@ static bool expr_equal(const struct tc_expr *a, const struct tc_expr *b) {
          number_bits(a->number) == number_bits(b->number);
 }
 
-static size_t expr_place(const struct tc_expr_table *table, const struct tc_expr *e) {
-  size_t at = expr_hash(e) & (table->cap - 1);
-  while (table->slots[at] && !expr_equal(table->slots[at], e)) at = (at + 1) & (table->cap - 1);
-  return at;
-}
-
-static bool expr_grow(struct tc_expr_table *table) {
-  const size_t old_cap = table->cap;
-  const struct tc_expr **old = table->slots;
-  table->cap = old_cap ? old_cap * 2 : EXPR_TABLE_FIRST;
-  table->slots = TC_NEW_ARRAY(tc_arena_alloc(table->arena), const struct tc_expr *, table->cap);
-  if (!table->slots) return table->slots = old, table->cap = old_cap, false;
-  for (size_t i = 0; i < old_cap; i++)
-    if (old[i]) table->slots[expr_place(table, old[i])] = old[i];
-  return true;
-}
-
 const struct tc_expr *tc_expr_intern(struct tc_expr_table *table, const struct tc_expr *proto) {
-  if ((size_t)table->count * 2 >= table->cap && !expr_grow(table)) return NULL;
-  const size_t at = expr_place(table, proto);
-  if (!table->slots[at]) {
-    struct tc_expr *fresh = tc_arena_bytes(table->arena, sizeof *fresh);
-    if (!fresh || !tc_vec_push(tc_arena_alloc(table->arena), &table->by_id, fresh)) return NULL;
-    *fresh = *proto;
-    fresh->id = table->count++;
-    table->slots[at] = fresh;
-  }
-  return table->slots[at];
+  const struct tc_alloc *alloc = tc_arena_alloc(table->arena);
+  const uint64_t hash = expr_hash(proto);
+  size_t at = tc_hash_index_first(&table->index, hash);
+  for (int i; (i = tc_hash_index_next(&table->index, hash, &at)) >= 0;)
+    if (expr_equal(table->by_id.data[i], proto)) return table->by_id.data[i];
+  struct tc_expr *fresh = tc_arena_bytes(table->arena, sizeof *fresh);
+  if (!fresh) return NULL;
+  *fresh = *proto;
+  fresh->id = (int)table->by_id.len;
+  return tc_vec_push(alloc, &table->by_id, fresh) && tc_hash_index_add(alloc, &table->index, hash, fresh->id)
+             ? fresh
+             : NULL;
 }
 
 /* A symbol that an operator needs must be valid, and its operands must be there (LOAD's may be NULL). */

@@ -6,8 +6,6 @@
 #include "base/strbuf.h"
 #include "lower/walk.h"
 
-enum { INDEX_TABLE_FIRST = 64 };
-
 struct tc_loops *tc_loops_new(struct tc_graph *g) {
   struct tc_loops *loops = TC_NEW(tc_arena_alloc(g->arena), struct tc_loops);
   if (!loops) return NULL;
@@ -58,34 +56,19 @@ static bool index_equal(const struct tc_index *a, const struct tc_index *b) {
          !memcmp(a->at, b->at, sizeof *a->at * (size_t)a->n);
 }
 
-static size_t index_place(const struct tc_loops *loops, const struct tc_index *index) {
-  size_t at = index_hash(index) & (loops->index_cap - 1);
-  while (loops->index_slots[at] && !index_equal(&loops->indices.data[loops->index_slots[at] - 1], index))
-    at = (at + 1) & (loops->index_cap - 1);
-  return at;
-}
-
-static bool index_grow(struct tc_loops *loops) {
-  const size_t cap = loops->index_cap ? loops->index_cap * 2 : INDEX_TABLE_FIRST;
-  int *slots = TC_NEW_ARRAY(tc_arena_alloc(loops->arena), int, cap);
-  if (!slots) return false;
-  loops->index_slots = slots;
-  loops->index_cap = cap;
-  for (size_t i = 0; i < loops->indices.len; i++)
-    slots[index_place(loops, &loops->indices.data[i])] = (int)i + 1;
-  return true;
-}
-
 int tc_loops_index(struct tc_loops *loops, const struct tc_index *index) {
+  const struct tc_alloc *alloc = tc_arena_alloc(loops->arena);
   for (int i = 0; i < index->n; i++)
     if (!tc_sym_valid(index->at[i])) return -1;
-  if (loops->indices.len * 2 >= loops->index_cap && !index_grow(loops)) return -1;
-  const size_t at = index_place(loops, index);
-  if (!loops->index_slots[at]) {
-    if (!tc_vec_push(tc_arena_alloc(loops->arena), &loops->indices, *index)) return -1;
-    loops->index_slots[at] = (int)loops->indices.len;
-  }
-  return loops->index_slots[at] - 1;
+  const uint64_t hash = index_hash(index);
+  size_t at = tc_hash_index_first(&loops->by_index, hash);
+  for (int i; (i = tc_hash_index_next(&loops->by_index, hash, &at)) >= 0;)
+    if (index_equal(&loops->indices.data[i], index)) return i;
+  const int fresh = (int)loops->indices.len;
+  return tc_vec_push(alloc, &loops->indices, *index) &&
+                 tc_hash_index_add(alloc, &loops->by_index, hash, fresh)
+             ? fresh
+             : -1;
 }
 
 const struct tc_expr *tc_loops_load(struct tc_loops *loops, const struct tc_loop *loop,

@@ -12,6 +12,7 @@
 
 #include "base/fuel.h"
 #include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/products.h"
 #include "base/vec.h"
 #include "lower/lower.h"
@@ -58,10 +59,9 @@ struct tc_loops {
   struct tc_graph *graph;
   TC_VEC(struct tc_loop *) items;
   TC_VEC(struct tc_index) indices;
-  int *index_slots; /* open addressing over `indices`: id + 1 */
-  size_t index_cap;
-  struct tc_fuel *fuel;    /* of the whole compile */
-  struct tc_view *outputs; /* one for each output of the graph */
+  struct tc_hash_index by_index; /* over `indices` */
+  struct tc_fuel *fuel;          /* of the whole compile */
+  struct tc_view *outputs;       /* one for each output of the graph */
 };
 
 struct tc_loops *tc_loops_new(struct tc_graph *g);

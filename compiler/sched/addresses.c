@@ -4,32 +4,25 @@
  * kernel is finished. */
 #include "sched/draft.h"
 
-static size_t address_place(const struct tc_draft *d, tc_sym from) {
-  size_t at = tc_hash_u64(from.bits, 0) & (d->address_cap - 1);
-  while (d->address_slots[at] && !tc_sym_same(d->addresses.data[d->address_slots[at] - 1].from, from))
-    at = (at + 1) & (d->address_cap - 1);
-  return at;
-}
-
-static bool address_grow(struct tc_draft *d) {
-  enum { FIRST = 32 };
-  d->address_cap = d->address_cap ? d->address_cap * 2 : FIRST;
-  d->address_slots = TC_NEW_ARRAY(d->scratch, int, d->address_cap);
-  if (!d->address_slots) return false;
-  for (size_t i = 0; i < d->addresses.len; i++)
-    d->address_slots[address_place(d, d->addresses.data[i].from)] = (int)i + 1;
-  return true;
+/* Position of the address that was built so; -1: there is none. */
+static int find_address(const struct tc_draft *d, uint64_t hash, tc_sym from) {
+  size_t at = tc_hash_index_first(&d->address_index, hash);
+  for (int i; (i = tc_hash_index_next(&d->address_index, hash, &at)) >= 0;)
+    if (tc_sym_same(d->addresses.data[i].from, from)) return i;
+  return -1;
 }
 
 static struct tc_draft_address *note_address(struct tc_draft *d, tc_sym from, int bytes, bool store) {
-  if (d->addresses.len * 2 >= d->address_cap && !address_grow(d)) return NULL;
-  const size_t at = address_place(d, from);
-  if (!d->address_slots[at]) {
+  const uint64_t hash = tc_hash_u64(from.bits, 0);
+  int i = find_address(d, hash, from);
+  if (i < 0) {
     const struct tc_draft_address fresh = {.from = from, .to = from};
-    if (!tc_vec_push(d->scratch, &d->addresses, fresh)) return NULL;
-    d->address_slots[at] = (int)d->addresses.len;
+    i = (int)d->addresses.len;
+    if (!tc_vec_push(d->scratch, &d->addresses, fresh) ||
+        !tc_hash_index_add(d->scratch, &d->address_index, hash, i))
+      return NULL;
   }
-  struct tc_draft_address *a = &d->addresses.data[d->address_slots[at] - 1];
+  struct tc_draft_address *a = &d->addresses.data[i];
   a->bytes += bytes;
   a->memory |= bytes > 0;
   a->store |= store;
@@ -37,9 +30,9 @@ static struct tc_draft_address *note_address(struct tc_draft *d, tc_sym from, in
 }
 
 tc_sym tc_draft_address(const struct tc_draft *d, tc_sym built) {
-  if (tc_sym_is_const(built) || !d->address_cap) return built;
-  const int found = d->address_slots[address_place(d, built)];
-  return found ? d->addresses.data[found - 1].to : built;
+  if (tc_sym_is_const(built)) return built;
+  const int found = find_address(d, tc_hash_u64(built.bits, 0), built);
+  return found < 0 ? built : d->addresses.data[found].to;
 }
 
 /* Symbols on which a data-dependent offset depends; `walk` is not the one that is under way. */

@@ -75,8 +75,7 @@ struct tc_draft {
   bool planted;  /* a wrong value is in it, on purpose */
   int *stage_of; /* by expression, where a long chain is cut into passes (stage.c); else NULL */
   int n_stages;
-  int *address_slots; /* open addressing over `addresses`: position + 1 */
-  size_t address_cap;
+  struct tc_hash_index address_index;
   enum tc_product product; /* of a member that is a matrix product, or 0 */
   int n_jams,
       copies; /* decided by jam.c; copies: the product of their counts, so many results an item and lane */

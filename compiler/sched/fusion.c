@@ -205,10 +205,11 @@ static bool same_space(const struct tc_cluster *a, const struct tc_cluster *b) {
 
 /* --- side by side: the same dimensions in the same order --- */
 
-/* Clusters of one space, as a list by number; numbers of those that are gone are skipped and left out. */
+/* Clusters of one space, as a list by number; numbers of those that are gone are skipped and left out.
+ * `first`: of the list so far, by the number of the cluster that stands for its space. */
 struct spaces {
-  int *next, *slots;
-  size_t cap;
+  int *next, *first;
+  struct tc_hash_index index;
 };
 
 static uint64_t space_hash(const struct tc_cluster *c) {
@@ -217,22 +218,31 @@ static uint64_t space_hash(const struct tc_cluster *c) {
   return h;
 }
 
+/* The cluster that stands for the space of cluster i; -1: there was none before. */
+static int space_of(const struct tc_sched *s, const struct spaces *spaces, uint64_t hash, size_t i) {
+  size_t at = tc_hash_index_first(&spaces->index, hash);
+  for (int found; (found = tc_hash_index_next(&spaces->index, hash, &at)) >= 0;)
+    if (same_space(s->clusters.data[found], s->clusters.data[i])) return found;
+  return -1;
+}
+
 /* Links each cluster to the next one of its space. */
 static bool find_spaces(struct tc_sched *s, struct spaces *spaces) {
   const size_t n = s->clusters.len;
-  for (spaces->cap = 2; spaces->cap < 2 * n;) spaces->cap *= 2;
   spaces->next = TC_NEW_ARRAY(s->alloc, int, n + 1);
-  spaces->slots = TC_NEW_ARRAY(s->alloc, int, spaces->cap);
-  if (!spaces->next || !spaces->slots) return false;
-  for (size_t i = n; i-- > 0;) { /* slots: number + 1 of the first cluster of a space, so far */
+  spaces->first = TC_NEW_ARRAY(s->alloc, int, n + 1);
+  if (!spaces->next || !spaces->first) return false;
+  for (size_t i = n; i-- > 0;) {
     const struct tc_cluster *c = s->clusters.data[i];
     spaces->next[i] = -1;
     if (c->gone || c->gemm) continue;
-    size_t at = space_hash(c) & (spaces->cap - 1);
-    while (spaces->slots[at] && !same_space(s->clusters.data[spaces->slots[at] - 1], c))
-      at = (at + 1) & (spaces->cap - 1);
-    spaces->next[i] = spaces->slots[at] - 1;
-    spaces->slots[at] = (int)i + 1;
+    const uint64_t hash = space_hash(c);
+    int space = space_of(s, spaces, hash, i);
+    if (space >= 0)
+      spaces->next[i] = spaces->first[space];
+    else if (!tc_hash_index_add(s->alloc, &spaces->index, hash, space = (int)i))
+      return false;
+    spaces->first[space] = (int)i;
   }
   return true;
 }

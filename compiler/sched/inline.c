@@ -6,58 +6,39 @@
  * its own. */
 #include "sched/inline.h"
 
-enum { MEMO_FIRST = 64 };
+static uint64_t memo_hash(const struct tc_expr *e, int scope) {
+  return tc_hash_u64((uint64_t)e->id, (uint64_t)scope);
+}
 
-static size_t memo_place(const struct tc_inliner *in, const struct tc_expr *e, int scope) {
-  size_t at = tc_hash_u64((uint64_t)e->id, (uint64_t)scope) & (in->memo_cap - 1);
-  while (in->memo[at].from && (in->memo[at].from != e || in->memo[at].scope != scope))
-    at = (at + 1) & (in->memo_cap - 1);
-  return at;
+static const struct tc_expr *memo_get(const struct tc_inliner *in, const struct tc_expr *e, int scope) {
+  const uint64_t hash = memo_hash(e, scope);
+  size_t at = tc_hash_index_first(&in->memo_index, hash);
+  for (int i; (i = tc_hash_index_next(&in->memo_index, hash, &at)) >= 0;)
+    if (in->memo.data[i].from == e && in->memo.data[i].scope == scope) return in->memo.data[i].to;
+  return NULL;
 }
 
 static bool memo_put(struct tc_inliner *in, const struct tc_expr *e, int scope, const struct tc_expr *to) {
-  if (in->memo_len * 2 >= in->memo_cap) {
-    const size_t old_cap = in->memo_cap;
-    struct tc_inline_memo *old = in->memo;
-    in->memo_cap = old_cap ? old_cap * 2 : MEMO_FIRST;
-    in->memo = TC_NEW_ARRAY(in->alloc, struct tc_inline_memo, in->memo_cap);
-    if (!in->memo) return in->memo = old, in->memo_cap = old_cap, false;
-    for (size_t i = 0; i < old_cap; i++)
-      if (old[i].from) in->memo[memo_place(in, old[i].from, old[i].scope)] = old[i];
-  }
-  in->memo[memo_place(in, e, scope)] = (struct tc_inline_memo){e, scope, to};
-  in->memo_len++;
-  return true;
+  const struct tc_inline_memo fresh = {e, scope, to};
+  return tc_vec_push(in->alloc, &in->memo, fresh) &&
+         tc_hash_index_add(in->alloc, &in->memo_index, memo_hash(e, scope), (int)in->memo.len - 1);
 }
 
-/* Where the scope is in the table, or would be. */
-static size_t scope_place(const struct tc_inliner *in, const struct tc_scope *scope) {
-  const uint64_t seed = tc_hash_u64((uint64_t)scope->loop, (uint64_t)scope->index);
-  size_t at =
-      tc_hash_u64(scope->predicate ? (uint64_t)scope->predicate->id + 1 : 0, seed) & (in->scope_cap - 1);
-  for (; in->scope_slots[at]; at = (at + 1) & (in->scope_cap - 1)) {
-    const struct tc_scope *known = &in->scopes.data[in->scope_slots[at] - 1];
-    if (known->loop == scope->loop && known->index == scope->index && known->predicate == scope->predicate)
-      break;
-  }
-  return at;
-}
-
-static bool grow_scopes(struct tc_inliner *in) {
-  in->scope_cap = in->scope_cap ? in->scope_cap * 2 : MEMO_FIRST;
-  in->scope_slots = TC_NEW_ARRAY(in->alloc, int, in->scope_cap);
-  for (size_t i = 0; in->scope_slots && i < in->scopes.len; i++)
-    in->scope_slots[scope_place(in, &in->scopes.data[i])] = (int)i + 1;
-  return in->scope_slots;
-}
-
+/* The number of the scope; -1 when memory is out. */
 static int scope_of(struct tc_inliner *in, int loop, int index, const struct tc_expr *predicate) {
   const struct tc_scope scope = {loop, index, predicate};
-  if (in->scopes.len * 2 >= in->scope_cap && !grow_scopes(in)) return -1;
-  const size_t at = scope_place(in, &scope);
-  if (in->scope_slots[at]) return in->scope_slots[at] - 1;
-  if (!tc_vec_push(in->alloc, &in->scopes, scope)) return -1;
-  return (in->scope_slots[at] = (int)in->scopes.len) - 1;
+  const uint64_t hash =
+      tc_hash_u64(predicate ? (uint64_t)predicate->id + 1 : 0, tc_hash_u64((uint64_t)loop, (uint64_t)index));
+  size_t at = tc_hash_index_first(&in->scope_index, hash);
+  for (int i; (i = tc_hash_index_next(&in->scope_index, hash, &at)) >= 0;) {
+    const struct tc_scope *known = &in->scopes.data[i];
+    if (known->loop == loop && known->index == index && known->predicate == predicate) return i;
+  }
+  const int fresh = (int)in->scopes.len;
+  return tc_vec_push(in->alloc, &in->scopes, scope) &&
+                 tc_hash_index_add(in->alloc, &in->scope_index, hash, fresh)
+             ? fresh
+             : -1;
 }
 
 static tc_sym substitute(struct tc_inliner *in, tc_sym s, int scope) {
@@ -80,7 +61,7 @@ static const struct tc_expr *value_unless(struct tc_inliner *in, const struct tc
 /* --- translating: an expression waits on the stack until what it needs is in the memo --- */
 
 static const struct tc_expr *known(const struct tc_inliner *in, const struct tc_expr *e, int scope) {
-  return in->memo_cap ? in->memo[memo_place(in, e, scope)].to : NULL;
+  return memo_get(in, e, scope);
 }
 
 static bool ask(struct tc_inliner *in, const struct tc_expr *e, int scope) {

@@ -39,10 +39,8 @@ struct tc_inliner {
   struct tc_inline_task through; /* what tc_inline_through asked for */
   TC_VEC(struct tc_inline_step) steps;
   TC_VEC(struct tc_scope) scopes;
-  int *scope_slots; /* open addressing over `scopes`: position + 1 */
-  size_t scope_cap;
-  size_t memo_cap, memo_len;
-  struct tc_inline_memo *memo;
+  TC_VEC(struct tc_inline_memo) memo;
+  struct tc_hash_index scope_index, memo_index;
 };
 
 /* An inliner within the loops' own table and arena. */

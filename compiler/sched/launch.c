@@ -4,19 +4,6 @@
 
 /* --- codes: equal kernels share one --- */
 
-enum { CODES_FIRST = 64 };
-
-static bool grow_codes(struct tc_sched *s) {
-  s->code_cap = s->code_cap ? s->code_cap * 2 : CODES_FIRST;
-  s->code_slots = TC_NEW_ARRAY(s->alloc, int, s->code_cap);
-  for (int i = 0; s->code_slots && i < s->list->n_codes; i++) {
-    size_t at = s->hashes[i] & (s->code_cap - 1);
-    while (s->code_slots[at]) at = (at + 1) & (s->code_cap - 1);
-    s->code_slots[at] = i + 1;
-  }
-  return s->code_slots;
-}
-
 static bool fill_code(struct tc_sched *s, const struct tc_kernel *k, struct tc_code *code) {
   *code = (struct tc_code){.kernel = k, .symbol = k->name, .n_buffers = k->n_buffers};
   code->roles = TC_NEW_ARRAY(s->alloc, enum tc_buffer_role, (size_t)k->n_buffers + 1);
@@ -37,22 +24,19 @@ static int code_of(struct tc_sched *s, struct tc_kernel *k, const struct tc_clus
   struct tc_launch_list *list = s->list;
   unsigned char *seen = TC_NEW_ARRAY(scratch, unsigned char, (size_t)k->n_exprs + 1);
   const char *stem = tc_cluster_name(s, cluster, out);
-  if (!seen || !stem || ((size_t)list->n_codes * 2 >= s->code_cap && !grow_codes(s))) return -1;
+  if (!seen || !stem) return -1;
   const uint64_t hash = tc_kernel_hash(k);
-  size_t at = hash & (s->code_cap - 1);
-  for (; s->code_slots[at]; at = (at + 1) & (s->code_cap - 1)) {
-    const int code = s->code_slots[at] - 1;
-    if (s->hashes[code] == hash && tc_kernel_equal(list->codes[code].kernel, k, seen) &&
+  size_t at = tc_hash_index_first(&s->code_index, hash);
+  for (int code; (code = tc_hash_index_next(&s->code_index, hash, &at)) >= 0;)
+    if (tc_kernel_equal(list->codes[code].kernel, k, seen) &&
         tc_sched_may(s, TC_FUEL_share, NULL, "and what is in its kernel, by the code of an equal one", NULL))
       return code;
-  }
   k->plain = !tc_sched_may(
       s, TC_FUEL_code, NULL,
       "and what is in its kernel, by code with loops for what repeats and copies of bodies", NULL);
   k->name = tc_unique_name(s, stem);
   if (!k->name || !fill_code(s, k, &list->codes[list->n_codes])) return -1;
-  s->hashes[list->n_codes] = hash;
-  return (s->code_slots[at] = ++list->n_codes) - 1;
+  return tc_hash_index_add(s->alloc, &s->code_index, hash, list->n_codes) ? list->n_codes++ : -1;
 }
 
 /* --- entries --- */
@@ -139,7 +123,6 @@ static bool make_list(struct tc_sched *s) {
   if (!list) return false;
   list->launches = TC_NEW_ARRAY(s->alloc, struct tc_launch, n);
   list->codes = TC_NEW_ARRAY(s->alloc, struct tc_code, n);
-  s->hashes = TC_NEW_ARRAY(s->alloc, uint64_t, n);
   s->plain = TC_NEW_ARRAY(s->alloc, bool, n);
   list->outputs = TC_NEW_ARRAY(s->alloc, struct tc_output, s->g->outputs.len + 1);
   list->allocated_bytes = TC_NEW_ARRAY(s->alloc, tc_sym, s->g->outputs.len + 1);
@@ -147,7 +130,7 @@ static bool make_list(struct tc_sched *s) {
   list->n_graph_ops = (int)(s->g->nodes.len - s->g->inputs.len);
   list->draws = s->g->draws;
   list->pool_bytes = tc_sym_const(0);
-  return list->launches && list->codes && s->hashes && s->plain && list->outputs && list->allocated_bytes;
+  return list->launches && list->codes && s->plain && list->outputs && list->allocated_bytes;
 }
 
 static tc_status note_sizes(struct tc_sched *s) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/strbuf.h"
 
 enum { NAME_OPERATIONS = 5 }; /* named; the rest is counted */
@@ -54,38 +55,30 @@ static bool name_member(struct namer *n, struct visits *stack, int member) {
 
 /* --- unique names --- */
 
-struct tc_taken_name {
-  const char *name;
-  int next;
-}; /* next: the number to try for the next of this name */
-enum { NAMES_FIRST = 64, FIRST_NUMBER = 2 };
+enum { FIRST_NUMBER = 2 };
 
-static struct tc_taken_name *name_place(const struct tc_sched *s, const char *name) {
-  size_t at = tc_hash_bytes(0, name, strlen(name)) & (s->names.cap - 1);
-  while (s->names.slots[at].name && strcmp(s->names.slots[at].name, name)) at = (at + 1) & (s->names.cap - 1);
-  return &s->names.slots[at];
+/* NULL: the name is free. */
+static struct tc_taken_name *find_name(const struct tc_sched *s, uint64_t hash, const char *name) {
+  size_t at = tc_hash_index_first(&s->name_index, hash);
+  for (int i; (i = tc_hash_index_next(&s->name_index, hash, &at)) >= 0;)
+    if (!strcmp(s->names.data[i].name, name)) return &s->names.data[i];
+  return NULL;
 }
 
-static bool grow_names(struct tc_sched *s) {
-  const struct tc_name_table old = s->names;
-  s->names.cap = old.cap ? old.cap * 2 : NAMES_FIRST;
-  s->names.slots = TC_NEW_ARRAY(s->alloc, struct tc_taken_name, s->names.cap);
-  if (!s->names.slots) return s->names = old, false;
-  for (size_t i = 0; i < old.cap; i++)
-    if (old.slots[i].name) *name_place(s, old.slots[i].name) = old.slots[i];
-  return true;
+static bool take_name(struct tc_sched *s, uint64_t hash, const char *name) {
+  const struct tc_taken_name taken = {name, FIRST_NUMBER};
+  return tc_vec_push(s->alloc, &s->names, taken) &&
+         tc_hash_index_add(s->alloc, &s->name_index, hash, (int)s->names.len - 1);
 }
 
 const char *tc_unique_name(struct tc_sched *s, const char *stem) {
   const char *name = stem;
+  struct tc_taken_name *of_stem = NULL;
   while (name) {
-    if (s->names.len * 2 >= s->names.cap && !grow_names(s)) return NULL;
-    struct tc_taken_name *place = name_place(s, name), *of_stem = name_place(s, stem);
-    if (!place->name) {
-      *place = (struct tc_taken_name){name, FIRST_NUMBER};
-      s->names.len++;
-      return name;
-    }
+    const uint64_t hash = tc_hash_bytes(0, name, strlen(name));
+    struct tc_taken_name *taken = find_name(s, hash, name);
+    if (!taken) return take_name(s, hash, name) ? name : NULL;
+    if (!of_stem) of_stem = taken; /* the first name is the stem */
     struct tc_strbuf text;
     tc_strbuf_init(&text, s->alloc);
     tc_strbuf_printf(&text, "%s_%d", stem, of_stem->next++);

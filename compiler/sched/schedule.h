@@ -57,6 +57,11 @@ struct tc_shared_var {
   tc_sym extent, var;
 };
 
+struct tc_taken_name {
+  const char *name;
+  int next; /* the number to try for the next of this name */
+};
+
 struct tc_sched {
   struct tc_graph *g;
   struct tc_loops *loops;
@@ -78,14 +83,9 @@ struct tc_sched {
   vars; /* kernel variables, shared between kernels so that equal ones are equal */
   struct tc_launch_list *list;
   TC_VEC(struct tc_slot) slots; /* the list's, while they grow */
-  uint64_t *hashes;             /* by code */
-  struct tc_name_table {
-    struct tc_taken_name *slots;
-    size_t cap, len;
-  } names;         /* of codes; open addressing */
-  int *code_slots; /* open addressing over the codes' hashes: code + 1 */
-  size_t code_cap;
-  int kind_slots[TC_SLOT_KINDS]; /* slot of a special kind, or -1 */
+  struct tc_hash_index code_index, name_index;
+  TC_VEC(struct tc_taken_name) names; /* of codes */
+  int kind_slots[TC_SLOT_KINDS];      /* slot of a special kind, or -1 */
   int namings;
   struct tc_arena *scratch;        /* of the draft that is under way, or NULL */
   const struct tc_cluster *making; /* the kernel that is under way, or NULL */

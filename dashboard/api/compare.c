@@ -39,7 +39,7 @@ static bool join(cJSON *whole, int first, cJSON *older, struct tb_index *ids) {
   for (one = all ? all->child : NULL; one; one = next) {
     next = one->next;
     const char *id = tb_doc_text(one, "id", NULL);
-    const int known = ids->count;
+    const int known = (int)ids->texts.len;
     int number;
     if (!id || !(id = tc_arena_text(ids->arena, id)) || !tb_index_add(ids, id, &number)) return false;
     if (number < known) continue;

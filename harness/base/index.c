@@ -1,48 +1,25 @@
-/* Open addressing, at most half full. */
 #include "harness/base/index.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 
-enum { CAPACITY_FIRST = 64 };
+static uint64_t hash_of(const char *text) { return tc_hash_bytes(0, text, strlen(text)); }
 
-/* The slot that holds the text, or the free one where it belongs. */
-static size_t slot_of(const struct tb_index *x, const char *text) {
-  size_t at = tc_hash_bytes(0, text, strlen(text)) & (x->capacity - 1);
-  while (x->texts[at] && strcmp(x->texts[at], text)) at = (at + 1) & (x->capacity - 1);
-  return at;
-}
-
-static bool grow(struct tb_index *x) {
-  struct tb_index bigger = {
-      .arena = x->arena, .capacity = x->capacity ? 2 * x->capacity : CAPACITY_FIRST, .count = x->count};
-  bigger.texts = tc_arena_bytes(x->arena, sizeof *bigger.texts * bigger.capacity);
-  bigger.numbers = tc_arena_bytes(x->arena, sizeof *bigger.numbers * bigger.capacity);
-  if (!bigger.texts || !bigger.numbers) return false;
-  memset(bigger.texts, 0, sizeof *bigger.texts * bigger.capacity);
-  for (size_t i = 0; i < x->capacity; i++) {
-    if (!x->texts[i]) continue;
-    const size_t at = slot_of(&bigger, x->texts[i]);
-    bigger.texts[at] = x->texts[i];
-    bigger.numbers[at] = x->numbers[i];
-  }
-  *x = bigger;
-  return true;
+static int find(const struct tb_index *x, uint64_t hash, const char *text) {
+  size_t at = tc_hash_index_first(&x->index, hash);
+  for (int i; (i = tc_hash_index_next(&x->index, hash, &at)) >= 0;)
+    if (!strcmp(x->texts.data[i], text)) return i;
+  return -1;
 }
 
 bool tb_index_add(struct tb_index *x, const char *text, int *number) {
-  if (2 * ((size_t)x->count + 1) > x->capacity && !grow(x)) return false;
-  const size_t at = slot_of(x, text);
-  if (!x->texts[at]) {
-    x->texts[at] = text;
-    x->numbers[at] = x->count++;
-  }
-  *number = x->numbers[at];
-  return true;
+  const struct tc_alloc *alloc = tc_arena_alloc(x->arena);
+  const uint64_t hash = hash_of(text);
+  *number = find(x, hash, text);
+  if (*number >= 0) return true;
+  *number = (int)x->texts.len;
+  return tc_vec_push(alloc, &x->texts, text) && tc_hash_index_add(alloc, &x->index, hash, *number);
 }
 
-int tb_index_find(const struct tb_index *x, const char *text) {
-  const size_t at = x->count ? slot_of(x, text) : 0;
-  return x->count && x->texts[at] ? x->numbers[at] : -1;
-}
+int tb_index_find(const struct tb_index *x, const char *text) { return find(x, hash_of(text), text); }

@@ -1,19 +1,19 @@
 /* Texts and their numbers in the order of their coming: each text once, found without looking at all.
  *
- * Ownership: slots in the arena; texts are borrowed and must live as long. */
+ * Ownership: the index lies in the arena; texts are borrowed and must live as long. */
 #ifndef TB_INDEX_H
 #define TB_INDEX_H
 
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/hash_index.h"
+#include "base/vec.h"
 
 struct tb_index {
   struct tc_arena *arena;
-  const char **texts; /* by slot; NULL: free */
-  int *numbers;
-  size_t capacity; /* a power of two, or 0 */
-  int count;
+  TC_VEC(const char *) texts; /* by number */
+  struct tc_hash_index index;
 };
 
 /* *number is that of the text, a new one (the old count) where it was not there. False when memory is out. */

@@ -100,7 +100,7 @@ static tc_status add_case(struct maker *m, struct tb_case *kase, const char *gro
   if (!tb_index_add(&m->ids, kase->id, &number)) return tc_fail_memory(m->err, "plan");
   if (number < (int)m->plan->cases.len) return TC_OK; /* it is there */
   if (!tb_index_add(&m->group_keys, group_key, &kase->group)) return tc_fail_memory(m->err, "plan");
-  m->plan->n_groups = m->group_keys.count;
+  m->plan->n_groups = (int)m->group_keys.texts.len;
   return tc_vec_push(tc_arena_alloc(m->arena), &m->plan->cases, *kase) ? TC_OK
                                                                        : tc_fail_memory(m->err, "plan");
 }

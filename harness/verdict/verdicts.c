@@ -39,7 +39,7 @@ static bool count_repeated(struct tb_verdicts *c, const cJSON *document) {
   const cJSON *one;
   int number;
   cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) {
-    const int before = ids.count;
+    const int before = (int)ids.texts.len;
     if (!tb_index_add(&ids, tb_doc_text(one, "id", "?"), &number)) return false;
     c->repeated += number < before;
   }

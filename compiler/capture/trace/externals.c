@@ -23,8 +23,8 @@ static uint64_t hash_identity(const void *pointer, int type) {
 
 static struct tc_tracked *find_record(struct tc_trace *t, const void *pointer, int type) {
   const uint64_t hash = hash_identity(pointer, type);
-  size_t at = tc_slots_first(&t->by_pointer, hash);
-  for (int i; (i = tc_slots_item(&t->by_pointer, at, hash, &at)) >= 0;)
+  size_t at = tc_hash_index_first(&t->by_pointer, hash);
+  for (int i; (i = tc_hash_index_next(&t->by_pointer, hash, &at)) >= 0;)
     if (t->identities.data[i].pointer == pointer && t->identities.data[i].type == type)
       return &t->records.data[i];
   return NULL;
@@ -37,7 +37,7 @@ static tc_status keep_record(struct tc_trace *t, const void *pointer, int type,
   const int item = (int)t->records.len;
   const bool kept = tc_vec_push(alloc, &t->records, *record) &&
                     tc_vec_push(alloc, &t->identities, identity) &&
-                    tc_slots_add(alloc, &t->by_pointer, hash_identity(pointer, type), item);
+                    tc_hash_index_add(alloc, &t->by_pointer, hash_identity(pointer, type), item);
   return kept ? TC_OK : tc_trace_nomem(t);
 }
 
@@ -153,8 +153,8 @@ static tc_status external_cell(struct tc_trace *t, struct tc_traced_closure *clo
   const struct tc_alloc *alloc = tc_arena_alloc(t->arena);
   const void *variable = lua_upvalueid(t->L, -1, number);
   const uint64_t hash = tc_hash_u64(0, (uint64_t)(uintptr_t)variable);
-  size_t at = tc_slots_first(&t->by_variable, hash);
-  for (int i; (i = tc_slots_item(&t->by_variable, at, hash, &at)) >= 0;) {
+  size_t at = tc_hash_index_first(&t->by_variable, hash);
+  for (int i; (i = tc_hash_index_next(&t->by_variable, hash, &at)) >= 0;) {
     *out = t->cells.data[i];
     if ((*out)->variable != variable) continue;
     tie(t, *out, closure, number);
@@ -166,7 +166,7 @@ static tc_status external_cell(struct tc_trace *t, struct tc_traced_closure *clo
       (struct tc_cell){.state = TC_CELL_EXTERNAL, .number = number, .variable = variable, .owner = closure};
   *out = cell;
   const int item = (int)t->cells.len;
-  return tc_vec_push(alloc, &t->cells, cell) && tc_slots_add(alloc, &t->by_variable, hash, item)
+  return tc_vec_push(alloc, &t->cells, cell) && tc_hash_index_add(alloc, &t->by_variable, hash, item)
              ? TC_OK
              : tc_trace_nomem(t);
 }

@@ -43,8 +43,9 @@ static void *duplicate(struct tc_arena *arena, const void *data, size_t bytes) {
 static bool copy_table(struct tc_arena *arena, struct tc_traced_table *table, struct table_copy *out) {
   *out = (struct table_copy){table, *table};
   struct tc_traced_table *state = &out->state;
-  state->index.data = duplicate(arena, state->index.data, sizeof *state->index.data * state->index.cap);
-  return state->index.data && OWN(arena, &state->entries) && OWN(arena, &state->steps) &&
+  struct tc_hash_index *index = &state->index;
+  index->entries = duplicate(arena, index->entries, sizeof *index->entries * index->cap);
+  return index->entries && OWN(arena, &state->entries) && OWN(arena, &state->steps) &&
          OWN(arena, &state->order);
 }
 

@@ -46,8 +46,8 @@ struct tc_table_entry *tc_table_find(const struct tc_traced_table *table, const 
     return NULL;
   }
   const uint64_t hash = hash_key(key);
-  size_t at = tc_slots_first(&table->index, hash);
-  for (int i; (i = tc_slots_item(&table->index, at, hash, &at)) >= 0;)
+  size_t at = tc_hash_index_first(&table->index, hash);
+  for (int i; (i = tc_hash_index_next(&table->index, hash, &at)) >= 0;)
     if (same_key(&table->entries.data[i].key, key)) return &table->entries.data[i];
   return NULL;
 }
@@ -58,7 +58,7 @@ static tc_status add_entry(struct tc_trace *t, struct tc_traced_table *table,
   bool added = tc_vec_push(alloc, &table->entries, *entry);
   if (table->entries.len <= FEW_ENTRIES) return added ? TC_OK : tc_trace_nomem(t);
   for (size_t i = table->index.len; i < table->entries.len && added; i++)
-    added = tc_slots_add(alloc, &table->index, hash_key(&table->entries.data[i].key), (int)i);
+    added = tc_hash_index_add(alloc, &table->index, hash_key(&table->entries.data[i].key), (int)i);
   return added ? TC_OK : tc_trace_nomem(t);
 }
 

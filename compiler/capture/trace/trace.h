@@ -73,18 +73,18 @@ struct tc_trace {
   struct tc_tracked raised; /* its value */
 
   int objects, n_objects; /* stack index of a Lua table of the external objects, and their number */
-  struct tc_slots by_pointer;
+  struct tc_hash_index by_pointer;
   TC_VEC(struct tc_tracked) records; /* of external objects, by pointer */
   TC_VEC(struct tc_identity) identities;
-  struct tc_slots by_text;
+  struct tc_hash_index by_text;
   TC_VEC(struct tc_text *) texts;
-  struct tc_slots by_pair;                  /* pairs of sources that are guarded to differ */
+  struct tc_hash_index by_pair;             /* pairs of sources that are guarded to differ */
   struct tc_tracked events[TC_EVENT_COUNT]; /* their fields as text */
   TC_VEC(struct tc_traced_table *) written; /* tables from outside, in the order of their first writes */
   TC_VEC(struct tc_cell *) cells;           /* variables from outside */
   TC_VEC(struct tc_tracked) made;           /* values of the replay's objects */
   TC_VEC(struct tc_factory) factories;
-  struct tc_slots by_variable; /* the same by lua_upvalueid: several functions may share one */
+  struct tc_hash_index by_variable; /* the same by lua_upvalueid: several functions may share one */
   int n_graph_inputs;
   TC_VEC(struct tc_traced_size) sizes;        /* variables */
   TC_VEC(tc_sym) lazy_sizes;                  /* by source: the symbol that it is; invalid: none */

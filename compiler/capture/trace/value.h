@@ -11,10 +11,10 @@
 
 #include <lua.h>
 
+#include "base/hash_index.h"
 #include "base/vec.h"
 #include "capture/bytecode/bytecode.h"
 #include "guards/build.h"
-#include "guards/slots.h"
 #include "ir/graph.h"
 
 struct tc_trace;
@@ -97,7 +97,7 @@ struct tc_traced_table {
   TC_VEC(struct tc_table_entry)
   entries; /* in the order of insertion; of an external table: what was read or written */
   TC_VEC(struct tc_table_step) steps; /* of a fresh table; of an external one: what the traced code writes */
-  struct tc_slots index;              /* over the entries, where they are many */
+  struct tc_hash_index index;         /* over the entries, where they are many */
   lua_Integer border;        /* keys 1 … border are there, border + 1 is not; external: when border_known */
   lua_Integer n_positive;    /* positive integer keys; likewise */
   bool border_known;         /* external: writes are in `border` */

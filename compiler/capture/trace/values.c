@@ -23,8 +23,8 @@ int tc_tracked_type(const struct tc_tracked *v) {
 
 tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struct tc_tracked *out) {
   const uint64_t hash = tc_hash_bytes(0, bytes, length);
-  size_t at = tc_slots_first(&t->by_text, hash);
-  for (int i; (i = tc_slots_item(&t->by_text, at, hash, &at)) >= 0;) {
+  size_t at = tc_hash_index_first(&t->by_text, hash);
+  for (int i; (i = tc_hash_index_next(&t->by_text, hash, &at)) >= 0;) {
     struct tc_text *text = t->texts.data[i];
     if (text->length != length || memcmp(text->bytes, bytes, length)) continue;
     *out = tc_string(text);
@@ -38,7 +38,7 @@ tc_status tc_text_of(struct tc_trace *t, const char *bytes, size_t length, struc
   copy[length] = '\0';
   *text = (struct tc_text){.length = length, .hash = hash, .bytes = copy};
   const int item = (int)t->texts.len;
-  if (!tc_vec_push(alloc, &t->texts, text) || !tc_slots_add(alloc, &t->by_text, hash, item))
+  if (!tc_vec_push(alloc, &t->texts, text) || !tc_hash_index_add(alloc, &t->by_text, hash, item))
     return tc_trace_nomem(t);
   *out = tc_string(text);
   return TC_OK;
@@ -109,11 +109,11 @@ tc_status tc_guard_distinct(struct tc_trace *t, const struct tc_origin *a, const
   const int low = a->source < b->source ? a->source : b->source;
   const int high = a->source < b->source ? b->source : a->source;
   const uint64_t pair = tc_hash_u64((uint64_t)low, (uint64_t)high);
-  size_t at = tc_slots_first(&t->by_pair, pair);
-  for (int item; (item = tc_slots_item(&t->by_pair, at, pair, &at)) >= 0;)
+  size_t at = tc_hash_index_first(&t->by_pair, pair);
+  for (int item; (item = tc_hash_index_next(&t->by_pair, pair, &at)) >= 0;)
     if (item == low) return TC_OK;
   tc_guards_distinct(t->guards, low, high);
-  return tc_slots_add(tc_arena_alloc(t->arena), &t->by_pair, pair, low) ? TC_OK : tc_trace_nomem(t);
+  return tc_hash_index_add(tc_arena_alloc(t->arena), &t->by_pair, pair, low) ? TC_OK : tc_trace_nomem(t);
 }
 
 tc_status tc_raw_equal(struct tc_trace *t, struct tc_tracked *a, struct tc_tracked *b, bool *equal) {

@@ -7,6 +7,8 @@
  *    integer division). */
 #include "codegen/llvm/types.h"
 
+#include "base/hash.h"
+
 /* Composite operations of the number table, beyond LLVM's opcodes. */
 enum {
   NUMBER_FLOORDIV = 1000,
@@ -18,7 +20,7 @@ enum {
   NUMBER_UMOD_SMALL,
   NUMBER_ELEMENT /* + number of the buffer */
 };
-enum { NUMBERS_FIRST = 256 /* a power of two */, MAX_TERMS = 32 };
+enum { MAX_TERMS = 32 };
 enum { EXACT_BITS = 51 }; /* integers below 2^51 divide exactly through f64 */
 static const int64_t F64_INTEGER_BIAS =
     0x4330000000000000; /* bits of 2^52: or-ing in an integer below 2^52 adds it */
@@ -126,38 +128,24 @@ static LLVMValueRef build(struct ll_emit *e, int op, LLVMValueRef a, LLVMValueRe
   }
 }
 
-/* The slot of the operation, or the free one that is its. */
-static struct ll_number *find_number(const struct ll_numbers *t, int op, LLVMValueRef a, LLVMValueRef b) {
-  const uintptr_t mixed = ((uintptr_t)a >> 4) * 31 + ((uintptr_t)b >> 4) * 17 + (uintptr_t)op * 7;
-  size_t at = mixed & (t->cap - 1);
-  while (t->slots[at].a && (t->slots[at].op != op || t->slots[at].a != a || t->slots[at].b != b))
-    at = (at + 1) & (t->cap - 1);
-  return &t->slots[at];
-}
-
-static bool grow_numbers(struct ll_emit *e) {
-  const struct ll_numbers old = e->numbers;
-  struct ll_numbers *t = &e->numbers;
-  const size_t cap = old.cap ? 2 * old.cap : NUMBERS_FIRST;
-  struct ll_number *slots = TC_NEW_ARRAY(e->m->alloc, struct ll_number, cap);
-  if (!slots) return false;
-  *t = (struct ll_numbers){slots, cap, old.len};
-  for (size_t i = 0; i < old.cap; i++)
-    if (old.slots[i].a) *find_number(t, old.slots[i].op, old.slots[i].a, old.slots[i].b) = old.slots[i];
-  TC_FREE_ARRAY(e->m->alloc, old.slots, old.cap);
-  return true;
-}
-
-/* Finds the operation in the table, or a place for it there (whose value is NULL). */
+/* Finds the operation in the table, or makes a place for it there (whose value is NULL). The pointer holds
+ * until the next operation is looked for. */
 static struct ll_number *number_place(struct ll_emit *e, int op, LLVMValueRef a, LLVMValueRef b) {
-  if (2 * (e->numbers.len + 1) > e->numbers.cap && !grow_numbers(e)) {
+  struct ll_numbers *t = &e->numbers;
+  const uint64_t hash = tc_hash_mix(tc_hash_mix((uint64_t)op, (uintptr_t)a), (uintptr_t)b);
+  size_t at = tc_hash_index_first(&t->index, hash);
+  for (int i; (i = tc_hash_index_next(&t->index, hash, &at)) >= 0;) {
+    struct ll_number *n = &t->items.data[i];
+    if (n->op == op && n->a == a && n->b == b) return n;
+  }
+  const struct ll_number fresh = {.op = op, .a = a, .b = b};
+  if (!tc_vec_push(e->m->alloc, &t->items, fresh) ||
+      !tc_hash_index_add(e->m->alloc, &t->index, hash, (int)t->items.len - 1)) {
     ll_fail(e, TC_NOMEM, e->m->i64, "out of memory");
     e->lost = (struct ll_number){0};
     return &e->lost;
   }
-  struct ll_number *n = find_number(&e->numbers, op, a, b);
-  if (!n->a) *n = (struct ll_number){.op = op, .a = a, .b = b}, e->numbers.len++;
-  return n;
+  return &t->items.data[t->items.len - 1];
 }
 
 static LLVMValueRef number(struct ll_emit *e, int scope, int op, LLVMValueRef a, LLVMValueRef b) {

@@ -265,7 +265,8 @@ static tc_status emit(struct tc_module *m, const struct tc_kernel *k, struct tc_
   TC_FREE_ARRAY(m->alloc, e->info, (size_t)k->n_exprs + 1);
   TC_FREE_ARRAY(m->alloc, e->sizes, (size_t)k->n_sizes + 1);
   TC_FREE_ARRAY(m->alloc, e->acc, (size_t)k->n_accs + 1);
-  TC_FREE_ARRAY(m->alloc, e->numbers.slots, e->numbers.cap);
+  tc_vec_free(m->alloc, &e->numbers.items);
+  tc_hash_index_free(m->alloc, &e->numbers.index);
   TC_FREE(m->alloc, e);
   return status;
 }

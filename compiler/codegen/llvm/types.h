@@ -14,6 +14,8 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
+#include "base/hash_index.h"
+#include "base/vec.h"
 #include "codegen/codegen.h"
 
 enum { LL_MAX_LANES = 64 };
@@ -92,16 +94,16 @@ struct ll_constant {
 };
 enum { LL_CONSTANTS = 256 };
 
-/* Numbered integer and address operations: open addressing by the operands' addresses, in a table that grows.
- * Nothing is forgotten, so that what is found does not depend on where the operands happen to lie. */
+/* Numbered integer and address operations, found by the operands' addresses. Nothing is forgotten, so that
+ * what is found does not depend on where the operands happen to lie. */
 struct ll_number {
   int op;
   LLVMValueRef a, b, value;
   unsigned stamp;
 };
 struct ll_numbers {
-  struct ll_number *slots;
-  size_t cap, len;
+  TC_VEC(struct ll_number) items;
+  struct tc_hash_index index;
 };
 
 /* Turns of `period` ids each, from `first` on, that are emitted as a loop. */
