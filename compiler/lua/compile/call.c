@@ -60,8 +60,10 @@ static void run_registered(lua_State *L, struct compiled_object *o, int object,
 
 /* Runs the graph of an entry: its outputs are pushed, from `first_output` on. False: it failed, which is
  * noted. */
-static bool run_graph(lua_State *L, struct compiled_object *o, int object, const struct compiled_entry *e,
-                      struct call_values *values, int first_output) {
+static bool run_graph(const struct tc_lua_call *call, const struct compiled_entry *e, int first_output) {
+  struct compiled_object *o = call->o;
+  struct call_values *values = call->values;
+  lua_State *L = call->frame->L;
   struct tc_tensor outputs[TC_MAX_RESULTS];
   struct tc_error err = {0};
   const int n_outputs = tc_compiled_outputs(e->compiled);
@@ -70,7 +72,7 @@ static bool run_graph(lua_State *L, struct compiled_object *o, int object, const
   const struct tc_rng rng = o->module->ctx.rng;
   if (e->n_scalars) tc_lua_add_scalars(e, values);
   if (e->made) {
-    run_registered(L, o, object, e, values, first_output);
+    run_registered(L, o, call->object, e, values, first_output);
     return true;
   }
   if (tc_compiled_run(e->compiled, values->inputs, values->sizes, outputs, &err)) {
@@ -94,23 +96,25 @@ static enum tc_lua_outcome go_plain(lua_State *L, const struct tc_frame *frame, 
 }
 
 /* Runs an entry (in a closure of the module). *ran: its code did not fail. */
-static enum tc_lua_outcome run_entry(lua_State *L, struct compiled_object *o, int object,
-                                     const struct compiled_entry *chosen, const struct tc_frame *frame,
-                                     struct call_values *values, int *count, bool *ran) {
+static enum tc_lua_outcome run_entry(const struct tc_lua_call *call, const struct compiled_entry *chosen,
+                                     int *count, bool *ran) {
+  struct compiled_object *o = call->o;
+  lua_State *L = call->frame->L;
   const struct compiled_entry copy = *chosen,
                               *const e = &copy; /* the list may move meanwhile; what it holds is pinned */
   const int top = lua_gettop(L);
   luaL_checkstack(L, (e->compiled ? tc_compiled_outputs(e->compiled) : 0) + LUA_MINSTACK, "results");
-  if (e->step) tc_lua_push_step(L, object, e->step, frame->function);
+  if (e->step) tc_lua_push_step(L, call->object, e->step, call->frame->function);
   o->running++; /* making objects may run finalizers, and those may reset or call this object */
   const int first_output = lua_gettop(L) + 1;
-  *ran = !e->compiled || run_graph(L, o, object, e, values, first_output);
+  *ran = !e->compiled || run_graph(call, e, first_output);
   if (!*ran) {
     o->running--;
     lua_settop(L, top);
-    return go_plain(L, frame, count);
+    return go_plain(L, call->frame, count);
   }
-  const enum tc_lua_outcome outcome = push_outcome(L, object, e, frame, top + 1, first_output, count);
+  const enum tc_lua_outcome outcome =
+      push_outcome(L, call->object, e, call->frame, top + 1, first_output, count);
   o->running--;
   tc_lua_gc_pressure(L, o->module);
   return outcome;
@@ -237,9 +241,11 @@ static bool may_compile(lua_State *L, struct compiled_object *o, const struct tc
   }
 }
 
-static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object *o, int object,
-                                           const struct tc_frame *frame, double entered_ns,
-                                           struct call_values *values, int *count) {
+static enum tc_lua_outcome compile_and_run(const struct tc_lua_call *call, double entered_ns, int *count) {
+  struct compiled_object *o = call->o;
+  const struct tc_frame *frame = call->frame;
+  struct call_values *values = call->values;
+  lua_State *L = frame->L;
   if (!may_compile(L, o, frame, values) || limit_reached(o, frame)) return go_plain(L, frame, count);
   if (o->entries.len) {
     o->recompiles++;
@@ -247,13 +253,13 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
     note_recompile(o, frame, values);
     learn_changes(o, o->entries.data[0].guards, frame);
   }
-  const struct compiled_entry *newest = tc_lua_new_entry(L, o, object, frame, values);
+  const struct compiled_entry *newest = tc_lua_new_entry(call);
   if (!newest || !fits_its_call(o, newest, frame, values)) return go_plain(L, frame, count);
   struct tc_compiled *const compiled = newest->compiled;
   bool ran;
   if (compiled) tc_compiled_watch(compiled, true);
   tc_stage_enter(&o->module->ctx, "run");
-  const enum tc_lua_outcome outcome = run_entry(L, o, object, newest, frame, values, count, &ran);
+  const enum tc_lua_outcome outcome = run_entry(call, newest, count, &ran);
   tc_stage_leave(&o->module->ctx);
   if (!compiled || !o->entries.len || o->entries.data[0].compiled != compiled)
     return outcome; /* a finalizer reset the object meanwhile */
@@ -264,21 +270,22 @@ static enum tc_lua_outcome compile_and_run(lua_State *L, struct compiled_object 
 }
 
 /* A function of its own, which calls nothing that runs Lua code: the room for inputs is on the C stack. */
-static __attribute__((noinline)) enum tc_lua_outcome
-run_compiled(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame, int *count) {
+static __attribute__((noinline)) enum tc_lua_outcome run_compiled(struct compiled_object *o, int object,
+                                                                  const struct tc_frame *frame, int *count) {
   struct call_values values;
+  const struct tc_lua_call call = {o, object, frame, &values};
   const double entered = o->entries.len ? 0 : tc_now_ns();
   const struct compiled_entry *known = tc_lua_find_entry(o, frame, &values);
   bool ran;
-  if (known) return run_entry(L, o, object, known, frame, &values, count, &ran);
-  return compile_and_run(L, o, object, frame, entered > 0 ? entered : tc_now_ns(), &values, count);
+  if (known) return run_entry(&call, known, count, &ran);
+  return compile_and_run(&call, entered > 0 ? entered : tc_now_ns(), count);
 }
 
 enum tc_lua_outcome tc_lua_advance(lua_State *L, int object, const struct tc_frame *frame, int *count) {
   struct compiled_object *o = lua_touserdata(L, object);
   if (o->eager || o->module->stance == TC_LUA_STANCE_force_eager) return go_plain(L, frame, count);
   return o->module->n_disabled && tc_lua_is_disabled(L) ? go_plain(L, frame, count)
-                                                        : run_compiled(L, o, object, frame, count);
+                                                        : run_compiled(o, object, frame, count);
 }
 
 /* --- calls from outside --- */

@@ -35,6 +35,14 @@ struct call_values {
   union tc_guard_scalar scalars[TC_MAX_SCALARS];
 };
 
+/* A call of a compiled function. `values` is room, which the guards fill. */
+struct tc_lua_call {
+  struct compiled_object *o;
+  int object; /* on the stack of frame->L */
+  const struct tc_frame *frame;
+  struct call_values *values;
+};
+
 /* A number that is an input of the graph: its place there, and the tensor that holds it. */
 struct scalar_input {
   int input;
@@ -172,8 +180,7 @@ int tc_lua_check_guards(lua_State *L);
 /* --- entry.c --- */
 /* Captures, compiles and keeps an entry for a call, the newest; NULL when the plain function is to be run
  * instead, which is noted. */
-struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object,
-                                        const struct tc_frame *frame, struct call_values *values);
+struct compiled_entry *tc_lua_new_entry(const struct tc_lua_call *call);
 void tc_lua_give_up(struct compiled_object *o);
 /* Captures a call that is to run plain, for what the next one will differ in. */
 void tc_lua_capture_first(lua_State *L, struct compiled_object *o, const struct tc_frame *frame);

@@ -135,20 +135,22 @@ static void note_region(struct compiled_object *o, const struct tc_break *b, con
 }
 
 /* Chooses the cut for a capture that broke at `place`; *why tells when there is none. */
-static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object, const struct tc_frame *frame,
-                            const struct tc_capture_options *options, const struct tc_capture *broken,
-                            struct cut *cut, const char **why, struct tc_error *err) {
+static tc_status choose_cut(const struct tc_lua_call *call, const struct tc_capture_options *options,
+                            const struct tc_capture *broken, struct cut *cut, const char **why,
+                            struct tc_error *err) {
+  struct compiled_object *o = call->o;
+  lua_State *L = call->frame->L;
   struct tc_place place = broken->place;
   struct tc_resume_unit unit;
   tc_status status = TC_OK;
   *why = NULL;
   if (!place.at) *why = "it breaks before its first instruction";
   if (*why) return TC_OK;
-  const struct tc_resume *resume = tc_lua_push_resume(L, object, err);
+  const struct tc_resume *resume = tc_lua_push_resume(L, call->object, err);
   if (!resume) return err->status;
   const int at = lua_gettop(L);
   if (!tc_resume_may_cut(resume, place.pc, why)) {
-    if ((status = find_earlier(o, frame, *options, resume, &place, err)) || !place.at) return status;
+    if ((status = find_earlier(o, call->frame, *options, resume, &place, err)) || !place.at) return status;
   }
   if ((status = tc_resume_unit_at(resume, place.pc, place.open, &unit, err))) return status;
   *why = unit.why;
@@ -165,9 +167,10 @@ static tc_status choose_cut(lua_State *L, struct compiled_object *o, int object,
 
 /* Captures the call to its end or to a cut. TC_BREAK: it cannot be cut where it breaks; the reason is
  * noted. */
-static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int object,
-                                const struct tc_frame *frame, struct tc_capture *capture, struct cut *cut,
+static tc_status capture_to_cut(const struct tc_lua_call *call, struct tc_capture *capture, struct cut *cut,
                                 struct tc_break *broke, struct tc_error *err) {
+  struct compiled_object *o = call->o;
+  lua_State *L = call->frame->L;
   struct tc_capture_options options = {.continued = o->continued,
                                        .by_code = o->by_code,
                                        .changed = o->changed.data,
@@ -179,7 +182,7 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   const int top = lua_gettop(L);
   const char *why;
   *cut = (struct cut){.callee = -1};
-  tc_status status = capture_call(o, frame, &options, capture, err);
+  tc_status status = capture_call(o, call->frame, &options, capture, err);
   if (status || !capture->broke) return status;
   *broke = capture->break_;
   const struct tc_capture seen = {.break_ = capture->break_,
@@ -189,7 +192,7 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   tc_capture_free(capture, L);
   if (o->fullgraph || broke->in_allowed) return TC_BREAK;
   note_break(o, broke);
-  status = choose_cut(L, o, object, frame, &options, &seen, cut, &why, err);
+  status = choose_cut(call, &options, &seen, cut, &why, err);
   lua_settop(L, top);
   if (status) return status;
   if (why) {
@@ -199,7 +202,7 @@ static tc_status capture_to_cut(lua_State *L, struct compiled_object *o, int obj
   }
   options.break_at = 0;
   options.stop = &cut->stop;
-  status = capture_call(o, frame, &options, capture, err);
+  status = capture_call(o, call->frame, &options, capture, err);
   if (status || !capture->broke) return status;
   *broke = capture->break_; /* a register that cannot be rebuilt */
   note_break(o, broke);
@@ -233,13 +236,13 @@ static tc_status guard_facts(const struct tc_compiled *compiled, struct tc_guard
 }
 
 /* The graph becomes what the entry runs. */
-static tc_status compile_graph(lua_State *L, struct compiled_object *o, int object,
-                               const struct tc_frame *frame, struct tc_graph *graph,
-                               struct call_values *values, struct compiled_entry *entry,
-                               struct tc_error *err) {
+static tc_status compile_graph(const struct tc_lua_call *call, struct tc_graph *graph,
+                               struct compiled_entry *entry, struct tc_error *err) {
+  struct compiled_object *o = call->o;
+  struct call_values *values = call->values;
   struct tc_context *ctx = &o->module->ctx;
   const struct tc_config saved = ctx->config;
-  struct tc_lua_debug *debug = tc_lua_debug_begin(o, entry, frame, graph, values);
+  struct tc_lua_debug *debug = tc_lua_debug_begin(o, entry, call->frame, graph, values);
   o->report.texts = tc_lua_debug_texts(debug);
   o->report.fuel = entry->fuel;
   ctx->config = o->config;
@@ -252,11 +255,11 @@ static tc_status compile_graph(lua_State *L, struct compiled_object *o, int obje
   if (status || !*o->registered) return status;
   if (tc_guards_inputs(entry->guards) + entry->n_scalars > TC_LUA_MAX_INPUTS)
     return TC_OK; /* told later, and so are guards that fail */
-  if (tc_guards_match(entry->guards, frame,
+  if (tc_guards_match(entry->guards, call->frame,
                       &(struct tc_guard_values){values->inputs, values->sizes, values->scalars}))
     return TC_OK;
   tc_lua_add_scalars(entry, values);
-  return tc_lua_backend_compile(L, object, graph, values, entry, err);
+  return tc_lua_backend_compile(call->frame->L, call->object, graph, values, entry, err);
 }
 
 /* Is there anything to compile? */
@@ -265,14 +268,15 @@ static bool has_work(const struct tc_graph *graph) {
 }
 
 /* Captures and compiles the call. TC_BREAK: it is to run plain, for the break in *broke. */
-static tc_status compile_call(lua_State *L, struct compiled_object *o, int object,
-                              const struct tc_frame *frame, struct compiled_entry *entry,
-                              struct call_values *values, struct tc_break *broke, struct tc_error *err) {
+static tc_status compile_call(const struct tc_lua_call *call, struct compiled_entry *entry,
+                              struct tc_break *broke, struct tc_error *err) {
+  struct compiled_object *o = call->o;
+  lua_State *L = call->frame->L;
   struct tc_context *ctx = &o->module->ctx;
   struct tc_capture capture = {0};
   struct cut cut;
   memset(&o->report, 0, sizeof o->report);
-  tc_status status = capture_to_cut(L, o, object, frame, &capture, &cut, broke, err);
+  tc_status status = capture_to_cut(call, &capture, &cut, broke, err);
   if (status) {
     tc_capture_free(&capture, L);
     return status;
@@ -291,7 +295,7 @@ static tc_status compile_call(lua_State *L, struct compiled_object *o, int objec
   tc_lua_keep_capture_record(o, &capture, entry);
   if (!status && (!cut.step || has_work(capture.graph))) {
     capture.arena = NULL; /* the pipeline takes it */
-    status = compile_graph(L, o, object, frame, capture.graph, values, entry, err);
+    status = compile_graph(call, capture.graph, entry, err);
   }
   capture.guards = NULL;
   capture.recipes = NULL;
@@ -322,13 +326,14 @@ static bool add_entry(struct compiled_object *o, const struct compiled_entry *en
   return true;
 }
 
-struct compiled_entry *tc_lua_new_entry(lua_State *L, struct compiled_object *o, int object,
-                                        const struct tc_frame *frame, struct call_values *values) {
+struct compiled_entry *tc_lua_new_entry(const struct tc_lua_call *call) {
+  struct compiled_object *o = call->o;
+  lua_State *L = call->frame->L;
   struct compiled_entry entry = {0};
   struct tc_break broke;
   struct tc_error err = {0};
-  tc_status status = compile_call(L, o, object, frame, &entry, values, &broke, &err);
-  if (!status) status = check_marks(o, &entry, frame, &err);
+  tc_status status = compile_call(call, &entry, &broke, &err);
+  if (!status) status = check_marks(o, &entry, call->frame, &err);
   if (status == TC_BREAK) {
     if (o->fullgraph || broke.in_allowed) raise_break(L, &broke);
     note_failure(o, broke.reason == TC_BREAK_RUNTIME_ERROR);
