@@ -168,7 +168,7 @@ static bool allowed(struct tb_query *request) {
     /* Guessing is slowed down, whatever is left of what the peer may do. */
     const struct sockaddr *peer = peer_of(request->connection);
     if (is_limited(request->server, peer))
-      tb_limits_charge(&request->server->limits, peer, tc_now_ns() / NS_PER_S, BAD_TOKEN_COST);
+      tb_limits_charge(&request->server->limits, peer, tc_now_ns() / TC_NS_PER_S, BAD_TOKEN_COST);
   }
   tb_answer_error(
       request, MHD_HTTP_UNAUTHORIZED,
