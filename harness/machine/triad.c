@@ -10,16 +10,18 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/system_file.h"
 
 enum {
   TRIAD_RUNS = 6,
-  TRIAD_CACHES = 3, /* all arrays together: this many times the last-level cache */
+  TRIAD_CACHES = 8, /* all arrays together: this many times the last-level caches of the CPUs */
   TRIAD_MIN_BYTES = 96 << 20,
   TRIAD_ALIGN = 64,
   LANES_AVX2 = 8, /* floats of a vector */
@@ -29,6 +31,8 @@ enum {
   FMA_ROUNDS = 400000,
   FMA_CHAINS = 16, /* independent accumulators: latency times issue width, and some more */
   THREADS_MAX = 1024,
+  PATH_BYTES = 80,
+  LINE_BYTES = 256,
 };
 
 enum job { JOB_TRIAD, JOB_FMA };
@@ -200,9 +204,44 @@ static bool run_all(struct shared *shared, struct member *members, const cpu_set
   return good;
 }
 
-static size_t elements_per_thread(int threads) {
-  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  size_t bytes = cache > 0 ? (size_t)cache * TRIAD_CACHES : 0;
+/* What the system says of the third-level cache of a CPU: its size, and the first CPU that shares it. False:
+ * nothing. */
+static bool read_cache(int cpu, size_t *bytes, int *first) {
+  char path[PATH_BYTES], line[LINE_BYTES], unit = 0;
+  unsigned long size = 0;
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/size", cpu);
+  if (!tb_system_line(path, "", line, sizeof line) || sscanf(line, "%lu%c", &size, &unit) != 2 || unit != 'K')
+    return false;
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", cpu);
+  if (!tb_system_line(path, "", line, sizeof line) || sscanf(line, "%d", first) != 1 || *first < 0 ||
+      *first >= CPU_SETSIZE)
+    return false;
+  *bytes = size << 10;
+  return true;
+}
+
+/* The third-level caches of the CPUs that threads are bound to, together. The C library knows one figure for
+ * all of the processor: on a part of it, as a virtual machine is, many times what these CPUs have, and
+ * clearing so much memory takes most of the time of a short run. */
+static size_t cache_bytes(const cpu_set_t *cpus, int threads) {
+  size_t sum = 0;
+  cpu_set_t seen;
+  CPU_ZERO(&seen);
+  for (int t = 0; t < threads && t < CPU_COUNT(cpus); t++) {
+    size_t bytes = 0;
+    int first = 0;
+    if (!read_cache(cpu_at(cpus, t), &bytes, &first)) {
+      const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+      return cache > 0 ? (size_t)cache : 0;
+    }
+    if (!CPU_ISSET(first, &seen)) sum += bytes;
+    CPU_SET(first, &seen);
+  }
+  return sum;
+}
+
+static size_t elements_per_thread(const cpu_set_t *cpus, int threads) {
+  size_t bytes = cache_bytes(cpus, threads) * TRIAD_CACHES;
   if (bytes < TRIAD_MIN_BYTES) bytes = TRIAD_MIN_BYTES;
   const size_t elements = bytes / (3 * sizeof(float)) / (size_t)threads;
   return (elements + TRIAD_ALIGN - 1) / TRIAD_ALIGN * TRIAD_ALIGN;
@@ -213,7 +252,7 @@ static double measure(enum job job, const cpu_set_t *cpus, int threads) {
       !__builtin_cpu_supports("fma"))
     return 0;
   struct shared shared = {.job = job,
-                          .elements = elements_per_thread(threads),
+                          .elements = elements_per_thread(cpus, threads),
                           .lock = PTHREAD_MUTEX_INITIALIZER,
                           .moved = PTHREAD_COND_INITIALIZER};
   struct member *members = calloc((size_t)threads, sizeof *members);
