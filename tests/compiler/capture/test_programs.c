@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "tests/campaign.h"
 #include "tests/compiler/lua/refusing.h"
 
 enum { FIRST_PROGRAM = 1, PROGRAMS = 400, CAPTURED_OF_100 = 80 };
@@ -49,8 +50,9 @@ static bool run_programs(lua_Integer first, lua_Integer count, lua_Integer *capt
 static void test_programs(void **state) {
   (void)state;
   lua_Integer captured = 0;
-  assert_true(run_programs(FIRST_PROGRAM, PROGRAMS, &captured));
-  assert_in_range(captured * 100 / PROGRAMS, CAPTURED_OF_100, 100);
+  const int programs = campaign(PROGRAMS);
+  assert_true(run_programs(FIRST_PROGRAM, programs, &captured));
+  assert_in_range(captured * 100 / programs, CAPTURED_OF_100, 100);
 }
 
 int main(int n, char **arguments) {

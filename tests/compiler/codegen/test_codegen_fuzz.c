@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/campaign.h"
 #include "tests/compiler/codegen/kernel_maker.h"
 #include "tests/compiler/codegen/kernel_trial.h"
 
@@ -174,7 +175,7 @@ static void random_kernels(void **state) {
   (void)state;
   const char *seed = getenv("FUZZ_SEED"), *count = getenv("FUZZ_COUNT");
   const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1,
-                 kernels = count ? strtoull(count, NULL, 10) : KERNELS;
+                 kernels = count ? strtoull(count, NULL, 10) : (uint64_t)campaign(KERNELS);
   for (uint64_t i = first; i < first + kernels; i++) {
     struct fuzz f = {.state = i * 0x9E3779B97F4A7C15u + 1};
     char name[32];

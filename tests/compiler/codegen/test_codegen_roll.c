@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/campaign.h"
 #include "tests/compiler/codegen/kernel_maker.h"
 #include "tests/compiler/codegen/kernel_trial.h"
 
@@ -233,7 +234,7 @@ static void run_random(const struct maker *m, const struct tc_codegen *generator
 static void random_bodies(void **state) {
   (void)state;
   static float rolled[RESULTS * COUNT], plain[RESULTS * COUNT];
-  for (uint64_t seed = 1; seed <= BODIES; seed++) {
+  for (uint64_t seed = 1; seed <= (uint64_t)campaign(BODIES); seed++) {
     struct maker maker, *m = &maker;
     random_kernel(m, seed * 0x9E3779B97F4A7C15u);
     maker_kernel(m);

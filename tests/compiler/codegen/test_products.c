@@ -2,6 +2,7 @@
  * which fill neither tiles nor vectors, with batches, operands that lie in any way, and what is fused in
  * front of and behind them; at constant and at symbolic sizes. */
 #include "base/products.h"
+#include "tests/campaign.h"
 #include "tests/compiler/ir/lowered.h"
 
 enum {
@@ -167,7 +168,7 @@ static void on_each_machine(void (*run)(uint64_t seed, enum tc_product way)) {
     lowered_target.name = machines[i].name;
     lowered_target.vector_bytes = machines[i].vector_bytes;
     lowered_target.vector_registers = machines[i].registers;
-    for (uint64_t seed = 1; seed <= GRAPHS; seed++)
+    for (uint64_t seed = 1; seed <= (uint64_t)campaign(GRAPHS); seed++)
       for (int way = TC_PRODUCT_library + 1; way < TC_PRODUCTS; way++) run(seed, (enum tc_product)way);
   }
   lowered_target = before;
@@ -186,15 +187,15 @@ static void test_constant(void **state) {
   library_calls = own_kernels = 0;
   on_each_machine(constant);
   assert_int_equal(library_calls, 0);
-  assert_true(own_kernels > GRAPHS); /* a product of one term, or with one element, is none */
+  assert_true(own_kernels > campaign(GRAPHS)); /* a product of one term, or with one element, is none */
 }
 
 static void test_symbolic(void **state) {
   (void)state;
   own_kernels = served_sizes = 0;
   on_each_machine(symbolic);
-  assert_true(own_kernels > GRAPHS);
-  assert_true(served_sizes > GRAPHS);
+  assert_true(own_kernels > campaign(GRAPHS));
+  assert_true(served_sizes > campaign(GRAPHS));
 }
 
 int main(void) {

@@ -2,6 +2,7 @@
  * and compared with a reference in doubles. The interpreter's counterpart is
  * tests/compiler/lower/test_lower.c: what passes there and fails here is the generator's or the runner's
  * fault. */
+#include "tests/campaign.h"
 #include "tests/compiler/ir/random_cat.h"
 
 #include "tests/compiler/device/compiled_run.h"
@@ -10,7 +11,7 @@ enum { FIRST_SEED = 1000, GRAPHS = 60 };
 
 static void run_graphs(tc_dtype dtype, double scale) {
   lowered_run = run_compiled;
-  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS; seed++) {
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + (uint64_t)campaign(GRAPHS); seed++) {
     struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
     lower_graph(&l, random_graph(l.arena, seed, dtype), true);
     run_and_compare(&l, 1, scale);
@@ -56,7 +57,7 @@ static void test_cats(void **state) {
   (void)state;
   int served = 0, refused = 0;
   lowered_run = run_compiled;
-  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + GRAPHS; seed++) {
+  for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + (uint64_t)campaign(GRAPHS); seed++) {
     struct lowered l = {.arena = tc_arena_new(tc_alloc_system())};
     lower_graph(&l, random_cat(l.arena, seed, seed % 2 ? TC_F32 : TC_F64, false), true);
     run_and_compare(&l, 1, 10);

@@ -17,6 +17,7 @@
 #include <lualib.h>
 
 #include "tcompile.h"
+#include "tests/campaign.h"
 
 #ifndef TB_SRCDIR
 #define TB_SRCDIR "."
@@ -44,7 +45,7 @@ static inline void run_part(const char *file, const char *part, int seeds) {
   lua_pushstring(L, part);
   lua_pushstring(L, TB_SRCDIR "/tests/compiler");
   lua_pushinteger(L, 1);
-  lua_pushinteger(L, seeds);
+  lua_pushinteger(L, campaign(seeds));
   const int status = lua_pcall(L, 4, 0, 2); /* 1 is the module */
   if (status) print_error("%s\n", lua_tostring(L, -1));
   lua_close(L);

@@ -1,5 +1,6 @@
 /* Runs the parts of effects.lua. Random programs run under an allocator that can refuse each block at first:
  * Lua then collects all there is to collect, and asks again. */
+#include "tests/campaign.h"
 #include "tests/compiler/lua/parts.h"
 #include "tests/compiler/lua/refusing.h"
 
@@ -24,7 +25,7 @@ static void test_programs(void **state) {
   lua_pushliteral(L, "programs");
   lua_pushliteral(L, TB_SRCDIR "/tests/compiler");
   lua_pushinteger(L, FIRST_PROGRAM);
-  lua_pushinteger(L, PROGRAMS);
+  lua_pushinteger(L, campaign(PROGRAMS));
   const int status = lua_pcall(L, 4, 0, 1);
   refusing.on = false;
   if (status) fprintf(stderr, "%s\n", lua_tostring(L, -1)); /* print_error would cut it */

@@ -1,5 +1,6 @@
 /* Operations that move elements: clone, reshape, cast, copy_, flip, pad, cat, tril, triu, embedding, gather,
  * index_select. */
+#include "tests/campaign.h"
 #include "tests/compiler/ops/eager.h"
 
 static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16, TC_I64, TC_BOOL};
@@ -7,7 +8,7 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes, ROUNDS = 40 };
 
 #define EACH(e, dtype, ...)                                                                                  \
   ON_EACH_ISA(e, {                                                                                           \
-    for (int round_ = 0; round_ < ROUNDS; round_++)                                                          \
+    for (int round_ = 0, rounds_ = campaign(ROUNDS); round_ < rounds_; round_++)                             \
       for (int d_ = 0; d_ < DTYPES; d_++) {                                                                  \
         const tc_dtype dtype = dtypes[d_];                                                                   \
         __VA_ARGS__                                                                                          \

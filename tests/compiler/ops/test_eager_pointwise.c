@@ -1,4 +1,5 @@
 /* Every pointwise operation, each dtype and instruction set, over odd shapes and layouts, against double. */
+#include "tests/campaign.h"
 #include "tests/compiler/ops/eager.h"
 
 typedef double unary_fn(double);
@@ -174,7 +175,7 @@ static void test_binary(void **state) {
   (void)state;
   ON_EACH_ISA(e, {
     for (size_t r = 0; r < sizeof binary_rows / sizeof *binary_rows; r++)
-      for (int round = 0; round < 3 * ROUNDS; round++) {
+      for (int round = 0, rounds = campaign(3 * ROUNDS); round < rounds; round++) {
         for (int d = 0; d < FLOATS; d++) check_binary(&e, &binary_rows[r], floats[d]);
         if (binary_rows[r].integers) check_binary(&e, &binary_rows[r], TC_I64);
       }
@@ -329,7 +330,7 @@ static void test_where(void **state) {
   static const tc_dtype dtypes[] = {TC_F32, TC_F64, TC_BF16, TC_I64, TC_BOOL};
   (void)state;
   ON_EACH_ISA(e, {
-    for (int round = 0; round < 3 * ROUNDS; round++) {
+    for (int round = 0, rounds = campaign(3 * ROUNDS); round < rounds; round++) {
       for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
         int64_t full[TC_MAX_DIMS], a_sizes[TC_MAX_DIMS], b_sizes[TC_MAX_DIMS];
         int a_dims, b_dims;

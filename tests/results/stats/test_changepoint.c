@@ -12,6 +12,7 @@
 #include "results/stats/changepoint.h"
 #include "results/stats/segment.h"
 #include "results/stats/stats.h"
+#include "tests/campaign.h"
 #include "tests/results/stats/noise.h"
 
 enum {
@@ -57,8 +58,9 @@ static void test_planted_steps(void **state) {
   (void)state;
   enum { HISTORIES = 1000, POINTS = 100, GAP = 30, BETWEEN = 40 };
   struct tb_random random = {2026};
+  const int histories = campaign(HISTORIES);
   int all_found = 0, extra = 0;
-  for (int h = 0; h < HISTORIES; h++) {
+  for (int h = 0; h < histories; h++) {
     double values[POINTS];
     struct tb_change changes[POINTS];
     const size_t steps = 1 + (size_t)h % 2,
@@ -75,6 +77,8 @@ static void test_planted_steps(void **state) {
     all_found += good;
     extra += found > steps ? (int)(found - steps) : 0;
   }
+  if (histories < HISTORIES)
+    return; /* few say nothing of a share: those under a sanitizer are for what it sees */
   assert_true(all_found >= 950);
   assert_true(extra <= HISTORIES * POINTS / 1000);
 }
@@ -118,10 +122,12 @@ static void test_no_steps(void **state) {
   struct tb_change changes[POINTS_MAX];
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     size_t found = 0;
-    for (int h = 0; h < rows[r].histories; h++) {
+    const int histories = campaign(rows[r].histories);
+    for (int h = 0; h < histories; h++) {
       draw(&random, rows[r].bursts, values, rows[r].points);
       found += find(values, rows[r].points, changes);
     }
+    if (histories < rows[r].histories) continue;
     assert_true(found <= rows[r].points * (size_t)rows[r].histories / 1000);
   }
 }

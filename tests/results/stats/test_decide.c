@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "results/stats/decide.h"
+#include "tests/campaign.h"
 #include "tests/results/stats/noise.h"
 
 static const struct tb_decide_options usual = {0.01, 0.95};
@@ -282,10 +283,14 @@ struct tally {
   int verdicts[TB_VERDICT_COUNT];
 };
 
+/* Few runs say nothing of a share: those under a sanitizer are for what it sees. */
+static bool tells_shares(void) { return campaign(RUNS) == RUNS; }
+
 static struct tally run_many(uint64_t seed, const struct machine *m, double effect, bool spend) {
   struct tb_random random = {seed};
   struct tally tally = {0};
-  for (int i = 0; i < RUNS; i++) tally.verdicts[run_once(&random, m, effect, spend).verdict]++;
+  for (int i = 0, runs = campaign(RUNS); i < runs; i++)
+    tally.verdicts[run_once(&random, m, effect, spend).verdict]++;
   return tally;
 }
 
@@ -302,6 +307,7 @@ static void test_rates(void **state) {
     const struct tally same = run_many(100 + i, &machines[i], 0, true),
                        slower = run_many(200 + i, &machines[i], 0.03, true),
                        faster = run_many(300 + i, &machines[i], 1 / 1.03 - 1, true);
+    if (!tells_shares()) continue;
     assert_true(at_most(same.verdicts[TB_VERDICT_SLOWER] + same.verdicts[TB_VERDICT_FASTER], RUNS) <= 0.005);
     assert_true(at_least(same.verdicts[TB_VERDICT_SAME], RUNS) >= 0.8);
     assert_true(at_least(slower.verdicts[TB_VERDICT_SLOWER], RUNS) >= 0.97);
@@ -318,6 +324,7 @@ static void test_loud_machines(void **state) {
                                             {NOISE_BURSTY, 0.22, true}};
   for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
     const struct tally same = run_many(400 + i, &machines[i], 0, true);
+    if (!tells_shares()) continue;
     assert_true(at_most(same.verdicts[TB_VERDICT_SLOWER] + same.verdicts[TB_VERDICT_FASTER], RUNS) <= 0.005);
   }
 }
@@ -329,6 +336,7 @@ static void test_peeking(void **state) {
   static const struct machine machine = {NOISE_QUIET, 0.005, false};
   const struct tally spent = run_many(500, &machine, 0.01, true),
                      naive = run_many(500, &machine, 0.01, false);
+  if (!tells_shares()) return;
   assert_true(at_least(spent.verdicts[TB_VERDICT_SLOWER], RUNS) <= 0.025);
   assert_true(at_least(naive.verdicts[TB_VERDICT_SLOWER], RUNS) > 0.025);
 }
