@@ -50,6 +50,17 @@ run told -j 2 meets_late meets_early
 [ "$status" -eq 0 ] && [ "$(grep -oE '^ok +meets_[a-z]+' <<< "$out" | tr -s ' ' | tr '\n' ' ')" = 'ok meets_late ok meets_early ' ]
 tap_result $? '-j 2 runs two at once, and tells the one that ended first behind the other'
 
+# Who begins when: each says its name, and how many run with it.
+for name in a b c d; do put order_$name "echo $name >> ../began; touch ../runs.$name; sleep 0.2; ls ../runs.* | wc -l > ../beside.$name; rm ../runs.$name; echo ok 1; echo 1..1"; done
+run told -j 2 -f 'order_c order_x' -a 'order_a order_b' order_a order_b order_c order_d
+[ "$status" -eq 0 ] && [ "$(tr -d '\n' < began | cut -c 3-)" = ab ] && [ "$(cat beside.a beside.b | tr -d '\n ')" = 11 ] &&
+  [ "$(grep -oE '^ok +order_[a-d]' <<< "$out" | grep -o '.$' | tr -d '\n')" = abcd ]
+tap_result $? '-a: those run behind all others, one after the other, and are told in the order in which they are named'
+: > began
+run told -j 1 -f 'order_c order_x' order_a order_b order_c order_d
+[ "$status" -eq 0 ] && [ "$(tr -d '\n' < began)" = cabd ]
+tap_result $? '-f: those begin first'
+
 for name in folder_a folder_b folder_c; do put $name "[ -z \"\$(ls \"\$TEST_TMP\"/mine 2> /dev/null)\" ] && touch \"\$TEST_TMP/mine\" && echo \"\$TEST_TMP \$XDG_CACHE_HOME\" >> ../folders && echo ok 1; echo 1..1"; done
 run told -j 2 folder_a folder_b folder_c
 [ "$status" -eq 0 ] && [ "$(sort -u folders | wc -l)" -eq 3 ]
