@@ -22,8 +22,8 @@ static bool find_newest(struct tb_query *request, struct tb_store *store, char *
   tb_store_done(rows);
   if (!found)
     tb_answer_error(request, MHD_HTTP_NOT_FOUND,
-                    "no result has cases with switches of compile time (opt.*) off: run suite=compile_opts, "
-                    "and push its result");
+                    "no result has cases with compile-time switches (opt.*) off: run suite=compile_opts, and "
+                    "push its result");
   return found;
 }
 

@@ -63,22 +63,22 @@ void tb_metrics(struct tb_query *request, struct tb_store *store) {
   put(out, "start_time_seconds", "gauge", "when the server started, since 1970",
       (double)server->started_ms / 1000);
   put(out, "documents", "gauge", "stored documents", (double)tb_store_meta(store, "documents"));
-  put(out, "points", "gauge", "stored points, one a case of a document",
+  put(out, "points", "gauge", "stored points, one for each case of a document",
       (double)tb_store_meta(store, "points"));
-  put(out, "series_waiting", "gauge", "series with points that were not analysed yet",
+  put(out, "series_waiting", "gauge", "series with points not analysed yet",
       count_of(store, TB_SQL_COUNT_DIRTY));
   put(out, "writes_waiting", "gauge", "documents that wait to be stored",
       (double)tb_writer_waiting(server->writer));
-  put(out, "commits_total", "counter", "groups that were committed", (double)counts.groups);
+  put(out, "commits_total", "counter", "groups committed", (double)counts.groups);
   put(out, "commits_failed_total", "counter", "groups that could not be committed",
       (double)counts.failed_groups);
-  put(out, "writes_total", "counter", "documents and other items that were written", (double)counts.items);
-  put(out, "writer_busy_seconds_total", "counter", "time that the writer worked", counts.busy_s);
+  put(out, "writes_total", "counter", "documents and other items written", (double)counts.items);
+  put(out, "writer_busy_seconds_total", "counter", "working time of the writer", counts.busy_s);
   put(out, "connections", "gauge", "open connections", connections_of(server));
-  put(out, "requests_active", "gauge", "requests that are not answered yet", atomic_load(&server->active));
+  put(out, "requests_active", "gauge", "requests not answered yet", atomic_load(&server->active));
   put(out, "answer_bytes", "gauge", "large answers that clients have not read yet",
       (double)atomic_load(&server->answer_bytes));
-  put(out, "body_bytes_total", "counter", "bytes of documents that came",
+  put(out, "body_bytes_total", "counter", "bytes of documents received",
       (double)atomic_load(&server->taken_bytes));
   put(out, "resident_memory_bytes", "gauge", "memory of the process", resident_bytes());
   put_answers(out, server);

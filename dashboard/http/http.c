@@ -280,9 +280,9 @@ static bool welcome(struct tb_query *request, const char *url, const char *metho
   if (!path) return tb_answer_error(request, MHD_HTTP_BAD_REQUEST, "a host that is too long"), false;
   if (!host_is_ours(request, host))
     return tb_answer_error(request, MHD_HTTP_MISDIRECTED_REQUEST,
-                           "this server does not go by that name (host= of tbench serve)"),
+                           "this server does not have that name (host= of tbench serve)"),
            false;
-  if (atomic_load(&request->server->stopping)) return tb_answer_busy(request, "the server is about to stop");
+  if (atomic_load(&request->server->stopping)) return tb_answer_busy(request, "the server is stopping");
   if (!find_route(request, path, method)) return false;
   if (!within_rate(request))
     return tb_answer_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more than %lld requests a second",
@@ -301,8 +301,8 @@ static void read_elsewhere(struct tb_query *request) {
   request->suspended = true;
   MHD_suspend_connection(request->connection);
   if (tb_readers_put(request->server->readers, request, compares)) return;
-  tb_answer_busy(request, compares ? "too many comparisons wait: come again in some seconds"
-                                   : "too many queries wait");
+  tb_answer_busy(request, compares ? "too many comparisons are waiting: try again in some seconds"
+                                   : "too many queries are waiting");
   if (compares && strncmp(request->route->path, api, strlen(api))) tb_web_error(request);
   tb_query_resume(request);
 }
@@ -314,7 +314,7 @@ static enum MHD_Result work(struct tb_query *request) {
   request->state = TB_QUERY_WORKING;
   atomic_fetch_add(&server->working, 1);
   if (atomic_load(&server->drained)) {
-    tb_answer_busy(request, "the server is about to stop");
+    tb_answer_busy(request, "the server is stopping");
   } else if (request->route->way == TB_WAY_READ || request->route->way == TB_WAY_COMPARE) {
     read_elsewhere(request);
     return MHD_YES;

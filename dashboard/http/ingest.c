@@ -149,7 +149,7 @@ void tb_ingest_result(struct tb_query *request, struct tb_store *store) {
   if (!encoding_of(request, &gzip)) return;
   if (tb_writer_waiting(server->writer) > WAITING_MOST) {
     request->answer.retry_s = 1;
-    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "too many documents wait to be stored");
+    tb_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "too many documents are waiting to be stored");
     return;
   }
   const enum tb_taken taken = ingest(request, gzip, &submission, why);

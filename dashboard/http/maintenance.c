@@ -162,8 +162,7 @@ int64_t tb_retention_edge(const struct tb_settings *settings) {
 static void read_tokens(struct tb_server *server, struct tb_store *reader) {
   const bool read = tb_auth_load(&server->auth, reader);
   if (!read && !server->tokens_unread)
-    fprintf(stderr, "tbench serve: tokens cannot be read, those from before stay in force: %s\n",
-            reader->error);
+    fprintf(stderr, "tbench serve: tokens cannot be read; the earlier ones stay valid: %s\n", reader->error);
   server->tokens_unread = !read;
 }
 

@@ -52,8 +52,8 @@ static tc_status take_tokens(struct tb_server *server, struct tc_error *err) {
   if (tb_store_meta(&server->store, "first_token")) {
     if (server->settings->loopback) {
       fprintf(stderr,
-              "tbench serve: nothing can write: there is no token for writing any more; make one: tbench "
-              "serve db=%s token=new\n",
+              "tbench serve: nobody can write, since there is no token for writing any more; make one: "
+              "tbench serve db=%s token=new\n",
               server->settings->db);
       return TC_OK;
     }

@@ -94,7 +94,8 @@ static enum tb_taken inflate_all(struct tb_intake *intake, z_stream *z, size_t *
   int status = Z_OK;
   for (*length = 0; status != Z_STREAM_END; *length = z->total_out) {
     size_t room = intake->plain.cap;
-    if (*length == most) return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server takes");
+    if (*length == most)
+      return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server accepts");
     if (*length == room) room = room ? room * 2 : FIRST;
     if (room > most) room = most;
     if (!reserve(&intake->plain, room)) return say(TB_TAKEN_NO_MEMORY, why, "out of memory");
@@ -102,9 +103,9 @@ static enum tb_taken inflate_all(struct tb_intake *intake, z_stream *z, size_t *
     z->avail_out = (unsigned)(room - *length);
     status = inflate(z, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END)
-      return say(TB_TAKEN_BAD, why, "the body is not the gzip that Content-Encoding promises");
+      return say(TB_TAKEN_BAD, why, "the body is not gzip, as Content-Encoding says");
   }
-  return z->avail_in ? say(TB_TAKEN_BAD, why, "something stands behind the gzip in the body") : TB_TAKEN_OK;
+  return z->avail_in ? say(TB_TAKEN_BAD, why, "the body goes on after the gzip data") : TB_TAKEN_OK;
 }
 
 static enum tb_taken unzip(struct tb_intake *intake, const char *body, size_t bytes, size_t *length,
@@ -152,7 +153,7 @@ static enum tb_taken take(struct tb_intake *intake, const char *text, size_t len
   unsigned char digest[TC_SHA256_BYTES];
   bool limit;
   if (length > intake->limits.most_bytes)
-    return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server takes");
+    return say(TB_TAKEN_TOO_LARGE, why, "the document is larger than the server accepts");
   if (!tb_digest(text, length, digest)) return say(TB_TAKEN_NO_MEMORY, why, "out of memory");
   if (key && !key_fits(digest, key))
     return say(TB_TAKEN_BAD, why, "Idempotency-Key is not the SHA-256 of the document");
@@ -160,7 +161,7 @@ static enum tb_taken take(struct tb_intake *intake, const char *text, size_t len
     return intake->tape.no_memory ? TB_TAKEN_NO_MEMORY : limit ? TB_TAKEN_TOO_LARGE : TB_TAKEN_BAD;
   if (!tb_schema_check(intake->schema, &intake->tape, false, why)) return TB_TAKEN_BAD;
   if (too_many_cases(intake))
-    return say(TB_TAKEN_TOO_LARGE, why, "the document has more cases than the server takes");
+    return say(TB_TAKEN_TOO_LARGE, why, "the document has more cases than the server accepts");
   const enum tb_taken taken = make(intake, text, length, out, why);
   if (taken == TB_TAKEN_OK) memcpy((*out)->key, digest, sizeof digest);
   return taken;

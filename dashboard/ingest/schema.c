@@ -180,7 +180,7 @@ static bool check_object(struct check *c, const struct tb_rule *rule, uint32_t n
     if (member < 0) {
       if (rule->additional && !check_child(c, rule->additional, i)) return false;
       if (c->closed && rule->described)
-        return reject(c, "has '%.*s', which the schema does not name", (int)nodes[i].name_length, name);
+        return reject(c, "has '%.*s', which is not in the schema", (int)nodes[i].name_length, name);
       continue;
     }
     if (seen >> member & 1) return reject(c, "has '%s' twice", rule->members[member].name);

@@ -66,7 +66,7 @@ static bool add_type(struct loader *l, struct tb_rule *rule, uint32_t node) {
                {"object", TB_TYPE_OBJECT}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (tb_tape_is(&l->json, node, types[i].name)) return rule->types |= types[i].bits, true;
-  return refuse(l, node, "a type that is none");
+  return refuse(l, node, "an unknown type");
 }
 
 static bool load_type(struct loader *l, struct tb_rule *rule, uint32_t node) {

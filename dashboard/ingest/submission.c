@@ -140,7 +140,7 @@ static bool keep_case(struct maker *m, uint32_t one_case, int64_t position) {
   struct part last = {0};
   const double environment = tb_tape_number(tape, tb_tape_member(tape, one_case, "env"));
   if (!(environment < m->n_environments))
-    return refuse(m, "$.cases: env is the number of an environment that is not there");
+    return refuse(m, "$.cases: env is the number of a missing environment");
   if (!(row->name = keep_text(m, tb_tape_member(tape, one_case, "id"))) || !*row->name)
     return refuse(m, "$.cases: an id that is empty, or longer than 1023 bytes");
   row->machine = m->machine_of[(int)environment];
@@ -148,7 +148,7 @@ static bool keep_case(struct maker *m, uint32_t one_case, int64_t position) {
   row->position = position;
   if (was_not_reached(tape, one_case, row->outcome)) return true;
   if (row->outcome == TB_OUTCOME_OK && !agrees(tape, one_case))
-    return refuse(m, "$.cases: the outcome of one is ok, and its results were not right (correctness.ok)");
+    return refuse(m, "$.cases: the outcome of one is ok, but its results were wrong (correctness.ok)");
   m->made->n_rows++;
   if (!keep_value(m, one_case, row)) return false;
   if (row->outcome != TB_OUTCOME_OK) {
@@ -170,7 +170,7 @@ static bool fill(struct maker *m) {
   char started[64];
   if (!tb_tape_copy(tape, tb_tape_member(tape, 0, "started"), started, sizeof started) ||
       !tb_time_parse(started, &m->made->started))
-    return refuse(m, "$.started: no time that can be kept");
+    return refuse(m, "$.started: a time out of range");
   if (m->made->started > tb_now_ms() + ahead_ms)
     return refuse(
         m, "$.started: more than a day ahead of this server's clock"); /* it would be the newest for long */

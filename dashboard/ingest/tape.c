@@ -101,11 +101,11 @@ static const char *read_special(struct reader *r, const char *at, bool *plain) {
   if ((unsigned char)*at < ' ') return fail(r, at, "a control character in a text");
   if (*at != '\\') {
     const size_t step = tc_text_character(at, (size_t)(r->end - at), &code);
-    return step ? at + step : fail(r, at, "bytes that are no UTF-8");
+    return step ? at + step : fail(r, at, "invalid UTF-8");
   }
   const int step = escape_at(at, r->end, &code);
   *plain = false;
-  return step ? at + step : fail(r, at, "an escape that is none, or a zero");
+  return step ? at + step : fail(r, at, "an invalid escape, or a zero");
 }
 
 /* From behind the opening quote to the closing one. */
@@ -153,7 +153,7 @@ static inline const char *read_number(struct reader *r, struct tb_tape_node *nod
 }
 
 static inline const char *read_word(struct reader *r, const char *at, const char *word, size_t length) {
-  return (size_t)(r->end - at) < length || memcmp(at, word, length) ? fail(r, at, "what is no value")
+  return (size_t)(r->end - at) < length || memcmp(at, word, length) ? fail(r, at, "not a value")
                                                                     : at + length;
 }
 
@@ -171,7 +171,7 @@ static bool more_nodes(struct reader *r, const char *at) {
 /* The next node; NULL with r->problem. */
 static inline struct tb_tape_node *add_node(struct reader *r, const char *at) {
   struct tb_tape *json = r->json;
-  if (json->count == json->most_nodes) return over(r, at, "more values than the server takes"), NULL;
+  if (json->count == json->most_nodes) return over(r, at, "more values than the server accepts"), NULL;
   if (json->count == json->cap && !more_nodes(r, at)) return NULL;
   return &json->nodes[json->count++];
 }
@@ -203,7 +203,7 @@ static inline const char *fill_node(struct reader *r, struct tb_tape_node *node,
     case 'f': node->kind = TB_TAPE_FALSE; return read_word(r, at, "false", strlen("false"));
     case 'n': node->kind = TB_TAPE_NULL; return read_word(r, at, "null", strlen("null"));
     default:
-      if (*at != '-' && !is_digit(at, r->end)) return fail(r, at, "what is no value");
+      if (*at != '-' && !is_digit(at, r->end)) return fail(r, at, "not a value");
       node->kind = TB_TAPE_NUMBER;
       if (!(end = read_number(r, node, at))) return NULL;
       node->length = (uint32_t)(end - at);
@@ -273,7 +273,7 @@ static const char *read_all(struct reader *r) {
   const char *at = read_value(r, skip_blanks(r->text, r->end), (struct name){0, 0});
   while (at && r->depth) at = read_inside(r, at);
   if (at) at = skip_blanks(at, r->end);
-  return !at || at == r->end ? at : fail(r, at, "something behind the value");
+  return !at || at == r->end ? at : fail(r, at, "text after the value");
 }
 
 bool tb_tape_parse(struct tb_tape *json, const char *text, size_t length, bool *limit, char *why) {
@@ -286,8 +286,7 @@ bool tb_tape_parse(struct tb_tape *json, const char *text, size_t length, bool *
   if (!end && json->no_memory)
     snprintf(why, TB_TAPE_WHY, "out of memory");
   else if (!end)
-    snprintf(why, TB_TAPE_WHY, "no JSON that can be taken: %s (at byte %zu)", r.problem,
-             (size_t)(r.where - text) + 1);
+    snprintf(why, TB_TAPE_WHY, "not valid JSON: %s (at byte %zu)", r.problem, (size_t)(r.where - text) + 1);
   return end != NULL;
 }
 

@@ -82,7 +82,7 @@ void tb_web_error(struct tb_query *request) {
   struct tb_answer *answer = &request->answer;
   const unsigned status = answer->status;
   answer->body.len = 0;
-  tb_web_begin(request, status == MHD_HTTP_NOT_FOUND ? "Not here" : "That did not work", "");
+  tb_web_begin(request, status == MHD_HTTP_NOT_FOUND ? "Not here" : "This request failed", "");
   tc_strbuf_puts(&answer->body, "<p class=problem>");
   tb_web_text(&answer->body, answer->problem);
   tc_strbuf_puts(&answer->body, "</p>\n");

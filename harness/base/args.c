@@ -75,10 +75,9 @@ static tc_status add(struct tc_arena *arena, struct tb_args *out, const char *na
                      struct tc_error *err) {
   if (!*name) return tc_fail(err, TC_ARG, "command line", "'=%s' has no name; write name=value", value);
   if (tb_args_value(out, name))
-    return tc_fail(
-        err, TC_ARG, "command line",
-        "%s is given twice, as %s and as %s; write it once (several values, where it takes them, as %s=A,B)",
-        name, tb_args_value(out, name), value, name);
+    return tc_fail(err, TC_ARG, "command line",
+                   "%s is given twice, as %s and as %s; write it once (for several values: %s=A,B)", name,
+                   tb_args_value(out, name), value, name);
   const struct tb_arg arg = {name, value};
   return tc_vec_push(tc_arena_alloc(arena), &out->named, arg) ? TC_OK : tc_fail_memory(err, "command line");
 }

@@ -57,7 +57,7 @@ tc_status tb_folder_there(struct tc_arena *arena, const char *file, struct tc_er
   if (stat(folder, &info))
     return tc_fail(err, TC_IO, "result", "out=%s: the folder %s: %s", file, folder, strerror(errno));
   return S_ISDIR(info.st_mode) ? TC_OK
-                               : tc_fail(err, TC_IO, "result", "out=%s: %s is no folder", file, folder);
+                               : tc_fail(err, TC_IO, "result", "out=%s: %s is not a folder", file, folder);
 }
 
 tc_status tb_folder_writable(struct tc_arena *arena, const char *file, struct tc_error *err) {

@@ -9,10 +9,10 @@
 
 /* What somebody named instead. */
 static const char *not_regular(mode_t mode) {
-  if (S_ISDIR(mode)) return "it is a folder, and has to be a regular file";
-  if (S_ISFIFO(mode)) return "it is a pipe, and has to be a regular file";
-  if (S_ISSOCK(mode)) return "it is a socket, and has to be a regular file";
-  return "it is a device, and has to be a regular file";
+  if (S_ISDIR(mode)) return "it is a folder, and must be a regular file";
+  if (S_ISFIFO(mode)) return "it is a pipe, and must be a regular file";
+  if (S_ISSOCK(mode)) return "it is a socket, and must be a regular file";
+  return "it is a device, and must be a regular file";
 }
 
 FILE *tb_regular_open(const char *path, const char **why) {

@@ -1,8 +1,9 @@
 /* Completion: the tables, as two functions that both shells read, behind a front end for each.
  *
- *   _tbench_names VERB          a line for each name that the verb takes: "name=:what it is"; and for each
- * plain word _tbench_values VERB NAME    a line for each value; @files, @folders and @suites stand for what
- * only the shell finds */
+ * 1. _tbench_names VERB prints a line for each name that the verb takes, "name=:what it is", and for each
+ * plain word.
+ * 2. _tbench_values VERB NAME prints a line for each value; @files, @folders and @suites stand for what only
+ * the shell finds. */
 #include "harness/cli/completion.h"
 
 #include <stdio.h>

@@ -61,12 +61,12 @@ static enum tb_exit run_all(struct work *w) {
   if (answer == TB_BAD_NO) {
     if (b->differences.len)
       return tb_verb_usage(verb_name, "head is right, and not slower than base: there is nothing to find");
-    return tb_verb_usage(verb_name, "the case is right; say what is slower than what: base.SWITCH=VALUE, "
+    return tb_verb_usage(verb_name, "the case is right; say what to compare it with: base.SWITCH=VALUE, "
                                     "head.SWITCH=VALUE, base=PROGRAM or head=PROGRAM");
   }
   if (answer == TB_BAD_UNSURE) {
     fputs(b->trouble == TB_TROUBLE_SLOWER
-              ? "tbench bisect: it cannot be told whether head is slower: more seconds= or pairs=, or a "
+              ? "tbench bisect: it is unclear whether head is slower; use more seconds= or pairs=, or a "
                 "quieter machine (tbench doctor)\n"
               : "tbench bisect: head was bad and then right: a fault that comes and goes cannot be found by "
                 "halving (uninitialised memory, a race, a check that depends on more than its arguments)\n",

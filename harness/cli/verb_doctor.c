@@ -72,7 +72,7 @@ static struct finding check_isa(struct patient *p) {
 
 static struct finding check_blas(struct patient *p) {
   struct tc_error err = {0};
-  if (!p->device) return found(MISSING, NULL, "not looked for: the device did not open");
+  if (!p->device) return found(MISSING, NULL, "not checked: the device did not open");
   const char *blas = p->device->methods->library(p->device, &err);
   if (blas) return found(READY, NULL, "%s", blas);
   return found(REQUIRED,
@@ -93,7 +93,7 @@ static struct finding check_suites(struct patient *p) {
 static struct finding check_gnuplot(struct patient *p) {
   (void)p;
   if (on_path("gnuplot")) return found(READY, NULL, "found");
-  return found(MISSING, "install gnuplot-nox", "not installed: plots are written as data and script alone");
+  return found(MISSING, "install gnuplot-nox", "not installed: plots are only written as data and script");
 }
 
 static struct finding check_push(struct patient *p) {
@@ -108,13 +108,13 @@ static struct finding check_serve(struct patient *p) {
   (void)p;
   if (tb_sibling_program_find("tbench-serve", path, sizeof path)) return found(READY, NULL, "%.300s", path);
   return found(MISSING, "install libmicrohttpd-dev, libsqlite3-dev and libssl-dev, and build again",
-               "there is no tbench-serve: tbench serve does not work");
+               "tbench-serve is not built: tbench serve does not work");
 }
 
 static struct finding check_valgrind(struct patient *p) {
   (void)p;
   if (on_path("valgrind")) return found(READY, NULL, "found");
-  return found(MISSING, "install valgrind", "not installed: no instruction counts that noise cannot touch");
+  return found(MISSING, "install valgrind", "not installed: no instruction counts, which are free of noise");
 }
 
 static struct finding check_counters(struct patient *p) {
@@ -183,7 +183,7 @@ static enum state tell_noise(int index, struct patient *p) {
   const struct tb_noise n = tb_noise_look(index, p->topology);
   tell(n.state == TB_NOISE_QUIET ? "ready" : n.state == TB_NOISE_WORSE ? "worse" : "unknown", n.what, n.seen);
   if (n.state == TB_NOISE_QUIET) return READY;
-  printf("%-*s → %s\n%-*s   (done already: %s)\n", INDENT, "", n.fix, INDENT, "", n.done);
+  printf("%-*s → %s\n%-*s   (already done: %s)\n", INDENT, "", n.fix, INDENT, "", n.done);
   return WORSE;
 }
 
@@ -198,7 +198,7 @@ static int examine(struct patient *p) {
     if (f.advice) printf("%-*s → %s\n", INDENT, "", f.advice);
   }
   for (int i = 0; i < tb_noise_count(); i++) counts[tell_noise(i, p)]++;
-  printf("%d ready, %d make figures worse or cannot be seen, %d missing\n", counts[READY], counts[WORSE],
+  printf("%d ready, %d make figures worse or cannot be checked, %d missing\n", counts[READY], counts[WORSE],
          counts[MISSING] + counts[REQUIRED]);
   return counts[REQUIRED] ? TB_EXIT_FAILED : TB_EXIT_PASS;
 }

@@ -31,9 +31,8 @@ static enum tb_exit explain_case(struct tb_run *run, const struct tb_case *plann
   cJSON *reply = NULL;
   enum tb_exit code = TB_EXIT_PASS;
   if (planned->peer)
-    return tb_verb_usage(
-        "explain", "backend=%s is a peer: only what tbench's own backends make of a function can be shown",
-        planned->backend);
+    return tb_verb_usage("explain", "backend=%s is a peer; only tbench's own backends can be explained",
+                         planned->backend);
   uncached.config.cache = planned->config.cache && asks_for_cache(&run->spec);
   if (!document) printf("%s\n", kase->id);
   tc_status status = tb_role_start(run, kase, TB_ROLE_EXPLAINED, NULL, &process, &prepared, &err);

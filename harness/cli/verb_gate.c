@@ -45,12 +45,12 @@ static tc_status check_sides(struct gate *g, struct tc_error *err) {
   const char *base = tb_doc_text(g->base, "started", ""), *head = tb_doc_text(g->head, "started", "");
   if (is_same_result(g->base, g->head))
     return tc_fail(err, TC_ARG, "gate",
-                   "against=%s is %s itself: name a result of an earlier run (the first baseline is made "
-                   "with update=yes where there is no file yet)",
+                   "against=%s is %s itself: name the result of an earlier run (if there is none yet, "
+                   "update=yes makes the first baseline)",
                    g->against, g->result);
   if (!*head || strcmp(head, base) >= 0) return TC_OK;
   const char *text = tb_format(
-      g->verb->arena, "head's result is older than base's: it was started at %s, base's at %s", head, base);
+      g->verb->arena, "head's result is older than base's: head started at %s, base at %s", head, base);
   return tb_verdicts_remark(&g->comparison, text) ? TC_OK : tc_fail_memory(err, "gate");
 }
 
@@ -90,7 +90,7 @@ static bool judge_by_forecast(struct gate *g, const struct tb_history_series *se
   }
   const size_t points = series->forecast.points;
   if (!series->points.len)
-    one->basis = "no points that were measured beside the same probe";
+    one->basis = "no points with the same calibration kernel";
   else if (!points)
     one->basis = "no points since the newest mark";
   else if (!series->forecast.known)
@@ -124,7 +124,7 @@ static tc_status compare_history(struct gate *g, struct tc_error *err) {
   cJSON_ArrayForEach(one, g->history.vanished) good =
       good && tb_verdicts_add(&g->comparison, tb_doc_text(one, "id", "?"), one, NULL);
   for (size_t i = 0; i < g->history.passed_over.len; i++)
-    fprintf(stderr, "tbench gate: passed over %s\n", g->history.passed_over.data[i]);
+    fprintf(stderr, "tbench gate: skipped %s\n", g->history.passed_over.data[i]);
   good = good && tb_verdicts_correct(&g->comparison, g->comparison.cases.len);
   return good ? TC_OK : tc_fail_memory(err, "gate");
 }
@@ -138,12 +138,12 @@ static enum tb_exit write_baseline(const struct gate *g, const cJSON *document, 
   if (!document) return tb_verb_failed("gate", "out of memory");
   char *real = lstat(path, &info) ? NULL : realpath(path, NULL);
   const bool lost = !real && errno != ENOENT, dangling = !real && !lstat(path, &info);
-  const tc_status status = lost || dangling
-                               ? tc_fail(&err, TC_IO, "gate", "%s leads to no file that can be written", path)
-                               : tb_record_write(document, real ? real : path, &err);
+  const tc_status status =
+      lost || dangling ? tc_fail(&err, TC_IO, "gate", "%s does not lead to a file that can be written", path)
+                       : tb_record_write(document, real ? real : path, &err);
   free(real);
   if (status) return tb_verb_failed("gate", "%s", err.message);
-  fprintf(stderr, "tbench gate: %s is written, from %s\n", path, g->result);
+  fprintf(stderr, "tbench gate: wrote %s, from %s\n", path, g->result);
   return TB_EXIT_PASS;
 }
 
@@ -154,8 +154,7 @@ static enum tb_exit update_file(const struct gate *g) {
   if (!changes) return TB_EXIT_PASS;
   if (g->update == TB_UPDATE_NO) {
     fprintf(stderr,
-            "tbench gate: %d case%s became better or new; to take %s over: tbench gate %s against=%s "
-            "update=yes\n",
+            "tbench gate: %d case%s better or new; to accept %s: tbench gate %s against=%s update=yes\n",
             changes, tb_plural(changes), changes == 1 ? "it" : "them", g->result, g->against);
     return TB_EXIT_PASS;
   }
@@ -206,17 +205,16 @@ static enum tb_exit update_history(const struct gate *g) {
   const bool unknown = is_only_unknown(&g->comparison, &short_of, &unclear);
   if (g->update == TB_UPDATE_NO) return TB_EXIT_PASS;
   if (unknown && (short_of || !unclear))
-    fputs("tbench gate: the history is too short to judge the result, which begins it or makes it longer\n",
-          stderr);
+    fputs("tbench gate: the history is too short to judge the result; it is added\n", stderr);
   if (unknown && unclear)
     fprintf(stderr,
-            "tbench gate: %d case%s too noisy to be judged, or not clear enough; as nothing else speaks "
-            "against the result, it is added\n",
+            "tbench gate: %d case%s too noisy to judge, or unclear; nothing else is wrong with the result, "
+            "so it is added\n",
             unclear, unclear == 1 ? " is" : "s are");
   if (g->comparison.tonight == TB_EXIT_PASS && g->comparison.exit != TB_EXIT_PASS)
-    fputs("tbench gate: a step of the history is open; as nothing else speaks against the result, it is "
-          "added\n",
-          stderr);
+    fputs(
+        "tbench gate: a step of the history is open; nothing else is wrong with the result, so it is added\n",
+        stderr);
   if (g->comparison.tonight != TB_EXIT_PASS && !unknown && g->update != TB_UPDATE_ALL) {
     fputs("tbench gate: the result did not pass and is not added to the history; update=all adds it\n",
           stderr);
@@ -235,8 +233,8 @@ static enum tb_exit first_baseline(struct gate *g) {
   cJSON_ArrayForEach(one, tb_doc_at(g->head, "cases")) failed +=
       strcmp(tb_doc_text(one, "outcome", ""), "ok") && strcmp(tb_doc_text(one, "outcome", ""), "unsupported");
   if (failed || tb_result_unfinished(g->head) || !cJSON_GetArraySize(tb_doc_at(g->head, "cases")))
-    return tb_verb_failed("gate", "%s is no baseline: it is unfinished, has no cases, or some of them failed",
-                          g->result);
+    return tb_verb_failed(
+        "gate", "%s cannot be a baseline: it is unfinished, has no cases, or has failed cases", g->result);
   return write_baseline(g, g->head, g->against);
 }
 

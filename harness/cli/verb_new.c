@@ -75,9 +75,10 @@ int tb_verb_new(int argc, char *const *argv) {
   if (verb.args.words.len != 2 || strcmp(verb.args.words.data[0], "suite"))
     code = tb_verb_usage("new", "say what to make: tbench new suite NAME");
   else if (!good_name(verb.args.words.data[1]))
-    code = tb_verb_usage("new",
-                         "'%s' is no name: use a-z, 0-9 and '_', a letter first, and no word of Lua's own",
-                         verb.args.words.data[1]);
+    code = tb_verb_usage(
+        "new",
+        "'%s' is not a valid name: use a-z, 0-9 and '_', begin with a letter, and avoid Lua's keywords",
+        verb.args.words.data[1]);
   else
     code = write_suite(&verb, verb.args.words.data[1]);
   tb_verb_end(&verb);

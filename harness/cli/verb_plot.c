@@ -37,7 +37,7 @@ static bool parse_names(struct tb_verb *verb, const char *option, int count,
   int n = 0;
   *out = 0;
   const char **parts = text ? tb_split(verb->arena, text, &n) : NULL;
-  if (text && (!parts || !n)) return tb_verb_usage(verb->name, "%s=: name one at least", option), false;
+  if (text && (!parts || !n)) return tb_verb_usage(verb->name, "%s=: name at least one", option), false;
   for (int k = 0; k < count && all; k++)
     all = tb_format(verb->arena, "%s%s%s", all, k ? ", " : "", name_of(k));
   for (int i = 0; i < n; i++) {
@@ -131,9 +131,9 @@ static enum tb_exit read_history(struct plotting *p) {
   if (status) return tb_verb_usage("plot", "%s", err.message);
   enum { TOLD = 3 };
   for (size_t i = 0; i < p->history.passed_over.len && i < TOLD; i++)
-    fprintf(stderr, "tbench plot: passed over %s\n", p->history.passed_over.data[i]);
+    fprintf(stderr, "tbench plot: skipped %s\n", p->history.passed_over.data[i]);
   if (p->history.passed_over.len > TOLD)
-    fprintf(stderr, "tbench plot: and %zu more were passed over\n", p->history.passed_over.len - TOLD);
+    fprintf(stderr, "tbench plot: and skipped %zu more\n", p->history.passed_over.len - TOLD);
   if (!tb_timeline_make(&p->history, &p->timeline)) return tb_verb_failed("plot", "out of memory");
   p->options.history = &p->timeline;
   return TB_EXIT_PASS;

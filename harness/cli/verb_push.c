@@ -70,7 +70,7 @@ static bool make_sense(const struct tb_verb *verb, const struct tb_pusher_option
   const size_t files = verb->args.words.len;
   const char *wrong = NULL;
   if (wishes->spooled && files)
-    wrong = "spooled=yes sends what lies in the spool, and takes no files";
+    wrong = "spooled=yes sends what is in the spool, and takes no files";
   else if (wishes->refused && !wishes->spooled)
     wrong = "refused=yes belongs to spooled=yes";
   else if (!wishes->spooled && !files)

@@ -90,11 +90,11 @@ static enum tb_exit publish(struct tb_run *run) {
   if (status) {
     fprintf(stderr, "tbench run: %s; ", err.message);
     if (written)
-      fprintf(stderr, "the result lies in %s instead\n", written);
+      fprintf(stderr, "the result is in %s instead\n", written);
     else if (run->save.there)
-      fprintf(stderr, "%s has what was known before, the table of the whole follows\n", run->save.path);
+      fprintf(stderr, "%s has the earlier part; the whole table follows\n", run->save.path);
     else
-      fputs("the result is lost, its table follows\n", stderr);
+      fputs("the result is lost; its table follows\n", stderr);
   }
   const size_t before = tc_text_stem(out, suffix);
   const char *stem = tb_format(run->arena, "%.*s", (int)(before ? before : strlen(out)), out);
@@ -117,8 +117,7 @@ static enum tb_exit measure(struct tb_run *run, struct tc_error *err) {
   tb_progress_end(&run->progress);
   if (status) {
     /* A run that cannot go on: what it has saved stays. */
-    if (run->save.there)
-      fprintf(stderr, "tbench run: what was measured before lies in %s, unfinished\n", run->save.path);
+    if (run->save.there) fprintf(stderr, "tbench run: the unfinished result is in %s\n", run->save.path);
     return status == TC_INTERRUPTED ? TB_EXIT_INTERRUPTED : tb_verb_failed("run", "%s", err->message);
   }
   if (!tb_run_end_result(run) && run->result.interrupted) {
@@ -170,7 +169,7 @@ static enum tb_exit measure_and_send(struct tb_run *run, struct tb_selection *se
     if (code != TB_EXIT_INTERRUPTED)
       code = tb_exit_worse(code, send_result(run, &pusher));
     else if (run->save.there)
-      fprintf(stderr, "tbench run: %s is not sent, since the run was interrupted\n", run->save.path);
+      fprintf(stderr, "tbench run: %s was not sent, since the run was interrupted\n", run->save.path);
   }
   tb_pusher_close(&pusher);
   return code;

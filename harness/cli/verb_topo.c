@@ -14,7 +14,7 @@ static const double giga = 1e9;
 static void print_peaks(const struct tb_place *place) {
   cpu_set_t cpus;
   if (!place->binds || !tb_cpus_parse(place->cpus, &cpus)) {
-    printf("peaks      not measured: this topology is not this machine's\n");
+    printf("peaks      not measured: this is the topology of another machine\n");
     return;
   }
   fprintf(stderr, "measuring triad and FMA peak, some seconds …\n");
@@ -38,7 +38,7 @@ static int show(struct tb_verb *verb, struct tb_topology *topology) {
   const char *why = NULL, *line = tb_topology_line(topology, verb->arena);
   printf("machine    %d package%s, %d NUMA node%s, %d core%s, %d PU%s\n", m.packages, tb_plural(m.packages),
          m.numa, tb_plural(m.numa), m.cores, tb_plural(m.cores), m.pus, tb_plural(m.pus));
-  printf("objects    %s\n", line ? line : "hwloc cannot say");
+  printf("objects    %s\n", line ? line : "unknown to hwloc");
   if (tb_topology_binds(topology, &why))
     printf("binding    works\n");
   else

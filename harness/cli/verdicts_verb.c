@@ -43,9 +43,9 @@ static enum tb_exit save(const struct tb_verdicts *c, const cJSON *document, con
   struct tc_error err = {0};
   if (!tb_record_save(c->arena, document, path, written, &err)) return TB_EXIT_PASS;
   if (*written)
-    return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison lies in %s instead", err.message,
+    return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison is in %s instead", err.message,
                                         *written);
-  return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison is told here alone", err.message);
+  return (enum tb_exit)tb_verb_failed(c->verb, "%s; the comparison is only shown here", err.message);
 }
 
 enum tb_exit tb_verdicts_tell(const struct tb_verdicts *c, const struct tb_telling *telling) {

@@ -45,12 +45,12 @@ static void keep(struct tb_compared *one, const struct tb_paired *d) {
 static const char *why_unconfirmed(struct tc_arena *arena, const struct tb_decision *fresh, int needed,
                                    double floor_limit) {
   if (fresh->pairs < needed)
-    return tb_format(arena, "time was over with %d fresh pair%s, and at least %d are needed (budget)",
-                     fresh->pairs, tb_plural(fresh->pairs), needed);
-  return tb_format(arena,
-                   "in the fresh pairs two equal programs differ by up to %.3g%%, and the policy allows "
-                   "%.3g%% (floor_limit)",
-                   fresh->floor * percent, floor_limit * percent);
+    return tb_format(arena, "the budget ended after %d fresh pair%s; at least %d are needed", fresh->pairs,
+                     tb_plural(fresh->pairs), needed);
+  return tb_format(
+      arena,
+      "in the fresh pairs, equal programs differ by up to %.3g%%; the policy allows %.3g%% (floor_limit)",
+      fresh->floor * percent, floor_limit * percent);
 }
 
 tc_status tb_ab_confirm(struct tb_ab *ab, size_t index, int pairs, int needed, uint64_t seed,

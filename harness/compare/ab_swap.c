@@ -131,7 +131,7 @@ static tc_status compare_swapped(struct swap *s, const struct tb_paired_arm *of,
   if (!met.hit ||
       strcmp(met.artifact, artifact_of(of == &s->base ? s->ab->comparison->cases.data[s->index].base
                                                       : s->ab->comparison->cases.data[s->index].head))) {
-    *why = "the programs make other graphs of the same function, so neither finds the other's artifact";
+    *why = "the programs make different graphs of the same function, so neither finds the other's artifact";
     return TC_OK;
   }
   struct tb_paired d = {
@@ -157,8 +157,9 @@ static tc_status swap_both(struct swap *s, struct tc_error *err) {
   if (!status && !*why) status = meet(s->ab->run, &s->head, &head, why, err);
   if (status || *why) return status;
   if (base.abi != head.abi) {
-    *why = tb_format(s->ab->run->arena, "the programs' artifacts have other formats (artifact_abi %d and %d)",
-                     base.abi, head.abi);
+    *why = tb_format(s->ab->run->arena,
+                     "the programs' artifacts have different formats (artifact_abi %d and %d)", base.abi,
+                     head.abi);
     return *why ? TC_OK : tc_fail_memory(err, "ab");
   }
   status = compare_swapped(s, &s->head, &s->base, head.generators, &s->out->artifact, why, err);
@@ -182,9 +183,9 @@ tc_status tb_ab_attribute(struct tb_ab *ab, size_t index, struct tc_error *err) 
     s.out->why = "there is no artifact to swap";
   else if (same_artifact(one))
     s.out->why = one->control ? "both sides run the same artifact in the same way on the same program"
-                              : "the artifact is the same: it is the runtime, or a switch of it";
+                              : "the artifact is the same: the cause is the runtime, or a switch of it";
   else if (same_program(base, head))
-    s.out->why = "both sides run the same program: it is what the compiler made";
+    s.out->why = "both sides run the same program: the cause is in the compiler output";
   else
     return swap_both(&s, err);
   return TC_OK;

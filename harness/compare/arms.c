@@ -27,7 +27,7 @@ static tc_status find_program(struct tc_arena *arena, const char *arm, const cha
     return tc_fail(err, TC_ARG, "ab", "%s=%s: %s; give the path of a tbench program", arm, text,
                    strerror(errno));
   if (stat(path, &facts) || !S_ISREG(facts.st_mode) || access(path, X_OK))
-    return tc_fail(err, TC_ARG, "ab", "%s=%s is no program; give the path of a tbench", arm, text);
+    return tc_fail(err, TC_ARG, "ab", "%s=%s is not a program; give the path of a tbench", arm, text);
   *program = tb_format(arena, "%s", path);
   return *program ? TC_OK : tc_fail_memory(err, "ab");
 }
@@ -62,11 +62,13 @@ static tc_status check_setting(struct tc_arena *arena, const char *arm, const st
     const struct tc_config_row *row = tc_config_row(i);
     if (tb_name_equal(row->name, setting->name))
       return row->aside
-                 ? tc_fail(err, TC_ARG, "ab", "%s.%s changes no figure, so it makes no side", arm, row->name)
+                 ? tc_fail(err, TC_ARG, "ab",
+                           "%s.%s does not change any figure, so it cannot be a difference between the sides",
+                           arm, row->name)
                  : tc_config_set(&scratch, row->name, setting->value, err);
     tb_nearest_offer(&nearest, tc_config_row(i)->name);
   }
-  return tc_fail(err, TC_ARG, "ab", "%s.%s: no switch of the compiler, nor mode or backend%s", arm,
+  return tc_fail(err, TC_ARG, "ab", "%s.%s is not a switch of the compiler, mode or backend%s", arm,
                  setting->name, tb_nearest_hint(arena, &nearest));
 }
 

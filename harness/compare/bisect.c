@@ -19,10 +19,8 @@ static tc_status refuse_peers(struct tb_bisect *b, struct tc_error *err) {
   const tc_status status = tb_trial_cases(b, &head, cases, err);
   for (int s = 0; s < TB_ARM_COUNT && !status; s++)
     if (cases[s].peer)
-      return tc_fail(
-          err, TC_ARG, "bisect",
-          "backend=%s is a peer: only what tbench's own backends make of a function can be taken apart",
-          cases[s].backend);
+      return tc_fail(err, TC_ARG, "bisect",
+                     "backend=%s is a peer; only tbench's own backends can be bisected", cases[s].backend);
   return status;
 }
 
@@ -47,7 +45,7 @@ tc_status tb_bisect_open(struct tb_bisect *b, struct tc_error *err) {
     }
   if (!good) return tc_fail_memory(err, "bisect");
   if (b->differences.len <= TB_SEARCH_ELEMENTS) return refuse_peers(b, err);
-  return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings, and %d are the most",
+  return tc_fail(err, TC_LIMIT, "bisect", "the sides differ in %zu settings; the limit is %d",
                  b->differences.len, TB_SEARCH_ELEMENTS);
 }
 
@@ -116,8 +114,8 @@ static enum tb_bad search_hidden(struct tb_bisect *b) {
   if (!b->others_alike || answer == TB_BAD_STOP) return answer;
   while (b->others_alike) {
     b->aside_evidence = b->others; /* of all that is aside */
-    puts("     that is more than half of what head is slower by: what was found does not explain it; what "
-         "else does?");
+    puts("     that is more than half of the slowdown of head: the finding does not explain it; searching "
+         "for another cause");
     for (size_t i = 0; i < b->differences.len; i++) {
       b->aside[i] |= b->found.from_head[i];
       b->found.from_head[i] = !b->aside[i];
@@ -142,7 +140,7 @@ static enum tb_bad narrow_switches(struct tb_bisect *b) {
   }
   if (answer == TB_BAD_YES) { /* then it is none of the settings */
     memcpy(b->found.from_head, none, sizeof *none * b->differences.len);
-    puts("     base is no better: the settings in which the sides differ are not it");
+    puts("     base is no better: the settings in which the sides differ are not the cause");
     return TB_BAD_YES;
   }
   answer = search_switches(b);
@@ -218,7 +216,7 @@ static enum tb_bad find_unit(struct fuel_search *f, long long of) {
   enum tb_bad answer = tb_search_least(f, ask_limit, 0, of, &units);
   if (answer == TB_BAD_YES && units == of) answer = ask_limit(f, of);
   if (answer == TB_BAD_NO)
-    printf("     but without a limit it is: nothing follows from fuel.%s\n", tc_fuel_name(f->kind));
+    printf("     but without a limit it is: fuel.%s does not decide\n", tc_fuel_name(f->kind));
   if (answer != TB_BAD_YES) return answer == TB_BAD_NO ? TB_BAD_UNSURE : answer;
   f->trial.limit[f->kind] = units;
   answer = tb_trial_count(b, &f->trial, &counts);
@@ -288,8 +286,7 @@ static enum tb_bad narrow_fuels(struct tb_bisect *b) {
   if (answer == TB_BAD_NO)
     answer = narrow_kinds(b, &all);
   else if (answer == TB_BAD_UNSURE)
-    puts("     what the compile did cannot be told: it does not come to its end, or knows of no fuel"),
-        b->doubtful = true;
+    puts("     what the compile did is unknown: it does not finish, or has no fuel"), b->doubtful = true;
   return answer == TB_BAD_STOP ? answer : TB_BAD_YES;
 }
 

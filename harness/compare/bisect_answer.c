@@ -35,21 +35,21 @@ static void tell_switches(const struct tb_bisect *b) {
              shown(d->head, d->program), shown(d->base, d->program));
   }
   if (b->aside_evidence && b->others_alike)
-    printf("  %-10s head without that is nearly as slow, or slower, by what is behind \"not\": they hide "
-           "each other, and all of them are to be mended (%s)\n",
+    printf("  %-10s head without that is nearly as slow, or slower, because of what follows \"not\": these "
+           "causes hide each other; fix all of them (%s)\n",
            "and", b->others);
   else if (b->others && b->others_unsure)
-    printf("  %-10s whether head without that is %s too could not be told (%s)\n", "and", trouble_text(b),
+    printf("  %-10s it is unclear whether head without that is %s too (%s)\n", "and", trouble_text(b),
            b->others);
   else if (b->others)
-    printf("  %-10s head without that is %s too: there is another cause, to be asked for when this one is "
-           "mended (%s)\n",
+    printf("  %-10s head without that is %s too: there is another cause; fix this one, then run bisect again "
+           "(%s)\n",
            "and", trouble_text(b), b->others);
   for (size_t i = 0; i < b->differences.len; i++) {
     const struct tb_difference *d = &b->differences.data[i];
     if (b->aside[i])
-      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which without it is slower "
-             "than base by more than half as much still\n",
+      printf("  %-10s %s=%s: it makes base slower, but does not explain head, which is still more than half "
+             "as much slower without it\n",
              "not", d->name, shown(d->head, d->program));
   }
   if (b->aside_evidence) printf("             (head without all of that is %s)\n", b->aside_evidence);
@@ -64,11 +64,13 @@ static void tell_backend(const struct tb_bisect *b) {
   if (!b->backend) return;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (strcmp(parts[i].backend, b->backend)) continue;
-    printf("  %-10s %s is the first that is %s%s%s; so it is %s\n", "backend", b->backend, trouble_text(b),
-           b->backend_before ? ", and not " : "", b->backend_before ? b->backend_before : "", parts[i].part);
+    printf("  %-10s %s is the first that is %s%s%s; so the cause is %s\n", "backend", b->backend,
+           trouble_text(b), b->backend_before ? ", and not " : "", b->backend_before ? b->backend_before : "",
+           parts[i].part);
     return;
   }
-  printf("  %-10s %s alone is %s; so it is that backend itself, which the suite or a plug-in registered\n",
+  printf("  %-10s %s alone is %s; so the cause is that backend itself, which the suite or a plug-in "
+         "registered\n",
          "backend", b->backend, trouble_text(b));
 }
 
@@ -95,11 +97,11 @@ static void tell_culprits(const struct tb_bisect *b) {
   }
   if (b->partly)
     printf("  fuel       without any optional transformation head is slower too, by less than half as much: "
-           "a part of it is in none of them (%s)\n",
+           "part of the cause is in none of them (%s)\n",
            b->partly);
   if (b->always)
-    puts("  fuel       also without any optional transformation: what cannot be left out (lowering, the "
-         "stages of long sums, code, runtime), or a library call");
+    puts("  fuel       also without any optional transformation: the cause is what cannot be left out "
+         "(lowering, the stages of long sums, code, runtime), or a library call");
 }
 
 /* --- the command --- */
@@ -254,7 +256,7 @@ enum tb_exit tb_bisect_answer(struct tb_bisect *b) {
   struct command command = make_command(b, trial);
   if (command.failed) return fputs("tbench bisect: out of memory\n", stderr), TB_EXIT_FAILED;
   printf("\nanswer: what makes head %s%s\n", trouble_verb(b),
-         b->doubtful ? ", as far as it could be told" : "");
+         b->doubtful ? ", as far as could be found" : "");
   tell_switches(b);
   tell_backend(b);
   tell_culprits(b);
@@ -263,6 +265,6 @@ enum tb_exit tb_bisect_answer(struct tb_bisect *b) {
   if (code == INTERRUPTED) return TB_EXIT_INTERRUPTED;
   if (code == NOT_STARTED) return puts("           it could not be run"), TB_EXIT_FAILED;
   printf("           ran it: exit code %d, %s%s\n", code, tb_exit_help((enum tb_exit)code),
-         is_expected(b, code) ? "" : ": that is not what was found above");
+         is_expected(b, code) ? "" : ": that differs from the finding above");
   return is_expected(b, code) && !b->doubtful ? TB_EXIT_PASS : TB_EXIT_NOT_MEASURABLE;
 }

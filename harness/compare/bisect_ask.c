@@ -85,13 +85,12 @@ static enum tb_bad failed(struct check *c) {
 
 /* Nothing that is compiled can be right then, nor be blamed. */
 static enum tb_bad plain_wrong(struct tb_bisect *b, const char *why) {
-  return stop(
-      b, TB_EXIT_FAILED,
-      tb_format(b->run->arena,
-                "the plain function is wrong, before anything is compiled: %s\n  mend the suite: the "
-                "function, its check, its tolerance, or what is random or kept "
-                "from call to call in it; else it is an eager kernel, which no backend is to blame for",
-                why));
+  return stop(b, TB_EXIT_FAILED,
+              tb_format(b->run->arena,
+                        "the plain function is wrong, before anything is compiled: %s\n  fix the suite: the "
+                        "function, its check, its tolerance, or what is random or kept between calls. If the "
+                        "suite is right, an eager kernel is wrong, and no backend is to blame",
+                        why));
 }
 
 /* Compares the newest outputs. */
@@ -192,11 +191,10 @@ static enum tb_bad ask_slower(struct tb_bisect *b, const struct tb_case *cases, 
     tell(b, what);
     if (answer != TB_BAD_UNSURE) return answer;
     if (i == repeats)
-      return printf("     not to be told with %d pairs in %.0f s either: too noisy\n", pairs, seconds),
-             answer;
+      return printf("     still unclear with %d pairs in %.0f s: too noisy\n", pairs, seconds), answer;
     seconds *= MORE_TIME;
     pairs *= MORE_PAIRS;
-    printf("     unsure: once more, with up to %d pairs in %.0f s\n", pairs, seconds);
+    printf("     unsure: trying again, with up to %d pairs in %.0f s\n", pairs, seconds);
   }
 }
 
@@ -237,7 +235,7 @@ static enum tb_bad ask_first_comparison(struct tb_bisect *b, const struct tb_tri
   if (half > b->threshold) {
     enum { PERCENT = 100 };
     b->half = (struct tb_effect){half, half * b->base_ns};
-    printf("     from here on, slower is what costs half of that: %.1f%% more, or %.0f ns a call more\n",
+    printf("     from here on, slower means at least half of that: %.1f%% more, or %.0f ns more per call\n",
            PERCENT * half, b->half.ns);
   }
   return TB_BAD_YES;

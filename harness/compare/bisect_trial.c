@@ -94,7 +94,7 @@ static void add_entry(struct tb_bisect *b, const cJSON *entry, const struct tb_t
     if (spent > out->spent[i]) out->spent[i] = spent;
     if (!last || spent != trial->limit[i]) continue;
     out->last[i] = out->last[i]
-                       ? tb_format(b->run->arena, "%s; and, of another graph, %s", out->last[i], last)
+                       ? tb_format(b->run->arena, "%s; and, in another graph, %s", out->last[i], last)
                        : tb_format(b->run->arena, "%s", last);
   }
 }

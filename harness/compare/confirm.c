@@ -29,8 +29,8 @@ static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int
   *argc = 0;
   if (count <= PROGRAM_AND_VERB || !cJSON_IsString(verb) || strcmp(verb->valuestring, "run"))
     return tc_fail(err, TC_ARG, "gate",
-                   "the result does not say how tbench run made it: flagged cases cannot be confirmed (leave "
-                   "base= out)");
+                   "the result does not record its tbench run command, so flagged cases cannot be confirmed "
+                   "(leave base= out)");
   *argv = tc_arena_bytes(arena, sizeof **argv * (size_t)count);
   if (!*argv) return tc_fail_memory(err, "gate");
   cJSON_ArrayForEach(word, words) if (index++ >= PROGRAM_AND_VERB && cJSON_IsString(word))(*argv)[(*argc)++] =
@@ -120,7 +120,7 @@ static tc_status keep_or_leave(struct tb_verdicts *c, struct tb_compared *one,
                                struct tc_error *err) {
   if (unconfirmed)
     return remark(c,
-                  tb_format(c->arena, "%s is %s as stored, unconfirmed: %s", one->id,
+                  tb_format(c->arena, "%s is %s in the stored results, unconfirmed: %s", one->id,
                             tb_verdict_word(one->time.verdict), unconfirmed),
                   err);
   return keep_found(c, one, found) ? TC_OK : tc_fail_memory(err, "gate");
@@ -137,10 +137,11 @@ static tc_status confirm_cases(struct tb_ab *ab, struct tb_verdicts *c, const si
   for (int i = 0; i < n && pairs && !tb_interrupt_poll(&run->interrupt); i++) {
     const double left_s = (double)(end - tb_now_ns()) / TB_NS_PER_S;
     if (left_s <= 0)
-      return remark(
-          c,
-          tb_format(c->arena, "the policy's budget ended with %d of %d flagged cases measured again", i, n),
-          err);
+      return remark(c,
+                    tb_format(c->arena,
+                              "the policy's budget ended after %d of %d flagged cases were measured again", i,
+                              n),
+                    err);
     ab->seconds = fmin(seconds_each, left_s / (n - i));
     const char *unconfirmed;
     tc_status status =
@@ -166,12 +167,12 @@ static tc_status confirm_all(struct tb_run *run, struct tb_verdicts *c, const si
   }
   tc_status status = TC_OK;
   if (n < flagged_count)
-    status =
-        remark(c,
-               tb_format(c->arena,
-                         "%d flagged case%s not confirmed: the result's command line plans no such case here",
-                         flagged_count - n, flagged_count - n == 1 ? " is" : "s are"),
-               err);
+    status = remark(
+        c,
+        tb_format(c->arena,
+                  "%d flagged case%s not confirmed: the result's command line does not give such a case here",
+                  flagged_count - n, flagged_count - n == 1 ? " is" : "s are"),
+        err);
   tb_progress_begin(&run->progress, n);
   if (!status) status = confirm_cases(&ab, c, which, needed, err);
   tb_progress_end(&run->progress);

@@ -82,7 +82,7 @@ tc_status tb_counter_selection_parse(struct tc_arena *arena, const char *text,
                    "counters= has no value; write counters=papi, callgrind or none");
   for (int i = 0; i < count; i++) {
     if (!strcmp(words[i], none) && count > 1)
-      return tc_fail(err, TC_ARG, "command line", "counters=%s: none stands alone", text);
+      return tc_fail(err, TC_ARG, "command line", "counters=%s: none cannot be combined", text);
     const tc_status status = strcmp(words[i], none) ? add_word(arena, text, words[i], out, err) : TC_OK;
     if (status) return status;
   }

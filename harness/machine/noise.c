@@ -59,7 +59,7 @@ static struct sight see_turbo(struct tb_topology *topology) {
     on = *value == '1';
   else
     return sight(TB_NOISE_UNKNOWN, "not visible");
-  return on ? sight(TB_NOISE_WORSE, "on: clocks depend on heat and on what the other cores do")
+  return on ? sight(TB_NOISE_WORSE, "on: clocks depend on heat and on the other cores")
             : sight(TB_NOISE_QUIET, "off");
 }
 
@@ -67,14 +67,14 @@ static struct sight see_frequency(struct tb_topology *topology) {
   char now[32];
   (void)topology;
   if (!read_cpu("cpu0/cpufreq/scaling_cur_freq", now, sizeof now))
-    return sight(TB_NOISE_UNKNOWN, "not readable: a slower clock cannot be told from slower code");
+    return sight(TB_NOISE_UNKNOWN, "not readable: a slower clock looks like slower code");
   return sight(TB_NOISE_QUIET, "%.2f GHz now", atof(now) / 1e6);
 }
 
 static struct sight see_smt(struct tb_topology *topology) {
   if (!topology) return sight(TB_NOISE_UNKNOWN, "hwloc cannot read the machine");
   const struct tb_machine m = tb_topology_machine(topology);
-  if (m.pus == m.cores) return sight(TB_NOISE_QUIET, "one PU a core");
+  if (m.pus == m.cores) return sight(TB_NOISE_QUIET, "one PU per core");
   return sight(TB_NOISE_WORSE, "%d PUs on %d core%s: siblings share a core", m.pus, m.cores,
                tb_plural(m.cores));
 }
@@ -149,7 +149,7 @@ static struct sight see_layout(struct tb_topology *topology) {
     return sight(TB_NOISE_UNKNOWN, "not readable");
   if (*value == '0')
     return sight(TB_NOISE_WORSE, "off: all replicates share one layout, and their interval is too narrow");
-  return sight(TB_NOISE_QUIET, "on: each replicate has a layout of its own");
+  return sight(TB_NOISE_QUIET, "on: each replicate has its own layout");
 }
 
 static struct sight see_huge_pages(struct tb_topology *topology) {

@@ -212,8 +212,8 @@ const char *tb_topology_xml(struct tb_topology *t, struct tc_arena *arena) {
 
 bool tb_topology_binds(struct tb_topology *t, const char **why) {
   const struct hwloc_topology_support *support = hwloc_topology_get_support(t->hwloc);
-  const char *reason = !hwloc_topology_is_thissystem(t->hwloc)   ? "the topology is not that of this machine"
-                       : !support->cpubind->set_thisproc_cpubind ? "this system binds no processes to CPUs"
+  const char *reason = !hwloc_topology_is_thissystem(t->hwloc)   ? "this is the topology of another machine"
+                       : !support->cpubind->set_thisproc_cpubind ? "this system cannot bind processes to CPUs"
                                                                  : NULL;
   if (why) *why = reason;
   return !reason;

@@ -213,10 +213,9 @@ static tc_status read_description(struct tc_arena *arena, const cJSON *json, con
 static tc_status broken(struct tc_arena *arena, const struct tb_process *worker, const char *path,
                         const char **trace, struct tc_error *err) {
   *trace = worker->trace ? tc_arena_text(arena, worker->trace) : NULL;
-  return worker->outcome == TB_OUTCOME_ERROR
-             ? tc_fail(err, TC_ARG, "suite", "%s", worker->why)
-             : tc_fail(err, TC_ARG, "suite", "%s: loading it ended in: %s: %s", path,
-                       tb_outcome_text(worker->outcome), worker->why);
+  return worker->outcome == TB_OUTCOME_ERROR ? tc_fail(err, TC_ARG, "suite", "%s", worker->why)
+                                             : tc_fail(err, TC_ARG, "suite", "%s: cannot be loaded: %s: %s",
+                                                       path, tb_outcome_text(worker->outcome), worker->why);
 }
 
 tc_status tb_suite_describe(struct tc_arena *arena, const char *path, const struct tb_describer *describer,

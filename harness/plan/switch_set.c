@@ -17,7 +17,7 @@ static tc_status apply_one(struct tc_arena *arena, const char *word, size_t leng
   if (!name || !value) return tc_fail_memory(err, "suite");
   const int index = tc_config_find(name);
   if (index >= 0 && tc_config_row(index)->aside)
-    return tc_fail(err, TC_ARG, "suite", "%s makes no other case of a benchmark", name);
+    return tc_fail(err, TC_ARG, "suite", "%s does not make another case", name);
   return tc_config_set(config, name, value, err);
 }
 

@@ -81,8 +81,7 @@ static bool prepare(struct sending *s) {
   struct tc_error err = {0};
   s->format = tb_push_format_find(s->entry.format);
   if (!s->format)
-    return say(s->out, TB_FATE_KEPT, "this version of tbench knows no format '%.100s'", s->entry.format),
-           false;
+    return say(s->out, TB_FATE_KEPT, "this version of tbench has no format '%.100s'", s->entry.format), false;
   if (tb_url_parse(s->arena, s->entry.url, &s->url, &err))
     return say(s->out, TB_FATE_KEPT, "%s", err.message), false;
   const char *why = closed_why(push, s->url.origin);
@@ -126,7 +125,7 @@ static void acknowledged(struct sending *s, enum tb_push_fate fate) {
   struct tc_error err = {0};
   say(s->out, fate, "%s", "");
   if (tb_spool_done(s->push->spool, &s->hold, &err))
-    say(s->out, fate, "it is sent, and yet lies there still: %s", err.message);
+    say(s->out, fate, "it was sent, but cannot be removed: %s", err.message);
 }
 
 static void refused(struct sending *s, const char *why) {
@@ -135,7 +134,7 @@ static void refused(struct sending *s, const char *why) {
                                  s->entry.format, s->entry.source);
   const tc_status status = tb_spool_refuse(s->push->spool, &s->hold, reason ? reason : why, &err);
   if (status)
-    say(s->out, TB_FATE_KEPT, "refused (%.200s), and not to be put aside: %s", why, err.message);
+    say(s->out, TB_FATE_KEPT, "refused (%.200s), and cannot be moved to refused/: %s", why, err.message);
   else
     say(s->out, TB_FATE_REFUSED, "%.150s: %.340s", s->url.origin, why);
 }
@@ -147,7 +146,7 @@ static bool once_more(struct sending *s, const struct tb_push_answer *answer,
   if (tries_made >= push->policy.tries) return keep(s, verdict->why), false;
   const double pause_s = pause_after(push, tries_made, answer->retry_after_s);
   char why[TB_PUSH_WHY];
-  snprintf(why, sizeof why, "%.300s; it asks for a pause of %.0f s", verdict->why, answer->retry_after_s);
+  snprintf(why, sizeof why, "%.300s; it asks to wait %.0f s", verdict->why, answer->retry_after_s);
   if (pause_s < 0) return keep(s, why), false;
   if (push->world.wait(push->world.self, (int64_t)(pause_s * TB_NS_PER_S))) return true;
   push->interrupted = true;
@@ -205,7 +204,7 @@ static void deliver(struct sending *s, const struct tb_spool_name *name) {
       /* Another process sent it: it is told as if we had. */
       const char *origin = tb_url_parse(s->arena, s->entry.url, &s->url, NULL) ? s->entry.url : s->url.origin;
       snprintf(s->out->source, sizeof s->out->source, "%s", s->entry.source);
-      say(s->out, TB_FATE_REFUSED, "%.150s: %.280s (so another process was told)", origin, err.message);
+      say(s->out, TB_FATE_REFUSED, "%.150s: %.280s (the answer to another process)", origin, err.message);
       return;
     }
     case TB_SPOOL_BUSY: say(s->out, TB_FATE_KEPT, "another process is sending it"); return;

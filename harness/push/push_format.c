@@ -209,9 +209,7 @@ static tc_status add_report(struct tc_arena *arena, const char *text, const cJSO
   char testbed[TESTBED + 1];
   if (!project) return tc_fail(err, TC_ARG, "push", "format=bencher: to= has no project=NAME");
   if (!started)
-    return tc_fail(
-        err, TC_ARG, "push",
-        "format=bencher: the result does not say when it was started, which Bencher wants to know");
+    return tc_fail(err, TC_ARG, "push", "format=bencher: the result has no start time, which Bencher needs");
   snprintf(testbed, sizeof testbed, "%s", *host ? host : "unknown");
   cJSON *run = cJSON_CreateObject(), *settings = cJSON_AddObjectToObject(run, "settings");
   const bool good = settings && cJSON_AddStringToObject(settings, "adapter", "json") &&

@@ -65,7 +65,7 @@ const char *tb_push_http_version(struct tc_arena *arena, struct tc_error *err) {
   const curl_version_info_data *info = curl.version_info(CURLVERSION_NOW);
   if (info->features & CURL_VERSION_SSL)
     return tb_format(arena, "libcurl %s, %s", info->version, info->ssl_version);
-  tc_fail(err, TC_UNSUPPORTED, "push", "libcurl %s knows no TLS", info->version);
+  tc_fail(err, TC_UNSUPPORTED, "push", "libcurl %s has no TLS", info->version);
   return NULL;
 }
 
@@ -216,8 +216,8 @@ static enum tb_push_reach reach_of(CURLcode code) {
  * issuer. */
 static const char *advice_on(const char *what) {
   if (strcasestr(what, "subject name") || strcasestr(what, "subjectaltname"))
-    return "; the certificate is of another host than to= has: name that one as the certificate does";
-  return "; cacert=FILE names a certificate to trust, where nobody known has issued it";
+    return "; the certificate is for another host than the one in to=: use the name in the certificate";
+  return "; if its issuer is not a known one, cacert=FILE names a certificate to trust";
 }
 
 static void read_answer(struct exchange *x, CURLcode code) {
@@ -251,7 +251,7 @@ static void send_request(void *self, const struct tb_push_request *request, stru
   } else {
     answer->reach = TB_PUSH_IMPOSSIBLE;
     snprintf(answer->text, sizeof answer->text,
-             "libcurl does not take this request (out of memory, or a version without TLS)");
+             "libcurl refuses this request (out of memory, or a version without TLS)");
   }
   h->curl.easy_reset(h->easy); /* keeps connections, and forgets what points into this exchange */
   for (struct curl_slist *one = x.headers; one; one = one->next) explicit_bzero(one->data, strlen(one->data));

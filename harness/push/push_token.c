@@ -15,7 +15,7 @@ enum { OTHERS = S_IRWXG | S_IRWXO };
 static tc_status check_file(int fd, const char *file, struct tc_error *err) {
   struct stat info;
   if (fstat(fd, &info)) return tc_fail(err, TC_IO, "push", "token_file=%s: %s", file, strerror(errno));
-  if (!S_ISREG(info.st_mode)) return tc_fail(err, TC_IO, "push", "token_file=%s is no file", file);
+  if (!S_ISREG(info.st_mode)) return tc_fail(err, TC_IO, "push", "token_file=%s is not a file", file);
   if (info.st_uid != geteuid() && info.st_uid != 0)
     return tc_fail(err, TC_IO, "push", "token_file=%s belongs to another user", file);
   if (info.st_mode & OTHERS)
@@ -46,7 +46,7 @@ static tc_status take_line(const char *file, char token[TB_TOKEN_BYTES], size_t 
                    TB_TOKEN_BYTES - 1);
   if (!length) return tc_fail(err, TC_ARG, "push", "token_file=%s: its first line is empty", file);
   if (memchr(token, '\0', length))
-    return tc_fail(err, TC_ARG, "push", "token_file=%s has a zero in its first line", file);
+    return tc_fail(err, TC_ARG, "push", "token_file=%s has a zero byte in its first line", file);
   explicit_bzero(token + length, TB_TOKEN_BYTES - length);
   return TC_OK;
 }
@@ -83,7 +83,7 @@ tc_status tb_token_read(const char *file, char token[TB_TOKEN_BYTES], struct tc_
     strcpy(token, given);
   unsetenv(variable);
   if (!status && !is_token(token))
-    status = tc_fail(err, TC_ARG, "push", "%s%s has a blank or a character that no header may have",
+    status = tc_fail(err, TC_ARG, "push", "%s%s has a blank or a character that is not allowed in a header",
                      *file ? "token_file=" : "", *file ? file : variable);
   if (status) explicit_bzero(token, TB_TOKEN_BYTES);
   return status;

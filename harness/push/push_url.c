@@ -53,17 +53,17 @@ tc_status tb_url_parse(struct tc_arena *arena, const char *text, struct tb_url *
   static const char http[] = "http://", https[] = "https://";
   *url = (struct tb_url){.secure = !strncasecmp(text, https, strlen(https))};
   if (!url->secure && strncasecmp(text, http, strlen(http)))
-    return wrong(err, text, "it begins with neither https:// nor http://");
+    return wrong(err, text, "it must begin with https:// or http://");
   const char *host = text + strlen(url->secure ? https : http), *end;
   const size_t authority = strcspn(host, "/?#");
   if (memchr(host, '@', authority))
     return wrong(err, "that was given",
-                 "no user or password belongs there; a token comes from TBENCH_TOKEN or token_file=");
+                 "it must not have a user or password; the token comes from TBENCH_TOKEN or token_file=");
   if (!printable(text)) return wrong(err, text, "it has a blank or a character that must be written as %XX");
   if (strchr(text, '#')) return wrong(err, text, "it has a fragment (#)");
   const size_t length = host_length(host);
   const long port = port_of(host + length, url->secure ? HTTPS_PORT : HTTP_PORT, &end);
-  if (!length || !port || end != host + authority) return wrong(err, text, "its host or port is none");
+  if (!length || !port || end != host + authority) return wrong(err, text, "its host or port is not valid");
   char *name = (char *)tb_format(arena, "%.*s", (int)length, host); /* in the arena, and ours */
   for (char *c = name; c && *c; c++) *c = (char)tolower((unsigned char)*c);
   size_t path = strcspn(end, "?");

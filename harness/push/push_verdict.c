@@ -130,14 +130,14 @@ static void say_unproven(const struct tb_push_format *format, const struct tb_pu
   blot_out(other, request->token);
   if (*other) {
     snprintf(v->why, sizeof v->why,
-             "it answered %d with the key of another document, %.20s…, where that of this one is %.20s…",
+             "it answered %d with the key of another document, %.20s…; the key of this one is %.20s…",
              answer->status, other, request->key);
     return;
   }
   const char *quote = *reason ? "'" : "";
   snprintf(v->why, sizeof v->why,
-           "it answered %d with %s%.100s%s%s, which is no acknowledgement of format=%s (%s%s%s): a log-in, a "
-           "proxy or another program may stand there",
+           "it answered %d with %s%.100s%s%s, which does not acknowledge format=%s (%s%s%s): it may be a "
+           "log-in page, a proxy or another program",
            answer->status, quote, *reason ? reason : "nothing", quote, answer->cut ? " (cut off)" : "",
            format->name, *format->member ? "JSON with '" : "an empty body", format->member,
            *format->member ? "'" : "");
@@ -151,8 +151,8 @@ static void say_status(const struct tb_push_answer *answer, const char *token, c
   blot_out(location, token);
   if (v->kind == TB_JUDGED_HOLD && status < CLIENT_ERRORS && *location)
     snprintf(v->why, sizeof v->why,
-             "it answered %d and sends us to %.250s; no redirect is followed, for the token is meant for "
-             "this host: name the right one in to=",
+             "it answered %d and redirects to %.250s. Redirects are not followed, since the token is for "
+             "this host: give the right URL in to=",
              status, location);
   else if (status < CLIENT_ERRORS && is_page(answer))
     snprintf(v->why, sizeof v->why, "a web page answered (%d), not an endpoint of this format", status);

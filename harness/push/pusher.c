@@ -195,7 +195,7 @@ static bool claim(struct tb_pusher *p, const char *url, const char *file) {
 static bool spool_bodies(struct tb_pusher *p, struct tc_arena *arena, const char *file, const char *url,
                          const tb_push_bodies *bodies, tb_spool_names *names) {
   const char *link =
-      bodies->len > 1 ? " is not sent whole, and is as it was: " : " is not sent, and is as it was: ";
+      bodies->len > 1 ? " was not sent as a whole, and is unchanged: " : " was not sent, and is unchanged: ";
   bool all = true;
   for (size_t i = 0; i < bodies->len; i++) {
     struct tb_spool_entry entry = {.url = url,
@@ -215,11 +215,11 @@ static void place_bodies(struct tb_pusher *p, struct tc_arena *arena, const char
   const char *url = tb_push_target_of(arena, p->target, result),
              *first = url ? claimed_by(p, url, file) : NULL;
   if (first) {
-    const char *why = tb_format(
-        arena, "it would replace %s, which goes to %s too: push the one that is to stay", first, url);
+    const char *why =
+        tb_format(arena, "it would replace %s, which goes to %s too: push the one to keep", first, url);
     leave(p, TB_LEFT_UNFIT, file, ": ", why ? why : "it would replace another one");
   } else if (!url || !claim(p, url, file))
-    leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
+    leave(p, TB_LEFT_ASIDE, file, " was not sent, and is unchanged: ", "out of memory");
   else if (!spool_bodies(p, arena, file, url, bodies, names) && p->claims.len)
     p->claims.len--; /* another one may go there */
 }
@@ -244,7 +244,7 @@ void tb_pusher_add(struct tb_pusher *p, const char *file, tb_spool_names *names)
   struct tc_arena *arena =
       tc_arena_new(tc_arena_parent(p->arena)); /* a file at a time: there may be thousands */
   if (!arena) {
-    leave(p, TB_LEFT_ASIDE, file, " is not sent, and is as it was: ", "out of memory");
+    leave(p, TB_LEFT_ASIDE, file, " was not sent, and is unchanged: ", "out of memory");
     return;
   }
   add_file(p, arena, file, names);
@@ -280,10 +280,10 @@ static tc_status choose_entries(struct tb_pusher *p, bool refused, tb_spool_name
     names->data[kept++] = names->data[i];
     if (p->target || !origin) continue;
     if (*only && *p->token && strcmp(*only, origin))
-      return tc_fail(err, TC_ARG, "push",
-                     "entries for %s and for %s lie in the spool, and a token is meant for one of them: name "
-                     "it with to=URL",
-                     *only, origin);
+      return tc_fail(
+          err, TC_ARG, "push",
+          "the spool has entries for %s and for %s, and the token is for one of them: name it with to=URL",
+          *only, origin);
     *only = origin;
   }
   names->len = kept;
@@ -315,8 +315,7 @@ tc_status tb_pusher_spooled(struct tb_pusher *p, bool refused, tb_spool_names *n
 
 /* How many documents are nowhere but in their files, and why. */
 static void summarise_left(const struct tb_pusher *p, FILE *out) {
-  static const char *const what[TB_LEFTS] = {"unreadable", "not fit for this format",
-                                             "not taken by the spool"};
+  static const char *const what[TB_LEFTS] = {"unreadable", "not fit for this format", "could not be spooled"};
   const char *link = " (";
   if (!tb_pusher_left(p)) return;
   fprintf(out, ", %d left out", tb_pusher_left(p));
@@ -336,10 +335,10 @@ void tb_pusher_summarise(const struct tb_pusher *p, FILE *out) {
   fputc('\n', out);
   if (kept) fprintf(out, "spooled in %s: `tbench push spooled=yes` sends them\n", p->spool.folder);
   if (refused)
-    fprintf(out,
-            "refused in %s/refused, each beside its reason: `tbench push spooled=yes refused=yes` tries them "
-            "again\n",
-            p->spool.folder);
+    fprintf(
+        out,
+        "refused, in %s/refused with the reasons: `tbench push spooled=yes refused=yes` tries them again\n",
+        p->spool.folder);
 }
 
 enum tb_exit tb_pusher_exit(const struct tb_pusher *p) {

@@ -49,7 +49,7 @@ static char *take_value(char **at, const char *name) {
 tc_status tb_spool_decode(char *data, size_t bytes, struct tb_spool_entry *entry, struct tc_error *err) {
   char *at = data, *key, *count, *end;
   if (strncmp(data, first_line, strlen(first_line)))
-    return tc_fail(err, TC_CORRUPT, "push", "it is no entry of this version's spool");
+    return tc_fail(err, TC_CORRUPT, "push", "it is not a spool entry of this version");
   at += strlen(first_line);
   const bool good = (entry->url = take_value(&at, "url")) && (entry->format = take_value(&at, "format")) &&
                     (entry->source = take_value(&at, "source")) && (key = take_value(&at, "key")) &&

@@ -103,7 +103,7 @@ void tb_comparison_add(struct tb_comparison *c, const struct tb_maxima *m, const
     note_baseline(c, "%s: %s itself has a NaN or an infinity where %s has none", path, role_words[ROLE_B],
                   role_words[ROLE_R]);
   if (has_reference && m->baseline_error > tolerated)
-    note_baseline(c, "%s: %s itself is off: max|baseline - f64| = %.3g, allowed %.3g", path,
+    note_baseline(c, "%s: %s itself is wrong: max|baseline - f64| = %.3g, allowed %.3g", path,
                   role_words[ROLE_B], m->baseline_error, tolerated);
 }
 
@@ -131,7 +131,7 @@ static tc_status read_item(struct streams *s, int role) {
   item->path[TB_PATH_MAX - 1] = '\0';
   if (item->magic != TB_ITEM_MAGIC || item->count < 0 || item->ndim > TC_MAX_DIMS ||
       item->dtype >= TC_DTYPE_COUNT)
-    return tb_process_fail(s->process[role], TB_OUTCOME_ERROR, s->err, "%s sent values that cannot be read",
+    return tb_process_fail(s->process[role], TB_OUTCOME_ERROR, s->err, "%s sent unreadable values",
                            role_words[role]);
   s->ended[role] = item->kind == TB_ITEM_END;
   s->left[role] = has_payload(item) ? (size_t)item->count * element_bytes(item) : 0;

@@ -44,7 +44,7 @@ void tb_save_so_far(struct tb_run *run) {
   else
     s->there = true;
   if (status && !s->told)
-    tb_progress_say(&run->progress, "tbench run: nothing is saved along the way: %s", err.message);
+    tb_progress_say(&run->progress, "tbench run: the unfinished result cannot be saved: %s", err.message);
   s->told |= status != TC_OK;
   cJSON_Delete(document);
   s->ended_ns = tb_now_ns();

@@ -94,7 +94,7 @@ static void keep_peer(struct tb_session *s, struct tb_member *m, enum tb_state s
   if (s->replicate || state != TB_STATE_COLD) return;
   peer->adapter = m->kase->peer;
   peer->framework = *process->framework ? tb_session_text(s, process->framework) : NULL;
-  peer->no_graph = first->stats ? NULL : "the adapter tells nothing of its graphs";
+  peer->no_graph = first->stats ? NULL : "the adapter reports no graphs";
 }
 
 static tc_status record_first(struct tb_session *s, struct tb_member *m, enum tb_state state,

@@ -143,10 +143,11 @@ const char *tb_exact_line(struct tc_arena *arena, const struct tb_exact_finding 
              *head = side_text(arena, f, f->head, f->head_text);
   const bool share = f->base > 0 && !isnan(f->head) && f->head != f->base;
   const char *change = share ? tb_format(arena, " (%+.3g%%)", 100 * (f->head / f->base - 1)) : "";
-  const char *why = f->outcome == TB_EXACT_COLLAPSE ? ": so large a fall means that something was not counted"
+  const char *why = f->outcome == TB_EXACT_COLLAPSE
+                        ? ": such a large fall means that something was not counted"
                     : f->outcome == TB_EXACT_MISSING ? ": head has no such figure"
                     : f->accepted                    ? ": a mark accepts it"
-                    : f->since ? tb_format(arena, " than at %s, the least since the newest mark", f->since)
+                    : f->since ? tb_format(arena, " than at %s, the smallest since the newest mark", f->since)
                                : "";
   const char *dot = f->member ? "." : "", *member = f->member ? f->member : "";
   if (!base || !head || !change || !why) return NULL;

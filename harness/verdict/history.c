@@ -255,12 +255,12 @@ static const char *identity_of(struct tc_arena *arena, const cJSON *document) {
 static const char *unfit(const struct reader *r, const cJSON *document) {
   if (!tb_history_finished(document)) return "it was not finished";
   const char *head = tb_doc_text(r->head, "started", NULL), *started = tb_doc_text(document, "started", NULL);
-  if (!started) return "it does not say when it was started";
+  if (!started) return "it has no start time";
   if (!same_machine(tb_case_environment(document, cJSON_GetArrayItem(tb_doc_at(document, "cases"), 0)),
                     tb_case_environment(r->head, cJSON_GetArrayItem(tb_doc_at(r->head, "cases"), 0))))
-    return "it is of another machine";
+    return "it is from another machine";
   return head && !r->source->with_head && strcmp(started, head) >= 0
-             ? "it is not older than the result that is judged"
+             ? "it is not older than the result to judge"
              : NULL;
 }
 

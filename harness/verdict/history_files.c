@@ -59,7 +59,7 @@ tc_status tb_history_newest(struct tc_arena *arena, const struct tb_history_sour
     if (!scratch) status = tc_fail_memory(err, "history");
   }
   if (!status && !*out)
-    status = tc_fail(err, TC_ARG, "history", "%s: there is no finished result",
+    status = tc_fail(err, TC_ARG, "history", "%s has no finished result",
                      source->n_places ? source->places[0] : "?");
   if (status) cJSON_Delete(*out), *out = NULL;
   return status;

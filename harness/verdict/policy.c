@@ -63,7 +63,7 @@ static bool optional(const struct field *f) { return isnan(f->initial); }
 /* The value at the top as one of the field; a Lua error where it is none. */
 static double field_value(lua_State *L, const struct field *f) {
   if (f->kind == YES_NO) {
-    if (!lua_isboolean(L, -1)) return luaL_error(L, "%s has to be true or false", f->name);
+    if (!lua_isboolean(L, -1)) return luaL_error(L, "%s must be true or false", f->name);
     return lua_toboolean(L, -1);
   }
   if (optional(f) && lua_isboolean(L, -1) && !lua_toboolean(L, -1)) return NAN;
@@ -71,7 +71,7 @@ static double field_value(lua_State *L, const struct field *f) {
   const bool whole = f->kind != WHOLE || floor(value) == value;
   if (!(value >= f->lowest && value <= f->highest) || !whole) {
     char message[MESSAGE];
-    snprintf(message, sizeof message, "%s has to be a %snumber from %.15g to %.15g%s", f->name,
+    snprintf(message, sizeof message, "%s must be a %snumber from %.15g to %.15g%s", f->name,
              f->kind == WHOLE ? "whole " : "", f->lowest, f->highest,
              f->kind == SHARE ? " (a share: 0.01 is 1%)"
              : optional(f)    ? ", or false for no limit"
@@ -109,7 +109,7 @@ static enum tb_policy_field find_field(lua_State *L, struct reader *r, const cha
 
 static const char *name_at(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TSTRING)
-    luaL_error(L, "a name or pattern has to be a text, not a %s", luaL_typename(L, index));
+    luaL_error(L, "a name or pattern must be a string, not a %s", luaL_typename(L, index));
   return lua_tostring(L, index);
 }
 
@@ -117,7 +117,8 @@ static const char *name_at(lua_State *L, int index) {
 static int on_field_set(lua_State *L) {
   struct reader *r = reader_of(L);
   const char *name = name_at(L, 2);
-  if (!strcmp(name, exact_name)) return luaL_error(L, "exact holds one rule a figure: exact.kernels = 0");
+  if (!strcmp(name, exact_name))
+    return luaL_error(L, "exact has one rule for each figure: exact.kernels = 0");
   add_rule(L, r, find_field(L, r, name), NULL);
   return 0;
 }
@@ -151,13 +152,13 @@ static int on_exact_set(lua_State *L) {
   else if (lua_type(L, 3) == LUA_TNUMBER && figure->exact.kind != TB_EXACT_TEXT && lua_tonumber(L, 3) >= 0)
     entry.rule.tolerance = lua_tonumber(L, 3);
   else
-    return luaL_error(L, "exact.%s has to be true or false%s", figure->exact.name,
+    return luaL_error(L, "exact.%s must be true or false%s", figure->exact.name,
                       figure->exact.kind == TB_EXACT_TEXT ? "" : ", or a tolerance as a share (0.01 is 1%)");
   return tc_vec_push(tc_arena_alloc(r->arena), &r->policy->exact, entry) ? 0 : out_of_memory(L, r);
 }
 
 static int on_read(lua_State *L) {
-  return luaL_error(L, "a policy assigns values; they cannot be read back");
+  return luaL_error(L, "a policy only assigns values; it cannot read them");
 }
 
 /* Pushes a table that holds nothing: assigning to it calls `set`, reading it `get`, both with the reader and
@@ -189,7 +190,7 @@ static int on_field_get(lua_State *L) {
   }
   const enum tb_policy_field field = find_field(L, r, name);
   if (fields[field].scope == RUN)
-    return luaL_error(L, "%s holds for the whole run, not by case: %s = value", name, name);
+    return luaL_error(L, "%s applies to the whole run, not to a case: %s = value", name, name);
   push_assignable(L, r, on_pattern_set, on_read, field);
   return 1;
 }

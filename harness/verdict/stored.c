@@ -44,7 +44,8 @@ static bool all_objects(const cJSON *array) {
 /* Why a document cannot be read; NULL: it can. */
 static const char *not_readable(struct tc_arena *arena, const cJSON *document) {
   const cJSON *cases = tb_doc_at(document, "cases"), *schema = tb_doc_at(document, "schema");
-  if (!cJSON_IsArray(cases) || !all_objects(cases)) return "is no result of tbench: it has no list of cases";
+  if (!cJSON_IsArray(cases) || !all_objects(cases))
+    return "is not a result of tbench: it has no list of cases";
   if (!schema || (cJSON_IsNumber(schema) && schema->valuedouble == TB_SCHEMA)) return NULL;
   const char *text =
       tb_format(arena, "was written by another version of tbench: its schema is not %d", TB_SCHEMA);
@@ -62,9 +63,8 @@ static bool is_text(const char *path, const char *text, size_t size, struct tc_e
   const size_t broken = tb_text_broken_at(text, size);
   if (broken == size) return true;
   tc_fail(err, TC_CORRUPT, "result",
-          "%s: the byte 0x%02x at offset %zu (line %d) is no UTF-8 text: the file is damaged, or in another "
-          "encoding; take the result where it is whole, or make "
-          "UTF-8 of it (iconv -f ENCODING -t UTF-8)",
+          "%s: the byte 0x%02x at offset %zu (line %d) is not UTF-8: the file is damaged, or in another "
+          "encoding; get an undamaged copy, or convert it to UTF-8 (iconv -f ENCODING -t UTF-8)",
           path, (unsigned)(unsigned char)text[broken], broken, line_of(text, text + broken));
   return false;
 }
@@ -79,7 +79,7 @@ static cJSON *load(struct tc_arena *arena, const char *path, const char **bytes,
   if (!text || !is_text(path, text, *size, err)) return NULL;
   cJSON *document = cJSON_ParseWithOpts(text, &end, true);
   if (!document) {
-    tc_fail(err, TC_CORRUPT, "result", "%s: line %d is no JSON", path, line_of(text, end));
+    tc_fail(err, TC_CORRUPT, "result", "%s: line %d is not JSON", path, line_of(text, end));
     return NULL;
   }
   const char *why = not_readable(arena, document);

@@ -51,8 +51,8 @@ static void check_times(struct check *c) {
   if (!cJSON_IsNull(tb_doc_at(c->one, "steady"))) return;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (cJSON_IsObject(tb_doc_at(c->one, parts[i])))
-      tell(c,
-           tb_format(c->arena, "it is ok and has figures of its time (%s), and no time (steady)", parts[i]));
+      tell(c, tb_format(c->arena, "it is ok and has figures based on its time (%s), but no time (steady)",
+                        parts[i]));
 }
 
 static void check_case(struct check *c) {
@@ -62,7 +62,7 @@ static void check_case(struct check *c) {
     const struct tb_field *figure = tb_exact_at(i);
     const double count = tb_doc_number(c->one, figure->path);
     if (count < 0)
-      tell(c, tb_format(c->arena, "%s is %.10g, and there are no fewer than none", figure->path, count));
+      tell(c, tb_format(c->arena, "%s is %.10g, but a count cannot be negative", figure->path, count));
   }
   const cJSON *all = tb_doc_at(c->document, "environments");
   const int count = cJSON_GetArraySize(all), number = tb_case_environment_number(c->one);
@@ -72,7 +72,7 @@ static void check_case(struct check *c) {
   if (!tb_case_right(c->one)) return;
   check_times(c);
   if (cJSON_IsFalse(tb_doc_at(c->one, "correctness.ok")))
-    tell(c, "its outcome is ok, and its results were not right (correctness.ok)");
+    tell(c, "its outcome is ok, but its results were wrong (correctness.ok)");
 }
 
 const char *tb_stored_wrong(struct tc_arena *arena, const cJSON *document) {
@@ -81,8 +81,8 @@ const char *tb_stored_wrong(struct tc_arena *arena, const cJSON *document) {
     check_case(&c);
     if (!c.why) continue;
     const char *text =
-        tb_format(arena, "does not agree with itself: case %s: %s", tb_doc_text(c.one, "id", "?"), c.why);
-    return text ? text : "does not agree with itself";
+        tb_format(arena, "contradicts itself: case %s: %s", tb_doc_text(c.one, "id", "?"), c.why);
+    return text ? text : "contradicts itself";
   }
   return NULL;
 }

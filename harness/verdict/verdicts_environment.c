@@ -57,7 +57,7 @@ bool tb_verdicts_remark_environments(struct tb_verdicts *c, const cJSON *base_do
   }
   if (!list.text) return false;
   return !*list.text ||
-         tb_verdicts_remark(c, tb_format(c->arena,
-                                         "beside the program these changed from base's run to head's: %s",
-                                         list.text));
+         tb_verdicts_remark(
+             c, tb_format(c->arena, "besides the program, these changed between base's run and head's: %s",
+                          list.text));
 }

@@ -34,16 +34,16 @@ static void judge_left_out(struct tb_compared *one) {
   const char *base = one->base ? tb_doc_text(one->base, "graph.artifact", NULL) : NULL;
   const bool equal = base && one->left_out && !strcmp(base, one->left_out);
   if (equal)
-    worsen(one, TB_EXIT_PASS, "not timed: head makes base's artifact");
+    worsen(one, TB_EXIT_PASS, "not timed: head has the same artifact as base");
   else
     worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS,
-           "not timed: its artifact was that of another result, which is not base's");
+           "not timed: its artifact was the same as in another result, which is not base");
 }
 
 static bool judge_outcomes(struct tb_verdicts *c, struct tb_compared *one) {
   if (one->presence == TB_PRESENCE_LEFT_OUT) return judge_left_out(one), true;
   if (one->presence == TB_PRESENCE_VANISHED) {
-    worsen(one, one->required ? TB_EXIT_FAILED : TB_EXIT_PASS, "it is not in head's result");
+    worsen(one, one->required ? TB_EXIT_FAILED : TB_EXIT_PASS, "it is missing in head's result");
     return true;
   }
   const enum tb_outcome head = outcome_of(one->head),
@@ -56,7 +56,7 @@ static bool judge_outcomes(struct tb_verdicts *c, struct tb_compared *one) {
     worsen(one, lost ? TB_EXIT_FAILED : tb_outcome_exit(head), problem);
     if (cJSON_IsTrue(tb_doc_at(one->head, "interrupted"))) worsen(one, TB_EXIT_INTERRUPTED, problem);
   } else if (base != TB_OUTCOME_OK) {
-    const char *problem = outcome_problem(c->arena, "there is nothing to compare with, base", one->base);
+    const char *problem = outcome_problem(c->arena, "nothing to compare with: base", one->base);
     if (!problem) return false;
     const enum tb_exit lacking =
         one->required && base != TB_OUTCOME_UNSUPPORTED ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS;
@@ -76,18 +76,18 @@ static const char *noisy_problem(const struct tb_verdicts *c, const struct tb_co
   const struct tb_decision *d = &one->time;
   if (d->points && one->foretold > floor_limit)
     return tb_format(c->arena,
-                     "too noisy: %d earlier results foretell the next one to within %.3g%% only, and the "
-                     "policy allows %.3g%% (floor_limit)",
+                     "too noisy: %d earlier results predict the next one only to within %.3g%%; the policy "
+                     "allows %.3g%% (floor_limit)",
                      d->points, one->foretold * percent, floor_limit * percent);
   if (d->points)
-    return tb_format(c->arena,
-                     "too noisy: %d earlier results foretell the next one to within %.3g%%, but with what "
-                     "tonight's own replicates and twins differ by it is %.3g%%, and the "
-                     "policy allows %.3g%% (floor_limit)",
-                     d->points, one->foretold * percent, d->floor * percent, floor_limit * percent);
+    return tb_format(
+        c->arena,
+        "too noisy: %d earlier results predict the next one to within %.3g%%, but with the spread of this "
+        "result's own replicates and A/A controls it is %.3g%%; the policy allows %.3g%% (floor_limit)",
+        d->points, one->foretold * percent, d->floor * percent, floor_limit * percent);
   return tb_format(
       c->arena,
-      "too noisy: two equal programs differ by up to %.3g%%, and the policy allows %.3g%% (floor_limit)",
+      "too noisy: two equal programs differ by up to %.3g%%; the policy allows %.3g%% (floor_limit)",
       d->floor * percent, floor_limit * percent);
 }
 
@@ -108,7 +108,7 @@ static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
     worsen(one, one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, "its time was not compared");
   } else if (one->control && d->verdict != TB_VERDICT_SAME && d->verdict != TB_VERDICT_UNSURE) {
     worsen(one, TB_EXIT_NOT_MEASURABLE,
-           "both sides run the same artifact in the same way on the same program, so that this difference is "
+           "both sides run the same artifact in the same way on the same program, so this difference is "
            "noise: trust no verdict of this run");
   } else if (d->verdict == TB_VERDICT_SLOWER) {
     worsen(one, TB_EXIT_REGRESSION, NULL);
@@ -125,11 +125,12 @@ static bool judge_time(struct tb_verdicts *c, struct tb_compared *one) {
 /* After how many calls, as an interval: what of it is known. */
 static const char *pay_off_text(struct tc_arena *arena, double calls, double lo, double hi) {
   if (isnan(lo))
-    return isnan(calls) ? "after how many calls compiling pays off was not measured"
-                        : tb_format(arena,
-                                    "compiling pays off after %.10g calls, and of what interval that is, so "
-                                    "few replicates do not tell",
-                                    calls);
+    return isnan(calls)
+               ? "the number of calls after which compiling pays off was not measured"
+               : tb_format(
+                     arena,
+                     "compiling pays off after %.10g calls, but there are too few replicates for an interval",
+                     calls);
   return isnan(hi)
              ? tb_format(arena, "compiling pays off after %.10g calls at the earliest, and may never", lo)
              : tb_format(arena, "compiling pays off after %.10g calls [%.10g, %.10g]", calls, lo, hi);
@@ -149,7 +150,7 @@ static bool judge_pay_off(struct tb_verdicts *c, struct tb_compared *one) {
   if (hi <= limit) return true;
   const char *found = never ? "compiling never pays off" : pay_off_text(c->arena, calls, lo, hi);
   const char *problem =
-      found ? tb_format(c->arena, "%s; the policy wants it within %.10g calls", found, limit) : NULL;
+      found ? tb_format(c->arena, "%s; the policy requires it within %.10g calls", found, limit) : NULL;
   if (!problem) return false;
   const bool surely = never || lo > limit;
   worsen(one, surely ? TB_EXIT_REGRESSION : one->required ? TB_EXIT_NOT_MEASURABLE : TB_EXIT_PASS, problem);
@@ -184,11 +185,10 @@ static bool judge_step(const struct tb_verdicts *c, struct tb_compared *one) {
   const bool slower = s->after > s->before;
   if (!s->since || !tb_compared_measured(one) || (slower && is_back(c, one))) return true;
   const char *text = tb_format(
-      c->arena,
-      "%s since %s (commit %.12s), as the history's change point tells: %.4g -> %.4g µs (%+.3g%%)%s",
+      c->arena, "%s since %s (commit %.12s), by the history's change point: %.4g -> %.4g µs (%+.3g%%)%s",
       slower ? "slower" : "faster", s->since, s->commit, s->before * us, s->after * us,
       (s->after / s->before - 1) * percent,
-      slower ? "; open until it goes back, or a line of marks.txt from that time on accepts it" : "");
+      slower ? "; open until it goes back, or a line in marks.txt accepts it" : "");
   worsen(one, slower ? TB_EXIT_REGRESSION : TB_EXIT_PASS, text);
   return text != NULL;
 }
@@ -232,8 +232,8 @@ static const char *nothing_compared(const struct tb_verdicts *c) {
     noisy += tb_compared_measured(one) && one->timed && !one->failure &&
              one->time.verdict != TB_VERDICT_UNSURE && is_too_noisy(c, one);
   }
-  return measured && noisy == measured ? "not one case was compared: all are too noisy"
-                                       : "not one case was compared";
+  return measured && noisy == measured ? "no case could be compared: all are too noisy"
+                                       : "no case could be compared";
 }
 
 static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit code) {
@@ -245,16 +245,15 @@ static bool add_problem(struct tb_verdicts *c, const char *problem, enum tb_exit
 
 static bool judge_documents(struct tb_verdicts *c) {
   if (c->interrupted &&
-      !add_problem(c, "head's measuring was ended early: cases may be missing from it", TB_EXIT_INTERRUPTED))
+      !add_problem(c, "head's run was stopped early: cases may be missing", TB_EXIT_INTERRUPTED))
     return false;
   if (c->base_unfinished &&
-      !add_problem(c, "base's result is unfinished: cases may be missing from it", TB_EXIT_NOT_MEASURABLE))
+      !add_problem(c, "base's result is unfinished: cases may be missing", TB_EXIT_NOT_MEASURABLE))
     return false;
   if (c->repeated &&
       !add_problem(c,
-                   tb_format(c->arena,
-                             "%d case%s in a result a second time: which figures count is not known",
-                             c->repeated, c->repeated == 1 ? " stands" : "s stand"),
+                   tb_format(c->arena, "%d case%s twice in a result: it is not known which figures count",
+                             c->repeated, c->repeated == 1 ? " is" : "s are"),
                    TB_EXIT_USAGE))
     return false;
   return !c->missing || add_problem(c,
@@ -273,10 +272,10 @@ static bool judge_absent(struct tb_verdicts *c) {
   const char **patterns = tb_policy_unmatched(c->arena, c->policy, ids, count, &absent);
   if (!patterns) return false;
   for (int i = 0; i < absent; i++) {
-    if (!add_problem(
-            c,
-            tb_format(c->arena, "the policy requires '%s', and no case of head has such an id", patterns[i]),
-            TB_EXIT_FAILED))
+    if (!add_problem(c,
+                     tb_format(c->arena, "the policy requires '%s', but head has no case with such an id",
+                               patterns[i]),
+                     TB_EXIT_FAILED))
       return false;
   }
   return true;

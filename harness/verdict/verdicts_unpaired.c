@@ -104,21 +104,26 @@ static bool remark_calibration(struct tb_verdicts *c) {
       return false;
   }
   if (most >= shown &&
-      !tb_verdicts_remark(c, tb_format(c->arena,
-                                       "the probe took %.3g times as long in head's run, and changed by up "
-                                       "to %.2g%%: head/base is of the times over the probe's, and each "
-                                       "interval is wider by that change, to both sides",
-                                       tb_median(ratios.data, ratios.len), most * percent)))
+      !tb_verdicts_remark(
+          c, tb_format(
+                 c->arena,
+                 "the probe took %.3g times as long in head's run, and changed by up to %.2g%%: head/base "
+                 "uses times relative to the probe, and each interval is wider by that change on both sides",
+                 tb_median(ratios.data, ratios.len), most * percent)))
     return false;
-  return !plain || tb_verdicts_remark(c, tb_format(c->arena,
-                                                   "%zu of %zu case%s compared without a probe, so a machine "
-                                                   "that was slower counts as a slower program",
-                                                   plain, compared, compared == 1 ? " is" : "s are"));
+  return !plain ||
+         tb_verdicts_remark(
+             c,
+             tb_format(
+                 c->arena,
+                 "%zu of %zu case%s compared without a probe, so a slower machine counts as a slower program",
+                 plain, compared, compared == 1 ? " is" : "s are"));
 }
 
 bool tb_verdicts_decide_unpaired(struct tb_verdicts *c) {
-  static const char two_runs[] = "these are two runs: what changed between them counts as head's, save what "
-                                 "the probe tells; tbench ab measures both sides in one";
+  static const char two_runs[] =
+      "these are two runs: all changes between them count as changes of head, except the speed that the "
+      "probe shows; tbench ab measures both sides in one";
   size_t family = 0;
   for (size_t i = 0; i < c->cases.len; i++) {
     if (!tb_compared_measured(&c->cases.data[i])) continue;

@@ -25,7 +25,7 @@ static tc_status find_file(struct tc_arena *arena, const char *text, const char 
   if (!realpath(given, full) || stat(full, &facts) || access(full, R_OK))
     return tc_fail(err, TC_ARG, "command line", "plugin=%s: %s: %s", text, given, strerror(errno));
   if (!S_ISREG(facts.st_mode))
-    return tc_fail(err, TC_ARG, "command line", "plugin=%s: %s is no file", text, given);
+    return tc_fail(err, TC_ARG, "command line", "plugin=%s: %s is not a file", text, given);
   *path = tc_arena_text(arena, full);
   return *path ? TC_OK : tc_fail_memory(err, "command line");
 }
@@ -46,8 +46,7 @@ static tc_status parse_one(struct tc_arena *arena, const char *text, struct tb_p
                    "plugin=%s: a name may not hold ; / = or what cannot be printed", text);
   for (int i = 0; i < out->count; i++)
     if (tb_name_equal(out->items[i].name, one->name))
-      return tc_fail(err, TC_ARG, "command line", "plugin=%s: the name '%s' stands there twice", text,
-                     one->name);
+      return tc_fail(err, TC_ARG, "command line", "plugin=%s: the name '%s' is there twice", text, one->name);
   const tc_status status = find_file(arena, text, colon + 1, &one->path, err);
   if (!status) out->count++;
   return status;

@@ -140,7 +140,7 @@ static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
   const char *words = last_words(p), *colon = *words ? ": " : "";
   switch (end.how) {
     case TB_END_MEMORY:
-      return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: memory is out%s%s", colon,
+      return tb_process_fail(p, TB_OUTCOME_OOM, err, "the system killed the worker: out of memory%s%s", colon,
                              words);
     case TB_END_SIGNAL:
       return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker died of signal %d (%s)%s%s", end.number,
@@ -148,9 +148,8 @@ static tc_status fail_dead(struct tb_process *p, struct tc_error *err) {
     case TB_END_LOST: return fail_lost(p, end.number, words, err);
     case TB_END_LEFT: break;
   }
-  return tb_process_fail(p, TB_OUTCOME_CRASHED, err,
-                         "the worker left with status %d before it was told to%s%s", end.number, colon,
-                         words);
+  return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker exited early with status %d%s%s", end.number,
+                         colon, words);
 }
 
 /* --- waiting --- */
@@ -288,7 +287,7 @@ static tc_status fail_babble(struct tb_process *p, struct tc_error *err) {
         "the command of transport= printed '%s' where tbench launch says hello: let nothing "
         "else write to its standard output, such as a shell's start files",
         p->babble);
-  return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is no JSON");
+  return tb_process_fail(p, TB_OUTCOME_CRASHED, err, "the worker sent a line that is not JSON");
 }
 
 static void keep_babble(struct tb_process *p) {

@@ -54,6 +54,6 @@ void tb_output_stream_end(struct tb_output_stream *s) {
 
 void tb_worker_output_end(const struct tb_worker_output *worker_output) {
   if (!worker_output->left_out) return;
-  fprintf(stderr, "%lld more line%s printed by suites: shown before, or beyond the first %d\n",
+  fprintf(stderr, "%lld more line%s printed by suites: repeated, or after the first %d\n",
           worker_output->left_out, tb_plural((double)worker_output->left_out), TB_OUTPUT_LINES);
 }

@@ -30,7 +30,7 @@ void tb_compile_options_check(lua_State *L, int table, const char *suite, const 
       const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
       if (name && is_among(name, settable, sizeof settable / sizeof *settable)) continue;
       if (name && is_among(name, axes, sizeof axes / sizeof *axes))
-        luaL_error(L, "suite %s, workload %s: options.%s: the axis %s decides it; %s", suite, workload, name,
+        luaL_error(L, "suite %s, workload %s: options.%s: set by the axis %s; %s", suite, workload, name,
                    name, settable_text);
       luaL_error(L, "suite %s, workload %s: options: there is no option '%s'; %s", suite, workload,
                  luaL_tolstring(L, -2, NULL), settable_text);

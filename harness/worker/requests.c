@@ -26,7 +26,7 @@ lua_State *tb_request_failing(lua_State *L, struct tb_serving *w, const char *ki
 }
 
 void tb_request_need_workload(lua_State *L, struct tb_serving *w) {
-  if (!w->prepared) luaL_error(tb_request_failing(L, w, "usage"), "prepare comes first");
+  if (!w->prepared) luaL_error(tb_request_failing(L, w, "usage"), "prepare must come first");
 }
 
 const char *tb_request_need_text(lua_State *L, struct tb_serving *w, const char *field) {

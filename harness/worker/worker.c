@@ -169,7 +169,7 @@ int tb_verb_worker(int argc, char *const *argv) {
   struct tb_args args;
   struct settings settings;
   if (fcntl(TB_FD_CONTROL, F_GETFD) < 0 || fcntl(TB_FD_EXCHANGE, F_GETFD) < 0) {
-    fputs("tbench worker: started by tbench itself, never by hand (see harness/wire/protocol.h)\n", stderr);
+    fputs("tbench worker: only tbench itself starts this (see harness/wire/protocol.h)\n", stderr);
     return TB_EXIT_USAGE;
   }
   if (!tb_callgrind_inside()) enter_callgrind(argc, argv);

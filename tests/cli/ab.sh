@@ -30,8 +30,8 @@ has() { # FILE TEXT…: the document says each
 fails 2 'say what differs' "$TBENCH" ab suite=./tiny.lua
 fails 2 "did you mean 'fuse'" "$TBENCH" ab suite=./tiny.lua head.fuze=off
 fails 2 'base=./none: No such file' "$TBENCH" ab suite=./tiny.lua base=./none
-fails 2 'head=tiny.lua is no program' "$TBENCH" ab suite=./tiny.lua head=tiny.lua
-fails 2 'head.cache_dir changes no figure' "$TBENCH" ab suite=./tiny.lua head.cache_dir=.
+fails 2 'head=tiny.lua is not a program' "$TBENCH" ab suite=./tiny.lua head=tiny.lua
+fails 2 'head.cache_dir does not change any figure' "$TBENCH" ab suite=./tiny.lua head.cache_dir=.
 fails 2 'seconds=0: use a whole number' "$TBENCH" ab suite=./tiny.lua base=self seconds=0
 fails 2 'pairs=1: use a whole number' "$TBENCH" ab suite=./tiny.lua base=self pairs=1
 fails 2 'attribute=perhaps: use yes or no' "$TBENCH" ab suite=./tiny.lua base=self attribute=perhaps
@@ -63,7 +63,7 @@ ab workload=chain head=./copy head.fuse=off out=fuse.json
   [[ $out == *"head's compiler output on base's runtime / base: "*" SLOWER"* ]] && ! grep -q "base's compiler output on head's runtime / base: .* SLOWER" <<< "$out"
 tap_result $? 'less fusion in another program is the compiler'\''s output'
 ab workload=small head=./copy head.spin_ns=300000 out=spin.json
-[ "$status" -eq 1 ] && [[ $out == *'the artifact is the same: it is the runtime, or a switch of it'* ]] && has spin.json '"why_not":	"the artifact is the same'
+[ "$status" -eq 1 ] && [[ $out == *'the artifact is the same: the cause is the runtime, or a switch of it'* ]] && has spin.json '"why_not":	"the artifact is the same'
 tap_result $? 'a planted slowdown is the runtime'
 ab workload=small base.spin_ns=300000 attribute=no out=faster.json
 [ "$status" -eq 0 ] && [[ $out == *FASTER* ]] && has faster.json '"attribution":	null'
@@ -72,7 +72,7 @@ tap_result $? 'the other way round it is faster, which is no regression; attribu
 # --- failures, and what is left ---
 seconds=1
 ab workload=leaves,small head.opt.key_cache=off pairs=4 out=leaves.json
-[ "$status" -eq 4 ] && [[ $out == *'left with status 7'* ]]
+[ "$status" -eq 4 ] && [[ $out == *'exited early with status 7'* ]]
 tap_result $? 'a side that crashes exits with 4, and the other case is measured'
 for side in base head; do
   ab workload=small "$side=/bin/true" pairs=4 out=true.json
@@ -127,13 +127,13 @@ tap_result $? 'one of a later protocol is refused, with what to do'
 mkdir elsewhere swept
 echo precious > elsewhere/x.json
 TMPDIR=$PWD/elsewhere ab workload=sweeps base=self pairs=4 out=swept/x.json
-[ "$status" -eq 4 ] && [[ $err == *"swept/x.json was not written: No such file or directory; the comparison lies in $PWD/elsewhere/x-2.json instead"* ]]
+[ "$status" -eq 4 ] && [[ $err == *"swept/x.json was not written: No such file or directory; the comparison is in $PWD/elsewhere/x-2.json instead"* ]]
 tap_result $? 'a comparison whose folder is gone lies elsewhere'
 [[ ${out##*$'\n'} == *" · $PWD/elsewhere/x-2.json" ]] && has elsewhere/x-2.json '"verdict"' && [ "$(cat elsewhere/x.json)" = precious ]
 tap_result $? 'the last line says where, and what lay there still does'
 full_disk() { (trap '' XFSZ; ulimit -f 2; "$TBENCH" ab suite=./tiny.lua seconds=1 threads=1 workload=small base=self pairs=4 out=lost.json); }
 run full_disk
-[ "$status" -eq 4 ] && [[ $err == *'lost.json was not written: File too large; the comparison is told here alone'* && ${out##*$'\n'} == *' · '* && ${out##*$'\n'} != *lost.json* ]] && [ ! -e lost.json ]
+[ "$status" -eq 4 ] && [[ $err == *'lost.json was not written: File too large; the comparison is only shown here'* && ${out##*$'\n'} == *' · '* && ${out##*$'\n'} != *lost.json* ]] && [ ! -e lost.json ]
 tap_result $? 'one that lies nowhere is told, and no file'
 run "$TBENCH" report fuse.json
 [ "$status" -eq 0 ] && [[ $out == *SLOWER* && $out == *'head/base [95%]'* ]]

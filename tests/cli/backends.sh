@@ -67,10 +67,10 @@ run "$TBENCH" run suite=./plain.lua plugin="loops:$plugins/plugin_run_fails.so" 
 tap_result $? 'one that fails is an error of its case'
 fails 2 "did you mean 'loops'?" "$TBENCH" run suite=./plain.lua plugin="loops:$plugins/plugin.so" backend=lopos
 fails 2 'none.so: No such file or directory' "$TBENCH" run suite=./plain.lua plugin=loops:./none.so
-fails 2 'is no file' "$TBENCH" run suite=./plain.lua plugin=loops:/
+fails 2 'is not a file' "$TBENCH" run suite=./plain.lua plugin=loops:/
 fails 2 'use NAME:PATH' "$TBENCH" run suite=./plain.lua plugin=loops
 fails 2 'use NAME:PATH' "$TBENCH" run suite=./plain.lua plugin="loops:$plugins/plugin.so,"
-fails 2 "the name 'l' stands there twice" "$TBENCH" explain suite=./plain.lua plugin="l:$plugins/plugin.so,l:$plugins/plugin.so"
+fails 2 "the name 'l' is there twice" "$TBENCH" explain suite=./plain.lua plugin="l:$plugins/plugin.so,l:$plugins/plugin.so"
 fails 2 'plain.lua' "$TBENCH" run suite=./plain.lua plugin=loops:./plain.lua
 fails 2 'has no symbol tbench_plugin' "$TBENCH" run suite=./plain.lua plugin="loops:$plugins/plugin_no_symbol.so"
 fails 2 'is made for version 99' "$TBENCH" run suite=./plain.lua plugin="loops:$plugins/plugin_version.so"

@@ -38,7 +38,7 @@ fails 2 'that tbench may use' "$TBENCH" run suite=./good.lua topology=core:9999
 fails 2 'threads=0' "$TBENCH" run suite=./good.lua threads=0
 fails 2 'replicates=0' "$TBENCH" run suite=./good.lua replicates=0
 fails 2 'seed=-1' "$TBENCH" run suite=./good.lua seed=-1
-fails 2 'never by hand' "$TBENCH" worker
+fails 2 'only tbench itself starts this' "$TBENCH" worker
 
 fails 2 'target=0.5: use a percentage' "$TBENCH" run suite=./good.lua target=0.5
 fails 2 'target=0%: use a percentage' "$TBENCH" run suite=./good.lua target=0%
@@ -55,14 +55,14 @@ fails 2 "it takes no 'quick'" "$TBENCH" explain suite=./good.lua quick=yes
 fails 2 'out=x.json: the text goes to standard output' "$TBENCH" explain suite=./good.lua out=x.json
 fails 2 'one word too many' "$TBENCH" help run list
 fails 2 'threads=99999999999' "$TBENCH" topo threads=99999999999 peaks=no
-for name in end Foo _x 1x a-b ../x é; do fails 2 "'$name' is no name" "$TBENCH" new suite "$name"; done
+for name in end Foo _x 1x a-b ../x é; do fails 2 "'$name' is not a valid name" "$TBENCH" new suite "$name"; done
 run "$TBENCH" new suite fresh
 [ "$status" -eq 0 ] && "$TBENCH" run suite=./fresh.lua dry-run=yes > /dev/null 2>&1
 tap_result $? 'a new suite can be run'
 
 # --- results of other makers ---
 report() { printf '%s' "$2" > "$1.json"; fails 2 "$3" "$TBENCH" report "$1.json"; fails 2 "$3" "$TBENCH" plot "$1.json"; }
-report trailing '{"cases":[]} more' 'line 1 is no JSON'
+report trailing '{"cases":[]} more' 'line 1 is not JSON'
 report scalars '{"cases":[1,null]}' 'no list of cases'
 report newer '{"schema":2,"cases":[]}' 'its schema is not 1'
 printf '{"cases":[{"id":"\\u001b[31m","error":"\\u001b[2J"}]}' > escapes.json
@@ -90,7 +90,7 @@ fails 2 'the folder no/such/folder: No such file or directory' "$TBENCH" run sui
 fails 2 'the folder none: No such file or directory' "$TBENCH" run suite=./good.lua out=none/result.json
 [ ! -e none ] && [[ $err != *triad* ]]
 tap_result $? 'a missing folder is told before anything is measured, and is not made'
-fails 2 'good.lua is no folder' "$TBENCH" run suite=./good.lua out=good.lua/result.json
+fails 2 'good.lua is not a folder' "$TBENCH" run suite=./good.lua out=good.lua/result.json
 fails 2 'name a file, not a folder' "$TBENCH" run suite=./good.lua out=.
 fails 2 'or a device' "$TBENCH" run suite=./good.lua out=/dev/null
 touch plain-file
@@ -107,7 +107,7 @@ fails 2 "runtime.lua:2: attempt to index a nil value (local 'x')" "$TBENCH" run 
 fails 2 'stack traceback' "$TBENCH" run suite=./runtime.lua
 fails 2 'runtime.lua:3: in main chunk' "$TBENCH" run suite=./runtime.lua
 suite leaves.lua 'os.exit(0)'
-fails 2 'left with status 0' "$TBENCH" run suite=./leaves.lua
+fails 2 'exited early with status 0' "$TBENCH" run suite=./leaves.lua
 printf '\033Lua' > binary.lua
 fails 2 'binary.lua: attempt to load a binary chunk' "$TBENCH" run suite=./binary.lua
 mkdir -p other && cp good.lua other
@@ -131,7 +131,7 @@ describe empty_switches "name = 'x', switches = {}, $one" "switches: expected a 
 describe switches_of_tables "name = 'x', switches = {{tile = 'off'}}, $one" "switches[1]: expected a text as"
 describe unknown_switch "name = 'x', switches = {'', 'tile=off tule=off'}, $one" "switches[2]: there is no switch 'tule'"
 describe switch_value "name = 'x', switches = {'tile=perhaps'}, $one" "switches[1]: tile=perhaps: use on or off"
-describe switch_aside "name = 'x', switches = {'debug=/tmp'}, $one" "switches[1]: debug makes no other case"
+describe switch_aside "name = 'x', switches = {'debug=/tmp'}, $one" "switches[1]: debug does not make another case"
 describe wrong_mode "name = 'x', modes = {'fast'}, $one" "modes[1]: 'fast' is not one of"
 describe wrong_mode_of "name = 'x', modes_of = { one = {'fast'} }, $one" "modes_of.one[1]: 'fast' is not one of"
 describe no_mode_of "name = 'x', modes_of = { one = {} }, $one" "modes_of.one: expected a list of values"
@@ -146,7 +146,7 @@ describe bad_name "name = 'A b', $one" "name: 'A b'"
 
 # --- a pipe that nobody writes to is waited for nowhere ---
 mkfifo pipe pipe.lua
-is_pipe() { fails 2 'it is a pipe, and has to be a regular file' timeout "$patience" "$TBENCH" "$@"; }
+is_pipe() { fails 2 'it is a pipe, and must be a regular file' timeout "$patience" "$TBENCH" "$@"; }
 one_case='"cases": [{"id": "a", "env": 0, "case": {"suite": "s"}, "outcome": "ok", "steady": {"median_ns": 9, "replicates": [{"median_ns": 9}]}}]'
 printf '{"schema": 1, "started": "2026-01-02T00:00:00Z", "finished": "2026-01-02T01:00:00Z", "planned": 1, "environments": [{"host": "h"}], %s}\n' "$one_case" > tonight.json
 is_pipe run suite=./pipe.lua
@@ -156,10 +156,10 @@ is_pipe compare tonight.json pipe
 is_pipe gate tonight.json against=pipe
 is_pipe gate tonight.json against=tonight.json policy=pipe
 mkdir folder nights
-fails 2 'it is a folder, and has to be a regular file' "$TBENCH" gate tonight.json against=tonight.json policy=folder
+fails 2 'it is a folder, and must be a regular file' "$TBENCH" gate tonight.json against=tonight.json policy=folder
 sed 's/01-02/01-01/g' tonight.json > nights/first.json
 mkfifo nights/stray.json
-fails 3 'passed over stray.json: nights/stray.json: it is a pipe' timeout "$patience" "$TBENCH" gate tonight.json against=nights
+fails 3 'skipped stray.json: nights/stray.json: it is a pipe' timeout "$patience" "$TBENCH" gate tonight.json against=nights
 [[ $out == *'nights (1 result)'* ]]
 tap_result $? 'one in the folder of a history stops nothing'
 mkfifo nights/marks.txt

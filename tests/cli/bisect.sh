@@ -33,7 +33,7 @@ for planted in 1 3 "$last"; do
   run "$TBENCH" bisect "${one[@]}" plant.fusion=$planted
   [ "$status" -eq 0 ] && [[ $out == *"fuse       #$planted of "*" (v"*"fuel.fuse=$((planted - 1)) is not wrong; fuel.fuse=$planted is: wrong: result["* ]]
   tap_result $? "fusion $planted is found"
-  [[ $out == *'inductor is the first that is wrong, and not aot_eager; so it is lowering'* ]] && [[ $out == *'kernels    #'* ]]
+  [[ $out == *'inductor is the first that is wrong, and not aot_eager; so the cause is lowering'* ]] && [[ $out == *'kernels    #'* ]]
   tap_result $? 'so are the stage and the kernel'
   command=$(sed -n 's/^reproduce: tbench //p' <<< "$out")
   [[ $out == *'ran it: exit code 5, wrong results' ]] && [ -n "$command" ]
@@ -89,10 +89,10 @@ return tb.suite { name = "plain", axes = { batch = { 8 }, dtype = { "f32" } }, w
 } }
 EOF_LUA
 fails 4 'the plain function is wrong, before anything is compiled: ' "$TBENCH" bisect suite=./plain.lua workload=check
-[[ $err == *'never good'*'mend the suite'* ]] && [[ $out != *answer* ]]
+[[ $err == *'never good'*'fix the suite'* ]] && [[ $out != *answer* ]]
 tap_result $? 'its check is named, and no backend'
 fails 4 'the plain function is wrong, before anything is compiled: ' "$TBENCH" bisect suite=./plain.lua workload=off head.fuse=off
-[[ $err == *'max|baseline - f64|'*'mend the suite'* ]] && [[ $out != *answer* ]]
+[[ $err == *'max|baseline - f64|'*'fix the suite'* ]] && [[ $out != *answer* ]]
 tap_result $? 'nor for one that is off'
 
 # --- the command is one that a shell takes ---
@@ -114,7 +114,7 @@ tap_result $? 'of two causes one is found, and the other is told of, be it much 
 # --- two that hide each other ---
 # Where each instruction is a break, nothing is left to compile, and nothing spins. The spin is found first, since it costs far more than all of head.
 run "$TBENCH" bisect "${one[@]}" head.spin_ns=20000000 head.break_every=1 seconds=20
-[[ $out == *'what was found does not explain it'*answer*'switch     break_every=1'*'they hide each other'*'not        spin_ns=20000000: '*'does not explain head'* ]]
+[[ $out == *'the finding does not explain it'*answer*'switch     break_every=1'*'these causes hide each other'*'not        spin_ns=20000000: '*'does not explain head'* ]]
 tap_result $? 'what leaves head as slow is no answer, and the rest is searched'
 [ "$(grep -c '^  switch ' <<< "$out")" -eq 1 ] && [[ $(grep '^reproduce' <<< "$out") == *head.break_every=1* && $(grep '^reproduce' <<< "$out") != *spin_ns* ]]
 tap_result $? 'nor is it in the command'
@@ -148,19 +148,19 @@ return tb.suite { name = "own", axes = { batch = { 8 }, dtype = { "f32" } }, wor
 } }
 EOF_LUA
 run "$TBENCH" bisect suite=./own.lua backend=off
-[ "$status" -eq 0 ] && [[ $out == *'backend=inductor '*right*'backend    off alone is wrong; so it is that backend itself'*'ran it: exit code 5'* ]] && [[ $out != *fuel* ]]
+[ "$status" -eq 0 ] && [[ $out == *'backend=inductor '*right*'backend    off alone is wrong; so the cause is that backend itself'*'ran it: exit code 5'* ]] && [[ $out != *fuel* ]]
 tap_result $? 'a registered backend is found, and the compiler is not blamed for it'
 
 # --- what it does not take ---
 fails 2 'it takes one case, and these are 4' "$TBENCH" bisect suite=./small.lua
 [[ $err == *'small/chain/inductor/default/cpu/f32/b8'* ]]
 tap_result $? 'it lists them'
-fails 2 'the case is right; say what is slower than what' "$TBENCH" bisect "${one[@]}"
-fails 2 'no switch of the compiler' "$TBENCH" bisect "${one[@]}" head.fuel.fus=3
+fails 2 'the case is right; say what to compare it with' "$TBENCH" bisect "${one[@]}"
+fails 2 'is not a switch of the compiler' "$TBENCH" bisect "${one[@]}" head.fuel.fus=3
 fails 2 'pairs=2: use a whole number' "$TBENCH" bisect "${one[@]}" head.fuse=off pairs=2
 mkdir -p peers
 : > peers/some_adapter.py
-fails 2 'backend=peer:some is a peer: only' env TBENCH_SUITES="$PWD" "$TBENCH" bisect "${one[@]}" head.backend=peer:some
+fails 2 'backend=peer:some is a peer; only' env TBENCH_SUITES="$PWD" "$TBENCH" bisect "${one[@]}" head.backend=peer:some
 fails 2 "it takes no 'format'" "$TBENCH" bisect "${one[@]}" format=json
 
 # --- Ctrl-C ---

@@ -18,7 +18,7 @@ EOL
 
 # --- what counters= takes ---
 fails 2 "counters=papi:cash: there is no 'papi:cash'; did you mean 'papi:cache'" "$TBENCH" run suite=./counted.lua counters=papi:cash
-fails 2 'none stands alone' "$TBENCH" run suite=./counted.lua counters=none,papi
+fails 2 'none cannot be combined' "$TBENCH" run suite=./counted.lua counters=none,papi
 sed 's/axes =/counters = "callgrin", axes =/' counted.lua > wrong.lua
 fails 2 "wrong.lua: counters=callgrin: there is no 'callgrin'" "$TBENCH" run suite=./wrong.lua
 run "$TBENCH" run suite=./counted.lua quick=yes counters=papi:basic out=basic.json

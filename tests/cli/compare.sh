@@ -30,7 +30,7 @@ fails 2 "policy.lua:1: there is no field 'threshhold'; did you mean 'threshold'"
 
 # --- what it finds: one replicate gives no interval, so nothing is decided ---
 run "$TBENCH" compare old.json old.json out=same.json
-[ "$status" -eq 3 ] && [[ $out == *UNSURE* && $out == *'fewer than 2 pairs were measured'* && $out == *'not one case was compared'* && $out == *'these are two runs: '* ]] && grep -q '"kind":	"comparison"' same.json
+[ "$status" -eq 3 ] && [[ $out == *UNSURE* && $out == *'fewer than 2 pairs were measured'* && $out == *'no case could be compared'* && $out == *'these are two runs: '* ]] && grep -q '"kind":	"comparison"' same.json
 tap_result $? 'what was measured once is not decided, and does not pass'
 fails 2 'same.json is a comparison of results' "$TBENCH" compare old.json same.json
 echo 'required = false' > optional.lua
@@ -52,7 +52,7 @@ run "$TBENCH" compare old.json old.json policy=slip.lua
 tap_result $? 'a rule for no case is told'
 measure batch=1,2 out=fewer.json
 run "$TBENCH" compare old.json fewer.json
-[ "$status" -eq 4 ] && [[ $out == *vanished* && $out == *"it is not in head's result"* ]]
+[ "$status" -eq 4 ] && [[ $out == *vanished* && $out == *"it is missing in head's result"* ]]
 tap_result $? 'a case that vanished exits with 4'
 
 # --- a file that does not agree with itself is not believed, by any verb ---
@@ -64,7 +64,7 @@ contradicts() {
   for verb in 'compare old.json two.json' 'compare two.json old.json' 'gate two.json against=old.json' 'gate old.json against=two.json' 'report two.json' 'plot two.json' 'push two.json to=http://127.0.0.1:9 spool=spool'; do
     read -ra verb <<< "$verb"
     TBENCH_TOKEN=tb_write_x run "$TBENCH" "${verb[@]}"
-    [ "$status" -eq 2 ] && [[ $err == *'two.json does not agree with itself: case tiny/w/'*"$told"* ]] || { echo "# ${verb[*]}: $status $err"; return 1; }
+    [ "$status" -eq 2 ] && [[ $err == *'two.json contradicts itself: case tiny/w/'*"$told"* ]] || { echo "# ${verb[*]}: $status $err"; return 1; }
   done
 }
 contradicts 'steady.median_ns is 1e+12' '0,/"steady":/{/"steady":/{n;s/"median_ns":	[0-9.]*/"median_ns":	1e12/}}'
@@ -90,7 +90,7 @@ tap_result $? 'a new case and a sample are timed, and it says so'
   [ "$(sed -n '/"left_out"/,/\]/p' new.json | grep -c '"id"')" -eq 2 ]
 tap_result $? 'the result says which and why'
 run "$TBENCH" compare old.json new.json
-[ "$status" -eq 3 ] && [ "$(grep -c "not timed: head makes base's artifact" <<< "$out")" -eq 2 ] && [[ $out != *vanished* ]]
+[ "$status" -eq 3 ] && [ "$(grep -c "not timed: head has the same artifact as base" <<< "$out")" -eq 2 ] && [[ $out != *vanished* ]]
 tap_result $? 'what was left out has not vanished, and is not compared'
 samples=
 for night in 01 02 02; do

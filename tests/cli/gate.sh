@@ -46,7 +46,7 @@ gate slower.json against=base.json; is 1 'slower is a regression'
 result faster.json 2 h 900 0.0001
 cp base.json kept.json
 gate faster.json against=base.json
-[ "$status" -eq 0 ] && [[ $err == *'2 cases became better or new'*'update=yes'* ]] && cmp -s base.json kept.json
+[ "$status" -eq 0 ] && [[ $err == *'2 cases better or new'*'update=yes'* ]] && cmp -s base.json kept.json
 tap_result $? 'a win passes, and proposes'
 gate faster.json against=kept.json update=yes out=gate.json
 [ "$status" -eq 0 ] && grep -q '"median_ns":	900' kept.json && grep -q '"verb":	"gate"' gate.json
@@ -93,7 +93,7 @@ gate noisy.json against=base.json; is 3 'too noisy'
 result calm.json 1 h 1000 0.0001 && aa calm.json 0.5
 sed 's/-01T00/-02T00/' calm.json > tonight-calm.json
 gate tonight-calm.json against=calm.json
-[ "$status" -eq 3 ] && [[ $out == *'not one case was compared: all are too noisy'* ]]
+[ "$status" -eq 3 ] && [[ $out == *'no case could be compared: all are too noisy'* ]]
 tap_result $? 'a result that is too noisy in all cases says so'
 sed 's/"outcome": "ok"/"outcome": "crashed"/' tonight.json > crashed.json
 gate crashed.json against=base.json; is 4 'all measurements failed'
@@ -113,7 +113,7 @@ result before.json 1 h 1000 0.0001 'x y'
 gate others.json against=before.json; is 0 '(those cases alone do)'
 result twice.json 2 h 1000 0.0001 'a b b'
 gate twice.json against=base.json
-[ "$status" -eq 2 ] && [[ $out == *'1 case stands in a result a second time'* ]]
+[ "$status" -eq 2 ] && [[ $out == *'1 case is twice in a result'* ]]
 tap_result $? 'a case that is there twice'
 echo 'required = false required["a"] = true' > a.lua
 gate others.json against=base.json policy=a.lua; is 4 'a required case that is nowhere'
@@ -132,7 +132,7 @@ gate tonight.json against=history verbose=yes
 tap_result $? 'the expected passes, and says what it rests on'
 result loud.json 20 h 1001 0.1
 gate loud.json against=history
-[ "$status" -eq 3 ] && [[ $out == *'too noisy: 8 earlier results foretell the next one to within '*'own replicates'* ]]
+[ "$status" -eq 3 ] && [[ $out == *'too noisy: 8 earlier results predict the next one to within '*'own replicates'* ]]
 tap_result $? 'a night that was too noisy does not pass, however quiet those before were'
 result loud.json 20 h 1100 0.05
 gate loud.json against=history
@@ -154,7 +154,7 @@ gate one.json against=history
 tap_result $? 'a case vanished from the last night'
 result elsewhere.json 20 another 1001 0.0001
 gate elsewhere.json against=history
-[ "$status" -eq 3 ] && [[ $err == *'it is of another machine'* ]]
+[ "$status" -eq 3 ] && [[ $err == *'it is from another machine'* ]]
 tap_result $? 'on another machine there is no history'
 gate slower.json against=history update=yes
 [ "$status" -eq 1 ] && [[ $err == *'update=all adds it'* ]] && [ ! -e history/slower.json ]
@@ -173,7 +173,7 @@ gate tonight.json against=history update=yes
 tap_result $? 'under a name of its own: no night takes the place of another'
 echo broken > history/damaged.json
 gate tonight.json against=history
-[[ $err == *'damaged.json: line 1 is no JSON'* ]]
+[[ $err == *'damaged.json: line 1 is not JSON'* ]]
 tap_result $? 'damaged files are passed over, and told'
 mkdir nothing
 gate tonight.json against=nothing; is 3 'an empty history'
@@ -219,7 +219,7 @@ gate slower.json against=middling
 tap_result $? 'and found to be slower'
 nights wild 0.06
 [ "$codes" = 333333333333333333333333 ] && [ "$(find wild -name '*varied.json' | wc -l)" -eq 24 ] && [[ $said == *'1 case is too noisy'*'it is added'* ]] &&
-  [[ $last == *'too noisy: 23 earlier results foretell the next one to within'* ]]
+  [[ $last == *'too noisy: 23 earlier results predict the next one only to within'* ]]
 tap_result $? "one of 6% never is: it is told, and its nights are added all the same ($codes)"
 [ "$(grep -c 'too noisy: ' <<< "$last")" -eq 1 ] && [[ $last == *'a '*'SAME'*'v '*'too noisy: '* ]] && [ "$(grep -c 'too few points' <<< "$last")" -eq 0 ]
 tap_result $? 'it alone: the calm case beside it is judged'
@@ -241,7 +241,7 @@ mkdir probe
 for night in 1 2; do probed probe/n$night.json $night 1; done
 probed newer.json 3 2
 gate newer.json against=probe update=yes verbose=yes
-[ "$status" -eq 3 ] && [ -e probe/newer.json ] && [[ $out == *'no points that were measured beside the same probe'* ]]
+[ "$status" -eq 3 ] && [ -e probe/newer.json ] && [[ $out == *'no points with the same calibration kernel'* ]]
 tap_result $? 'with another probe the history begins anew'
 
 # --- what a history took in: steps that no single night showed, figures that creep, copies, a night without twins ---
@@ -254,7 +254,7 @@ level() {
 level stepped 1 12 1000 && level stepped 13 20 1045
 result tonight.json 21 h 1046 0.0001
 gate tonight.json against=stepped update=yes out=step.json
-[ "$status" -eq 1 ] && [[ $out == *SAME*'slower since 2026-01-13T00:00:00Z (commit c), as the history'*'1.001 -> 1.046 µs (+4.5%); open until'* ]] && grep -q '"since":	"2026-01-13T00:00:00Z"' step.json
+[ "$status" -eq 1 ] && [[ $out == *SAME*'slower since 2026-01-13T00:00:00Z (commit c), by the history'*'1.001 -> 1.046 µs (+4.5%); open until'* ]] && grep -q '"since":	"2026-01-13T00:00:00Z"' step.json
 tap_result $? 'a step to slower that the history itself shows does not pass, though tonight is as expected'
 [ -e stepped/tonight.json ] && [[ $err == *'a step of the history is open'* ]]
 tap_result $? 'its night is added all the same: else the history could not tell that it went back'
@@ -278,7 +278,7 @@ for night in {1..8}; do sized creep/n$night.json $night 100000; done
 sized second.json 9 100900
 gate second.json against=creep update=yes
 [ "$status" -eq 0 ] && sized third.json 10 101800 && gate third.json against=creep update=yes out=creep.json
-[ "$status" -eq 1 ] && [ ! -e creep/third.json ] && [[ $out == *'code_bytes 100000 -> 101800 (+1.8%): worse than at 2026-01-01T00:00:00Z, the least since the newest mark'* ]] &&
+[ "$status" -eq 1 ] && [ ! -e creep/third.json ] && [[ $out == *'code_bytes 100000 -> 101800 (+1.8%): worse than at 2026-01-01T00:00:00Z, the smallest since the newest mark'* ]] &&
   grep -q '"since":	"2026-01-01T00:00:00Z"' creep.json
 tap_result $? 'exact figures do not creep within their tolerance'
 sized much.json 10 200000
@@ -315,7 +315,7 @@ tap_result $? 'fresh pairs do not confirm what is not there'
 fails 2 'no/such' "$TBENCH" gate flagged.json against=old.json base=no/such
 fails 2 'no/such' "$TBENCH" gate flagged.json against=old.json base=self head=no/such
 sed 's/"run"/"ab"/' flagged.json > unsaid.json
-fails 2 'does not say how tbench run made it' "$TBENCH" gate unsaid.json against=old.json base=self
+fails 2 'does not record its tbench run command' "$TBENCH" gate unsaid.json against=old.json base=self
 sed 's/tiny.lua/gone.lua/' flagged.json > gone.json
 fails 2 "command line does not work here" "$TBENCH" gate gone.json against=old.json base=self
 # Each process takes longer to begin than its share of the budget: one ABBA group is all there is time for.
@@ -323,19 +323,19 @@ sed 's/function(case)/function(case) local till = os.clock() + 0.3 repeat until 
 echo 'confirmation_pairs = 6 budget = 1 floor_limit = 10' > starved.lua
 for update in no yes; do
   gate flagged.json against=old.json policy=starved.lua base=self "update=$update" out=starved.json
-  [ "$status" -eq 1 ] && [[ $out == *'is SLOWER as stored, unconfirmed: time was over with 2 fresh pairs, and at least 6 are needed'* ]] &&
+  [ "$status" -eq 1 ] && [[ $out == *'is SLOWER in the stored results, unconfirmed: the budget ended after 2 fresh pairs; at least 6 are needed'* ]] &&
     ! grep -q '"fresh_log_ratios":	\[-\?[0-9]' starved.json && grep -q '"median_ns": 1000,' old.json
   tap_result $? "fresh pairs that are too few take nothing back (update=$update)"
 done
 
 # --- which results, and where a baseline is ---
 gate flagged.json against=flagged.json
-[ "$status" -eq 2 ] && [[ $err == *'against=flagged.json is flagged.json itself: name a result of an earlier run'* ]]
+[ "$status" -eq 2 ] && [[ $err == *'against=flagged.json is flagged.json itself: name the result of an earlier run'* ]]
 tap_result $? 'a result is not gated against itself'
 cp flagged.json copied.json
 gate flagged.json against=copied.json; is 2 'nor against a copy'
 gate old.json against=flagged.json
-[ "$status" -eq 0 ] && [[ $out == *"head's result is older than base's: it was started at 2026-01-01T00:00:00Z, base's at 2026-01-02T00:00:00Z"* ]]
+[ "$status" -eq 0 ] && [[ $out == *"head's result is older than base's: head started at 2026-01-01T00:00:00Z, base at 2026-01-02T00:00:00Z"* ]]
 tap_result $? 'a result older than its baseline is told'
 mkdir shared
 cp base.json shared/base.json
@@ -345,7 +345,7 @@ gate faster.json against=link.json update=yes
 [ "$status" -eq 0 ] && [ -L link.json ] && grep -q '"median_ns":	900' shared/base.json && [ "$(stat -c %a shared/base.json)" = 640 ]
 tap_result $? 'a baseline behind a link is brought up to date where it is, and keeps its permissions'
 ln -s shared/none.json lost.json
-fails 4 'lost.json leads to no file' "$TBENCH" gate faster.json against=lost.json update=yes
+fails 4 'lost.json does not lead to a file' "$TBENCH" gate faster.json against=lost.json update=yes
 cp base.json kept.json
 chmod 444 kept.json
 gate faster.json against=kept.json update=yes

@@ -63,7 +63,7 @@ tap_result $? 'a finished run replaces it'
 # --- nothing can be saved on the way: told once, and measured on ---
 full_disk() { (trap '' XFSZ; ulimit -f 2; TMPDIR=$PWD/own-tmp "$TBENCH" run suite=./cases.lua batch=1,2 quick=yes out=full.json); }
 run full_disk
-[ "$status" -eq 4 ] && [ "$(grep -c 'nothing is saved along the way' err.text)" -eq 1 ] && [[ $out == *'2 of 2 right'* ]] && [ ! -e full.json ]
+[ "$status" -eq 4 ] && [ "$(grep -c 'the unfinished result cannot be saved' err.text)" -eq 1 ] && [[ $out == *'2 of 2 right'* ]] && [ ! -e full.json ]
 tap_result $? 'a full disk is told once, and the run goes on'
 
 # --- a second Ctrl-C ---
@@ -83,6 +83,6 @@ EOL
 begin "$TBENCH" run suite=./last_hangs.lua replicates=1 out=twice.json
 await "$pid" test -e hangs
 end_hurried
-[ "$status" -eq 130 ] && [[ $err == *'lies in twice.json, unfinished'* ]] && [ "$(grep -c '"outcome":.*"ok"' twice.json)" -eq 1 ]
+[ "$status" -eq 130 ] && [[ $err == *'the unfinished result is in twice.json'* ]] && [ "$(grep -c '"outcome":.*"ok"' twice.json)" -eq 1 ]
 tap_result $? 'a second Ctrl-C leaves what was saved, and says where'
 tap_end

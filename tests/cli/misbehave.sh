@@ -28,7 +28,7 @@ sleepers() {
 run "$TBENCH" run suite=./background.lua quick=yes timeout=10 out=background.json
 [ "$status" -eq 4 ] && [ -z "$(sleepers)" ]
 tap_result $? 'no process of a suite outlives the run'
-[[ $err == *'how=leaves: crashed: '*'left with status 3'* ]]
+[[ $err == *'how=leaves: crashed: '*'exited early with status 3'* ]]
 tap_result $? 'a worker that left is seen at once, whatever its children hold open'
 [[ $err == *'how=hangs: timeout: '* ]]
 tap_result $? 'a worker that hangs ends at its time limit'
@@ -38,7 +38,7 @@ tap_result $? 'and its time is that of the call it hung in, not of the harness'
 
 # --- endless suites ---
 echo 'while true do end' > endless.lua
-fails 2 'endless.lua: loading it ended in: timeout: no answer within 1 s' "$TBENCH" run suite=./endless.lua timeout=1
+fails 2 'endless.lua: cannot be loaded: timeout: no answer within 1 s' "$TBENCH" run suite=./endless.lua timeout=1
 fails 2 'no answer within 1 s' "$TBENCH" list suite=./endless.lua timeout=1
 echo 'while true do print(("x"):rep(100)) end' > chatter.lua
 fails 2 'no answer within 1 s' "$TBENCH" run suite=./chatter.lua timeout=1
@@ -117,8 +117,8 @@ EOF
 run "$TBENCH" run suite=./options.lua quick=yes out=options.json
 option_told() { [[ $err == *"how=$1: error: "*"suite options, workload w: $2"* ]]; tap_result $? "options: $2"; }
 option_told unknown "options: there is no option 'mod'; options of a workload are fullgraph, dynamic"
-option_told mode 'options.mode: the axis mode decides it; options of a workload are fullgraph'
-option_told backend 'options.backend: the axis backend decides it'
+option_told mode 'options.mode: set by the axis mode; options of a workload are fullgraph'
+option_told backend 'options.backend: set by the axis backend'
 option_told text 'options: expected a table for tb.compile, got string; options of a workload are'
 option_told list "options: there is no option '1'"
 option_told switch 'compile: '
@@ -156,7 +156,7 @@ ended() {
   [[ $("$TBENCH" report compare.json format=csv | tr -d '\r' | grep "how=$1,") == *",$2,"*"$3"* ]]
   tap_result $? "how=$1 is $2 ($3)"
 }
-ended garbage error 'sent values that cannot be read'
+ended garbage error 'sent unreadable values'
 ended lost_reference ok ''
 ended cycles ok ''
 ended no_require ok ''

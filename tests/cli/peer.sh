@@ -137,7 +137,7 @@ tap_result $? 'ab takes one as a side'
 # --- what it lacks ---
 run "$TBENCH" run suite=shared quick=yes workload=w how=mute backend=peer:fake counters=papi,callgrind out=mute.json
 [ "$status" -eq 0 ] && [ "$(fields mute.json outcome graph compile.evidence.cold compile.cold_ns peer.no_graph compile.invalid.cold)" = \
-  '"ok" null null null "the adapter tells nothing of its graphs" "the worker sent no counters" ' ]
+  '"ok" null null null "the adapter reports no graphs" "the worker sent no counters" ' ]
 tap_result $? 'evidence and graphs that it does not tell are null, with the reason'
 [[ $(fields mute.json counters instructions.steady instructions) == *'"why": "the adapter of a peer does not count"'*'null'*'instructions of a peer are not counted'* ]]
 tap_result $? 'so are counters and instructions'
@@ -166,7 +166,7 @@ became right ok null
 became wrong wrong 'result[1]: max|compiled - f64|'
 became crashes crashed 'died of signal 11'
 became hangs timeout 'no answer within 20 s'
-became babbles crashed 'a line that is no JSON'
+became babbles crashed 'a line that is not JSON'
 became raises error 'ValueError: no value'
 became unsupported unsupported 'the fake has no such workload'
 became shapes wrong 'gave a tensor f32 [3] where'
@@ -181,7 +181,7 @@ fails 2 'backend=peer:: use peer:NAME or peer:./FILE.py' "$TBENCH" run suite=sha
 fails 2 'backend=peer:none: there is no adapter' "$TBENCH" ab suite=shared base.backend=peer:none dry-run=yes
 fails 2 'backend=peer:fake is a peer' "$TBENCH" explain suite=shared workload=w backend=peer:fake
 run python3 -B "$srcdir/suites/peers/torch_adapter.py"
-[ "$status" -ne 0 ] && [[ $err == *'started by tbench itself'* ]]
+[ "$status" -ne 0 ] && [[ $err == *'only tbench itself starts this'* ]]
 tap_result $? 'an adapter that is started by hand says so'
 
 # --- the adapters that come with tbench ---

@@ -27,13 +27,13 @@ result one.json 2026-03-01T00:00:00Z cafe lab 0.1
 fails 2 'name a result file, several, or a folder' "$TBENCH" plot
 fails 2 "there is no kind 'rooflin'; did you mean 'roofline'?; there are: speedup, compile, ablation, roofline, history" "$TBENCH" plot one.json kind=rooflin
 fails 2 "there is no format 'gif'" "$TBENCH" plot one.json format=svg,gif
-fails 2 'kind=: name one at least' "$TBENCH" plot one.json kind=
+fails 2 'kind=: name at least one' "$TBENCH" plot one.json kind=
 fails 2 "no case matches 'x*'; a star stands for any characters, the first case is s/w/b1" "$TBENCH" plot one.json 'case=x*'
 fails 2 'marks= belongs to kind=history' "$TBENCH" plot one.json marks=nights/marks.txt
 fails 2 'none.txt: No such file' "$TBENCH" plot nights marks=none.txt
 fails 2 'none.json: No such file' "$TBENCH" plot one.json none.json
 mkdir empty
-fails 2 'there is no finished result' "$TBENCH" plot empty
+fails 2 'has no finished result' "$TBENCH" plot empty
 echo 'soon s/* reason' > wrong.txt
 fails 2 'wrong.txt:1: write a time, a pattern of case ids' "$TBENCH" plot nights marks=wrong.txt
 
@@ -53,7 +53,7 @@ if command -v gnuplot > /dev/null; then
   run "$TBENCH" plot nights
   [ "$status" -eq 0 ] && [ "$out" = $'nights/history.svg\nnights/history.png' ]
   tap_result $? 'of a folder the history is drawn, beside its results'
-  [[ $err == *'elsewhere.json: it is of another machine'* && $err == *'killed.json: it was not finished'* && $err == *'broken.json'* ]]
+  [[ $err == *'elsewhere.json: it is from another machine'* && $err == *'killed.json: it was not finished'* && $err == *'broken.json'* ]]
   tap_result $? 'what is passed over is told'
   changes=$(sed -n '/its changes/,/^$/p' nights/history.dat)
   [[ $changes =~ $'\n'19\.5\ 1\.(19|20)[0-9]*\ [0-9.e-]*\ 1\ 0\ -?1\ \"\+(19|20)\.[0-9]%\ c0000020\" ]] && [ "$(grep -c '^19.5 ' nights/history.dat)" -eq 1 ]

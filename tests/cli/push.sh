@@ -39,7 +39,7 @@ fails 4 'others may read it (chmod 600 token)' push r1.json to="$to" token_file=
 fails 4 'token_file=none: No such file' push r1.json to="$to" token_file=none
 mkfifo -m 600 pipe
 run timeout 60 "$TBENCH" push r1.json to="$to" token_file=pipe
-[ "$status" -eq 4 ] && [[ $err == *'token_file=pipe is no file'* ]]
+[ "$status" -eq 4 ] && [[ $err == *'token_file=pipe is not a file'* ]]
 tap_result $? 'a pipe that nobody writes to is not waited for'
 chmod 600 token
 printf 'two words\n' > badtoken; chmod 600 badtoken
@@ -50,7 +50,7 @@ fails 2 'name the endpoint: to=URL' push r1.json
 fails 2 'name result files' push
 fails 2 'takes no files' push spooled=yes r1.json
 fails 2 'belongs to spooled=yes' push refused=yes r1.json to="$to"
-fails 2 'no user or password belongs there' push r1.json to=http://me:pass@127.0.0.1:1
+fails 2 'it must not have a user or password' push r1.json to=http://me:pass@127.0.0.1:1
 [[ $err != *pass@* ]]
 tap_result $? 'nor does it show what was given'
 for wrong in ftp://host host http:// 'http://host:99999' 'http://ho st' 'http://host\evil' 'http://host/#x' 'http://[::1'; do fails 2 'the URL' push r1.json to="$wrong"; done
@@ -90,7 +90,7 @@ arrived odd.json
 tap_result $? 'and is stored once'
 offset=$(python3 -c 'print(open("bytes.json", "rb").read().index(b"\xff"))')
 reset good
-fails 2 "bytes.json: the byte 0xff at offset $offset (line 1) is no UTF-8" push bytes.json to="$to"
+fails 2 "bytes.json: the byte 0xff at offset $offset (line 1) is not UTF-8" push bytes.json to="$to"
 [ "$out" = '0 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 unreadable)' ] && [ "$(requests)" -eq 0 ] && [ "$(entries)" -eq 0 ]
 tap_result $? 'bytes that are no text are not repaired: nothing is sent'
 fails 2 "bytes.json: the byte 0xff at offset $offset" push bytes.json to="$to?bucket=b" format=influx
@@ -100,7 +100,7 @@ run push r1.json broken.json r2.json bytes.json none.json r3.json to="$to"
 tap_result $? 'broken files among good ones: exit code 2'
 arrived r1.json r2.json r3.json
 tap_result $? 'the good ones are there'
-[ "$(wc -l < err.text)" -eq 3 ] && [[ $err == *'broken.json: line 1 is no JSON'* && $err == *'bytes.json: the byte 0xff'* && $err == *'none.json: No such file'* ]]
+[ "$(wc -l < err.text)" -eq 3 ] && [[ $err == *'broken.json: line 1 is not JSON'* && $err == *'bytes.json: the byte 0xff'* && $err == *'none.json: No such file'* ]]
 tap_result $? 'each bad one is told'
 reset 500
 run push r1.json broken.json to="$to" tries=1
@@ -109,7 +109,7 @@ tap_result $? 'and spooled, where the endpoint is down'
 reset good
 sed 's/"started": *"[^"]*"/"started": null/' r1.json > timeless.json
 run push timeless.json r2.json to="$to?project=p" format=bencher
-[ "$status" -eq 2 ] && [ "$out" = '1 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 not fit for this format)' ] && [[ $err == *'timeless.json: format=bencher: the result does not say when it was started'* ]]
+[ "$status" -eq 2 ] && [ "$out" = '1 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 not fit for this format)' ] && [[ $err == *'timeless.json: format=bencher: the result has no start time'* ]]
 tap_result $? 'one that the format cannot say keeps no other from going'
 
 # --- down, and up again ---
@@ -169,7 +169,7 @@ run push r1.json to="$to" tries=1
 tap_result $? 'one that takes no gzip gets it as it is'
 reset 429:3600
 run push r1.json r2.json to="$to"
-[ "$status" -eq 4 ] && [ "$(requests)" -eq 1 ] && [[ $err == *'a pause of 3600 s'* ]] && [ "$(entries)" -eq 2 ]
+[ "$status" -eq 4 ] && [ "$(requests)" -eq 1 ] && [[ $err == *'asks to wait 3600 s'* ]] && [ "$(entries)" -eq 2 ]
 tap_result $? 'who asks for an hour is left alone'
 reset page
 run push r1.json to="$to" tries=2
@@ -182,8 +182,8 @@ unproven() {
   [ "$status" -eq 4 ] && [[ $out == '0 sent, 0 known already, 1 spooled, 0 refused'* && $err == *"not sent: $to: it answered 20"*"$2"* ]] && [ "$(entries)" -eq 1 ] && [ "$(requests)" -eq 2 ]
   tap_result $? "$1: no acknowledgement, and what answered is told"
 }
-unproven other-key "with the key of another document, $(printf another | sha256sum | cut -c1-20)…, where that of this one is $(key r1.json | cut -c1-20)…"
-unproven stranger " with 'Welcome to the hotel', which is no acknowledgement of format=tbench"
+unproven other-key "with the key of another document, $(printf another | sha256sum | cut -c1-20)…; the key of this one is $(key r1.json | cut -c1-20)…"
+unproven stranger " with 'Welcome to the hotel', which does not acknowledge format=tbench"
 unproven nothing ' with nothing, which'
 unproven huge "xxx' (cut off), which"
 unproven cut-key "\"ke' (cut off), which"
@@ -283,9 +283,9 @@ reset good
 cp r1.json whole.json
 no_space() { (trap '' XFSZ; ulimit -f 1; exec "$TBENCH" push whole.json to="$to"); }
 run no_space
-[ "$status" -eq 4 ] && [[ $err == *'whole.json is not sent, and is as it was: '*'File too large'* ]] && cmp -s r1.json whole.json && [ "$(find "$spool" -type f | wc -l)" -eq 0 ] && [ "$(requests)" -eq 0 ]
+[ "$status" -eq 4 ] && [[ $err == *'whole.json was not sent, and is unchanged: '*'File too large'* ]] && cmp -s r1.json whole.json && [ "$(find "$spool" -type f | wc -l)" -eq 0 ] && [ "$(requests)" -eq 0 ]
 tap_result $? 'a spool without room: a clear error, the file is as it was, nothing half-written'
-[ "$out" = "0 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 not taken by the spool: the spool $spool: File too large)" ]
+[ "$out" = "0 sent, 0 known already, 0 spooled, 0 refused, 1 left out (1 could not be spooled: the spool $spool: File too large)" ]
 tap_result $? 'and the last line counts what was left out, and says why'
 # Room for a small one, and for none of the others.
 python3 - <<'EOL'
@@ -296,11 +296,11 @@ json.dump(document, open("little.json", "w"))
 EOL
 some_space() { (trap '' XFSZ; ulimit -f "${room:-2}"; exec "$TBENCH" push whole.json little.json r2.json broken.json to="$to" wait=0.01 "$@"); }
 run some_space
-[ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 2 not taken by the spool: '*'File too large)' && $err == *'1 more for the same reasons'* ]] && arrived little.json
+[ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 2 could not be spooled: '*'File too large)' && $err == *'1 more for the same reasons'* ]] && arrived little.json
 tap_result $? 'what has room goes, and all else is counted: exit code 2, for one is broken'
 reset good
 room=8 run some_space format=prometheus
-[ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 1 not fit for this format, 1 not taken by the spool: '* && $err == *'r2.json: it would replace little.json'* ]]
+[ "$status" -eq 2 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused, 3 left out (1 unreadable, 1 not fit for this format, 1 could not be spooled: '* && $err == *'r2.json: it would replace little.json'* ]]
 tap_result $? 'what found no room holds no URL for itself'
 reset 500
 run some_space tries=1
@@ -328,7 +328,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir -p small && mount -t tmpfs -o size=64k tmpfs sm
   reset 500
   run push r?.json to="$to" spool=small/spool tries=1
   kept=$(find small/spool -maxdepth 1 -name '*.entry' | wc -l)
-  [ "$status" -eq 4 ] && [ "$kept" -gt 0 ] && [[ $out == "0 sent, 0 known already, $kept spooled, 0 refused, $((9 - kept)) left out ($((9 - kept)) not taken by the spool: "*'No space left on device)'* ]] && [ "$(requests)" -eq 1 ]
+  [ "$status" -eq 4 ] && [ "$kept" -gt 0 ] && [[ $out == "0 sent, 0 known already, $kept spooled, 0 refused, $((9 - kept)) left out ($((9 - kept)) could not be spooled: "*'No space left on device)'* ]] && [ "$(requests)" -eq 1 ]
   tap_result $? 'where the endpoint is down, it keeps what it has room for, and the others are counted'
   reset good 429:3600
   rm small/spool/*.entry
@@ -376,7 +376,7 @@ for answer in 400 401; do
   status=$? out=$(cat out.text) err=$(cat err.text)
   [ "$first" -eq 4 ] && [ "$status" -eq 4 ] && [ "$(requests)" -eq 2 ] && [ "$(refused entry)" -eq 1 ] && [ "$(entries)" -eq 0 ]
   tap_result $? "$answer: what one process is refused is refused for the other, with its exit code"
-  [[ $out == '1 sent, 0 known already, 0 spooled, 1 refused'* && $err == "tbench push: r1.json: refused: $to: it answered $answer: told so (so another process was told)" ]]
+  [[ $out == '1 sent, 0 known already, 0 spooled, 1 refused'* && $err == "tbench push: r1.json: refused: $to: it answered $answer: told so (the answer to another process)" ]]
   tap_result $? "$answer: and it says what the endpoint said"
 done
 
@@ -412,6 +412,6 @@ run "$TBENCH" run suite=./small.lua quick=yes out=run3.json push=http://127.0.0.
 tap_result $? 'an endpoint that is down does not fail a run: its result is kept, and told'
 
 run "$TBENCH" help push
-[[ $out == *'victoriametrics'* && $out == *'TBENCH_TOKEN'* && $out == *'there twice'* ]]
+[[ $out == *'victoriametrics'* && $out == *'TBENCH_TOKEN'* && $out == *'stored twice'* ]]
 tap_result $? 'help tells of formats and token'
 tap_end

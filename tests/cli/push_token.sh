@@ -10,7 +10,7 @@
 serve other
 reset "redirect:http://127.0.0.1:$port/api/v1/results"
 TBENCH_TOKEN=$token run push r1.json to="$to"
-[ "$status" -eq 4 ] && [ "$(requests other)" -eq 0 ] && [ "$(entries)" -eq 1 ] && [[ $err == *"sends us to http://127.0.0.1:$port/"*'no redirect is followed'* ]]
+[ "$status" -eq 4 ] && [ "$(requests other)" -eq 0 ] && [ "$(entries)" -eq 1 ] && [[ $err == *"redirects to http://127.0.0.1:$port/"*'Redirects are not followed'* ]]
 tap_result $? 'a redirect to another host is told, not followed'
 # Entries for two hosts: a token is for one of them.
 elsewhere=http://127.0.0.1:$port
@@ -18,7 +18,7 @@ run push r2.json to="$elsewhere" tries=1
 echo 500 > other/mode
 run push r3.json to="$elsewhere" tries=1
 echo good > other/mode; echo good > e/mode
-TBENCH_TOKEN=$token fails 2 'a token is meant for one of them' push spooled=yes
+TBENCH_TOKEN=$token fails 2 'the token is for one of them' push spooled=yes
 TBENCH_TOKEN=$token run push spooled=yes to="$to"
 [ "$status" -eq 0 ] && [ "$(entries)" -eq 1 ] && grep -q "Bearer $token" e/headers
 tap_result $? 'to= says which one'
@@ -35,7 +35,7 @@ as_refused() { [ "$(entries)" -eq 0 ] && [ "$(refused entry)" -eq "$1" ] && [ "$
 as_refused 2
 tap_result $? 'one for each of two hosts is refused'
 TBENCH_TOKEN=$token run push spooled=yes refused=yes
-[ "$status" -eq 2 ] && [[ $err == *'a token is meant for one of them'* ]] && as_refused 2
+[ "$status" -eq 2 ] && [[ $err == *'the token is for one of them'* ]] && as_refused 2
 tap_result $? 'whom the token is for is not said: nothing is put back'
 TBENCH_TOKEN=$token run push spooled=yes refused=yes to="$to"
 [ "$status" -eq 0 ] && [[ $out == '1 sent, 0 known already, 0 spooled, 0 refused' ]] && as_refused 1 && grep -rq "^url: $elsewhere/" "$spool/refused" && [ ! -e other/headers ]
@@ -69,7 +69,7 @@ if command -v openssl > /dev/null; then
   run push r3.json to="https://127.0.0.1:$port" cacert=stranger.pem
   [ "$status" -eq 4 ] && [ "$(requests wrong)" -eq 0 ] && [[ $err == *'not match'* || $err == *'no alternative'* ]]
   tap_result $? 'a name that is not in the certificate'
-  [[ $err == *'the certificate is of another host than to= has'* && $err != *cacert=* ]]
+  [[ $err == *'the certificate is for another host than the one in to='* && $err != *cacert=* ]]
   tap_result $? 'is told as such: another cacert= would not help'
 fi
 

@@ -59,7 +59,7 @@ def odd_comparison():
     cases = [pair(name, 'SAME', 0, 1 + i / 10000) for i, name in enumerate(ODD)]
     cases += [pair('slower', 'SLOWER', 1, 1.3, confirmed=True), pair('much slower', 'SLOWER', 1, 2.1), pair('faster|x', 'FASTER', 0, .7), pair('noisy', 'UNSURE', 3, 1.1),
               pair('free', 'UNSURE', 0, 1.1, required=False), pair('counted', 'SAME', 1, 1.0, exact=worse), pair('crashed', 'SAME', 4, 1.0, time=None, problem='head: <crashed>'),
-              pair('gone', 'SAME', 4, 1.0, time=None, presence='vanished', head_ns=None, problem="it is not in head's result")]
+              pair('gone', 'SAME', 4, 1.0, time=None, presence='vanished', head_ns=None, problem="it is missing in head's result")]
     return json.dumps({'schema': 1, 'kind': 'comparison', 'verb': 'compare', 'base': {'what': 'old|.json', 'commit': 'abc', 'started': None},
                        'head': {'what': 'new<.json', 'commit': None, 'started': '2026-01-02T03:04:05Z'}, 'cases': cases, 'remarks': ['a * remark'],
                        'problems': ['a <problem>', 'another'], 'exit': 4, 'meaning': 'failed'}, ensure_ascii=False)

@@ -159,7 +159,7 @@ text = open(sys.argv[1], "rb").read()
 at = text.index(b"s/plain/")
 for name, byte in ("broken", b"\xff"), ("latin", b"\xe9"), ("zero", b"\0"):
     open(name + ".json", "wb").write(text[:at] + byte + text[at + 1:])
-    open(name + ".line", "w").write(f"the byte 0x{byte[0]:02x} at offset {at} (line {text[:at].count(10) + 1}) is no UTF-8 text")
+    open(name + ".line", "w").write(f"the byte 0x{byte[0]:02x} at offset {at} (line {text[:at].count(10) + 1}) is not UTF-8")
 open("half.json", "wb").write(text[:text.index("深度".encode()) + 1])
 EOP
 for file in broken latin zero; do
@@ -167,7 +167,7 @@ for file in broken latin zero; do
   [ -z "$out" ]
   tap_result $? "nothing is told of $file.json"
 done
-fails 2 'is no UTF-8 text: the file is damaged, or in another encoding; take the result where it is whole, or make UTF-8 of it (iconv' "$TBENCH" report half.json
+fails 2 'is not UTF-8: the file is damaged, or in another encoding; get an undamaged copy, or convert it to UTF-8 (iconv' "$TBENCH" report half.json
 fails 2 "broken.json: $(cat broken.line)" "$TBENCH" compare real.json broken.json
 fails 2 "broken.json: $(cat broken.line)" "$TBENCH" compare broken.json real.json
 fails 2 "broken.json: $(cat broken.line)" "$TBENCH" gate real.json against=broken.json

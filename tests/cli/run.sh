@@ -37,7 +37,7 @@ tap_result $? 'a wrong result decides the exit code'
 outcome_is good ok ''
 outcome_is raises error 'no_such_field'
 outcome_is shapes error 'matmul'
-outcome_is leaves crashed 'left with status 7'
+outcome_is leaves crashed 'exited early with status 7'
 outcome_is hangs timeout 'no answer within 15 s'
 outcome_is random wrong 'result[1]'
 [[ $err == *'how=leaves'*': crashed: '* ]]

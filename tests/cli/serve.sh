@@ -122,7 +122,7 @@ send wrong.json
 is 'what is missing' 400 "\$.cases[0]: lacks 'outcome'"
 sed 's/"env":0/"env":1/' document.json > wrong.json
 send wrong.json
-is 'an environment that is not there' 400 'env is the number of an environment that is not there'
+is 'an environment that is not there' 400 'env is the number of a missing environment'
 printf '{"schema":1' > wrong.json
 send wrong.json
 is 'no JSON' 400 'an object does not end (at byte 12)'
@@ -139,10 +139,10 @@ is 'another type of content' 415 'application/json is what is taken'
 head -c 2000000 /dev/zero | gzip -9 > bomb.gz
 cat bomb.gz > bombs.gz
 send bombs.gz 'Content-Encoding: gzip'
-is 'gzip of what is no JSON' 400 'no JSON that can be taken'
+is 'gzip of what is no JSON' 400 'not valid JSON'
 head -c 40000000 /dev/zero | gzip -9 > bomb.gz
 send bomb.gz 'Content-Encoding: gzip'
-is 'what unpacks to more than the limit' 413 'larger than the server takes'
+is 'what unpacks to more than the limit' 413 'larger than the server accepts'
 head -c 17000000 /dev/zero > large.json
 send large.json
 is 'what is larger than the limit' 413 'larger than 16 MiB'
@@ -156,7 +156,7 @@ http GET "/api/v1/series?case=%27%20OR%201%3D1%20--"
 is 'a case that is SQL' 404 'no such case'
 exec 9<> "/dev/tcp/127.0.0.1/$port" && printf 'GET /health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n' >&9 && body=$(timeout "$patience" cat <&9) && code=${body:9:3}
 exec 9>&-
-is 'a name that is not of this server' 421 'does not go by that name'
+is 'a name that is not of this server' 421 'does not have that name'
 { printf 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: '; head -c 100000 /dev/zero | tr '\0' a; printf '\r\n\r\n'; } > huge.text
 exec 9<> "/dev/tcp/127.0.0.1/$port"
 cat huge.text >&9 2> /dev/null

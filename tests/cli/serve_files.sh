@@ -242,8 +242,8 @@ stop own.db
 ! grep -q 'nothing can write' own.db.err
 tap_result $? 'with a token for writing nothing is said'
 start own.db
-await "${servers[own.db]}" grep -q 'nothing can write: there is no token' own.db.err
-grep -q 'nothing can write: there is no token for writing any more; make one: tbench serve db=own.db token=new' own.db.err
+await "${servers[own.db]}" grep -q 'nobody can write, since there is no token' own.db.err
+grep -q 'nobody can write, since there is no token for writing any more; make one: tbench serve db=own.db token=new' own.db.err
 tap_result $? 'a server without one says so'
 stop own.db
 tap_end

@@ -224,7 +224,7 @@ static void test_closed(void **state) {
   (void)state;
   assert_string_equal(verdict(rules, "{\"a\":{\"b\":1,\"c\":2}}", false), "");
   assert_string_equal(verdict(rules, "{\"a\":{\"b\":1,\"c\":2}}", true),
-                      "$.a: has 'c', which the schema does not name");
+                      "$.a: has 'c', which is not in the schema");
 }
 
 /* The schema of results, and a document of the template that benchmarks send. */

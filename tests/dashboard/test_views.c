@@ -60,7 +60,7 @@ static void check_route(struct fixture *f, const struct tb_route *route) {
     } else {
       assert_non_null(strstr(text, "interrupted"));
       assert_true(!strcmp(request.answer.type, "application/json") ||
-                  strstr(text, "<h1>That did not work</h1>"));
+                  strstr(text, "<h1>This request failed</h1>"));
     }
     end(&request);
   }

@@ -196,7 +196,7 @@ static int describe_error(lua_State *L) {
 }
 
 static const char *error_text(lua_State *L) {
-  return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that cannot be told";
+  return lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an unknown error";
 }
 
 static tc_status failure(lua_State *L, const char *name, struct tc_error *err) {
@@ -242,7 +242,7 @@ struct run {
 static void take_output(lua_State *L, const struct run *run, int i) {
   const struct tc_node *node = run->call.graph->outputs.data[i];
   const struct tc_tensor *given = tc_lua_tensor(L, lua_gettop(L));
-  if (!given) luaL_error(L, "output %d is no tensor, but %s", i + 1, tc_lua_given(L, lua_gettop(L)));
+  if (!given) luaL_error(L, "output %d is not a tensor, but %s", i + 1, tc_lua_given(L, lua_gettop(L)));
   bool fits = given->dtype == node->meta.dtype && given->ndim == node->meta.ndim;
   for (int d = 0; d < node->meta.ndim && fits; d++) {
     int64_t size;

@@ -184,7 +184,7 @@ static int run_code(lua_State *L) {
   make_outputs(L, c, outputs);
   if (c->plugin->interface->run(c->compiled, inputs, outputs, error, sizeof error)) {
     error[sizeof error - 1] = '\0';
-    return luaL_error(L, "%s", *error ? error : "it does not say why");
+    return luaL_error(L, "%s", *error ? error : "no reason given");
   }
   move_outputs(L, c, first_output);
   return c->n_outputs;
@@ -206,7 +206,7 @@ void tc_backend_plugin_compile(lua_State *L, int plugin, const struct tc_backend
   lua_setiuservalue(L, -2, 1);
   c->compiled = p->interface->compile(&view, error, sizeof error);
   error[sizeof error - 1] = '\0';
-  if (!c->compiled) luaL_error(L, "%s", *error ? error : "it does not say why");
+  if (!c->compiled) luaL_error(L, "%s", *error ? error : "no reason given");
   tc_lua_closure_over(L, run_code, NULL);
 }
 

@@ -205,13 +205,13 @@ static int refuse(lua_State *L, struct compiled_object *o, const struct tc_frame
   struct tc_strbuf text;
   if (!o->entries.len)
     return tc_lua_raise_text(
-        L, "compile", "a call needs a compile, and the stance is fail_on_recompile: nothing is compiled yet");
+        L, "compile", "a call needs a compile, but the stance is fail_on_recompile: nothing is compiled yet");
   tc_strbuf_init(&text, o->module->ctx.alloc);
   const struct tc_guards *newest = o->entries.data[0].guards;
   tc_guards_explain(newest, frame, tc_lua_match(&o->entries.data[0], frame, values), &text);
   lua_pushstring(L, tc_strbuf_text(&text) ? text.data : "?");
   tc_strbuf_free(&text);
-  return tc_lua_raise_text(L, "compile", "a call needs a recompile, and the stance is fail_on_recompile: %s",
+  return tc_lua_raise_text(L, "compile", "a call needs a recompile, but the stance is fail_on_recompile: %s",
                            lua_tostring(L, -1));
 }
 

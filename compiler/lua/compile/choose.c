@@ -63,7 +63,8 @@ int tc_lua_check_guards(lua_State *L) {
   struct compiled_object *o = tc_lua_compiled_at(L, 1);
   struct call_values values;
   if (!o)
-    return tc_lua_raise_text(L, "check_guards", "argument 1 is no compiled function (tb.compile makes one)");
+    return tc_lua_raise_text(L, "check_guards",
+                             "argument 1 is not a compiled function (tb.compile makes one)");
   luaL_checkstack(L, LUA_MINSTACK, "arguments");
   tc_lua_compiled_parts(L, 1);
   if (o->has_self)

@@ -37,7 +37,7 @@ struct compiled_object *tc_lua_compiled_at(lua_State *L, int index) {
 
 static struct compiled_object *check_object(lua_State *L, int index, const char *name) {
   struct compiled_object *o = tc_lua_compiled_at(L, index);
-  if (!o) tc_lua_raise_text(L, name, "argument %d is no compiled function (tb.compile makes one)", index);
+  if (!o) tc_lua_raise_text(L, name, "argument %d is not a compiled function (tb.compile makes one)", index);
   return o;
 }
 

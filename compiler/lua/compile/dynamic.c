@@ -20,10 +20,9 @@ static int check_dim(lua_State *L, int index, const struct tc_tensor *x) {
                       x->ndim, x->ndim == 1 ? "" : "s");
   const int d = (int)(dim > 0 ? dim - 1 : x->ndim + dim);
   if (x->sizes[d] < TC_SYM_SIZE_MIN)
-    tc_lua_raise_text(L, me,
-                      "dimension %d has size %lld; sizes 0 and 1 are specialised (compiled for themselves), "
-                      "so that it cannot be dynamic",
-                      d + 1, (long long)x->sizes[d]);
+    tc_lua_raise_text(
+        L, me, "dimension %d has size %lld; sizes 0 and 1 are always specialised, so it cannot be dynamic",
+        d + 1, (long long)x->sizes[d]);
   return d;
 }
 

@@ -310,7 +310,7 @@ static tc_status check_marks(const struct compiled_object *o, const struct compi
   tc_strbuf_init(&text, o->module->ctx.alloc);
   tc_status status = TC_OK;
   if (tc_guards_fixed_mark(entry->guards, frame, &text))
-    status = tc_fail(err, TC_GUARD, "compile", "%s by the code, and mark_dynamic asks for it to be dynamic",
+    status = tc_fail(err, TC_GUARD, "compile", "%s by the code, but mark_dynamic asks for it to be dynamic",
                      tc_strbuf_text(&text) ? text.data : "a size");
   tc_strbuf_free(&text);
   return status;

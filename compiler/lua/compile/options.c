@@ -110,8 +110,8 @@ static void read_switch(lua_State *L, struct compiled_object *o, int texts) {
                tc_lua_given(L, -1));
   if (acts_at_opening(name))
     luaL_error(L,
-               "compile: switch %s acts when tbench opens, not on one function; set it on the command line "
-               "or as TB_… in the environment",
+               "compile: switch %s is read when tbench opens, not for one function; set it on the command "
+               "line or as TB_… in the environment",
                name);
   if (type == LUA_TBOOLEAN)
     lua_pushstring(L, lua_toboolean(L, -1) ? "on" : "off");

@@ -174,7 +174,7 @@ void tc_lua_push_stats(lua_State *L, int object) {
 
 static int stats(lua_State *L) {
   if (!tc_lua_compiled_at(L, 1))
-    return tc_lua_raise_text(L, "stats", "argument 1 is no compiled function (tb.compile makes one)");
+    return tc_lua_raise_text(L, "stats", "argument 1 is not a compiled function (tb.compile makes one)");
   tc_lua_push_stats(L, 1);
   return 1;
 }

@@ -205,7 +205,7 @@ function parts.arguments()
   plain.raises(function() tb.compile(f, { options = { fuse = {} } }) end, "switch fuse must be a text, a number or a boolean, got table")
   plain.raises(function() tb.compile(f, { options = { [1] = "fuse" } }) end, "by name, not by number 1")
   for name, value in pairs { isa = "avx2", logs = "graph", cache_dir = "x", cache_mb = 1, ["opt.lazy_library"] = false } do
-    plain.raises(function() tb.compile(f, { options = { [name] = value } }) end, "switch " .. name .. " acts when tbench opens")
+    plain.raises(function() tb.compile(f, { options = { [name] = value } }) end, "switch " .. name .. " is read when tbench opens")
   end
   local good = tb.compile(f, { backend = "inductor", mode = "default", fullgraph = true, dynamic = false, options = { fuse = false, fuse_max_ops = 12 } })
   assert(good(tb.ones(2)):size(1) == 2 and tb.stats(good).backend == "inductor")
@@ -294,7 +294,7 @@ function parts.check_guards()
   local compiled = tb.compile(module)
   compiled(x)
   assert(tb.check_guards(compiled, x) == true and tb.check_guards(compiled, longer) == false)
-  plain.raises(function() tb.check_guards(plain_fn, x) end, "check_guards: argument 1 is no compiled function")
+  plain.raises(function() tb.check_guards(plain_fn, x) end, "check_guards: argument 1 is not a compiled function")
 end
 
 -- Messages name an operation once.

@@ -271,7 +271,7 @@ function parts.limits()
   assert(call "g" and not call "h")
   tb.reset()
   assert(call "h" and not tb.stats(f).eager)
-  plain.raises(function() tb.reset(g) end, "reset: argument 1 is no compiled function")
+  plain.raises(function() tb.reset(g) end, "reset: argument 1 is not a compiled function")
   -- the piece behind a break is at its limit; what comes before it is not
   local texts = { "a", "b", "c", "d" }
   local h = tb.compile(function(v, i)

@@ -129,7 +129,7 @@ static void test_worker_output(void **state) {
   (void)state;
   char *text = hear(speak_in_pieces);
   assert_string_equal(text, "loud: one\nloud: two\nloud:  \nloud: end\nquiet: one\n1 more line printed by "
-                            "suites: shown before, or beyond the first 200\n");
+                            "suites: repeated, or after the first 200\n");
   free(text);
   text = hear(speak_too_much);
   assert_non_null(strstr(text, "\ns: 199\n10 more lines printed by suites"));

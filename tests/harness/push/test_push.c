@@ -164,15 +164,14 @@ static void test_acknowledgements(void **state) {
     assert_true(shown);
   }
   assert_string_equal(judge("tbench", 201, json, other, false).why,
-                      "it answered 201 with the key of another document, bb03cc10f3bc3f4bc1a1…, where that "
-                      "of this one is aa03cc10f3bc3f4bc1a1…");
-  assert_string_equal(
-      judge("tbench", 200, "text/plain", "Welcome to\nthe hotel", false).why,
-      "it answered 200 with 'Welcome to the hotel', which is no acknowledgement of format=tbench (JSON with "
-      "'key'): a log-in, a proxy or another program may stand there");
+                      "it answered 201 with the key of another document, bb03cc10f3bc3f4bc1a1…; the key of "
+                      "this one is aa03cc10f3bc3f4bc1a1…");
+  assert_string_equal(judge("tbench", 200, "text/plain", "Welcome to\nthe hotel", false).why,
+                      "it answered 200 with 'Welcome to the hotel', which does not acknowledge format=tbench "
+                      "(JSON with 'key'): it may be a log-in page, a proxy or another program");
   assert_string_equal(judge("bencher", 201, json, "", false).why,
-                      "it answered 201 with nothing, which is no acknowledgement of format=bencher (JSON "
-                      "with 'uuid'): a log-in, a proxy or another program may stand there");
+                      "it answered 201 with nothing, which does not acknowledge format=bencher (JSON with "
+                      "'uuid'): it may be a log-in page, a proxy or another program");
   assert_non_null(strstr(judge("influx", 204, "", "stored", false).why, "(an empty body)"));
   assert_null(strstr(judge("tbench", 200, json, "{\"key\":\"hush-hush\"}", false).why, "hush"));
 }

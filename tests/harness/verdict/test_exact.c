@@ -96,16 +96,16 @@ static void test_instructions(void **state) {
          "instructions 1000 -> 800 (-20%): better");
   expect(
       "instructions.steady", "799", "instructions", NULL, TB_EXACT_COLLAPSE, TB_EXIT_FAILED,
-      "instructions 1000 -> 799 (-20.1%): collapsed: so large a fall means that something was not counted");
+      "instructions 1000 -> 799 (-20.1%): collapsed: such a large fall means that something was not counted");
   expect("instructions.steady", "0", "instructions", NULL, TB_EXACT_COLLAPSE, TB_EXIT_FAILED,
-         "instructions 1000 -> 0 (-100%): collapsed: so large a fall means that something was not counted");
+         "instructions 1000 -> 0 (-100%): collapsed: such a large fall means that something was not counted");
   expect("instructions.cold.stages.capture", "420000", "stage_instructions", "capture", TB_EXACT_WORSE,
          TB_EXIT_REGRESSION, "stage_instructions.capture 400000 -> 420000 (+5%): worse");
   expect("instructions.cold.stages.capture", "200000", "stage_instructions", "capture", TB_EXACT_BETTER,
          TB_EXIT_PASS, "stage_instructions.capture 400000 -> 200000 (-50%): better");
   expect("instructions.cold.stages.capture", "0", "stage_instructions", "capture", TB_EXACT_COLLAPSE,
          TB_EXIT_FAILED,
-         "stage_instructions.capture 400000 -> 0 (-100%): collapsed: so large a fall means that something "
+         "stage_instructions.capture 400000 -> 0 (-100%): collapsed: such a large fall means that something "
          "was not counted");
   expect("instructions.cold.stages.capture", NULL, "stage_instructions", "capture", TB_EXACT_MISSING,
          TB_EXIT_NOT_MEASURABLE,

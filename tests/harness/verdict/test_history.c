@@ -143,9 +143,9 @@ static void test_passes_over(void **state) {
                                         "stopped.json: it was not finished",
                                         "is a comparison of results",
                                         "later.json: it is not older than",
-                                        "elsewhere.json: it is of another machine",
-                                        "damaged.json: line 1 is no JSON",
-                                        "is no result of tbench"};
+                                        "elsewhere.json: it is from another machine",
+                                        "damaged.json: line 1 is not JSON",
+                                        "is not a result of tbench"};
   for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
     bool found = false;
     for (size_t j = 0; j < f->history.passed_over.len; j++)
@@ -476,7 +476,7 @@ static void test_no_arguments(void **state) {
     cJSON_DeleteItemFromObject(f->head, "argv");
     cJSON_AddItemToObject(f->head, "argv", cJSON_Parse(wrong[i]));
     assert_int_equal(tb_confirm_arguments(f->arena, f->head, "self", NULL, &argc, &argv, &f->err), TC_ARG);
-    assert_non_null(strstr(f->err.message, "does not say how tbench run made it"));
+    assert_non_null(strstr(f->err.message, "does not record its tbench run command"));
   }
 }
 

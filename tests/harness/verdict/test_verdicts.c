@@ -20,7 +20,7 @@ static void test_all_noisy(void **state) {
   static const struct {
     double spread;
     const char *told;
-  } rows[] = {{0.3, "not one case was compared: all are too noisy"}, {NAN, "not one case was compared"}};
+  } rows[] = {{0.3, "no case could be compared: all are too noisy"}, {NAN, "no case could be compared"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     cJSON *base = SIDE("ok", 1000, tight), *head = SIDE(i ? "unsupported" : "ok", 1000, tight);
     struct tb_verdicts c = compare(f, &f->required, base, head);
@@ -169,7 +169,8 @@ static void test_required_pattern_without_case(void **state) {
   const struct tb_verdicts c = compare(f, &policy, base, head);
   assert_int_equal(c.exit, TB_EXIT_FAILED);
   assert_int_equal(c.problems.len, 1);
-  assert_string_equal(c.problems.data[0], "the policy requires 'mlp/*', and no case of head has such an id");
+  assert_string_equal(c.problems.data[0],
+                      "the policy requires 'mlp/*', but head has no case with such an id");
   cJSON_Delete(base);
   cJSON_Delete(head);
 }

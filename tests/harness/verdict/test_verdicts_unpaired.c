@@ -63,7 +63,7 @@ static void test_environments(void **state) {
     cJSON_AddItemToArray(cJSON_AddArrayToObject(base, "environments"), cJSON_Parse(before));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(head, "environments"), cJSON_Parse(changed ? after : before));
     const struct tb_verdicts c = compare(f, &f->required, base, head);
-    assert_int_equal(remarked(&c, "changed from base's run to head's: kernel: Linux 6.1 -> Linux 6.5; "
+    assert_int_equal(remarked(&c, "changed between base's run and head's: kernel: Linux 6.1 -> Linux 6.5; "
                                   "frequency governor: performance -> powersave"),
                      changed);
     assert_false(remarked(&c, "load") || remarked(&c, "LLVM") || remarked(&c, "swap") ||
