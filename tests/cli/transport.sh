@@ -134,7 +134,7 @@ return tb.suite { name = "ends", axes = { how = { "stays", "leaves", "dies", "ha
   workloads = { w = function(case) return { fn = fns[case.how], args = { tb.randn({ 4 }, case) } } end } }
 EOL
 run "$TBENCH" run suite=./ends.lua "${quick[@]}" timeout=15 "$there" out=ends.json
-[ "$status" -eq 4 ] && [[ $err == *'how=leaves: crashed: '*'left with status 3'*'on the way out'* && $err == *'how=dies: crashed: '*'died of signal 11'* ]]
+[ "$status" -eq 4 ] && [[ $err == *'how=leaves: crashed: '*'exited early with status 3'*'on the way out'* && $err == *'how=dies: crashed: '*'died of signal 11'* ]]
 tap_result $? 'a worker that leaves or dies is told as it would be here'
 [[ $err == *'how=hangs: timeout: '*'no answer within 15 s'* && $err == *'how=raises: error: '*'./ends.lua:'*'a line of the suite'* ]]
 tap_result $? 'so is one that hangs, and one that raises, by the name of the file here'
