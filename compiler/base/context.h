@@ -44,7 +44,8 @@ struct tc_context {
   struct tc_log log;
   struct tc_rng rng;
   struct tc_counters counters;
-  struct tc_device *device;                 /* the default device (cpu) */
+  struct tc_device *device;                 /* on which tensors are created, and graphs run */
+  struct tc_device *cpu;                    /* `device`, or beside it; NULL: no more than `device` */
   const struct tc_codegen *const *codegens; /* in order of preference, NULL-terminated */
   struct tc_cache *cache;                   /* NULL: no cache */
   const struct tc_stage_watch

@@ -8,7 +8,8 @@ enum tc_arch { TC_ARCH_X86_64 };
 
 struct tc_target {
   enum tc_arch arch;
-  const char *name;     /* "avx512", "avx2": enters the cache key */
+  const char *device;   /* "cpu"; this and the next enter the cache key */
+  const char *name;     /* "avx512", "avx2" */
   const char *llvm_cpu; /* a name that LLVM knows: "x86-64-v4" */
   const char *llvm_features;
   int vector_bytes;                     /* 64, 32 */

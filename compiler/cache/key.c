@@ -46,7 +46,7 @@ static void add_shapes(struct tc_strbuf *out, const struct tc_node *node) {
 }
 
 static uint64_t hash_target(const struct tc_target *t) {
-  uint64_t hash = hash_text(0, t->name);
+  uint64_t hash = hash_text(hash_text(0, t->device), t->name);
   hash = hash_text(hash, t->llvm_features);
   const int64_t numbers[] = {t->vector_bytes, t->l1_bytes, t->l2_bytes, t->l3_bytes};
   return tc_hash_bytes(hash, numbers, sizeof numbers);

@@ -134,5 +134,13 @@ tc_status tc_device_write(struct tc_storage *storage, size_t first, size_t bytes
  * run on. TC_UNSUPPORTED on a machine without AVX2 and FMA, with what it lacks. */
 tc_status tc_device_cpu_open(const struct tc_alloc *alloc, const char *isa, int threads,
                              struct tc_device **out, struct tc_error *err);
+/* Opens a device for tests: the CPU's kernels behind addresses that the host cannot use, and queues that run
+ * late (shadow/shadow.h). `cpu` is borrowed: its work is done by it. */
+tc_status tc_device_shadow_open(const struct tc_alloc *alloc, struct tc_device *cpu, struct tc_device **out,
+                                struct tc_error *err);
+/* The device that tests have work on instead of `cpu`: the shadow where TC_TEST_DEVICE=shadow is in the
+ * environment, else `cpu`. */
+tc_status tc_device_of_tests(const struct tc_alloc *alloc, struct tc_device *cpu, struct tc_device **out,
+                             struct tc_error *err);
 
 #endif

@@ -12,6 +12,8 @@
  * device's registry. */
 #include "device/eager.h"
 
+#include <string.h>
+
 static struct tc_eager_value *slot_of(const struct tc_value *value) {
   return (struct tc_eager_value *)(uintptr_t)value;
 }
@@ -39,9 +41,9 @@ static struct tc_value *keep_slot(struct tc_eager *e, struct tc_eager_value *slo
   return value_of(slot);
 }
 
-static tc_status run_kernel(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
-                            const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err) {
-  struct tc_device *device = ctx->device;
+static tc_status run_kernel(struct tc_context *ctx, struct tc_device *device, tc_op op, int n_in,
+                            const struct tc_tensor *const *in, const struct tc_attrs *attrs,
+                            struct tc_tensor *out, struct tc_error *err) {
   const tc_eager_fn kernel = device->eager[op];
   if (!kernel) {
     return tc_fail(err, TC_UNSUPPORTED, "device", "%s: the device %s has no kernel for it",
@@ -55,19 +57,19 @@ static tc_status run_kernel(struct tc_context *ctx, tc_op op, int n_in, const st
   return kernel(device, &call, err);
 }
 
-static tc_status allocate(struct tc_context *ctx, const struct tc_meta *meta, struct tc_tensor *out,
+static tc_status allocate(struct tc_device *device, const struct tc_meta *meta, struct tc_tensor *out,
                           struct tc_error *err) {
   int64_t sizes[TC_MAX_DIMS];
   for (int d = 0; d < meta->ndim; d++) sizes[d] = tc_sym_value(meta->sizes[d]);
-  return tc_tensor_new(ctx->device, meta->dtype, meta->ndim, sizes, out, err);
+  return tc_tensor_new(device, meta->dtype, meta->ndim, sizes, out, err);
 }
 
-static tc_status run_fresh(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
-                           const struct tc_attrs *attrs, const struct tc_meta *meta, struct tc_tensor *out,
-                           struct tc_error *err) {
-  tc_status status = allocate(ctx, meta, out, err);
+static tc_status run_fresh(struct tc_context *ctx, struct tc_device *device, tc_op op, int n_in,
+                           const struct tc_tensor *const *in, const struct tc_attrs *attrs,
+                           const struct tc_meta *meta, struct tc_tensor *out, struct tc_error *err) {
+  tc_status status = allocate(device, meta, out, err);
   if (status) return status;
-  status = run_kernel(ctx, op, n_in, in, attrs, out, err);
+  status = run_kernel(ctx, device, op, n_in, in, attrs, out, err);
   if (status) tc_tensor_release(out);
   return status;
 }
@@ -77,7 +79,8 @@ static tc_status run_view(struct tc_context *ctx, tc_op op, const struct tc_tens
                           struct tc_error *err) {
   if (op != TC_OP_reshape) return tc_view_of(op, in[0], attrs, meta, out, err);
   const tc_status status = tc_view_of(op, in[0], attrs, meta, out, NULL);
-  return status == TC_SHAPE ? run_fresh(ctx, op, 1, in, attrs, meta, out, err) : status;
+  return status == TC_SHAPE ? run_fresh(ctx, in[0]->storage->device, op, 1, in, attrs, meta, out, err)
+                            : status;
 }
 
 static bool same_view(const struct tc_tensor *a, const struct tc_tensor *b) {
@@ -113,7 +116,7 @@ static tc_status run_mutate(struct tc_context *ctx, tc_op op, int n_in, const st
     operands[i] = &copies[n_copies++];
   }
   *out = tc_tensor_share(target);
-  status = run_kernel(ctx, op, n_in, operands, attrs, out, err);
+  status = run_kernel(ctx, target->storage->device, op, n_in, operands, attrs, out, err);
   if (status)
     tc_tensor_release(out);
   else
@@ -123,8 +126,10 @@ done:
   return status;
 }
 
-tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
-                       const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err) {
+/* `device`: where an operation without operands makes its result. */
+static tc_status run_on(struct tc_context *ctx, struct tc_device *device, tc_op op, int n_in,
+                        const struct tc_tensor *const *in, const struct tc_attrs *attrs,
+                        struct tc_tensor *out, struct tc_error *err) {
   struct tc_meta metas[TC_MAX_INPUTS], meta;
   const struct tc_meta *in_metas[TC_MAX_INPUTS];
   const enum tc_op_kind kind = tc_op_row(op)->kind;
@@ -140,7 +145,12 @@ tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct 
   if (status) return status;
   if (kind == TC_KIND_VIEW) return run_view(ctx, op, in, attrs, &meta, out, err);
   if (kind == TC_KIND_MUTATE) return run_mutate(ctx, op, n_in, in, attrs, out, err);
-  return run_fresh(ctx, op, n_in, in, attrs, &meta, out, err);
+  return run_fresh(ctx, n_in ? in[0]->storage->device : device, op, n_in, in, attrs, &meta, out, err);
+}
+
+tc_status tc_eager_run(struct tc_context *ctx, tc_op op, int n_in, const struct tc_tensor *const *in,
+                       const struct tc_attrs *attrs, struct tc_tensor *out, struct tc_error *err) {
+  return run_on(ctx, ctx->device, op, n_in, in, attrs, out, err);
 }
 
 static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,
@@ -159,7 +169,7 @@ static tc_status eager_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_
                    tc_op_row(op)->name, TC_MAX_CALL_VALUES);
   }
   const tc_status status =
-      tc_eager_run(e->ctx, op, n_in, operands, attrs ? attrs : &none, &slot->tensor, err);
+      run_on(e->ctx, e->device, op, n_in, operands, attrs ? attrs : &none, &slot->tensor, err);
   if (status) return status;
   *out = keep_slot(e, slot, false);
   return TC_OK;
@@ -175,13 +185,38 @@ static bool eager_is_contiguous(struct tc_builder *b, const struct tc_value *val
   return tc_tensor_is_contiguous(&slot_of(value)->tensor);
 }
 
-static const struct tc_builder_methods eager_methods = {eager_emit, eager_meta, eager_is_contiguous};
+static tc_status eager_use_device(struct tc_builder *b, const char *name, struct tc_error *err) {
+  struct tc_eager *e = (struct tc_eager *)b;
+  struct tc_device *const known[] = {e->ctx->device, e->ctx->cpu};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (!known[i] || strcmp(known[i]->base.name, name)) continue;
+    e->builder.device = e->device = known[i];
+    return TC_OK;
+  }
+  return tc_fail(err, TC_UNSUPPORTED, "device", "there is no device '%s'", name);
+}
+
+static tc_status eager_move(struct tc_builder *b, struct tc_value *x, struct tc_value **out,
+                            struct tc_error *err) {
+  struct tc_eager *e = (struct tc_eager *)b;
+  struct tc_eager_value *slot = next_slot(e);
+  if (!slot) return tc_fail(err, TC_LIMIT, "device", "one call makes too many values, or memory is out");
+  const tc_status status = tc_tensor_to(&slot_of(x)->tensor, e->device, &slot->tensor, err);
+  if (status) return status;
+  *out = keep_slot(e, slot, false);
+  return TC_OK;
+}
+
+static const struct tc_builder_methods eager_methods = {
+    eager_emit, eager_meta, eager_is_contiguous, eager_use_device, eager_move,
+};
 
 void tc_eager_begin(struct tc_eager *e, struct tc_context *ctx) {
   e->builder.methods = &eager_methods;
   e->builder.tab = NULL;
   e->builder.default_dtype = TC_F32;
   e->ctx = ctx;
+  e->builder.device = e->device = ctx->device;
   e->count = 0;
   e->more.data = NULL;
   e->more.len = e->more.cap = 0;
@@ -191,6 +226,7 @@ struct tc_value *tc_eager_wrap(struct tc_eager *e, const struct tc_tensor *tenso
   struct tc_eager_value *slot = next_slot(e);
   if (!slot) return NULL;
   slot->tensor = *tensor;
+  e->builder.device = e->device = tensor->storage->device;
   return keep_slot(e, slot, true);
 }
 

@@ -15,6 +15,7 @@ enum { TC_EAGER_INLINE = 24 };
 struct tc_eager {
   struct tc_builder builder; /* first: a tc_eager is a tc_builder */
   struct tc_context *ctx;
+  struct tc_device *device; /* of what is made without operands: that of the newest tensor that was wrapped */
   int count;
   TC_VEC(struct tc_eager_value *) more; /* beyond those inside */
   struct tc_eager_value {

@@ -163,6 +163,7 @@ static tc_status record(struct tc_builder *b, tc_op op, int n_in, struct tc_valu
   for (int i = 0; i < n_in; i++) nodes[i] = tc_node_of(in[i]);
   const tc_status status = tc_graph_add(gb->graph, op, n_in, nodes, attrs, &node, err);
   if (status) return status;
+  if (!node->meta.device) node->meta.device = b->device;
   node->line = gb->line;
   node->source = gb->source;
   *out = tc_value_of(node);
@@ -190,6 +191,7 @@ static bool node_is_contiguous(struct tc_builder *b, const struct tc_value *valu
 }
 
 void tc_graph_builder_init(struct tc_graph_builder *b, struct tc_graph *g) {
-  static const struct tc_builder_methods methods = {record, node_meta, node_is_contiguous};
+  static const struct tc_builder_methods methods = {
+      .emit = record, .meta = node_meta, .is_contiguous = node_is_contiguous};
   *b = (struct tc_graph_builder){.builder = {&methods, g->tab, TC_F32}, .graph = g};
 }

@@ -117,7 +117,7 @@ static bool same_meta(const struct tc_meta *a, const struct tc_meta *b) {
 }
 
 static struct tc_node *parse_input(struct parser *p) {
-  struct tc_meta m;
+  struct tc_meta m = {0};
   tc_sym number, strides[TC_MAX_DIMS];
   int n;
   if (!syms(p, 1, &number, &n) || !need(p, ":") || !meta(p, &m)) return NULL;
@@ -154,7 +154,7 @@ static struct tc_node *parse_operation(struct parser *p, tc_op op) {
   if (accept(p, "(") && !nums(p, TC_MAX_ATTRS, numbers, &attrs.n_nums)) return NULL;
   const tc_status status = tc_graph_add(p->g, op, n_in, in, &attrs, &node, p->err);
   if (status) return p->status = status, NULL;
-  struct tc_meta m;
+  struct tc_meta m = {0};
   if (accept(p, ":") &&
       (!meta(p, &m) || (!same_meta(&m, &node->meta) &&
                         !fail(p, "the shape or dtype differs from what the operation's rules give"))))

@@ -92,11 +92,12 @@ static tc_status read_settings(lua_State *L, struct settings *out, struct tc_err
 
 static int module_gc(lua_State *L) {
   struct tc_lua_module *m = lua_touserdata(L, 1);
-  struct tc_device *device = m->ctx.device;
+  struct tc_device *device = m->ctx.device, *cpu = m->ctx.cpu;
   if (m->ctx.cache) tc_cache_close(m->ctx.cache); /* its compiled objects unload from the device */
   m->ctx.cache = NULL;
-  m->ctx.device = m->cpu = NULL;
+  m->ctx.device = m->ctx.cpu = NULL;
   if (device) device->methods->close(device);
+  if (cpu && cpu != device) cpu->methods->close(cpu);
   tc_reserve_close(&m->reserve);
   return 0;
 }
@@ -129,8 +130,8 @@ static tc_status open_context(struct tc_lua_module *m, const struct settings *se
   ctx->cache = tc_cache_open(alloc, ctx->config.cache_dir, ctx->config.cache_mb);
   if (ctx->cache && ctx->config.share_choices) tc_cache_share_choices(ctx->cache);
   if (!ctx->cache) return tc_fail(err, TC_NOMEM, "lua", "no memory for the cache");
-  status = tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &m->cpu, err);
-  ctx->device = m->cpu;
+  status = tc_device_cpu_open(alloc, ctx->config.isa, settings->threads, &ctx->cpu, err);
+  if (!status) status = tc_device_of_tests(alloc, ctx->cpu, &ctx->device, err);
   return status || ctx->config.opt_lazy_library ? status : warm_generators(ctx, err);
 }
 

@@ -27,7 +27,6 @@ enum tc_lua_stance {
 
 struct tc_lua_module {
   struct tc_context ctx;     /* ctx.device is NULL before opening and after closing */
-  struct tc_device *cpu;     /* ctx.device, or beside it */
   struct tc_reserve reserve; /* ctx.alloc's */
   struct tc_host host;
   enum tc_lua_stance stance;

@@ -17,12 +17,18 @@ struct tc_builder_methods {
   void (*meta)(struct tc_builder *b, const struct tc_value *value, struct tc_meta *out);
   /* Is the value known to be stored row by row without gaps? NULL: not known, and `contiguous` copies. */
   bool (*is_contiguous)(struct tc_builder *b, const struct tc_value *value);
+  /* What is made without operands from now on is made on the device of this name. NULL, as the next: the
+   * builder has one device. */
+  tc_status (*use_device)(struct tc_builder *b, const char *name, struct tc_error *err);
+  /* The value on the device in use. */
+  tc_status (*move)(struct tc_builder *b, struct tc_value *x, struct tc_value **out, struct tc_error *err);
 };
 
 struct tc_builder {
   const struct tc_builder_methods *methods;
   struct tc_symtab *tab;  /* NULL when eager */
   tc_dtype default_dtype; /* of creation functions and of float results of integers: TC_F32 unless changed */
+  const struct tc_device *device; /* of values that are made without operands; NULL: the CPU */
 };
 
 static inline tc_status tc_emit(struct tc_builder *b, tc_op op, int n_in, struct tc_value *const *in,

@@ -1,6 +1,6 @@
 /* Tensor functions that create: zeros, ones, full, arange, rand, randn and their *_like forms, casts.
  *
- * Options of every creation function: dtype; device (only the CPU creates eagerly); reference_dtype,
+ * Options of every creation function: dtype; device; reference_dtype,
  * for a case of the harness that computes a reference: the values are those of `dtype`, rounded to
  * it, and then cast to reference_dtype, so that a model and its reference see equal numbers. */
 #include <math.h>
@@ -13,10 +13,22 @@ struct options {
   tc_dtype dtype, reference;
 };
 
+static const char *name_of(const struct tc_device *device) {
+  return device ? tc_device_base_of(device)->name : "cpu";
+}
+
+/* Values are made on the device of this name from now on. */
+static void use_device(struct tc_call *c, const char *name) {
+  struct tc_builder *b = c->r.b;
+  if (c->r.status || !strcmp(name, name_of(b->device))) return;
+  if (b->methods->use_device && !b->methods->use_device(b, name, NULL)) return;
+  tc_call_fail(c, TC_UNSUPPORTED, "there is no device '%s'; tensors are created on %s", name,
+               name_of(b->device));
+}
+
 static void check_device(struct tc_call *c, int arg) {
-  const char *device = tc_call_text(c, arg, "cpu");
-  if (strcmp(device, "cpu"))
-    tc_call_fail(c, TC_UNSUPPORTED, "there is no device '%s'; tensors are created on cpu", device);
+  const char *name = tc_call_text(c, arg, NULL);
+  if (name) use_device(c, name);
 }
 
 static struct options read_options(struct tc_call *c, int first, tc_dtype dtype) {
@@ -211,14 +223,29 @@ struct tc_value *tc_fn_cast_bf16(struct tc_call *c) { return cast_to(c, TC_BF16)
 struct tc_value *tc_fn_cast_i64(struct tc_call *c) { return cast_to(c, TC_I64); }
 struct tc_value *tc_fn_cast_bool(struct tc_call *c) { return cast_to(c, TC_BOOL); }
 
+static struct tc_value *move_to(struct tc_call *c, struct tc_value *x, const char *name) {
+  const struct tc_device *from = tc_r_meta(&c->r, x).device;
+  struct tc_builder *b = c->r.b;
+  struct tc_value *moved = NULL;
+  if (!name || c->r.status || !strcmp(name, name_of(from ? from : b->device))) return x;
+  use_device(c, name);
+  if (c->r.status) return NULL;
+  if (!b->methods->move)
+    return tc_call_fail(c, TC_UNSUPPORTED, "a graph has one device, and this moves from %s to %s",
+                        name_of(from), name);
+  c->r.status = b->methods->move(b, x, &moved, c->r.err);
+  return moved;
+}
+
 /* x:to("bf16"), x:to("cpu"), x:to{dtype="bf16"}. */
 struct tc_value *tc_fn_to(struct tc_call *c) {
   struct tc_value *x = tc_call_tensor(c, 0);
-  const char *text = tc_call_text(c, 1, NULL);
-  check_device(c, 2);
+  const char *text = tc_call_text(c, 1, NULL), *device = tc_call_text(c, 2, NULL);
   tc_dtype dtype = tc_r_meta(&c->r, x).dtype;
-  if (text && !tc_dtype_parse(text, &dtype) && strcmp(text, "cpu"))
-    return tc_call_fail(c, TC_ARG, "'%s' is neither a dtype (f32, f64, bf16, i64, bool) nor the device cpu",
-                        text);
-  return tc_r_cast(&c->r, x, dtype);
+  const bool is_dtype = text && tc_dtype_parse(text, &dtype);
+  if (text && !is_dtype && device)
+    return tc_call_fail(c, TC_ARG, "'%s' is no dtype; there are f32, f64, bf16, i64 and bool", text);
+  return tc_r_cast(&c->r, move_to(c, x, text && !is_dtype ? text : device), dtype);
 }
+
+struct tc_value *tc_fn_cpu(struct tc_call *c) { return move_to(c, tc_call_tensor(c, 0), "cpu"); }

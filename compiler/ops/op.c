@@ -53,6 +53,21 @@ static tc_status check_operands(const struct tc_infer *c) {
   return TC_OK;
 }
 
+/* Operands whose device is not said fit to any. */
+static tc_status take_device(const struct tc_infer *c) {
+  const struct tc_device *device = NULL;
+  for (int i = 0; i < c->n_in; i++) {
+    const struct tc_device *own = c->in[i]->device;
+    if (own == device || !own) continue;
+    if (device)
+      return tc_fail(c->err, TC_ARG, "ops", "%s: operands on two devices, %s and %s; move one with x:to",
+                     op_rows[c->op].name, tc_device_base_of(device)->name, tc_device_base_of(own)->name);
+    device = own;
+  }
+  c->out->device = device;
+  return TC_OK;
+}
+
 tc_status tc_op_infer(struct tc_symtab *tab, tc_op op, int n_in, const struct tc_meta *const *in,
                       const struct tc_attrs *attrs, struct tc_meta *out, struct tc_error *err) {
   static const struct tc_attrs none = {0};
@@ -61,9 +76,9 @@ tc_status tc_op_infer(struct tc_symtab *tab, tc_op op, int n_in, const struct tc
     const tc_status status = check_operands(&c);
     if (status) return status;
   }
-  const tc_status status = op_rules[op].dtype(&c);
-  if (status) return status;
-  return op_rules[op].shape(&c);
+  tc_status status = take_device(&c);
+  if (!status) status = op_rules[op].dtype(&c);
+  return status ? status : op_rules[op].shape(&c);
 }
 
 tc_sym tc_meta_numel(struct tc_symtab *tab, const struct tc_meta *meta) {
@@ -74,6 +89,7 @@ tc_sym tc_meta_numel(struct tc_symtab *tab, const struct tc_meta *meta) {
 
 void tc_meta_of_tensor(const struct tc_tensor *tensor, struct tc_meta *meta) {
   meta->dtype = tensor->dtype;
+  meta->device = tensor->storage->device;
   meta->ndim = tensor->ndim;
   for (int d = 0; d < tensor->ndim; d++) meta->sizes[d] = tc_sym_const(tensor->sizes[d]);
 }

@@ -42,10 +42,11 @@ struct tc_op_row {
 const struct tc_op_row *tc_op_row(tc_op op);
 int tc_op_find(const char *name); /* tc_op, or -1 */
 
-/* Dtype and symbolic shape of a value. */
+/* Dtype, symbolic shape and device of a value. */
 struct tc_meta {
   tc_dtype dtype;
   int ndim;
+  const struct tc_device *device; /* NULL: not said, as in a graph that was read */
   tc_sym sizes[TC_MAX_DIMS];
 };
 
@@ -59,7 +60,8 @@ struct tc_attrs {
 static inline int64_t tc_attr_int(const struct tc_attrs *a, int i) { return tc_sym_value(a->ints[i]); }
 
 /* Applies the shape and the dtype rule of `op`. Errors name the operation and the shapes
- * ("matmul: [2, 3] and [4, 5]: the inner sizes 3 and 4 differ"). `tab` may be NULL for constants. */
+ * ("matmul: [2, 3] and [4, 5]: the inner sizes 3 and 4 differ"), or the devices where operands lie on two.
+ * The result is on that of the operands. `tab` may be NULL for constants. */
 tc_status tc_op_infer(struct tc_symtab *tab, tc_op op, int n_in, const struct tc_meta *const *in,
                       const struct tc_attrs *attrs, struct tc_meta *out, struct tc_error *err);
 

@@ -58,6 +58,19 @@ static void prepare_calibration(lua_State *L, struct tb_serving *w) {
     luaL_error(tb_request_failing(L, w, "unsupported"), "the probe kernel needs AVX2, FMA and 40 MiB");
 }
 
+/* Is there the device of a case? Where tests put another in the CPU's place (tc_device_of_tests), cases of
+ * the CPU run on that, and their workloads are told so. */
+static void check_device(lua_State *L, struct tb_serving *w, cJSON *kase) {
+  const char *device = tb_json_text(kase, "device", "cpu");
+  const struct tc_context *ctx = tc_lua_context(L);
+  if (strcmp(device, "cpu"))
+    luaL_error(tb_request_failing(L, w, "unsupported"), "device '%s' is not built", device);
+  if (ctx && ctx->device != ctx->cpu) {
+    cJSON_DeleteItemFromObjectCaseSensitive(kase, "device");
+    cJSON_AddStringToObject(kase, "device", ctx->device->base.name);
+  }
+}
+
 void tb_answer_prepare(lua_State *L, struct tb_serving *w) {
   enum tb_role role;
   if (!tb_role_parse(tb_request_need_text(L, w, "role"), &role))
@@ -66,11 +79,9 @@ void tb_answer_prepare(lua_State *L, struct tb_serving *w) {
     prepare_calibration(L, w);
     return;
   }
-  const cJSON *kase = cJSON_GetObjectItemCaseSensitive(w->request, "case");
+  cJSON *kase = cJSON_GetObjectItemCaseSensitive(w->request, "case");
   if (!cJSON_IsObject(kase)) luaL_error(tb_request_failing(L, w, "usage"), "the request lacks 'case'");
-  const char *device = tb_json_text(kase, "device", "cpu");
-  if (strcmp(device, "cpu"))
-    luaL_error(tb_request_failing(L, w, "unsupported"), "device '%s' is not built", device);
+  check_device(L, w, kase);
   tb_description_load(L, tb_request_need_text(L, w, "suite"));
   const char *backend = tb_json_text(w->request, "backend", "inductor"),
              *mode = tb_json_text(w->request, "mode", "default");

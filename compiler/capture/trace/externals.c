@@ -238,6 +238,9 @@ tc_status tc_tensor_node(struct tc_trace *t, struct tc_traced_tensor *tensor, st
     const tc_status status = tc_shape_of(t, tensor, &shape);
     if (status) return status;
     tc_meta_of_tensor(tensor->external, &meta);
+    if (meta.device && t->ctx->device && meta.device != t->ctx->device)
+      return tc_trace_break(t, TC_BREAK_UNSUPPORTED_VALUE, "a tensor on %s, where graphs run on %s",
+                            tc_device_base_of(meta.device)->name, tc_device_base_of(t->ctx->device)->name);
     for (int d = 0; d < meta.ndim; d++) meta.sizes[d] = shape->sizes[d];
     tc_guards_input(t->guards, tensor->origin.source);
     t->n_graph_inputs++;

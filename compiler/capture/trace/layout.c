@@ -141,5 +141,6 @@ void tc_trace_open_builder(struct tc_trace *t) {
   t->methods.emit = emit;
   t->methods.is_contiguous = is_contiguous;
   t->builder.builder.methods = &t->methods;
+  t->builder.builder.device = t->ctx->device;
   if (t->host->default_dtype) t->builder.builder.default_dtype = t->host->default_dtype(t->L);
 }

@@ -115,6 +115,7 @@ tc_status tc_cpu_target(const char *isa, int threads, struct tc_target *out, str
   const bool wide = has_avx512 && (is_auto || wants_avx512);
   *out = (struct tc_target){
       .arch = TC_ARCH_X86_64,
+      .device = "cpu",
       .name = wide ? "avx512" : "avx2",
       .llvm_cpu = wide ? "x86-64-v4" : "x86-64-v3",
       .llvm_features = "",

@@ -145,7 +145,7 @@ static struct tc_plugin_tensor memory_of(const struct tc_tensor *x) {
 static void move_outputs(lua_State *L, const struct code *c, int first) {
   struct tc_error err = {.message = ""};
   struct tc_tensor moved;
-  for (int i = 0; i < c->n_outputs && c->module->ctx.device != c->module->cpu; i++) {
+  for (int i = 0; i < c->n_outputs && c->module->ctx.device != c->module->ctx.cpu; i++) {
     struct tc_lua_object *object = lua_touserdata(L, first + i);
     if (tc_tensor_to(&object->tensor, c->module->ctx.device, &moved, &err)) luaL_error(L, "%s", err.message);
     tc_tensor_release(&object->tensor);
@@ -159,7 +159,7 @@ static void make_outputs(lua_State *L, const struct code *c, struct tc_plugin_te
   for (int i = 0; i < c->n_outputs; i++) {
     const struct output *o = &c->outputs[i];
     struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
-    if (tc_tensor_new(c->module->cpu, o->dtype, o->ndim, o->sizes, &object->tensor, &err)) {
+    if (tc_tensor_new(c->module->ctx.cpu, o->dtype, o->ndim, o->sizes, &object->tensor, &err)) {
       object->tensor.storage = NULL;
       luaL_error(L, "%s", err.message);
     }

@@ -118,7 +118,7 @@ static tc_dtype literal_dtype(const struct literal *s, tc_dtype default_dtype) {
 static void move_to_default(lua_State *L, struct tc_lua_module *m, struct tc_lua_object *object) {
   struct tc_error err = {.message = ""};
   struct tc_tensor moved;
-  if (m->ctx.device == m->cpu) return;
+  if (m->ctx.device == m->ctx.cpu) return;
   if (tc_tensor_to(&object->tensor, m->ctx.device, &moved, &err)) tc_lua_raise(L, NAME, &err);
   tc_tensor_release(&object->tensor);
   object->tensor = moved;
@@ -130,7 +130,7 @@ static struct tc_lua_object *push_literal(lua_State *L, struct tc_lua_module *m,
                                           tc_dtype dtype) {
   struct tc_error err = {.message = ""};
   struct tc_lua_object *object = tc_lua_new_object(L, lua_upvalueindex(TC_LUA_METATABLE));
-  if (tc_tensor_new(m->cpu, dtype, s->ndim, s->sizes, &object->tensor, &err)) {
+  if (tc_tensor_new(m->ctx.cpu, dtype, s->ndim, s->sizes, &object->tensor, &err)) {
     object->tensor.storage = NULL;
     tc_lua_raise(L, NAME, &err);
   }

@@ -35,7 +35,7 @@ const struct tc_tensor *tc_lua_on_host(lua_State *L, const struct tc_tensor *x, 
   tc_lua_push_metatable(L);
   struct tc_lua_object *object = tc_lua_new_object(L, lua_gettop(L));
   lua_replace(L, -2);
-  if (tc_tensor_to(x, tc_lua_module(L)->cpu, &object->tensor, &err)) {
+  if (tc_tensor_to(x, tc_lua_module(L)->ctx.cpu, &object->tensor, &err)) {
     object->tensor.storage = NULL;
     tc_lua_raise(L, name, &err);
   }

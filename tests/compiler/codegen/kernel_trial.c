@@ -22,8 +22,8 @@ static const struct tc_codegen *const generators[TRIAL_GENERATORS] = {&tc_codege
 const struct tc_codegen *trial_generator(int which) { return generators[which]; }
 
 static const struct tc_target targets[TRIAL_TARGETS] = {
-    {TC_ARCH_X86_64, "avx2", "x86-64-v3", "", 32, 16, 1, 32 << 10, 1 << 20, 32 << 20},
-    {TC_ARCH_X86_64, "avx512", "x86-64-v4", "", 64, 32, 1, 32 << 10, 1 << 20, 32 << 20},
+    {TC_ARCH_X86_64, "cpu", "avx2", "x86-64-v3", "", 32, 16, 1, 32 << 10, 1 << 20, 32 << 20},
+    {TC_ARCH_X86_64, "cpu", "avx512", "x86-64-v4", "", 64, 32, 1, 32 << 10, 1 << 20, 32 << 20},
 };
 
 const struct tc_target *trial_target(int which) {

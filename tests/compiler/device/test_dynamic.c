@@ -90,7 +90,7 @@ static void make_inputs(int number, const int64_t *sizes, struct inputs *in) {
   struct tc_arena *arena = tc_arena_new(ctx.alloc);
   struct program p = {.tab = tc_symtab_new(tc_arena_alloc(arena)), .sizes = sizes};
   const char *at = programs[number].inputs;
-  struct tc_meta meta;
+  struct tc_meta meta = {0};
   random_state = SEED + (uint64_t)number;
   for (in->n = 0; program_input(&p, &at, &meta); in->n++) {
     int64_t shape[TC_MAX_DIMS];
@@ -156,7 +156,7 @@ static struct tc_graph *capture(int number) {
   for (int i = 0; i < N_SIZES; i++) tc_sym_size(g->tab, i, size_rows[0][i]);
   struct program p = {.b = &b.builder, .tab = g->tab};
   const char *at = programs[number].inputs;
-  struct tc_meta meta;
+  struct tc_meta meta = {0};
   while (program_input(&p, &at, &meta)) {
     tc_sym strides[TC_MAX_DIMS], stride = tc_sym_const(1);
     for (int d = meta.ndim - 1; d >= 0; d--)

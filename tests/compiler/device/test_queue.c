@@ -1,17 +1,23 @@
-/* Queues, events, copies and fills, as device.h has them: what holds on every device. */
+/* Queues, events, copies and fills, as device.h has them: what holds on every device. Then what the shadow
+ * device is for: two faults are planted, a host that follows an address and one that does not wait, and each
+ * is seen. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "device/device.h"
+#include "tensor/host.h"
 
 enum { BYTES = 1 << 12, ROWS = 5, ROW_BYTES = 12, FROM_PITCH = 20, TO_PITCH = 16 };
 
-static struct tc_device *device;
+static struct tc_device *device, *cpu;
 static struct tc_error err;
 
 #define OK(call) assert_int_equal((call), TC_OK)
@@ -20,9 +26,21 @@ static int open_cpu(void **state) {
   (void)state;
   return tc_device_cpu_open(tc_alloc_system(), "auto", 1, &device, &err) != TC_OK;
 }
-static int close_device(void **state) {
+static int close_cpu(void **state) {
   (void)state;
   device->methods->close(device);
+  return 0;
+}
+static int open_shadow(void **state) {
+  (void)state;
+  if (tc_device_cpu_open(tc_alloc_system(), "auto", 1, &cpu, &err)) return 1;
+  return tc_device_shadow_open(tc_alloc_system(), cpu, &device, &err) != TC_OK;
+}
+static int close_shadow(void **state) {
+  (void)state;
+  assert_true(device->bytes_live == 0);
+  device->methods->close(device);
+  cpu->methods->close(cpu);
   return 0;
 }
 
@@ -108,8 +126,77 @@ static void test_events(void **state) {
   tc_storage_release(s);
 }
 
+/* --- planted faults --- */
+
+static struct tc_tensor three_halves(void) {
+  struct tc_tensor x;
+  const int64_t sizes[] = {2};
+  OK(tc_tensor_new(device, TC_F64, 1, sizes, &x, &err));
+  tc_tensor_set_f64(&x, 0, 1.5);
+  return x;
+}
+
+static void test_host_may_not_follow(void **state) {
+  struct tc_tensor x = three_halves();
+  int status;
+  (void)state;
+  assert_true(tc_tensor_get_f64(&x, 0) == 1.5);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);
+    _exit(*(volatile double *)tc_tensor_data(&x) == 1.5); /* the fault */
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  tc_tensor_release(&x);
+}
+
+static tc_status do_not_wait(struct tc_device *which, struct tc_error *unused) {
+  (void)which, (void)unused;
+  return TC_OK;
+}
+
+static void test_host_must_wait(void **state) {
+  struct tc_tensor x = three_halves();
+  const struct tc_device_methods *methods = device->methods;
+  struct tc_device_methods hasty = *methods;
+  unsigned char got[sizeof(double)];
+  (void)state;
+  hasty.synchronize = do_not_wait; /* the fault */
+  device->methods = &hasty;
+  OK(tc_host_get(&x, got, sizeof got, &err));
+  device->methods = methods;
+  for (size_t i = 0; i < sizeof got; i++) assert_int_equal(got[i], 0xCB);
+  OK(device->methods->synchronize(device, &err));
+  double value;
+  memcpy(&value, got, sizeof value);
+  assert_true(value == 1.5);
+  tc_tensor_release(&x);
+}
+
+/* Fresh memory, and memory that was freed and taken again, holds nothing of before. */
+static void test_memory_is_poisoned(void **state) {
+  (void)state;
+  for (int turn = 0; turn < 2; turn++) {
+    struct tc_storage *s = storage_of(BYTES);
+    unsigned char got[BYTES];
+    copy_plain(NULL, TC_COPY_TO_HOST, got, s->data, BYTES);
+    OK(device->methods->fill(device, NULL, s->data, 0, BYTES, &err));
+    OK(device->methods->synchronize(device, &err));
+    for (int i = 0; i < BYTES; i++) assert_int_equal(got[i], 0xCB);
+    tc_storage_release(s);
+    OK(device->methods->synchronize(device, &err));
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest cpu[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_rows),
-                                   cmocka_unit_test(test_events)};
-  return cmocka_run_group_tests_name("cpu", cpu, open_cpu, close_device);
+  const struct CMUnitTest on_cpu[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_rows),
+                                      cmocka_unit_test(test_events)};
+  const struct CMUnitTest shadow[] = {
+      cmocka_unit_test(test_copies),         cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_events),         cmocka_unit_test(test_host_may_not_follow),
+      cmocka_unit_test(test_host_must_wait), cmocka_unit_test(test_memory_is_poisoned)};
+  return cmocka_run_group_tests_name("cpu", on_cpu, open_cpu, close_cpu) +
+         cmocka_run_group_tests_name("shadow", shadow, open_shadow, close_shadow);
 }

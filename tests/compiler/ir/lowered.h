@@ -21,7 +21,8 @@
 #include "tests/compiler/ir/reference.h"
 
 /* A test may change it. */
-static struct tc_target lowered_target = {.name = "avx512",
+static struct tc_target lowered_target = {.device = "cpu",
+                                          .name = "avx512",
                                           .vector_bytes = 64,
                                           .vector_registers = 32,
                                           .threads = 2,

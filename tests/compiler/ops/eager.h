@@ -38,6 +38,7 @@ static inline double eager_uniform(double low, double high) {
 /* --- devices --- */
 
 struct eager {
+  struct tc_device *cpu; /* ctx.device, or what does its work */
   struct tc_context ctx;
   struct tc_error err;
 };
@@ -47,15 +48,16 @@ static inline bool eager_open(struct eager *e, int isa) {
   memset(e, 0, sizeof *e);
   e->ctx.alloc = tc_alloc_system();
   e->ctx.rng.seed = 1;
-  const tc_status status =
-      tc_device_cpu_open(e->ctx.alloc, eager_isas[isa], EAGER_THREADS, &e->ctx.device, &e->err);
+  const tc_status status = tc_device_cpu_open(e->ctx.alloc, eager_isas[isa], EAGER_THREADS, &e->cpu, &e->err);
   if (status == TC_UNSUPPORTED) return false;
   assert_int_equal(status, TC_OK);
+  assert_int_equal(tc_device_of_tests(e->ctx.alloc, e->cpu, &e->ctx.device, &e->err), TC_OK);
   return true;
 }
 static inline void eager_close(struct eager *e) {
   assert_true(e->ctx.device->bytes_live == 0);
   e->ctx.device->methods->close(e->ctx.device);
+  if (e->cpu && e->cpu != e->ctx.device) e->cpu->methods->close(e->cpu);
 }
 /* Runs `body` on each device. */
 #define ON_EACH_ISA(e, ...)                                                                                  \

@@ -432,7 +432,7 @@ static void draws_are_kept(void **state) {
 static void symbolic_sizes_stay_symbolic(void **state) {
   struct fixture *f = *state;
   const tc_sym n = tc_sym_size(f->graph->tab, 0, 32), strides[] = {tc_sym_const(8), tc_sym_const(1)};
-  const struct tc_meta meta = {TC_F32, 2, {n, tc_sym_const(8)}};
+  const struct tc_meta meta = {.dtype = TC_F32, .ndim = 2, .sizes = {n, tc_sym_const(8)}};
   static const struct {
     tc_op op;
     int n_ints;
