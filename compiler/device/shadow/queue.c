@@ -19,10 +19,6 @@ struct tc_event {
 static void lock(struct tc_shadow *shadow) { pthread_mutex_lock(&shadow->lock); }
 static void unlock(struct tc_shadow *shadow) { pthread_mutex_unlock(&shadow->lock); }
 
-static tc_status no_memory(struct tc_error *err) {
-  return tc_fail(err, TC_NOMEM, "shadow", "no memory for work of the device's queue");
-}
-
 void *tc_shadow_work_new(struct tc_shadow *shadow, size_t bytes,
                          tc_status (*run)(struct tc_shadow *, struct tc_shadow_work *, struct tc_error *)) {
   struct tc_arena *arena = tc_arena_new(shadow->alloc);
@@ -48,10 +44,10 @@ void *tc_shadow_keep(struct tc_shadow_work *work, const void *from, size_t bytes
 tc_status tc_shadow_order(struct tc_shadow *shadow, struct tc_queue *queue, struct tc_shadow_work *work,
                           bool failed, struct tc_error *err) {
   struct tc_queue *q = queue ? queue : &shadow->first;
-  if (!work) return no_memory(err);
+  if (!work) return tc_fail_memory(err, "shadow");
   if (failed) {
     tc_arena_free(work->arena);
-    return no_memory(err);
+    return tc_fail_memory(err, "shadow");
   }
   lock(shadow);
   *q->tail = work;
@@ -101,7 +97,7 @@ tc_status tc_shadow_synchronize(struct tc_device *device, struct tc_error *err) 
 tc_status tc_shadow_queue_new(struct tc_device *device, struct tc_queue **out, struct tc_error *err) {
   struct tc_shadow *shadow = tc_shadow_of(device);
   struct tc_queue *queue = TC_NEW(shadow->alloc, struct tc_queue);
-  if (!queue) return no_memory(err);
+  if (!queue) return tc_fail_memory(err, "shadow");
   queue->tail = &queue->head;
   lock(shadow);
   queue->next = shadow->first.next;
@@ -154,7 +150,7 @@ static tc_status order_event(struct tc_device *device, struct tc_event *event, s
                              struct tc_error *err) {
   struct tc_shadow *shadow = tc_shadow_of(device);
   struct event_work *w = tc_shadow_work_new(shadow, sizeof *w, run);
-  if (!w) return no_memory(err);
+  if (!w) return tc_fail_memory(err, "shadow");
   w->event = event;
   w->number = event->recorded;
   return tc_shadow_order(shadow, queue, &w->work, false, err);
@@ -162,7 +158,7 @@ static tc_status order_event(struct tc_device *device, struct tc_event *event, s
 
 tc_status tc_shadow_event_new(struct tc_device *device, struct tc_event **out, struct tc_error *err) {
   *out = TC_NEW(tc_shadow_of(device)->alloc, struct tc_event);
-  return *out ? TC_OK : no_memory(err);
+  return *out ? TC_OK : tc_fail_memory(err, "shadow");
 }
 
 void tc_shadow_event_free(struct tc_device *device, struct tc_event *event) {
@@ -233,7 +229,7 @@ tc_status tc_shadow_copy(struct tc_device *device, struct tc_queue *queue, const
   struct tc_shadow *shadow = tc_shadow_of(device);
   struct copy_work *w = tc_shadow_work_new(shadow, sizeof *w, do_copy);
   bool failed = false;
-  if (!w) return no_memory(err);
+  if (!w) return tc_fail_memory(err, "shadow");
   w->copy = *copy;
   if (copy->kind == TC_COPY_TO_DEVICE)
     keep_rows(w, &failed);
@@ -263,7 +259,7 @@ tc_status tc_shadow_fill(struct tc_device *device, struct tc_queue *queue, void 
                          struct tc_error *err) {
   struct tc_shadow *shadow = tc_shadow_of(device);
   struct fill_work *w = tc_shadow_work_new(shadow, sizeof *w, do_fill);
-  if (!w) return no_memory(err);
+  if (!w) return tc_fail_memory(err, "shadow");
   w->to = tc_shadow_back(shadow, to);
   w->byte = byte;
   w->bytes = bytes;
