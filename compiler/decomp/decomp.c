@@ -102,7 +102,7 @@ static tc_status rewrite_all(struct decomposer *d, const struct tc_graph *g, str
 
 tc_status tc_decompose(struct tc_graph *g, const struct tc_config *config, struct tc_graph **out,
                        struct tc_error *err) {
-  struct decomposer d = {.builder = {&decomposer_methods, g->tab, TC_F32},
+  struct decomposer d = {.builder = {.methods = &decomposer_methods, .tab = g->tab, .default_dtype = TC_F32},
                          .counts_uses = config->opt_fused_passes};
   struct tc_graph *to = tc_graph_sibling(g);
   if (!to) return tc_fail_memory(err, "decomp");

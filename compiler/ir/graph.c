@@ -193,5 +193,6 @@ static bool node_is_contiguous(struct tc_builder *b, const struct tc_value *valu
 void tc_graph_builder_init(struct tc_graph_builder *b, struct tc_graph *g) {
   static const struct tc_builder_methods methods = {
       .emit = record, .meta = node_meta, .is_contiguous = node_is_contiguous};
-  *b = (struct tc_graph_builder){.builder = {&methods, g->tab, TC_F32}, .graph = g};
+  *b = (struct tc_graph_builder){.builder = {.methods = &methods, .tab = g->tab, .default_dtype = TC_F32},
+                                 .graph = g};
 }

@@ -181,7 +181,7 @@ fails 2 'backend=peer:: use peer:NAME or peer:./FILE.py' "$TBENCH" run suite=sha
 fails 2 'backend=peer:none: there is no adapter' "$TBENCH" ab suite=shared base.backend=peer:none dry-run=yes
 fails 2 'backend=peer:fake is a peer' "$TBENCH" explain suite=shared workload=w backend=peer:fake
 run python3 -B "$srcdir/suites/peers/torch_adapter.py"
-[ "$status" -ne 0 ] && [[ $err == *'only tbench itself starts this'* ]]
+[ "$status" -ne 0 ] && [[ $err == *'started by tbench itself (backend=peer:NAME), never by hand'* ]]
 tap_result $? 'an adapter that is started by hand says so'
 
 # --- the adapters that come with tbench ---

@@ -41,8 +41,8 @@ static void test_hostile(void **state) {
                                       "# hash",
                                       "a]]>b",
                                       "c]]\x01>d",
-                                      "a very long name that goes on and on and on, for no reason at all, "
-                                      "until nobody reads it any longer, and then further"};
+                                      ("a very long name that goes on and on and on, for no reason at all, "
+                                       "until nobody reads it any longer, and then further")};
   enum { NAMES = sizeof names / sizeof *names };
   static const struct tb_plot_point points[] = {{0, 2}, {2, 3}};
   struct tb_plot_series series[NAMES];

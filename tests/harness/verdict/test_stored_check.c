@@ -61,8 +61,8 @@ static void test_right(void **state) {
       "\"outcome\": \"ok\", " TIMES("steady", "120.1"), /* rounded */
       "\"outcome\": \"ok\", \"steady\": {\"median_ns\": null, \"replicates\": []}, \"speedup\": null",
       "\"outcome\": \"ok\", \"steady\": {\"median_ns\": 5, \"replicates\": [{\"median_ns\": null}]}",
-      "\"outcome\": \"ok\", \"steady\": null, \"speedup\": null, \"probe\": null, \"instructions\": "
-      "{\"cold\": {\"total\": 7}}",                                              /* counted */
+      ("\"outcome\": \"ok\", \"steady\": null, \"speedup\": null, \"probe\": null, \"instructions\": "
+       "{\"cold\": {\"total\": 7}}"),                                            /* counted */
       "\"outcome\": \"crashed\", \"steady\": null, \"speedup\": {\"ratio\": 1}", /* behind its first replicate
                                                                                   */
       "\"outcome\": \"wrong\", \"correctness\": {\"ok\": false}",
