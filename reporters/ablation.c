@@ -131,7 +131,8 @@ static bool is_pair(const cJSON *result, const cJSON *on, const cJSON *off) {
 static const cJSON **array_of(const cJSON *list) {
   const cJSON **cases = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *cases), *one;
   int n = 0;
-  if (cases) cJSON_ArrayForEach(one, list) cases[n++] = one;
+  if (cases)
+    cJSON_ArrayForEach(one, list) cases[n++] = one;
   return cases;
 }
 
@@ -299,8 +300,9 @@ static bool fill_overall(struct tb_ablation *a, const struct tb_equal_texts *set
 static uint64_t set_hash(const cJSON *switches) {
   const cJSON *setting;
   uint64_t sum = 0;
-  cJSON_ArrayForEach(setting, switches) if (is_technique(setting)) sum +=
-      tc_hash_u64(tc_hash_bytes(0, setting->string, strlen(setting->string)), hash_of(setting));
+  cJSON_ArrayForEach(setting, switches)
+    if (is_technique(setting))
+      sum += tc_hash_u64(tc_hash_bytes(0, setting->string, strlen(setting->string)), hash_of(setting));
   return sum;
 }
 

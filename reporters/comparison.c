@@ -61,7 +61,8 @@ static void put_count(const cJSON *one, bool of_history, FILE *out) {
 
 static bool is_of_history(const cJSON *cases) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, cases) if (!isnan(tb_doc_number(one, "time.points"))) return true;
+  cJSON_ArrayForEach(one, cases)
+    if (!isnan(tb_doc_number(one, "time.points"))) return true;
   return false;
 }
 
@@ -119,9 +120,8 @@ static void put_findings(const cJSON *one, const struct tb_report_options *optio
   const char *basis = tb_doc_text(one, "basis", NULL);
   if (problem) put_indented(out, "", problem);
   if (basis && options->verbose) put_indented(out, "against ", basis);
-  cJSON_ArrayForEach(finding,
-                     tb_doc_at(one, "exact")) if (options->verbose ||
-                                                  strcmp(tb_doc_text(finding, "outcome", ""), "same"))
+  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact"))
+    if (options->verbose || strcmp(tb_doc_text(finding, "outcome", ""), "same"))
       put_indented(out, "", tb_doc_text(finding, "line", "?"));
   if (!cJSON_IsObject(attribution)) return;
   const char *why = tb_doc_text(attribution, "why_not", NULL);
@@ -147,8 +147,8 @@ static void put_levels(const cJSON *cases, FILE *out) {
   static const double level = 0.95, close = 1e-9;
   double most = level;
   const cJSON *one;
-  cJSON_ArrayForEach(one, cases) most =
-      fmax(most, tb_doc_at(one, "time.confidence") ? tb_doc_number(one, "time.confidence") : level);
+  cJSON_ArrayForEach(one, cases)
+    most = fmax(most, tb_doc_at(one, "time.confidence") ? tb_doc_number(one, "time.confidence") : level);
   if (most > level + close)
     fprintf(
         out,

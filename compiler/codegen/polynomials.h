@@ -81,7 +81,7 @@
 
 #if POLY_F64
 #define POLY_MANTISSA      52
-#define POLY_MAGIC         6755399441055744.0 /* 1.5·2^52: adding it rounds to an integer, kept in the low bits */
+#define POLY_MAGIC         6755399441055744.0 /* 1.5·2^52: adding it leaves an integer in the low bits */
 #define POLY_BIAS          1023
 #define POLY_SIGN          INT64_MIN
 #define POLY_EXPONENT      ((int64_t)0xFFF0000000000000)

@@ -20,11 +20,13 @@ struct tc_lowering {
 
 typedef tc_status (*tc_lower_rule)(struct tc_lowering *l, const struct tc_node *node);
 
+/* clang-format off */
 #define TC_LOWER_RULES(X)                                                                                    \
   X(input)                                                                                                   \
   X(full)                                                                                                    \
   X(arange) X(random) X(pointwise) X(reduce) X(matmul) X(view) X(expand) X(permute) X(slice) X(clone)        \
       X(flip) X(pad) X(cat) X(tri) X(embedding) X(gather) X(index_select)
+/* clang-format on */
 #define TC_DECLARE(name) tc_status lower_##name(struct tc_lowering *l, const struct tc_node *node);
 TC_LOWER_RULES(TC_DECLARE)
 #undef TC_DECLARE

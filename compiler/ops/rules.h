@@ -27,14 +27,18 @@ tc_status tc_infer_fail(const struct tc_infer *c, tc_status status, const char *
 tc_status tc_infer_fail_dtype(const struct tc_infer *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* clang-format off */
 #define TC_INFER_RULES_SHAPE(X)                                                                              \
   X(input)                                                                                                   \
   X(full)                                                                                                    \
   X(arange) X(random) X(same) X(along) X(dims) X(diagonal) X(broadcast) X(reduce) X(norm) X(matmul)          \
       X(linear) X(sdpa) X(view) X(expand) X(permute) X(slice) X(squeeze) X(unsqueeze) X(pad) X(cat)          \
           X(embedding) X(gather) X(index_select) X(copy_)
+/* clang-format on */
+/* clang-format off */
 #define TC_INFER_RULES_DTYPE(X)                                                                              \
   X(input) X(attr0) X(number) X(real) X(boolean) X(where) X(sum) X(index) X(same) X(first) X(embedding)
+/* clang-format on */
 
 #define TC_DECLARE(name) tc_status tc_shape_##name(const struct tc_infer *c);
 TC_INFER_RULES_SHAPE(TC_DECLARE)

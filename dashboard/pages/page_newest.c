@@ -56,7 +56,8 @@ static void put_launches(struct tc_strbuf *out, const cJSON *graph) {
   tb_web_bytes(out, tb_doc_number(graph, "code_bytes"));
   tc_strbuf_printf(out, "%s</p>\n", list ? "" : ". This result does not list them");
   if (count) tb_web_table(out, "kernels and library calls, in order", columns, TB_COUNT(columns));
-  cJSON_ArrayForEach(launch, list) if (n < LIST_MOST) put_launch(out, launch, ++n);
+  cJSON_ArrayForEach(launch, list)
+    if (n < LIST_MOST) put_launch(out, launch, ++n);
   if (count) tb_web_table_end(out);
   if (count > n) tc_strbuf_printf(out, "<p class=quiet>%d more are in the result</p>\n", count - n);
   tc_strbuf_puts(out, "</section>\n");
@@ -166,7 +167,7 @@ static void put_instructions(struct tc_strbuf *out, const cJSON *instructions) {
   tb_web_table(out, "instructions", columns, TB_COUNT(columns));
   put_counts(out, sides, TB_COUNT(sides), "whole first call", "total");
   cJSON_ArrayForEach(stage, tb_doc_at(sides[0], "stages"))
-      put_counts(out, sides, TB_COUNT(sides), stage->string, NULL);
+    put_counts(out, sides, TB_COUNT(sides), stage->string, NULL);
   tb_web_table_end(out);
   tc_strbuf_puts(out, "<p class=quiet>a later call: ");
   put_count(out, tb_doc_number(instructions, "steady"));

@@ -53,7 +53,8 @@ static char *read_source(const char *path) {
 static void add_source(cJSON *sources, const char *chunk) {
   const cJSON *known;
   if (*chunk != '@') return;
-  cJSON_ArrayForEach(known, sources) if (!strcmp(tb_json_text(known, "chunk", ""), chunk)) return;
+  cJSON_ArrayForEach(known, sources)
+    if (!strcmp(tb_json_text(known, "chunk", ""), chunk)) return;
   char *text = read_source(chunk + 1);
   if (!text) return;
   cJSON *source = cJSON_CreateObject();
@@ -67,7 +68,7 @@ bool tb_explanation_add(cJSON *document, const char *id, cJSON *explanation) {
   cJSON *one = cJSON_CreateObject(), *sources = cJSON_GetObjectItemCaseSensitive(document, "sources");
   const cJSON *piece;
   cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(explanation, "pieces"))
-      add_source(sources, tb_json_text(piece, "chunk", ""));
+    add_source(sources, tb_json_text(piece, "chunk", ""));
   if (explanation) mark_lists(explanation);
   if (one && cJSON_AddStringToObject(one, "id", id) &&
       cJSON_AddItemToObject(one, "explanation", explanation) &&

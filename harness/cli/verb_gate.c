@@ -121,8 +121,8 @@ static tc_status compare_history(struct gate *g, struct tc_error *err) {
     const struct tb_history_series *series = tb_history_find(&g->history, tb_doc_text(one, "id", "?"));
     good = good && tb_verdicts_add_left_out(&g->comparison, one, series ? series->newest : NULL);
   }
-  cJSON_ArrayForEach(one, g->history.vanished) good =
-      good && tb_verdicts_add(&g->comparison, tb_doc_text(one, "id", "?"), one, NULL);
+  cJSON_ArrayForEach(one, g->history.vanished)
+    good = good && tb_verdicts_add(&g->comparison, tb_doc_text(one, "id", "?"), one, NULL);
   for (size_t i = 0; i < g->history.passed_over.len; i++)
     fprintf(stderr, "tbench gate: skipped %s\n", g->history.passed_over.data[i]);
   good = good && tb_verdicts_correct(&g->comparison, g->comparison.cases.len);
@@ -230,8 +230,9 @@ static enum tb_exit update_history(const struct gate *g) {
 static enum tb_exit first_baseline(struct gate *g) {
   const cJSON *one;
   int failed = 0;
-  cJSON_ArrayForEach(one, tb_doc_at(g->head, "cases")) failed +=
-      strcmp(tb_doc_text(one, "outcome", ""), "ok") && strcmp(tb_doc_text(one, "outcome", ""), "unsupported");
+  cJSON_ArrayForEach(one, tb_doc_at(g->head, "cases"))
+    failed += strcmp(tb_doc_text(one, "outcome", ""), "ok") &&
+              strcmp(tb_doc_text(one, "outcome", ""), "unsupported");
   if (failed || tb_result_unfinished(g->head) || !cJSON_GetArraySize(tb_doc_at(g->head, "cases")))
     return tb_verb_failed(
         "gate", "%s cannot be a baseline: it is unfinished, has no cases, or has failed cases", g->result);

@@ -122,8 +122,8 @@ static enum tb_bad count_case(struct tb_bisect *b, const struct tb_case *kase, c
     const cJSON *piece, *entry;
     cJSON_ArrayForEach(piece, cJSON_GetObjectItemCaseSensitive(
                                   cJSON_GetObjectItemCaseSensitive(reply, "explanation"), "pieces"))
-        cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(piece, "entries"))
-            add_entry(b, entry, trial, out);
+      cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(piece, "entries"))
+        add_entry(b, entry, trial, out);
   }
   cJSON_Delete(reply);
   tb_process_stop(&process);

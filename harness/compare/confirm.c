@@ -33,8 +33,8 @@ static tc_status stored_words(struct tc_arena *arena, const cJSON *document, int
                    "(leave base= out)");
   *argv = tc_arena_bytes(arena, sizeof **argv * (size_t)count);
   if (!*argv) return tc_fail_memory(err, "gate");
-  cJSON_ArrayForEach(word, words) if (index++ >= PROGRAM_AND_VERB && cJSON_IsString(word))(*argv)[(*argc)++] =
-      word->valuestring;
+  cJSON_ArrayForEach(word, words)
+    if (index++ >= PROGRAM_AND_VERB && cJSON_IsString(word)) (*argv)[(*argc)++] = word->valuestring;
   return TC_OK;
 }
 

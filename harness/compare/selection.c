@@ -47,9 +47,8 @@ static bool list_earlier(struct tc_arena *arena, const cJSON *document, struct e
     const bool ok = !strcmp(tb_doc_text(one, "outcome", ""), "ok");
     if (!add_earlier(arena, e, one, ok ? tb_doc_text(one, "graph.artifact", NULL) : NULL)) return false;
   }
-  cJSON_ArrayForEach(one, tb_doc_at(document, "left_out")) if (!add_earlier(arena, e, one,
-                                                                            tb_doc_text(one, "artifact",
-                                                                                        NULL))) return false;
+  cJSON_ArrayForEach(one, tb_doc_at(document, "left_out"))
+    if (!add_earlier(arena, e, one, tb_doc_text(one, "artifact", NULL))) return false;
   return true;
 }
 

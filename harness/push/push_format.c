@@ -173,7 +173,9 @@ static tc_status add_elements(struct tc_arena *arena, const char *text, tb_push_
   tc_status status =
       cJSON_IsArray(all) ? TC_OK : tc_fail(err, TC_CORRUPT, "push", "the reporter wrote no list of requests");
   const cJSON *one;
-  if (!status) cJSON_ArrayForEach(one, all) if (!status) status = add_json(arena, one, bodies, err);
+  if (!status)
+    cJSON_ArrayForEach(one, all)
+      if (!status) status = add_json(arena, one, bodies, err);
   cJSON_Delete(all);
   return status;
 }

@@ -95,7 +95,8 @@ static bool replace_cases(const struct tb_verdicts *c, cJSON *document, int offs
 
 static bool is_used(const cJSON *cases, int environment) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, cases) if (tb_doc_number(one, "env") == environment) return true;
+  cJSON_ArrayForEach(one, cases)
+    if (tb_doc_number(one, "env") == environment) return true;
   return false;
 }
 
@@ -121,8 +122,8 @@ cJSON *tb_baseline_updated(const struct tb_verdicts *c, const cJSON *base, const
   const cJSON *environment;
   const int offset = cJSON_GetArraySize(environments);
   bool good = out && cJSON_IsArray(environments);
-  cJSON_ArrayForEach(environment, tb_doc_at(head, "environments")) good =
-      good && cJSON_AddItemToArray(environments, cJSON_Duplicate(environment, true));
+  cJSON_ArrayForEach(environment, tb_doc_at(head, "environments"))
+    good = good && cJSON_AddItemToArray(environments, cJSON_Duplicate(environment, true));
   good = good && replace_cases(c, out, offset, update);
   if (good) drop_unused_environments(out);
   cJSON *planned = cJSON_GetObjectItemCaseSensitive(out, "planned");

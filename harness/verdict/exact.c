@@ -103,10 +103,11 @@ static bool add(const struct comparing *c, const struct tb_field *figure, const 
 static bool add_members(const struct comparing *c, const struct tb_field *figure, const cJSON *base,
                         const cJSON *head) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, base) if (!add(c, figure, one->string, one,
-                                         cJSON_GetObjectItemCaseSensitive(head, one->string))) return false;
-  cJSON_ArrayForEach(one, head) if (!cJSON_GetObjectItemCaseSensitive(base, one->string) &&
-                                    !add(c, figure, one->string, NULL, one)) return false;
+  cJSON_ArrayForEach(one, base)
+    if (!add(c, figure, one->string, one, cJSON_GetObjectItemCaseSensitive(head, one->string))) return false;
+  cJSON_ArrayForEach(one, head)
+    if (!cJSON_GetObjectItemCaseSensitive(base, one->string) && !add(c, figure, one->string, NULL, one))
+      return false;
   return true;
 }
 

@@ -39,7 +39,8 @@ double tb_history_value(const cJSON *one_case, bool *calibrated) {
   double *values = malloc(sizeof *values * ((size_t)count + 1));
   size_t n = 0;
   *calibrated = count > 0;
-  cJSON_ArrayForEach(item, ratios) if (values && cJSON_IsNumber(item)) values[n++] = item->valuedouble;
+  cJSON_ArrayForEach(item, ratios)
+    if (values && cJSON_IsNumber(item)) values[n++] = item->valuedouble;
   const double value =
       tb_history_value_of(*calibrated, values, n, tb_doc_number(one_case, "steady.median_ns"));
   free(values);
@@ -92,9 +93,8 @@ static bool list_head(struct reader *r) {
         !tc_vec_push(tc_arena_alloc(r->history->arena), &r->head_cases, one))
       return false;
   }
-  cJSON_ArrayForEach(one, tb_doc_at(r->head, "left_out")) if (!tb_index_add(&r->head_ids,
-                                                                            tb_doc_text(one, "id", "?"),
-                                                                            &number)) return false;
+  cJSON_ArrayForEach(one, tb_doc_at(r->head, "left_out"))
+    if (!tb_index_add(&r->head_ids, tb_doc_text(one, "id", "?"), &number)) return false;
   return true;
 }
 
@@ -324,8 +324,8 @@ static tc_status read_file(struct reader *r, const struct stored *file) {
                      : scratch ? r->err->status
                                : tc_fail_memory(r->err, "history");
   const cJSON *one;
-  cJSON_ArrayForEach(one, tb_doc_at(document, "cases")) if (!status) status =
-      take_case(r, document, one, file->path);
+  cJSON_ArrayForEach(one, tb_doc_at(document, "cases"))
+    if (!status) status = take_case(r, document, one, file->path);
   cJSON_Delete(document);
   tc_arena_free(scratch);
   r->history->files += !status;

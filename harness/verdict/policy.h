@@ -4,7 +4,7 @@
  *     threshold = 0.01              -- FIELD = value holds for all cases
  *     threshold["mlp*"] = 0.02      -- FIELD["pattern"] = value for those whose id matches (wherever it
  *     stands; of several, the last)
- *     exact.peak_bytes = 0.05       -- the tolerance of an exact figure (results/fields.def), or false: not looked at
+ *     exact.peak_bytes = 0.05       -- tolerance of an exact figure (results/fields.def); false: not checked
  *
  * Patterns are globs on a case's id: '*' any text, '?' one character, '[a-z]' one of those; all else is
  * itself. Every mistake (an unknown field or figure with the nearest name, a value of another kind, out of

@@ -20,8 +20,8 @@ static void add(struct list *list, const char *what, const char *before, const c
 
 static const cJSON *find_cause(const cJSON *environment, const char *cause) {
   const cJSON *one;
-  cJSON_ArrayForEach(
-      one, tb_doc_at(environment, "noise")) if (!strcmp(tb_doc_text(one, "cause", ""), cause)) return one;
+  cJSON_ArrayForEach(one, tb_doc_at(environment, "noise"))
+    if (!strcmp(tb_doc_text(one, "cause", ""), cause)) return one;
   return NULL;
 }
 

@@ -19,8 +19,8 @@ static const double percent = 100;
 
 static bool push_numbers(struct tc_arena *arena, const cJSON *array, tb_doubles *out) {
   const cJSON *item;
-  cJSON_ArrayForEach(item, array) if (cJSON_IsNumber(item) && !tc_vec_push(tc_arena_alloc(arena), out,
-                                                                           item->valuedouble)) return false;
+  cJSON_ArrayForEach(item, array)
+    if (cJSON_IsNumber(item) && !tc_vec_push(tc_arena_alloc(arena), out, item->valuedouble)) return false;
   return true;
 }
 

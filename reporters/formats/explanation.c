@@ -167,7 +167,7 @@ static void put_stages(FILE *out, const cJSON *e) {
   }
   fputs("</tr><tr><td class=\"faint\">µs</td>", out);
   cJSON_ArrayForEach(stage, stages)
-      fprintf(out, "<td>%.1f</td>", tb_doc_number(ns, cJSON_IsString(stage) ? stage->valuestring : "") / 1e3);
+    fprintf(out, "<td>%.1f</td>", tb_doc_number(ns, cJSON_IsString(stage) ? stage->valuestring : "") / 1e3);
   fputs("</tr></table>\n", out);
 }
 

@@ -12,8 +12,8 @@ void tb_each_entry(const cJSON *explanation, tb_entry_visit visit, void *context
   const cJSON *piece, *entry;
   int graphs = 0;
   cJSON_ArrayForEach(piece, tb_doc_at(explanation, "pieces"))
-      cJSON_ArrayForEach(entry, tb_doc_at(piece, "entries"))
-          visit(piece, entry, tb_doc_at(entry, "artifact") ? ++graphs : 0, context);
+    cJSON_ArrayForEach(entry, tb_doc_at(piece, "entries"))
+      visit(piece, entry, tb_doc_at(entry, "artifact") ? ++graphs : 0, context);
 }
 
 /* --- places --- */
@@ -97,16 +97,15 @@ static void find_graph(const cJSON *piece, const cJSON *entry, int graph, void *
   struct found *found = context;
   const cJSON *op;
   (void)piece;
-  cJSON_ArrayForEach(op, tb_doc_at(entry, "operations")) if (!found->graph && stands_at(op, found->file->name,
-                                                                                        found->file->line))
-      found->graph = graph;
+  cJSON_ArrayForEach(op, tb_doc_at(entry, "operations"))
+    if (!found->graph && stands_at(op, found->file->name, found->file->line)) found->graph = graph;
 }
 
 static void put_line(struct file *f, const char *text, size_t length) {
   const cJSON *one;
   f->broken = false;
-  cJSON_ArrayForEach(one, tb_doc_at(f->explanation, "breaks")) f->broken |=
-      calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line);
+  cJSON_ArrayForEach(one, tb_doc_at(f->explanation, "breaks"))
+    f->broken |= calling_line(one, f->name) == f->line || stands_at(one, f->name, f->line);
   fputs("<tr", f->out);
   /* The colour of a line: that of a break, or of the graph that it became a part of. */
   struct found found = {.file = f};
@@ -163,8 +162,8 @@ static void put_file(FILE *out, const cJSON *explanation, const char *name, cons
 
 static const char *text_of(const cJSON *sources, const char *chunk) {
   const cJSON *source;
-  cJSON_ArrayForEach(source, sources) if (!strcmp(tb_doc_text(source, "chunk", ""),
-                                                  chunk)) return tb_doc_text(source, "text", "");
+  cJSON_ArrayForEach(source, sources)
+    if (!strcmp(tb_doc_text(source, "chunk", ""), chunk)) return tb_doc_text(source, "text", "");
   return NULL;
 }
 

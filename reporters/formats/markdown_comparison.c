@@ -82,8 +82,8 @@ static void put_findings(struct tb_comment *comment, const cJSON *one) {
   const cJSON *finding, *attribution = tb_doc_at(one, "attribution");
   const char *problem = tb_doc_text(one, "problem", NULL);
   bool any = problem || cJSON_IsObject(attribution);
-  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) any |=
-      strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
+  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact"))
+    any |= strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
   FILE *part = any ? tb_part_begin(comment) : NULL;
   if (!part) return;
   fputs("- ", part);

@@ -139,8 +139,8 @@ bool tb_report_peers_counts(const cJSON *result, const struct tb_report_options 
   (void)options;
   fprintf(out, "%-32s %-8s %-10s %-6s %12s %12s %9s  goal %.0f%%\n", "workload", "form", "backend", "what",
           "ours (M)", "PyTorch (M)", "ratio", percent * goal);
-  cJSON_ArrayForEach(c, tb_doc_at(result, "cases")) if (!strcmp(tb_doc_text(c, "case.suite", ""), suite))
-      put_case(&t, c);
+  cJSON_ArrayForEach(c, tb_doc_at(result, "cases"))
+    if (!strcmp(tb_doc_text(c, "case.suite", ""), suite)) put_case(&t, c);
   if (!t.cases) fprintf(out, "no case of suite=%s is in this result\n", suite);
   fprintf(out, "%d of %d compared reach the goal\n%s", t.reached, t.compared, differences);
   put_notes(&t);

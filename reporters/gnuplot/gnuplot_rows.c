@@ -13,7 +13,8 @@ bool tb_rows_make(const cJSON *cases, bool (*fits)(const cJSON *one_case, const 
   const cJSON *one;
   *out = (struct tb_rows){.cases = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->cases)};
   if (!out->cases) return false;
-  cJSON_ArrayForEach(one, cases) if (tb_case_right(one) && fits(one, data)) out->cases[out->count++] = one;
+  cJSON_ArrayForEach(one, cases)
+    if (tb_case_right(one) && fits(one, data)) out->cases[out->count++] = one;
   return true;
 }
 

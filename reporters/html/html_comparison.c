@@ -89,8 +89,8 @@ static void put_findings(FILE *out, const cJSON *one) {
   const cJSON *finding, *attribution = tb_doc_at(one, "attribution");
   const char *problem = tb_doc_text(one, "problem", NULL);
   bool any = problem || cJSON_IsObject(attribution);
-  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact")) any |=
-      strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
+  cJSON_ArrayForEach(finding, tb_doc_at(one, "exact"))
+    any |= strcmp(tb_doc_text(finding, "outcome", ""), "same") != 0;
   if (!any) return;
   fputs("<li><code>", out);
   tb_html_text(out, tb_doc_text(one, "id", "?"));

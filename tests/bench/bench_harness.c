@@ -115,7 +115,7 @@ static int show_run(const char *program) {
                processes = tb_json_number(h, "processes", 1);
   printf("\na run of %.0f processes, %.0f ms:\n", processes, wall / TB_NS_PER_MS);
   cJSON_ArrayForEach(request, cJSON_GetObjectItemCaseSensitive(h, "requests_ns"))
-      tell(request->string, request->valuedouble, wall);
+    tell(request->string, request->valuedouble, wall);
   tell("harness", own, wall);
   tell("  of which starting processes", tb_json_number(h, "start_ns", 0), wall);
   tell("  ending processes", tb_json_number(h, "stop_ns", 0), wall);

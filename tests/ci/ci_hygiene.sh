@@ -132,6 +132,15 @@ refused 'the library never ends the program' 'compiler/base/vec.c:1'
 fresh_tree
 put compiler/base/vec.c 'float tc_vec(const struct tc_tensor *x) { return *(float *)tc_tensor_data(x); }'
 refused 'only devices, the runtime' 'compiler/base/vec.c:1'
+fresh_tree
+put compiler/base/vec.c "/* $(printf 'ä%.0s' {1..110}) */"
+refused 'no line of C has more than 110' 'compiler/base/vec.c:1'
+if command -v clang-format-19 > /dev/null; then
+  fresh_tree
+  cp "$srcdir/.clang-format" tree/
+  put compiler/base/vec.c 'int  tc_vec( void ) { return 0; }'
+  refused 'C is laid out by' 'compiler/base/vec.c:1: clang-format-19 -i'
+fi
 once='the clock is read in base/clock.h'
 fresh_tree
 put compiler/base/vec.c 'void tc_vec(struct timespec *t) { clock_gettime(CLOCK_MONOTONIC, t); }'

@@ -263,33 +263,19 @@ static void test_comparison_level(void **state) {
   "\"instructions\":{\"cold\":{\"total\":" counted "}}}"
 #define OFF(name) "\"opt." name "\":\"off\""
 
-static const char ablation[] = "{\"cases\":[" ABLATION_CASE("m", "", "[]", "[100,200]", "[1,1]", "[10,99,20,99]", "a", "1000") "," ABLATION_CASE(
-    "m", OFF("key_cache"), "[]", "[121,242]", "[1,1]", "[20,99,40,99]", "a",
-    "1100") "," ABLATION_CASE("m", OFF("key_cache") "," OFF("lazy_dump"), "[]", "[200,100]", "[1,1]",
-                              "[10,99,20,99]", "b",
-                              "2000") "," ABLATION_CASE("w", "\"tile\":\"off\"", "[7]", "[1,1]", "[300,300]",
-                                                        "[1]", "c",
-                                                        "null") "," ABLATION_CASE("w",
-                                                                                  "\"tile\":\"off\"," OFF(
-                                                                                      "key_cache"),
-                                                                                  "[7]", "[1,1]", "[300,300]",
-                                                                                  "[1]", "c",
-                                                                                  "null") "," ABLATION_CASE("w",
-                                                                                                            "\"tile\":\"off\"," OFF(
-                                                                                                                "inplace_dce"),
-                                                                                                            "[7]",
-                                                                                                            "[1,1]",
-                                                                                                            "[300,300,999]",
-                                                                                                            "[1]",
-                                                                                                            "c",
-                                                                                                            "null") "," ABLATION_CASE("lonely",
-                                                                                                                                      OFF("key_cache"),
-                                                                                                                                      "[]",
-                                                                                                                                      "[1,1]",
-                                                                                                                                      "[1,1]",
-                                                                                                                                      "[1,1]",
-                                                                                                                                      "d",
-                                                                                                                                      "1") "]}";
+/* clang-format off */
+static const char ablation[] = "{\"cases\":["
+    ABLATION_CASE("m", "", "[]", "[100,200]", "[1,1]", "[10,99,20,99]", "a", "1000") ","
+    ABLATION_CASE("m", OFF("key_cache"), "[]", "[121,242]", "[1,1]", "[20,99,40,99]", "a", "1100") ","
+    ABLATION_CASE("m", OFF("key_cache") "," OFF("lazy_dump"), "[]", "[200,100]", "[1,1]", "[10,99,20,99]",
+                  "b", "2000") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"", "[7]", "[1,1]", "[300,300]", "[1]", "c", "null") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"," OFF("key_cache"), "[7]", "[1,1]", "[300,300]", "[1]", "c",
+                  "null") ","
+    ABLATION_CASE("w", "\"tile\":\"off\"," OFF("inplace_dce"), "[7]", "[1,1]", "[300,300,999]", "[1]", "c",
+                  "null") ","
+    ABLATION_CASE("lonely", OFF("key_cache"), "[]", "[1,1]", "[1,1]", "[1,1]", "d", "1") "]}";
+/* clang-format on */
 
 static char *report_ablation(const char *name) {
   return report(name, ablation, &(struct tb_report_options){0});

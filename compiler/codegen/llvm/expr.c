@@ -160,9 +160,16 @@ EMIT(SQRT) { return real(x->dtype) ? ll_intrinsic1(e, LL_SQRT, a[0]) : not_for(e
   EMIT(NAME) { return real(x->dtype) ? ll_math1(e, TC_E_##NAME, a[0], x->dtype) : not_for(e, x); }
 MATH(RSQRT)
 MATH(EXP)
-MATH(LOG) MATH(LOG1P) MATH(SIN) MATH(COS) MATH(TAN) MATH(TANH) MATH(SIGMOID) MATH(ERF)
+MATH(LOG)
+MATH(LOG1P)
+MATH(SIN)
+MATH(COS)
+MATH(TAN)
+MATH(TANH)
+MATH(SIGMOID)
+MATH(ERF)
 
-    EMIT(RELU) { /* 0 where the operand is below it: NaN and -0 stay */
+EMIT(RELU) { /* 0 where the operand is below it: NaN and -0 stay */
   if (x->dtype == TC_BOOL) return a[0];
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a[0]));
   LLVMValueRef below = real(x->dtype) ? LLVMBuildFCmp(AT, LLVMRealOGT, zero, a[0], "")

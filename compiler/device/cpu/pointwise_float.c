@@ -22,11 +22,13 @@
 #undef M
 #undef V_
 
+/* clang-format off */
 #define UNARY(X)                                                                                             \
   X(neg)                                                                                                     \
   X(abs)                                                                                                     \
   X(sign) X(floor) X(ceil) X(reciprocal) X(sqrt) X(rsqrt) X(exp) X(log) X(log1p) X(sin) X(cos) X(tan)        \
       X(tanh) X(sigmoid) X(erf) X(relu) X(gelu) X(gelu_tanh) X(silu) X(softplus)
+/* clang-format on */
 #define BINARY(X)  X(add) X(sub) X(mul) X(div) X(floor_divide) X(remainder) X(pow) X(maximum) X(minimum)
 #define TEST(X)    X(isnan) X(isinf) X(logical_not)
 #define COMPARE(X) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor)

@@ -142,10 +142,19 @@ double reference_function(enum tc_expr_op op, tc_dtype dtype, double a) {
 #define ROW(NAME, name)                                                                                      \
   case TC_E_##NAME: return dtype == TC_F64 ? ref64_##name(0, a) : (double)ref32_##name(0, (float)a);
   switch (op) {
+    /* clang-format off */
     ROW(EXP, exp)
     ROW(LOG, log)
-    ROW(LOG1P, log1p) ROW(SIN, sin) ROW(COS, cos) ROW(TAN, tan) ROW(TANH, tanh) ROW(SIGMOID, sigmoid)
-        ROW(ERF, erf) ROW(RSQRT, rsqrt) default : abort();
+    ROW(LOG1P, log1p)
+    ROW(SIN, sin)
+    ROW(COS, cos)
+    ROW(TAN, tan)
+    ROW(TANH, tanh)
+    ROW(SIGMOID, sigmoid)
+    ROW(ERF, erf)
+    ROW(RSQRT, rsqrt)
+    /* clang-format on */
+    default: abort();
   }
 #undef ROW
 }

@@ -149,9 +149,8 @@ static void casts(void **state) {
   assert_string_equal(CALL(r, "bool", A_VALUE(x)), "cast -> [2] bool");
   assert_string_equal(CALL(r, "to", A_VALUE(x), A_TEXT("bfloat16")), "cast -> [2] bf16");
   assert_string_equal(CALL(r, "to", A_VALUE(x), A_TEXT("cpu")), "-> [2] f32");
-  assert_string_equal(
-      CALL(r, "to", A_VALUE(x), A_TEXT("tpu")),
-      "error UNSUPPORTED: to: there is no device 'tpu'; tensors are created on cpu");
+  assert_string_equal(CALL(r, "to", A_VALUE(x), A_TEXT("tpu")),
+                      "error UNSUPPORTED: to: there is no device 'tpu'; tensors are created on cpu");
 }
 
 /* ---- pointwise ---- */

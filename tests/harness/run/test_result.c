@@ -117,7 +117,7 @@ static void test_cases(void **state) {
   const cJSON *cases = at(f->document, "cases"), *one;
   assert_int_equal(cJSON_GetArraySize(cases), 8); /* 2 workloads, 2 batches, 2 devices */
   cJSON_ArrayForEach(one, cases)
-      assert_string_equal(text_at(one, "outcome"), is_built(one) ? "ok" : "unsupported");
+    assert_string_equal(text_at(one, "outcome"), is_built(one) ? "ok" : "unsupported");
   assert_non_null(strstr(text_at(cJSON_GetArrayItem(cases, 0), "id"),
                          "small/chain/inductor/default/cpu/f32/b1/machine/t"));
 }
@@ -228,7 +228,8 @@ static void test_harness_cost(void **state) {
 
 static bool warned(const cJSON *environment, const char *text) {
   const cJSON *one;
-  cJSON_ArrayForEach(one, at(environment, "warnings")) if (!strcmp(one->valuestring, text)) return true;
+  cJSON_ArrayForEach(one, at(environment, "warnings"))
+    if (!strcmp(one->valuestring, text)) return true;
   return false;
 }
 
@@ -295,12 +296,13 @@ static void test_repeats(void **state) {
   cJSON *again = load(f, "second.json");
   const cJSON *one, *other;
   int found = 0;
-  cJSON_ArrayForEach(one, at(again, "cases")) cJSON_ArrayForEach(other, at(f->document, "cases")) {
-    if (strcmp(text_at(one, "id"), text_at(other, "id"))) continue;
-    found++;
-    assert_string_equal(text_at(one, "graph.artifact"), text_at(other, "graph.artifact"));
-    assert_true(number_at(one, "correctness.max_error") == number_at(other, "correctness.max_error"));
-  }
+  cJSON_ArrayForEach(one, at(again, "cases"))
+    cJSON_ArrayForEach(other, at(f->document, "cases")) {
+      if (strcmp(text_at(one, "id"), text_at(other, "id"))) continue;
+      found++;
+      assert_string_equal(text_at(one, "graph.artifact"), text_at(other, "graph.artifact"));
+      assert_true(number_at(one, "correctness.max_error") == number_at(other, "correctness.max_error"));
+    }
   cJSON_Delete(again);
   assert_int_equal(found, 2);
 }
